@@ -40,8 +40,8 @@ class NotFinite(UserError):
         env: index of the environment that it came from.
     """
 
-    def __init__(self, what: str, value: float, env: int):
-        super().__init__(f"{what} of environment {env} is {value}")
+    def __init__(self, quantity: str, value: float, env: int):
+        super().__init__(f"{quantity} of environment {env} is {value}")
         self.env = env
 
 
@@ -90,16 +90,16 @@ def one_line(error: BaseException) -> str:
 
 
 @contextlib.contextmanager
-def os_errors(what: str) -> Iterator[None]:
+def os_errors(action: str) -> Iterator[None]:
     """Turn an error of the operating system within a block into an error of the user.
 
     Args:
-        what: what cannot be done, as in "cannot write FILE"; the reason follows.
+        action: what cannot be done, as in "cannot write FILE"; the reason follows.
     """
     try:
         yield
     except OSError as error:
-        raise UserError(f"{what}: {error.strerror or error}") from None
+        raise UserError(f"{action}: {error.strerror or error}") from None
 
 
 def library(name: str, purpose: str, extra: str) -> Any:

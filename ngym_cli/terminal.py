@@ -122,7 +122,7 @@ def in_words(seconds: float) -> str:
         >>> in_words(38.2), in_words(130), in_words(4500), in_words(400_000)
         ('38 s', '2 min 10 s', '1 h 15 min', '4 days 15 h')
     """
-    total = max(int(round(seconds)), 0)
+    total = max(round(seconds), 0)
     if total < 60:
         return f"{total} s"
     minutes, rest = divmod(total, 60)

@@ -25,7 +25,7 @@ def text(name: str, command: Any) -> str:
     """Return the page of a command: what it does, how it is called, its options, examples."""
     inside: dict[str, Any] = getattr(command, "commands", {})
     parts = [f"# ngym {name}", _summary(command), "## Examples", code("\n".join(COMMANDS[name]))]
-    for word, part in ({"": command} if not inside else inside).items():
+    for word, part in (inside if inside else {"": command}).items():
         called = f"ngym {name} {word}".strip()
         parts += [f"## {called}", prose(part.help or "")] if word else []
         parts += [code(_usage(called, part)), *_options(part.params, 3 if word else 2)]

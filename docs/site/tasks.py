@@ -71,7 +71,7 @@ def text(site: Site, found: Mapping[str, Any], pictures: list[str]) -> str:
 def _more(found: Mapping[str, Any]) -> list[str]:
     """Return the paragraphs of the docstring, without a first sentence that says what the description says."""
     told = paragraphs(found["text"])
-    first, stop, rest = (told[0] if told else "").partition(". ")
+    first, _stop, rest = (told[0] if told else "").partition(". ")
     alike = SequenceMatcher(None, first.lower().rstrip("."), found["description"].lower()).ratio() > ALIKE
     return [part for part in ([rest, *told[1:]] if alike else told) if part]
 

@@ -18,10 +18,9 @@ import torch
 
 from experiments.records.record import Record, Row, Rows
 from neurogym.analysis.learning import best_choices, thompson
-from ngym_cli.agents.from_config import build_model, complete
+from ngym_cli.agents.defaults import complete, resolve
+from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.config import from_dict, read_toml
-from ngym_cli.environments.defaults import resolve
-from ngym_cli.environments.stack import build_venv
 from ngym_cli.evaluation import fresh_trials
 
 HERE = Path(__file__).parent
@@ -60,7 +59,7 @@ def run(settings: dict[str, Any], sessions: int) -> dict[str, Any]:
     p, chosen = choices(evaluation.table, session)
     rng = np.random.default_rng(config.seed)
     ours, sampling, least = (
-        regret(p, part) for part in (chosen, thompson(p, session, rng), best_choices(p, session, rng))
+        regret(p, chosen_arms) for chosen_arms in (chosen, thompson(p, session, rng), best_choices(p, session, rng))
     )
     more = ours - sampling
     return {

@@ -57,16 +57,16 @@ class RandomDots(VecEnv):
         self.finished = None
 
     def _new_trials(self, env: np.ndarray) -> None:
-        fixation, stimulus, _ = self.periods
+        fixation, _stimulus, _ = self.periods
         n = len(env)
         coherence = self.rng.choice(COHERENCES, n) / 200
         self.side[env] = self.rng.integers(2, size=n)
         sign = 1 - 2 * self.side[env]
         trial = np.zeros((n, self.length, 3), np.float32)
         trial[:, : self.go, 0] = 1
-        shown = trial[:, fixation : self.go, 1:]
-        shown += np.stack([0.5 + sign * coherence, 0.5 - sign * coherence], axis=1)[:, None]
-        shown += self.scale * self.rng.standard_normal(shown.shape, dtype=np.float32)
+        stimulus = trial[:, fixation : self.go, 1:]
+        stimulus += np.stack([0.5 + sign * coherence, 0.5 - sign * coherence], axis=1)[:, None]
+        stimulus += self.scale * self.rng.standard_normal(stimulus.shape, dtype=np.float32)
         self.stimuli[env] = trial
         self.t[env] = 0
 

@@ -79,11 +79,11 @@ def build_kernels(checkout: Path = ROOT) -> str:
         ]
         command = [compiler, "-std=gnu11", *options, *paths, *sources, "-lm", "-o", str(target)]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+            process = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
             return str(error)
-        if done.returncode:
-            return (done.stderr or done.stdout)[-300:]
+        if process.returncode:
+            return (process.stderr or process.stdout)[-300:]
     return ""
 
 
@@ -251,7 +251,7 @@ def ways(main: tuple[str, int, int], device: str, budget: Budget) -> JSON:
     from ngym_cli.agents.device.acting import GRAPHS
 
     case = Case(*main, device, budget.sizes)
-    found: JSON = {}
+    seconds: JSON = {}
 
     def padded() -> Callable[[], int]:
         model = case.ours()
@@ -259,40 +259,40 @@ def ways(main: tuple[str, int, int], device: str, budget: Budget) -> JSON:
             network.padded = True
         return turn(model)
 
-    found["usual"] = budget.speed("usual", "ours", case.work, lambda: turn(case.ours()))
-    found["padded"] = budget.speed("padded", "ours", case.work, padded)
-    found["bf16"] = budget.speed("bf16", "ours", case.work, lambda: turn(case.ours(precision="bf16")))
+    seconds["usual"] = budget.speed("usual", "ours", case.work, lambda: turn(case.ours()))
+    seconds["padded"] = budget.speed("padded", "ours", case.work, padded)
+    seconds["bf16"] = budget.speed("bf16", "ours", case.work, lambda: turn(case.ours(precision="bf16")))
     os.environ[GRAPHS] = "0"
     try:
-        found["without graphs"] = budget.speed("no graphs", "ours", case.work, lambda: turn(case.ours()))
+        seconds["without graphs"] = budget.speed("no graphs", "ours", case.work, lambda: turn(case.ours()))
     finally:
         del os.environ[GRAPHS]
-    return found
+    return seconds
 
 
 def parity(cells: tuple[str, ...], units: int, device: str, sizes: Sizes) -> JSON:
     """Differences of losses and gradients from those on the CPU, relative to the largest; in TF32 and without."""
     import torch
 
-    found: JSON = {}
+    results: JSON = {}
     for network in cells:
-        model, other = (Case(network, units, 64, where, sizes).ours() for where in ("cpu", device))
+        model, on_device = (Case(network, units, 64, where, sizes).ours() for where in ("cpu", device))
         model.learn(model.n_steps * model.n_envs)
-        other.policy.load_state_dict(model.policy.state_dict())
+        on_device.policy.load_state_dict(model.policy.state_dict())
         segments = next(iter(model.minibatches()))
         batch = model.rollout_buffer.experience(torch.device("cpu")).minibatch(segments, True)
         loss, _ = model.loss(batch)
         gradient = model.policy.gradient(loss)
         for tf32 in (True, False):
             torch.backends.cudnn.allow_tf32 = tf32
-            there, _ = other.loss(_moved(batch, device))
-            slopes = other.policy.gradient(there).cpu()
-            found[f"{network}, {'TF32' if tf32 else 'float32'}"] = {
-                "loss": abs(there.item() - loss.item()),
+            device_loss, _ = on_device.loss(_moved(batch, device))
+            slopes = on_device.policy.gradient(device_loss).cpu()
+            results[f"{network}, {'TF32' if tf32 else 'float32'}"] = {
+                "loss": abs(device_loss.item() - loss.item()),
                 "gradient": float((slopes - gradient).abs().max() / gradient.abs().max()),
             }
         torch.backends.cudnn.allow_tf32 = True
-    return found
+    return results
 
 
 def _moved(data: Any, device: str) -> Any:
@@ -311,7 +311,7 @@ def repeated(cells: tuple[str, ...], units: int, updates: int, device: str, size
     """Largest difference between the weights of two runs with the same seed, after so many updates."""
     from torch.nn.utils import parameters_to_vector
 
-    found: JSON = {}
+    results: JSON = {}
     for network in cells:
         weights = []
         for _ in range(2):
@@ -319,15 +319,14 @@ def repeated(cells: tuple[str, ...], units: int, updates: int, device: str, size
             rollouts = -(-updates // (sizes.n_epochs * sizes.n_minibatches))
             model.learn(rollouts * model.n_steps * model.n_envs)
             weights.append(parameters_to_vector(model.policy.parameters()).detach())
-        found[network] = float((weights[0] - weights[1]).abs().max())
-    return found
+        results[network] = float((weights[0] - weights[1]).abs().max())
+    return results
 
 
 def supervised(units: int, batch_size: int, device: str, budget: Budget) -> JSON:
     """Steps per second of supervised learning of yang19, on the device and on the CPU."""
-    from ngym_cli.agents.from_config import make_model
+    from ngym_cli.agents.from_config import build_venv, make_model
     from ngym_cli.config import from_dict
-    from ngym_cli.environments.stack import build_venv
 
     def make(where: str) -> Callable[[], int]:
         venv = build_venv(from_dict({"task": "yang19", "reset_state": "trial", "alg": "supervised"}), 16)
@@ -347,9 +346,8 @@ def supervised(units: int, batch_size: int, device: str, budget: Budget) -> JSON
 
 def images(units: int, n_envs: int, device: str, budget: Budget) -> JSON:
     """Steps per second of recurrent PPO on images of 100 x 100 pixels, on the device and on the CPU."""
-    from ngym_cli.agents.from_config import make_model
+    from ngym_cli.agents.from_config import build_venv, make_model
     from ngym_cli.config import from_dict
-    from ngym_cli.environments.stack import build_venv
 
     def make(where: str) -> Callable[[], int]:
         venv = build_venv(from_dict({"task": IMAGES, "reset_state": "trial"}), n_envs)
@@ -379,13 +377,13 @@ def jax_anchor(units: int, n_envs: int, budget: Budget) -> JSON | None:
     environment = {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
     command = [sys.executable, "-m", "experiments.benchmarks.gpu_jax", *flags]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command, capture_output=True, text=True, timeout=min(90, budget.left), cwd=ROOT, env=environment, check=True
         )
     except (subprocess.SubprocessError, OSError) as error:
         budget.left_out.append(f"jax: {error}")
         return None
-    result: JSON = json.loads(done.stdout)
+    result: JSON = json.loads(process.stdout)
     return result
 
 
@@ -467,11 +465,11 @@ def main() -> None:
     parser.add_argument("--build", action="store_true", help="compile the functions in C first")
     parser.add_argument("--seconds", type=float, default=330.0)
     parser.add_argument("--out", type=Path)
-    given = parser.parse_args()
-    problem = build_kernels() if given.build else ""
-    result = json.dumps(report(given.device, given.tiny, given.seconds, problem), indent=1)
-    if given.out is not None:
-        given.out.write_text(result + "\n", encoding="utf-8")
+    arguments = parser.parse_args()
+    problem = build_kernels() if arguments.build else ""
+    result = json.dumps(report(arguments.device, arguments.tiny, arguments.seconds, problem), indent=1)
+    if arguments.out is not None:
+        arguments.out.write_text(result + "\n", encoding="utf-8")
     else:
         sys.stdout.write(result + "\n")
 

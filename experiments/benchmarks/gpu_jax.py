@@ -86,7 +86,7 @@ def roll_out(weights: dict[str, jax.Array], carry: Any, n_steps: int) -> tuple[A
         env, state, starts, key = carry
         key, seen, drawn, new = jax.random.split(key, 4)
         obs = observe(env, seen)
-        state = tuple(part * ~starts[:, None] for part in state)
+        state = tuple(layer * ~starts[:, None] for layer in state)
         after = cell(weights, state, obs)
         outputs = after[0] @ weights["heads"]
         log_probs = jax.nn.log_softmax(outputs[:, :ACTIONS])
@@ -117,7 +117,7 @@ def loss(weights: dict[str, jax.Array], state: Any, rows: dict[str, jax.Array]) 
 
     def step(state: Any, row: Any) -> Any:
         obs, starts = row
-        after = cell(weights, tuple(part * ~starts[:, None] for part in state), obs)
+        after = cell(weights, tuple(layer * ~starts[:, None] for layer in state), obs)
         return after, after[0] @ weights["heads"]
 
     outputs = lax.scan(step, state, (rows["obs"], rows["starts"]))[1]
@@ -148,13 +148,13 @@ def iterate(weights: Any, moments: Any, carry: Any, settings: Settings) -> tuple
     carry, rows = roll_out(weights, carry, settings.n_steps)
     env, state, starts, key = carry
     key, seen, shuffled = jax.random.split(key, 3)
-    following = cell(weights, tuple(part * ~starts[:, None] for part in state), observe(env, seen))[0]
+    following = cell(weights, tuple(layer * ~starts[:, None] for layer in state), observe(env, seen))[0]
     rows["advantage"] = advantages(rows, (following @ weights["heads"])[:, -1])
 
     def learn(learned: Any, chosen: jax.Array) -> Any:
         weights, moments = learned
         some = {name: column[:, chosen] for name, column in rows.items()}
-        gradient = jax.grad(loss)(weights, tuple(part[chosen] for part in first), some)
+        gradient = jax.grad(loss)(weights, tuple(layer[chosen] for layer in first), some)
         return adam(weights, moments, gradient, settings.rate), None
 
     orders = [jax.random.permutation(k, settings.n_envs) for k in jax.random.split(shuffled, settings.n_epochs)]
@@ -190,9 +190,9 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--minibatches", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=3.0)
-    given = parser.parse_args()
-    settings = Settings(given.envs, given.steps, given.epochs, given.minibatches, 1e-3)
-    result = {"device": str(jax.devices()[0]), **measure(given.units, settings, given.seconds)}
+    arguments = parser.parse_args()
+    settings = Settings(arguments.envs, arguments.steps, arguments.epochs, arguments.minibatches, 1e-3)
+    result = {"device": str(jax.devices()[0]), **measure(arguments.units, settings, arguments.seconds)}
     json.dump(result, sys.stdout)
 
 

@@ -30,9 +30,10 @@ from torch import nn
 from experiments.benchmarks.bare import BareLoop
 from experiments.benchmarks.dots import RandomDots
 from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
+from ngym_cli.agents.from_config import build_venv
 from ngym_cli.config import RunConfig, from_dict
 from ngym_cli.config.tasks import find_task
-from ngym_cli.environments.stack import build_venv, make_env
+from ngym_cli.environments.stack import make_env
 
 SETTINGS: dict[str, Any] = {"n_steps": 128, "n_epochs": 4, "batch_size": 2048, "learning_rate": 1e-3, "seed": 0}
 ROLLOUT = 128 * 64

@@ -28,8 +28,8 @@ import neurogym
 from neurogym.envs.multi import make_multi
 from neurogym.vector import make_vec
 from ngym_cli import processes
+from ngym_cli.agents.algorithms.sb3 import TrialVecEnv
 from ngym_cli.agents.supervised.learner import Supervised
-from ngym_cli.environments.sb3_batch import TrialVecEnv
 
 Make = Callable[[], gym.Env]
 CASES: dict[str, tuple[Make, int, int, int]] = {  # environment, sequences, steps of each, units

@@ -38,8 +38,8 @@ def child(folder: str, cell: str, use: str, steps: int) -> dict[str, float]:
     from ngym_cli import load
     from ngym_cli.agents.acting import rollout
     from ngym_cli.agents.dynamics import search_points
+    from ngym_cli.agents.from_config import build_batch
     from ngym_cli.agents.trained import agent_for, load_to_act
-    from ngym_cli.environments.stack import build_batch
 
     run = load(cell, Path(folder))
     actor: Any = load_to_act(run.run, run.config)[0]

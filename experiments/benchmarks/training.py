@@ -15,10 +15,9 @@ from typing import Any
 
 from neurogym.envs.registration import every_task
 from neurogym.vector import TrialVectorEnv
-from ngym_cli.agents.from_config import build_model, complete
+from ngym_cli.agents.defaults import complete, resolve
+from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.config import from_dict
-from ngym_cli.environments.defaults import resolve
-from ngym_cli.environments.stack import build_venv
 
 
 def built(task: str, wrappers: str = "", alg: str = "recurrent_ppo", **settings: Any) -> tuple[Any, Any]:

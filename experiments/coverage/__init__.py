@@ -1,62 +1,121 @@
-"""Coverage of the intervals that are printed: simulated truth, many experiments, two sizes.
+"""Coverage of the intervals that are printed: simulated truth, 200 experiments or more, two sizes.
 
     make records ONLY=coverage
     python -m experiments.records --make --only coverage/psychometric
 
-An item is an observer of `experiments.coverage.observers` with a share of the usual number of trials; its row has, for
-each estimate, the share of experiments whose interval holds the truth.
+An item is a simulated observer (`observers`, `evaluations`) or the subjects of a model (`models`) with a share of the
+usual number of trials; its row has, for each estimate, the share of experiments whose interval holds the truth.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from experiments.coverage import observers
+from experiments.coverage import evaluations, models, observers
+from experiments.coverage.observers import Generator, Truths
 from experiments.records import stamp
 from experiments.records.record import Record, Row, Rows
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
-REPEATS = 200
 SIZES = {"small": 0.25, "large": 1.0}  #: shares of the usual number of trials
 #: Coverage outside of which an interval is mended or not printed; a share of 200 that is 0.95 has an error of 0.015.
 LOW, HIGH = 0.90, 0.98
 
+SINGLE = {**observers.OBSERVERS, **evaluations.EVALUATIONS}  #: observers, one experiment at a time
+NAMES = (*SINGLE, *models.MODELS, "covariate")
+#: Experiments of a row, and of rows whose experiments take less than two hundredths of a second.
+REPEATS, MANY = 200, 500
+QUICK = (
+    "outcomes", "stay_shift", "kernel", "context", "weighted_cues", "wager", "planner", "bandit", "reversals",
+    "performance", "linked_performance", "held_out_scores", "seeds", "decoder",
+)  # fmt: skip
+
 #: Modules whose results are measured, and further ones of some observers; rows are out of date when one changes.
 MODULES = ("neurogym/analysis",)
+BEHAVIOUR = "neurogym/behaviour/models"
+AGENTS = (f"{BEHAVIOUR}/agents.py", f"{BEHAVIOUR}/search.py")
+TIMED = (f"{BEHAVIOUR}/timed.py", f"{BEHAVIOUR}/responses.py", f"{BEHAVIOUR}/marks.py")
 FURTHER = {
-    "strong_weights": ("neurogym/behaviour/models/logistic.py",),
-    "weak_weights": ("neurogym/behaviour/models/logistic.py",),
-    "drifting_weight": ("neurogym/behaviour/models/logistic.py", "neurogym/behaviour/models/drifting.py"),
-    "sessions": ("neurogym/behaviour/models/logistic.py", "neurogym/behaviour/describe.py"),
+    "strong_weights": (f"{BEHAVIOUR}/logistic.py",),
+    "weak_weights": (f"{BEHAVIOUR}/logistic.py",),
+    "drifting_weight": (f"{BEHAVIOUR}/logistic.py", f"{BEHAVIOUR}/drifting.py"),
+    "sessions": (f"{BEHAVIOUR}/logistic.py", "neurogym/behaviour/describe.py"),
+    "hidden_states": (f"{BEHAVIOUR}/glm_hmm.py", f"{BEHAVIOUR}/chains.py", f"{BEHAVIOUR}/chain_estimates.py"),
+    "diffusion": (*TIMED, f"{BEHAVIOUR}/diffusion.py"),
+    "learner_with_times": (*TIMED, f"{BEHAVIOUR}/with_times.py"),
+    "covariate": (*AGENTS, "ngym_cli/fitting/group.py"),
+    "seeds": ("ngym_cli/sweeps/results.py",),
+    "held_out_scores": ("ngym_cli/fitting/validation.py",),
+    "confidence": ("neurogym/behaviour/metacognition.py",),
 }
 
 
 def items() -> list[str]:
     """Return the observers at each size."""
-    return [f"{name}/{size}" for name in observers.OBSERVERS for size in SIZES]
+    return [f"{name}/{size}" for name in NAMES for size in SIZES]
+
+
+def experiments(name: str, rngs: Sequence[Generator], share: float) -> list[Truths]:
+    """Return estimates beside true values, by parameter, of an experiment with each generator.
+
+    Args:
+        name: of an observer or a model.
+        rngs: a generator for each experiment.
+        share: of the usual number of trials.
+    """
+    if name == "covariate":
+        return evaluations.covariate(rngs, share)
+    if name in models.MODELS:
+        return models.experiments(name, rngs, share)
+    draw: Callable[[Generator, float], Truths] = SINGLE[name]
+    return [draw(rng, share) for rng in rngs]
+
+
+def coverage(name: str, repeats: int, seed: int = 0, share: float = 1.0) -> dict[str, np.ndarray]:
+    """Return, by parameter, the share of experiments whose interval holds the truth, mean estimate and mean truth.
+
+    Args:
+        name: of an observer or a model.
+        repeats: number of experiments.
+        seed: of the experiments.
+        share: of the usual number of trials.
+    """
+    inside: dict[str, list[tuple[bool, float, float]]] = {}
+    for row in experiments(name, np.random.default_rng(seed).spawn(repeats), share):
+        for parameter, (estimate, truth) in row.items():
+            inside.setdefault(parameter, []).append((truth in estimate, estimate.value, truth))
+    return {parameter: np.mean(rows, axis=0) for parameter, rows in inside.items()}
 
 
 def make(item: str, seed: int) -> Row:
     """Return coverage, mean estimate and truth of each estimate of an observer."""
     name, size = item.split("/")
-    found = observers.coverage(name, REPEATS, seed, SIZES[size])
+    shares = coverage(name, repeats_of(name), seed, SIZES[size])
     return {
         estimate: {"coverage": round(float(covered), 3), "mean": round(float(mean), 4) if np.isfinite(mean) else None,
                    "truth": round(float(truth), 4)}
-        for estimate, (covered, mean, truth) in found.items()
+        for estimate, (covered, mean, truth) in shares.items()
     }  # fmt: skip
+
+
+def repeats_of(name: str) -> int:
+    """Return the number of experiments of a row."""
+    return MANY if name in QUICK else REPEATS
 
 
 def settings(item: str) -> object:
     """Return what decides an item apart from its name: sizes, repeats, and the source of the analyses."""
     name, size = item.split("/")
-    paths = [path for module in (*MODULES, *FURTHER.get(name, ())) for path in _sources(ROOT / module)]
-    code = [stamp.plain(path) for path in (*paths, HERE / "observers.py")]
-    return [REPEATS, SIZES[size], code]
+    further = FURTHER.get(name, AGENTS if name in models.MODELS else ())
+    paths = [path for module in (*MODULES, *further) for path in _sources(ROOT / module)]
+    module = "models" if name in models.MODELS else "observers" if name in observers.OBSERVERS else "evaluations"
+    code = [stamp.plain(path) for path in (*paths, HERE / f"{module}.py")]
+    return [repeats_of(name), SIZES[size], code]
 
 
 def _sources(path: Path) -> list[Path]:
@@ -66,22 +125,22 @@ def _sources(path: Path) -> list[Path]:
 def table(rows: Rows) -> str:
     """Return the coverage of each estimate at each size, in percent, with its standard error."""
     lines = ["| observer | estimate | small | large |", "|---|---|---|---|"]
-    for name in observers.OBSERVERS:
+    for name in NAMES:
         by_size = {size: rows.get(f"{name}/{size}", {}).get("0", {}) for size in SIZES}
         estimates = dict.fromkeys(
             key for row in by_size.values() for key, value in row.items() if "coverage" in str(value)
         )
         for key in estimates:
-            small, large = (_percent(by_size[size], key) for size in SIZES)
+            small, large = (_percent(by_size[size], key, repeats_of(name)) for size in SIZES)
             lines.append(f"| {name.replace('_', ' ')} | {key} | {small} | {large} |")
     return "\n".join(lines)
 
 
-def _percent(row: Row, estimate: str) -> str:
+def _percent(row: Row, estimate: str, repeats: int) -> str:
     if estimate not in row:
         return "-"
     share = row[estimate]["coverage"]
-    return f"{100 * share:.1f} ± {100 * np.sqrt(max(share * (1 - share), 0.25 / REPEATS) / REPEATS):.1f}"
+    return f"{100 * share:.1f} ± {100 * np.sqrt(max(share * (1 - share), 0.25 / repeats) / repeats):.1f}"
 
 
 RECORD = Record(

@@ -25,7 +25,7 @@ Truths = dict[str, tuple[Estimate, float]]  #: by parameter, estimate and true v
 Generator = np.random.Generator
 
 COHERENCES = np.array([0, 3.2, 6.4, 12.8, 25.6, 51.2])
-BOOT = 200
+BOOT = 100
 
 
 def fields(result: Any, **truth: float) -> Truths:
@@ -44,12 +44,12 @@ def signed(rng: Generator, n: int) -> np.ndarray:
     return rng.choice(COHERENCES, n) * rng.choice([-1, 1], n)
 
 
-def _psychometric(rng: Generator, model: Any, x: np.ndarray, known: dict[str, float], **truth: float) -> Truths:
+def _psychometric(rng: Generator, model: Any, x: np.ndarray, fixed: dict[str, float], **truth: float) -> Truths:
     p = analysis.psychometric_function(x, model, **truth)
     fit = analysis.fit_psychometric(
-        x, rng.random(len(x)) < p, model=model, n_boot=0, seed=int(rng.integers(1e6)), **known
+        x, rng.random(len(x)) < p, model=model, n_boot=0, seed=int(rng.integers(1e6)), **fixed
     )
-    return fields(fit, **{name: value for name, value in truth.items() if name not in known})
+    return fields(fit, **{name: value for name, value in truth.items() if name not in fixed})
 
 
 def probit(rng: Generator, share: float = 1.0) -> Truths:
@@ -78,7 +78,7 @@ def diffusion_trials(
     sensitivity: float = 0.25,
     bound: float = 0.7,
     residual_time: float = 350.0,
-    dt: float = 1e-3,
+    dt: float = 2e-3,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return strength, reaction time (ms) and correctness of a drift-diffusion to symmetric bounds."""
     strength = np.repeat(COHERENCES, n)
@@ -99,7 +99,7 @@ def chronometric(rng: Generator, share: float = 1.0) -> Truths:
     """Diffusion to a bound from reaction times."""
     truth = {"sensitivity": 0.25, "bound": 0.7, "residual_time": 350.0}
     fit = analysis.fit_chronometric(
-        *diffusion_trials(rng, int(120 * share), **truth), n_boot=100, seed=int(rng.integers(1e6))
+        *diffusion_trials(rng, int(120 * share), **truth), n_boot=BOOT, seed=int(rng.integers(1e6))
     )
     return fields(fit, **truth)
 
@@ -149,9 +149,9 @@ def kernel(rng: Generator, share: float = 1.0) -> Truths:
     weights = np.array([0.9, 0.7, 0.5, 0.3, 0.2, 0.1])
     stimulus = rng.normal(0, 1, (int(1500 * share), 6))
     choice = rng.random(len(stimulus)) < expit(0.2 + stimulus @ weights)
-    found = analysis.psychophysical_kernel(stimulus, choice, dt=100)
-    truth = {f"weight {t}": (at(found.weights, 100 * t), weights[t]) for t in (0, 5)}
-    return truth | fields(found, bias=0.2, primacy=(2.1 - 0.6) / 2.7)
+    result = analysis.psychophysical_kernel(stimulus, choice, dt=100)
+    truth = {f"weight {t}": (at(result.weights, 100 * t), weights[t]) for t in (0, 5)}
+    return truth | fields(result, bias=0.2, primacy=(2.1 - 0.6) / 2.7)
 
 
 def context(rng: Generator, share: float = 1.0) -> Truths:
@@ -160,8 +160,8 @@ def context(rng: Generator, share: float = 1.0) -> Truths:
     evidence, relevant = rng.choice([-50, -15, -5, 5, 15, 50], (n, 2)), rng.integers(0, 2, n)
     rows = np.arange(n)
     drive = 0.06 * evidence[rows, relevant] + 0.015 * evidence[rows, 1 - relevant]
-    found = analysis.context_use(evidence, rng.random(n) < expit(drive), relevant)
-    return fields(found, relevant=0.06, irrelevant=0.015, selectivity=0.6)
+    result = analysis.context_use(evidence, rng.random(n) < expit(drive), relevant)
+    return fields(result, relevant=0.06, irrelevant=0.015, selectivity=0.6)
 
 
 def optimal_cues(rng: Generator, share: float = 1.0) -> Truths:
@@ -170,10 +170,10 @@ def optimal_cues(rng: Generator, share: float = 1.0) -> Truths:
     sigma["both"] = 12 * 18 / np.hypot(12, 18)
     modality, strength = rng.choice(list(sigma), int(1800 * share)), signed(rng, int(1800 * share))
     choice = rng.normal(strength, np.vectorize(sigma.get)(modality)) > 0
-    found = analysis.cue_combination(strength, choice, modality, lapse=0.0, n_boot=BOOT, seed=int(rng.integers(1e6)))
-    truth = {f"sigma {name}": (found.sigma[name], value) for name, value in sigma.items()}
+    result = analysis.cue_combination(strength, choice, modality, lapse=0.0, n_boot=BOOT, seed=int(rng.integers(1e6)))
+    truth = {f"sigma {name}": (result.sigma[name], value) for name, value in sigma.items()}
     weight = 18**2 / (12**2 + 18**2)
-    return truth | fields(found, optimal_sigma=sigma["both"], ratio=1.0, optimal_weight=weight)
+    return truth | fields(result, optimal_sigma=sigma["both"], ratio=1.0, optimal_weight=weight)
 
 
 def weighted_cues(rng: Generator, share: float = 1.0) -> Truths:
@@ -188,15 +188,15 @@ def wager(rng: Generator, share: float = 1.0) -> Truths:
     strength, offered = rng.choice([3.2, 12.8], int(1200 * share)), rng.random(int(1200 * share)) < 0.5
     evidence = rng.normal(strength, 10)
     sure = offered & (np.abs(evidence) < 6)
-    found = analysis.wagering(strength, offered, sure, evidence > 0, n_boot=200, seed=int(rng.integers(1e6)))
+    result = analysis.wagering(strength, offered, sure, evidence > 0, n_boot=200, seed=int(rng.integers(1e6)))
     p_sure, gain, waived = {}, {}, {}
     for c in (3.2, 12.8):
         p_sure[c] = norm.cdf(6, c, 10) - norm.cdf(-6, c, 10)
         waived[c] = 1 - p_sure[c]
         gain[c] = norm.sf(6, c, 10) / waived[c] - norm.sf(0, c, 10)
     advantage = sum(gain[c] * waived[c] for c in gain) / sum(waived.values())
-    truth = {f"sure at {c}": (at(found.sure, c), p_sure[c]) for c in p_sure}
-    return truth | fields(found, p_sure=np.mean(list(p_sure.values())), advantage=advantage)
+    truth = {f"sure at {c}": (at(result.sure, c), p_sure[c]) for c in p_sure}
+    return truth | fields(result, p_sure=np.mean(list(p_sure.values())), advantage=advantage)
 
 
 def economy(rng: Generator, share: float = 1.0) -> Truths:
@@ -205,8 +205,8 @@ def economy(rng: Generator, share: float = 1.0) -> Truths:
     a, b = offers[rng.integers(0, len(offers), int(900 * share))].T
     with np.errstate(divide="ignore"):
         chose_b = rng.random(len(a)) < norm.cdf(3 * (np.log(b) - np.log(a) - np.log(2.2)))
-    found = analysis.indifference_point(a, b, chose_b, n_boot=BOOT, seed=int(rng.integers(1e6)))
-    return fields(found, relative_value=2.2, steepness=3.0)
+    result = analysis.indifference_point(a, b, chose_b, n_boot=BOOT, seed=int(rng.integers(1e6)))
+    return fields(result, relative_value=2.2, steepness=3.0)
 
 
 def interval(rng: Generator, share: float = 1.0) -> Truths:
@@ -214,13 +214,13 @@ def interval(rng: Generator, share: float = 1.0) -> Truths:
     target = rng.choice(np.arange(800, 1600, 80), int(400 * share)).astype(float)
     mean = 230 + 0.8 * target
     produced = rng.normal(mean, 0.1 * mean)
-    found = analysis.interval_reproduction(target, produced, n_boot=200, seed=int(rng.integers(1e6)))
+    result = analysis.interval_reproduction(target, produced, n_boot=200, seed=int(rng.integers(1e6)))
     levels = np.arange(800, 1600, 80)
     expected = 230 + 0.8 * levels
     variance = np.mean((0.1 * expected) ** 2)
     rmse = np.sqrt(variance + np.mean((expected - levels) ** 2))
     bias = np.mean(expected - levels)
-    return fields(found, bias=bias, slope=0.8, weber_fraction=0.1, variability=np.sqrt(variance), rmse=rmse)
+    return fields(result, bias=bias, slope=0.8, weber_fraction=0.1, variability=np.sqrt(variance), rmse=rmse)
 
 
 def planner(rng: Generator, share: float = 1.0) -> Truths:
@@ -232,13 +232,13 @@ def planner(rng: Generator, share: float = 1.0) -> Truths:
     stay = rng.random(n) < expit(drive)
     for t in range(1, n):
         choice[t] = choice[t - 1] if stay[t - 1] else 3 - choice[t - 1]
-    found = analysis.two_step(choice, common, reward)
+    result = analysis.two_step(choice, common, reward)
     p = {(r, c): expit(0.6 + 0.3 * r + 0.5 * r * c) for r in (1, -1) for c in (1, -1)}
     model_free = (p[1, 1] + p[1, -1] - p[-1, 1] - p[-1, -1]) / 2
     model_based = (p[1, 1] - p[1, -1] - p[-1, 1] + p[-1, -1]) / 2
-    weights = found.regression.weights
-    return fields(found, model_free=model_free, model_based=model_based) | {
-        "stay after rewarded rare": (found.stay["rewarded_rare"], p[1, -1]),
+    weights = result.regression.weights
+    return fields(result, model_free=model_free, model_based=model_based) | {
+        "stay after rewarded rare": (result.stay["rewarded_rare"], p[1, -1]),
         "reward": (weights["reward"], 0.3),
         "interaction": (weights["interaction"], 0.5),
     }
@@ -263,10 +263,10 @@ def reversals(rng: Generator, share: float = 1.0) -> Truths:
     since = np.tile(np.arange(25), blocks)
     p_correct = 0.9 - 0.8 * np.exp(-since / 4)
     choice = np.where(rng.random(len(best)) < p_correct, best, 1 - best)
-    found = analysis.reversal_curve(choice, best, before=5, after=20)
+    result = analysis.reversal_curve(choice, best, before=5, after=20)
     before = 1 - (0.9 - 0.8 * np.exp(-22 / 4))
-    return {"before": (at(found.correct, -3), before)} | {
-        f"trial {k}": (at(found.correct, k), 0.9 - 0.8 * np.exp(-k / 4)) for k in (0, 3, 15)
+    return {"before": (at(result.correct, -3), before)} | {
+        f"trial {k}": (at(result.correct, k), 0.9 - 0.8 * np.exp(-k / 4)) for k in (0, 3, 15)
     }
 
 
@@ -276,9 +276,9 @@ def learners(rng: Generator, share: float = 1.0) -> Truths:
     seeds = int(24 * share)
     noise = rng.normal(0, 0.05, (seeds, 1))
     scores = 0.9 - 0.4 * np.exp(-steps / 200) + noise + rng.normal(0, 0.02, (seeds, 60))
-    found = analysis.learning_curve([steps] * seeds, list(scores), n_boot=200, seed=int(rng.integers(1e6)))
+    result = analysis.learning_curve([steps] * seeds, list(scores), n_boot=200, seed=int(rng.integers(1e6)))
     truth = 0.9 - 0.4 * np.exp(-500 / 200)
-    return {"mean": (at(found.mean, 500), truth), "iqm": (at(found.iqm, 500), truth)}
+    return {"mean": (at(result.mean, 500), truth), "iqm": (at(result.iqm, 500), truth)}
 
 
 def _choices(rng: Generator, trials: int, weight: float, bias: float, last: float, name: str = "1") -> Any:
@@ -295,9 +295,9 @@ def _choices(rng: Generator, trials: int, weight: float, bias: float, last: floa
 
 def _weights(rng: Generator, trials: int, weight: float) -> Truths:
     table = Behaviour((_choices(rng, trials, weight, 0.3, 0.3),), ("0", "1"), ("x",))
-    found = Logistic(1, past_stimuli=False).fit([Problem(table)])[0].parameters
+    parameters = Logistic(1, past_stimuli=False).fit([Problem(table)])[0].parameters
     truth = {"bias": 0.3, "x": weight, "choice, 1 back": 0.3}
-    return {name: (found[name], value) for name, value in truth.items()}
+    return {name: (parameters[name], value) for name, value in truth.items()}
 
 
 def strong_weights(rng: Generator, share: float = 1.0) -> Truths:
@@ -312,18 +312,18 @@ def weak_weights(rng: Generator, share: float = 1.0) -> Truths:
 
 def drifting_weight(rng: Generator, share: float = 1.0) -> Truths:
     """Mean of drifting weights, a constant weight of 3."""
-    table = Behaviour((_choices(rng, int(400 * share), 3.0, 0.0, 0.0),), ("0", "1"), ("x",))
-    found = Drifting(0).fit([Problem(table)])[0].parameters
-    return {"bias": (found["bias"], 0.0), "x": (found["x"], 3.0)}
+    table = Behaviour((_choices(rng, int(320 * share), 3.0, 0.0, 0.0),), ("0", "1"), ("x",))
+    parameters = Drifting(0).fit([Problem(table)])[0].parameters
+    return {"bias": (parameters["bias"], 0.0), "x": (parameters["x"], 3.0)}
 
 
 def sessions(rng: Generator, share: float = 1.0) -> Truths:
     """Description of 20 sessions with biases of their own."""
     trials = max(20, int(100 * share))
     rows = tuple(_choices(rng, trials, 2.0, 0.7 * rng.normal(), 0.0, str(k)) for k in range(20))
-    (found,) = describe(Behaviour(rows, ("0", "1"), ("x",)))
-    assert found.bias is not None
-    return {"bias": (found.bias, 0.0), "share of 1": (found.choices["1"], 0.5)}
+    (description,) = describe(Behaviour(rows, ("0", "1"), ("x",)))
+    assert description.bias is not None
+    return {"bias": (description.bias, 0.0), "share of 1": (description.choices["1"], 0.5)}
 
 
 OBSERVERS: dict[str, Callable[..., Truths]] = {
@@ -334,19 +334,3 @@ OBSERVERS: dict[str, Callable[..., Truths]] = {
         weak_weights, drifting_weight, sessions,
     )
 }  # fmt: skip
-
-
-def coverage(observer: str, repetitions: int, seed: int = 0, share: float = 1.0) -> dict[str, np.ndarray]:
-    """Return, by parameter, the share of repetitions whose interval holds the truth, mean estimate and truth.
-
-    Args:
-        observer: name of an observer.
-        repetitions: number of experiments.
-        seed: of the experiments.
-        share: of the usual number of trials.
-    """
-    inside: dict[str, list[tuple[bool, float, float]]] = {}
-    for rng in np.random.default_rng(seed).spawn(repetitions):
-        for name, (estimate, truth) in OBSERVERS[observer](rng, share).items():
-            inside.setdefault(name, []).append((truth in estimate, estimate.value, truth))
-    return {name: np.mean(rows, axis=0) for name, rows in inside.items()}

@@ -15,10 +15,10 @@ from experiments.records.drawing import Drawing, as_numbers
 from experiments.records.record import Row
 from neurogym.envs.registration import every_task, metadata
 from ngym_cli import runs
-from ngym_cli.agents.from_config import default_steps
+from ngym_cli.agents.defaults import default_steps
 from ngym_cli.agents.per_task import EXCEPTIONS, LEARNERS
 from ngym_cli.config import from_dict
-from ngym_cli.config.tasks import recommended, usual_algorithm
+from ngym_cli.config.tasks import DEFAULTS, recommended, usual_algorithm
 from ngym_cli.runs.trial_table import read_trials
 
 #: Share of the ceiling that a run must reach; of a performance of 1 where the ceiling is not known.
@@ -76,7 +76,9 @@ def command(learner: str, task: str, seed: int) -> str:
 def present(learner: str, task: str) -> dict[str, Any]:
     """Return the present defaults of a line that are the task's own: number of steps, hyperparameters, network."""
     exceptions, config = EXCEPTIONS.get(task), from_dict(settings(learner, task))
-    return {"timesteps": config.timesteps or default_steps(config, task), **(exceptions.settings if exceptions else {})}
+    wrappers = DEFAULTS[task].settings if task in DEFAULTS else {}
+    steps = config.timesteps or default_steps(config, task)
+    return {"timesteps": steps, **(exceptions.settings if exceptions else {}), **wrappers}
 
 
 def row(learner: str, task: str, seed: int, folder: Path) -> Row:

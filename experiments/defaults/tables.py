@@ -44,16 +44,16 @@ def all_measured(default: Rows, learner_rows: Rows) -> dict[str, dict[str, LineR
         default: rows of the default line by task.
         others: rows of other learners by LEARNER/TASK.
     """
-    found: dict[str, dict[str, LineResult]] = {learner: {} for learner in LEARNERS}
+    results: dict[str, dict[str, LineResult]] = {learner: {} for learner in LEARNERS}
     keyed = {("default", task): seeds for task, seeds in default.items()}
     for (learner, task), seeds in {
         **keyed,
         **{tuple(item.split("/")): seeds for item, seeds in learner_rows.items()},
     }.items():
-        result = measured(learner, task, seeds)
+        result = measured(learner, task, seeds) if task in lines.tasks_of(learner) else None
         if result is not None:
-            found[learner][task] = result
-    return found
+            results[learner][task] = result
+    return results
 
 
 def package_data(default: Rows, learner_rows: Rows) -> str:
@@ -131,11 +131,11 @@ def elsewhere(rows: Rows) -> str:
 
 def learners(rows: Rows) -> str:
     """Return the tasks that were measured with other learners, a column for each learner."""
-    others = [name for name in LEARNERS if name != "default"]
+    further = [name for name in LEARNERS if name != "default"]
     results = all_measured({}, rows)
     names = sorted({task for table in results.values() for task in table}, key=str.lower)
-    lines = [f"| task | {' | '.join(others)} |", "|---" * (len(others) + 1) + "|"]
+    lines = [f"| task | {' | '.join(further)} |", "|---" * (len(further) + 1) + "|"]
     for task in names:
-        cells = [results[learner][task].share if task in results[learner] else "" for learner in others]
+        cells = [results[learner][task].share if task in results[learner] else "" for learner in further]
         lines.append(f"| {task} | {' | '.join(cells)} |")
     return "\n".join(lines) if names else "Nothing is measured yet."

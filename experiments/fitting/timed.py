@@ -178,8 +178,8 @@ def network(seed: int, sessions: int = 40, trials: int = 250) -> Row:
     scores = {}
     for label in ("q-learning:times=ddm", "gru:units=2:times=ddm"):
         (model,) = registry.build([label], (2,), 3).values()
-        found = validate(model, data)
-        scores[label] = float(np.nanmean(np.concatenate(found.densities)))
+        result = validate(model, data)
+        scores[label] = float(np.nanmean(np.concatenate(result.densities)))
     first, second = scores.values()
     return {
         "true model": round(first, 4),

@@ -112,8 +112,9 @@ def main() -> None:
 
 def jobs_of(missing: dict[str, list[tuple[str, int]]], requested: dict[str, set[str]], seeds: int) -> list[Job]:
     """Return the missing rows of the first seeds that are requested, the first seed of each item first."""
-    found = [(name, item, seed) for name, rows in missing.items() for item, seed in rows if item in requested[name]]
-    return sorted((job for job in found if job[2] < seeds), key=lambda job: job[2])
+    every = ((name, item, seed) for name, rows in missing.items() for item, seed in rows)
+    rows_to_make = [(name, item, seed) for name, item, seed in every if item in requested[name]]
+    return sorted((job for job in rows_to_make if job[2] < seeds), key=lambda job: job[2])
 
 
 def make_all(work: list[Job], launch: LaunchSettings, jobs: int) -> int:

@@ -74,9 +74,10 @@ def _members(name: str) -> list[str]:
 def session(id_: str) -> Iterator[list[str]]:
     """Yield observation, reward and reports of each step of a session with random actions."""
     import neurogym as ngym
-    from ngym_cli.config import parts
+    from ngym_cli.config import extensions
 
-    env = parts.find_own("task", id_)() if parts.is_reference(id_) else ngym.make(id_)  # a class in a paper's file
+    # A reference is a class in a paper's file.
+    env = extensions.find_extension("task", id_)() if extensions.is_reference(id_) else ngym.make(id_)
     observation, _ = env.reset(seed=SEED)
     env.action_space.seed(SEED)
     yield rounded(observation)
@@ -106,9 +107,8 @@ def of_trainings(runs: Sequence[Mapping[str, Any]]) -> str:
 
 def training(settings: Mapping[str, Any]) -> list[Any]:
     """Return numbers of a few updates of a run and of a short evaluation."""
-    from ngym_cli.agents.from_config import complete
+    from ngym_cli.agents.defaults import complete, resolve
     from ngym_cli.config import from_dict
-    from ngym_cli.environments.defaults import resolve
     from ngym_cli.training import main_loop
 
     config, facts = resolve(from_dict({**settings, "seed": SEED}))

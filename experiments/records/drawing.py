@@ -78,7 +78,7 @@ def _panel(axes: Any) -> dict[str, Any]:
         "x": _axis(axes, "x"),
         "y": _axis(axes, "y"),
         "legend": legend is not None,
-        "parts": list(_parts(axes)),
+        "parts": list(_artists(axes)),
     }  # fmt: skip
 
 
@@ -102,7 +102,7 @@ def _axis(axes: Any, name: str) -> dict[str, Any]:
     return axis_data
 
 
-def _parts(axes: Any) -> Iterator[dict[str, Any]]:
+def _artists(axes: Any) -> Iterator[dict[str, Any]]:
     """Yield what is drawn in a panel, from the bottom upwards."""
     from matplotlib.collections import LineCollection, PathCollection, PolyCollection
     from matplotlib.lines import Line2D
@@ -175,10 +175,10 @@ def _area(path: Any) -> dict[str, Any]:
 
 def _words(note: Any) -> dict[str, Any]:
     coordinates = note.xycoords if isinstance(note.xycoords, str) else list(note.xycoords)
-    beside = note.anncoords if isinstance(note.anncoords, str) else list(note.anncoords)
+    offset = note.anncoords if isinstance(note.anncoords, str) else list(note.anncoords)
     return {
         "text": note.get_text(), "at": _rounded(note.xy), "coordinates": coordinates,
-        "from": _rounded(note.get_position()), "beside": beside, "colour": _colour(note.get_color()),
+        "from": _rounded(note.get_position()), "beside": offset, "colour": _colour(note.get_color()),
         "ha": note.get_ha(), "va": note.get_va(), "size": float(note.get_fontsize()),
     }  # fmt: skip
 

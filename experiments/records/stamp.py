@@ -54,7 +54,7 @@ def commit() -> str:
 
 
 def _git(*arguments: str) -> str:
-    process = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+    process = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
     return process.stdout.strip() if process.returncode == 0 else ""
 
 
@@ -72,20 +72,20 @@ def digest(tasks: Iterable[str], settings: Any, runs: Iterable[Mapping[str, Any]
 @functools.cache
 def task_digest(*tasks: str) -> str:
     """Return the part of a digest that says what tasks show and reward; takes hundredths of a second for each."""
-    return _known(behaviour.of_tasks, sorted(set(tasks))) if tasks else "0"
+    return _cached(behaviour.of_tasks, sorted(set(tasks))) if tasks else "0"
 
 
 def task_part(digest: str) -> str:
     """Return the part of a digest that `task_digest` gives; empty in a digest of an earlier form."""
-    return (digest.split("-") + ["", ""])[1]
+    return ([*digest.split("-"), "", ""])[1]
 
 
 def _run_digest(runs: list[Mapping[str, Any]]) -> str:
     """Return the part of a digest that says how runs learn; takes half a second for each."""
-    return _known(behaviour.of_trainings, runs) if runs else "0"
+    return _cached(behaviour.of_trainings, runs) if runs else "0"
 
 
-def _known(ask: Callable[[Any], str], question: Any) -> str:
+def _cached(ask: Callable[[Any], str], question: Any) -> str:
     """Return an answer about behaviour, from a file if the same code has given it before."""
     path = ANSWERS / _sources() / f"{ask.__name__}-{behaviour.hashed(question)}"
     if path.exists():
@@ -118,9 +118,9 @@ def plain(path: Path) -> str:
         return text
     tree = ast.parse(text)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            if ast.get_docstring(node) is not None:
-                node.body = node.body[1:] or [ast.Pass()]
+        documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        if documented and ast.get_docstring(node) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
     return ast.dump(_NumberedLocals().visit(tree))
 
 

@@ -54,7 +54,7 @@ def needed(jobs: Iterable[tuple[str, str, int]]) -> list[Needed]:
     return rows
 
 
-def make(rows: list[Needed], launch: LaunchSettings, place: Path = PLACE) -> tuple[int, bool]:
+def make(rows: list[Needed], launch: LaunchSettings, root: Path = PLACE) -> tuple[int, bool]:
     """Make the runs and keep the rows; return how many are still missing, and whether the making was interrupted.
 
     Args:
@@ -62,11 +62,11 @@ def make(rows: list[Needed], launch: LaunchSettings, place: Path = PLACE) -> tup
         launch: where to make the runs.
         place: folder of the runs.
     """
-    sweep = folder.listed(place, [row.entry for row in rows], Recipe(launch=launch))
+    sweep = folder.listed(root, [row.entry for row in rows], Recipe(launch=launch))
     left = collect(rows, sweep)
     interrupted = False
     if left:
-        sweep = folder.listed(place, [row.entry for row in left], Recipe(launch=launch))
+        sweep = folder.listed(root, [row.entry for row in left], Recipe(launch=launch))
         _, interrupted = control.do_jobs(sweep, launchers.find(launch), trust=False)
         left = collect(left, sweep)
     for row in left:

@@ -47,8 +47,8 @@ def train(
     """An agent that has learned for so many steps."""
     import torch
 
+    from ngym_cli.agents.algorithms.sb3 import TrialVecEnv
     from ngym_cli.agents.from_config import make_model
-    from ngym_cli.environments.sb3_batch import TrialVecEnv
 
     torch.set_num_threads(1)
     venv = TrialVecEnv(make_vec(make_env, n_envs), reset_state)

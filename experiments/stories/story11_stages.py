@@ -19,7 +19,7 @@ for stage, session in enumerate(STAGES, start=1):
     if model is None:
         model = train(make, steps, chosen.seed, "a2c")
     else:
-        from ngym_cli.environments.sb3_batch import TrialVecEnv
+        from ngym_cli.agents.algorithms.sb3 import TrialVecEnv
 
         model.set_env(TrialVecEnv(make_vec(make, 64), "trial"))
         model.learn(steps)

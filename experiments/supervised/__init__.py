@@ -16,12 +16,11 @@ import torch
 
 from experiments.records.record import Record, Row, Rows
 from ngym_cli.agents.algorithms.rollout import PackedRollout
-from ngym_cli.agents.from_config import build_model, complete
+from ngym_cli.agents.defaults import complete, resolve
+from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.agents.supervised.learner import Supervised
 from ngym_cli.agents.supervised.material import TrialStream
 from ngym_cli.config import from_dict
-from ngym_cli.environments.defaults import resolve
-from ngym_cli.environments.stack import build_venv
 from ngym_cli.evaluation import fresh_trials
 
 #: Fresh trials, of each task where there are several.

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit
 
-from neurogym.analysis.intervals import mean_curve, proportion_curve, resampled_sums, rows_of
+from neurogym.analysis.intervals import count_groups, mean_curve, proportion_curve, resampled_sums, rows_of
 from neurogym.analysis.results import Curve, Estimate, Result
 from neurogym.array_types import FloatArray
 
@@ -127,7 +127,8 @@ def fit_chronometric(
     samples = _samples(summary, (index, t[timed], c[timed]), linked, n_boot, seed)
     fits = [np.exp(sample.fit(best)) for sample in samples]
     draws = np.array(fits).reshape(n_boot, 3)
-    estimates = [Estimate.percentile(v, d, level) for v, d in zip(np.exp(best), draws.T, strict=True)]
+    observations = count_groups(linked)
+    estimates = [Estimate.percentile(v, d, level, observations) for v, d in zip(np.exp(best), draws.T, strict=True)]
     return ChronometricFit(
         sensitivity=estimates[0],
         bound=estimates[1],

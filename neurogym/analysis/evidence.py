@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from neurogym.analysis.intervals import rows_of
+from neurogym.analysis.intervals import count_groups, rows_of
 from neurogym.analysis.psychometric import PsychometricFit, fit_psychometric
 from neurogym.analysis.regression import ChoiceRegression, ratio_estimate, regress_choice
 from neurogym.analysis.results import Curve, Estimate, Result
@@ -211,7 +211,7 @@ def cue_combination(
     optimal = np.sqrt(first * second / (first + second))
 
     def estimate(values: FloatArray) -> Estimate:
-        return Estimate.percentile(values[0], values[1:], level)
+        return Estimate.percentile(values[0], values[1:], level, count_groups(groups))
 
     return CueCombination(
         {name: estimate(values) for name, values in sigma.items()},

@@ -62,6 +62,11 @@ def enough_groups(*levels: ArrayLike) -> IntArray | None:
     return None
 
 
+def count_groups(groups: ArrayLike | None) -> int | None:
+    """Return the number of groups; None where trials are independent."""
+    return None if groups is None else len(np.unique(np.asarray(groups)))
+
+
 def rows_of(groups: ArrayLike | None, rows: slice | np.ndarray) -> np.ndarray | None:
     """Return the groups of some trials; None where trials are independent."""
     return None if groups is None else np.asarray(groups)[rows]
@@ -210,6 +215,25 @@ def resampled(
         ],
         float,
     )
+
+
+def spread_interval(
+    centre: ArrayLike, draws: ArrayLike, observations: int, level: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of Student's interval with the spread of bootstrap draws as the standard error.
+
+    Percentiles of draws are too narrow for few observations, such as seeds or sessions: the spread of draws is too
+    small by ``sqrt((n - 1) / n)``, and the normal quantile by more (Hesterberg 2015, 10.1080/00031305.2015.1089789).
+
+    Args:
+        centre: estimate, any shape.
+        draws: of the estimate from resampled observations, shape (draws, ...).
+        observations: number of observations, at least 2.
+        level: coverage of the interval.
+    """
+    error = np.std(np.asarray(draws, float), axis=0) * np.sqrt(observations / (observations - 1))
+    half = student_quantile(level, observations - 1) * error
+    return np.asarray(centre - half), np.asarray(centre + half)
 
 
 def quantile(level: float, groups: int) -> float:

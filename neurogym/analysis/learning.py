@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from neurogym.analysis.intervals import enough_groups, proportion_curve
+from neurogym.analysis.intervals import enough_groups, proportion_curve, spread_interval
 from neurogym.analysis.results import Curve, Estimate, Result, bootstrap, interquartile_mean
 from neurogym.array_types import FloatArray
 
@@ -18,8 +18,8 @@ class LearningCurve(Result):
     """Performance along training, over seeds.
 
     Attributes:
-        mean: mean over seeds with its bootstrap interval, against steps (or trials).
-        iqm: interquartile mean over seeds with its bootstrap interval.
+        mean: mean over seeds, against steps (or trials), with Student's interval from bootstrap draws of seeds.
+        iqm: interquartile mean over seeds, with the same kind of interval.
         seeds: the curve of each seed on the common grid, shape (seeds, points).
     """
 
@@ -105,10 +105,16 @@ def _over_curves(
     x: np.ndarray, curves: FloatArray, centre: Callable[[FloatArray], FloatArray], n_boot: int, level: float,
     seed: int | None,
 ) -> Curve:  # fmt: skip
-    """Return the centre of curves, shape (curves, points), with a bootstrap interval over whole curves."""
-    draws = bootstrap(lambda rows: centre(curves[rows]), len(curves), n_boot, seed)
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return Curve(x, centre(curves), low, high, np.full(len(x), len(curves)))
+    """Return the centre of curves, shape (curves, points), with Student's interval over whole curves.
+
+    A single curve has no interval.
+    """
+    value = centre(curves)
+    low = high = np.full(len(x), np.nan)
+    if len(curves) > 1:
+        draws = bootstrap(lambda rows: centre(curves[rows]), len(curves), n_boot, seed)
+        low, high = spread_interval(value, draws, len(curves), level)
+    return Curve(x, value, low, high, np.full(len(x), len(curves)))
 
 
 def cumulative_regret(
@@ -138,9 +144,7 @@ def cumulative_regret(
     each = [np.cumsum(regret[session == s]) for s in np.unique(session)]
     length = min(map(len, each))
     curves = np.stack([curve[:length] for curve in each])
-    result = _over_curves(np.arange(1, length + 1), curves, _mean, n_boot, level, seed)
-    unknown = np.full(length, np.nan)
-    return replace(result, low=unknown, high=unknown) if len(curves) == 1 else result
+    return _over_curves(np.arange(1, length + 1), curves, _mean, n_boot, level, seed)
 
 
 def reversal_curve(

@@ -16,6 +16,7 @@ from neurogym.array_types import FloatArray
 
 FLAT = 0.01  #: difference in log-likelihood that does not tell two parameters apart
 PRECISION = 0.01  #: of the end of an interval, in standard errors
+NO_LAPSE = 1e-4  #: asymptote up to which no lapse was seen
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,9 @@ class Likelihood:
 
         Where not even the bound of the search is excluded, the interval has no end on that side. Where the bound of
         threshold or slope is as likely as the maximum, the estimate is infinite; where both sides are open, it is nan.
+        An asymptote estimated as 0 is excluded from the value at which data without lapses have a probability of
+        (1 - level) / 2, as for a proportion (Clopper & Pearson 1934, 10.1093/biomet/26.4.404). ``reach`` assumes an
+        estimate between the bounds, and such intervals would be half as long as that and miss the truth too often.
 
         Args:
             index: of the parameter.
@@ -137,6 +141,8 @@ class Likelihood:
             level: coverage of the interval, which gives the standard error.
         """
         bounds, least = self.bounds[index], self.loss(best, k)[0]
+        if index > 1 and best[index] <= NO_LAPSE:
+            reach *= -2 * np.log((1 - level) / 2) / normal_quantile(level) ** 2
         ends, flat = [], []
         for bound in bounds:
             end, below = self._end(index, best, k, bound, least + reach)

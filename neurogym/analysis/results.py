@@ -69,18 +69,31 @@ class Estimate(Result):
         return cls(float(value), float(value) - half, float(value) + half, float(se))
 
     @classmethod
-    def percentile(cls, value: float, draws: ArrayLike, level: float = 0.95) -> Estimate:
+    def percentile(
+        cls, value: float, draws: ArrayLike, level: float = 0.95, observations: int | None = None
+    ) -> Estimate:
         """Return an estimate with the bias-corrected percentile interval of bootstrap draws.
 
         The percentiles are moved by twice the median bias of the draws (Efron 1987, 10.1080/01621459.1987.10478410).
+        For few observations they are moved outwards to those of Student's distribution (Hesterberg 2015,
+        10.1080/00031305.2015.1089789).
+
+        Args:
+            value: the estimate.
+            draws: bootstrap draws of the estimate, shape (draws,).
+            level: coverage of the interval.
+            observations: number of resampled trials, sessions or conditions, at least 2; None for many.
         """
+        reach = normal_quantile(level)
+        if observations is not None and observations > 1:
+            reach = student_quantile(level, observations - 1) * math.sqrt(observations / (observations - 1))
         finite = np.asarray(draws, float)
         finite = finite[np.isfinite(finite)]
         if finite.size < 2:
             return cls(float(value), np.nan, np.nan, np.nan)
         below = np.mean(finite < value) + 0.5 * np.mean(finite == value)
         shift = 2 * ndtri(np.clip(below, 0.05, 0.95))
-        low, high = np.quantile(finite, ndtr(shift + normal_quantile(level) * np.array([-1, 1])))
+        low, high = np.quantile(finite, ndtr(shift + reach * np.array([-1, 1])))
         # A correction by more than the spread of the draws would leave the estimate outside its own interval.
         return cls(float(value), float(min(low, value)), float(max(high, value)), float(finite.std(ddof=1)))
 

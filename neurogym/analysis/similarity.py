@@ -88,7 +88,7 @@ def representational_similarity(
     chance = np.array([agreement(everything, rng.permutation(n)) for _ in range(n_permutations)])
     draws = bootstrap(lambda rows: agreement(rows, rows), n, n_boot, seed)
     p = float((1 + np.sum(chance >= value)) / (1 + n_permutations))
-    return RepresentationalSimilarity(Estimate.percentile(value, draws, level), p, n)
+    return RepresentationalSimilarity(Estimate.percentile(value, draws, level, n), p, n)
 
 
 def linear_cka(a: ArrayLike, b: ArrayLike, *, debiased: bool = False) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from neurogym.analysis.intervals import mean_curve, resampled, rows_of
+from neurogym.analysis.intervals import count_groups, mean_curve, resampled, rows_of
 from neurogym.analysis.results import Curve, Estimate, Result
 from neurogym.array_types import FloatArray
 
@@ -74,7 +74,8 @@ def interval_reproduction(
     index = np.searchsorted(edges, x, side="right") - 1
     names = ("bias", "slope", "weber_fraction", "variability", "rmse")
     estimates = {
-        name: Estimate.percentile(value, draw, level) for name, value, draw in zip(names, values, draws.T, strict=True)
+        name: Estimate.percentile(value, draw, level, len(x) if linked is None else count_groups(linked))
+        for name, value, draw in zip(names, values, draws.T, strict=True)
     }
     targets = [x[index == i].mean() for i in range(len(edges))]
     return IntervalReproduction(**estimates, produced=mean_curve(targets, index, y, linked, level))

@@ -24,7 +24,7 @@ WHEEL = {"1": "left", "-1": "right"}
 
 
 @dataclass
-class Trials:
+class AssembledTrials:
     """Trials of all rows in the order of the table, before they are cut into sessions.
 
     Attributes:
@@ -71,7 +71,7 @@ class Assembler:
         self.choices = Choices(np.full(self.n, -1), ())
         self.options: tuple[str, ...] = ()
 
-    def assemble(self) -> Trials:
+    def assemble(self) -> AssembledTrials:
         """Return the trials.
 
         Raises:
@@ -99,7 +99,7 @@ class Assembler:
             "choice": choice, "reward": reward, "correct": correct, "truth": truth, "stimuli": stimuli, "rt": rt,
             "state": state, "choice2": choice2, "gain": gain, "loss": loss, "cue": cue, "confidence": confidence,
         }  # fmt: skip
-        return Trials(arrays, choices.words, names, self.words, self.left_out, self.notes)
+        return AssembledTrials(arrays, choices.words, names, self.words, self.left_out, self.notes)
 
     def column(self, role: str) -> tuple[str, Column]:
         """Return name and column of a role."""
@@ -296,7 +296,7 @@ class Assembler:
         first, second = self.choices.words
         if not turned:
             meaning = f"evidence for {second}"
-            self.words[name] = meaning if name not in self.words else self.words[name]
+            self.words[name] = self.words.get(name, meaning)
             return stimuli, names
         self.turned.append(name)
         new = minus(name)
@@ -320,7 +320,7 @@ class Assembler:
         elif "reward" not in self.roles:
             reward = np.full(self.n, np.nan)
         elif self.column("reward")[1].is_numeric or not is_flag(self.column("reward")[1]):
-            name, column = self.column("reward")
+            name, _column = self.column("reward")
             reward = self.numbers(name)
             self.words.setdefault(name, "amount")
         else:
@@ -371,13 +371,15 @@ class Assembler:
     def check_accuracy(self, correct: FloatArray, words: tuple[str, ...]) -> None:
         """Say that accuracy is clearly below one half."""
         valid = correct[np.isfinite(correct)]
-        if len(words) == 2 and len(valid) >= ENOUGH_TRIALS and {"correct", "ground_truth"} & set(self.roles):
-            if valid.mean() + 2 * np.sqrt(0.25 / len(valid)) < 0.5:
-                names = ", ".join(str(self.roles[role]) for role in ("correct", "ground_truth") if role in self.roles)
-                self.notes.append(
-                    f"accuracy is {valid.mean():.2f}: {names} or {self.roles['choice']} is probably coded the other "
-                    "way round; nothing is changed"
-                )
+        roles = [role for role in ("correct", "ground_truth") if role in self.roles]
+        if len(words) != 2 or len(valid) < ENOUGH_TRIALS or not roles:
+            return
+        if valid.mean() + 2 * np.sqrt(0.25 / len(valid)) < 0.5:
+            names = ", ".join(str(self.roles[role]) for role in roles)
+            self.notes.append(
+                f"accuracy is {valid.mean():.2f}: {names} or {self.roles['choice']} is probably coded the other "
+                "way round; nothing is changed"
+            )
 
     def conditions(self, requested: Sequence[str]) -> dict[str, np.ndarray]:
         """Return further columns with few levels, and those that are requested."""
@@ -390,7 +392,7 @@ class Assembler:
 
 
 def sessions_of(
-    trials: Trials, groups: Sequence[tuple[str, str, np.ndarray]], conditions: Mapping[str, np.ndarray]
+    trials: AssembledTrials, groups: Sequence[tuple[str, str, np.ndarray]], conditions: Mapping[str, np.ndarray]
 ) -> tuple[Session, ...]:
     """Return the sessions of trials, given subject, name and rows of each; rows in a row are not copied."""
     sessions = []

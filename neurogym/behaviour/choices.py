@@ -144,9 +144,9 @@ def _missed_numbers(
     values = set(numbers)
     if values == {-1.0, 0.0, 1.0}:
         return _among_three(numbers, index, counts, witness)
-    if len(values) > 1 and min(values) < 0 and {v for v in values if v >= 0} and values != {-1.0, 1.0}:
-        if min(v for v in values if v >= 0) >= 0 and not any(-v in values for v in values if v < 0 and v != -1):
-            return [k for k, number in enumerate(numbers) if number < 0], ""
+    codes = len(values) > 1 and min(values) < 0 <= max(values) and values != {-1.0, 1.0}
+    if codes and not any(-v in values for v in values if v < 0 and v != -1):
+        return [k for k, number in enumerate(numbers) if number < 0], ""
     regular = [v for v in values if v not in (9, 99, 999, 9999)]
     if len(regular) >= 2 and max(regular) < 8 and len(regular) < len(values):
         return [k for k, number in enumerate(numbers) if number not in regular], ""

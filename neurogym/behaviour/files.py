@@ -195,7 +195,7 @@ def _from_json(data: Any) -> Columns:
     if isinstance(data, list) and data and all(isinstance(row, list) for row in data):
         data = [row for rows in data for row in rows]
     if isinstance(data, list) and all(isinstance(row, dict) for row in data):
-        if len(data) and all("trials" in row or "data" in row for row in data):
+        if data and all("trials" in row or "data" in row for row in data):
             key = "trials" if "trials" in data[0] else "data"
             data = [{**{k: v for k, v in row.items() if k != key}, **trial} for row in data for trial in row[key]]
         return from_records(data)

@@ -34,7 +34,7 @@ class TableOptions:
     """What a user says about a table; the rest is guessed.
 
     Attributes:
-        roles: columns of roles (see `neurogym.behaviour.roles.NAMES`; ``stimuli``: several); None: the table
+        roles: columns of roles (see `neurogym.behaviour.roles.COLUMN_NAMES`; ``stimuli``: several); None: the table
             has no such column.
         columns: content of a column file, see `neurogym.behaviour.column_maps`.
         where: conditions that choose rows, see `neurogym.behaviour.expressions.rows_where`.
@@ -237,16 +237,17 @@ def _names(value: Any) -> list[str]:
 
 def _with_rewards(columns: Columns, chosen: ColumnMap) -> Columns:
     """Return the table with one column of rewards, where it has a column for each side (foraging mice)."""
-    if any(plain(name) in roles.NAMES["reward"] for name in columns):
+    if any(plain(name) in roles.COLUMN_NAMES["reward"] for name in columns):
         return columns
     sides = {plain(name): name for name in columns}
     for ending in (("l", "r"), ("left", "right")):
         for short, left in sides.items():
             right = sides.get(short.removesuffix(ending[0]) + ending[1])
-            if "reward" in short and "prob" not in short and short.endswith(ending[0]) and right is not None:
-                if roles.is_flag(columns[left]) and roles.is_flag(columns[right]):
-                    chosen.derive["reward"] = f"max(`{left}`, `{right}`)"
-                    return expressions.derived(columns, {"reward": chosen.derive["reward"]})[0]
+            if "reward" not in short or "prob" in short or not short.endswith(ending[0]) or right is None:
+                continue
+            if roles.is_flag(columns[left]) and roles.is_flag(columns[right]):
+                chosen.derive["reward"] = f"max(`{left}`, `{right}`)"
+                return expressions.derived(columns, {"reward": chosen.derive["reward"]})[0]
     return columns
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -216,7 +217,7 @@ class Behaviour:
             edges = np.linspace(0, len(each), cuts + 1).astype(int)
             pieces += [
                 each.part(f"{each.name}.{k + 1}", slice(a, b))
-                for k, (a, b) in enumerate(zip(edges, edges[1:], strict=False))
+                for k, (a, b) in enumerate(itertools.pairwise(edges))
                 if b > a
             ]
         return self.only(pieces)

@@ -217,7 +217,7 @@ def _computed(stack: _Stack, noises: tuple[gym.Env, ...], process: BlockProcess 
     if noises and not observer.timed:
         return StackCeiling(None, "noise hides when the periods of a trial begin, whose durations vary")
     if process is None:
-        if needs_reward(stack.env) or stack.linked and not (stack.memory and not stack.next_trial_reveals_outcome):
+        if needs_reward(stack.env) or (stack.linked and not (stack.memory and not stack.next_trial_reveals_outcome)):
             return StackCeiling(None, "no exact observer is known for the task with this wrapper")
         try:
             return StackCeiling(observer.score("exact posterior over noise-free trials, all noise added"))

@@ -51,13 +51,13 @@ def _resolve(target: str) -> object:
 
 def _present(path: str) -> ModuleType:
     """Module loaded from a path, even if a script has put another module in that place."""
-    if path not in _LOADED and path in sys.modules:
-        if getattr(getattr(sys.modules[path], "__spec__", None), "name", None) != path:
-            planted = sys.modules.pop(path)
-            try:
-                return importlib.import_module(path)
-            finally:
-                sys.modules[path] = planted
+    foreign = path not in _LOADED and path in sys.modules
+    if foreign and getattr(getattr(sys.modules[path], "__spec__", None), "name", None) != path:
+        planted = sys.modules.pop(path)
+        try:
+            return importlib.import_module(path)
+        finally:
+            sys.modules[path] = planted
     return _LOADED.get(path) or importlib.import_module(path)
 
 

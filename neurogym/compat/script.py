@@ -60,7 +60,7 @@ class _Reader(ast.NodeVisitor):
 
     # -- imports ------------------------------------------------------------------------------------------------------
 
-    def visit_Import(self, node: ast.Import) -> None:  # noqa: N802 - the name is Python's
+    def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
             self.script_modules.add(alias.asname or alias.name.split(".")[0])
             if alias.name.split(".")[0] == "gym":
@@ -70,7 +70,7 @@ class _Reader(ast.NodeVisitor):
                 self.module(node, alias.name)
                 self.modules[alias.asname or "neurogym"] = alias.name if alias.asname else "neurogym"
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:  # noqa: N802 - the name is Python's
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         base = node.module or ""
         if base.split(".")[0] == "gym":
             self.note(node, f"from {base}", FAILS, f"from gymnasium{base[3:]}")
@@ -116,7 +116,7 @@ class _Reader(ast.NodeVisitor):
 
     # -- what is done with them ---------------------------------------------------------------------------------------
 
-    def visit_Attribute(self, node: ast.Attribute) -> None:  # noqa: N802 - the name is Python's
+    def visit_Attribute(self, node: ast.Attribute) -> None:
         path = self.path_of(node.value)
         if path is not None:
             if not node.attr.startswith("__"):
@@ -137,7 +137,7 @@ class _Reader(ast.NodeVisitor):
             return f"{path}.{node.attr}" if path is not None and _is_module(f"{path}.{node.attr}") else None
         return None
 
-    def visit_Call(self, node: ast.Call) -> None:  # noqa: N802 - the name is Python's
+    def visit_Call(self, node: ast.Call) -> None:
         called = _last_name(node.func)
         self.called(node)
         keywords = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
@@ -200,7 +200,7 @@ class _Reader(ast.NodeVisitor):
                 if name not in valid:
                     self.note(node, f"{id_}: {argument}={{{name!r}: ...}}", WARNS, _hint("not used", name, valid))
 
-    def visit_Subscript(self, node: ast.Subscript) -> None:  # noqa: N802 - the name is Python's
+    def visit_Subscript(self, node: ast.Subscript) -> None:
         if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
             owner = "info" if "info" in _last_name(node.value) else ast.unparse(node.value)
             self.sign(node, f'{owner}["{node.slice.value.partition(".")[0]}"]')
@@ -221,13 +221,13 @@ class _Reader(ast.NodeVisitor):
                     entries[key.value] = value
         return entries
 
-    def visit_For(self, node: ast.For) -> None:  # noqa: N802 - the name is Python's
+    def visit_For(self, node: ast.For) -> None:
         for values in self.written(node.iter):
             if isinstance(node.target, ast.Name) and isinstance(values, (ast.Tuple, ast.List)):
                 self.values[node.target.id] = list(values.elts)
         self.generic_visit(node)
 
-    def visit_Assign(self, node: ast.Assign) -> None:  # noqa: N802 - the name is Python's
+    def visit_Assign(self, node: ast.Assign) -> None:
         if isinstance(node.targets[0], ast.Name):
             self.values.setdefault(node.targets[0].id, []).append(node.value)
         called = node.value.func if isinstance(node.value, ast.Call) else None
@@ -237,7 +237,7 @@ class _Reader(ast.NodeVisitor):
             self.sign(node, f"{called.attr}: {count} value{'s' * (count > 1)}")
         self.generic_visit(node)
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:  # noqa: N802 - the name is Python's
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
         bases = [_last_name(base) for base in node.bases]
         for method in node.body if set(bases) & set(BASES) else ():
             if isinstance(method, ast.FunctionDef) and method.name == "_step":

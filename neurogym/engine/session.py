@@ -14,7 +14,7 @@ from neurogym.plotting.frames import picture
 from neurogym.state import snapshot
 from neurogym.trials import Info, ResetResult, Trials
 from neurogym.trials.cursor import PreparedTrials
-from neurogym.trials.events import TABLES
+from neurogym.trials.events import EVENT_TABLES
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.stack import Stack
@@ -169,6 +169,8 @@ class Session(Stepping):
         self.trial, self._spans_of_trial = block.report(k)
         self.num_tr += 1
         self._is_settled = self.rule is None or not stack.begins_trials
+        if not self._is_batched or not self._is_settled or self.render_mode is not None:
+            cursor.width = 0  # each step has something to do
         return self.trial
 
     def begin_next(self) -> None:
@@ -189,7 +191,7 @@ class Session(Stepping):
             return
         self._is_settled = True
         trial, step = self.cursor.alone(), self.cursor.step
-        for table in TABLES:
+        for table in EVENT_TABLES:
             trial.fields.pop(table, None)
         self.rule.compile(trial, self.abort)  # type: ignore[union-attr]
         self.cursor.enter(trial, 0)

@@ -97,7 +97,7 @@ def use(name: str) -> Iterator[None]:
     Raises:
         KernelError: If it cannot be used here.
     """
-    global _forced
+    global _forced  # noqa: PLW0603 - one library is loaded per process
     before, _forced = _forced, _take(name)
     try:
         yield

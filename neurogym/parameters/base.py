@@ -28,8 +28,10 @@ TABLES = ("rewards", "timing")
 ONE_OF = {"parameters": "parameter", "rewards": "reward", "timing": "period"}
 #: Attributes that belong to the session and not to the parameters.
 _OF_SESSION = frozenset(
-    ("cursor", "ahead", "trial", "last", "spec", "is_made", "render_mode", "top", "observation_space", "action_space")
-    + ("_arguments", "_seen", "_stack", "block_described", "_now")
+    (
+        *("cursor", "ahead", "trial", "last", "spec", "is_made", "render_mode", "top", "observation_space"),
+        *("action_space", "_arguments", "_seen", "_stack", "block_described", "_now"),
+    )
 )
 
 

@@ -198,7 +198,7 @@ class OnceSchedule(_BlockSchedule):
 
     def __init__(self, n: int, block_lens: Sequence[int]):
         lengths = list(block_lens)
-        super().__init__(n, lengths + [1] if len(lengths) == n - 1 else lengths)
+        super().__init__(n, [*lengths, 1] if len(lengths) == n - 1 else lengths)
 
     @property
     def shares(self) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -104,7 +105,7 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
         drawn: list[tuple[int, ...]] = []
         starts = np.flatnonzero(begins) if self._active else np.union1d([0], np.flatnonzero(begins))
         bounds = [0, *starts.tolist(), n]
-        for first, end in zip(bounds, bounds[1:], strict=False):
+        for first, end in itertools.pairwise(bounds):
             if begins[first : first + 1].any() or not self._active:
                 self._active = self._draw_active()
             active += [tuple(self.choices[list(self._active)].tolist())] * (end - first)

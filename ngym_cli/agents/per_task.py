@@ -194,9 +194,8 @@ def learner_of(config: RunConfig) -> str | None:
 
 def changed(config: RunConfig) -> list[str]:
     """Return the flags of the given settings for which a default number of steps was not measured."""
-    fields = RunConfig.model_fields
-    defaults = {key: fields[key].get_default(call_default_factory=True) for key in DECISIVE}
-    return [flag for key, flag in DECISIVE.items() if getattr(config, key) != defaults[key]]
+    defaults = from_dict({"task": config.task})
+    return [flag for key, flag in DECISIVE.items() if getattr(config, key) != getattr(defaults, key)]
 
 
 def about_steps(config: RunConfig, task: str) -> str:

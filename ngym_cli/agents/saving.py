@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from gymnasium.spaces import Discrete, Space
 
 from ngym_cli import runs
-from ngym_cli.agents.from_config import build_model
+from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.config import RunConfig
-from ngym_cli.environments.stack import build_venv
 from ngym_cli.errors import UserError
 from ngym_cli.files import reading
 from ngym_cli.files.writing import atomic_folder, write_json

@@ -17,12 +17,12 @@ from neurogym import kernels
 from ngym_cli import processes, runs
 from ngym_cli.agents.acting import Act, Actor, BatchAgent, Layer, ReadOut
 from ngym_cli.agents.compiled.loops import ROWS, Stepper, joint, leak, unpack_weights
+from ngym_cli.agents.from_config import build_batch
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.perturbation import Perturber
 from ngym_cli.agents.saving import DESCRIPTION, WEIGHTS, WEIGHTS_FORMAT, describe_space, load_policy
 from ngym_cli.config import RunConfig, options
 from ngym_cli.config.values import Values
-from ngym_cli.environments.stack import build_batch
 from ngym_cli.errors import UserError
 from ngym_cli.files.reading import read_tensors
 from ngym_cli.runs import records

@@ -15,12 +15,12 @@ from torch import Tensor
 from neurogym.envs.contract import ContractError
 from neurogym.envs.contract.subject import require
 from ngym_cli.agents.networks.cell import Cell, StateError, check_state, sizes_of
-from ngym_cli.agents.own import constructor_parameters, network_options
+from ngym_cli.agents.user_classes import constructor_parameters, network_options
 from ngym_cli.config import options
 
 INPUTS, UNITS, N, STEPS = 5, 12, 6, 12
 #: Steps after which activity must still be finite.
-MANY = 300
+FINITE_AFTER = 300
 
 
 class CellSubject:
@@ -237,9 +237,9 @@ def bounded(subject: CellSubject) -> None:
     cell = subject.make()
     torch.manual_seed(0)
     with torch.no_grad():
-        last = subject.run(cell, torch.randn(MANY, N, INPUTS))[-1]
+        last = subject.run(cell, torch.randn(FINITE_AFTER, N, INPUTS))[-1]
     finite = all(array.isfinite().all() for array in last)
-    require(finite, f"the state is not finite after {MANY} steps; make the first recurrent weights smaller")
+    require(finite, f"the state is not finite after {FINITE_AFTER} steps; make the first recurrent weights smaller")
 
 
 def exported(subject: CellSubject) -> None:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ngym_cli.catalog import reference
 from ngym_cli.config.docstrings import summary
-from ngym_cli.config.parts import kind_of as kind_of_part
-from ngym_cli.config.parts import place_of
+from ngym_cli.config.extensions import kind_of as kind_of_part
+from ngym_cli.config.extensions import place_of
 from ngym_cli.config.tasks import Task, find_task
 from ngym_cli.errors import UserError, message_of, one_line
 from ngym_cli.terminal import Row
@@ -67,7 +67,7 @@ def _find_any_task(name: str) -> Task:
 
 
 def kind_of(task: Task) -> str:
-    """Return the kind of a subject of checks, a key of ``ngym_cli.config.parts.KINDS``."""
+    """Return the kind of a subject of checks, a key of ``ngym_cli.config.extensions.EXTENSION_KINDS``."""
     return kind_of_part(task.entry) if task.own else "task"
 
 

@@ -18,12 +18,12 @@ from neurogym.messages.plain_data import plain
 from neurogym.sampling.distributions import Distribution, Vectors
 from neurogym.spaces import names_of
 from ngym_cli import config as configuration
-from ngym_cli.agents.from_config import default_steps
+from ngym_cli.agents.defaults import default_steps
 from ngym_cli.agents.per_task import ELSEWHERE, LEARNERS, exceptional, measured
 from ngym_cli.catalog import reference
 from ngym_cli.config import docstrings
-from ngym_cli.config.parts import is_reference, keyword_parameters, user_errors
-from ngym_cli.config.tasks import Task, find_task, recommended, task_names
+from ngym_cli.config.extensions import is_reference, user_errors
+from ngym_cli.config.tasks import DEFAULTS, Task, find_task, keyword_parameters, recommended, task_names
 from ngym_cli.environments.properties import properties_of
 from ngym_cli.environments.stack import inner_task, make_env
 from ngym_cli.errors import UserError, check_known, unknown
@@ -82,7 +82,7 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
     """Return the description of a task made with the given flags."""
     from neurogym.compat.changes import ALIASES
 
-    settings = configuration.from_dict({**flags, "task": name})
+    settings = configuration.from_dict({"wrappers": [], **flags, "task": name})
     task = find_task(name)
     env = make_env(task, settings)
     inner = inner_task(env)
@@ -95,6 +95,7 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
     if figure is not None:
         _save_trial(trial, figure)
     arguments, meaning = _arguments(task)
+    usual = None if task.own else DEFAULTS.get(task.id)
     meta, advised, alternative = task.metadata, None if task.own else recommended(task.id), ELSEWHERE.get(task.id)
     return {
         "id": task.id,
@@ -121,6 +122,7 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
         "needs_reward": needs_reward(env),
         "ceiling_with_reward": inner.ceiling() if facts.lacks_reward else None,
         "taught": meta.get("taught"),
+        "default_wrappers": {"flags": usual.words, "reason": usual.reason} if usual else None,
         "recommended": {"flags": advised.words, "reason": advised.reason} if advised else None,
         "steps": default_steps(settings, task.id),
         "learned": {name: dataclasses.asdict(row) for name in LEARNERS if (row := measured(task.id, name))},
@@ -135,11 +137,11 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
 
 def _save_trial(trial: TrialView, path: Path) -> None:
     """Draw the trial into a file."""
-    from ngym_cli.figures.files import FORMATS, save_figure
+    from ngym_cli.figures.files import FIGURE_FORMATS, save_figure
     from ngym_cli.figures.style import styled
     from ngym_cli.figures.trial_drawing import trials_figure
 
-    check_known("format", path.suffix.removeprefix("."), FORMATS)
+    check_known("format", path.suffix.removeprefix("."), FIGURE_FORMATS)
     if trial.frames is not None:
         raise UserError("--figure draws tasks whose observation is one row of channels")
     with styled():

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from ngym_cli.config import docstrings, parts
+from ngym_cli.config import docstrings, extensions
 from ngym_cli.config.options import about, is_optional, range_of
-from ngym_cli.config.tasks import find_wrapper, wrapper_names
+from ngym_cli.config.tasks import keyword_parameters
+from ngym_cli.environments.stack import find_wrapper, wrapper_names
 from ngym_cli.terminal import Row
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def wrapper(name: str) -> Row:
     has_metadata = isinstance(cls.metadata, Mapping)  # metadata are optional for a user's own wrapper
     meta: WrapperInfo = cls.metadata if has_metadata else {}
     acts = issubclass(cls, TrialWrapper)
-    id_ = name if parts.is_reference(name) else key_of(cls.__name__)
+    id_ = name if extensions.is_reference(name) else key_of(cls.__name__)
     options = arguments(cls, ("env",))
     required = "".join(f":{option['id']}=..." for option in options if option["default"] == "required")
     page = {
@@ -186,7 +187,7 @@ def model(name: str) -> Row:
 
     spec = MODELS.get(name)
     if spec is None:
-        entry = parts.find_own("model", name)
+        entry = extensions.find_extension("model", name)
         return {
             **_head(name, "model", docstrings.summary(entry), ""),
             "example": f"ngym fit TABLE --model logistic,{name}",
@@ -243,14 +244,14 @@ def analyses() -> list[str]:
 
 
 #: Kind of page -> known names and page function. A name of two kinds belongs to the first kind.
-KINDS: dict[str, tuple[Callable[[], Iterable[str]], Callable[[str], Row]]] = {
+REFERENCE_ENTRIES: dict[str, tuple[Callable[[], Iterable[str]], Callable[[str], Row]]] = {
     "wrapper": (wrapper_names, wrapper),
     "algorithm": (lambda: resolve_name("ngym_cli.agents.algorithms:ALGORITHMS"), algorithm),
     "network": (lambda: resolve_name("ngym_cli.agents.networks:NETWORKS"), network),
     "figure": (lambda: resolve_name("ngym_cli.figures.registry:FIGURES"), figure),
     "launcher": (lambda: resolve_name("ngym_cli.sweeps.launchers:LAUNCHERS"), launcher),
     "analysis": (analyses, analysis),
-    "paper": (lambda: resolve_name("ngym_cli.papers.collection:ids")(), paper),
+    "paper": (resolve_name("ngym_cli.papers.collection:ids"), paper),
     "model": (lambda: resolve_name("ngym_cli.fitting.registry:MODELS"), model),
 }
 
@@ -270,8 +271,8 @@ def own_part(name: str) -> Any | None:
     Raises:
         UserError: if the file, module or object does not exist or cannot be imported.
     """
-    kinds = (parts.ANY,) if parts.is_reference(name) or name.endswith(".py") else USER_PART_KINDS
-    return next((entry for kind in kinds if (entry := parts.find_own(kind, name)) is not None), None)
+    kinds = (extensions.ANY,) if extensions.is_reference(name) or name.endswith(".py") else USER_PART_KINDS
+    return next((entry for kind in kinds if (entry := extensions.find_extension(kind, name)) is not None), None)
 
 
 def own_page(name: str) -> Row | None:
@@ -281,18 +282,18 @@ def own_page(name: str) -> Row | None:
         UserError: if the file, module or object does not exist or cannot be imported.
     """
     user_part = own_part(name)
-    kind = "task" if user_part is None else parts.kind_of(user_part)
-    return KINDS[kind][1](name) if kind in KINDS else None
+    kind = "task" if user_part is None else extensions.kind_of(user_part)
+    return REFERENCE_ENTRIES[kind][1](name) if kind in REFERENCE_ENTRIES else None
 
 
 def page(name: str) -> Row | None:
     """Return the page of a name, or None if the name is unknown."""
-    return next((describe(name) for names, describe in KINDS.values() if name in names()), None)
+    return next((describe(name) for names, describe in REFERENCE_ENTRIES.values() if name in names()), None)
 
 
 def all_names() -> list[str]:
     """Return every name that has a page in this module."""
-    return [name for names, _ in KINDS.values() for name in names()]
+    return [name for names, _ in REFERENCE_ENTRIES.values() for name in names()]
 
 
 def _head(name: str, kind: str, description: str, paper: str) -> Row:
@@ -311,7 +312,7 @@ def arguments(entry: Callable[..., object], without: tuple[str, ...] = ()) -> li
         without: arguments that are left out.
     """
     meaning = docstrings.arguments(entry)
-    parameters = {name: value for name, value in (parts.keyword_parameters(entry) or {}).items() if name not in without}
+    parameters = {name: value for name, value in (keyword_parameters(entry) or {}).items() if name not in without}
     return [
         {
             "id": name,

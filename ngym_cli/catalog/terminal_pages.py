@@ -26,7 +26,7 @@ WIDE: dict[str, int] = {
 }  # fmt: skip
 
 #: Columns whose values are never folded.
-WHOLE = ("task", "status", "performance", "steps")
+UNFOLDED_COLUMNS = ("task", "status", "performance", "steps")
 
 #: Tags that too many tasks have to be a heading.
 COMMON = ("perceptual", "supervised")
@@ -53,7 +53,7 @@ def _table(kind: str, names: Sequence[str], group: str, rows: Sequence[Row]) -> 
     """Return rows of a listing as a table for a terminal."""
     table = Table(title=group or None, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
     for name in names:
-        is_whole_word = name in WHOLE or (name == "id" and kind not in ("runs", "recipes"))
+        is_whole_word = name in UNFOLDED_COLUMNS or (name == "id" and kind not in ("runs", "recipes"))
         table.add_column(name, overflow="fold", no_wrap=is_whole_word)
     for before, row in zip([{}, *rows], rows, strict=False):
         repeated = kind == "differences" and before.get("task") == row["task"]
@@ -140,6 +140,7 @@ def _task_rows(page: Row) -> Row:
     steps, ms = page["trial_steps"], page["trial_ms"]
     varies = f" on average (s.d. {ms['std']:.0f}, 95 % below {ms['percentile_95']:g}, longest {ms['max']:g})"
     action, advised, exception = page["action"], page["recommended"], page["learned_with"]
+    usual = page["default_wrappers"]
     settings = ", ".join(f"{name}={value}" for name, value in exception["settings"].items()) if exception else ""
     return {
         "also called": page["aliases"],
@@ -160,6 +161,7 @@ def _task_rows(page: Row) -> Row:
         "learned by": f"supervised: {page['taught']}" if page["taught"] else None,
         "learned": _learned(page),
         "learned elsewhere": page["learned_elsewhere"],
+        "by default": f"{usual['flags']}: {usual['reason']}" if usual else None,
         "recommended": f"{advised['flags']} (--recommended): {advised['reason']}" if advised else None,
         "learned with": f"{settings}: {exception['reason']}" if exception else None,
         "differences": "; ".join(page["differences"]),

@@ -7,7 +7,7 @@ import re
 import shlex
 from pathlib import Path
 
-from ngym_cli.config.parts import FUNCTIONS
+from ngym_cli.config.extensions import FUNCTIONS
 from ngym_cli.errors import UserError
 
 TEMPLATES = Path(__file__).parent / "templates"

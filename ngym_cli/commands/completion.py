@@ -32,7 +32,7 @@ def _of(*places: str, offered: str = "") -> Complete:
             entry = resolve_name(address)
             yield from entry() if callable(entry) else entry
         if offered:
-            yield from resolve_name("ngym_cli.config.parts:offered")(offered)
+            yield from resolve_name("ngym_cli.config.extensions:offered")(offered)
 
     return _starting_with(names)
 
@@ -48,7 +48,7 @@ def _runs() -> list[str]:
 
 
 _task = _of("ngym_cli.config.tasks:task_names", "neurogym.envs.collections:COLLECTIONS")
-_wrapper = _of("ngym_cli.config.tasks:wrapper_names")
+_wrapper = _of("ngym_cli.environments.stack:wrapper_names")
 _named = _of("ngym_cli.catalog.reference:all_names")
 _figure = _of("ngym_cli.figures.registry:FIGURES")
 algorithms = _of("ngym_cli.agents.algorithms:ALGORITHMS", offered="algorithm")

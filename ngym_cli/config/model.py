@@ -1,7 +1,7 @@
 """Typed configuration of a run, made from command-line flags, a TOML file and defaults.
 
-``environments.defaults.resolve`` spells out the defaults of the task and ``agents.from_config.complete`` those of the
-agent. The complete configuration is written to ``config.toml`` in the run folder.
+``agents.defaults`` spells out the defaults of the task (``resolve``) and of the agent (``complete``). The complete
+configuration is written to ``config.toml`` in the run folder.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ngym_cli.config.sections import (
     TaskSettings,
     with_none,
 )
-from ngym_cli.config.tasks import RECOMMENDED_KEY, usual_algorithm, with_recommended
+from ngym_cli.config.tasks import RECOMMENDED_KEY, usual_algorithm, with_defaults, with_recommended
 from ngym_cli.config.values import Values, parse_scalar
 
 ResetState = Literal["auto", "trial", "session", "block", "never"]
@@ -122,14 +122,14 @@ class RunConfig(TaskSettings):
         Values,
         Flag("Hyperparameter, as in learning_rate=3e-4 (see ngym info recurrent_ppo).", AGENT, names=("--set",)),
     ] = Field(default_factory=dict)
-    evaluation: EvaluationConfig = Field(default_factory=lambda: EvaluationConfig())
-    checkpoint: CheckpointConfig = Field(default_factory=lambda: CheckpointConfig())
+    evaluation: EvaluationConfig = Field(default_factory=EvaluationConfig)
+    checkpoint: CheckpointConfig = Field(default_factory=CheckpointConfig)
 
     @model_validator(mode="before")
     @classmethod
     def _usual(cls, data: object) -> object:
         if isinstance(data, Mapping):
-            data = with_recommended(data, str(cls.model_fields["task"].default))
+            data = with_defaults(with_recommended(data, str(cls.model_fields["task"].default)))
             if "alg" not in data and "task" in data:
                 return {**data, "alg": usual_algorithm(data["task"])}
         return data
@@ -178,9 +178,13 @@ class RunConfig(TaskSettings):
         changed |= {"task": stage.task or self.task, "wrappers": wrappers, "stages": []}
         return self.model_copy(update=changed)
 
-    def to_toml(self) -> str:
-        """Return the configuration as TOML; fields that are None are left out because TOML has no such value."""
-        data = self.model_dump()
+    def to_toml(self, settings: Mapping[str, Any] | None = None) -> str:
+        """Return the configuration as TOML; fields that are None are left out because TOML has no such value.
+
+        Args:
+            settings: the configuration as plain data, if known.
+        """
+        data = dict(self.model_dump() if settings is None else settings)
         stages = [{k: v for k, v in without_none(stage).items() if v != {}} for stage in data.pop("stages")]
         first = {key: data.pop(key) for key in ("task", "alg", "network", "units", "seed", "timesteps")}
         return tomli_w.dumps({**without_none({**first, **data}), **({"stages": stages} if stages else {})})

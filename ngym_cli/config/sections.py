@@ -123,7 +123,7 @@ class TaskSettings(Section):
     ] = Field(default_factory=dict)  # fmt: skip
     wrappers: Annotated[
         list[WrapperConfig],
-        Flag("Wrappers, innermost first: name,name:key=value:key=v1/v2 (see ngym list wrappers).", TASK,
+        Flag("Wrappers, innermost first: name,name:key=value:key=v1/v2 (see ngym list wrappers); none.", TASK,
              completes="wrappers", changes=True),
     ] = Field(default_factory=list)  # fmt: skip
 

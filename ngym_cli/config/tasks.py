@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 
-from ngym_cli.config import parts
-from ngym_cli.config.parts import check_arguments, keyword_parameters
+from ngym_cli.config import extensions
 from ngym_cli.errors import UserError, unknown
 
 if TYPE_CHECKING:
@@ -64,8 +63,8 @@ def find_task(name: str) -> Task:
     Raises:
         UserError: if no task has this name, with the nearest one, or if the user's code cannot be imported.
     """
-    if parts.is_reference(name) or name.endswith(".py"):
-        entry: Any = parts.find_own("task", name)
+    if extensions.is_reference(name) or name.endswith(".py"):
+        entry: Any = extensions.find_extension("task", name)
         return Task(name, name, entry, own=True)
     import gymnasium as gym
 
@@ -83,7 +82,7 @@ def find_task(name: str) -> Task:
     try:
         id_ = registration.resolve(name)
     except (gym.error.Error, ValueError):
-        entry = parts.find_own("task", name)
+        entry = extensions.find_extension("task", name)
         if entry is not None:
             return Task(name, name, entry, own=True)
         raise unknown("task", name, task_names()) from None
@@ -129,7 +128,7 @@ def task_names() -> list[str]:
     from neurogym.compat.changes import ALIASES
     from neurogym.envs import registration
 
-    return sorted({*registration.every_task(), *ALIASES, *parts.offered("task")})
+    return sorted({*registration.every_task(), *ALIASES, *extensions.offered("task")})
 
 
 #: Configuration key that asks for the recommended settings; a complete configuration has the settings in its place.
@@ -182,11 +181,24 @@ RECOMMENDED: dict[str, Recommended] = {
         "rollouts are whole sessions, and rewards of later trials count, because exploration is worthwhile for dozens "
         "of trials (Duan et al. 2016, arXiv:1611.02779; Wang et al. 2016, arXiv:1611.05763)",
     ),
+}  # fmt: skip
+
+#: Settings that every run of a task has, unless the user names others: without them there is nothing to learn from.
+DEFAULTS: dict[str, Recommended] = {
+    "CVLearning-v0": Recommended(
+        {"wrappers": [{"name": "pass_action"}]},
+        "a side that was chosen three times in a row is not rewarded any more, and the last action shows which it was",
+    ),
     "RandomDotMotion-v0": Recommended(
-        {"wrappers": [{"name": "motion_energy"}], "timesteps": 200_000},
+        {"wrappers": [{"name": "motion_energy"}]},
         "motion lies between frames, and a single frame does not show it; detectors of motion compare two frames",
     ),
-}  # fmt: skip
+}
+
+#: Tasks with linked trials that are learned as well, or better, from their own observations.
+WITHOUT_HISTORY = (
+    "Bandit-v0", "CVLearning-v0", "LeverPressWithPokeRest-v0", "PatchLeaving-v0", "perceptualdecisionmaking.ibl20-v0",
+)  # fmt: skip
 
 LINKED = "what is rewarded depends on earlier trials, which the last action and the last reward report"
 
@@ -198,7 +210,19 @@ def recommended(task: object) -> Recommended | None:
         task: name of a task; None for a user's own task, whose code is not imported, and for unknown names.
     """
     id_, metadata = built_in(task)
+    if id_ in WITHOUT_HISTORY:
+        return None
     return RECOMMENDED.get(id_) or (Recommended({"wrappers": HISTORY}, LINKED) if metadata.get("carries") else None)
+
+
+def with_defaults(data: Mapping[str, Any]) -> dict[str, object]:
+    """Return settings with the default wrappers of their task where they name no wrappers.
+
+    Args:
+        data: settings of a configuration.
+    """
+    defaults = DEFAULTS.get(built_in(data.get("task"))[0])
+    return {**(defaults.settings if defaults else {}), **data}
 
 
 def with_recommended(data: Mapping[str, Any], default_task: str) -> dict[str, object]:
@@ -226,61 +250,33 @@ def with_recommended(data: Mapping[str, Any], default_task: str) -> dict[str, ob
     return {**settings.settings, **data, **tables}
 
 
-# -- wrappers ---------------------------------------------------------------------------------------------------------
+def check_arguments(
+    entry: Callable[..., object], names: Iterable[str], subject: str, without: Sequence[str] = ()
+) -> None:
+    """Refuse arguments that a class or function does not take.
 
-
-#: Wrappers that only a program can use, with the reason.
-FOR_PROGRAMS = {"MultiEnvs": "its task is chosen by a program (set_i); a schedule chooses with schedule_envs"}
-
-AUTO = "auto"
-
-#: Defaults on the command line where those of the class leave the choice to a program.
-ALWAYS: dict[str, dict[str, str]] = {
-    "ScheduleEnvs": {"schedule": "random"},
-    "Combine": {"share_action_space": AUTO},  # true if both tasks have equally many actions
-}
-
-
-def wrapper_names() -> list[str]:
-    """Return the names of all wrappers on the command line, including wrappers of other packages."""
-    from neurogym import wrappers
-
-    return [*(wrappers.key_of(name) for name in wrappers.all_wrappers()), *parts.offered("wrapper")]
-
-
-def find_wrapper(name: str) -> Any:
-    """Return the class of a wrapper: built in, a user's own, or offered by another package.
+    Args:
+        entry: the class or function.
+        names: names of arguments.
+        subject: subject of the message.
+        without: parameters that are not set by users.
 
     Raises:
-        UserError: if no wrapper has this name, with the nearest one, or the user's class is not a wrapper.
+        UserError: names the argument and the nearest valid name.
     """
-    from neurogym import wrappers
-
-    with contextlib.suppress(ValueError):
-        return wrappers.wrapper_class(name)
-    own = parts.find_own("wrapper", name)
-    if own is None:
-        raise unknown("wrapper", name, wrapper_names())
-    if not (isinstance(own, type) and issubclass(own, gym.Wrapper)):
-        raise UserError(f"wrapper {name}: expected {parts.KINDS['wrapper'].base}")
-    return own
+    parameters = keyword_parameters(entry)
+    if parameters is None:
+        return
+    valid = [name for name in parameters if name not in without]
+    for name in names:
+        if name not in valid:
+            raise unknown(f"argument of {subject}", name, valid)
 
 
 @functools.cache
-def argument_types(cls: type) -> dict[str, object]:
-    """Return the types of a class's arguments, from annotations or defaults.
-
-    Names that only a type checker imports count as ``Any``.
-    """
-    unknown_names: dict[str, object] = {}
-    while True:
-        try:
-            hints = get_type_hints(cls.__init__, localns=unknown_names)  # type: ignore[misc]
-        except NameError as error:
-            unknown_names[str(error.name)] = Any
-            continue
-        defaults = {
-            name: Any if default in (inspect.Parameter.empty, None) else type(default)
-            for name, default in (keyword_parameters(cls) or {}).items()
-        }
-        return {name: kind for name, kind in {**defaults, **hints}.items() if name not in ("env", "return")}
+def keyword_parameters(entry: Callable[..., object]) -> dict[str, Any] | None:
+    """Return the keyword parameters of a class or function with defaults; None if any keyword is accepted."""
+    parameters = inspect.signature(entry).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return None
+    return {p.name: p.default for p in parameters if p.kind is not p.VAR_POSITIONAL and p.name != "self"}

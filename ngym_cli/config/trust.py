@@ -13,9 +13,9 @@ from typing import Any, Required
 
 from typing_extensions import TypedDict
 
+from ngym_cli.config.extensions import file_of, is_reference
 from ngym_cli.config.fields import Spelling, checked
 from ngym_cli.config.model import RunConfig
-from ngym_cli.config.parts import file_of, is_reference
 from ngym_cli.config.values import merge, write_value
 from ngym_cli.errors import UserError
 from ngym_cli.files import reading
@@ -178,7 +178,8 @@ def _key() -> bytes | None:
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             with contextlib.suppress(FileExistsError):  # another process may have written the record first
-                with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+                descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+                with os.fdopen(descriptor, "wb") as file:
                     file.write(secrets.token_bytes(32))
         key = path.read_bytes()
         return key if len(key) == 32 else None

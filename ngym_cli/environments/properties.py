@@ -23,7 +23,7 @@ from neurogym.state import check as check_state
 from neurogym.vector import layers
 from neurogym.wrappers.stack import traits
 from ngym_cli.config import RunConfig
-from ngym_cli.config.parts import user_errors
+from ngym_cli.config.extensions import user_errors
 from ngym_cli.config.tasks import Task, find_task
 from ngym_cli.environments.stack import env_maker, inner_task, make_env
 from ngym_cli.environments.trial_batch import STRETCHES, reported_units
@@ -35,6 +35,13 @@ TRIAL_STEPS = 200
 TRIALS_SEEN = 16
 
 
+#: Columns with given or correct answers, as opposed to conditions.
+ANSWER_COLUMNS = ("ground_truth", "choice")
+
+#: A condition with more values than this is not broken down value by value.
+MAX_CONDITION_VALUES = 12
+
+
 @dataclass(frozen=True)
 class TaskProperties:
     """Properties of a task and wrappers that a run needs.
@@ -43,6 +50,7 @@ class TaskProperties:
 
     Attributes:
         env: the stack, which has been reset; it is not stepped.
+        inner: the task without wrappers.
         task: task from which the stack was made.
         memory: whether the agent remembers earlier trials.
         rt_from: name of the period that reaction times count from.
@@ -51,6 +59,7 @@ class TaskProperties:
     """
 
     env: gym.Env
+    inner: TrialEnv
     task: Task
     memory: bool
     rt_from: str
@@ -58,11 +67,6 @@ class TaskProperties:
     links_trials: bool
 
     # -- the task -----------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def inner(self) -> TrialEnv:
-        """The task without wrappers."""
-        return inner_task(self.env)
 
     @property
     def id(self) -> str:
@@ -125,7 +129,7 @@ class TaskProperties:
     def chance(self) -> float | None:
         """Performance of an agent that draws every action at random, or None where chance is defined otherwise."""
         with self._asking():
-            return chance_of(self.env)
+            return chance_of(self.env, self.inner)
 
     @cached_property
     def blind(self) -> float | None:
@@ -157,7 +161,7 @@ class TaskProperties:
         with self._asking():
             return {
                 name: {
-                    "chance": chance_of(env),
+                    "chance": chance_of(env, inner_task(env)),
                     "blind": blind_of(env),
                     "ceiling": (verdict(env, self.memory, reward_is_seen).score or {}).get("performance"),
                 }
@@ -196,25 +200,27 @@ def _errors_of(task: Task) -> Iterator[None]:
             raise error
 
 
-def inspect(config: RunConfig, trained: bool = False) -> TaskProperties:
+def inspect(config: RunConfig, trained: bool = False, task: Task | None = None) -> TaskProperties:
     """Build an environment, try random actions, and return the properties of the task.
 
     Args:
         config: provides task and wrappers.
         trained: whether an agent will be trained, so that checkpoints must be able to store the environment's state.
+        task: the task of that name, if known.
 
     Raises:
         UserError: if the environment cannot be built, fails in a step, has an attribute that cannot be saved, or does
             not report the sessions or blocks at which the recurrent state is to be reset.
     """
-    task = find_task(config.task)
+    task = find_task(config.task) if task is None else task
     make = env_maker(task, config)
     env = make()
+    inner = inner_task(env)
     with _errors_of(task):
-        rt_from = _try_out(env)
+        rt_from = _try_out(env, inner)
     if 0 in (env.observation_space.shape or ()):
         raise UserError(f"task {config.task} shows nothing: its observations have shape {env.observation_space.shape}")
-    _refuse_reset(config, env)
+    _refuse_reset(config, inner)
     if trained:
         try:
             check_state(make, env)
@@ -224,10 +230,12 @@ def inspect(config: RunConfig, trained: bool = False) -> TaskProperties:
         return properties_of(env, task, rt_from, memory=config.reset_state != "trial")
 
 
-def _refuse_reset(config: RunConfig, env: gym.Env) -> None:
+def _refuse_reset(config: RunConfig, inner: TrialEnv) -> None:
     """Raise UserError if the state is to be reset at sessions or blocks that trials do not report."""
-    units = reported_units(inner_task(env).trial)
-    if config.reset_state in STRETCHES and config.reset_state not in units:
+    if config.reset_state not in STRETCHES:
+        return
+    units = reported_units(inner.trial)
+    if config.reset_state not in units:
         raise UserError(
             f"reset_state {config.reset_state!r}: the trials of {config.task} report no {config.reset_state}s; "
             f"expected {', '.join(('auto', 'trial', *units))} or never"
@@ -256,8 +264,9 @@ def properties_of(env: gym.Env, task: Task, rt_from: str = "", memory: bool = Tr
         rt_from: name of the period that reaction times count from.
         memory: whether the agent remembers earlier trials.
     """
-    steps = int(inner_task(env).trial_length_stats(TRIALS_SEEN)["max"])
-    return TaskProperties(env, task, memory, rt_from, steps, links_trials(env, task))
+    inner = inner_task(env)
+    steps = int(inner.trial_length_stats(TRIALS_SEEN)["max"])
+    return TaskProperties(env, inner, task, memory, rt_from, steps, links_trials(env, task))
 
 
 def links_trials(env: gym.Env, task: Task) -> bool:
@@ -265,9 +274,8 @@ def links_trials(env: gym.Env, task: Task) -> bool:
     return traits(env).links_trials or bool(task.metadata.get("carries"))
 
 
-def chance_of(env: gym.Env) -> float | None:
-    """Return the performance of random actions, or None where the task defines chance otherwise."""
-    task = inner_task(env)
+def chance_of(env: gym.Env, task: TrialEnv) -> float | None:
+    """Return the performance of random actions in a stack, or None where its task defines chance otherwise."""
     value: object = chance(env) if type(task).chance is TrialEnv.chance else task.chance()
     if isinstance(value, Mapping):
         value = value.get("performance")
@@ -280,7 +288,7 @@ def blind_of(env: gym.Env) -> float | None:
     return None if result is None else float(result["performance"])
 
 
-def _try_out(env: gym.Env) -> str:
+def _try_out(env: gym.Env, inner: TrialEnv) -> str:
     """Step an environment with random actions; return the period that reaction times count from."""
     env.action_space.seed(0)
     for step in islice(rollout(env, ModelAgent(env), seed=0), TRIAL_STEPS):
@@ -291,4 +299,16 @@ def _try_out(env: gym.Env) -> str:
             )
         if not np.isfinite(step.reward):
             raise ValueError(f"reward {step.reward} is not a finite number")
-    return str(inner_task(env).make_trials(1).go_period)
+    return str(inner.make_trials(1).go_period)
+
+
+def listed_conditions(conditions: Mapping[str, object]) -> list[str]:
+    """Return a task's conditions with a few known values, answers excluded."""
+    broken_down = [name for name, values in conditions.items() if _few(values) or name == "task"]
+    return [name for name in broken_down if name not in ANSWER_COLUMNS]
+
+
+def _few(values: Any) -> bool:
+    from neurogym.sampling.distributions import Distribution
+
+    return not isinstance(values, Distribution) and 1 < len(values) <= MAX_CONDITION_VALUES and np.ndim(values[0]) == 0

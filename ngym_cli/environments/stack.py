@@ -1,65 +1,88 @@
-"""Environments from a configuration: the task with wrappers, and a batch of environments."""
+"""Environments from a configuration: the task with its stack of wrappers.
+
+The signature of a wrapper determines how an argument is read: numbers are checked, a single value becomes a list where
+a list is expected, the id of a task becomes an environment, the name of a schedule becomes a schedule.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import itertools
+import functools
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
 import gymnasium as gym
 
 from neurogym.compat.leniency import strictly
-from neurogym.core import BaseEnv, OrderEnforcing, TrialEnv, TrialWrapper
+from neurogym.core import BaseEnv, OrderEnforcing, TrialEnv
 from neurogym.envs.multi import ScheduleEnvs
-from neurogym.sampling.scheduler import RandomBlockSchedule, SequentialBlockSchedule, SequentialSchedule
-from neurogym.wrappers.hooks import Hooks
-from ngym_cli.config import RunConfig, TaskSettings, checked, options
-from ngym_cli.config.parts import check_arguments, user_errors
+from ngym_cli.config import TaskSettings, checked, extensions, options
+from ngym_cli.config.extensions import user_errors
 from ngym_cli.config.sections import durations_for_task
-from ngym_cli.config.tasks import ALWAYS, AUTO, FOR_PROGRAMS, Task, argument_types, find_task, find_wrapper
-from ngym_cli.environments.trial_batch import TrialBatch
-from ngym_cli.errors import UserError, message_of
+from ngym_cli.config.tasks import Task, check_arguments, find_task, keyword_parameters
+from ngym_cli.errors import UserError, message_of, unknown
 
 if TYPE_CHECKING:
-    from stable_baselines3.common.vec_env import VecEnv
-
-    from neurogym.vector.batch import Batch
+    pass
 
 
-#: Schedules that would otherwise begin with the same task in every environment.
-IN_STEP = (RandomBlockSchedule, SequentialBlockSchedule, SequentialSchedule)
+#: Wrappers that only a program can use, with the reason.
+FOR_PROGRAMS = {"MultiEnvs": "its task is chosen by a program (set_i); a schedule chooses with schedule_envs"}
+
+AUTO = "auto"
+
+#: Defaults on the command line where those of the class leave the choice to a program.
+ALWAYS: dict[str, dict[str, str]] = {
+    "ScheduleEnvs": {"schedule": "random"},
+    "Combine": {"share_action_space": AUTO},  # true if both tasks have equally many actions
+}
 
 
-class Staggered(TrialWrapper):
-    """Wrapper that begins each session with a task that depends on the position in the batch.
+def wrapper_names() -> list[str]:
+    """Return the names of all wrappers on the command line, including wrappers of other packages."""
+    from neurogym import wrappers
 
-    A batch thus has trials of all tasks at any time, in training as in an evaluation shorter than a block.
+    return [*(wrappers.key_of(name) for name in wrappers.all_wrappers()), *extensions.offered("wrapper")]
 
-    Args:
-        env: the whole stack.
-        place: index of this environment in the batch.
+
+def find_wrapper(name: str) -> Any:
+    """Return the class of a wrapper: built in, a user's own, or offered by another package.
+
+    Raises:
+        UserError: if no wrapper has this name, with the nearest one, or the user's class is not a wrapper.
     """
+    from neurogym import wrappers
 
-    metadata = {"description": "begins with another task in each environment of a batch"}
-    hooks = Hooks(history_dependent=True)
-    task: ScheduleEnvs
+    with contextlib.suppress(ValueError):
+        return wrappers.wrapper_class(name)
+    own = extensions.find_extension("wrapper", name)
+    if own is None:
+        raise unknown("wrapper", name, wrapper_names())
+    if not (isinstance(own, type) and issubclass(own, gym.Wrapper)):
+        raise UserError(f"wrapper {name}: expected {extensions.EXTENSION_KINDS['wrapper'].base}")
+    return own
 
-    def __init__(self, env: gym.Env, place: int):
-        super().__init__(env)
-        self.place = place
 
-    @classmethod
-    def on(cls, env: gym.Env, index: int) -> gym.Env:
-        """Wrap environments with several tasks in blocks or in turn; return other environments unchanged."""
-        inner = env.unwrapped
-        in_step = type(inner) is ScheduleEnvs and isinstance(inner.schedule, IN_STEP)
-        return cls(env, index) if in_step else env
+@functools.cache
+def argument_types(cls: type) -> dict[str, object]:
+    """Return the types of a class's arguments, from annotations or defaults.
 
-    def start_session(self) -> None:
-        """Choose the task of the first trial; the schedule continues from that task."""
-        self.task.set_i(int(self.task.presented[self.place % len(self.task.presented)]))
+    Names that only a type checker imports count as ``Any``.
+    """
+    unknown_names: dict[str, object] = {}
+    while True:
+        try:
+            hints = get_type_hints(cls.__init__, localns=unknown_names)  # type: ignore[misc]
+        except NameError as error:
+            unknown_names[str(error.name)] = Any
+            continue
+        defaults = {
+            name: Any if default in (inspect.Parameter.empty, None) else type(default)
+            for name, default in (keyword_parameters(cls) or {}).items()
+        }
+        return {name: kind for name, kind in {**defaults, **hints}.items() if name not in ("env", "return")}
 
 
 #: Function that makes a further environment from a written task and the time step (ms).
@@ -168,7 +191,7 @@ def _value(value: Any, kind: object, key: str) -> Any:
         return value
     if Callable in {*kinds, *map(get_origin, kinds)} and value is not None and not callable(value):
         raise UserError(f"{key} is a function, which only a program can give")
-    if value is None and may_be_none or value == AUTO and key == "share_action_space" or len(kinds) > 1:
+    if (value is None and may_be_none) or (value == AUTO and key == "share_action_space") or len(kinds) > 1:
         return value
     if (get_origin(kinds[0]) or kinds[0]) in (Sequence, list, tuple):
         return value if value is None or isinstance(value, list | tuple) else [value]
@@ -185,10 +208,6 @@ def _scheduled(arguments: dict[str, object], n: int) -> dict[str, object]:
 
         return {**arguments, "schedule": schedule_from(schedule, n)}
     return arguments
-
-
-#: Function that adds wrappers to an environment.
-Around = Callable[[gym.Env], gym.Env]
 
 
 def make_env(task: Task, settings: TaskSettings, learning: bool = False) -> gym.Env:
@@ -277,53 +296,3 @@ def another_task(written: object, dt: float) -> gym.Env:
         return make_env(find_task(str(written)), TaskSettings(dt=dt or None))
     settings = checked(TaskSettings, {"dt": dt or None, **{k: v for k, v in written.items() if k != "task"}})
     return make_env(find_task(str(written.get("task", ""))), settings)
-
-
-def _as_is(env: gym.Env) -> gym.Env:
-    return env
-
-
-def build_venv(config: RunConfig, n_envs: int, around: Around = _as_is, learning: bool = True) -> VecEnv:
-    """Make the batch of environments (a ``TrialVecEnv``; images with channels first) that a learner learns from.
-
-    Args:
-        config: task, wrappers and reset rule are taken from it.
-        n_envs: number of environments.
-        around: puts further wrappers around each stack; called once per environment, in order.
-        learning: whether tasks held out are not presented.
-
-    Raises:
-        UserError: see ``make_env``.
-    """
-    from ngym_cli.environments.sb3_batch import TrialVecEnv
-
-    venv = TrialVecEnv(_stacks(config, n_envs, around, learning), config.reset_state)
-    return _for_networks(venv)
-
-
-def _for_networks(venv: VecEnv) -> VecEnv:
-    """Return the batch, images with channels first."""
-    from stable_baselines3.common.preprocessing import is_image_space
-    from stable_baselines3.common.vec_env import VecTransposeImage
-
-    return VecTransposeImage(venv) if is_image_space(venv.observation_space) else venv
-
-
-def build_batch(config: RunConfig, n_envs: int, around: Around = _as_is) -> TrialBatch | VecEnv:
-    """Make a batch to be acted on without a learner: like ``build_venv``, but Stable-Baselines3 is not imported.
-
-    Tasks of images have channels first, as in ``build_venv``.
-    """
-    batch = _stacks(config, n_envs, around, learning=False)
-    if len(batch.single_observation_space.shape or ()) != 3:
-        return TrialBatch(batch, config.reset_state)
-    from ngym_cli.environments.sb3_batch import TrialVecEnv
-
-    return _for_networks(TrialVecEnv(batch, config.reset_state))
-
-
-def _stacks(config: RunConfig, n_envs: int, around: Around, learning: bool) -> Batch:
-    from neurogym.vector import make_vec
-
-    make, index = env_maker(find_task(config.task), config, learning), itertools.count()
-    return make_vec(lambda: around(Staggered.on(make(), next(index))), n_envs)

@@ -1,16 +1,24 @@
-"""Batch of trial environments that are stepped together, without torch or Stable-Baselines3."""
+"""Batches of trial environments that are stepped together; no torch, and Stable-Baselines3 for learners only."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import gymnasium as gym
 import numpy as np
 from gymnasium.spaces import Space
 
+from neurogym.core import TrialWrapper
 from neurogym.engine.engine import BatchStepResult
+from neurogym.envs.multi import ScheduleEnvs
+from neurogym.sampling.scheduler import RandomBlockSchedule, SequentialBlockSchedule, SequentialSchedule
 from neurogym.vector.batch import Batch
+from neurogym.wrappers.hooks import Hooks
+from ngym_cli.config import RunConfig
+from ngym_cli.config.tasks import find_task
+from ngym_cli.environments.stack import env_maker
 from ngym_cli.errors import NotFinite
 
 if TYPE_CHECKING:
@@ -219,3 +227,68 @@ def _refuse_not_finite(observations: np.ndarray, rewards: np.ndarray) -> None:
             if bad.any():
                 env = int(np.flatnonzero(bad.any(axis=1))[0])
                 raise NotFinite(noun, float(values[env].reshape(-1)[bad[env]][0]), env)
+
+
+# -- batches of a configuration ---------------------------------------------------------------------------------------
+
+#: Schedules that would otherwise begin with the same task in every environment.
+IN_STEP = (RandomBlockSchedule, SequentialBlockSchedule, SequentialSchedule)
+
+
+class Staggered(TrialWrapper):
+    """Wrapper that begins each session with a task that depends on the position in the batch.
+
+    A batch thus has trials of all tasks at any time, in training as in an evaluation shorter than a block.
+
+    Args:
+        env: the whole stack.
+        place: index of this environment in the batch.
+    """
+
+    metadata = {"description": "begins with another task in each environment of a batch"}
+    hooks = Hooks(history_dependent=True)
+    task: ScheduleEnvs
+
+    def __init__(self, env: gym.Env, place: int):
+        super().__init__(env)
+        self.place = place
+
+    @classmethod
+    def on(cls, env: gym.Env, index: int) -> gym.Env:
+        """Wrap environments with several tasks in blocks or in turn; return other environments unchanged."""
+        inner = env.unwrapped
+        in_step = type(inner) is ScheduleEnvs and isinstance(inner.schedule, IN_STEP)
+        return cls(env, index) if in_step else env
+
+    def start_session(self) -> None:
+        """Choose the task of the first trial; the schedule continues from that task."""
+        self.task.set_i(int(self.task.presented[self.place % len(self.task.presented)]))
+
+
+#: Function that adds wrappers to an environment.
+Around = Callable[[gym.Env], gym.Env]
+
+
+def unchanged(env: gym.Env) -> gym.Env:
+    """Return an environment as it is."""
+    return env
+
+
+def make_batch(config: RunConfig, n_envs: int, around: Around = unchanged, learning: bool = True) -> Batch:
+    """Make the batch of environments of a configuration.
+
+    Args:
+        config: task and wrappers are taken from it.
+        n_envs: number of environments.
+        around: puts further wrappers around each stack; called once per environment, in order.
+        learning: whether tasks held out are not presented.
+
+    Raises:
+        UserError: see ``make_env``.
+    """
+    from neurogym.vector import make_vec
+
+    make = env_maker(find_task(config.task), config, learning)
+    envs = [make() for _ in range(n_envs)]
+    stacks = iter([around(Staggered.on(env, index)) for index, env in enumerate(envs)])
+    return make_vec(lambda: next(stacks), n_envs)

@@ -16,14 +16,15 @@ import numpy as np
 from neurogym.analysis.measures import measures
 from neurogym.analysis.trial_tables import Table
 from ngym_cli.agents.acting import BatchAgent, rollout
-from ngym_cli.agents.from_config import evaluation_trials
+from ngym_cli.agents.defaults import evaluation_trials
+from ngym_cli.agents.from_config import build_batch
 from ngym_cli.agents.perturbation import Perturbation, Perturber, Within, drawn
 from ngym_cli.agents.trained import agent_for, remembers
 from ngym_cli.config import RunConfig
 from ngym_cli.config.tasks import find_task
 from ngym_cli.environments.probes import Balanced, PeriodProbe, combinations
 from ngym_cli.environments.properties import TaskProperties
-from ngym_cli.environments.stack import build_batch, make_env
+from ngym_cli.environments.stack import make_env
 from ngym_cli.environments.trial_batch import TrialBatch, batch_of, trials_of
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.activity import PEAK_RATE, SPIKES, UnitRecorder, draw_spikes, stepwise

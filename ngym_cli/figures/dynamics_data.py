@@ -202,7 +202,7 @@ def dynamics_of(view: View, by: tuple[str, ...] = ()) -> Dynamics:
     observations, _ = view.recorded.recording.first("observations", len(trials.activity))
     observations = observations.reshape(len(observations), -1)
     names = source.facts.labels["observation"]
-    sets = _held(view.held, names, observations, len(trials.activity))
+    sets = _held_constant(view.held, names, observations, len(trials.activity))
     sets = sets or input_sets(trials.table, trials.activity, observations, by)
     if len(sets) > MOST_SETS:
         raise Unavailable(f"{len(sets)} conditions and periods are too many to tell apart; at most {MOST_SETS}")
@@ -218,7 +218,7 @@ def dynamics_of(view: View, by: tuple[str, ...] = ()) -> Dynamics:
     return view.memory[key]
 
 
-def _held(
+def _held_constant(
     texts: Sequence[str], names: dict[str, Index], observations: np.ndarray, trials: int
 ) -> list[InputSet]:  # fmt: skip
     """Return the constant inputs that are given in words."""

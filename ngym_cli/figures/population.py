@@ -260,7 +260,7 @@ def _targets(view: View, table: Table) -> dict[str, np.ndarray]:
     return by_name
 
 
-def _known(labels: np.ndarray) -> np.ndarray:
+def _labelled(labels: np.ndarray) -> np.ndarray:
     return labels != "nan" if labels.dtype.kind in "UO" else np.isfinite(labels)
 
 
@@ -278,7 +278,7 @@ def decoding(view: View) -> Figure:
     across = None
     for (name, labels), colour in zip(list(targets.items())[:4], style.COLOURS, strict=False):
         chosen = labels[trials]
-        finite = _known(chosen)
+        finite = _labelled(chosen)
         try:
             groups = None if sessions is None else sessions[trials][finite]
             result = decode(activity[finite], chosen[finite], across_time=across is None, folds=3, groups=groups)
@@ -312,7 +312,7 @@ def selectivity(view: View) -> Figure:
     targets = dict(list(_targets(view, recorded.table).items())[:3])
     finite = np.ones(len(recorded.activity), bool)
     for labels in targets.values():
-        finite &= _known(labels)
+        finite &= _labelled(labels)
     targets = {name: labels[finite] for name, labels in targets.items() if len(np.unique(labels[finite])) > 1}
     if not targets:
         raise style.Unavailable("no task variable takes a few values often enough")

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from neurogym.analysis.trial_tables import MissingColumnsError
-from ngym_cli.config import parts
+from ngym_cli.config import extensions
 from ngym_cli.errors import UserError, did_you_mean
 from ngym_cli.figures.emptiness import refuse_empty
 from ngym_cli.figures.style import Unavailable, footnote, set_titles, unavailable_on
@@ -37,7 +37,7 @@ MODULES = {
 }
 
 #: Other words for figures.
-MEANT = {
+FIGURE_SYNONYMS = {
     "pca": "trajectories", "pcs": "trajectories", "trajectory": "trajectories", "raster": "psth",
     "tuning": "selectivity", "decoder": "decoding", "rsa": "similarity", "cka": "similarity", "dsa": "similarity",
     "reaction-times": "chronometric", "rt": "chronometric", "accuracy": "psychometric", "curve": "learning",
@@ -178,13 +178,13 @@ def find_figure(figure: FigureChoice) -> FigureSpec:
     """
     if isinstance(figure, str) and figure in FIGURES:
         return FIGURES[figure]
-    result = parts.find_own("figure", figure) if isinstance(figure, str) else figure
+    result = extensions.find_extension("figure", figure) if isinstance(figure, str) else figure
     if result is None:
-        names = [*FIGURES, *parts.offered("figure")]
-        meant = did_you_mean(MEANT.get(str(figure).lower(), str(figure)), names)
+        names = [*FIGURES, *extensions.offered("figure")]
+        meant = did_you_mean(FIGURE_SYNONYMS.get(str(figure).lower(), str(figure)), names)
         raise UserError(f"unknown figure '{figure}'{meant} (expected one of: {', '.join(sorted(names))})")
     if not callable(result) or isinstance(result, type):
-        raise UserError(f"figure {figure}: expected {parts.KINDS['figure'].base}")
+        raise UserError(f"figure {figure}: expected {extensions.EXTENSION_KINDS['figure'].base}")
     declared = getattr(result, "spec", None)
     if isinstance(declared, FigureSpec):
         return declared

@@ -62,7 +62,7 @@ def check_page(out: Path | None, overwrite: bool) -> None:
         UserError: if the file exists and is not to be replaced.
     """
     if out is not None:
-        check_place(_place(out), overwrite)
+        check_place(_output_path(out), overwrite)
 
 
 def write_page(out: Path | None, owner: Path, text: str) -> Path:
@@ -73,12 +73,12 @@ def write_page(out: Path | None, owner: Path, text: str) -> Path:
         owner: folder of the run or the fit.
         text: the page.
     """
-    path = owner / PAGE if out is None else _place(out)
+    path = owner / PAGE if out is None else _output_path(out)
     write_text(path, text)
     return path
 
 
-def _place(out: Path) -> Path:
+def _output_path(out: Path) -> Path:
     return out / PAGE if out.is_dir() or not out.suffix else out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from ngym_cli.figures.population import Population, population
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, category_ticks, new_figure
 from ngym_cli.figures.view import View
 from ngym_cli.runs.populations import condition_names, period_spans, read_population
-from ngym_cli.runs.recordings import NEEDED
+from ngym_cli.runs.recordings import NETWORK_QUANTITIES
 from ngym_cli.runs.trial_table import concatenate
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def _several(view: View) -> None:
 
 @registry.figure(
     "distances between runs, layers, periods or animals, by dynamics and geometry",
-    record=NEEDED, each_run=True, check=_several, on_request=True,
+    record=NETWORK_QUANTITIES, each_run=True, check=_several, on_request=True,
 )  # fmt: skip
 def similarity(view: View) -> Figure:
     """Draw a row for each metric: distances of all pairs with the noise floor, an average-linkage tree, and a map."""
@@ -79,7 +80,7 @@ def populations_of(view: View) -> list[PopulationTrials]:
         name = source.run.name if len(view.sources) > 1 or not request.across else ""
         trials = population(view, view.recorded_of(source))
         by = by or tuple(trials.conditions)
-        rows += _parts(view, source, trials, name, tuple(by))
+        rows += _populations(view, source, trials, name, tuple(by))
     rows += [read_population(path, by) for path in request.files]
     if len(rows) < 2:
         raise Unavailable(f"the trials have no second {request.across} of {FEWEST_STEPS} steps or more")
@@ -90,7 +91,9 @@ def populations_of(view: View) -> list[PopulationTrials]:
     ]
 
 
-def _parts(view: View, source: Source, trials: Population, name: str, by: tuple[str, ...]) -> list[PopulationTrials]:
+def _populations(
+    view: View, source: Source, trials: Population, name: str, by: tuple[str, ...]
+) -> list[PopulationTrials]:
     """Return the whole trials of a run, or a population for each layer or period."""
     activity = trials.activity
     n = min(len(activity), MOST_COMPARED)
@@ -101,7 +104,7 @@ def _parts(view: View, source: Source, trials: Population, name: str, by: tuple[
     observations, _ = view.recorded_of(source).recording.first("observations", n)
     observations = observations.reshape(len(observations), -1).astype(float)
     offsets = activity.offsets[: n + 1]
-    full = [slice(a, b) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    full = [slice(a, b) for a, b in itertools.pairwise(offsets)]
     pieces = {"": (np.asarray(activity.values, float), full)}
     if view.comparison.across == "period":
         pieces = {

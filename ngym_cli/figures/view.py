@@ -146,7 +146,7 @@ class View:
         perturbed = [each for each in self.first.evaluations if each.perturbed and not each.along_training]
         main = self.first.main()
         rows = [("intact" if perturbed and main.intact else self.first.agent, [(self.first, main)])]
-        rows += [(_what(each), [(self.first, each)]) for each in perturbed[-MOST_PERTURBED:] if each is not main]
+        rows += [(_description(each), [(self.first, each)]) for each in perturbed[-MOST_PERTURBED:] if each is not main]
         return self._coloured(rows)
 
     def _name(self, source: Source, name: str) -> str:
@@ -183,7 +183,7 @@ class View:
         if key not in self.memory or not self.memory[key].has(quantities):
             rows = [each for each in source.evaluations if each.has(quantities) and not each.along_training]
             if not rows:
-                names = ",".join(quantities or recordings.NEEDED)
+                names = ",".join(quantities or recordings.NETWORK_QUANTITIES)
                 raise Unavailable(f"nothing was recorded; ngym eval --record {names} does")
             intact = [each for each in rows if each.intact]
             self.memory[key] = Series(source.run.name, COLOURS[0], [(source, (intact or rows)[-1])])
@@ -307,7 +307,7 @@ def common_references(records: Sequence[Mapping[str, Any]]) -> dict[str, float |
     return by_name
 
 
-def _what(evaluated: Evaluated) -> str:
+def _description(evaluated: Evaluated) -> str:
     """Return a description of the perturbation, for the legend."""
     words = []
     for each in evaluated.summary["perturbations"] or ():

@@ -48,7 +48,7 @@ def values_of(column: pa.ChunkedArray) -> np.ndarray:
 
     Equal words of a dictionary-encoded column share a single object.
     """
-    import pyarrow.types as types
+    from pyarrow import types
 
     if types.is_dictionary(column.type):
         return np.concatenate([np.zeros(0, object), *(_words_of(chunk) for chunk in column.chunks)])

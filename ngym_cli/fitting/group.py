@@ -127,8 +127,17 @@ def _design(between: str, columns: Mapping[str, np.ndarray], subjects: int) -> C
     return Covariates(tuple(names), values)
 
 
-def group_of(fits: Sequence[Fitted], covariates: Covariates, name: str) -> Group:
+def group_of(fits: Sequence[Fitted], covariates: Covariates, name: str, separate: Sequence[Fitted] = ()) -> Group:
     """Return the distribution of subjects given their fits.
+
+    Standard errors of the weights come from the spread of separate fits, which holds the variation between subjects and
+    the uncertainty of each.
+
+    Args:
+        fits: of the subjects.
+        covariates: of the subjects.
+        name: of the model.
+        separate: fits of the subjects without the prior of a group; ``fits`` where left out.
 
     Raises:
         UserError: if subjects have different parameters.
@@ -146,7 +155,10 @@ def group_of(fits: Sequence[Fitted], covariates: Covariates, name: str) -> Group
     sd = np.sqrt(np.maximum(variance, np.minimum(FLOOR, 0.1 * spread.mean(0))))
     freedom = max(len(points) - 1 - len(covariates.names), 1)
     scale = np.sqrt(np.diag(projection @ projection.T))
-    se = scale[:, None] * np.sqrt(variance * len(points) / freedom)
+    alone = np.stack([fit.details["unbounded"] for fit in separate or fits])
+    alone = alone - alone.mean(0)
+    alone = alone - z @ (projection @ alone)
+    se = scale[:, None] * np.sqrt((alone**2).sum(0) / freedom)
     return Group(tuple(fits[0].parameters), mean, sd, weights, se, covariates)
 
 
@@ -161,12 +173,23 @@ def fit_group(
         per_subject: problems of each subject (folds, and the whole table as the last).
         covariates: of the subjects.
     """
-    fits, group = model.fit(problems), None
+    fits, groups = fit_groups(model, problems, per_subject, covariates)
+    return fits, groups[-1] if groups else None
+
+
+def fit_groups(
+    model: Model, problems: Sequence[Problem], per_subject: int, covariates: Covariates
+) -> tuple[list[Fitted], list[Group]]:
+    """Return hierarchical fits of all problems, and the groups; arguments as of `fit_group`."""
+    fits: list[Fitted] = model.fit(problems)
+    separate, groups = fits, list[Group]()
     for _ in range(ROUNDS if len(problems) > per_subject else 0):
-        groups = [group_of(fits[k::per_subject], covariates, model.name) for k in range(per_subject)]
+        groups = [
+            group_of(fits[k::per_subject], covariates, model.name, separate[k::per_subject]) for k in range(per_subject)
+        ]
         problems = [
             replace(each, prior=groups[i % per_subject].prior(i // per_subject), start=fits[i].details["unbounded"])
             for i, each in enumerate(problems)
         ]
-        fits, group = model.fit(problems), groups[-1]
-    return fits, group
+        fits = model.fit(problems)
+    return fits, groups

@@ -20,8 +20,8 @@ from ngym_cli.config.keywords import read_keywords
 from ngym_cli.errors import UserError
 from ngym_cli.files.reading import digest
 from ngym_cli.files.writing import remove_folder, write_json
-from ngym_cli.fitting import fitted, registry, validation
-from ngym_cli.fitting.folder import SUBJECTS, TRIALS, FitFolder, FitRecord, ModelRecord, TableRecord, place
+from ngym_cli.fitting import data_sets, fitted, registry, validation
+from ngym_cli.fitting.folder import SUBJECTS_FILE, TRIALS, FitFolder, FitRecord, ModelRecord, TableRecord, fit_path
 from ngym_cli.fitting.request import FitRequest
 from ngym_cli.fitting.settings import read_data
 from ngym_cli.fitting.stored_tables import stored_table
@@ -88,7 +88,7 @@ def run(request: FitRequest, hooks: FitHooks) -> FitRecord:
     data = validation.prepared(data)
     table, test = data.table, data.test
     fitted.check(models, data)
-    missing = [above for above in place(request.runs, request.table, request.name).parents if not above.exists()]
+    missing = [above for above in fit_path(request.runs, request.table, request.name).parents if not above.exists()]
     folder, about = _opened(request)
     about["table"] = _about(table, "sessions" if len(table.sessions) == sessions else "blocks of sessions")
     try:
@@ -126,11 +126,11 @@ def _fitted(
     predictions, tested = _chance(table), _chance(test)
     for k, (label, model) in enumerate(models.items()):
         progress(label, k, len(models))
-        found = folder.load(label) or fitted.fit_model(label, model, data, folder)
-        results[label], arrays = found
-        predictions[label] = _apart(arrays["held_out"], table)
+        result = folder.load(label) or fitted.fit_model(label, model, data, folder)
+        results[label], arrays = result
+        predictions[label] = _split_by_sequence(arrays["held_out"], table)
         if test is not None:
-            tested[label] = _apart(arrays["tested"], test)
+            tested[label] = _split_by_sequence(arrays["tested"], test)
     for each, sessions in ((predictions, table), (tested, test)):
         mixed = [p for label, p in each.items() if label not in (CHANCE, validation.BASELINE)]
         if sessions is not None and len(mixed) > 1:
@@ -147,7 +147,7 @@ def _discard_if_empty(folder: FitFolder, models: Iterable[str], missing: Sequenc
         missing: folders above that did not exist before the fit.
     """
     complete = any(folder.model_path(each, ".json").is_file() for each in models if each != validation.BASELINE)
-    if complete or (folder.path / SUBJECTS).exists() or (folder.path / TRIALS).exists():
+    if complete or (folder.path / SUBJECTS_FILE).exists() or (folder.path / TRIALS).exists():
         return
     baseline = [folder.model_path(validation.BASELINE, suffix) for suffix in (".json", ".npz")]
     remove_folder(baseline[0].parent, [path.name for path in baseline])
@@ -156,7 +156,7 @@ def _discard_if_empty(folder: FitFolder, models: Iterable[str], missing: Sequenc
 
 def _opened(request: FitRequest) -> tuple[FitFolder, FitRecord]:
     """Return the folder and the first entries of the record."""
-    path = place(request.runs, request.table, request.name)
+    path = fit_path(request.runs, request.table, request.name)
     folder = FitFolder(path)
     settings = request.to_dict()
     files = {str(file): digest_of(file) for file in (request.table, request.test) if file is not None}
@@ -182,7 +182,7 @@ def _opened(request: FitRequest) -> tuple[FitFolder, FitRecord]:
     write_json(path / MANIFEST, {
         "status": "running", "task": request.table.stem, "alg": "fit", "seed": request.seed,
         "command": sys.argv, "started": now(), "process": this_process(), "machine": provenance.machine(1),
-        "versions": about["versions"], "git": provenance.git_state(provenance.SOURCE),
+        "versions": about["versions"], "git": provenance.git_state(provenance.PACKAGES_FOLDER),
         **({"code": about["code"]} if about["code"] else {}),
     })  # fmt: skip
     folder.write(about)
@@ -190,7 +190,9 @@ def _opened(request: FitRequest) -> tuple[FitFolder, FitRecord]:
 
 
 def digest_of(path: Path) -> str:
-    """Return the digest of a file, or of all files in a folder."""
+    """Return the digest of a file or of a public data set by name, or of all files in a folder."""
+    public = data_sets.named_by(path)
+    path = path if public is None else public.find()
     if not path.is_dir():
         return digest(path)
     files = sorted(file for file in path.rglob("*") if file.is_file())
@@ -228,7 +230,7 @@ def _chance(table: Behaviour | None) -> dict[str, list[FloatArray]]:
     return {CHANCE: [np.full((len(each), n), 1 / n) for each in table.sessions]}
 
 
-def _apart(rows: FloatArray, table: Behaviour) -> list[FloatArray]:
+def _split_by_sequence(rows: FloatArray, table: Behaviour) -> list[FloatArray]:
     return np.split(rows, np.cumsum([len(each) for each in table.sessions])[:-1])
 
 
@@ -266,5 +268,5 @@ def fit(
     Raises:
         UserError: if the table, a model, an argument or the folder does not suit.
     """
-    given = {"table": table, "model": model, **request}
-    return run(read_keywords(FitRequest, given, "argument of fit"), hooks or FitHooks())
+    arguments = {"table": table, "model": model, **request}
+    return run(read_keywords(FitRequest, arguments, "argument of fit"), hooks or FitHooks())

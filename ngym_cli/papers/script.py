@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from ngym_cli.config.parts import import_file
+from ngym_cli.config.extensions import import_file
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.papers.model import SCRIPT
 

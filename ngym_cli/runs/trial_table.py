@@ -152,20 +152,20 @@ def _require_columns(table: pa.Table, file: Path) -> None:
 
 
 def _holds_numbers(kind: pa.DataType) -> bool:
-    import pyarrow.types as types
+    from pyarrow import types
 
     return bool(types.is_integer(kind) or types.is_floating(kind))
 
 
 def _holds_words(kind: pa.DataType) -> bool:
-    import pyarrow.types as types
+    from pyarrow import types
 
     inner = kind.value_type if types.is_dictionary(kind) else kind
     return bool(types.is_string(inner) or types.is_large_string(inner) or types.is_null(inner))
 
 
 def _holds_plain(kind: pa.DataType) -> bool:
-    import pyarrow.types as types
+    from pyarrow import types
 
     if types.is_list(kind):
         return _holds_plain(kind.value_type)

@@ -175,6 +175,7 @@ def _values(rows: Sequence[RunRow], key: str) -> list[Any]:
 
 def _learning(sweep: SweepFolder, rows: Sequence[RunRow], keys: Sequence[str]) -> Figure:
     """Draw performance along training, a curve for each value of a parameter, with intervals over runs."""
+    from neurogym.analysis.intervals import spread_interval
     from ngym_cli.figures.style import COLOURS, Unavailable, new_figure, reference_lines
     from ngym_cli.figures.view import common_references
     from ngym_cli.sweeps.results import resamples
@@ -198,8 +199,9 @@ def _learning(sweep: SweepFolder, rows: Sequence[RunRow], keys: Sequence[str]) -
                 complete = np.isfinite(table).all(axis=0)
             axes.plot(middles[complete], table[:, complete].mean(axis=0), color=COLOURS[number], label=label)
             if len(table) > 1:
-                draws = table[:, complete][resamples(len(table))[:BAND]].mean(axis=1)
-                low, high = np.percentile(draws, [2.5, 97.5], axis=0)
+                scores = table[:, complete]
+                draws = scores[resamples(len(table))[:BAND]].mean(axis=1)
+                low, high = spread_interval(scores.mean(axis=0), draws, len(table))
                 axes.fill_between(middles[complete], low, high, color=COLOURS[number], alpha=0.2, linewidth=0)
         reference_lines(axes, common_references(started))
         axes.set(xlabel="training steps", title=f"by {names[key]}")

@@ -175,7 +175,8 @@ def _setting(members: list[RunRow], metric: SearchMetric) -> SettingRow:
 
 
 def statistics(scores: np.ndarray) -> Spread:
-    """Return ``mean`` and ``iqm`` of scores, and bootstrap intervals where there are two or more."""
+    """Return ``mean`` and ``iqm`` of scores, and intervals from bootstrap draws where there are two or more."""
+    from neurogym.analysis.intervals import spread_interval
     from neurogym.analysis.results import interquartile_mean
 
     if not len(scores):
@@ -183,10 +184,10 @@ def statistics(scores: np.ndarray) -> Spread:
     mean, iqm = float(scores.mean()), float(interquartile_mean(scores))
     if len(scores) < 2:
         return {"mean": mean, "mean_ci": None, "iqm": iqm, "iqm_ci": None}
-    drawn, tail = scores[resamples(len(scores))], 100 * (1 - LEVEL) / 2
-    means, iqms = drawn.mean(axis=1), interquartile_mean(drawn, axis=1)
-    mean_ci, iqm_ci = (np.percentile(draws, [tail, 100 - tail]).tolist() for draws in (means, iqms))
-    return {"mean": mean, "mean_ci": mean_ci, "iqm": iqm, "iqm_ci": iqm_ci}
+    drawn, n = scores[resamples(len(scores))], len(scores)
+    mean_ci = spread_interval(mean, drawn.mean(axis=1), n, LEVEL)
+    iqm_ci = spread_interval(iqm, interquartile_mean(drawn, axis=1), n, LEVEL)
+    return {"mean": mean, "mean_ci": list(map(float, mean_ci)), "iqm": iqm, "iqm_ci": list(map(float, iqm_ci))}
 
 
 @lru_cache(maxsize=8)

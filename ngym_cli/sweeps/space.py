@@ -12,7 +12,7 @@ from ngym_cli.errors import unknown
 if TYPE_CHECKING:
     from optuna.trial import Trial
 
-KINDS = ("log", "float", "int", "logint", "choice")
+DISTRIBUTIONS = ("log", "float", "int", "logint", "choice")
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class SearchParameter:
     """Parameter of a search and its values.
 
     Attributes:
-        name: a name in ``KINDS``.
+        name: a name in ``DISTRIBUTIONS``.
         values: low and high (and a step for ``int``), or the values of a choice.
     """
 
@@ -58,8 +58,8 @@ def parse_kind(key: str, text: str) -> SearchParameter:
     """
     call = parse_call(text, f"space {key}")
     name = call.name
-    if name not in KINDS:
-        raise ValueError(f"space {key}: {unknown('kind', name, KINDS)}")
+    if name not in DISTRIBUTIONS:
+        raise ValueError(f"space {key}: {unknown('kind', name, DISTRIBUTIONS)}")
     values = tuple(parse_scalar(word) for word in call.positional)
     if name == "choice":
         if len(values) < 2:
@@ -69,7 +69,7 @@ def parse_kind(key: str, text: str) -> SearchParameter:
     bounds = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     if is_integer:
         bounds = [value for value in bounds if isinstance(value, int)]
-    fits = len(values) == 2 or name == "int" and len(values) == 3
+    fits = len(values) == 2 or (name == "int" and len(values) == 3)
     if not fits or len(bounds) < len(values):
         numbers = "two whole numbers" if is_integer else "two numbers"
         raise ValueError(f"space {key}: {name} takes {numbers}, lowest and highest, not '{':'.join(call.positional)}'")

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ngym_cli import runs
+from ngym_cli.agents.defaults import resolve
 from ngym_cli.config import ResolvedConfig, RunConfig, from_dict, merge, nest
 from ngym_cli.config.tasks import RECOMMENDED_KEY, find_task
 from ngym_cli.config.values import Values
-from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.sweeps import plan, space
@@ -37,7 +37,7 @@ def ready(recipe: Recipe) -> Recipe:
     if "init_from" in grid:
         grid["init_from"] = [_path_of(reference) for reference in grid["init_from"]]
     if recipe.search is not None and "timesteps" not in run:
-        from ngym_cli.agents.from_config import default_steps
+        from ngym_cli.agents.defaults import default_steps
 
         agent = from_dict({key: run[key] for key in ("task", "alg", "stages", RECOMMENDED_KEY) if key in run})
         run["timesteps"] = agent.timesteps or default_steps(agent, find_task(agent.task).id)
@@ -107,7 +107,7 @@ def completed(
         UserError: if the setting does not work.
     """
     from ngym_cli.agents.algorithms import find_algorithm
-    from ngym_cli.agents.from_config import complete
+    from ngym_cli.agents.defaults import complete
     from ngym_cli.agents.networks import find_network
 
     config = from_dict(merge(recipe.run, nest(values)))

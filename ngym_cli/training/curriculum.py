@@ -190,7 +190,7 @@ def renew(model: BaseAlgorithm, venv: VecEnv, config: RunConfig, seed: int) -> N
         seed: of the new environments.
     """
     from ngym_cli.agents.algorithms import sb3
-    from ngym_cli.environments.stack import build_venv
+    from ngym_cli.agents.from_config import build_venv
     from ngym_cli.environments.trial_batch import batch_of, trials_of
 
     learner = model if isinstance(model, sb3.Learner) else None

@@ -76,7 +76,7 @@ def test_every_figure_has_words_and_a_file(written):
 
 @pytest.mark.parametrize("id_", SOME)
 def test_a_page_says_what_info_says(written, id_):
-    site, result = written
+    site, _result = written
     text = (site.folder / "tasks" / f"{id_}.md").read_text()
     described = pages.describe(id_, {})
     assert text.startswith(f"# {id_.removesuffix('-v0')}\n")

@@ -52,7 +52,7 @@ def test_points_intervals_and_words_are_kept():
     figure = again(as_numbers(curves()))
     left, right = figure.axes
     marked = [line for line in left.get_lines() if line.get_marker() == "o"]
-    assert [tuple(line.get_ydata())[0] for line in marked] == [0.5]
+    assert [next(iter(line.get_ydata())) for line in marked] == [0.5]
     assert left.get_title(loc="left") == "a title" and left.get_xscale() == "symlog"
     assert [text.get_text() for text in right.get_xticklabels()] == ["one", "two"]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["fit", "chance 0.5", "ceiling 0.9",

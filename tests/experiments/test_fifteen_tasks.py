@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ngym_cli.config.parts import import_file
+from ngym_cli.config.extensions import import_file
 from ngym_cli.papers import collection
 
 FILE = collection.library() / "driscoll2024" / "task.py"

@@ -137,7 +137,7 @@ def test_observation_then_reward_without_an_offset():
         fixating = ob[0] == 1
         if ob[1:].any():
             stimulus = ob[1:]
-        ob, reward, _, _, info = env.step(0 if fixating else 1 + int(np.argmax(stimulus)))
+        ob, reward, _, _, _info = env.step(0 if fixating else 1 + int(np.argmax(stimulus)))
         assert reward == (0 if fixating else 1)
 
 

@@ -78,7 +78,7 @@ def test_both_forms_are_stepped_alike():
         for k in range(40):
             trial = env.new_trial(ground_truth=k % 2)
             for action in (0, 1, 0, 0, 0, 0, 0, 2):
-                ob, reward, _, _, info = env.step(action)
+                _ob, reward, _, _, info = env.step(action)
                 seen.append((reward, info["new_trial"], info.get("outcome"), info.get("rt"), info.get("choice")))
                 if info["new_trial"]:
                     assert info["trial"] == trial

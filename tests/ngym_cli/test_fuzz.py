@@ -167,7 +167,7 @@ def run(arguments, folder):
             app.main()
         except SystemExit as ended:
             code = ended.code or 0
-    assert code in (0, 2) or arguments[0] == "diff" and code == 1, (code, err.getvalue())
+    assert code in (0, 2) or (arguments[0] == "diff" and code == 1), (code, err.getvalue())
     if code == 2:
         lines = err.getvalue().strip().splitlines()
         assert lines and lines[-1].startswith("ngym: "), err.getvalue()
@@ -189,9 +189,8 @@ def fuzz_lines(folder, examples):
 
 
 def fuzz_files(folder, examples):
-    from ngym_cli.agents.from_config import complete
+    from ngym_cli.agents.defaults import complete, resolve
     from ngym_cli.config import from_dict
-    from ngym_cli.environments.defaults import resolve
 
     given_ = {"n_envs": 2, "units": 8, "wrappers": "pass_reward,side_bias:probs=0.2/0.8//0.8/0.2"}
     text = complete(*resolve(from_dict(given_))).to_toml()

@@ -25,7 +25,7 @@ from ngym_cli.__main__ import main
 main()
 """
     environment = {**os.environ, "PYTHONPATH": str(path)}
-    return subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    return subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("module", ["typer", "rich"])
@@ -78,7 +78,7 @@ sys.argv = ["ngym", "run", "--task", "RDM-v0", "--timesteps", "256", "--n-envs",
 from ngym_cli.__main__ import main
 main()
 """
-    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert process.returncode == 0
     assert process.stdout.splitlines()[-1] == "full collections 0 set aside True"
 
@@ -93,5 +93,5 @@ try:
 except ImportError as error:
     print(error, "load" in dir(ngym_cli))
 """
-    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert process.stdout == "torch is not installed, which ngym_cli.Cell needs: pip install 'ngym[run]' True\n"

@@ -8,10 +8,9 @@ import tomllib
 import numpy as np
 import pytest
 
-from ngym_cli.agents.from_config import complete
+from ngym_cli.agents.defaults import complete, resolve
 from ngym_cli.agents.networks import find_network
 from ngym_cli.config import from_dict
-from ngym_cli.environments.defaults import resolve
 from ngym_cli.training.main_loop import resume, train
 from tests.ngym_cli.conftest import configuration, interrupt
 from tests.ngym_cli.sameness import assert_same_run
@@ -439,20 +438,20 @@ def test_best_checkpoint_by_name(ngym, folder):
 
 
 def test_packages_offer_parts(ngym, folder, monkeypatch):
-    from ngym_cli.config import parts
+    from ngym_cli.config import extensions
 
     info = folder / "cells-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: cells\nVersion: 1\n")
     (info / "entry_points.txt").write_text("[ngym.networks]\ntwo = mine:Two\n")
     monkeypatch.syspath_prepend(str(folder))
-    parts.offered.cache_clear()
+    extensions.offered.cache_clear()
     try:
         rows = json.loads(ngym("list", "networks", "--json").out)
         assert rows[-1]["id"] == "two" and "package cells" in rows[-1]["description"]
         assert ngym("run", "--network", "two", "--timesteps", "500", "--units", "8").code == 0
     finally:
-        parts.offered.cache_clear()
+        extensions.offered.cache_clear()
 
 
 MODELS = """

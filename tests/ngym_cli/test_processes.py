@@ -32,7 +32,8 @@ def planted(tmp_path):
 
 def run(arguments, folder, **more):
     environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONSAFEPATH", "PYTHONPATH")}
-    return subprocess.run(arguments, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, **more)
+    settings = {"capture_output": True, "text": True, "timeout": 300} | more
+    return subprocess.run(arguments, cwd=folder, env=environment, check=False, **settings)
 
 
 @pytest.mark.parametrize(

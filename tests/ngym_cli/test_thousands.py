@@ -108,7 +108,7 @@ def world(run_folder, tmp_path, monkeypatch):
 
 def named(new: str, arguments: list[str]) -> bool:
     """Say whether the user named the place of a new file."""
-    first = new.split("/")[0]
+    first = new.split("/", maxsplit=1)[0]
     return first in ("runs", "sweeps", "exp:1") or any(first in argument for argument in arguments)
 
 

@@ -92,7 +92,7 @@ def test_a_single_bad_number_among_many_is_found():
 def test_losses_that_are_not_finite_stop_a_run(tmp_path, alg):
     settings = {"learning_rate": 10.0, "max_grad_norm": 1e30}
     config = configuration(alg, rewards={"correct": 1e30}, hyperparameters=settings)
-    with pytest.raises(UserError, match="after .* steps.*training stopped"):
+    with pytest.raises(UserError, match=r"after .* steps.*training stopped"):
         train(config, tmp_path, "diverges")
     run = runs.find("diverges", tmp_path)
     assert run.manifest()["status"] == "failed"
@@ -121,7 +121,7 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch, case):
 
     for name in ("replace", "rename"):
         monkeypatch.setattr(f"os.{name}", filling(getattr(os, name)))
-    with pytest.raises(UserError, match="No space left on device.*--resume"):
+    with pytest.raises(UserError, match=r"No space left on device.*--resume"):
         train(configuration(), tmp_path, "full")
     monkeypatch.undo()
     run = runs.find("full", tmp_path)
@@ -139,7 +139,8 @@ def test_files_that_may_not_grow_end_a_run_with_one_line(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))  # a state has more, weights less
 
     command = [sys.executable, "-m", "ngym_cli", *arguments]
-    ended = subprocess.run(command, cwd=tmp_path, preexec_fn=limit, capture_output=True, text=True, timeout=120)
+    settings = {"capture_output": True, "text": True, "timeout": 120}
+    ended = subprocess.run(command, cwd=tmp_path, preexec_fn=limit, check=False, **settings)
     assert ended.returncode == 2, ended
     assert "Traceback" not in ended.stderr
     assert "cannot write run folder" in ended.stderr.strip().splitlines()[-1]

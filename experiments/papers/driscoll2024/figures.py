@@ -404,8 +404,8 @@ def _trials(task, network, n):
     seen[rows.step, rows.trial], right[rows.step, rows.trial], weight[rows.step, rows.trial] = trials.ob, trials.gt, 1
     seen[..., list(network.rule.values())] = 0
     for period, size in (("go", 0), ("response", 25)):
-        here = trials.rows(period)
-        weight[here.step, here.trial] = size
+        period_rows = trials.rows(period)
+        weight[period_rows.step, period_rows.trial] = size
     return *(torch.from_numpy(array) for array in (seen, right, weight)), torch.from_numpy(length - 1)
 
 

@@ -128,12 +128,12 @@ class FifteenTasks(TrialEnv):
             (("go", "response"), 1, family == "match"),
         )
         for period, selected, among in displays:
-            here = trials.rows(period)
-            size = (strengths[:, :, selected] * among[:, None])[here.trial]
-            angle = angles[here.trial, selected]
+            period_rows = trials.rows(period)
+            size = (strengths[:, :, selected] * among[:, None])[period_rows.trial]
+            angle = angles[period_rows.trial, selected]
             for modality in (0, 1):
                 seen = size[:, modality, None] * np.stack([np.sin(angle), np.cos(angle)], axis=1)
-                trials.ob[here.index, 1 + 2 * modality : 3 + 2 * modality] += seen
+                trials.ob[period_rows.index, 1 + 2 * modality : 3 + 2 * modality] += seen
         if self.sigma > 0:
             noise = trials.rng.standard_normal((trials.total, FIRST_RULE), dtype=np.float32)
             trials.ob[:, :FIRST_RULE] += self.sigma * noise

@@ -71,8 +71,8 @@ def _network(run):
     weights, biases = (parameter.detach().numpy().astype(float) for parameter in policy.action_net.parameters())
     units = len(system.recurrent)
     columns = [left[:, 0] * size[0] * units, right[0], (weights[2] - weights[1]) * units, system.bias]
-    found = Units(np.column_stack([*columns, system.weights]), float(system.alpha), float(biases[2] - biases[1]))
-    return found.drawn([run.seed, DRAWS]) if run.kept == ONE else found
+    reduced = Units(np.column_stack([*columns, system.weights]), float(system.alpha), float(biases[2] - biases[1]))
+    return reduced.drawn([run.seed, DRAWS]) if run.kept == ONE else reduced
 
 
 @cache

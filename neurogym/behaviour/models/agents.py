@@ -1,7 +1,8 @@
 """Base of models with a few parameters and an update after each trial; fitted by maximum a posteriori.
 
 Parameters are searched in an unbounded scale (logit of rates, logarithm of positive numbers) with a Gaussian prior
-each; intervals are Laplace's, from the curvature there. Arrays have the axes (fit, point, session, choice): many fits
+each; intervals are credible intervals (see `neurogym.behaviour.models.credible`), or where these are not asked for or
+uncertain, those of the curvature. Arrays have the axes (fit, point, session, choice): many fits
 (folds, subjects, starts) and many points of each are evaluated together.
 """
 
@@ -165,7 +166,7 @@ class Agent:
             ends, spread = best.posterior.get(k, (None, se))
             estimates, marks = marked(parameters, best.x[k], spread, sd, converged, ends)
             policy = AgentPolicy(self, parameters, best.x[k], len(each.table.choices))
-            details = {"unbounded": best.x[k], "unbounded_variance": se**2}
+            details = {"unbounded": best.x[k], "unbounded_variance": se**2, "covariance": best.covariance[k]}
             fits.append(Fitted(self.name, policy, estimates, float(best.log_likelihood[k]), details, marks))
         return fits
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NOT_CONVERGED, NOT_IDENTIFIED = "not converged", "not identified"
 #: Share of the range of a parameter next to an end that counts as the end.
-EDGE = 1e-3
+BOUND_MARGIN = 1e-3
 #: Largest ratio of standard error and s.d. of the prior, both in the unbounded scale, of an identified parameter.
 INFORMED = 0.95
 #: Gain of the log-posterior in one more Newton step from which a search did not end at its maximum.
@@ -33,7 +33,7 @@ def at_bound(parameter: ModelParameter, value: float) -> str:
         return ""
     span = parameter.high - parameter.low
     for end in (parameter.low, parameter.high):
-        if abs(value - end) < EDGE * span:
+        if abs(value - end) < BOUND_MARGIN * span:
             return f"at its bound {end:g}"
     return ""
 

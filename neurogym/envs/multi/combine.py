@@ -120,8 +120,8 @@ class Combine(JointParameters, TrialEnv):
         boxes = [each.observation_space for each in self.envs]
         names: dict[str, spaces.Index] = {"trial_type": 0} if self.trial_cue else {}
         for role, box in zip(self._parts, boxes, strict=True):
-            for label, index in spaces.names_of(box).items():
-                label = role.prefix + label
+            for name, index in spaces.names_of(box).items():
+                label = role.prefix + name
                 while label in names:  # a distractor that is itself a combination
                     label = "distractor_" + label
                 names[label] = (np.asarray(index) + role.columns.start).tolist()

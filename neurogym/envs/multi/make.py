@@ -82,7 +82,8 @@ def _own_arguments(name: str, kwargs: Mapping[str, Any], used: set[str]) -> dict
     parameters = inspect.signature(registration.entry(name)).parameters
     everything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     arguments = {}
-    for key, value in kwargs.items():
+    for key, setting in kwargs.items():
+        value = setting
         if key in ("timing", "rewards") and value:
             task = registration.make(name).unwrapped
             has = task.parameter_tables[key] if isinstance(task, TrialEnv) else {}

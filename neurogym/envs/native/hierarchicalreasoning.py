@@ -20,6 +20,8 @@ class HierarchicalReasoning(TrialEnv):
 
     Args:
         timing: Replaces entries of ``default_timing`` (ms); ``delay`` is the interval.
+        hidden: Whether the rule is hidden. If not, the agent chooses the rule: any report of a rule is right, and the
+            response is judged by the rule that was reported, as in training before rules were hidden.
 
     Source: Sarafyazd & Jazayeri 2019.
     """
@@ -42,7 +44,8 @@ class HierarchicalReasoning(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0}
 
     @usual_arguments()
-    def __init__(self) -> None:
+    def __init__(self, hidden: bool = True):
+        self.hidden = hidden
         intervals = possible_durations(self.timing["delay"], self.dt)
         kind, values = Distribution.of(self.timing["delay"])
         if kind == "callable":
@@ -92,8 +95,16 @@ class HierarchicalReasoning(TrialEnv):
             self.trial["rule_choice"] = int(action)
         elif self.in_period("decision"):
             if action != 0:
-                right = action == self.gt_now and self.trial["rule_choice"] == 1 + self.trial["rule"]
+                right = self._is_right(action)
                 reward, ended = self.answer(right)
         elif action != 0:
             reward, ended = self.break_fixation()
         return self.ob_now, reward, False, False, {"new_trial": ended}
+
+    def _is_right(self, action: int) -> bool:
+        """Return whether a response is right, together with the rule reported before."""
+        reported = self.trial["rule_choice"] - 1
+        if self.hidden or reported not in (0, 1):
+            return bool(action == self.gt_now and reported == self.trial["rule"])
+        stimulus = self.trial["stimulus"]
+        return bool(action == 3 + (stimulus if self.trial["long_interval"] == reported else 1 - stimulus))

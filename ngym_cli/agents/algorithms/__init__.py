@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pydantic.fields import FieldInfo
 
 from neurogym.messages.plain_data import plain
-from ngym_cli.agents import own
+from ngym_cli.agents import user_classes
 from ngym_cli.agents.algorithms.hyperparameters import (
     A2CSettings,
     DQNSettings,
@@ -22,8 +22,8 @@ from ngym_cli.agents.algorithms.hyperparameters import (
     SupervisedSettings,
     TRPOSettings,
 )
-from ngym_cli.agents.networks import NETWORKS, find_network
-from ngym_cli.config import options, parts
+from ngym_cli.agents.networks import NETWORKS, NetworkSpec
+from ngym_cli.config import extensions, options
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError, unknown
 
@@ -34,7 +34,7 @@ __all__ = ["ALGORITHMS", "AlgorithmSpec", "check_pairing", "check_ranges", "find
 
 #: Action spaces of algorithms.
 DISCRETE, ANY_ACTIONS = frozenset({"discrete"}), frozenset({"discrete", "box"})
-RECURRENT = tuple(name for name, spec in NETWORKS.items() if spec.recurrent)
+RECURRENT_NETWORKS = tuple(name for name, spec in NETWORKS.items() if spec.recurrent)
 LONGEST_ROLLOUT = 256
 SMALLEST_IMAGE = 36  # pixels a side that the convolutional front end needs
 
@@ -73,7 +73,15 @@ class AlgorithmSpec:
     @cached_property
     def recurrent(self) -> bool:
         """Whether the algorithm trains networks with memory."""
-        return self.networks[0] in RECURRENT
+        return self.networks[0] in RECURRENT_NETWORKS
+
+    @property
+    def knows_final_rate(self) -> bool:
+        """Whether the class itself lets the learning rate fall, by an argument ``final_rate``."""
+        if self.own_class is None:
+            return self.supervised
+        parameters, _ = user_classes.constructor_parameters(self.own_class)
+        return any(parameter.name == "final_rate" for parameter in parameters)
 
     def rollout_for(self, trial_steps: int) -> dict[str, int]:
         """Defaults for the length of a rollout and the size of a minibatch, so that a rollout holds a whole trial.
@@ -94,13 +102,13 @@ class AlgorithmSpec:
         return resolve_name(self.path) if self.own_class is None else self.own_class
 
 
-BUILT_IN = (
+BUILT_IN_ALGORITHMS = (
     AlgorithmSpec(
         "recurrent_ppo",
         "proximal policy optimisation over whole sequences",
         "Schulman et al. 2017, arXiv:1707.06347",
         "ngym_cli.agents.algorithms.recurrent_ppo:RecurrentPPO",
-        RECURRENT,
+        RECURRENT_NETWORKS,
         ANY_ACTIONS,
         RecurrentPPOSettings.model_fields,
     ),
@@ -109,7 +117,7 @@ BUILT_IN = (
         "synchronous advantage actor-critic, one update per short rollout",
         "Wang et al. 2018, 10.1038/s41593-018-0147-8",
         "ngym_cli.agents.algorithms.recurrent_a2c:RecurrentA2C",
-        RECURRENT,
+        RECURRENT_NETWORKS,
         ANY_ACTIONS,
         RecurrentA2CSettings.model_fields,
         n_envs=16,
@@ -119,7 +127,7 @@ BUILT_IN = (
         "policy gradient on whole trials with a learned baseline",
         "Song, Yang & Wang 2017, 10.7554/eLife.21492",
         "ngym_cli.agents.algorithms.recurrent_a2c:Reinforce",
-        RECURRENT,
+        RECURRENT_NETWORKS,
         ANY_ACTIONS,
         ReinforceSettings.model_fields,
         n_envs=16,
@@ -129,7 +137,7 @@ BUILT_IN = (
         "backpropagation through time on the right action of every step",
         "Werbos 1990, 10.1109/5.58337",
         "ngym_cli.agents.supervised.learner:Supervised",
-        RECURRENT,
+        RECURRENT_NETWORKS,
         ANY_ACTIONS,
         SupervisedSettings.model_fields,
         timesteps=1600000,
@@ -184,19 +192,21 @@ BUILT_IN = (
     ),
 )
 
-ALGORITHMS: dict[str, AlgorithmSpec] = {spec.name: spec for spec in BUILT_IN}
+ALGORITHMS: dict[str, AlgorithmSpec] = {spec.name: spec for spec in BUILT_IN_ALGORITHMS}
 
 #: Hyperparameters of built-in algorithms, as the first algorithm that has them defines them.
-HYPERPARAMETERS = {name: field for spec in reversed(BUILT_IN) for name, field in spec.hyperparameters.items()}
+HYPERPARAMETERS = {
+    name: field for spec in reversed(BUILT_IN_ALGORITHMS) for name, field in spec.hyperparameters.items()
+}
 
 
-def check_ranges(**given: object) -> None:
+def check_ranges(**values: object) -> None:
     """Refuse hyperparameters of a learner that is made without a configuration, by the table of all hyperparameters.
 
     Raises:
         ValueError: names the first that is out of range.
     """
-    for name, value in given.items():
+    for name, value in values.items():
         try:
             options.read(name, HYPERPARAMETERS[name], plain(value))
         except UserError as error:
@@ -211,9 +221,9 @@ def find_algorithm(name: str) -> AlgorithmSpec:
     """
     if name in ALGORITHMS:
         return ALGORITHMS[name]
-    cls = own.algorithm_class(name)
+    cls = user_classes.algorithm_class(name)
     if cls is None:
-        raise unknown("algorithm", name, [*ALGORITHMS, *parts.offered("algorithm")])
+        raise unknown("algorithm", name, [*ALGORITHMS, *extensions.offered("algorithm")])
     return _own_spec(name, cls)
 
 
@@ -222,22 +232,22 @@ def _own_spec(name: str, cls: type) -> AlgorithmSpec:
     classes = {spec.load(): spec for spec in ALGORITHMS.values()}
     base = next((parent for parent in cls.__mro__ if parent in classes), None)
     if base is None and any(parent.__name__ == "RecurrentPPO" for parent in cls.__mro__):
-        why = "whose recurrent state is private; extend ngym_cli.RecurrentPPO instead"
-        raise UserError(f"algorithm {name}: extends sb3-contrib's RecurrentPPO, {why}")
+        reason = "whose recurrent state is private; extend ngym_cli.RecurrentPPO instead"
+        raise UserError(f"algorithm {name}: extends sb3-contrib's RecurrentPPO, {reason}")
     nearest = classes[base] if base is not None else ALGORITHMS["ppo"]
     usual = (
         nearest.hyperparameters
         if base is not None
         else {"final_rate": FieldInfo.merge_field_infos(HYPERPARAMETERS["final_rate"], default=1.0)}
     )
-    fields = own.algorithm_options(cls, base, usual, HYPERPARAMETERS)
+    fields = user_classes.algorithm_options(cls, base, usual, HYPERPARAMETERS)
     if base is None and "learning_rate" in fields:
         fields |= usual
     off_policy = base is None and "buffer_size" in fields
     return replace(
         nearest,
         name=name,
-        summary=own.summary_of(cls, "an algorithm of your own"),
+        summary=user_classes.summary_of(cls, "an algorithm of your own"),
         paper="",
         path=name,
         n_envs=8 if off_policy else nearest.n_envs,
@@ -247,13 +257,13 @@ def _own_spec(name: str, cls: type) -> AlgorithmSpec:
 
 
 def check_pairing(
-    algorithm: str, network: str | None, observation_space: Space[object], action_space: Space[object]
+    algorithm: AlgorithmSpec, network: NetworkSpec | None, observation_space: Space[object], action_space: Space[object]
 ) -> None:
     """Refuse incompatible combinations of algorithm, network and task before anything is built.
 
     Args:
-        algorithm: a name in `ALGORITHMS` or a user's own.
-        network: a name in `NETWORKS` or a user's own; None for the algorithm's default.
+        algorithm: entry of the algorithm.
+        network: entry of the network; None for the algorithm's default.
         observation_space: of one environment (Gymnasium).
         action_space: of one environment (Gymnasium).
 
@@ -262,14 +272,13 @@ def check_pairing(
     """
     from gymnasium.spaces import Box, Discrete
 
-    spec = find_algorithm(algorithm)
-    if network is not None and find_network(network).recurrent != spec.recurrent:
-        raise UserError(f"{algorithm} does not train {network!r}; it trains {', '.join(spec.networks)}")
+    if network is not None and network.recurrent != algorithm.recurrent:
+        raise UserError(f"{algorithm.name} does not train {network.name!r}; it trains {', '.join(algorithm.networks)}")
     kind = type(action_space).__name__.lower()
-    if kind not in spec.actions:
-        fitting = [other.name for other in ALGORITHMS.values() if kind in other.actions]
+    if kind not in algorithm.actions:
+        fitting = [spec.name for spec in ALGORITHMS.values() if kind in spec.actions]
         advice = f"use one of {', '.join(fitting)}" if fitting else "no algorithm takes them"
-        raise UserError(f"{algorithm} does not take {type(action_space).__name__} actions; {advice}")
+        raise UserError(f"{algorithm.name} does not take {type(action_space).__name__} actions; {advice}")
     if isinstance(action_space, Discrete) and action_space.start != 0:
         raise UserError(f"discrete actions must count from 0, not from {action_space.start}")
     if not isinstance(observation_space, Box | Discrete):

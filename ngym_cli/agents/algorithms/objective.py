@@ -1,10 +1,11 @@
-"""Objective of PPO over packed sequences, with an explicit gradient."""
+"""Objective of PPO over packed sequences, with an explicit gradient; penalties; and batches that fit into memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import logging
+from collections.abc import Callable, Iterable
 from dataclasses import astuple, dataclass, fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -177,11 +178,11 @@ class Consolidation:
 
     def __init__(self, policy: RecurrentPolicy, strength: float) -> None:
         self.policy, self.strength = policy, strength
-        self._kept: tuple[Tensor, Tensor] | None = None  # importance and anchor
+        self._consolidated: tuple[Tensor, Tensor] | None = None  # importance and anchor
 
     def __bool__(self) -> bool:
         """Whether there is a penalty: a strength above 0, and a stage that has ended."""
-        return self._kept is not None
+        return self._consolidated is not None
 
     def end_stage(self, losses: Iterable[Tensor]) -> None:
         """Anchor the present weights, and add the importance of each for the stage that ends.
@@ -195,15 +196,15 @@ class Consolidation:
         for loss in losses:
             total += self.policy.gradient(loss).square()
             n += 1
-        if self._kept is not None:
-            total += n * self._kept[0]
-        self._kept = total / max(n, 1), self._weights().clone()
+        if self._consolidated is not None:
+            total += n * self._consolidated[0]
+        self._consolidated = total / max(n, 1), self._weights().clone()
 
     def __call__(self) -> tuple[Tensor, float]:
         """Return the gradient of the penalty with respect to all weights, in the order of `parameters`; the penalty."""
-        if self._kept is None:
+        if self._consolidated is None:
             raise RuntimeError("there is no penalty before a stage has ended")
-        importance, anchor = self._kept
+        importance, anchor = self._consolidated
         change = self._weights() - anchor
         slope = self.strength * importance * change
         return slope, 0.5 * float(slope.dot(change))
@@ -213,11 +214,50 @@ class Consolidation:
 
     def state(self) -> dict[str, np.ndarray]:
         """Importance and anchor of all weights; empty during the first stage."""
-        anchors = self._kept or ()
+        anchors = self._consolidated or ()
         return {name: tensor.cpu().numpy() for name, tensor in zip(("importance", "anchor"), anchors, strict=False)}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore the result of `state`."""
         if state:
             importance, anchor = (torch.from_numpy(np.array(state[name])) for name in ("importance", "anchor"))
-            self._kept = importance.to(self._weights()), anchor.to(self._weights())
+            self._consolidated = importance.to(self._weights()), anchor.to(self._weights())
+
+
+# -- memory -----------------------------------------------------------------------------------------------------------
+
+Result = TypeVar("Result")
+
+logger = logging.getLogger("ngym_cli")
+
+
+class BatchSplitter:
+    """Number of parts in which batches fit into memory; it grows when memory runs out, with one line that says so.
+
+    Attributes:
+        n_parts: parts of each batch.
+    """
+
+    def __init__(self) -> None:
+        self.n_parts = 1
+
+    def __call__(self, n_sequences: int, compute: Callable[[int], Result]) -> Result:
+        """Return the result of `compute`, a function of the number of parts.
+
+        Args:
+            n_sequences: sequences of the batch, which are not divided.
+            compute: raises `torch.cuda.OutOfMemoryError` if a part is too large.
+
+        Raises:
+            torch.cuda.OutOfMemoryError: if a single sequence is too large.
+        """
+        while True:
+            try:
+                return compute(min(self.n_parts, n_sequences))
+            except torch.cuda.OutOfMemoryError:
+                if self.n_parts >= n_sequences:
+                    raise
+                self.n_parts = min(2 * self.n_parts, n_sequences)
+            if torch.cuda.is_available():  # outside of the handler, which holds on to tensors
+                torch.cuda.empty_cache()
+            logger.warning("a batch is too large for the memory of the device; it is split into %d", self.n_parts)

@@ -1,4 +1,4 @@
-"""Access to private parts of Stable-Baselines3, each under a public name of this package.
+"""Stable-Baselines3: batches in the form that it steps, and access to its private parts under public names.
 
 All other modules use only these names and the library's public names, so that a new version of the library needs
 changes here alone.
@@ -12,14 +12,20 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
+import gymnasium as gym
 import numpy as np
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.env_util import is_wrapped
 from stable_baselines3.common.type_aliases import MaybeCallback
+from stable_baselines3.common.vec_env import VecEnv
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices
 from torch import Tensor
 
+from neurogym.vector.batch import Batch
 from ngym_cli.agents.algorithms.objective import Consolidation
 from ngym_cli.agents.device.selection import describe
+from ngym_cli.environments.trial_batch import TrialBatch
 
 #: Counters of a learner; the last exists for algorithms with random exploration.
 COUNTERS = (
@@ -29,6 +35,43 @@ COUNTERS = (
 SEEN = ("_last_obs", "_last_original_obs", "_last_episode_starts")
 #: Statistics of the last episodes.
 EPISODES = ("ep_info_buffer", "ep_success_buffer")
+
+
+class TrialVecEnv(TrialBatch, VecEnv):
+    """Form of ``TrialBatch`` that a Stable-Baselines3 learner can step, with the same arguments and attributes."""
+
+    def __init__(self, venv: Batch, reset_state: str = "never"):
+        TrialBatch.__init__(self, venv, reset_state)
+        self._actions: np.ndarray
+        VecEnv.__init__(self, venv.num_envs, venv.single_observation_space, venv.single_action_space)
+
+    def step_async(self, actions: np.ndarray) -> None:
+        """Keep the actions for ``step_wait``."""
+        self._actions = actions
+
+    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, object]]]:
+        """Take the step; see ``TrialBatch.step``."""
+        return self.step(self._actions)
+
+    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
+        """Return an attribute of each environment, of the outermost wrapper that has the attribute."""
+        return [env.get_wrapper_attr(attr_name) for env in self._selected(indices)]
+
+    def set_attr(self, attr_name: str, value: object, indices: VecEnvIndices = None) -> None:
+        """Set an attribute of environments, where it is defined, with effect from the next trial on."""
+        for env in self._selected(indices):
+            env.set_wrapper_attr(attr_name, value)
+
+    def env_method(self, method_name: str, *args: object, indices: VecEnvIndices = None, **kwargs: object) -> list[Any]:
+        """Call a method of each environment and return the results."""
+        return [env.get_wrapper_attr(method_name)(*args, **kwargs) for env in self._selected(indices)]
+
+    def env_is_wrapped(self, wrapper_class: type[gym.Wrapper], indices: VecEnvIndices = None) -> list[bool]:
+        """Return whether each environment has a wrapper of the given class."""
+        return [is_wrapped(env, wrapper_class) for env in self._selected(indices)]
+
+    def _selected(self, indices: VecEnvIndices) -> list[gym.Env]:
+        return [self.venv.envs[i] for i in self._get_indices(indices)]
 
 
 class Learner(BaseAlgorithm):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Generic, TypeVar
@@ -111,7 +110,7 @@ class DeviceRollout(Rollout):
         self.obs_on_device = torch.zeros(shape, dtype=torch.int64 if self.images else single, device=device)
         self.present = [initial for network in networks for initial in network.initial_state(n_envs)]
         steps = n_steps if keep_states else 1
-        self._kept = [torch.zeros(steps, *state.shape, device=device) for state in self.present]
+        self._states = [torch.zeros(steps, *state.shape, device=device) for state in self.present]
         self._largest = torch.zeros(networks[0].hidden_size, device=device)
         self.noise_on_device: list[Tensor | None] = [None] * len(networks)
 
@@ -142,8 +141,8 @@ class DeviceRollout(Rollout):
     def begin(self, t: int, obs: np.ndarray, starts: np.ndarray) -> None:
         """Record the states before step t, zeroed where `starts` is true; `record` records observations."""
         self.mark_starts(t, starts)
-        if t < len(self._kept[0]):
-            for stored, state in zip(self._kept, self.present, strict=True):
+        if t < len(self._states[0]):
+            for stored, state in zip(self._states, self.present, strict=True):
                 stored[t].copy_(state)
 
     def count_active(self, t: int) -> None:
@@ -162,11 +161,11 @@ class DeviceRollout(Rollout):
     def states_at(self, begin: np.ndarray, env: np.ndarray) -> tuple[Tensor, ...]:
         """States before the steps `begin` of environments `env`, which a sequence begins with."""
         environments = self.upload(env)
-        if len(self._kept[0]) == self.n_steps:
+        if len(self._states[0]) == self.n_steps:
             times = self.upload(begin)
-            return tuple(stored[times, :, environments].swapaxes(0, 1) for stored in self._kept)
+            return tuple(stored[times, :, environments].swapaxes(0, 1) for stored in self._states)
         first = self.upload((begin == 0).astype(np.float32))[None, :, None]
-        return tuple(stored[0].index_select(1, environments) * first for stored in self._kept)
+        return tuple(stored[0].index_select(1, environments) * first for stored in self._states)
 
 
 class DeviceExperience(Experience):
@@ -195,40 +194,6 @@ class DeviceExperience(Experience):
 
 
 Result = TypeVar("Result")
-
-logger = logging.getLogger("ngym_cli")
-
-
-class BatchSplitter:
-    """Number of parts in which batches fit into memory; it grows when memory runs out, with one line that says so.
-
-    Attributes:
-        n_parts: parts of each batch.
-    """
-
-    def __init__(self) -> None:
-        self.n_parts = 1
-
-    def __call__(self, n_sequences: int, compute: Callable[[int], Result]) -> Result:
-        """Return the result of `compute`, a function of the number of parts.
-
-        Args:
-            n_sequences: sequences of the batch, which are not divided.
-            compute: raises `torch.cuda.OutOfMemoryError` if a part is too large.
-
-        Raises:
-            torch.cuda.OutOfMemoryError: if a single sequence is too large.
-        """
-        while True:
-            try:
-                return compute(min(self.n_parts, n_sequences))
-            except torch.cuda.OutOfMemoryError:
-                if self.n_parts >= n_sequences:
-                    raise
-                self.n_parts = min(2 * self.n_parts, n_sequences)
-            if torch.cuda.is_available():  # outside of the handler, which holds on to tensors
-                torch.cuda.empty_cache()
-            logger.warning("a batch is too large for the memory of the device; it is split into %d", self.n_parts)
 
 
 Batch = TypeVar("Batch")

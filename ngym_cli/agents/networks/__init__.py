@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, Field
 from pydantic.fields import FieldInfo
 
-from ngym_cli.agents import own
-from ngym_cli.config import options, parts
+from ngym_cli.agents import user_classes
+from ngym_cli.config import extensions, options
 from ngym_cli.config.options import About, Float, List, Switch, Table, Unspelled, Whole, word
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError, unknown
@@ -73,6 +73,12 @@ InputMask = Annotated[
 ]
 OutputDensity = Annotated[Float, Field(gt=0, le=1, description="fraction of the connections to outputs that exist")]
 OutputMask = Annotated[List | None, Field(description="units (zeros and ones) that are read out")]
+Ring = Annotated[
+    Whole | None,
+    Field(ge=1, description="harmonics of the preferences over actions that are angles, so that neighbouring angles "
+          "share what is learned; none: each action has weights of its own"),
+    About(also=("harmonics",)),
+]  # fmt: skip
 Inhibitory = Annotated[
     Float,
     Field(ge=0, le=1, description="fraction of inhibitory units, the last ones; all others are excitatory"),
@@ -128,6 +134,7 @@ class RareOptions(BaseModel):
     input_mask: Annotated[InputMask, Unspelled()] = None
     output_density: Annotated[OutputDensity, Unspelled()] = 1.0
     output_mask: Annotated[OutputMask, Unspelled()] = None
+    ring: Annotated[Ring, Unspelled()] = None
     inhibitory: Annotated[Inhibitory, Unspelled()] = 0.0
     rank: Annotated[Rank, Unspelled()] = None
     random: Annotated[Random, Unspelled()] = 0.0
@@ -229,7 +236,7 @@ class NetworkSpec:
         return options.defaults(self.described)
 
 
-BUILT_IN = (
+BUILT_IN_NETWORKS = (
     NetworkSpec(
         "lstm",
         "long short-term memory, gates that hold and release a cell state",
@@ -275,7 +282,7 @@ BUILT_IN = (
     ),
 )
 
-NETWORKS: dict[str, NetworkSpec] = {spec.name: spec for spec in BUILT_IN}
+NETWORKS: dict[str, NetworkSpec] = {spec.name: spec for spec in BUILT_IN_NETWORKS}
 
 
 def find_network(name: str) -> NetworkSpec:
@@ -286,10 +293,10 @@ def find_network(name: str) -> NetworkSpec:
     """
     if name in NETWORKS:
         return NETWORKS[name]
-    cls = own.network_class(name)
+    cls = user_classes.network_class(name)
     if cls is None:
-        raise unknown("network", name, [*NETWORKS, *parts.offered("network")])
-    found = own.network_options(cls, name)
-    if taken := [option for option in found if option in COMMON]:
-        raise UserError(f"network {name}: {taken[0]} is an option of every network; give the argument another name")
-    return NetworkSpec(name, own.summary_of(cls, "a cell of your own"), "", name, found, own_class=cls)
+        raise unknown("network", name, [*NETWORKS, *extensions.offered("network")])
+    fields = user_classes.network_options(cls, name)
+    if reserved := [option for option in fields if option in COMMON]:
+        raise UserError(f"network {name}: {reserved[0]} is an option of every network; give the argument another name")
+    return NetworkSpec(name, user_classes.summary_of(cls, "a cell of your own"), "", name, fields, own_class=cls)

@@ -22,8 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ngym_cli.agents.networks.base import RecurrentNetwork, State
-from ngym_cli.agents.networks.constraints import ConstrainedWeights, WeightKind
+from ngym_cli.agents.networks.base import ConstrainedWeights, RecurrentNetwork, State, WeightKind
 from ngym_cli.errors import UserError
 
 #: Environments in the step with which a new cell is tried.
@@ -202,11 +201,11 @@ class CellNetwork(RecurrentNetwork):
         """See ``RecurrentNetwork.connections``; the shape of a parameter says what kind it is."""
         if self._connections is None:  # found once, before constraints rename parameters
             self._connections = [
-                weights for layer, cell in enumerate(self.cells) for weights in self._parts(layer, cell)
+                weights for layer, cell in enumerate(self.cells) for weights in self._constrained_weights(layer, cell)
             ]
         return iter(self._connections)
 
-    def _parts(self, layer: int, cell: nn.Module) -> Iterator[ConstrainedWeights]:
+    def _constrained_weights(self, layer: int, cell: nn.Module) -> Iterator[ConstrainedWeights]:
         inputs = self.hidden_size + 1  # differs from the number of units, so that shapes tell
         with torch.random.fork_rng(devices=()):
             probe = dict(self._build(inputs, self.hidden_size).named_parameters())
@@ -237,7 +236,7 @@ def build_network(cls: type, name: str, input_size: int, units: int, layers: int
     Raises:
         UserError: if the cell cannot be made or stepped.
     """
-    from ngym_cli.config.parts import user_errors
+    from ngym_cli.config.extensions import user_errors
 
     make = cls if callable(getattr(cls, "step", None)) else partial(ModuleCell, cls)
     with user_errors(f"network {name}"):

@@ -7,41 +7,21 @@ analyses and penalties see the effective weights. Masks and fixed parts are buff
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
+from gymnasium import spaces
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
+from ngym_cli.agents.networks.base import ConstrainedWeights
 from ngym_cli.agents.networks.structure import Structure
 from ngym_cli.errors import UserError
 
-WeightKind = Literal["input", "recurrent", "bias"]
+#: Fewest actions that make a ring.
+FEWEST_ANGLES = 4
 
-
-class ConstrainedWeights(NamedTuple):
-    """Parameter of a network.
-
-    Attributes:
-        kind: "recurrent" for all matrices that do not read inputs.
-        module: module that holds the parameter.
-        name: name in the module.
-        layer: number of the layer.
-        transposed: whether rows are sources, as in `x @ weight`.
-    """
-
-    kind: WeightKind
-    module: nn.Module
-    name: str
-    layer: int
-    transposed: bool = False
-
-    @property
-    def tensor(self) -> Tensor:
-        """Effective weights (to, from), or the bias."""
-        weights: Tensor = getattr(self.module, self.name)
-        return weights.t() if self.transposed else weights
 
 
 class Constrained(nn.Module):
@@ -89,6 +69,47 @@ class LowRank(nn.Module):
         """Draw the first m and n, whatever the weights."""
         to, units = weight.shape
         return weight.new_empty(to, self.rank).normal_(), weight.new_empty(units, self.rank).normal_()
+
+
+class RingWeights(nn.Module):
+    """Weights of actions that are angles, as a sum of few harmonics of the angle; other actions keep their weights.
+
+    Preferences are then smooth over angles: with one harmonic their softmax is a von Mises distribution.
+
+    Args:
+        actions: number of actions.
+        ring: numbers of the actions that are angles, in equal steps around the ring.
+        harmonics: number of harmonics besides the constant.
+    """
+
+    projection: Tensor
+
+    def __init__(self, actions: int, ring: np.ndarray, harmonics: int) -> None:
+        super().__init__()
+        angle = 2 * np.pi * np.arange(len(ring)) / len(ring)
+        order = np.arange(1, harmonics + 1)
+        waves = [np.ones((len(ring), 1)), np.cos(angle[:, None] * order), np.sin(angle[:, None] * order)]
+        basis = np.linalg.qr(np.concatenate(waves, axis=1))[0]
+        projection = np.eye(actions)
+        projection[np.ix_(ring, ring)] = basis @ basis.T
+        self.register_buffer("projection", torch.from_numpy(projection.astype(np.float32)))
+
+    def forward(self, weight: Tensor) -> Tensor:
+        """Return the effective weights (action, unit), or biases (action,)."""
+        return self.projection @ weight
+
+
+def ring_of(action_space: Any) -> np.ndarray:
+    """Return the numbers of the actions that are angles: the label with the most actions, in equal steps around.
+
+    Raises:
+        UserError: if the task has no actions on a ring.
+    """
+    labels = getattr(action_space, "name", None) or {}
+    longest = max((np.atleast_1d(index) for index in labels.values()), key=len, default=np.zeros(0, int))
+    if not isinstance(action_space, spaces.Discrete) or len(longest) < FEWEST_ANGLES:
+        raise UserError(f"ring: the task has no {FEWEST_ANGLES} or more actions that are angles")
+    return longest.astype(int)
 
 
 def impose(network: Any, structure: Structure) -> None:
@@ -144,6 +165,14 @@ def impose_on_outputs(policy: Any, structure: Structure) -> None:
         mask = structure.outputs(units, first.out_features, rng)
         if mask is not None:
             _constrain(ConstrainedWeights("input", first, "weight", 0), torch.from_numpy(mask), False)
+        if structure.ring is not None and head is policy.action_net:
+            ring = ring_of(policy.action_space)
+            if 2 * structure.ring + 1 > len(ring):
+                raise UserError(
+                    f"ring={structure.ring}: {len(ring)} angles have at most {(len(ring) - 1) // 2} harmonics"
+                )
+            for name in ("weight", "bias"):
+                parametrize.register_parametrization(head, name, RingWeights(head.out_features, ring, structure.ring))
         if fixed:
             fix((module, name) for module in [*layers, head] for name in ("weight", "bias"))
 

@@ -92,14 +92,14 @@ class FeatureCache:
 
     def __init__(self, compute: Callable[[np.ndarray], np.ndarray]) -> None:
         self.compute = compute
-        self._known: dict[bytes, np.ndarray] = {}
+        self._features: dict[bytes, np.ndarray] = {}
 
     def __call__(self, images: np.ndarray) -> np.ndarray:
         """Return features of images; features of new images are computed together."""
-        if len(self._known) > REMEMBERED:
-            self._known.clear()
+        if len(self._features) > REMEMBERED:
+            self._features.clear()
         keys = [image.tobytes() for image in images]
-        new = {key: row for row, key in enumerate(keys) if key not in self._known}
+        new = {key: row for row, key in enumerate(keys) if key not in self._features}
         if new:
-            self._known.update(zip(new, self.compute(images[list(new.values())]), strict=True))
-        return np.stack([self._known[key] for key in keys])
+            self._features.update(zip(new, self.compute(images[list(new.values())]), strict=True))
+        return np.stack([self._features[key] for key in keys])

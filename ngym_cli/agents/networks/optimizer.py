@@ -65,7 +65,7 @@ class Optimizer:
         self.weights = weights
         self.vector = nn.Parameter(parameters_to_vector(weights))
         self._places: list[int] = []
-        self._place()  # now, not at the first step: where numbers lie decides how libraries round them
+        self._move_state()  # now, not at the first step: where numbers lie decides how libraries round them
 
     def step(self, optimizer: torch.optim.Optimizer, gradient: Tensor, max_norm: float) -> None:
         """Take a step.
@@ -86,7 +86,7 @@ class Optimizer:
             self.vector.grad = gradient * (max_norm / float(length)) if length > max_norm else gradient
         optimizer.step()
 
-    def _place(self) -> None:
+    def _move_state(self) -> None:
         """Make the weights views of the vector; needed for new weights and after a move to another device."""
         if [weight.data_ptr() for weight in self.weights] != self._places:
             self.vector.data = parameters_to_vector(self.weights).detach()
@@ -101,7 +101,7 @@ class Optimizer:
         Args:
             optimizer: optimiser of the vector.
         """
-        self._place()
+        self._move_state()
         moments = optimizer.state.get(self.vector, {}) if type(optimizer) in (Adam, torch.optim.Adam) else {}
         if {tensor.numel() for name, tensor in moments.items() if name != "step"} != {self.vector.numel()}:
             return None

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ngym_cli.errors import UserError, check_known, unknown
 
 #: Parts of a network that can be left untrained.
-PARTS = ("input", "recurrent", "bias", "output")
+UNTRAINABLE = ("input", "recurrent", "bias", "output")
 
 
 class Area(NamedTuple):
@@ -53,6 +53,7 @@ class Structure:
     input_mask: Sequence[Sequence[float]] | None = None
     output_density: float = 1.0
     output_mask: Sequence[float] | None = None
+    ring: int | None = None
     inhibitory: float = 0.0
     rank: int | None = None
     random: float = 0.0
@@ -64,8 +65,8 @@ class Structure:
     def __post_init__(self) -> None:
         """Refuse contradictions."""
         object.__setattr__(self, "fixed", tuple(self.fixed))
-        for part in self.fixed:
-            check_known("part of a network (fixed)", part, PARTS)
+        for entries in self.fixed:
+            check_known("part of a network (fixed)", entries, UNTRAINABLE)
         object.__setattr__(self, "blocks", read_areas(self.areas) if self.areas else [])
         signed = self.inhibitory > 0 or any(area.inhibitory for area in self.blocks)
         if self.rank is not None and signed:
@@ -78,8 +79,8 @@ class Structure:
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Structure:
         """Return the structure described by options by name; other names are left out."""
-        known = {each.name for each in fields(cls) if each.init}
-        return cls(**{name: value for name, value in values.items() if name in known})
+        names = {each.name for each in fields(cls) if each.init}
+        return cls(**{name: value for name, value in values.items() if name in names})
 
     def __bool__(self) -> bool:
         """Whether anything differs from a plain network."""
@@ -87,16 +88,16 @@ class Structure:
 
     def signs(self, units: int) -> np.ndarray | None:
         """Return 1 for excitatory and -1 for inhibitory units, shape (units,); None without signs."""
-        found = np.ones(units, np.float32)
+        signs = np.ones(units, np.float32)
         for area in self.blocks or [Area("", slice(0, units), 1.0, 1.0, 1.0, None, {})]:
             share = self.inhibitory if area.inhibitory is None else area.inhibitory
-            size = len(found[area.units])
+            size = len(signs[area.units])
             n = round(share * size)
             if share and not 0 < n < size:
                 where = f" of area {area.name}" if area.name else ""
                 raise UserError(f"inhibitory={share:g} of {size} units{where} leaves one population empty")
-            found[area.units][size - n :] = -1
-        return found if (found < 0).any() else None
+            signs[area.units][size - n :] = -1
+        return signs if (signs < 0).any() else None
 
     def recurrent(self, units: int, rng: np.random.Generator) -> np.ndarray | None:
         """Return the mask of the recurrent weights, shape (units to, units from); None if all exist."""
@@ -120,10 +121,10 @@ class Structure:
             allowed = np.zeros((n, units))
             for area in self.blocks:
                 allowed[:, area.units] = area.output * self.output_density
-        given = None if self.output_mask is None else _as_matrix(self.output_mask, "output_mask")
-        if given is not None and given.shape == (1, units):
-            given = np.repeat(given, n, 0)
-        return _mask(allowed, given, (n, units), "output_mask", rng)
+        mask = None if self.output_mask is None else _as_matrix(self.output_mask, "output_mask")
+        if mask is not None and mask.shape == (1, units):
+            mask = np.repeat(mask, n, 0)
+        return _mask(allowed, mask, (n, units), "output_mask", rng)
 
     def _between(self, units: int) -> np.ndarray | None:
         """Density of every recurrent connection that the areas allow; excitatory units alone reach other areas."""
@@ -132,13 +133,14 @@ class Structure:
         total = self.blocks[-1].units.stop
         if total != units:
             raise UserError(f"the areas have {total} units altogether, but --units is {units}")
-        found, signs = np.zeros((units, units)), self.signs(units)
-        place = {area.name: area.units for area in self.blocks}
+        allowed, signs = np.zeros((units, units)), self.signs(units)
+        units_of = {area.name: area.units for area in self.blocks}
         for area in self.blocks:
-            found[area.units, area.units] = area.within
+            allowed[area.units, area.units] = area.within
             for name, density in area.sources.items():
-                found[area.units, place[name]] = density if signs is None else density * (signs[place[name]] > 0)
-        return found
+                source = units_of[name]
+                allowed[area.units, source] = density if signs is None else density * (signs[source] > 0)
+        return allowed
 
 
 def read_areas(table: Mapping[str, Any]) -> list[Area]:
@@ -147,32 +149,32 @@ def read_areas(table: Mapping[str, Any]) -> list[Area]:
     Raises:
         UserError: names the area and the entry that cannot be used.
     """
-    known = ("units", "input", "output", "within", "inhibitory", "from")
-    found, begin = list[Area](), 0
+    keys = ("units", "input", "output", "within", "inhibitory", "from")
+    areas, begin = list[Area](), 0
     for name, entry in table.items():
         if not isinstance(entry, Mapping) or not isinstance(entry.get("units"), int) or entry["units"] < 1:
             raise UserError(f"area {name} needs a number of units, as in [{name}] units = 32")
         for key in entry:
-            check_known(f"entry of area {name}", key, known)
+            check_known(f"entry of area {name}", key, keys)
         sources = entry.get("from", {})
         if not isinstance(sources, Mapping):
             raise UserError(f"area {name}: from names areas and densities, as in from = {{V1 = 0.2}}, not '{sources}'")
         for source in sources:
             if source not in table or source == name:
-                raise unknown(f"source of area {name}", source, [other for other in table if other != name])
+                raise unknown(f"source of area {name}", source, [candidate for candidate in table if candidate != name])
         density = {key: _density(name, key, entry.get(key, default)) for key, default in _SHARES.items()}
-        given = entry.get("input", False)
-        channels = _numbers(name, given) if isinstance(given, list) else _density(name, "input", given)
+        inputs = entry.get("input", False)
+        channels = _numbers(name, inputs) if isinstance(inputs, list) else _density(name, "input", inputs)
         inhibitory = _density(name, "inhibitory", entry["inhibitory"]) if "inhibitory" in entry else None
         reached = {source: _density(name, f"from {source}", share) for source, share in sources.items()}
         units = slice(begin, begin := begin + entry["units"])
-        found.append(Area(name, units, channels, density["output"], density["within"], inhibitory, reached))
-    if not found:
-        return found
-    for what, has in (("input", any(area.inputs for area in found)), ("output", any(area.output for area in found))):
+        areas.append(Area(name, units, channels, density["output"], density["within"], inhibitory, reached))
+    if not areas:
+        return areas
+    for role, has in (("input", any(area.inputs for area in areas)), ("output", any(area.output for area in areas))):
         if not has:
-            raise UserError(f"no area has {what}s; write {what} = true in the table of one")
-    return found
+            raise UserError(f"no area has {role}s; write {role} = true in the table of one")
+    return areas
 
 
 _SHARES = {"output": False, "within": True}
@@ -184,12 +186,12 @@ def _density(area: str, key: str, value: object) -> float:
     return float(value)
 
 
-def _numbers(area: str, given: list[Any]) -> list[int]:
+def _numbers(area: str, indices: list[Any]) -> list[int]:
     """Return a list of numbers of input channels."""
-    for each in given:
+    for each in indices:
         if not isinstance(each, int) or isinstance(each, bool):
             raise UserError(f"area {area}: input must be numbers of channels, as in [0, 2], not '{each}'")
-    return given
+    return indices
 
 
 def _channels(area: Area, channels: int) -> np.ndarray:
@@ -203,14 +205,15 @@ def _channels(area: Area, channels: int) -> np.ndarray:
 
 
 def _mask(
-    allowed: float | np.ndarray, given: ArrayLike | None, shape: tuple[int, int], name: str, rng: np.random.Generator
-) -> np.ndarray | None:
-    """Return a mask with random connections of the given density, and of these those in a given mask."""
-    if given is None and np.all(allowed == 1.0):
+    density: float | np.ndarray, requested: ArrayLike | None, shape: tuple[int, int], name: str,
+    rng: np.random.Generator,
+) -> np.ndarray | None:  # fmt: skip
+    """Return a mask with random connections of the given density, and of these those in a requested mask."""
+    if requested is None and np.all(density == 1.0):
         return None
-    mask = (rng.random(shape) < allowed).astype(np.float32)
-    if given is not None:
-        matrix = _as_matrix(given, name)
+    mask = (rng.random(shape) < density).astype(np.float32)
+    if requested is not None:
+        matrix = _as_matrix(requested, name)
         if matrix.shape != shape:
             raise UserError(
                 f"{name} must be {shape[0]} x {shape[1]} (to, from), not {' x '.join(map(str, matrix.shape))}"
@@ -219,9 +222,9 @@ def _mask(
     return mask
 
 
-def _as_matrix(given: ArrayLike, name: str) -> np.ndarray:
+def _as_matrix(values: ArrayLike, name: str) -> np.ndarray:
     try:
-        matrix = np.atleast_2d(np.asarray(given, np.float32))
+        matrix = np.atleast_2d(np.asarray(values, np.float32))
     except ValueError:
         matrix = np.zeros((0, 0, 0), np.float32)
     if matrix.ndim != 2 or not np.isin(matrix, (0, 1)).all():

@@ -20,7 +20,7 @@ class MyTask(TrialEnv):
         sigma: Noise; its s.d. per step is sigma / sqrt(dt).
     """
 
-    metadata = {  # noqa: RUF012
+    metadata = {
         "paper_name": None,
         "paper_link": None,
         "tags": ["perceptual", "working memory", "two-alternative", "supervised"],

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import socket
+from pathlib import Path
 from typing import Any
 
 from ngym_cli.errors import UserError, library, one_line
@@ -13,7 +14,7 @@ from ngym_cli.files.writing import write_text
 from ngym_cli.sweeps.launchers import RETRIES, SECONDS_PER_LOOK, JobSpec, Perform
 
 #: Seconds that interrupted tasks are given to write checkpoints.
-GRACE = 60.0
+CHECKPOINT_SECONDS = 60.0
 
 #: Times in a row that the head of a cluster does not answer before it is taken to be lost.
 MOST_UNANSWERED = 3
@@ -87,7 +88,7 @@ class Ray:
             while waiting or running:
                 while waiting and len(running) < room:
                     job = waiting.pop()
-                    running[task.remote(path, os.getcwd(), job, order.trust, order.perform)] = job
+                    running[task.remote(path, str(Path.cwd()), job, order.trust, order.perform)] = job
                 finished, _ = self.ray.wait(list(running), timeout=SECONDS_PER_LOOK)
                 for reference in finished:
                     self._take(reference, running.pop(reference), order)
@@ -112,7 +113,7 @@ class Ray:
             with contextlib.suppress(Exception):
                 self.ray.cancel(reference, force=False)
         with contextlib.suppress(Exception):
-            self.ray.wait(references, num_returns=len(references), timeout=GRACE)
+            self.ray.wait(references, num_returns=len(references), timeout=CHECKPOINT_SECONDS)
 
 
 def _perform(path: str, folder: str, job: int, trust: bool, perform: Perform | None) -> str:

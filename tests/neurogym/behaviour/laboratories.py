@@ -498,7 +498,7 @@ def kool(root: Path, rng: np.random.Generator) -> Made:
 
 
 def gershman(root: Path, rng: np.random.Generator) -> Made:
-    subject, choice, win = bandit_rows(rng, n=200)
+    subject, choice, _win = bandit_rows(rng, n=200)
     n, missed = len(subject), rng.random(len(subject)) < 0.03
     table = {
         "subject": subject + 1,

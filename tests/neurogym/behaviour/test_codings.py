@@ -146,7 +146,7 @@ def test_sides_are_the_correct_choice_only_where_choices_depend_on_them():
 
 
 def test_screens_of_jspsych_are_left_out_without_correct_responses_as_well():
-    _, stimulus, right, _ = signed(100)
+    _, _stimulus, right, _ = signed(100)
     rows = [{"trial_type": "survey-text", "trial_index": 0, "time_elapsed": 1, "response": {"Q0": "23"}, "rt": 5000}]
     for k in range(100):
         common = {"time_elapsed": k, "stimulus": "+"}
@@ -186,7 +186,7 @@ def test_second_stages_of_four_choices_say_the_state():
 
 
 @pytest.mark.parametrize(
-    "content, words",
+    ("content", "words"),
     [
         (b"choice,choice,reward\n1,2,1\n2,1,0\n", ["2 columns named 'choice'"]),
         (b"choice,reward\n1,1e308\n2,0\n" * 1, ["'reward'", "row 1", "finite"]),
@@ -234,7 +234,7 @@ def test_what_is_no_table_is_refused(source):
 
 
 def test_conditions_and_formulas():
-    rng, stimulus, right, correct = signed()
+    _rng, stimulus, right, correct = signed()
     table = {"side": np.where(right, "R", "L"), "hit": correct, "size": np.abs(stimulus)}
     table |= {"task": ["main", "extra"] * 150, "where": np.where(stimulus > 0, "r", "l")}
     result = reading.read(table, {"stimuli": ["x"]}, where=["task == main"], derive=["x=size*(2*(where=='r')-1)"])

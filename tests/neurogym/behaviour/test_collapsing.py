@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -53,7 +55,7 @@ def test_simulated_times_have_the_density(form):
     grid = np.linspace(0.4, 2.0, 801)
     trials = TimedTrials(np.ones(801, int), grid, FREE)
     density = np.exp(response.log_likelihood(np.ones((801, 1)), VALUES, trials).log)
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in itertools.pairwise(edges):
         inside = (grid >= low) & (grid < high)
         expected = density[inside].mean() * (high - low)
         assert ((choice == 1) & (rt >= low) & (rt < high)).mean() == pytest.approx(expected, abs=0.012)

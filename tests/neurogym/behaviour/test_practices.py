@@ -39,7 +39,7 @@ ROWS = [f"a,{k},{k % 2},{k % 3}" for k in range(30)]
 
 
 @pytest.mark.parametrize(
-    "lines, words",
+    ("lines", "words"),
     [
         (["# made by a script", "", "subject,trial,choice,rt", *ROWS[:9], "# pause", "a,9,1,slow"],
          ["'rt'", "row 10 (line 14)", "'slow'", "--where 'rt != slow'"]),

@@ -66,7 +66,7 @@ def test_zero_between_minus_one_and_one_is_a_miss(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text, settings, words",
+    ("text", "settings", "words"),
     [
         ("choice,correct\nleft,1\nright,maybe\n", {}, ["'correct'", "row 2", "'maybe'", "0 or 1"]),
         (

@@ -8,7 +8,7 @@ from neurogym.envs import registration
 
 @pytest.mark.parametrize("alias", ALIASES)
 def test_every_old_id_makes_the_present_task(alias):
-    target, kwargs = ALIASES[alias]
+    target, _kwargs = ALIASES[alias]
     assert target in registration.every_task()
     env = ngym.make(alias)
     assert type(env.unwrapped) is type(ngym.make(target).unwrapped)

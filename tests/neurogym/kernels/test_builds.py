@@ -18,7 +18,7 @@ CHECKOUT = Path(__file__).parents[3]
 def test_compiled_and_plain_forms_agree(way):
     environment = {**os.environ, "BIN": os.path.relpath(Path(sys.executable).parent, CHECKOUT)}
     command = ["bash", str(CHECKOUT / "tests" / "kernels.sh"), way]
-    process = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True)
+    process = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True, check=False)
     if process.returncode == 77:
         pytest.skip(process.stderr.strip().splitlines()[-1])
     assert process.returncode == 0, process.stdout[-3000:] + process.stderr[-3000:]

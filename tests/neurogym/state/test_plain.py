@@ -33,7 +33,7 @@ class Walker:
 
 
 def legacy(steps: int = 5) -> np.random.RandomState:
-    created = np.random.RandomState(3)  # noqa: NPY002
+    created = np.random.RandomState(3)
     created.standard_normal(steps)
     return created
 

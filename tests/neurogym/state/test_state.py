@@ -79,7 +79,7 @@ def test_a_trial_whose_arrays_do_not_fit_each_other_is_refused():
     state = capture(env)
     fields = dict((name, data) for name, data in dict(state["trials"]["trial"]["pairs"])["fields"]["pairs"])
     fields["event"]["value"] = fields["event"]["value"] | 7
-    with pytest.raises(ValueError, match="does not fit .*event"):
+    with pytest.raises(ValueError, match=r"does not fit .*event"):
         restore(env, state)
 
 

@@ -58,7 +58,7 @@ def test_it_runs_on_a_batch_exactly_as_alone(name: str) -> None:
     actions = rng.integers(3, size=(150, 3)) * (rng.random((150, 3)) < 0.3)
     assert np.array_equal(batch.reset(seed=7)[0], np.stack([env.reset(seed=7 + i)[0] for i, env in enumerate(envs)]))
     for action in actions:
-        ob, reward, _, _, infos = batch.step(action)
+        ob, reward, _, _, _infos = batch.step(action)
         alone = [env.step(int(a)) for env, a in zip(envs, action, strict=True)]
         assert np.array_equal(ob, np.stack([step[0] for step in alone]))
         assert np.array_equal(reward, [step[1] for step in alone])
@@ -68,9 +68,8 @@ def test_it_runs_on_a_batch_exactly_as_alone(name: str) -> None:
             assert set(row) == set(batch.finished)
             for key, value in row.items():
                 second = batch.finished[key][j]
-                assert value == second or (value is None or value != value) and (second is None or second != second), (
-                    key
-                )
+                missing = [each is None or each != each for each in (value, second)]
+                assert value == second or all(missing), key
 
 
 @pytest.mark.parametrize("name", EVERY)

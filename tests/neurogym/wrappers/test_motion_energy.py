@@ -45,5 +45,5 @@ def test_there_is_no_motion_before_two_frames_can_be_compared() -> None:
      ("RandomDotMotion-v0", {"speed": -1}, ValueError), ("RandomDotMotion-v0", {"directions": 1}, ValueError)],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(task: str, arguments: dict, error: type) -> None:
-    with pytest.raises(error, match="MotionEnergy|delay|speed|directions"):
+    with pytest.raises(error, match=r"MotionEnergy|delay|speed|directions"):
         MotionEnergy(ngym.make(task), **arguments)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -123,13 +125,13 @@ def test_a_schedule_takes_tasks_whose_wrapper_overrides_step(wrap):
         inner = several.tasks[several.i_env]
         expected = 2 * inner.ob_now if wrap is Scaled else inner.ob_now
         np.testing.assert_array_equal(ob[:3], expected)
-        ob, reward, _, _, info = several.step(int(several.gt_now))
+        ob, _reward, _, _, info = several.step(int(several.gt_now))
         if info["new_trial"]:
             assert info["outcome"] == "correct" and info["performance"] == 1 and info["trial_reward"] == 1
             tasks.append(info["trial"]["task"])
             if tasks[-1].endswith("#2"):
                 cohs.add(info["trial"]["coh"])
-    assert all(first != second for first, second in zip(tasks, tasks[1:], strict=False)) and cohs == {51.2}
+    assert all(first != second for first, second in itertools.pairwise(tasks)) and cohs == {51.2}
     first = Dataset(several, batch_size=2, seq_len=40, seed=1)()[0]
     assert np.array_equal(first, Dataset(several, batch_size=2, seq_len=40, seed=1)()[0])
 

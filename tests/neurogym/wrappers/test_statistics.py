@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -169,7 +171,7 @@ def test_a_time_out_follows_every_error() -> None:
     rng = np.random.default_rng(0)
     env = w.TimeOut(rdm(timing={"stimulus": 100}), time_out=700)
     infos = _play(env, lambda gt: int(rng.integers(1, 3)) if gt else 0, 200)
-    for before, after in zip(infos, infos[1:], strict=False):
+    for before, after in itertools.pairwise(infos):
         expected = 100 if before["performance"] == 1 else 700
         assert after["periods"]["period_fixation"] == expected
         assert after["trial"]["time_out_on"] == (expected == 700)
@@ -181,7 +183,7 @@ def test_no_time_out_follows_the_sure_bet() -> None:
     infos = _play(env, lambda gt: int(rng.integers(1, 4)) if gt else 0, 200)
     bets = [info["performance"] for info in infos if 0 < info["performance"] < 1]
     assert len(bets) > 10
-    for before, after in zip(infos, infos[1:], strict=False):
+    for before, after in itertools.pairwise(infos):
         assert after["trial"]["time_out_on"] == (before["outcome"] in ("error", "miss", "abort")), before
 
 

@@ -8,8 +8,8 @@ from stable_baselines3.common.vec_env import VecEnv
 import neurogym as ngym
 from neurogym.vector import make_vec
 from neurogym.wrappers import wrapper_class
+from ngym_cli.agents.algorithms.sb3 import TrialVecEnv
 from ngym_cli.agents.from_config import make_model
-from ngym_cli.environments.sb3_batch import TrialVecEnv
 
 
 class Recall(VecEnv):
@@ -49,10 +49,7 @@ class Recall(VecEnv):
 
     def step_wait(self):
         last = self.left == 1
-        if self.box:
-            right = 1 - np.abs(self.actions[:, 0] - (self.cue * 2 - 3))
-        else:
-            right = self.actions == self.cue
+        right = 1 - np.abs(self.actions[:, 0] - (self.cue * 2 - 3)) if self.box else self.actions == self.cue
         rewards = np.where(last, right, 0).astype(np.float32)
         self.left -= 1
         self.age += 1

@@ -9,11 +9,10 @@ import pytest
 
 from ngym_cli.agents.acting import Act, rollout
 from ngym_cli.agents.algorithms import ALGORITHMS
-from ngym_cli.agents.from_config import build_model, complete
+from ngym_cli.agents.defaults import complete, resolve
+from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.agents.trained import agent_for
 from ngym_cli.config import from_dict
-from ngym_cli.environments.defaults import resolve
-from ngym_cli.environments.stack import build_venv
 from ngym_cli.errors import UserError
 
 N = 3

@@ -14,7 +14,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 import neurogym as ngym
 from neurogym.vector import make_vec
 from ngym_cli import RecurrentPPO
-from ngym_cli.environments.sb3_batch import TrialVecEnv
+from ngym_cli.agents.algorithms.sb3 import TrialVecEnv
 
 
 def test_recurrent_ppo_learns_cart_pole():

@@ -8,12 +8,11 @@ import pytest
 import neurogym as ngym
 from neurogym.envs.registration import every_task, metadata
 from ngym_cli.agents.algorithms import ALGORITHMS, find_algorithm
-from ngym_cli.agents.from_config import build_model, complete
+from ngym_cli.agents.defaults import complete, resolve
+from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.agents.per_task import BUDGETS, EXCEPTIONS
 from ngym_cli.agents.supervised.material import check
 from ngym_cli.config import EvaluationConfig, from_dict, load
-from ngym_cli.environments.defaults import resolve
-from ngym_cli.environments.stack import build_venv
 from ngym_cli.errors import UserError
 
 

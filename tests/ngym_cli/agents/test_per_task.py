@@ -6,7 +6,7 @@ import pytest
 
 from neurogym.envs.registration import every_task
 from ngym_cli.agents import per_task
-from ngym_cli.agents.from_config import default_steps
+from ngym_cli.agents.defaults import default_steps
 from ngym_cli.agents.per_task import ELSEWHERE
 from ngym_cli.config import from_dict
 from ngym_cli.config.tasks import recommended

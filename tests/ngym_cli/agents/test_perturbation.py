@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ngym_cli.agents import from_config
+from ngym_cli.agents import defaults, from_config
 from ngym_cli.agents.perturbation import Perturbation, Perturber, drawn, parse
 from ngym_cli.config import from_dict
-from ngym_cli.environments import defaults, stack
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs.recordings import Recording
@@ -25,8 +24,8 @@ def agent(request):
         "timing": {"fixation": 200, "stimulus": 400, "delay": 300, "decision": 100}, "reset_state": "trial",
     })  # fmt: skip
     config, facts = defaults.resolve(config)
-    config = from_config.complete(config, facts)
-    venv = stack.build_venv(config, 2)
+    config = defaults.complete(config, facts)
+    venv = from_config.build_venv(config, 2)
     return from_config.build_model(config, venv).policy, config, facts
 
 

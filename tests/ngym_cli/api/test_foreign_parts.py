@@ -72,7 +72,7 @@ def test_cells_and_modules_of_torch_train_and_act_again(cell):
 def test_modules_without_a_state_and_objects_are_refused():
     with pytest.raises(nc.UserError, match=r"no forward\(self, input, state\)"):
         quick(network="modules.py:Stateless")
-    with pytest.raises(nc.UserError, match="GRU runs over whole sequences; expected torch.nn.GRUCell"):
+    with pytest.raises(nc.UserError, match=r"GRU runs over whole sequences; expected torch\.nn\.GRUCell"):
         quick(network=nn.GRU)
     with pytest.raises(nc.UserError, match="expected the class GRUCell"):
         quick(network=nn.GRUCell(3, 6))

@@ -44,7 +44,7 @@ def test_a_description_is_a_table_a_figure_and_a_column_file(frame):
     assert "400 trials" in repr(mice) and "<table>" in mice._repr_html_()
     mice.save_columns("mice.toml")
     assert nc.data(frame, columns="mice.toml").to_dict()["subjects"] == mice.to_dict()["subjects"]
-    with pytest.raises(nc.UserError, match="psychometrics.*psychometric"):
+    with pytest.raises(nc.UserError, match=r"psychometrics.*psychometric"):
         mice.plot("psychometrics")
     with pytest.raises(nc.UserError, match="allows psychometric"):
         mice.plot("confidence")
@@ -52,7 +52,7 @@ def test_a_description_is_a_table_a_figure_and_a_column_file(frame):
 
 def test_a_fit_has_scores_parameters_predictions_and_a_figure(frame):
     fit = nc.fit(frame, model=["logistic"], folds=2)
-    assert fit.models == ["logistic", "bias"] and list(fit.scores["model"])[0] == "logistic"
+    assert fit.models == ["logistic", "bias"] and next(iter(fit.scores["model"])) == "logistic"
     parameters = fit.parameters.query("model == 'logistic' and subject == '1'").set_index("parameter")
     assert parameters.loc["contrast", "value_low"] < parameters.loc["contrast", "value"]
     assert len(fit.predictions) == 400 and "P(right) logistic" in fit.predictions

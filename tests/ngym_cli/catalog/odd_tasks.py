@@ -122,7 +122,7 @@ class ComplexValue(Base):
 
 class MixedValue(Base):
     def more(self):
-        return {"v": self.rng.choice([0, 1]) and "word" or 1.5, "w": [1] * int(self.rng.integers(1, 4))}
+        return {"v": (self.rng.choice([0, 1]) and "word") or 1.5, "w": [1] * int(self.rng.integers(1, 4))}
 
 
 class Exits(Base):
@@ -281,7 +281,6 @@ class StrPerf(Base):
 class TrialNone(Base):
     def _new_trial(self, **kwargs):
         super()._new_trial()
-        return None
 
 
 class TrialList(Base):

@@ -71,7 +71,7 @@ def test_several_files_are_one_table(ngym, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "arguments, words",
+    ("arguments", "words"),
     [
         (["--where", "phase == man"], ["no entry 'man'", "did you mean 'main'"]),
         (["--derive", "x=d-c"], ["unknown column 'd'"]),

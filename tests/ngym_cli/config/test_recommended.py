@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from neurogym.envs.registration import every_task
+from ngym_cli.agents.defaults import resolve
+from ngym_cli.agents.per_task import measured
 from ngym_cli.config import from_dict
-from ngym_cli.config.tasks import RECOMMENDED, recommended
-from ngym_cli.environments.defaults import resolve
+from ngym_cli.config.tasks import DEFAULTS, RECOMMENDED, WITHOUT_HISTORY, recommended
 from ngym_cli.errors import UserError
 
 
@@ -39,4 +40,21 @@ def test_recommended_settings_are_valid(task):
 
 
 def test_every_task_with_settings_of_its_own_exists():
-    assert set(RECOMMENDED) <= set(every_task())
+    assert {*RECOMMENDED, *DEFAULTS, *WITHOUT_HISTORY} <= set(every_task())
+
+
+@pytest.mark.parametrize("task", DEFAULTS)
+def test_default_wrappers_are_replaced_by_own_wrappers(task):
+    default, own, without = (
+        from_dict({"task": task, **more}) for more in ({}, {"wrappers": "noise"}, {"wrappers": []})
+    )
+    assert [entry.name for entry in default.wrappers] == [w["name"] for w in DEFAULTS[task].settings["wrappers"]]
+    assert [entry.name for entry in own.wrappers] == ["noise"] and without.wrappers == []
+    assert from_dict({"task": task, "wrappers": "none"}) == without
+
+
+@pytest.mark.parametrize("task", [id_ for id_ in every_task() if measured(id_, "recommended")])
+def test_recommended_settings_are_not_worse_than_none(task):
+    default, better = measured(task), measured(task, "recommended")
+    if recommended(task) is not None and default is not None:
+        assert better.performance >= default.performance - 0.005

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from neurogym.envs import registration
+from ngym_cli.agents.defaults import resolve
 from ngym_cli.config import from_dict
-from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.properties import inspect
 
 FEW = (

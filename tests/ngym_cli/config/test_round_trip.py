@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neurogym.envs.registration import every_task
+from ngym_cli.agents.defaults import resolve
 from ngym_cli.config import from_dict
-from ngym_cli.config.tasks import argument_types, find_wrapper, wrapper_names
-from ngym_cli.environments.defaults import resolve
+from ngym_cli.environments.stack import argument_types, find_wrapper, wrapper_names
 from ngym_cli.sweeps import recipe as recipes
 
 WORDS = st.text("abcdefgh_", min_size=1, max_size=8).filter(lambda word: word not in ("true", "false", "null"))

@@ -50,7 +50,7 @@ def test_values(text, value):
 
 @pytest.mark.parametrize("text", ["[0.9", "[[0.2", "(0.9"])
 def test_a_list_in_brackets_is_told_how_lists_are_written(text):
-    with pytest.raises(UserError, match="0.2/0.8"):
+    with pytest.raises(UserError, match=r"0.2/0.8"):
         parse_value(text)
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ngym_cli.agents.defaults import resolve
 from ngym_cli.config import from_dict
-from ngym_cli.config.tasks import FOR_PROGRAMS, argument_types, find_task, find_wrapper, wrapper_names
-from ngym_cli.environments.defaults import resolve
-from ngym_cli.environments.stack import make_env
+from ngym_cli.config.tasks import find_task
+from ngym_cli.environments.stack import FOR_PROGRAMS, argument_types, find_wrapper, make_env, wrapper_names
 from ngym_cli.errors import UserError
 from ngym_cli.runs.trial_table import read_trials
 
@@ -114,7 +114,7 @@ def test_a_second_task_can_have_settings_of_its_own():
     env = make_env(find_task(config.task), config)
     assert env.unwrapped.tasks[1].timing["stimulus"] == 300
     assert env.unwrapped.tasks[1].dt == 50
-    with pytest.raises(UserError, match="stimulu.*did you mean"):
+    with pytest.raises(UserError, match=r"stimulu.*did you mean"):
         bad = {**second, "timing": {"stimulu": 300}}
         make_env(find_task("RDM-v0"), from_dict({"wrappers": [{"name": "combine", "task2": bad}]}))
 
@@ -183,7 +183,7 @@ def test_a_collection_is_told_by_rule_input():
 
 
 def test_environments_side_by_side_begin_with_different_tasks():
-    from ngym_cli.environments.stack import build_venv
+    from ngym_cli.agents.from_config import build_venv
 
     config = resolve(from_dict({"task": "RDM-v0+GoNogo-v0", "task_args": {"schedule": "block:50"}}))[0]
     venv = build_venv(config, 4)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 import pytest
 
 from ngym_cli.agents.acting import rollout
-from ngym_cli.agents.from_config import build_model, complete
+from ngym_cli.agents.defaults import complete, resolve
+from ngym_cli.agents.from_config import build_batch, build_model, build_venv
 from ngym_cli.agents.trained import agent_for
 from ngym_cli.config import from_dict
-from ngym_cli.environments.defaults import resolve
-from ngym_cli.environments.stack import build_batch, build_venv
 from ngym_cli.environments.trial_batch import batch_of
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials
@@ -62,10 +61,7 @@ def test_the_state_resets_exactly_before_the_first_trial_of_a_session_or_block(s
     venv.reset()
     dones, result = stepped(venv, trials * (23 if settings["task"] == "RDM-v0" else 2))
     labels = [trial[column] for trial in result]
-    first = [
-        later == 0 if column == "session_trial" else later != earlier
-        for earlier, later in zip(labels, labels[1:], strict=False)
-    ]
+    first = [later == 0 if column == "session_trial" else later != earlier for earlier, later in pairwise(labels)]
     assert any(first) and not all(first)
     assert [dones[trial["step"], 0] for trial in result[:-1]] == first
     between = np.delete(dones[:, 0], [trial["step"] for trial in result])

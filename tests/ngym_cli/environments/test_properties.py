@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from ngym_cli.agents import defaults
 from ngym_cli.config import from_dict
-from ngym_cli.environments import defaults, properties
+from ngym_cli.environments import properties
 from ngym_cli.environments.properties import inspect
 from ngym_cli.errors import UserError
 
@@ -33,7 +34,7 @@ def test_a_task_whose_chance_fails_says_so_in_one_line(tmp_path):
         "class Own(GoNogo):\n    def chance(self):\n        return 1 / 0\n"
     )
     expected = inspect(from_dict({"task": f"{path}:Own"}))
-    with pytest.raises(UserError, match="own.py:Own.*division by zero"):
+    with pytest.raises(UserError, match=r"own.py:Own.*division by zero"):
         _ = expected.chance
 
 

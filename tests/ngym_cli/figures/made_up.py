@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from ngym_cli import runs
-from ngym_cli.agents import from_config
+from ngym_cli.agents import defaults, from_config
 from ngym_cli.config import from_dict
-from ngym_cli.environments import defaults, stack
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.files.writing import write_json, write_text
 from ngym_cli.runs.trial_recorder import TrialRecorder
@@ -34,7 +33,7 @@ TASKS = {
 def made_up_run(folder: Path, task: str, settings: dict, trials: int = 1200) -> Path:
     """A run folder with trials of an agent that mostly waits and else answers at random."""
     config, facts = defaults.resolve(from_dict({"task": task, **NO_MEMORY, **settings}))
-    venv = stack.build_venv(config, 16)
+    venv = from_config.build_venv(config, 16)
     venv.seed(1)
     venv.reset()
     recorder = TrialRecorder(None, task, facts.dt, 16, facts.rt_from)
@@ -55,7 +54,7 @@ def made_up_run(folder: Path, task: str, settings: dict, trials: int = 1200) -> 
     fresh_trials.measure(fresh_trials.EvaluatedTrials(table, result), facts)
     result.update(deterministic=False, seed=0, model_steps=steps, trials=len(table["trial"]))
     folder.mkdir(parents=True)
-    write_text(folder / runs.CONFIG, from_config.complete(config, facts).to_toml())
+    write_text(folder / runs.CONFIG, defaults.complete(config, facts).to_toml())
     manifest = {"status": "finished", "task": task, "alg": "ppo", "network": "mlp", "seed": 0, "started": runs.now()}
     manifest |= {"chance": facts.chance, "ceiling": (facts.ceiling or {}).get("performance"), "steps": steps}
     write_json(folder / runs.MANIFEST, manifest | {"trials": len(table["trial"])})

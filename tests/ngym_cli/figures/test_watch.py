@@ -14,8 +14,8 @@ from PIL import Image
 
 import neurogym
 from ngym_cli import runs
+from ngym_cli.agents import defaults
 from ngym_cli.config import from_dict
-from ngym_cli.environments import defaults
 from ngym_cli.figures import trial as single_trials
 from ngym_cli.figures import trial_drawing, watch
 from ngym_cli.figures.source import Source
@@ -86,14 +86,36 @@ def test_settings_of_the_current_folder_are_ignored(run_folder, tmp_path, settin
         (tmp_path / name).chmod(0o755)
     ngym = str(Path(sys.executable).with_name("ngym"))
     for arguments in (["watch", run_folder, "--trials", "1", "--out", "a.mp4"], ["plot", run_folder, "learning"]):
-        process = subprocess.run([ngym, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True)
+        command = [ngym, *map(str, arguments)]
+        process = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert "Traceback" not in process.stderr
         assert process.returncode == 0 or "ffmpeg" in process.stderr
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        ("echo 'configuration: none'; echo \"Unknown encoder 'libx264'\" >&2; exit 1", "Unknown encoder 'libx264'"),
+        ("head -c 100 > /dev/null; echo 'no muxer' >&2; exit 1", "no muxer"),
+        ("cat > /dev/null", "No such file or directory"),
+        ("kill -9 $$", "exit code -9"),
+    ],
+    ids=["encoder", "early", "nothing", "killed"],
+)
+def test_an_ffmpeg_that_cannot_write_films_is_one_line(ngym, run_folder, tmp_path, monkeypatch, program, reason):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "ffmpeg").write_text(f"#!/bin/sh\n{program}\n")
+    (tmp_path / "bin" / "ffmpeg").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    result = ngym("watch", run_folder, "--trials", 1, "--out", "film.mp4")
+    assert result.code == 2 and len(result.err.strip().splitlines()) == 1, result.err
+    assert f"film.mp4: ffmpeg: {reason}; a .gif needs no program" in result.err
+    assert not list(tmp_path.glob("film*"))
+
+
 def test_a_trial_of_several_tasks_is_headed_by_its_task_on_every_way(tmp_path):
-    config, facts = defaults.resolve(from_dict({"task": "RDM-v0+GoNogo-v0"}))
+    _config, facts = defaults.resolve(from_dict({"task": "RDM-v0+GoNogo-v0"}))
     names = np.array(["RDM-v0"], dtype=object)  # as the trial table has words
     trial = single_trials.TrialView(
         observations=np.zeros((2, 3)), actions=np.zeros((2, 1)), rewards=np.zeros(2), ground_truth=None, activity=None,

@@ -56,7 +56,7 @@ def test_a_folder_is_replaced_only_if_all_in_it_is_ours(tmp_path):
             (temporary / "summary.json").write_text(text)
     assert (tmp_path / "eval/summary.json").read_text() == "second"
     (tmp_path / "eval/notes.txt").write_text("mine")
-    with pytest.raises(UserError, match="holds notes.txt"), atomic_folder(tmp_path / "eval", ("summary.json",)):
+    with pytest.raises(UserError, match=r"holds notes.txt"), atomic_folder(tmp_path / "eval", ("summary.json",)):
         raise AssertionError("the work is not begun")
     assert (tmp_path / "eval/notes.txt").exists()
 

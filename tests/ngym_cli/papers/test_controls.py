@@ -45,7 +45,7 @@ def test_channels_are_cut_by_name(trained):
 
 
 def test_networks_whose_weights_have_other_names_are_not_called_cut(trained):
-    with pytest.raises(ValueError, match="no weights weights_of_my_cell .* with rewired"):
+    with pytest.raises(ValueError, match=r"no weights weights_of_my_cell .* with rewired"):
         controls.cut(trained, "fixation", weights="weights_of_my_cell")
 
 

@@ -138,5 +138,5 @@ def test_one_seed_has_no_interval():
 
 @pytest.mark.parametrize("text", ["0.8", "= 0.8", "within", "within x", "0.5 to 0.4", ">= 0.8, all seeds", "", "> "])
 def test_what_is_no_criterion_is_refused(text):
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"."):
         parse_criterion(text)

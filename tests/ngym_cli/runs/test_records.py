@@ -62,7 +62,7 @@ NONE = ["", "[]", "null", "3", '"x"', "{", '{"status": 3}', '{"status": "done"}'
 def test_what_is_no_record_is_damaged(tmp_path, text):
     make(tmp_path, "good", GOOD)
     bad = make(tmp_path, "bad", text)
-    with pytest.raises(UserError, match="damaged|manifest"):
+    with pytest.raises(UserError, match=r"damaged|manifest"):
         bad.manifest()
     assert sorted(runs.describe(run)["status"] for run in runs.find_all(tmp_path)) == ["damaged", "finished"]
 

@@ -9,10 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from ngym_cli.agents.defaults import resolve
+from ngym_cli.agents.from_config import build_venv
 from ngym_cli.config import from_dict
 from ngym_cli.config.tasks import find_task
-from ngym_cli.environments.defaults import resolve
-from ngym_cli.environments.stack import build_venv, make_env
+from ngym_cli.environments.stack import make_env
 from ngym_cli.errors import UserError
 from ngym_cli.files.reading import read_parquet
 from ngym_cli.runs.trial_recorder import TrialRecorder

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ngym_cli.agents import per_task
-from ngym_cli.agents.from_config import complete
+from ngym_cli.agents.defaults import complete, resolve
 from ngym_cli.config import from_dict
-from ngym_cli.environments.defaults import resolve
 from ngym_cli.training.progress import advance_notice, advice, shortfall
 
 
@@ -27,6 +26,7 @@ def summary(score, chance=0.5, ceiling=0.96, blind=0.5):
         (summary(0.51, ceiling=None), "not learned"),
         (summary(0.71, ceiling=None), None),
         (summary(0.71, chance=None, blind=None, ceiling=None), None),
+        ({key: value for key, value in summary(0.71).items() if key != "performance_ci"}, "performance 0.710 is 74%"),
     ],
     ids=str,
 )
@@ -47,7 +47,6 @@ def test_a_shortfall_is_relative_to_chance_and_ceiling(result, text):
         ({"task": "DualTask-v0", "recommended": True}, ("--timesteps",), "--recommended"),
         ({"task": "VisualSearch-v0"}, ("no line learns this task yet, see ngym info",), "--recommended"),
         ({"task": "ChangingBandit-v0", "wrappers": "pass_reward,pass_action"}, ("--recommended",), "--network"),
-        ({"task": "RandomDotMotion-v0", "wrappers": "motion_energy"}, ("--recommended",), "--units"),
         ({"task": "ChangingBandit-v0", "recommended": True}, ("--timesteps",), "--recommended"),
     ],
     ids=str,
@@ -71,11 +70,12 @@ GOOD = per_task.LineResult(steps=1000, seconds=1.0, seeds=3, reached=3, performa
 @pytest.mark.parametrize(
     ("settings", "rows", "text"),
     [
-        ({"task": "CVLearning-v0"}, {"default": BAD, "recommended": GOOD}, "--recommended does (3 of 3 seeds): --wrap"),
-        ({"task": "CVLearning-v0", "recommended": True}, {"default": BAD, "recommended": GOOD}, None),
-        ({"task": "CVLearning-v0", "units": 16}, {"default": BAD, "recommended": GOOD}, None),
+        ({"task": "MatchingPenny-v0"}, {"default": BAD, "recommended": GOOD}, "--recommended does (3 of 3 seeds)"),
+        ({"task": "MatchingPenny-v0", "recommended": True}, {"default": BAD, "recommended": GOOD}, None),
+        ({"task": "MatchingPenny-v0", "units": 16}, {"default": BAD, "recommended": GOOD}, None),
+        ({"task": "MatchingPenny-v0"}, {"default": GOOD}, None),
+        ({"task": "MatchingPenny-v0"}, {"default": BAD, "recommended": BAD}, None),
         ({"task": "CVLearning-v0"}, {"default": GOOD}, None),
-        ({"task": "CVLearning-v0"}, {"default": BAD, "recommended": BAD}, None),
         ({"task": "VisualSearch-v0"}, {"default": BAD}, "(0.10 of 0.95 after 1,000 steps); ngym info VisualSearch-v0"),
         ({"task": "ReversalLearning-v0"}, {}, "the task needs the last reward as input"),
         ({"task": "GoNogo-v0"}, {}, None),

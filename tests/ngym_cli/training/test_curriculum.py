@@ -8,11 +8,10 @@ import tomllib
 import numpy as np
 import pytest
 
-from ngym_cli.agents.from_config import build_model
+from ngym_cli.agents.defaults import resolve
+from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.config import from_dict
-from ngym_cli.environments.defaults import resolve
 from ngym_cli.environments.properties import inspect
-from ngym_cli.environments.stack import build_venv
 from ngym_cli.errors import UserError
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.training.curriculum import Curriculum, stages_of

@@ -41,7 +41,7 @@ def test_a_closed_terminal_leaves_a_run_that_can_be_resumed(tmp_path, name):
     assert process.returncode == 130, error
     run = runs.RunFolder(tmp_path / PLACE)
     assert run.manifest()["status"] == "interrupted" and run.manifest()["exit_reason"] == name
-    assert checkpoints.latest(run.path / checkpoints.FOLDER)[0] is not None
+    assert checkpoints.latest(run.path / checkpoints.CHECKPOINTS_FOLDER)[0] is not None
 
 
 @pytest.mark.parametrize("lines", [0, 1])
@@ -123,7 +123,7 @@ def test_a_run_that_lost_files_has_not_finished(tmp_path, case):
         if step > 2000 and path.exists():
             path.rename(tmp_path / f"taken away at {step}")
 
-    with pytest.raises(UserError, match="missing|removed|No such file"):
+    with pytest.raises(UserError, match=r"missing|removed|No such file"):
         train(from_dict(SMALL), tmp_path, "it", hooks=Hooks(watch=take_away))
     record = tmp_path / "RDM-v0/recurrent_ppo/it/manifest.json"
     assert not record.exists() or json.loads(record.read_text())["status"] == "failed"

@@ -74,7 +74,7 @@ def test_every_default_is_spelled_out_in_the_config(run_folder):
 
 
 def test_tensorboard_equals_the_trial_table(run_folder):
-    result, tags = curves(run_folder)
+    result, _tags = curves(run_folder)
     table = read_trials(run_folder / "trials")
     names = summary.condition_names(inspect(runs.RunFolder(run_folder).config()).conditions, table)
     assert names == ["coh"]
@@ -115,7 +115,7 @@ def test_tensorboard_shows_losses_speed_evaluations_and_a_figure(run_folder):
 def test_tensorboard_has_one_chart_for_the_values_of_a_condition(run_folder):
     from tensorboard.plugins.custom_scalar import layout_pb2
 
-    result, tags = curves(run_folder)
+    result, _tags = curves(run_folder)
     events = EventAccumulator(str(run_folder)).Reload()
     layout = layout_pb2.Layout.FromString(events.Tensors("custom_scalars__config__")[0].tensor_proto.string_val[0])
     charts = {chart.title: chart.multiline.tag for category in layout.category for chart in category.chart}
@@ -260,8 +260,9 @@ def test_a_smoke_test_resumes_nothing(ngym):
 
 
 def test_a_checkpoint_that_was_better_than_the_final_agent_is_offered(tmp_path):
-    checkpoints.mark_best(tmp_path / checkpoints.FOLDER, tmp_path / "step_1000", 1_000, 0.95)
-    line = run.better_checkpoint(tmp_path, {"performance_ci": (0.80, 0.94)})
+    checkpoints.mark_best(tmp_path / checkpoints.CHECKPOINTS_FOLDER, tmp_path / "step_1000", 1_000, 0.95)
+    line = run.better_checkpoint(tmp_path, {"performance": 0.87, "performance_ci": (0.80, 0.94)})
     assert line is not None and "0.950 at 1,000 steps" in line and f"ngym eval {tmp_path} --checkpoint best" in line
-    assert run.better_checkpoint(tmp_path, {"performance_ci": (0.80, 0.96)}) is None
-    assert run.better_checkpoint(tmp_path / "none", {"performance_ci": (0.80, 0.96)}) is None
+    assert run.better_checkpoint(tmp_path, {"performance": 0.87, "performance_ci": (0.80, 0.96)}) is None
+    assert run.better_checkpoint(tmp_path, {"performance": 0.87}) is None  # a record without interval
+    assert run.better_checkpoint(tmp_path / "none", {"performance": 0.87, "performance_ci": (0.80, 0.96)}) is None

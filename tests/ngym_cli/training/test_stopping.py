@@ -27,7 +27,7 @@ def test_target_is_of_the_ceiling_or_as_asked():
     assert until.record()["of"] == "ceiling"
     assert Until.asked(None, 0.7, properties("shaping"), 1000).target == 0.7
     assert Until.asked(None, None, properties(), 1000) is None
-    with pytest.raises(UserError, match="shaping.*--until-performance"):
+    with pytest.raises(UserError, match=r"shaping.*--until-performance"):
         Until.asked(0.9, None, properties("shaping"), 1000)
 
 

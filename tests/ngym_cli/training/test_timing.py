@@ -8,11 +8,10 @@ import pytest
 
 from ngym_cli import processes
 from ngym_cli.agents.algorithms.sb3 import Learner
+from ngym_cli.agents.defaults import complete, resolve
 from ngym_cli.agents.device import selection
-from ngym_cli.agents.from_config import build_model, complete
+from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.config import from_dict
-from ngym_cli.environments.defaults import resolve
-from ngym_cli.environments.stack import build_venv
 from ngym_cli.training import timing
 from ngym_cli.training.request import BenchRequest
 
@@ -31,7 +30,7 @@ def test_more_steps_and_units_are_expected_to_take_longer(monkeypatch):
     assert expected(alg="supervised", timesteps=400_000) < usual  # each step is learned from once
 
 
-@pytest.mark.parametrize("settings", [{"alg": "ppo"}, {"task": "RandomDotMotion-v0"}])
+@pytest.mark.parametrize("settings", [{"alg": "ppo"}, {"task": "RandomDotMotion-v0", "wrappers": "none"}])
 def test_where_the_arithmetic_says_little_nothing_is_expected(settings):
     assert expected(**settings) is None
 

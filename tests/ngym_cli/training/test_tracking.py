@@ -24,7 +24,7 @@ def offline(monkeypatch, tmp_path):
 def test_wandb_keeps_an_offline_run(tmp_path, offline):
     pytest.importorskip("wandb")
     command = [sys.executable, "-m", "ngym_cli", *RUN, "--track", "wandb"]  # it writes its file out when a process ends
-    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert result.returncode == 0 and "tracking" not in result.stderr, result.stderr
     (saved,) = (tmp_path / "wandb-files" / "wandb").glob("offline-run-*/run-*.wandb")
     assert saved.stat().st_size > 1000

@@ -157,7 +157,7 @@ def test_strengths_can_be_asked_for():
 
 def test_noise_is_scaled_by_dt():
     for dt in (20, 100):
-        env, trials = trials_of("dm1", dt=dt)
+        _env, trials = trials_of("dm1", dt=dt)
         unused = trials.ob[trials.rows("stimulus").index, 1 + RING :]
         assert np.std(unused) == pytest.approx(1 / np.sqrt(dt), rel=0.03)
 

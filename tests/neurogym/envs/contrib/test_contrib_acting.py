@@ -141,7 +141,7 @@ def test_snail_without_oxygen_dies():
     env = Pneumostomeopening()
     env.reset(seed=0)
     for k in range(10):
-        ob, _, terminated, _, info = env.step(3)
+        _ob, _, terminated, _, info = env.step(3)
         assert terminated == info["new_trial"] == (k == 9)
 
 

@@ -104,7 +104,7 @@ def test_log_odds_of_the_shapes_draw_the_target(make_trials):
 
 
 def test_shapes_stay_where_they_appeared_until_the_delay(make_trials, shown_values):
-    env, trials = make_trials("ProbabilisticReasoning-v0", n=50)
+    _env, trials = make_trials("ProbabilisticReasoning-v0", n=50)
     for i in range(4):
         picture = shown_values(trials, f"stimulus{i}", range(1, 41)).reshape(50, 4, 10)
         assert np.all(picture.sum(axis=(1, 2)) == i + 1)
@@ -124,7 +124,7 @@ def test_shapes_fit_a_ground_truth_that_is_asked_for(make_trials):
 
 
 def test_two_step_transitions_and_rewards(make_trials):
-    env, trials = make_trials("DawTwoStep-v0", n=20_000)
+    _env, trials = make_trials("DawTwoStep-v0", n=20_000)
     info = trials.info
     assert info["common"].mean() == pytest.approx(0.8, abs=0.01)
     np.testing.assert_array_equal(info["transition"][:, 1] == 1, info["common"])

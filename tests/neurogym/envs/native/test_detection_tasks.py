@@ -6,7 +6,7 @@ import pytest
 
 @pytest.mark.parametrize("dt", [10, 20, 100])
 def test_bump_is_where_the_ground_truth_begins(make_trials, dt):
-    env, trials = make_trials("Detection-v0", dt=dt, sigma=0)
+    _env, trials = make_trials("Detection-v0", dt=dt, sigma=0)
     present = trials.info["ground_truth"] == 1
     bump, right = np.zeros(trials.n), np.zeros(trials.n)
     rows = trials.rows()
@@ -19,7 +19,7 @@ def test_bump_is_where_the_ground_truth_begins(make_trials, dt):
 
 
 def test_trials_with_and_without_a_bump_have_the_same_noise(make_trials):
-    env, trials = make_trials("Detection-v0", n=3000, dt=20)
+    _env, trials = make_trials("Detection-v0", n=3000, dt=20)
     rows = trials.rows("stimulus")
     noise = trials.ob[rows.index, 1] - 0.5 * (
         (trials.gt[rows.index] == 1)
@@ -51,7 +51,7 @@ def test_bumps_that_never_fit_are_refused(make_trials, arguments):
 
 @pytest.mark.parametrize("dt", [10, 50, 100])
 def test_tone_sounds_at_its_place_and_is_known_once_over(make_trials, dt):
-    env, trials = make_trials("ToneDetection-v0", dt=dt, sigma=0)
+    _env, trials = make_trials("ToneDetection-v0", dt=dt, sigma=0)
     rows, where = trials.rows(), trials.info["condition"]
     on = trials.ob[:, 0] > 0
     duration = max(1, 50 // dt)

@@ -35,7 +35,7 @@ def test_context_says_which_modality_is_right(make_trials, explicit):
 
 
 def test_fixation_cue_is_the_go_cue(make_trials):
-    env, trials = make_trials("ContextDecisionMaking-v0")
+    _env, trials = make_trials("ContextDecisionMaking-v0")
     fixation = trials.ob[:, 0] > 0.5
     np.testing.assert_array_equal(np.flatnonzero(~fixation), np.sort(trials.rows("decision").index))
 
@@ -47,7 +47,7 @@ def test_implicit_context_must_be_a_modality():
 
 
 def test_coherences_of_two_modalities_add_up(make_trials, shown_values):
-    env, trials = make_trials("MultiSensoryIntegration-v0", sigma=0)
+    _env, trials = make_trials("MultiSensoryIntegration-v0", sigma=0)
     info = trials.info
     np.testing.assert_allclose(info["coh_1"] + info["coh_2"], info["coh"])
     sign = np.where(info["ground_truth"] == 0, 1, -1)
@@ -104,7 +104,7 @@ def test_wager_follows_the_ground_truth_and_keeps_a_given_reward(make_trials, pl
 
 
 def test_sure_target_appears_during_the_delay(make_trials):
-    env, trials = make_trials("PostDecisionWager-v0", dt=10)
+    _env, trials = make_trials("PostDecisionWager-v0", dt=10)
     wager = trials.info["wager"]
     on = np.zeros(trials.n)
     np.add.at(on, trials.rows().trial, trials.ob[:, 3])
@@ -120,7 +120,7 @@ def test_single_modalities_foretell_the_precision_of_both(make_trials):
     """Whoever adds up what is shown is as precise with both modalities as the single ones allow."""
     from neurogym.analysis.evidence import cue_combination
 
-    env, trials = make_trials("MultiSensoryIntegration-v0", n=12_000, modalities=("both", "first", "second"))
+    _env, trials = make_trials("MultiSensoryIntegration-v0", n=12_000, modalities=("both", "first", "second"))
     means, info = mean_stimulus(trials, [1, 2, 3, 4]), trials.info
     choice = (means[:, :2] + means[:, 2:]).argmax(axis=1)
     signed = np.where(info["ground_truth"] == 1, 1, -1) * info["coh"]

@@ -1,6 +1,6 @@
 """Tasks about where to look for reward, and for how long."""
 
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_coupled_blocks_alternate_and_have_the_length_that_was_asked_for():
     assert {pair for pair, _ in blocks} == {(0.4, 0.05), (0.05, 0.4), (0.3, 0.1), (0.1, 0.3)}
     assert all(10 <= n <= 15 for _, n in blocks[:-1])
     richer = [left > right for (left, right), _ in blocks]
-    assert all(a != b for a, b in zip(richer, richer[1:], strict=False))
+    assert all(a != b for a, b in pairwise(richer))
 
 
 def test_uncoupled_sides_change_by_themselves_and_are_never_both_at_the_lowest():
@@ -135,7 +135,7 @@ def test_arguments_that_make_no_sense_are_refused(task, wrong):
 
 
 def test_neither_sound_alone_tells_which_was_louder(make_trials, shown_values):
-    env, trials = make_trials("AuditoryComparison-v0", n=4000, sigma=0)
+    _env, trials = make_trials("AuditoryComparison-v0", n=4000, sigma=0)
     first, second = trials.info["s1"], trials.info["s2"]
     assert (np.abs(first - second) == 1).all()
     assert np.array_equal(trials.info["ground_truth"], np.where(first > second, 2, 1))

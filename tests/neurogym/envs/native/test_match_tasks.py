@@ -48,7 +48,7 @@ def test_test_equals_the_sample_or_is_opposite(make_trials, shown_values):
 
 
 def test_distractors_keep_their_distance(make_trials):
-    env, trials = make_trials("DelayMatchSampleDistractor1D-v0")
+    _env, trials = make_trials("DelayMatchSampleDistractor1D-v0")
     for k in (1, 2, 3):
         away = np.abs(np.angle(np.exp(1j * (trials.info[f"test{k}"] - trials.info["sample"]))))
         match = trials.info["ground_truth"] == k

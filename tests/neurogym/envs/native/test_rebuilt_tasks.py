@@ -37,7 +37,7 @@ def test_mapping_of_patterns_is_shared_and_can_be_reversed():
 
 
 def test_delay_estimation_pays_by_the_distance_around_the_wheel(make_trials):
-    env, trials = make_trials("DelayEstimation-v0", n=300, sigma=0)
+    _env, trials = make_trials("DelayEstimation-v0", n=300, sigma=0)
     target = trials.info["ground_truth"]
     row = trials.offset + trials.starts["decision"]
     reward = trials.fields["reward"][row, 1:]

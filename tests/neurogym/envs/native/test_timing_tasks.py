@@ -120,6 +120,23 @@ def test_a_trial_is_correct_only_with_the_right_rule(make_trials, play):
     assert {report["performance"] for report in play(env, late, trials=10)} == {1}
 
 
+def test_a_rule_that_is_not_hidden_is_the_one_reported(make_trials, play):
+    env, _ = make_trials("HierarchicalReasoning-v0", hidden=False)
+
+    def rule_0_then(env, right):
+        if env.in_period("rule_target"):
+            return 1
+        if not env.in_period("decision"):
+            return 0
+        trial = env.trial
+        towards = not trial["long_interval"]
+        return 3 + (trial["stimulus"] if towards == right else 1 - trial["stimulus"])
+
+    assert {r["performance"] for r in play(env, lambda env: rule_0_then(env, True), trials=20)} == {1}
+    assert {r["performance"] for r in play(env, lambda env: rule_0_then(env, False), trials=20)} == {0}
+    assert {r["performance"] for r in play(env, lambda env: env.gt_now, trials=20)} == {1}
+
+
 def test_gains_are_drawn_and_cued_throughout_the_trial(make_trials, play):
     env, trials = make_trials("ReadySetGo-v0", gain=(1, 1.5), dt=20)
     assert env.observation_space.name["gain"] == 3

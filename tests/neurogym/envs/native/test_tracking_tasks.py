@@ -13,7 +13,7 @@ def by_trial(trials, values):
 
 
 def test_a_bit_holds_the_sign_of_the_last_pulse(make_trials):
-    env, trials = make_trials("FlipFlop-v0", n=50, n_bits=2, p_pulse=0.2)
+    _env, trials = make_trials("FlipFlop-v0", n=50, n_bits=2, p_pulse=0.2)
     ob, gt = by_trial(trials, trials.ob), by_trial(trials, trials.gt)
     assert (ob[:, 0] != 0).all() and set(np.unique(ob)) == {-1, 0, 1}
     for trial in range(trials.n):
@@ -68,7 +68,7 @@ def test_the_position_is_the_sum_of_velocities_within_the_arena(make_trials, dim
 
 
 def test_velocities_persist_for_their_time_constant(make_trials):
-    env, trials = make_trials("PathIntegration-v0", n=400, persistence=200.0, speed=0.1)
+    _env, trials = make_trials("PathIntegration-v0", n=400, persistence=200.0, speed=0.1)
     velocity = by_trial(trials, trials.ob)
     lag = 10  # steps of 20 ms: a time constant
     assert (velocity[:, lag:] * velocity[:, :-lag]).mean() / 0.01 == pytest.approx(np.exp(-1), abs=0.03)

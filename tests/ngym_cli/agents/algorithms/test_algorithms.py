@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from ngym_cli.agents.algorithms import ALGORITHMS, check_pairing
+from ngym_cli.agents.algorithms import ALGORITHMS, check_pairing, find_algorithm
 from ngym_cli.agents.from_config import make_model
+from ngym_cli.agents.networks import find_network
 from ngym_cli.errors import UserError
 
 VECTOR = spaces.Box(-1, 1, (3,), np.float32)
@@ -16,7 +17,7 @@ BOX = spaces.Box(-1, 1, (2,), np.float32)
 def test_every_algorithm_runs_on_what_it_says_it_takes(recall, name):
     spec = ALGORITHMS[name]
     for kind in spec.actions:
-        check_pairing(name, None, VECTOR, BOX if kind == "box" else spaces.Discrete(3))
+        check_pairing(spec, None, VECTOR, BOX if kind == "box" else spaces.Discrete(3))
         env = recall(n_envs=4, box=kind == "box")
         make_model(name, env, units=8, seed=0, device="cpu").learn(200)
 
@@ -54,7 +55,7 @@ def signature(inspect, cls):
 )
 def test_wrong_pairings_are_refused(algorithm, network, observations, actions, message):
     with pytest.raises(UserError, match=message) as error:
-        check_pairing(algorithm, network, observations, actions)
+        check_pairing(find_algorithm(algorithm), find_network(network), observations, actions)
     assert "\n" not in str(error.value)
 
 

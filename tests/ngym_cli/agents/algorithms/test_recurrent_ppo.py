@@ -249,7 +249,7 @@ def test_the_update_reports_what_is_not_finite(recall):
     model = build(recall())
     with torch.no_grad():
         model.policy.value_net.bias.fill_(float("nan"))
-    with pytest.raises(FloatingPointError, match="step 144 .* value_loss nan"):
+    with pytest.raises(FloatingPointError, match=r"step 144 .* value_loss nan"):
         model.learn(144)
 
 

@@ -1,5 +1,7 @@
 """Cutting and packing loses nothing, repeats nothing, and never spans a reset."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -18,7 +20,7 @@ def test_every_step_is_in_exactly_one_sequence(bptt, rate):
         np.add.at(seen, packed.steps, 1)
         times = np.split(packed.steps, np.cumsum(packed.counts)[:-1])
         assert (times[0] == packed.first).all()
-        for before, after in zip(times, times[1:], strict=False):
+        for before, after in itertools.pairwise(times):
             assert not starts.ravel()[after].any()
             assert (after - before[: len(after)] == 9).all()
         assert bptt is None or len(times) <= bptt

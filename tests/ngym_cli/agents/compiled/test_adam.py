@@ -34,7 +34,7 @@ def both(optimizer, steps=30, between=lambda net, k: None, **options):
 
 
 @pytest.mark.parametrize(
-    "optimizer, options",
+    ("optimizer", "options"),
     [
         (torch.optim.Adam, {"lr": 1e-2, "eps": 1e-5, "fused": True}),
         (torch.optim.Adam, {"lr": 1e-2, "betas": (0.8, 0.95)}),

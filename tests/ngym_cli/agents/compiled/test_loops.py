@@ -144,7 +144,7 @@ def test_what_does_not_fit_is_refused():
     net = build("gru", layers=1)
     state = (np.zeros((1, 4, 21), np.float32),)
     for shape in [(4, 2), (5, 3), (4, 4)]:
-        with pytest.raises(ValueError, match="fit|packed"):
+        with pytest.raises(ValueError, match=r"fit|packed"):
             net.stepper().step(np.zeros(shape, np.float32), state, (state[0].copy(),))
     for counts in ([4, 3], [3, 5], [5, 3]):
         with pytest.raises(ValueError, match="not packed"):

@@ -1,6 +1,7 @@
 """Constraints on weights hold for every network, while it learns, acts, is saved and resumed."""
 
 import copy
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -9,9 +10,11 @@ import torch
 from neurogym import kernels
 from ngym_cli.agents.algorithms.objective import participation, silent_units
 from ngym_cli.agents.algorithms.rollout import cut
-from ngym_cli.agents.from_config import make_model
+from ngym_cli.agents.defaults import complete, resolve
+from ngym_cli.agents.from_config import build_model, build_venv, make_model
 from ngym_cli.agents.networks import NETWORKS, find_network
 from ngym_cli.agents.networks.structure import Structure
+from ngym_cli.config import from_dict
 from ngym_cli.errors import UserError
 from tests.ngym_cli.agents.conftest import Recall
 
@@ -257,6 +260,32 @@ def test_participation_and_silent_units():
     assert participation(wide).item() == pytest.approx(10, rel=0.02)
     assert participation(wide[:, :1].expand(-1, 10)).item() == pytest.approx(1, rel=1e-4)
     assert silent_units(np.concatenate([np.zeros((4, 3, 2)), np.ones((4, 3, 5))], -1)) == 2
+
+
+@pytest.mark.parametrize("alg", ["recurrent_ppo", "supervised"])
+def test_preferences_over_angles_are_a_few_harmonics_before_and_after_learning(alg):
+    settings = {"task": "AntiReach-v0", "alg": alg, "network_args": {"ring": 3}, "units": 10, "timesteps": 4_000}
+    config, facts = resolve(from_dict(settings))
+    config = complete(config, facts)
+    with closing(build_venv(config, config.n_envs)) as venv:
+        model = build_model(config, venv)
+        before = model.policy.action_net.weight.detach().clone()
+        model.learn(4_000)
+    weight, bias = model.policy.action_net.weight.detach(), model.policy.action_net.bias.detach()
+    assert not torch.equal(weight, before)
+    ring = facts.action_space.name["choice"]
+    for rows in (weight[ring], bias[ring][:, None]):
+        power = torch.fft.rfft(rows, dim=0).abs().square().sum(1)
+        assert power[4:].sum() < 1e-8 * power.sum()
+    assert torch.linalg.matrix_rank(weight[ring], atol=1e-5) == 7
+
+
+def test_a_ring_needs_angles():
+    for task, ring, says in (("GoNogo-v0", 1, "no 4 or more actions"), ("AntiReach-v0", 20, "at most 15 harmonics")):
+        config, facts = resolve(from_dict({"task": task, "network_args": {"ring": ring}}))
+        config = complete(config, facts)
+        with closing(build_venv(config, 1)) as venv, pytest.raises(UserError, match=says):
+            build_model(config, venv)
 
 
 def test_a_plain_structure_is_false():

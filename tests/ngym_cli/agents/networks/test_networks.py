@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from ngym_cli.agents.from_config import complete_arguments
+from ngym_cli.agents.defaults import complete_arguments
 from ngym_cli.agents.networks import NETWORKS, find_network
 from ngym_cli.errors import UserError
 

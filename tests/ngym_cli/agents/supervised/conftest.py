@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from neurogym.vector import make_vec
+from ngym_cli.agents.algorithms.sb3 import TrialVecEnv
 from ngym_cli.agents.trained import agent_for
-from ngym_cli.environments.sb3_batch import TrialVecEnv
 
 
 @pytest.fixture

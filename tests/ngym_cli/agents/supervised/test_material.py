@@ -67,7 +67,7 @@ def test_tasks_are_drawn_by_weight():
     rng = np.random.default_rng(0)
     drawn = TaskDraw(names, {"ctxdm1": 5}, per_batch=False)(7000, rng)
     assert [np.mean(drawn == name) for name in names] == pytest.approx([1 / 7, 5 / 7, 1 / 7], abs=0.02)
-    with pytest.raises(ValueError, match="ctxdm3.*ctxdm1"):
+    with pytest.raises(ValueError, match=r"ctxdm3.*ctxdm1"):
         TaskDraw(names, {"ctxdm3": 1}, per_batch=False)
 
 

@@ -48,7 +48,7 @@ def test_weights_by_period_replace_the_balance():
     weights = row_weights(trials, by_period={"fixation": 0.05, "stimulus": 0})
     assert set(np.unique(weights)) == {np.float32(0.05), 0, 1}
     assert weights[trials.rows("decision").index].tolist() == [1] * trials.n
-    with pytest.raises(ValueError, match="fixaton.*fixation"):
+    with pytest.raises(ValueError, match=r"fixaton.*fixation"):
         row_weights(trials, by_period={"fixaton": 1})
 
 

@@ -11,7 +11,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor, VecNormali
 import neurogym as ngym
 from neurogym.vector import make_vec
 from neurogym.wrappers import PassAction, PassReward
-from ngym_cli.environments.sb3_batch import TrialVecEnv
+from ngym_cli.agents.algorithms.sb3 import TrialVecEnv
 
 N = 3
 

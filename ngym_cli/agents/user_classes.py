@@ -12,7 +12,7 @@ from pydantic import Field
 from pydantic.fields import FieldInfo
 
 from neurogym.messages.plain_data import is_plain
-from ngym_cli.config import parts
+from ngym_cli.config import extensions
 from ngym_cli.config.docstrings import sections
 from ngym_cli.config.options import TYPES, OptionRow, TypeName, is_optional, option, type_name
 from ngym_cli.errors import UserError
@@ -139,11 +139,12 @@ def network_class(name: str) -> type | None:
     Raises:
         UserError: if the file, module or class does not exist, or is not a cell.
     """
-    cls = parts.find_own("network", name)
+    cls = extensions.find_extension("network", name)
     if cls is None:
         return None
     if not (isinstance(cls, type) and any(base.__module__.startswith("torch.nn") for base in cls.__mro__)):
-        raise UserError(f"network {name}: expected {parts.KINDS['network'].base}, a subclass of ngym_cli.Cell")
+        base = extensions.EXTENSION_KINDS["network"].base
+        raise UserError(f"network {name}: expected {base}, a subclass of ngym_cli.Cell")
     if any(base.__name__ == "RNNBase" and base.__module__.startswith("torch.nn") for base in cls.__mro__):
         cell = f"torch.nn.{cls.__name__}Cell"
         raise UserError(f"network {name}: {cls.__name__} runs over whole sequences; expected {cell}")
@@ -184,7 +185,7 @@ SET_BY_RUNS = (
     *("replay_buffer_class", "replay_buffer_kwargs"),
 )
 #: Arguments that a constructor must accept, because every run gives them.
-NEEDED = ("policy", "env", "policy_kwargs", "seed", "device", "verbose")
+REQUIRED_ARGUMENTS = ("policy", "env", "policy_kwargs", "seed", "device", "verbose")
 
 
 def algorithm_class(name: str) -> type | None:
@@ -193,15 +194,16 @@ def algorithm_class(name: str) -> type | None:
     Raises:
         UserError: if the file, module or class does not exist, or is not an algorithm that can be used.
     """
-    cls = parts.find_own("algorithm", name)
+    cls = extensions.find_extension("algorithm", name)
     if cls is None:
         return None
     from stable_baselines3.common.base_class import BaseAlgorithm
 
     if not (isinstance(cls, type) and issubclass(cls, BaseAlgorithm)):
-        raise UserError(f"algorithm {name}: expected {parts.KINDS['algorithm'].base} or a subclass of one")
+        expected = extensions.EXTENSION_KINDS["algorithm"].base
+        raise UserError(f"algorithm {name}: expected {expected} or a subclass of one")
     parameters, _ = constructor_parameters(cls)
-    missing = [needed for needed in NEEDED if needed not in {parameter.name for parameter in parameters}]
+    missing = [needed for needed in REQUIRED_ARGUMENTS if needed not in {parameter.name for parameter in parameters}]
     if missing:
         hint = "end the signature with **kwargs and pass kwargs to super().__init__"
         raise UserError(f"algorithm {name}: its constructor does not take {', '.join(missing)}; {hint}")

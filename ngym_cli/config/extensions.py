@@ -3,9 +3,9 @@
 Wherever the name of a built-in part is accepted, a part of one's own is accepted, too:
 
 * ``path/to/file.py:Name`` or ``package.module:Name``, a *reference*, which ``ngym_cli.config.trust`` guards;
-* a plain name that an installed package offers through an entry point in the group of its kind (``KINDS``).
+* a plain name that an installed package offers through an entry point in the group of its kind (``EXTENSION_KINDS``).
 
-``find_own`` turns either form into the object. Each registry decides what the object has to be.
+``find_extension`` turns either form into the object. Each registry decides what the object has to be.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -29,7 +29,7 @@ from ngym_cli.errors import UserError, did_you_mean, one_line, unknown
 
 
 @dataclass(frozen=True)
-class PartKind:
+class ExtensionKind:
     """A kind of part that users can write themselves.
 
     Attributes:
@@ -49,16 +49,16 @@ class PartKind:
 
 
 #: Every kind of part by its name.
-KINDS = {
+EXTENSION_KINDS = {
     kind.name: kind
     for kind in (
-        PartKind("task", "tasks", "a subclass of neurogym.TrialEnv"),
-        PartKind("wrapper", "wrappers", "a subclass of gymnasium.Wrapper"),
-        PartKind("network", "networks", "a network cell"),
-        PartKind("algorithm", "algorithms", "a Stable-Baselines3 algorithm"),
-        PartKind("figure", "figures", "a function of a view that returns a matplotlib figure"),
-        PartKind("callback", "callbacks", "a Stable-Baselines3 callback"),
-        PartKind("model", "models", "a model of behaviour"),
+        ExtensionKind("task", "tasks", "a subclass of neurogym.TrialEnv"),
+        ExtensionKind("wrapper", "wrappers", "a subclass of gymnasium.Wrapper"),
+        ExtensionKind("network", "networks", "a network cell"),
+        ExtensionKind("algorithm", "algorithms", "a Stable-Baselines3 algorithm"),
+        ExtensionKind("figure", "figures", "a function of a view that returns a matplotlib figure"),
+        ExtensionKind("callback", "callbacks", "a Stable-Baselines3 callback"),
+        ExtensionKind("model", "models", "a model of behaviour"),
     )
 }
 
@@ -76,11 +76,11 @@ def is_reference(name: object) -> bool:
     return isinstance(name, str) and ":" in name
 
 
-def find_own(kind: str, name: str) -> Any | None:
+def find_extension(kind: str, name: str) -> Any | None:
     """Return a user's own part, or None for a name that is neither a reference nor offered by an installed package.
 
     Args:
-        kind: a key of ``KINDS``; for a reference also ``ANY``.
+        kind: a key of ``EXTENSION_KINDS``; for a reference also ``ANY``.
         name: as the user gave it.
 
     Raises:
@@ -100,7 +100,7 @@ def find_own(kind: str, name: str) -> Any | None:
 @functools.cache
 def offered(kind: str) -> dict[str, metadata.EntryPoint]:
     """Return the parts that installed packages offer through entry points, by name."""
-    return {entry.name: entry for entry in metadata.entry_points(group=KINDS[kind].group)}
+    return {entry.name: entry for entry in metadata.entry_points(group=EXTENSION_KINDS[kind].group)}
 
 
 def package_of(entry: metadata.EntryPoint) -> str:
@@ -109,7 +109,7 @@ def package_of(entry: metadata.EntryPoint) -> str:
 
 
 def kind_of(imported: object) -> str:
-    """Return the kind of an imported part, a key of ``KINDS``, from base classes without importing further packages."""
+    """Return the kind of an imported part, a key of ``EXTENSION_KINDS``, without importing further packages."""
     if not isinstance(imported, type):
         takes = tuple(inspect.signature(imported).parameters) if inspect.isfunction(imported) else ()
         if hasattr(imported, "spec") or takes == ("view",):
@@ -271,35 +271,3 @@ def faulty_reference(error: BaseException, references: Iterable[str]) -> str:
 def _ours(filename: str) -> bool:
     root = Path(__file__).resolve().parents[2]
     return any(Path(filename).is_relative_to(root / package) for package in ("ngym_cli", "neurogym"))
-
-
-def check_arguments(
-    entry: Callable[..., object], names: Iterable[str], subject: str, without: Sequence[str] = ()
-) -> None:
-    """Refuse arguments that a class or function does not take.
-
-    Args:
-        entry: the class or function.
-        names: names of arguments.
-        subject: subject of the message.
-        without: parameters that are not set by users.
-
-    Raises:
-        UserError: names the argument and the nearest valid name.
-    """
-    parameters = keyword_parameters(entry)
-    if parameters is None:
-        return
-    valid = [name for name in parameters if name not in without]
-    for name in names:
-        if name not in valid:
-            raise unknown(f"argument of {subject}", name, valid)
-
-
-@functools.cache
-def keyword_parameters(entry: Callable[..., object]) -> dict[str, Any] | None:
-    """Return the keyword parameters of a class or function with defaults; None if any keyword is accepted."""
-    parameters = inspect.signature(entry).parameters.values()
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return None
-    return {p.name: p.default for p in parameters if p.kind is not p.VAR_POSITIONAL and p.name != "self"}

@@ -1,0 +1,147 @@
+"""Simulated subjects of models of choices: fitted parameters beside the parameters that chose.
+
+Every function draws a subject from ``rng``, with a share of the usual number of trials. All subjects of a row are
+fitted in one call, as those of ``ngym fit``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from experiments.coverage.observers import Generator, Truths
+from experiments.fitting import simulated, timed
+from neurogym.behaviour.models.agents import Agent, AgentPolicy
+from neurogym.behaviour.models.base import Model, Problem
+from neurogym.behaviour.models.diffusion import Diffusion
+from neurogym.behaviour.models.glm_hmm import GlmHmm
+from neurogym.behaviour.models.learning import QLearning, QOptions, TwoStepLearner
+from neurogym.behaviour.models.pavlovian import CuePolicy, GoNoGo
+from neurogym.behaviour.models.with_times import TimedModel
+from neurogym.behaviour.simulate import ReversingBandit, TwoStepWorld, World, simulate
+from neurogym.behaviour.table import Behaviour, session
+
+#: Inverse temperature, learning rate and perseveration of value learners.
+RANGES = {"alpha": (0.1, 0.7), "beta": (1.5, 6.0), "kappa": (-0.3, 0.6)}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Simulated behaviour.
+
+    Attributes:
+        table: sessions of the subject.
+        truth: parameters by name.
+    """
+
+    table: Behaviour
+    truth: Mapping[str, float]
+
+
+def _agent(model: Agent, like: Behaviour, world: World, rng: Generator, truth: Mapping[str, float]) -> Subject:
+    """Return the behaviour of an agent; parameters without a true value have the mean of their prior."""
+    parameters = model.parameters(like)
+    x = np.array([each.unbounded(truth[each.name]) if each.name in truth else each.mean for each in parameters])
+    policy = CuePolicy if isinstance(model, GoNoGo) else AgentPolicy
+    return Subject(simulate(policy(model, parameters, x, len(like.choices)), world, like, rng), truth)
+
+
+def _drawn(rng: Generator, ranges: Mapping[str, tuple[float, float]]) -> dict[str, float]:
+    return {name: float(rng.uniform(*ends)) for name, ends in ranges.items()}
+
+
+Q_LEARNING = QLearning("q", QOptions(perseveration=True))
+
+
+def q_learning(rng: Generator, share: float) -> Subject:
+    """Value learner with perseveration on a bandit that reverses."""
+    world = ReversingBandit(1, int(1000 * share), 2, rng)
+    return _agent(Q_LEARNING, simulated.BANDIT, world, rng, _drawn(rng, RANGES))
+
+
+TWO_RATES = QLearning("q", QOptions(rates=2, perseveration=True))
+
+
+def two_rates(rng: Generator, share: float) -> Subject:
+    """Value learner with rates for positive and negative errors."""
+    ranges = {"alpha+": (0.1, 0.7), "alpha-": (0.1, 0.7), "beta": (1.5, 6.0), "kappa": (-0.3, 0.6)}
+    world = ReversingBandit(1, int(1000 * share), 2, rng)
+    return _agent(TWO_RATES, simulated.BANDIT, world, rng, _drawn(rng, ranges))
+
+
+HYBRID = TwoStepLearner("hybrid")
+
+
+def two_step_learner(rng: Generator, share: float) -> Subject:
+    """Hybrid of model-free and model-based values in the two-step task."""
+    truth = simulated._planner(rng, float(rng.uniform(0.1, 0.9)))
+    return _agent(HYBRID, simulated.TWO_STEP, TwoStepWorld(1, int(600 * share), rng), rng, truth)
+
+
+def value_learner(name: str) -> tuple[Model, Callable[[Generator, float], Subject]]:
+    """Return a learner in the task that the model is for, for half of its trials or, of a small size, a quarter."""
+    model, like, world, ranges = timed.LEARNERS[name]
+
+    def draw(rng: Generator, share: float) -> Subject:
+        subject = _agent(model, like, world(rng), rng, _drawn(rng, ranges))
+        (complete,) = subject.table.sessions
+        end = int(len(complete) * (0.25 if share < 1 else 0.5))
+        return Subject(like.only([complete.part("1", slice(0, end))]), subject.truth)
+
+    return model, draw
+
+
+def diffusion(rng: Generator, share: float) -> Subject:
+    """Diffusion to two bounds, choices and times."""
+    truth = timed._observer(rng)
+    return Subject(timed.dots(rng, int(800 * share), truth), truth)
+
+
+TIMED_LEARNER = TimedModel(Q_LEARNING)
+
+
+def learner_with_times(rng: Generator, share: float) -> Subject:
+    """Value learner whose difference of values drives a diffusion."""
+    truth = timed._learner(rng)
+    names = ("alpha", "beta", "kappa", "A", "t_R")
+    return Subject(timed.timed_learner(truth, rng, 4, int(120 * share)), {name: truth[name] for name in names})
+
+
+def hidden_states(rng: Generator, share: float) -> Subject:
+    """An engaged state and a biased one, in sessions of 100 trials."""
+    weights, stay, sessions = np.array([[0.2, 5.0], [1.2, 0.8]]), np.array([0.97, 0.94]), int(24 * share)
+    stimuli = rng.choice([-1, -0.5, -0.25, -0.125, 0.125, 0.25, 0.5, 1], (sessions, 100))
+    state, choice = rng.integers(0, 2, sessions), np.zeros((sessions, 100), int)
+    for t in range(100):
+        state = np.where(rng.random(sessions) < stay[state], state, 1 - state)
+        choice[:, t] = rng.random(sessions) < expit(weights[state, 0] + weights[state, 1] * stimuli[:, t])
+    rows = [session(choice[k], name=str(k), stimuli=stimuli[k][:, None]) for k in range(sessions)]
+    truth = {f"state {k + 1}: {name}": float(weights[k, i]) for k in (0, 1) for i, name in enumerate(("bias", "x"))}
+    truth |= {f"state {k + 1}: stay": float(stay[k]) for k in (0, 1)}
+    return Subject(Behaviour(tuple(rows), ("0", "1"), ("x",)), truth)
+
+
+#: Models by name, and how a subject is drawn.
+MODELS: dict[str, tuple[Model, Callable[[Generator, float], Subject]]] = {
+    "q_learning": (Q_LEARNING, q_learning),
+    "two_rates": (TWO_RATES, two_rates),
+    "two_step_learner": (HYBRID, two_step_learner),
+    "diffusion": (Diffusion(), diffusion),
+    "learner_with_times": (TIMED_LEARNER, learner_with_times),
+    "hidden_states": (GlmHmm(2, 0), hidden_states),
+    **{name.replace("-", "_"): value_learner(name) for name in timed.LEARNERS},
+}
+
+
+def experiments(name: str, rngs: Sequence[Generator], share: float) -> list[Truths]:
+    """Return estimates beside true values of simulated subjects, without parameters that the fit marks."""
+    model, draw = MODELS[name]
+    subjects = [draw(rng, share) for rng in rngs]
+    fits = model.fit([Problem(each.table, seed) for seed, each in enumerate(subjects)])
+    return [
+        {key: (fit.parameters[key], value) for key, value in each.truth.items() if key not in fit.marks}
+        for fit, each in zip(fits, subjects, strict=True)
+    ]

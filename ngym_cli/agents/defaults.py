@@ -1,0 +1,292 @@
+"""Complete defaults of a run, so that its record is explicit: those of task and wrappers, then those of the agent.
+
+No torch is imported, except by a user's own cell or algorithm.
+"""
+
+from __future__ import annotations
+
+import inspect as inspection
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.envs.multi import ScheduleEnvs
+from neurogym.messages.plain_data import is_plain
+from ngym_cli.agents.algorithms import AlgorithmSpec, check_pairing, find_algorithm
+from ngym_cli.agents.networks import NetworkSpec, find_network
+from ngym_cli.agents.networks.structure import read_areas
+from ngym_cli.agents.per_task import BUDGETS, TaskDefaults, exceptional
+from ngym_cli.config import EvaluationConfig, ResolvedConfig, ResolvedEvaluation, RunConfig, options
+from ngym_cli.config.sections import with_none, written_duration
+from ngym_cli.config.tasks import Task, built_in, find_task, is_supervised_by_default, keyword_parameters
+from ngym_cli.config.values import Values
+from ngym_cli.environments.properties import TaskProperties, inspect, links_trials
+from ngym_cli.environments.stack import ALWAYS, find_wrapper, inner_task, make_env
+from ngym_cli.errors import UserError
+
+#: Units of a run, whatever the algorithm.
+DEFAULT_UNITS = 64
+
+#: Updates that even a short run should have, and the fewest steps between two of them.
+FEWEST_UPDATES, MIN_STEPS = 8, 2
+
+#: Trials of an evaluation: usually, of images (observations of more numbers than this), and at least.
+TRIALS, IMAGE_TRIALS, IMAGE, FEWEST_TRIALS = 2_000, 200, 1_000, 20
+
+#: Half width of the 95 % interval of performance up to which trials are added where they are linked.
+HALF_WIDTH = 0.02
+
+#: Steps between two evaluations, and multiples of it where one takes as many or more.
+EVALUATE_EVERY = 100_000
+
+#: Steps of an evaluation for each step of training, at most (1 of images).
+EVALUATION_SHARE = 4
+
+# -- task and wrappers ------------------------------------------------------------------------------------------------
+
+
+def resolve(config: RunConfig) -> tuple[RunConfig, TaskProperties]:
+    """Spell out every default of task and wrappers.
+
+    `complete` does the same for the agent.
+
+    Returns:
+        The configuration and what is known of the task.
+
+    Raises:
+        UserError: on anything in it that does not exist or does not fit together.
+    """
+    task = find_task(config.task)
+    properties = inspect(config, trained=True, task=task)
+    inner = inner_task(make_env(task, config.model_copy(update={"wrappers": []})))
+    resolved: dict[str, Any] = {"dt": int(properties.dt) if properties.dt.is_integer() else properties.dt}
+    plain_defaults = {key: with_none(value) for key, value in _plain_defaults(task).items()}
+    resolved["task_args"] = {**plain_defaults, **config.task_args}
+    if task.several and isinstance(config.task_args.get("instructions"), str):  # a run keeps the table, not its place
+        assert isinstance(inner, ScheduleEnvs) and inner.rule_input.rows is not None
+        resolved["task_args"]["instructions"] = inner.rule_input.rows.tolist()
+    takes = keyword_parameters(task.entry)
+    if not task.several and (takes is None or "timing" in takes):
+        written = {period: written_duration(value) for period, value in inner.timing.items()}
+        resolved["timing"] = {period: value for period, value in written.items() if value is not None} | config.timing
+    if not task.several and (takes is None or "rewards" in takes):
+        resolved["rewards"] = {
+            key: float(value)
+            for key, value in inner.rewards.items()
+            if isinstance(key, str) and isinstance(value, int | float) and math.isfinite(value)
+        } | config.rewards
+    resolved["wrappers"] = [
+        entry.model_copy(update={"args": {**_wrapper_defaults(entry.name), **entry.args}}) for entry in config.wrappers
+    ]
+    if config.reset_state == "auto":
+        remembered = properties.links_trials or any(_stage_links_trials(config, k) for k in range(len(config.stages)))
+        resolved["reset_state"] = "never" if remembered else "trial"
+    return config.model_copy(update=resolved), properties
+
+
+def rounding(config: RunConfig, properties: TaskProperties) -> str | None:
+    """Return a line about durations that are not whole steps, with the durations of the trials; None if all are.
+
+    Args:
+        config: complete configuration.
+        properties: known properties of the task; the environment has been reset.
+    """
+    starts, ends = (getattr(properties.inner, name, None) or {} for name in ("start_t", "end_t"))
+    changed = []
+    for period, written in config.timing.items():
+        if isinstance(written, bool) or not isinstance(written, int | float) or period not in starts:
+            continue
+        actual = float(ends[period] - starts[period])
+        # Wrappers that move a period, such as reaction_time, change it by more than a step.
+        if 1e-6 * properties.dt < abs(actual - written) < properties.dt and actual > 0:
+            changed.append(f"{period} {written:g} ms becomes {actual:g} ms")
+    return f"durations are whole steps of {properties.dt:g} ms: {', '.join(changed)}" if changed else None
+
+
+def _stage_links_trials(config: RunConfig, index: int) -> bool:
+    stage_config = config.in_stage(index)
+    try:
+        task = find_task(stage_config.task)
+        return links_trials(make_env(task, stage_config), task)
+    except UserError as error:
+        raise UserError(f"stage {config.stages[index].name or index + 1}: {error}") from error
+
+
+def _plain_defaults(task: Task) -> dict[str, object]:
+    """Return the task's arguments: defaults, those fixed by an alias, and those with which networks learn better."""
+    registered = {} if task.own else dict(gym.registry[task.name].kwargs) if task.name in gym.registry else {}
+    without = ("dt", "timing", "rewards")
+    if task.several:
+        parameters = inspection.signature(task.entry).parameters
+        return {name: p.default for name, p in parameters.items() if name not in without and is_plain(p.default)}
+    fixed = {name: value for name, value in registered.items() if name not in without and is_plain(value)}
+    return {**_defaults(task.entry, without), **fixed, **built_in(task.name)[1].get("trained_with", {})}
+
+
+def _wrapper_defaults(name: str) -> dict[str, object]:
+    cls = find_wrapper(name)
+    defaults = {**_defaults(cls, ("env", "envs")), **ALWAYS.get(cls.__name__, {})}
+    return {key: with_none(value) for key, value in defaults.items()}
+
+
+def _defaults(entry: Callable[..., object], without: tuple[str, ...]) -> dict[str, object]:
+    """Return the default arguments with plain values (numbers, truth values, words, lists)."""
+    parameters = keyword_parameters(entry) or {}
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in parameters.items()
+        if name not in without and is_plain(value)
+    }
+
+
+# -- agent ------------------------------------------------------------------------------------------------------------
+
+
+def complete(config: RunConfig, facts: TaskProperties) -> ResolvedConfig:
+    """Complete the defaults of the algorithm and the network, and refuse incompatible settings.
+
+    Raises:
+        UserError: on an unknown algorithm, network or hyperparameter, a value of the wrong type, or a wrong pairing.
+    """
+    algorithm = find_algorithm(config.alg)
+    network = find_network(config.network or algorithm.networks[0])
+    task, dt, observation_space, action_space = facts.id, facts.dt, facts.observation_space, facts.action_space
+    try:
+        check_pairing(algorithm, network, observation_space, action_space)
+    except UserError as error:
+        raise UserError(f"{error} (task {config.task})") from None
+    special = exceptional(task, facts.rt_from, dt)
+    if special is None or special.algorithm != config.alg:
+        special = TaskDefaults("the defaults of the algorithm apply")
+    timesteps = config.timesteps or default_steps(config, task)
+    usual = {**algorithm.rollout_for(facts.trial_steps), **special.hyperparameters}
+    hyperparameters = complete_hyperparameters(algorithm, usual, config.hyperparameters)
+    if config.hyperparameters.get("consolidation") and not config.stages:
+        raise UserError("consolidation protects what earlier stages learned; expected [[stages]] in a --config file")
+    if config.hyperparameters.get("draw") == "batch" and config.reset_state != "trial":
+        raise UserError(f"draw=batch needs reset_state=trial, not {config.reset_state}, which continues sessions")
+    n_envs, usual = sized(algorithm, usual, timesteps, config)
+    hyperparameters |= {name: value for name, value in usual.items() if name not in config.hyperparameters}
+    network_args = complete_arguments(network, _network_defaults(network, special, dt, facts), config.network_args)
+    completed = {
+        "dt": dt if config.dt is None else config.dt,
+        "network": network.name,
+        "network_args": network_args,
+        "units": config.units or units_of_areas(network_args) or DEFAULT_UNITS,
+        "n_envs": n_envs,
+        "timesteps": timesteps,
+        "evaluation": evaluation(config.evaluation, facts, timesteps),
+        "hyperparameters": hyperparameters,
+    }
+    return ResolvedConfig.model_construct(**{**dict(config), **completed})  # every value is checked already
+
+
+def _network_defaults(network: NetworkSpec, special: TaskDefaults, dt: float, facts: TaskProperties) -> Values:
+    """Return the arguments of a network that follow from the task, name to value."""
+    names = network.options
+    # An argument of a user's own cell may have the name, but not the meaning, of an option of built-in networks.
+    alike = names.keys() - (network.own.keys() if network.own_class else ())
+    defaults = {name: value for name, value in special.network_args.items() if name in alike}
+    if "dt" in names:
+        defaults["dt"] = dt
+    if network.own_class is None and "memory" in names and "memory" not in defaults:
+        defaults["memory"] = float(max(names["memory"], facts.trial_steps))
+    return defaults
+
+
+def complete_hyperparameters(algorithm: AlgorithmSpec, usual: Values, given: Mapping[str, object]) -> Values:
+    """Return all hyperparameters of an algorithm; see `ngym_cli.config.options.complete`."""
+    return options.complete(algorithm.hyperparameters, usual, given, f"hyperparameter of {algorithm.name}")
+
+
+def complete_arguments(network: NetworkSpec, usual: Values, given: Mapping[str, object]) -> Values:
+    """Return all arguments of a network; see `ngym_cli.config.options.complete`."""
+    found = options.complete(network.described, usual, given, f"argument of network {network.name}")
+    for units in found.get("readout", ()):
+        if not isinstance(units, int) or units < 1:
+            raise UserError(f"readout must be numbers of units, as in 64/32, not '{units}'")
+    return found
+
+
+def units_of_areas(network_args: Values) -> int:
+    """Return the number of units of all areas of a network; 0 without areas."""
+    areas = network_args.get("areas")
+    return sum(area.units.stop - area.units.start for area in read_areas(areas)) if areas else 0
+
+
+def default_steps(config: RunConfig, task: str) -> int:
+    """Return the number of steps of a run without ``--timesteps``: the task's own, or else the algorithm's.
+
+    Curricula and sessions of several tasks have the algorithm's number.
+
+    Args:
+        config: configuration of the run.
+        task: id of the task.
+    """
+    algorithm = find_algorithm(config.alg)
+    alike = algorithm.recurrent and algorithm.supervised == is_supervised_by_default(task)
+    return BUDGETS.get(task, algorithm.timesteps) if alike and not config.stages else algorithm.timesteps
+
+
+def sized(algorithm: AlgorithmSpec, usual: Values, timesteps: int, config: RunConfig) -> tuple[int, Values]:
+    """Return the number of environments and the usual hyperparameters, so that a short run has several updates.
+
+    Args:
+        algorithm: entry of the algorithm.
+        usual: hyperparameters that differ from the algorithm's defaults.
+        timesteps: steps of the run.
+        config: settings of the user have priority.
+    """
+    known = {**algorithm.defaults, **usual}
+    n_envs = config.n_envs or algorithm.n_envs
+    if algorithm.supervised:
+        each = known["batch_size"] * known["seq_len"]
+        usual = {**usual, "n_updates": max(1, min(known["n_updates"], timesteps // (FEWEST_UPDATES * each)))}
+        return n_envs, usual
+    given = config.hyperparameters.get("n_steps")
+    if "buffer_size" in known or "n_steps" not in known or timesteps >= FEWEST_UPDATES * n_envs * known["n_steps"]:
+        return n_envs, usual
+    steps = int(given or min(known["n_steps"], max(1, timesteps)))
+    if config.n_envs is None:
+        n_envs = max(1, min(n_envs, timesteps // (FEWEST_UPDATES * steps)))
+    if given is None:
+        usual = {**usual, "n_steps": max(MIN_STEPS, min(steps, -(-timesteps // n_envs)))}
+    if "batch_size" in known:
+        most = n_envs * int(given or usual["n_steps"])
+        usual = {**usual, "batch_size": max(MIN_STEPS, min(known["batch_size"], most))}
+    return n_envs, usual
+
+
+def evaluation(given: EvaluationConfig, facts: TaskProperties, timesteps: int) -> ResolvedEvaluation:
+    """Complete the times and lengths of evaluations; settings of the user have priority.
+
+    Args:
+        given: by the user.
+        facts: known properties of the task.
+        timesteps: steps of the run.
+    """
+    trials = given.trials or evaluation_trials(facts, timesteps)
+    every = given.every
+    if every is None:  # with long trials an evaluation would otherwise take longer than what is learned in between
+        every = EVALUATE_EVERY * max(1, -(-trials * facts.trial_steps // EVALUATE_EVERY))
+    precise = HALF_WIDTH if given.trials is None and timesteps >= EVALUATE_EVERY else 0.0
+    half_width = precise if given.half_width is None else given.half_width
+    return ResolvedEvaluation(trials=trials, every=every, deterministic=given.deterministic, half_width=half_width)
+
+
+def evaluation_trials(facts: TaskProperties, timesteps: int | None = None) -> int:
+    """Return the default number of trials of an evaluation: fewer for images, which are slow, and in short runs.
+
+    Args:
+        facts: known properties of the task.
+        timesteps: steps of the run, in which an evaluation should not take longer than the training.
+    """
+    image = int(np.prod(facts.observation_space.shape or (1,))) > IMAGE
+    most = IMAGE_TRIALS if image else TRIALS
+    if timesteps is None:
+        return most
+    steps = timesteps if image else EVALUATION_SHARE * timesteps
+    return max(FEWEST_TRIALS, min(most, steps // max(facts.trial_steps, 1)))
