@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import Agent, AgentState, ModelParameter, ParameterValues, positive, rate
+from neurogym.behaviour.models.agents import Agent, AgentState, ParameterValues
+from neurogym.behaviour.models.parameters import ModelParameter, positive, rate
 
 
 class KalmanBandit(Agent):

@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import Agent, AgentState, ModelParameter, ParameterValues, positive, rate
+from neurogym.behaviour.models.agents import Agent, AgentState, ParameterValues
 from neurogym.behaviour.models.base import ParallelTrials, UnfitError
+from neurogym.behaviour.models.parameters import ModelParameter, positive, rate
 from neurogym.behaviour.table import Behaviour
 
 #: Base of choice consistency in PVL models: theta = 3^c - 1.

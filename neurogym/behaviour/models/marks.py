@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Fitted
-
-if TYPE_CHECKING:
-    from neurogym.behaviour.models.agents import ModelParameter
+from neurogym.behaviour.models.parameters import ModelParameter
 
 NOT_CONVERGED, NOT_IDENTIFIED = "not converged", "not identified"
 #: Share of the range of a parameter next to an end that counts as the end.

@@ -24,9 +24,9 @@ from scipy.optimize import minimize
 
 from neurogym.analysis.regression import log_softmax
 from neurogym.array_types import FloatArray, IntArray
-from neurogym.behaviour.models.agents import ModelParameter
 from neurogym.behaviour.models.base import Fitted, ParallelTrials, Problem, UnfitError
 from neurogym.behaviour.models.marks import CONVERGED, marked
+from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.models.search import hessian, remaining
 from neurogym.behaviour.table import Behaviour, Session
 
