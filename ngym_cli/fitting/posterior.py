@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import ModelParameter
 from neurogym.behaviour.models.base import Fitted, Model, Problem
 from neurogym.behaviour.models.likelihoods import Likelihood, likelihood_of_problem
+from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.errors import UserError
 from ngym_cli.fitting import predictive

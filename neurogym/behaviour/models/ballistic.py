@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from neurogym.array_types import FloatArray, IntArray
-from neurogym.behaviour.models.agents import ModelParameter, positive
+from neurogym.behaviour.models.parameters import ModelParameter, positive
 from neurogym.behaviour.models.responses import FREE, STEP_V, TINY, Gradient, Values
 from neurogym.behaviour.models.times import TimedTrials, TimeSettings
 
