@@ -96,6 +96,9 @@ def timed_fit(name: str, problem: Problem, posterior: TimedPosterior, notes: Seq
     )
     policy = posterior.policy(best.x)
     value, _ = posterior.log_likelihood(best.x)
+    formulas = {"drift": getattr(policy.inner, "formula", None), **policy.response.predictors}
+    constant = dict.fromkeys(name for each in formulas.values() if each is not None for name in each.without_effect)
+    notes = [*notes, *(f"column '{name}' has a single value and no effect" for name in constant)]
     few = few_trials(int(posterior.trials.timed.sum()), len(best.x))
     details = {"unbounded": best.x, "unbounded_variance": se**2, "covariance": best.covariance, "joint": value}
     fit = Fitted(name, policy, estimates, 0.0, details, marks, [*notes, *few])

@@ -7,6 +7,7 @@ predictors (categories, `center`, splines) are made for new sessions.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,9 @@ import numpy as np
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import UnfitError
 from neurogym.behaviour.table import Session
+
+#: Colours and brackets in messages of formulaic.
+MARKUP = re.compile(r"\x1b\[[0-9;]*m|[⧛⧚]")
 
 
 def columns_of(sessions: Sequence[Session], stimuli: Sequence[str]) -> dict[str, np.ndarray]:
@@ -67,6 +71,11 @@ class Formula:
                 f"--vary: the predictors of '{text}' depend on each other (rank {rank} of {matrix.shape[1]})"
             )
         return formula
+
+    @property
+    def without_effect(self) -> list[str]:
+        """Columns that have the same value in all training trials."""
+        return [name for name, values in self.training.items() if len(values) and (values == values[0]).all()]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -129,7 +138,8 @@ def required_columns(text: str) -> list[str]:
     try:
         return sorted(Parsed(text).required_variables)
     except Exception as error:
-        raise UnfitError(f"'{text}' is not a formula, as in coh + coh:block: {error}") from None
+        reason = " ".join(MARKUP.sub("", str(error)).split())
+        raise UnfitError(f"'{text}' is not a formula, as in coh + coh:block: {reason}") from None
 
 
 def _spec(formula: Formula) -> Any:

@@ -7,6 +7,7 @@ import pytest
 
 from neurogym.behaviour.models.base import Problem, UnfitError, predict
 from neurogym.behaviour.models.diffusion import Diffusion
+from neurogym.behaviour.models.formulas import required_columns
 from neurogym.behaviour.models.responses import DiffusionResponse
 from neurogym.behaviour.table import Behaviour, session
 
@@ -61,3 +62,24 @@ def test_a_saved_fit_predicts_new_sessions_by_their_columns(data):
 def test_mistakes_in_formulas_are_explained(data, vary, words):
     with pytest.raises(UnfitError, match=words.replace("+", r"\+")):
         Diffusion(vary=vary).fit([Problem(data)])
+
+
+def test_a_column_with_a_single_level_is_named():
+    rng = np.random.default_rng(5)
+    x = rng.choice([-1.0, 1.0], 60)
+    choice, rt = DiffusionResponse().sample(
+        x[:, None],
+        {name: np.array(value) for name, value in {"A": 0.9, "t_R": 0.3, "z": 0.5, "lapse": 0.0}.items()},
+        rng,
+    )
+    conditions = {"room": np.full(60, "a"), "block": rng.choice(["a", "b"], 60)}
+    data = Behaviour((session(choice, stimuli=x[:, None], rt=rt, conditions=conditions),), stimuli=("x",))
+    fit = Diffusion(vary={"drift": "x", "bound": "room + block"}).fit([Problem(data)])[0]
+    assert "column 'room' has a single value and no effect" in fit.notes
+    assert sum("single value" in note for note in fit.notes) == 1
+
+
+def test_the_reason_why_a_text_is_not_a_formula_is_plain():
+    with pytest.raises(UnfitError) as caught:
+        required_columns("1 +")
+    assert "\x1b" not in str(caught.value) and "⧛" not in str(caught.value) and "\n" not in str(caught.value)
