@@ -150,6 +150,8 @@ class Diffusion(OneByOne):
         Raises:
             UnfitError: if there are other than two choices, several stimuli, or fewer than 20 reaction times.
         """
+        if len(table.choices) > 2:
+            raise UnfitError(f"{self.name} needs two choices; the table has {len(table.choices)} (--model lba)")
         require_two(table, self.name)
         require_times(table, self.name)
         if "drift" not in self.options.formulas(self.response, table) and len(table.stimuli) > 1:
