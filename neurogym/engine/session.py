@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import gymnasium as gym
 import numpy as np
 
-from neurogym.compat.members import forgive_reset
 from neurogym.engine.making import make_trials, sample
 from neurogym.engine.stepping import Stepping
 from neurogym.plotting.frames import picture
@@ -215,21 +214,18 @@ class Session(Stepping):
         self.start_session()
         self.stack.start_session()
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: object) -> ResetResult:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> ResetResult:
         """Start a session at row 0 of the first trial, without taking a step.
 
         Args:
             seed: Restarts the generator; determines the whole session, wrappers included.
-            options: Conditions of the first trial, as for :meth:`new_trial`; ``no_step`` and ``step_fn`` of older
-                versions have no effect.
-            **old: ``no_step`` and ``step_fn`` of older versions, without effect.
+            options: Conditions of the first trial, as for :meth:`new_trial`.
 
         Raises:
             ValueError: If a condition or its value is unknown.
         """
-        forgive_reset(old)
         self.begin_session(seed)
-        self.top.new_trial(**{name: v for name, v in (options or {}).items() if name not in ("no_step", "step_fn")})
+        self.top.new_trial(**(options or {}))
         self._seen = None
         return self.cursor.ob[self.cursor.row].copy(), {}
 

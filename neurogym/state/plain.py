@@ -178,8 +178,17 @@ class Decoder:
         self._session = session
         self._decoded: dict[int, Any] = {}
         self._filled: set[int] = set()
+        #: Kind of a value to the method that decodes it: values that occur once, and numbered ones.
+        self._values: dict[str, Callable[[Data, Any, str], Any]] = {
+            **{"constant": _constant, "enum": _member, "scalar": _scalar, "same": self._same},
+        }
+        self._numbered: dict[str, Callable[[Data, Any, str], Any]] = {
+            **{"array": _array, "objects": self._objects, "dict": self._dict, "object": self._object},
+            **dict.fromkeys(("distribution", *SEQUENCES), self._sequence),
+            "session": self._environment,
+        }
 
-    def decode(self, data: Any, present: Any, path: str) -> Any:  # noqa: C901, PLR0912 - one branch per kind of value
+    def decode(self, data: Any, present: Any, path: str) -> Any:
         """Decode a value.
 
         Args:
@@ -195,44 +204,28 @@ class Decoder:
         if not isinstance(data, dict) or KIND not in data:
             raise ValueError(f"{path}: expected a value, got a {type(data).__name__}")
         kind = data[KIND]
-        if kind == "constant":
-            if _name_of(present) != data["name"]:
-                raise ValueError(f"{path} is {data['name']}, but the constructor makes {_name_of(present)}")
-            return present
-        if kind == "enum":
-            if type(present).__qualname__ != data["class"]:
-                raise ValueError(f"{path} is a {data['class']}, but the constructor makes {present!r}")
-            return type(present)[data["name"]]
         if kind in LEAF_TYPES:
             return LEAF_TYPES[kind][2](*data["items"])
-        if kind == "same":
-            return self._decoded[data["number"]]
-        if kind == "scalar":
-            return np.asarray(data["value"])[()]
-        value: Any
-        if kind == "array":
-            value = np.array(data["value"])
-            value.flags.writeable = not data.get("fixed", False)
-        elif kind == "objects":
-            value = np.empty(len(data["items"]), object)
-            for i, item in enumerate(data["items"]):
-                value[i] = self.decode(item, None, f"{path}[{i}]")
-            value = value.reshape(data["shape"])
-        elif kind == "dict":
-            value = self._dict(data, present, path)
-        elif kind == "object":
-            value = self._object(data, present, path)
-        elif kind == "session":
-            if not isinstance(present, gym.Env):
-                raise ValueError(f"{path}: expected an environment, found a {type(present).__name__}")
-            value = present
-            self._session(present, data["session"], path)
-        elif kind in SEQUENCES or kind == "distribution":
-            value = self._sequence(data, present, path)
-        else:
-            value = _generator(data, path)
+        if kind in self._values:
+            return self._values[kind](data, present, path)
+        value = self._numbered.get(kind, _generator)(data, present, path)
         self._decoded[data["number"]] = value
         return value
+
+    def _same(self, data: Data, present: Any, path: str) -> Any:
+        return self._decoded[data["number"]]
+
+    def _objects(self, data: Data, present: Any, path: str) -> np.ndarray:
+        values = np.empty(len(data["items"]), object)
+        for i, item in enumerate(data["items"]):
+            values[i] = self.decode(item, None, f"{path}[{i}]")
+        return values.reshape(data["shape"])
+
+    def _environment(self, data: Data, present: Any, path: str) -> gym.Env:
+        if not isinstance(present, gym.Env):
+            raise ValueError(f"{path}: expected an environment, found a {type(present).__name__}")
+        self._session(present, data["session"], path)
+        return present
 
     def _sequence(self, data: Data, present: Any, path: str) -> Any:
         kind = data[KIND]
@@ -285,6 +278,32 @@ class Decoder:
             vars(owner)[name] = self.decode(item, vars(owner).get(name), f"{path}.{name}")
 
 
+def _constant(data: Data, present: Any, path: str) -> Any:
+    """The function, class or space that the constructor made."""
+    if _name_of(present) != data["name"]:
+        raise ValueError(f"{path} is {data['name']}, but the constructor makes {_name_of(present)}")
+    return present
+
+
+def _member(data: Data, present: Any, path: str) -> Any:
+    """The member of an enumeration."""
+    if type(present).__qualname__ != data["class"]:
+        raise ValueError(f"{path} is a {data['class']}, but the constructor makes {present!r}")
+    return type(present)[data["name"]]
+
+
+def _scalar(data: Data, present: Any, path: str) -> Any:
+    """The number, of NumPy's type."""
+    return np.asarray(data["value"])[()]
+
+
+def _array(data: Data, present: Any, path: str) -> np.ndarray:
+    """A new array."""
+    values = np.array(data["value"])
+    values.flags.writeable = not data.get("fixed", False)
+    return values
+
+
 def _name_of(value: object) -> str:
     """Name of a function or class; of other values the name of their class."""
     return str(getattr(value, "__qualname__", type(value).__qualname__))
@@ -322,7 +341,7 @@ def _bits(bits: np.random.BitGenerator) -> Data:
     return {"state": bits.state, "seeds": spawn}
 
 
-def _generator(data: Data, path: str) -> Any:
+def _generator(data: Data, present: Any, path: str) -> Any:
     """The random generator that plain data describe."""
     kind = data[KIND]
     if kind == "random":

@@ -78,8 +78,10 @@ def resolve(config: RunConfig) -> tuple[RunConfig, TaskProperties]:
             for key, value in inner.rewards.items()
             if isinstance(key, str) and isinstance(value, int | float) and math.isfinite(value)
         } | config.rewards
+    classes = [find_wrapper(entry.name) for entry in config.wrappers]
     resolved["wrappers"] = [
-        entry.model_copy(update={"args": {**_wrapper_defaults(entry.name), **entry.args}}) for entry in config.wrappers
+        entry.model_copy(update={"args": {**_wrapper_defaults(cls), **entry.args}})
+        for cls, entry in zip(classes, config.wrappers, strict=True)
     ]
     if config.reset_state == "auto":
         remembered = properties.links_trials or any(_stage_links_trials(config, k) for k in range(len(config.stages)))
@@ -126,8 +128,7 @@ def _plain_defaults(task: Task) -> dict[str, object]:
     return {**_defaults(task.entry, without), **fixed, **built_in(task.name)[1].get("trained_with", {})}
 
 
-def _wrapper_defaults(name: str) -> dict[str, object]:
-    cls = find_wrapper(name)
+def _wrapper_defaults(cls: Any) -> dict[str, object]:
     defaults = {**_defaults(cls, ("env", "envs")), **ALWAYS.get(cls.__name__, {})}
     return {key: with_none(value) for key, value in defaults.items()}
 
