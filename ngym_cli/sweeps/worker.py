@@ -80,7 +80,9 @@ def run_one(
             time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
-def _attempt(sweep: SweepFolder, path: Path, values: Values, trust: bool, watch: EvaluationCallback | None) -> tuple[str, Manifest]:
+def _attempt(
+    sweep: SweepFolder, path: Path, values: Values, trust: bool, watch: EvaluationCallback | None
+) -> tuple[str, Manifest]:
     run, hooks = runs.RunFolder(path), main_loop.Hooks(watch=watch)
     if (path / runs.MANIFEST).exists():
         manifest = run.manifest()
