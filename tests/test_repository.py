@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.resources
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -29,3 +31,27 @@ def test_tools_before_a_commit_have_the_pinned_versions() -> None:
 @pytest.mark.parametrize("package", ["neurogym", "ngym_cli"])
 def test_types_are_published(package: str) -> None:
     assert importlib.resources.files(package).joinpath("py.typed").is_file()
+
+
+@pytest.mark.parametrize("requested", ["", "avx2"])
+def test_continuous_integration_draws_the_compiled_functions_by_the_commit(tmp_path: Path, requested: str) -> None:
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci" / "run")
+    for path, text in {
+        "bin/make": '#!/bin/sh\necho "$1 $NGYM_KERNELS"\n',
+        ".venv/bin/python": "#!/bin/sh\n",
+        "bin/git": "#!/bin/sh\necho $COMMIT\n",
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+        (tmp_path / path).chmod(0o755)
+    drawn = set()
+    for commit in ("0000abcd", "0001abcd", "0002abcd"):
+        environment = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin", "COMMIT": commit, "NGYM_KERNELS": requested}
+        lines = subprocess.run(
+            ["bash", ".ci/run"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+        name = lines[0].removeprefix(f"commit {commit}, compiled functions: ")
+        assert lines[1:] == [f"{target} {name}" for target in ("setup", "lint", "smoke", "test")]
+        drawn.add(name)
+    assert drawn == ({requested} if requested else {"plain", "baseline", "avx2"})

@@ -29,7 +29,7 @@ LOW, HIGH = 0.90, 0.98
 SINGLE = {**observers.OBSERVERS, **evaluations.EVALUATIONS}  #: observers, one experiment at a time
 NAMES = (*SINGLE, *models.MODELS, "covariate")
 #: Experiments of a row, and of rows whose experiments take less than two hundredths of a second.
-REPEATS, MANY = 200, 1000
+REPEATS, MANY = 200, 500
 QUICK = (
     "outcomes", "stay_shift", "kernel", "context", "weighted_cues", "wager", "planner", "bandit", "reversals",
     "performance", "linked_performance", "held_out_scores", "seeds", "decoder",

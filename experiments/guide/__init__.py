@@ -69,7 +69,8 @@ PAGES: dict[str, Opening] = {
         ("ngym run --task RDM-v0+GoNogo-v0 --schedule block:100 --timesteps 60000 --name both",), lines=30
     ),
     "sweeps": Opening(("ngym sweep --network lstm,gru --seed 0:2 --timesteps 30000 --name cells",), lines=20),
-    "animals": Opening(("ngym data roitman2002",), lines=24),
+    "tables": Opening(("ngym data roitman2002",), lines=24),
+    "fitting": Opening(("ngym fit akrami2018 --model logistic,psytrack --name rat",), lines=24),
     "networks": Opening(("ngym list networks",), lines=24),
     "papers": Opening(("ngym reproduce",), lines=10),
     "own_parts": Opening(("ngym new task my_task.py", "ngym check my_task.py:MyTask"), lines=20),
@@ -115,7 +116,7 @@ def _shell(command: str, folder: str) -> str:
     """Return what a command prints on a terminal; what it writes to the standard error is left out."""
     program, *arguments = shlex.split(command)
     line = [sys.executable, "-m", "ngym_cli", *arguments] if program == "ngym" else [program, *arguments]
-    environment = {**os.environ, "NO_COLOR": "1", "TERM": "dumb"}
+    environment = {**os.environ, "NO_COLOR": "1", "TERM": "xterm"}
     reader, terminal = pty.openpty()
     termios.tcsetwinsize(terminal, (50, COLUMNS))
     printed = bytearray()

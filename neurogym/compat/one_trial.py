@@ -12,17 +12,17 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import ArrayLike
 
-from neurogym.compat.members import built, durations, end_of_periods, in_order, older_name, zero_filled
+from neurogym.compat.members import built, durations, end_of_periods, forgive_reset, in_order, older_name, zero_filled
 from neurogym.engine.making import trial_lengths
 from neurogym.engine.session import Session
 from neurogym.messages.names import unknown
 from neurogym.parameters import BaseEnv
 from neurogym.sampling.distributions import Distribution
 from neurogym.spaces import Action
-from neurogym.trials import Info, InvalidOperationError, Period, Trials, Where
-from neurogym.trials.block import condition_column
+from neurogym.trials import Info, InvalidOperationError, Period, ResetResult, Rows, Trials, Where
 from neurogym.trials.layout import Duration
-from neurogym.trials.row_arrays import RowValues
+from neurogym.trials.records import condition_column
+from neurogym.trials.types import RowValues
 
 
 class OneTrial(Session):
@@ -46,6 +46,21 @@ class OneTrial(Session):
         if self.block_described is not None:  # a user's override calls its parent
             return OneTrial._new_trial(self, **kwargs) or {}
         return super().new_trial(**kwargs)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: object) -> ResetResult:
+        """Start a session; see :meth:`neurogym.engine.session.Session.reset`.
+
+        Args:
+            seed: Restarts the generator.
+            options: Conditions of the first trial; ``no_step`` and ``step_fn`` of older versions have no effect.
+            **old: ``no_step`` and ``step_fn`` of older versions, without effect.
+
+        Raises:
+            ValueError: If a condition or its value is unknown.
+        """
+        forgive_reset(old)
+        conditions = {name: v for name, v in (options or {}).items() if name not in ("no_step", "step_fn")}
+        return super().reset(seed=seed, options=conditions)
 
     def _new_trials(self, trials: Trials) -> None:
         """Describe ``trials.n`` trials: draw conditions, add periods, observations and ground truth."""
@@ -260,13 +275,13 @@ class OneTrial(Session):
     def _write(self, write: Callable[..., None], value: RowValues, period: Period, where: Where) -> None:
         value, period = in_order(value, period)
         trials = self.this_trial
-        value, per_row = trials.entries(value, period, where)
+        value, per_row = row_entries(trials, value, period, where)
         write(trials, value, period, where, per_row)
 
     def add_randn(self, mu: float = 0, sigma: RowValues = 1, period: Period = None, where: Where = None) -> None:
         """Add Gaussian noise; ``sigma`` is the s.d. per step (divide by sqrt(dt) yourself)."""
         trials = self.this_trial
-        spread, per_row = trials.entries(sigma, period, where)
+        spread, per_row = row_entries(trials, sigma, period, where)
         trials.add_randn(mu, (lambda _: spread) if per_row else spread, period, where)
 
     def set_groundtruth(self, value: RowValues, period: Period = None, where: str | None = None) -> None:
@@ -282,7 +297,7 @@ class OneTrial(Session):
         trials = self.this_trial
         if not callable(value) and np.ndim(value):
             shape = () if where is not None else trials.gt.shape[1:]
-            rows = trials.entry_per_row(np.asarray(value), period, shape)
+            rows = entry_per_row(trials, np.asarray(value), period, shape)
             trials.set_groundtruth(lambda _: rows, period, where)
         else:
             trials.set_groundtruth(value, period, where)
@@ -307,6 +322,34 @@ class OneTrial(Session):
     def _add_ob(self, value: RowValues, period: Period = None, where: Where = None, reset: bool = False) -> None:
         """:meth:`add_ob`, or with ``reset`` :meth:`set_ob`; a task that overrides one of them may call this."""
         (OneTrial.set_ob if reset else OneTrial.add_ob)(self, value, period, where)
+
+
+def row_entries(trials: Trials, value: RowValues, period: Period, where: Where) -> tuple[Any, bool]:
+    """Convert a value with an entry per row for ``Trials.add_ob``; also return whether there is an entry per row."""
+    if callable(value) or np.ndim(value) == 0:
+        return value, False
+    columns = trials.columns(where, trials.env.observation_space, "channel")
+    shape = trials.ob.shape[1:] if columns is None else (len(columns),)
+    return entry_per_row(trials, np.asarray(value), period, shape), True
+
+
+def entry_per_row(trials: Trials, value: np.ndarray, period: Period, shape: tuple[int, ...]) -> np.ndarray:
+    """Expand a value for the rows of one or several periods to an entry of a shape per row, shape (rows, ...)."""
+
+    def spread(rows: Rows) -> np.ndarray:
+        full_shape = (len(rows.index), *shape)
+        if value.shape == full_shape[:1] and shape in ((), (1,)):
+            return value.reshape(full_shape)
+        return np.broadcast_to(value, full_shape)
+
+    if period is None or isinstance(period, str):
+        return spread(trials.rows(period))
+    names = list(period)
+    rows = trials.rows(names)
+    if value.ndim <= len(shape) or len(value) in (1, len(rows.index)):
+        return spread(rows)
+    by_period = np.concatenate([spread(trials.rows(name)) for name in names])
+    return by_period[trials.first_occurrences(trials.rows_in_turn(names))]
 
 
 def env_string(env: gym.Env, short: bool = False) -> str:

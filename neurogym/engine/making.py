@@ -11,7 +11,7 @@ import numpy as np
 from neurogym.engine.stepping import Stepping
 from neurogym.sampling.generator import Generators
 from neurogym.trials import Trials
-from neurogym.trials.block import condition_column, varies
+from neurogym.trials.records import condition_column, varies
 
 
 def make_trials(task: Stepping, n: int, conditions: Mapping[str, Any], answered: bool = True) -> Trials:

@@ -150,15 +150,14 @@ class Stepping(BaseEnv):
             ValueError: If the action is not in the action space, or ``_step`` does not return five values.
         """
         cursor = self.cursor
-        row, quiet = cursor.row, cursor.quiet
-        if quiet is not None and stack is None and type(action) is int and 0 <= action < cursor.width:
-            plain = self._is_batched and self._is_settled and action < self._n_actions and self.render_mode is None
-            if plain and quiet[row * cursor.width + action]:  # nothing happens: the same as below, in half the time
-                cursor.row, self.event = row + 1, NONE
-                info: Info = {"new_trial": False}
-                if cursor.gt is not None:
-                    self._last_gt = info["gt"] = cursor.gt[row]
-                return cursor.ob[row + 1].copy(), 0.0, False, False, info
+        row, width = cursor.row, cursor.width
+        is_plain = stack is None and type(action) is int and 0 <= action < width
+        if is_plain and cursor.quiet[row * width + action]:  # nothing happens: the same as below, in half the time
+            cursor.row, self.event = row + 1, NONE
+            info: Info = {"new_trial": False}
+            if cursor.gt is not None:
+                self._last_gt = info["gt"] = cursor.gt[row]
+            return cursor.ob[row + 1].copy(), 0.0, False, False, info
         ended, action, reward, info, programmed = self.act_in_trial(action)
         if self.render_mode is not None:
             self._seen = TrialSoFar.after(self._seen, self, row, action, reward, ended)

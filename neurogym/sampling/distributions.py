@@ -111,9 +111,13 @@ PossibleValues = Sequence[object] | np.ndarray | Distribution
 
 
 def values_of(spec: Any) -> PossibleValues:
-    """Possible values of a condition: a :class:`Distribution` for a pair with a known kind, else the sequence."""
-    is_pair = isinstance(spec, tuple) and len(spec) == 2 and isinstance(spec[0], str)
-    return Distribution.of(spec) if is_pair and spec[0] in KINDS else spec
+    """Possible values of a condition: a :class:`Distribution` for a number, a callable or a pair with a known kind.
+
+    Anything else is a sequence of values, and returned as it is.
+    """
+    is_pair = isinstance(spec, tuple) and len(spec) == 2 and isinstance(spec[0], str) and spec[0] in KINDS
+    is_duration = is_pair or callable(spec) or (isinstance(spec, Real) and not isinstance(spec, bool))
+    return Distribution.of(spec) if is_duration else spec
 
 
 def is_possible(value: Any, values: PossibleValues) -> bool:

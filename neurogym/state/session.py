@@ -11,7 +11,7 @@ from neurogym.rules import OUTCOMES
 from neurogym.state.plain import CannotSave, Data, Decoder, Encoder, has_state
 from neurogym.trials import Trials
 from neurogym.trials.cursor import MOST_ROWS, has_trials
-from neurogym.trials.events import OUTCOME, TABLES
+from neurogym.trials.events import EVENT_TABLES, OUTCOME
 
 #: Attributes that Gymnasium keeps; the generator is saved as ``np_random``.
 _OF_GYMNASIUM = frozenset(gym.Env.__annotations__) | frozenset(vars(gym.wrappers.OrderEnforcing(gym.Env())))
@@ -193,7 +193,7 @@ def check_trial(trial: Trials, path: str) -> None:
     if not 1 <= trial.length.item(0) <= total:
         raise ValueError(f"{path}: a trial of {trial.length.item(0)} steps in {total} rows")
     actions = (task.accepted_actions,)
-    shapes = {"ob": tuple(task.observation_space.shape), **dict.fromkeys(TABLES, actions)}
+    shapes = {"ob": tuple(task.observation_space.shape), **dict.fromkeys(EVENT_TABLES, actions)}
     for name, values in trial.fields.items():
         expected = (total, *shapes.get(name, values.shape[1:]))
         if (name != "ob" and values.shape != expected) or values.shape[:1] != (total,):

@@ -12,8 +12,8 @@ from neurogym.trials.block import Trials
 from neurogym.trials.cursor import Cursor
 from neurogym.trials.events import Info, ResetResult, StepResult
 from neurogym.trials.layout import InvalidOperationError, Period
-from neurogym.trials.row_arrays import Where
 from neurogym.trials.rows import Rows
+from neurogym.trials.types import Where
 
 __all__ = [
     "Cursor",

@@ -7,24 +7,28 @@ rows, one trial at a time in :class:`neurogym.core.TrialEnv`, many at once in :c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from neurogym.messages.names import unknown
 from neurogym.sampling.distributions import Distribution, PossibleValues, values_of
 from neurogym.sampling.generator import Generators, RandomSource
+from neurogym.spaces import Space, names_of
+from neurogym.trials import rows as filling
 from neurogym.trials.events import Info
-from neurogym.trials.layout import Period, broadcast_to_trials
-from neurogym.trials.row_arrays import RowArrays, RowValues, TaskLike
+from neurogym.trials.layout import Duration, InvalidOperationError, Layout, Period, broadcast_to_trials
+from neurogym.trials.records import Records, is_scalar
+from neurogym.trials.rows import Indices, Rows, cells, neighbours
+from neurogym.trials.types import CurrentObservations, RowValues, TaskLike, Where
 
 #: Attributes that a complete block consists of, apart from the places of trials.
 CONTENTS = ("info", "starts", "ends", "length", "total", "fields", "go", "go_period", "has_gt", "bonus")
-_SCALARS = frozenset({bool, int, float, str, type(None)})
 
 
-class Trials(RowArrays):
+class Trials(Layout):
     """``n`` trials under construction, then ready to be stepped.
 
     Args:
@@ -35,8 +39,8 @@ class Trials(RowArrays):
     Attributes:
         info: What describes each trial (conditions, derived values), name to array whose first axis is the trial.
         starts: First step of each period, name to int array (n,); ``ends`` likewise, exclusive.
-        length: Steps of each trial, shape (n,). May be shortened after the layout, never lengthened.
         fields: Everything with one row per step: ``ob``, ``gt``, the tables of the response rule, wrappers' own.
+        has_gt: Whether a ground truth has been set.
         rewards: Reward of each event, a number or an array (n,); starts as the task's ``rewards``.
         bonus: Added to every step's reward, a number or (n,).
         owners: The task of each trial, where several tasks have made their trials together.
@@ -44,7 +48,11 @@ class Trials(RowArrays):
     """
 
     def __init__(self, env: TaskLike, n: int, requested: dict[str, np.ndarray] | None = None):
-        super().__init__(env, n)
+        super().__init__(n, env.dt)
+        self.env = env
+        self.rng: Any = env.np_random  # of the session, or for trials of several sessions `Generators`
+        self.fields: dict[str, np.ndarray] = {}
+        self.has_gt = False
         self.given = requested or {}
         self.info: dict[str, np.ndarray] = {}
         self.rewards: dict[str, Any] = dict(env.rewards)
@@ -54,7 +62,7 @@ class Trials(RowArrays):
         self.go: np.ndarray | None = None
         self.go_period = ""
         self.owners: Sequence[TaskLike] | None = None
-        self._records: tuple[_Records, _Records] | None = None
+        self._records: tuple[Records, Records] | None = None
 
     # -- what is drawn ------------------------------------------------------------------------------------------------
 
@@ -128,6 +136,203 @@ class Trials(RowArrays):
             return broadcast_to_trials(self.n, remembered(self.env))
         return np.array([remembered(task) for task in self.owners])
 
+    # -- periods ------------------------------------------------------------------------------------------------------
+
+    def add_period(
+        self,
+        period: str | Sequence[str],
+        duration: Duration | None = None,
+        before: str | None = None,
+        after: str | float | np.ndarray | None = None,
+        last_period: bool = False,
+        min_steps: int | Mapping[str, int] = 0,
+    ) -> None:
+        """Add a period, or several periods in sequence.
+
+        Args:
+            period: Name, or list of names that follow each other.
+            duration: ms, a number or shape (n,), floored to whole steps; None draws from ``timing``. For a list of
+                names a list of these.
+            before: Name of the period at whose start this one ends.
+            after: Name of the period at whose end this one starts, or a time in ms, a number or shape (n,).
+                Default: the trial's start.
+            last_period: Accepted for old scripts; has no effect.
+            min_steps: Fewest steps the period may have (events shorter than the time step), or period to this number.
+
+        Raises:
+            InvalidOperationError: If the observations of the trials exist already.
+            ValueError: If names and durations differ in number, or a period is unknown or negative.
+        """
+        if self.laid_out:
+            raise InvalidOperationError("add_period: periods must be added before observations or ground truth are")
+        if not isinstance(period, str):
+            names = list(period)
+            durations = list(duration) if isinstance(duration, (list, tuple)) else [duration] * len(names)
+            if len(durations) != len(names):
+                raise ValueError(f"add_period: {len(names)} periods but {len(durations)} durations")
+            for name, each in zip(names, durations, strict=True):
+                self.add_period(name, each, after=after, min_steps=min_steps)
+                after = name
+            return
+        if isinstance(min_steps, Mapping):
+            min_steps = min_steps.get(period, 0)
+        if duration is None:
+            duration = self.constant_time(period)
+        steps = self.whole_steps(self.sample_time(period) if duration is None else duration)
+        if min_steps:
+            steps = max(steps, min_steps) if isinstance(steps, int) else np.maximum(steps, min_steps)
+        self.insert(period, steps, before, after)
+
+    def _lay_out(self) -> None:
+        env = self.env
+        if not self.starts:
+            self.add_period(list(env.default_timing or env.timing))
+        if not self.starts:
+            self.length = np.full(self.n, max(1, int(env.tmax_default // env.dt)))
+        if (self.length < 1).any():
+            raise ValueError(
+                f"a trial of {type(env).__name__} has no steps: its periods ({', '.join(self.starts)}) are all shorter "
+                f"than dt = {self.dt:g} ms"
+            )
+        super()._lay_out()
+
+    # -- observations and ground truth --------------------------------------------------------------------------------
+
+    @property
+    def ob(self) -> np.ndarray:
+        """Observations, shape (rows, ...)."""
+        return self._field("ob", self.env.observation_space)
+
+    @property
+    def gt(self) -> np.ndarray:
+        """Ground truth: the correct action at each row, shape (rows, ...)."""
+        self.has_gt = True
+        return self._field("gt", self.env.action_space)
+
+    @property
+    def laid_out(self) -> bool:
+        """Whether the rows are known, so that no period can be added."""
+        return super().laid_out or "ob" in self.fields
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of all arrays with a row per step (bytes)."""
+        return sum(values.nbytes for values in self.fields.values())
+
+    def _field(self, name: str, space: Any) -> np.ndarray:
+        if name not in self.fields:
+            self.rows()
+            self.fields[name] = np.zeros((self.total, *space.shape), space.dtype)
+        return self.fields[name]
+
+    def _checked(self, value: ArrayLike) -> np.ndarray:
+        """Convert a value, or a value per trial, to an array."""
+        value = np.asarray(value)
+        if value.ndim and len(value) not in (1, self.n):
+            raise ValueError(f"a value per trial needs {self.n} entries (one per trial), got {len(value)}")
+        return value
+
+    def by_row(self, value: RowValues, rows: Rows, columns: bool) -> np.ndarray:
+        """Expand a value per trial (first axis) to a value per row; a callable is called with the rows.
+
+        Args:
+            value: A number, shape (n,) or (1,), or with further axes, or a callable that takes :class:`Rows`.
+            rows: The rows.
+            columns: Whether values with one axis are to become a column.
+        """
+        if callable(value):
+            value = np.asarray(value(rows))
+        else:
+            value = self._checked(value)
+            if value.ndim == 0:
+                return value
+            value = value if len(value) == 1 and self.n > 1 else value[rows.trial]
+        return value[:, None] if columns and value.ndim == 1 else value
+
+    def columns(self, where: Where, space: Space[Any], kind: str) -> Any:
+        """Convert labels or indices to indices in a space; None for all.
+
+        Raises:
+            ValueError: If there is no such label.
+        """
+        if isinstance(where, str):
+            names = names_of(space)
+            if where not in names:
+                raise ValueError(unknown(kind, where, names))
+            where = names[where]
+        if type(where) is list and where and isinstance(where[0], int):
+            side_by_side = range(where[0], where[0] + len(where))
+            where = side_by_side if where == list(side_by_side) else where
+        if where is None or (isinstance(where, range) and where.step == 1):
+            return where
+        return [where] if np.ndim(where) == 0 else np.asarray(where)
+
+    def add_ob(self, value: RowValues, period: Period = None, where: Where = None, per_row: bool = False) -> None:
+        """Add to the observations of a period.
+
+        Args:
+            value: A number, shape (n,) or (n, channels) with one entry per trial (or (1, channels) for all), or a
+                callable that takes the present values (:class:`CurrentObservations`) and returns shape (rows,) or
+                (rows, channels).
+            period: Name, names (a row that they share is added to once), or None for the whole trial.
+            where: Label or indices of channels; None for all.
+            per_row: Whether ``value`` has one entry per row, in the order of :meth:`rows`, instead of one per trial.
+        """
+        self._write(value, period, where, per_row)
+
+    def set_ob(self, value: RowValues, period: Period = None, where: Where = None, per_row: bool = False) -> None:
+        """Replace observations; arguments as in :meth:`add_ob`, and a callable still receives the previous values."""
+        self._write(value, period, where, per_row, replace=True)
+
+    def _write(self, value: RowValues, period: Period, where: Where, per_row: bool, replace: bool = False) -> None:
+        rows, columns = self.rows(period), self.columns(where, self.env.observation_space, "channel")
+        if callable(value):
+            present = self.ob[cells(rows, columns, self.ob.shape[-1])].view(CurrentObservations)
+            present.index, present.trial, present.step = rows
+            value, per_row = value(present), True
+        if replace:
+            self.ob[cells(rows, columns, self.ob.shape[-1])] = 0
+        self._add(value, rows, columns, per_row)
+
+    def add_randn(self, mu: float = 0, sigma: RowValues = 1, period: Period = None, where: Where = None) -> None:
+        """Add independent Gaussian noise to rows and channels; ``sigma`` is the s.d. per step, a number or (n,)."""
+        rows, columns = self.rows(period), self.columns(where, self.env.observation_space, "channel")
+        ob = self.ob
+        shape = ob.shape[1:] if columns is None else (len(columns),)
+        if isinstance(self.rng, Generators):
+            noise = self.rng.noise(rows.trial, shape)
+        else:
+            noise = self.rng.standard_normal((len(rows.index), *shape), dtype=np.float32)
+        noise *= self.by_row(sigma, rows, columns=ob.ndim == 2)
+        if mu if isinstance(mu, (int, float)) else np.any(mu):
+            noise += mu
+        self._add(noise, rows, columns, per_row=True)
+
+    def _add(self, value: ArrayLike, rows: Rows, columns: Indices, per_row: bool) -> None:
+        """Add a number, or values per trial or row, to columns of the observations."""
+        value, ob = np.asarray(value), self.ob
+        side_by_side = neighbours(columns, ob.shape[-1]) if ob.ndim == 2 else None
+        if side_by_side is not None:
+            filling.add(ob, rows, side_by_side, value if per_row else self._checked(value), by_trial=not per_row)
+            return
+        entries: Callable[[Rows], np.ndarray] | np.ndarray = (lambda _: value) if per_row else value
+        spread = self.by_row(entries, rows, columns=ob.ndim == 2)
+        ob[cells(rows, columns, ob.shape[-1])] += spread.astype(ob.dtype)
+
+    def set_groundtruth(self, value: RowValues, period: Period = None, where: str | None = None) -> None:
+        """Set the correct action in a period.
+
+        Args:
+            value: A number, shape (n,), or for vector actions (n, components), or a callable that takes :class:`Rows`.
+            period: Name, names, or None for the whole trial.
+            where: Label of the action space; then ``value`` is the position in the list registered under it.
+        """
+        rows = self.rows(period)
+        spread = self.by_row(value, rows, columns=self.gt.ndim == 2)
+        if where is not None:
+            spread = np.asarray(self.columns(where, self.env.action_space, "action"))[spread.astype(int)]
+        self.gt[rows.index] = spread
+
     # -- rewards -------------------------------------------------------------------------------------------------------
 
     def reward(self, event: str) -> np.ndarray:
@@ -170,7 +375,7 @@ class Trials(RowArrays):
 
     def scalars(self) -> dict[str, np.ndarray]:
         """Scalars that describe the trials, as arrays of shape (n,): conditions, then period durations in ms."""
-        columns = {name: value for name, value in self.info.items() if _is_scalar(value)}
+        columns = {name: value for name, value in self.info.items() if is_scalar(value)}
         return {**columns, **self.durations()}
 
     def durations(self) -> dict[str, np.ndarray]:
@@ -197,9 +402,9 @@ class Trials(RowArrays):
         if self._records is None:
             if self.n == 1:
                 return self.record(0), self._spans_of_one()
-            self._records = _Records(self.info, self.n), _Records(self.durations(), self.n)
+            self._records = Records(self.info, self.n), Records(self.durations(), self.n)
         info, durations = self._records
-        return info.of_trial(k), durations.of_trial(k) if durations.others else durations.first.copy()
+        return info.of_trial(k), durations.of_trial(k) if durations.varying else durations.first.copy()
 
     def free_rows(self) -> None:
         """Free the arrays of rows after these were copied elsewhere, and keep the records."""
@@ -241,62 +446,3 @@ def _drawn(values: PossibleValues, p: Sequence[float] | None, rng: RandomSource,
     if isinstance(values, Distribution):
         return values.sample(rng, n)
     return np.asarray(values)[rng.integers(len(values), size=n) if p is None else rng.choice(len(values), size=n, p=p)]
-
-
-def varies(value: object, n: int) -> bool:
-    """Whether a condition is an array with an entry per trial, rather than a value for all trials."""
-    return isinstance(value, np.ndarray) and value.ndim > 0 and n > 1 and len(value) == n
-
-
-def condition_column(value: Any, n: int) -> np.ndarray:
-    """A condition as an array whose first axis is the trial."""
-    if varies(value, n):
-        return value
-    if type(value) in _SCALARS or (np.ndim(value) == 0 and not isinstance(value, (dict, set))):
-        return broadcast_to_trials(n, value) if not isinstance(value, str) else np.array([value] * n)
-    return np.fromiter([value] * n, object, n)
-
-
-class _Records:
-    """Records of the trials of a block, for access in sequence.
-
-    Args:
-        columns: Name to array whose first axis is the trial.
-        n: Number of trials.
-
-    Attributes:
-        first: Record of the first trial.
-        others: Names and entries of what differs between trials.
-    """
-
-    def __init__(self, columns: dict[str, np.ndarray], n: int):
-        entries = {name: _entries(values) for name, values in columns.items()}
-        self.first = {name: values[0] for name, values in entries.items()}
-        differ = [name for name, values in columns.items() if n > 1 and _differ(values)]
-        self.others = [(name, entries[name]) for name in differ]
-
-    def of_trial(self, k: int) -> Info:
-        """Record of trial ``k``."""
-        record = self.first.copy()
-        for name, values in self.others:
-            record[name] = values[k]
-        return record
-
-
-def _differ(values: np.ndarray) -> bool:
-    """Whether trials need individual entries because values differ or are not scalars."""
-    return values.dtype == object or values.ndim > 1 or bool((values != values[0]).any())
-
-
-def _entries(values: np.ndarray) -> list[Any]:
-    """Convert a column to per-trial entries, with Python numbers for scalars."""
-    if values.dtype != object:
-        return values.tolist() if values.ndim == 1 else list(values)
-    return [value.item() if isinstance(value, np.generic) else value for value in values]
-
-
-def _is_scalar(value: np.ndarray) -> bool:
-    """Whether each trial has a number or word, rather than an array, a tuple or a dictionary."""
-    if value.ndim != 1:
-        return False
-    return value.dtype != object or not isinstance(value[0], (tuple, list, dict, np.ndarray))

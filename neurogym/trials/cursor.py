@@ -28,9 +28,9 @@ class Cursor:
         tables: Events, rewards and performance gains of actions, each (rows, actions); None without a rule.
         jump: Rows that are skipped after each action (see :meth:`neurogym.rules.Rule.compile`); None without jumps.
         skipped: Rows that were skipped in the trial so far; steps that were taken are rows less these.
-        quiet: Whether an action means, earns and adds nothing, a byte per row and action; None of single trials, for
+        quiet: Whether an action means, earns and adds nothing, a byte per row and action; empty for single trials, for
             which finding out takes longer than looking everything up, and of tasks with jumps.
-        width: Number of actions of the tables.
+        width: Number of actions of ``quiet``; 0 where every step has something to do.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Cursor:
         self._alone: Trials | None = None
         self.tables: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
         self.jump: Any = None
-        self.quiet: bytes | None = None
+        self.quiet = b""
         self.width = 0
         self.skipped, self.bonus = 0, 0.0
 
@@ -65,9 +65,9 @@ class Cursor:
         self.ob, self.gt = fields["ob"], fields["gt"] if block.has_gt else None
         event = fields.get("event")
         self.tables = None if event is None else (event, fields["reward"], fields["performance"])
-        self.jump, self.quiet = fields.get("jump"), None
+        self.jump, self.quiet, self.width = fields.get("jump"), b"", 0
         if self.tables is not None and block.n > 1 and self.jump is None:
-            self.quiet, self.width = _quiet(*self.tables), event.shape[1]  # type: ignore[union-attr]
+            self.quiet, self.width = _quiet(*self.tables), self.tables[0].shape[1]
         self.go_on(trial)
 
     def go_on(self, trial: int) -> None:

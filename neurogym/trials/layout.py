@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -46,7 +46,7 @@ class Cache(Generic[Cached]):
 
 
 #: Rows of layouts in which all trials are alike, which come again with every block; and most rows of such a layout.
-_KNOWN: Cache[dict[RowsKey, Rows]] = Cache(64)
+_ROWS: Cache[dict[RowsKey, Rows]] = Cache(64)
 _MOST_ROWS = 8192
 
 
@@ -56,8 +56,6 @@ class Layout:
     Args:
         n: Number of trials.
         dt: Time step (ms).
-        name: Of the task, for messages.
-        default_steps: Steps of a trial without periods.
 
     Attributes:
         starts: First step of each period, name to int array (n,); ``ends`` likewise, exclusive.
@@ -69,8 +67,8 @@ class Layout:
     offset: np.ndarray
     total: int
 
-    def __init__(self, n: int, dt: float, name: str, default_steps: int):
-        self.n, self.dt, self._name, self._default_steps = n, dt, name, default_steps
+    def __init__(self, n: int, dt: float):
+        self.n, self.dt = n, dt
         self.starts: dict[str, np.ndarray] = {}
         self.ends: dict[str, np.ndarray] = {}
         self.length = np.zeros(n, np.int64)
@@ -83,15 +81,7 @@ class Layout:
         steps = np.floor(np.asarray(duration, dtype=float) / self.dt + 1e-6).astype(np.int64)
         return steps if steps.ndim else np.full(self.n, steps)
 
-    def sample_time(self, period: str) -> np.ndarray:
-        """Durations of a period (ms), shape (n,), where none are given."""
-        raise NotImplementedError
-
-    def constant_time(self, period: str) -> float | None:
-        """Duration of a period (ms) if constant across trials and not random."""
-        return None
-
-    def _whole_steps(self, duration: Duration) -> int | np.ndarray:
+    def whole_steps(self, duration: Duration) -> int | np.ndarray:
         """:meth:`steps`, with an integer for a number or a single trial."""
         if isinstance(duration, (int, float)) and math.isfinite(duration):
             return math.floor(duration / self.dt + 1e-6)
@@ -100,54 +90,23 @@ class Layout:
 
     # -- periods ------------------------------------------------------------------------------------------------------
 
-    def add_period(
+    def insert(
         self,
-        period: str | Sequence[str],
-        duration: Duration | None = None,
+        period: str,
+        steps: int | np.ndarray,
         before: str | None = None,
         after: str | float | np.ndarray | None = None,
-        last_period: bool = False,
-        min_steps: int | Mapping[str, int] = 0,
     ) -> None:
-        """Add a period, or several periods in sequence.
-
-        Args:
-            period: Name, or list of names that follow each other.
-            duration: ms, a number or shape (n,), floored to whole steps; None draws from ``timing``. For a list of
-                names a list of these.
-            before: Name of the period at whose start this one ends.
-            after: Name of the period at whose end this one starts, or a time in ms, a number or shape (n,).
-                Default: the trial's start.
-            last_period: Accepted for old scripts; has no effect.
-            min_steps: Fewest steps the period may have (events shorter than the time step), or period to this number.
+        """Add a period of so many steps; other arguments as in :meth:`neurogym.trials.Trials.add_period`.
 
         Raises:
-            InvalidOperationError: If the observations of the trials exist already.
-            ValueError: If names and durations differ in number, or a period is unknown or negative.
+            ValueError: If a period is unknown, negative, or would start before the trial.
         """
-        if self.laid_out:
-            raise InvalidOperationError("add_period: periods must be added before observations or ground truth are")
-        if not isinstance(period, str):
-            names = list(period)
-            durations = list(duration) if isinstance(duration, (list, tuple)) else [duration] * len(names)
-            if len(durations) != len(names):
-                raise ValueError(f"add_period: {len(names)} periods but {len(durations)} durations")
-            for name, each in zip(names, durations, strict=True):
-                self.add_period(name, each, after=after, min_steps=min_steps)
-                after = name
-            return
-        if isinstance(min_steps, Mapping):
-            min_steps = min_steps.get(period, 0)
-        if duration is None:
-            duration = self.constant_time(period)
-        steps = self._whole_steps(self.sample_time(period) if duration is None else duration)
-        if min_steps:
-            steps = max(steps, min_steps) if isinstance(steps, int) else np.maximum(steps, min_steps)
         if steps < 0 if isinstance(steps, int) else (steps < 0).any():
             raise ValueError(f"period {period!r} has a negative duration")
         start: int | np.ndarray = 0
         if after is not None:
-            start = self._limit(self.ends, after) if isinstance(after, str) else self._whole_steps(after)
+            start = self._limit(self.ends, after) if isinstance(after, str) else self.whole_steps(after)
         elif before is not None:
             start = self._limit(self.starts, before) - steps
             if np.any(start < 0):
@@ -244,22 +203,8 @@ class Layout:
         first = self.offset.item(k)
         return slice(first, first + self.length.item(k))
 
-    @property
-    def usual_periods(self) -> list[str]:
-        """Periods of a trial whose task adds none."""
-        return []
-
     def _lay_out(self) -> None:
-        if not self.starts:
-            self.add_period(self.usual_periods)
-        if not self.starts:
-            self.length = np.full(self.n, max(1, self._default_steps))
-        if (self.length < 1).any():
-            raise ValueError(
-                f"a trial of {self._name} has no steps: its periods ({', '.join(self.starts)}) are all shorter than "
-                f"dt = {self.dt:g} ms"
-            )
-        cached = self._known()
+        cached = self._cached_rows()
         if cached is None:
             self.place(self.length)
             return
@@ -274,12 +219,12 @@ class Layout:
         alike = len(self._alike) == len(self.starts) and self._laid is self.length
         return (self.n, *self._alike.items()) if alike else None
 
-    def _known(self) -> dict[RowsKey, Rows] | None:
+    def _cached_rows(self) -> dict[RowsKey, Rows] | None:
         """Cached rows of this layout; None if trials differ."""
         key = self.layout_key
         if key is None or self.n * int(self.length[0]) > _MOST_ROWS:
             return None
-        return _KNOWN.get(key, dict)
+        return _ROWS.get(key, dict)
 
     def place(self, length: np.ndarray, offset: np.ndarray | None = None) -> None:
         """Lay out trials of known lengths (steps, shape (n,)), in sequence unless ``offset`` is given."""

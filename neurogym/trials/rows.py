@@ -5,6 +5,7 @@ Here in NumPy, and compiled in ``rows.c`` with the same results.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,31 @@ class Rows(NamedTuple):
     index: np.ndarray  # type: ignore[assignment]  #: position in the block, shape (rows,)
     trial: np.ndarray  #: trial each row belongs to, shape (rows,)
     step: np.ndarray  #: step within its trial, shape (rows,)
+
+
+#: Indices of channels or of actions; None for all.
+Indices = Sequence[int] | np.ndarray | None
+#: Index of channels or actions in rows.
+Cells = np.ndarray | tuple[np.ndarray, slice | Sequence[int] | np.ndarray]
+
+
+def neighbours(columns: Indices, width: int) -> slice | None:
+    """Convert adjacent columns to a slice, which is ten times faster; None if not adjacent."""
+    if columns is None:
+        return slice(0, width)
+    first, last = int(columns[0]), int(columns[-1])
+    if last - first != len(columns) - 1 or first < 0 or last >= width:
+        return None
+    in_order = first == last or isinstance(columns, range) or np.array_equal(columns, range(first, last + 1))
+    return slice(first, last + 1) if in_order else None
+
+
+def cells(rows: Rows, columns: Indices, width: int) -> Cells:
+    """Index of some columns, or of all, in some rows."""
+    if columns is None:
+        return rows.index
+    side_by_side = neighbours(columns, width)
+    return (rows.index, side_by_side) if side_by_side is not None else (rows.index[:, None], columns)
 
 
 def rows_between(offset: np.ndarray, start: np.ndarray, end: np.ndarray) -> Rows:

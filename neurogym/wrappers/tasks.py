@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from neurogym.spaces import Action
 from neurogym.trials import Info, StepResult, Trials
 from neurogym.trials.cursor import has_trials
-from neurogym.trials.row_arrays import TaskLike
+from neurogym.trials.types import TaskLike
 
 
 class Traits(NamedTuple):

@@ -28,7 +28,7 @@ from ngym_cli.environments.stack import ALWAYS, find_wrapper, inner_task, make_e
 from ngym_cli.errors import UserError
 
 #: Units of a run, whatever the algorithm.
-UNITS = 64
+DEFAULT_UNITS = 64
 
 #: Updates that even a short run should have, and the fewest steps between two of them.
 FEWEST_UPDATES, MIN_STEPS = 8, 2
@@ -175,7 +175,7 @@ def complete(config: RunConfig, facts: TaskProperties) -> ResolvedConfig:
         "dt": dt if config.dt is None else config.dt,
         "network": network.name,
         "network_args": network_args,
-        "units": config.units or units_of_areas(network_args) or UNITS,
+        "units": config.units or units_of_areas(network_args) or DEFAULT_UNITS,
         "n_envs": n_envs,
         "timesteps": timesteps,
         "evaluation": evaluation(config.evaluation, facts, timesteps),

@@ -15,7 +15,7 @@ from ngym_cli.api.results import Figures
 from ngym_cli.api.settings import DataTable
 from ngym_cli.api.sweeps import Sweep
 from ngym_cli.api.tables import Fit
-from ngym_cli.api.trained import OF_THE_COMMAND, Run, load
+from ngym_cli.api.trained import EVAL_COMMAND_OPTIONS, Run, load
 from ngym_cli.api.wording import in_python_words
 from ngym_cli.commands.check import CheckRequest
 from ngym_cli.commands.diff import DiffRequest
@@ -55,12 +55,12 @@ def _written(option: Option, value: Any) -> Any:
 
 
 @in_python_words
-@with_keywords(EvalRequest, ("run", *OF_THE_COMMAND))
+@with_keywords(EvalRequest, ("run", *EVAL_COMMAND_OPTIONS))
 def evaluate(
     run: Result | Sequence[Result] = "latest",
     trials: int | None = None,
     *,
-    runs_root: str | Path = runs.ROOT,
+    runs_root: str | Path = runs.RUNS_ROOT,
     trust: bool = False,
     **request: Any,
 ) -> Any:
@@ -121,10 +121,10 @@ def plot(*words: Result, overwrite: bool = False, **request: Any) -> Figures:
                    for name in names or FIGURE_NAMES}  # fmt: skip
         return _collected(drawers, sweep.path, files, required=bool(names))
     if (fit := fits.named(first, read.runs)) is not None:
-        from ngym_cli.fitting.figures import FIGURES
+        from ngym_cli.fitting.figures import FIT_FIGURES
 
         found = Fit(fit.path)
-        return _collected({name: lambda name=name: found.plot(name) for name in names or FIGURES}, fit.path, files,
+        return _collected({name: lambda name=name: found.plot(name) for name in names or FIT_FIGURES}, fit.path, files,
                           required=bool(names))  # fmt: skip
     return _figures_of_runs(read, files)
 

@@ -14,7 +14,7 @@ from ngym_cli.api import running, settings
 from ngym_cli.api.results import Activity, DataComparison, as_image, scores_in_words
 from ngym_cli.api.wording import in_python_words
 from ngym_cli.errors import UserError, check_known
-from ngym_cli.runs import ROOT
+from ngym_cli.runs import RUNS_ROOT
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.terminal import REFERENCES
 
@@ -124,10 +124,10 @@ class WithFigures:
         run = self.folder if self._evaluation is None else self.folder.parent.parent
         inputs = [str(each) for each in (input if isinstance(input, list | tuple) else [input])]
         view = requests.view(
-            [str(run)], runs.ROOT, settings.with_commas(by), None, self._evaluation, self._trust, held=inputs,
+            [str(run)], runs.RUNS_ROOT, settings.with_commas(by), None, self._evaluation, self._trust, held=inputs,
             axes=settings.with_commas(axes),
         )  # fmt: skip
-        view.recorder, view.quick = recorder(runs.ROOT, self._trust, logger.info), quick
+        view.recorder, view.quick = recorder(runs.RUNS_ROOT, self._trust, logger.info), quick
         return view
 
 
@@ -193,7 +193,7 @@ class Evaluation(WithFigures):
         rows = []
         for condition in self.summary.get("conditions", ()):
             row: dict[str, Any] = dict(condition)
-            row["performance_low"], row["performance_high"] = row.pop("performance_ci")
+            row["performance_low"], row["performance_high"] = row.pop("performance_ci", None) or (None, None)
             rows.append(row)
         return settings.frame_of_rows(rows)
 
@@ -247,7 +247,7 @@ def compare(
     *,
     across: str | None = None,
     by: Columns | None = None,
-    runs_root: str | Path = ROOT,
+    runs_root: str | Path = RUNS_ROOT,
     trust: bool = False,
 ) -> Comparison:
     """Compare the dynamics and the geometry of activity, as ``ngym plot RUN RUN similarity``.

@@ -16,7 +16,7 @@ from ngym_cli.errors import UserError
 from ngym_cli.files.writing import write_text
 
 #: Folder, below the current one, to which the source of classes of a notebook is written.
-FOLDER = Path("ngym_parts")
+NOTEBOOK_FOLDER = Path("ngym_parts")
 
 
 def reference_of(kind: str, part: str | type | FunctionType) -> str:
@@ -93,7 +93,7 @@ def _saved(kind: str, part: type | FunctionType) -> Path:
     """Write the source of a notebook's class, unless already written."""
     text = f'"""Source of `{part.__name__}`, written by ngym from a notebook."""\n\n' + _Source(kind).of(part)
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-    path = FOLDER / f"{part.__name__.lower()}_{digest}.py"
+    path = NOTEBOOK_FOLDER / f"{part.__name__.lower()}_{digest}.py"
     if not path.is_file():
         path.parent.mkdir(exist_ok=True)
         write_text(path, text)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 #: Kinds of parts by the name of the argument.
-PARTS = {"task": "task", "alg": "algorithm", "network": "network", "callbacks": "callback"}
+EXTENSION_ARGUMENTS = {"task": "task", "alg": "algorithm", "network": "network", "callbacks": "callback"}
 #: Table of results; the second where pandas is not installed.
 DataTable: TypeAlias = "pd.DataFrame | pa.Table"
 Part = str | type
@@ -99,8 +99,8 @@ def plain(option: Option, value: Any) -> Any:
     """Return a value in the form of a configuration: parts as references, arrays as lists."""
     if option.kind == "wrappers":
         return stack(value)
-    if option.entry in PARTS:
-        kind = PARTS[option.entry]
+    if option.entry in EXTENSION_ARGUMENTS:
+        kind = EXTENSION_ARGUMENTS[option.entry]
         if option.kind != "words":
             return reference_of(kind, value)
         return [reference_of(kind, part) for part in (value if isinstance(value, list | tuple) else [value])]
@@ -175,7 +175,7 @@ def stack(wrappers: Wrappers) -> list[dict[str, Any]]:
 
 
 #: Rows of a table in the HTML of an object.
-SHOWN = 14
+MAX_HTML_ROWS = 14
 
 
 def frame_of_trials(table: Mapping[str, np.ndarray]) -> DataTable:
@@ -233,6 +233,6 @@ def html(title: str, rows: Mapping[str, object]) -> str:
 
     if not rows:
         return ""
-    shown = list(rows.items())[:SHOWN]
+    shown = list(rows.items())[:MAX_HTML_ROWS]
     cells = "".join(f"<tr><th>{escape(str(name))}</th><td>{escape(str(value))}</td></tr>" for name, value in shown)
     return f"<div><b>{escape(title)}</b><table>{cells}</table></div>"

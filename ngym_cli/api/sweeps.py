@@ -325,7 +325,7 @@ def reproduce(
     given = {"paper": paper, "only": list(only) if not isinstance(only, str) else only, "seeds": seeds,
              "first_seed": first_seed, "launch": launch, "reproductions": root, "trust": trust}  # fmt: skip
     code = reproduction.reproduce(checked(ReproduceRequest, given, spelling="python"))
-    if code == control.INTERRUPTED:
+    if code == control.INTERRUPTED_CODE:
         raise KeyboardInterrupt("interrupted; the same call continues")
     place = root / collection.find(paper).id
     if not (place / reproduction.CLAIMS).is_file():

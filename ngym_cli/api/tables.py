@@ -68,7 +68,7 @@ class Fit(Mapping[str, Any]):
     """
 
     def __init__(self, path: str | Path):
-        self.path = Path(path) if Path(path).is_dir() else find(str(path), runs.ROOT).path
+        self.path = Path(path) if Path(path).is_dir() else find(str(path), runs.RUNS_ROOT).path
 
     @cached_property
     def record(self) -> FitRecord:
@@ -123,9 +123,9 @@ class Fit(Mapping[str, Any]):
     @property
     def figures(self) -> list[str]:
         """Names of the figures of fits."""
-        from ngym_cli.fitting.figures import FIGURES
+        from ngym_cli.fitting.figures import FIT_FIGURES
 
-        return list(FIGURES)
+        return list(FIT_FIGURES)
 
     @in_python_words
     def plot(self, figure: str = "likelihood") -> Figure:
@@ -201,7 +201,13 @@ def fit(
     """
     from ngym_cli.fitting import requests
 
-    root = Path(request.get("runs_root") or request.get("runs") or runs.ROOT)
+    root = Path(request.get("runs_root") or request.get("runs") or runs.RUNS_ROOT)
     if request.get("test") is not None:
         request["test"] = stored_table(request["test"], root)
+    if request.get("design"):
+        from ngym_cli.evaluation import design
+
+        settings_of_fit = {"table": stored_table(table, root), "model": model, **request}
+        fit_request = read_keywords(FitRequest, settings_of_fit, "argument of fit")
+        return Fit(design.run(fit_request, hooks or requests.FitHooks())["path"])
     return Fit(requests.fit(stored_table(table, root), model, hooks, **request)["path"])

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 #: Units that an evaluation perturbs, as in ``0.2``, ``"units=3,7"`` or ``{"units": [3, 7]}``; also several of these.
 PerturbedUnits = str | float | Mapping[str, object] | Sequence["PerturbedUnits"]
 #: Options of ``ngym eval`` that ``Run.evaluate`` does not take.
-OF_THE_COMMAND = ("run", "runs_root", "trust", "simulate", *OF_SIMULATIONS)
+EVAL_COMMAND_OPTIONS = ("run", "runs_root", "trust", "simulate", *OF_SIMULATIONS)
 
 
 @in_python_words
-def load(run: str | Path = "latest", runs_root: str | Path = runs.ROOT, trust: bool = False) -> Run:
+def load(run: str | Path = "latest", runs_root: str | Path = runs.RUNS_ROOT, trust: bool = False) -> Run:
     """Return a run with trials, evaluations, figures and trained agent.
 
     Args:
@@ -65,7 +65,7 @@ def _refuse_entry(name: str, value: object, arguments: Mapping[str, object]) -> 
     """Refuse an entry of a dictionary that is passed as an argument; see `settings.refuse_entry_of_table`."""
     run = arguments.get("self")
     task = run.config.task if isinstance(run, Run) else None
-    settings.refuse_entry_of_table(name, value, keyword_options(EvalRequest, OF_THE_COMMAND), task)
+    settings.refuse_entry_of_table(name, value, keyword_options(EvalRequest, EVAL_COMMAND_OPTIONS), task)
 
 
 class Run(WithFigures):
@@ -128,7 +128,7 @@ class Run(WithFigures):
         return None if found is None else float(found)
 
     @in_python_words
-    @with_keywords(EvalRequest, OF_THE_COMMAND, _refuse_entry)
+    @with_keywords(EvalRequest, EVAL_COMMAND_OPTIONS, _refuse_entry)
     def evaluate(self, trials: int | None = None, **request: Any) -> Any:
         """Evaluate the trained agent on fresh trials; arguments as the flags of ``ngym eval``.
 
@@ -149,10 +149,11 @@ class Run(WithFigures):
         from ngym_cli.fitting.stored_tables import stored_table
 
         if request.get("compare") is not None:
-            request["compare"] = stored_table(request["compare"], runs.ROOT)
-        made = read_keywords(EvalRequest, {"trials": trials, **request}, "argument", OF_THE_COMMAND, eval_value)
+            request["compare"] = stored_table(request["compare"], runs.RUNS_ROOT)
+        made = read_keywords(EvalRequest, {"trials": trials, **request}, "argument", EVAL_COMMAND_OPTIONS, eval_value)
         made = made.model_copy(update={"trust": self._trust})
-        evaluations = [Evaluation(folder, self._trust) for _, folder in evaluate([str(self.path)], runs.ROOT, made)]
+        folders = [folder for _, folder in evaluate([str(self.path)], runs.RUNS_ROOT, made)]
+        evaluations = [Evaluation(folder, self._trust) for folder in folders]
         return evaluations if made.checkpoints is not None else evaluations[0]
 
     @in_python_words
@@ -177,7 +178,7 @@ class Run(WithFigures):
         """
         from ngym_cli.figures import report
 
-        return report.report(str(self.path), runs.ROOT, settings.path(out), self._trust, overwrite=True)
+        return report.report(str(self.path), runs.RUNS_ROOT, settings.path(out), self._trust, overwrite=True)
 
     @cached_property
     def agent(self) -> LoadedAgent:

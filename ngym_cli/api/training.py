@@ -18,7 +18,7 @@ from ngym_cli.evaluation.request import OF_NETWORKS, EvalRequest
 from ngym_cli.training.request import RunRequest
 
 #: Options of ``ngym run`` that `train` does not take.
-OF_THE_COMMAND = ("resume",)
+RUN_COMMAND_OPTIONS = ("resume",)
 
 
 def _refuse_entry(name: str, value: object, arguments: Mapping[str, object]) -> None:
@@ -27,7 +27,7 @@ def _refuse_entry(name: str, value: object, arguments: Mapping[str, object]) -> 
 
 
 @in_python_words
-@with_keywords(RunRequest, OF_THE_COMMAND, _refuse_entry)
+@with_keywords(RunRequest, RUN_COMMAND_OPTIONS, _refuse_entry)
 def train(
     task: Part | None = None,
     wrappers: Wrappers | None = None,
@@ -35,7 +35,7 @@ def train(
     *,
     config: str | Path | None = None,
     name: str | None = None,
-    runs_root: str | Path = runs.ROOT,
+    runs_root: str | Path = runs.RUNS_ROOT,
     overwrite: bool = False,
     trust: bool = False,
     progress: bool = True,
@@ -86,7 +86,7 @@ def train(
 
 
 @in_python_words
-def resume(run: str | Path = "latest", runs_root: str | Path = runs.ROOT, *, trust: bool = False,
+def resume(run: str | Path = "latest", runs_root: str | Path = runs.RUNS_ROOT, *, trust: bool = False,
            progress: bool = True) -> Run:  # fmt: skip
     """Continue an interrupted run from the last checkpoint and return the run.
 
@@ -109,7 +109,7 @@ def simulate(
     task: settings.Part,
     wrappers: settings.Wrappers | None = None,
     *,
-    runs_root: str | Path = runs.ROOT,
+    runs_root: str | Path = runs.RUNS_ROOT,
     **request: Any,
 ) -> Run:
     """Let a fitted model act in a task, as ``ngym eval FIT --simulate TASK``.

@@ -34,7 +34,7 @@ SMOKE_HYPERPARAMETERS = {"n_steps": 32, "n_epochs": 1, "batch_size": 256, "learn
 
 #: Warnings of Gymnasium's checker about every task: ``seed`` is kept for NeuroGym's users, wrappers are meant, and
 #: noise has no bounds.
-EXPECTED = (
+EXPECTED_WARNINGS = (
     *("Official support for the `seed` function", "is different from the unwrapped version"),
     *("minimum value is -infinity", "maximum value is infinity"),
 )
@@ -229,9 +229,10 @@ def better_checkpoint(path: Path, final: Summary) -> str | None:
     """Return a line that offers the best checkpoint if its performance lies above the interval of the final agent."""
     from ngym_cli import terminal
     from ngym_cli.agents import checkpoints
+    from ngym_cli.runs.summary import performance_of
 
-    best = checkpoints.best_of(path / checkpoints.FOLDER)
-    if best is None or best["performance"] <= final["performance_ci"][1]:
+    best = checkpoints.best_of(path / checkpoints.CHECKPOINTS_FOLDER)
+    if best is None or not best["performance"] > performance_of(final).high:
         return None
     result = f"performance {best['performance']:.3f} at {best['step']:,} steps"
     return f"a checkpoint was better: {result}; {terminal.quoted('ngym', 'eval', path, '--checkpoint', 'best')}"
@@ -274,5 +275,5 @@ def _check(config: RunConfig) -> None:
         warnings.simplefilter("always")
         check_env(env, skip_render_check=True)
     for text in (message_of(warning.message) for warning in caught if "gymnasium" in str(warning.filename)):
-        if not any(expected in text for expected in EXPECTED):
+        if not any(expected in text for expected in EXPECTED_WARNINGS):
             raise UserError(f"Gymnasium's checker: {text}")

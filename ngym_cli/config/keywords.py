@@ -20,7 +20,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 #: Fields of requests that have another name in Python.
 RENAMED = {"runs": "runs_root", "sweeps": "sweeps_root"}
 #: Names of arguments in other libraries.
-MEANT = {
+KEYWORD_SYNONYMS = {
     "env": "task", "env_id": "task", "total_timesteps": "timesteps", "steps": "timesteps", "policy": "network",
     "model": "network", "hidden_size": "units", "num_envs": "n_envs", "callback_list": "callbacks",
     "policy_kwargs": "network_args", "env_kwargs": "task_args", "tracker": "track", "n_eval_episodes": "eval_trials",
@@ -134,7 +134,7 @@ def find_option(
     spelled = {option.spelling.strip("-").replace("-", "_"): option for option in options.values()}
     result = options.get(name) or spelled.get(name) or options.get(ALIASES.get(name, ""))
     if result is None:
-        meant, valid = MEANT.get(name, name), {*options, *names}
+        meant, valid = KEYWORD_SYNONYMS.get(name, name), {*options, *names}
         if name in OF_THE_SHELL and meant not in valid:
             raise UserError(f"unknown {kind} '{name}'; it is an option of the command line only")
         suggestion = f"; did you mean '{meant}'?" if meant in valid else did_you_mean(meant, {*spelled, *valid})

@@ -111,7 +111,7 @@ ALLOWED = {
 }  # fmt: skip
 
 #: Expected values by the beginning of pydantic's name for an error.
-EXPECTED = {
+EXPECTED_VALUES = {
     "float": "a number",
     "finite": "a number",
     "int": "a whole number",
@@ -228,8 +228,8 @@ def refused(name: str, field: FieldInfo | None, error: ErrorDetails) -> UserErro
     if field is not None and kind.startswith(("greater_than", "less_than")):
         return UserError(f"{name} must be {range_of(field)}, not {written}")
     wrong = "float" if kind == "int_type" and not isinstance(value, float) else kind.partition("_")[0]
-    if wrong in EXPECTED:
-        return UserError(f"{name} must be {EXPECTED[wrong]}, not {written}")
+    if wrong in EXPECTED_VALUES:
+        return UserError(f"{name} must be {EXPECTED_VALUES[wrong]}, not {written}")
     return UserError(f"{name}: {error['msg'][0].lower()}{error['msg'][1:]}, not {written}")
 
 

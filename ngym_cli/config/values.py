@@ -28,7 +28,7 @@ from typing import Any
 from ngym_cli.errors import UserError
 
 #: Most values of a range.
-MOST_VALUES = 100_000
+MAX_RANGE_VALUES = 100_000
 
 #: A value as written: a scalar, a list of scalars, or rows of scalars.
 Scalar = bool | int | float | str | None
@@ -38,7 +38,7 @@ Value = Scalar | list[Scalar] | list[list[Scalar]]
 Values = dict[str, Any]
 
 #: Endings of files that values name.
-FILES = (".npy", ".npz", ".toml")
+FILE_ENDINGS = (".npy", ".npz", ".toml")
 
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "none": None, "null": None}
 _RANGE = re.compile(r"(-?\d+):(-?\d+)(?::(-?\d+))?")
@@ -81,7 +81,7 @@ def parse_value(text: str) -> Value:
     """
     if text.lstrip().startswith(("[", "(")):
         raise UserError(f"a list is written with slashes, as 0.2/0.8 (rows: 0.2/0.8//0.8/0.2), not '{text}'")
-    if text.endswith(FILES):
+    if text.endswith(FILE_ENDINGS):
         return text
     if "//" in text:
         rows = _ROWS.split(text.removesuffix("//"))
@@ -196,8 +196,8 @@ def parse_list(text: str, parse: Callable[[str], Value] = parse_value, what: str
         start, stop, step = (int(number) if number else 1 for number in bounds.groups())
         if step == 0 or not range(start, stop, step):
             raise UserError(f"{what}: range '{entry}' is empty")
-        if len(range(start, stop, step)) > MOST_VALUES:
-            raise UserError(f"{what}: range '{entry}' has more than {MOST_VALUES:,} values")
+        if len(range(start, stop, step)) > MAX_RANGE_VALUES:
+            raise UserError(f"{what}: range '{entry}' has more than {MAX_RANGE_VALUES:,} values")
         values.extend(range(start, stop, step))
     if not values:
         raise UserError(f"{what}: no value in '{text}'")

@@ -30,7 +30,7 @@ from ngym_cli.fitting.settings import read_table
 from ngym_cli.runs.records import AnimalComparison, StatisticRecord
 
 #: Bootstrap draws behind the standard errors.
-DRAWS = 100
+SE_DRAWS = 100
 SIGNED = "signed "  #: prefix of strengths that have the side of the correct choice
 
 
@@ -61,14 +61,13 @@ def compare(table: Table, folder: Path, run: runs.RunFolder, data: Path, columns
         ``data``, ``columns``, ``statistics`` (rows of name, a: the agent's, b: theirs, difference, distance in
         standard errors), ``distance`` (root mean square), ``left_out`` and ``figure``.
     """
-    animal = read(data, columns)
-    table, animal_table, reason, left_out, notes = _aligned(table, animal)
+    table, animal, animal_table, reason, left_out, notes = _aligned(table, read(data, columns))
     if "outcome" not in animal_table:
         left_out.append(f"accuracy: {data.name} has neither correctness nor correct choices")
     if reason:
         left_out.append(f"threshold, slope and accuracy by level: {reason}")
     strength = STRENGTH if not reason and "outcome" in animal_table else None
-    comparisons = statistics(table, animal_table, strength=strength, n_boot=DRAWS)
+    comparisons = statistics(table, animal_table, strength=strength, n_boot=SE_DRAWS)
     ours, described = _described(table, animal), describe_pooled(animal)
     if ours is not None and ours.evidence != described.evidence:
         ours = replace(ours, pse=None, threshold=None, slope=None)  # on other axes
@@ -106,7 +105,7 @@ def figure_of(table: Table, record: AnimalComparison, run_name: str, style: str 
         UserError: if the table of the animal is not there any more.
     """
     data, columns = Path(record["data"]), record.get("columns")
-    table, animal_table, *_ = _aligned(table, read(data, None if columns is None else Path(columns)))
+    table, _, animal_table, *_ = _aligned(table, read(data, None if columns is None else Path(columns)))
     rows = [
         StatisticComparison(
             row["name"],
@@ -121,14 +120,38 @@ def figure_of(table: Table, record: AnimalComparison, run_name: str, style: str 
         return _drawn(table, animal_table, rows, (run_name, data.stem.replace("_", " ")))
 
 
-def _aligned(table: Table, animal: Behaviour) -> tuple[Table, Table, str, list[str], list[str]]:
-    """Return the trials of agent and animal, why they have no common strength, what is left out, and remarks."""
-    animal_table, left_out = as_trials(animal), list[str]()
-    notes = list(animal.reading.notes if animal.reading else ())
+def _aligned(table: Table, animal: Behaviour) -> tuple[Table, Behaviour, Table, str, list[str], list[str]]:
+    """Bring agent and animal to the same scales.
+
+    Returns:
+        Trials of the agent, behaviour and trials of the animal, the reason why they have no common strength (empty if
+        they have one), what is left out, and remarks.
+    """
+    left_out, notes = list[str](), list(animal.reading.notes if animal.reading else ())
+    animal = in_percent(animal, table, notes)
+    animal_table = as_trials(animal)
     if len(np.unique(table["rt"][np.isfinite(table["rt"])])) < 2 and "rt" in animal_table:
         left_out.append("reaction times, which do not vary in the task")
         table, animal_table = ({k: v for k, v in each.items() if k != "rt"} for each in (table, animal_table))
-    return table, animal_table, add_strength(animal_table, animal, table, notes), left_out, notes
+    return table, animal, animal_table, add_strength(animal_table, animal, table, notes), left_out, notes
+
+
+def in_percent(animal: Behaviour, table: Table, notes: list[str]) -> Behaviour:
+    """Return behaviour with stimuli in percent where those of the task are percent and those of the animal fractions.
+
+    Args:
+        animal: behaviour of the animal.
+        table: trials of the agent.
+        notes: remarks, to which the change of the scale is added.
+    """
+    stimuli = animal.join("stimuli")
+    if STRENGTH not in table or stimuli.shape[1] not in (1, 2):
+        return animal
+    strength = np.abs(stimuli[:, 0] if stimuli.shape[1] == 1 else stimuli[:, 1] - stimuli[:, 0])
+    if not 0 < np.nanmax(strength) <= 1 < np.nanmax(np.asarray(table[STRENGTH], float)):
+        return animal
+    notes.append("strengths of the table are fractions, those of the task percent: multiplied by 100")
+    return replace(animal, sessions=tuple(replace(each, stimuli=100 * each.stimuli) for each in animal.sessions))
 
 
 def _drawn(table: Table, animal_table: Table, rows: Sequence[StatisticComparison], names: tuple[str, str]) -> Figure:
@@ -176,7 +199,7 @@ def add_strength(animal_table: Table, animal: Behaviour, table: Table, notes: li
         animal_table: trials of the animal, to which the strength is added.
         animal: the same as it was read.
         table: trials of the agent.
-        notes: remarks, to which the choice of a stimulus and of a scale is added.
+        notes: remarks, to which the choice of a stimulus is added.
 
     Returns:
         The reason why there is no common strength; empty if there is one.
@@ -194,10 +217,6 @@ def add_strength(animal_table: Table, animal: Behaviour, table: Table, notes: li
             return f"the table has {values.shape[1]} stimuli ({named or 'none'}), expected one, or a pair"
         animal_table[STRENGTH] = strength
         notes.append(f"{name} is compared with {STRENGTH} of the task")
-    low, high = np.nanmax(animal_table[STRENGTH]), np.nanmax(np.asarray(table[STRENGTH], float))
-    if 0 < low <= 1 < high:
-        animal_table[STRENGTH] = animal_table[STRENGTH] * 100
-        notes.append("strengths of the table are fractions, those of the task percent: multiplied by 100")
     return ""
 
 

@@ -68,9 +68,10 @@ def print_evaluation(summary: Summary, heading: str = "") -> None:
 
 def limit_in_words(summary: Summary) -> str:
     """Return that an evaluation ended before the interval of performance was as narrow as needed, and what helps."""
-    low, high = summary["performance_ci"]
+    performance = performance_of(summary)
+    half_width = (performance.high - performance.low) / 2
     return (
-        f"performance is known to {(high - low) / 2:.3f}, not {summary['half_width_missed']:g}: "
+        f"performance is known to {half_width:.3f}, not {summary['half_width_missed']:g}: "
         f"{summary['trials']:,} trials are the limit, unless a number is given"
     )
 

@@ -22,7 +22,7 @@ from ngym_cli.figures.view import View
 STRENGTH = "coh"
 
 #: Bootstrap draws behind a band, fewer where there are several.
-DRAWS = 60
+BAND_DRAWS = 60
 
 #: Distinct strengths that determine a function with lapses.
 FEWEST_STRENGTHS = 3
@@ -82,7 +82,7 @@ def _choices(table: Table) -> tuple[float, float] | None:
 def psychometric(view: View) -> Figure:
     """Draw the probability of the second choice against signed strength, with the fitted function."""
     figure, axes = new_figure(width=4.6)
-    all_series, draws = view.parts(), view.draws(DRAWS, least=0)
+    all_series, draws = view.parts(), view.draws(BAND_DRAWS, least=0)
     view.left_out.update(psychometric_axes(axes, all_series, draws, labels=view.facts.labels))
     return figure
 
@@ -90,7 +90,7 @@ def psychometric(view: View) -> Figure:
 def psychometric_axes(
     axes: Axes,
     all_series: Sequence[Series],
-    draws: int = DRAWS,
+    draws: int = BAND_DRAWS,
     legend: bool = True,
     labels: Mapping[str, Mapping[str, object]] | None = None,
 ) -> dict[str, str]:

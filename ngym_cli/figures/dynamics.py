@@ -14,7 +14,7 @@ from ngym_cli.figures import registry
 from ngym_cli.figures.dynamics_data import Dynamics, dynamics_of
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, colours, legend_below, new_figure
 from ngym_cli.figures.view import View
-from ngym_cli.runs.recordings import NEEDED
+from ngym_cli.runs.recordings import NETWORK_QUANTITIES
 from ngym_cli.runs.trial_table import concatenate
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _recurrent(view: View) -> None:
         raise Unavailable("a memoryless agent has no recurrent dynamics")
 
 
-_figure = partial(registry.figure, record=NEEDED, check=_recurrent)
+_figure = partial(registry.figure, record=NETWORK_QUANTITIES, check=_recurrent)
 
 
 def _dots(axes: Axes, places: np.ndarray, stable: np.ndarray, colour: str, size: float) -> None:

@@ -20,7 +20,7 @@ from ngym_cli.figures.source import Series
 from ngym_cli.figures.view import View
 
 #: Bootstrap draws behind intervals.
-DRAWS = 200
+EVIDENCE_DRAWS = 200
 
 #: Number of weakest strengths whose trials show the weight of single samples; and the share of trials that must last
 #: at least as long as the window.
@@ -196,7 +196,8 @@ def cues(view: View) -> Figure:
         series.with_table({**series.table, "coh": strength_by_modality(series.table)}) for series in all_series
     ]
     analysed = view.analysed(
-        all_series, lambda series: from_trials.cue_combination(series.table, n_boot=view.draws(DRAWS), lapse=0.0)
+        all_series,
+        lambda series: from_trials.cue_combination(series.table, n_boot=view.draws(EVIDENCE_DRAWS), lapse=0.0),
     )
     figure, (curves, bars) = style.new_figure(1, 2, width=4.2)
     for (name, fit), colour in zip(analysed[0][1].fits.items(), style.COLOURS, strict=False):
@@ -242,7 +243,7 @@ def wagering(view: View) -> Figure:
     sure = view.facts.labels.get("action", {}).get("sure", 3)
     figure, (left, right) = style.new_figure(1, 2)
     all_series = view.parts()
-    analysis = lambda series: from_trials.wagering(series.table, sure=float(sure), n_boot=view.draws(DRAWS))  # noqa: E731
+    analysis = lambda series: from_trials.wagering(series.table, sure=float(sure), n_boot=view.draws(EVIDENCE_DRAWS))  # noqa: E731
     for series, result in view.analysed(all_series, analysis):
         p = result.p_sure
         text = f"{series.label}: {p.value:.2f} of the offers, n = {int(result.sure.n.sum()):,}"

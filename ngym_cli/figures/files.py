@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from neurogym.analysis.trial_tables import Table
 
-FORMATS = ("png", "svg", "pdf")
-STYLES = ("screen", "paper")
+FIGURE_FORMATS = ("png", "svg", "pdf")
+STYLE_NAMES = ("screen", "paper")
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,8 @@ class FigureFiles:
         Raises:
             UserError: on an unknown format or style, or if a file exists in the folder that the user names.
         """
-        for kind, chosen, available in (("format", self.file_format, FORMATS), ("style", self.style, STYLES)):
+        choices = (("format", self.file_format, FIGURE_FORMATS), ("style", self.style, STYLE_NAMES))
+        for kind, chosen, available in choices:
             check_known(kind, chosen, available)
         rows = [(self.out or owner / "figures") / f"{name}.{self.file_format}" for name in names]
         for position in rows if self.out is not None else ():

@@ -28,7 +28,7 @@ TRIALS_PER_BIN, FEWEST_PER_BIN = 100, 5
 MOST_BINS, FEWEST_BINS = 60, 4
 
 #: Equal stretches of training in which the most frequent task is found.
-STRETCHES = 200
+N_STRETCHES = 200
 
 
 def _trained(view: View) -> None:
@@ -118,7 +118,8 @@ def _evaluated(axes: Axes, source: Source) -> None:
         if each.intact and step is not None:
             by_name[step] = {
                 "step": step, "trials": summary_row["trials"],
-                "performance": summary_row["performance"], "performance_ci": summary_row["performance_ci"],
+                "performance": summary_row["performance"],
+                "performance_ci": summary_row.get("performance_ci") or (np.nan, np.nan),
                 "deterministic": summary_row.get("deterministic", True),
             }  # fmt: skip
     for probable, colour in ((True, style.COLOURS[1]), (False, style.COLOURS[3])):
@@ -227,12 +228,12 @@ def _trained_tasks(axes: Axes, source: Source, colours: dict[str, str]) -> None:
     table = source.training
     if not len(table.get("task", ())):
         return
-    edges = np.linspace(0, table["step"].max(), STRETCHES + 1)
-    position = np.clip(np.searchsorted(edges, table["step"], "left") - 1, 0, STRETCHES - 1)
+    edges = np.linspace(0, table["step"].max(), N_STRETCHES + 1)
+    position = np.clip(np.searchsorted(edges, table["step"], "left") - 1, 0, N_STRETCHES - 1)
     names = np.asarray(table["task"]).astype(str)
-    counts = np.stack([np.bincount(position[names == task], minlength=STRETCHES) for task in colours])
+    counts = np.stack([np.bincount(position[names == task], minlength=N_STRETCHES) for task in colours])
     seen = np.flatnonzero(counts.any(0))  # supervised learners look at behaviour now and then
-    main_task = counts.argmax(0)[seen[np.clip(np.searchsorted(seen, np.arange(STRETCHES), "right") - 1, 0, None)]]
+    main_task = counts.argmax(0)[seen[np.clip(np.searchsorted(seen, np.arange(N_STRETCHES), "right") - 1, 0, None)]]
     for number, task in enumerate(colours):
         spans = [(edges[k], edges[k + 1] - edges[k]) for k in np.flatnonzero(main_task == number)]
         axes.broken_barh(spans, (-0.08, 0.05), color=colours[task], linewidth=0)

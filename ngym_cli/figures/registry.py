@@ -38,7 +38,7 @@ MODULES = {
 }
 
 #: Other words for figures.
-MEANT = {
+FIGURE_SYNONYMS = {
     "pca": "trajectories", "pcs": "trajectories", "trajectory": "trajectories", "raster": "psth",
     "tuning": "selectivity", "decoder": "decoding", "rsa": "similarity", "cka": "similarity", "dsa": "similarity",
     "reaction-times": "chronometric", "rt": "chronometric", "accuracy": "psychometric", "curve": "learning",
@@ -182,7 +182,7 @@ def find_figure(figure: FigureChoice) -> FigureSpec:
     result = extensions.find_extension("figure", figure) if isinstance(figure, str) else figure
     if result is None:
         names = [*FIGURES, *extensions.offered("figure")]
-        meant = did_you_mean(MEANT.get(str(figure).lower(), str(figure)), names)
+        meant = did_you_mean(FIGURE_SYNONYMS.get(str(figure).lower(), str(figure)), names)
         raise UserError(f"unknown figure '{figure}'{meant} (expected one of: {', '.join(sorted(names))})")
     if not callable(result) or isinstance(result, type):
         raise UserError(f"figure {figure}: expected {extensions.EXTENSION_KINDS['figure'].base}")

@@ -28,9 +28,9 @@ NOT_TELLING = ("learning", "development", "examples")
 logger = logging.getLogger(__name__)
 
 #: Most letters that the names of runs may take in the name of a file.
-LONGEST_NAME = 60
+MAX_RUN_LETTERS = 60
 
-PARTS = ("", "period", "layer")
+REPEATED_BY = ("", "period", "layer")
 COMPARE = ("alg", "network", "seed", "task", "run")
 
 
@@ -43,17 +43,19 @@ def words(chosen: Sequence[str], root: Path) -> tuple[list[str], list[str]]:
 
     Returns:
         References of runs, ``latest`` if there are none, and names of figures.
+
+    Raises:
+        UserError: if one of several words, at any position, is neither.
     """
     figures = [word for word in chosen if _is_figure(word)]
     references = [word for word in chosen if word not in figures]
-    if len(references) > 1 and "/" not in references[-1]:
-        for word in (word for word in references[1:] if Path(word).suffix not in ENDINGS):
+    for word in references if len(chosen) > 1 else ():
+        if "/" not in word and Path(word).suffix not in ENDINGS and not Path(word).exists():
             try:
                 runs.find(word, root)
             except UserError:
-                if not Path(word).exists() and "/" not in word:
-                    names = [*FIGURES, *(run.name for run in runs.find_all(root))]
-                    raise unknown("figure or run", word, names) from None
+                names = [*FIGURES, *(run.name for run in runs.find_all(root))]
+                raise unknown("figure or run", word, names) from None
     return references or [runs.LATEST], figures
 
 
@@ -124,7 +126,8 @@ def comparison(
     from neurogym.dynamics import METRICS
     from ngym_cli.figures.view import ComparisonRequest
 
-    for kind, chosen, valid in (("metric", split_entries(metrics or ""), METRICS), ("part", [across or ""], PARTS)):
+    choices = (("metric", split_entries(metrics or ""), METRICS), ("part", [across or ""], REPEATED_BY))
+    for kind, chosen, valid in choices:
         for word in chosen:
             if word not in valid:
                 raise unknown(kind, word, [name for name in valid if name])
@@ -238,7 +241,7 @@ def suffix(seen: View) -> str:
     pieces = [request.across, *request.metrics, *(path.stem for path in request.files)]
     pieces += [f"input-{'-'.join(seen.held)}"] if seen.held else []
     pieces += list(seen.axes) if seen.axes != ("pc1", "pc2") else []
-    compared = "".join(f"-{piece}" for piece in pieces if piece)[:LONGEST_NAME]
+    compared = "".join(f"-{piece}" for piece in pieces if piece)[:MAX_RUN_LETTERS]
     full = several + together + by + named + compared
     return runs.safe_name(full) if full else ""
 
@@ -248,10 +251,10 @@ def _run_names(seen: View) -> str:
     names = [source.run.name for source in seen.sources]
     joined = "-vs-".join(names)
     parents = {source.run.path.parent.resolve() for source in seen.sources}
-    if len(parents) == 1 and len(set(names)) == len(names) and len(joined) <= LONGEST_NAME:
+    if len(parents) == 1 and len(set(names)) == len(names) and len(joined) <= MAX_RUN_LETTERS:
         return joined
     digest = hashlib.sha256("\n".join(str(source.run.path.resolve()) for source in seen.sources).encode()).hexdigest()
-    short = joined if len(joined) <= LONGEST_NAME else f"{names[0][:LONGEST_NAME]}-and-{len(names) - 1}-more"
+    short = joined if len(joined) <= MAX_RUN_LETTERS else f"{names[0][:MAX_RUN_LETTERS]}-and-{len(names) - 1}-more"
     return f"{short}-{digest[:6]}"
 
 

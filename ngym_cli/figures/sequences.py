@@ -190,7 +190,7 @@ def reversal(view: View) -> Figure:
     return figure
 
 
-DRAWS = 200
+SEQUENCE_DRAWS = 200
 
 
 @registry.figure(
@@ -201,7 +201,7 @@ def indifference(view: View) -> Figure:
     """Draw the share of choices of good B against the ratio of the offered amounts, with the indifference point."""
     figure, axes = style.new_figure(width=4.6)
     analysed = view.analysed(
-        view.parts(), lambda series: from_trials.indifference_point(series.table, n_boot=view.draws(DRAWS))
+        view.parts(), lambda series: from_trials.indifference_point(series.table, n_boot=view.draws(SEQUENCE_DRAWS))
     )
     both_offered = [result.choices.x[np.isfinite(result.choices.x) & (result.choices.x > 0)] for _, result in analysed]
     every = np.concatenate(both_offered)
@@ -246,7 +246,7 @@ def interval(view: View) -> Figure:
     figure, (left, right) = style.new_figure(1, 2)
     all_series = [series.with_table(from_trials.counted_from_cue(series.table)) for series in view.parts()]
     for series, result in view.analysed(
-        all_series, lambda series: from_trials.interval_reproduction(series.table, n_boot=view.draws(DRAWS))
+        all_series, lambda series: from_trials.interval_reproduction(series.table, n_boot=view.draws(SEQUENCE_DRAWS))
     ):
         rows = responded(series.table) & np.isfinite(series.table["rt"])
         target, produced = series.table["production"][rows], series.table["rt"][rows]

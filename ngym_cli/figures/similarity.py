@@ -16,7 +16,7 @@ from ngym_cli.figures.population import Population, population
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, category_ticks, new_figure
 from ngym_cli.figures.view import View
 from ngym_cli.runs.populations import condition_names, period_spans, read_population
-from ngym_cli.runs.recordings import NEEDED
+from ngym_cli.runs.recordings import NETWORK_QUANTITIES
 from ngym_cli.runs.trial_table import concatenate
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _several(view: View) -> None:
 
 @registry.figure(
     "distances between runs, layers, periods or animals, by dynamics and geometry",
-    record=NEEDED, each_run=True, check=_several, on_request=True,
+    record=NETWORK_QUANTITIES, each_run=True, check=_several, on_request=True,
 )  # fmt: skip
 def similarity(view: View) -> Figure:
     """Draw a row for each metric: distances of all pairs with the noise floor, an average-linkage tree, and a map."""

@@ -208,7 +208,8 @@ class Series:
             Unavailable: if nothing was recorded.
         """
         if not self.members[0][1].recorded:
-            raise Unavailable(f"nothing was recorded; ngym eval --record {','.join(recordings.NEEDED)} does")
+            quantities = ",".join(recordings.NETWORK_QUANTITIES)
+            raise Unavailable(f"nothing was recorded; ngym eval --record {quantities} does")
         return recordings.Recording(self.members[0][1].folder)
 
     def has(self, quantities: Sequence[str]) -> bool:

@@ -20,6 +20,7 @@ from matplotlib.text import Text
 from neurogym.analysis.psychometric import PsychometricFit
 from neurogym.analysis.results import Curve, Estimate
 from ngym_cli.errors import check_known
+from ngym_cli.runs.summary import performance_of
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -163,9 +164,9 @@ def performance_curve(
     x: ArrayLike, rows: Sequence[Summary] | Sequence[ConditionRecord] | Sequence[EvaluationRow]
 ) -> Curve:
     """Return the performance with intervals of summaries of evaluations or conditions, at given positions."""
-    low, high = np.array([row["performance_ci"] for row in rows]).T
+    estimates = [performance_of(row) for row in rows]
     trials = np.array([row["trials"] for row in rows])
-    return Curve(np.asarray(x), np.array([row["performance"] for row in rows]), low, high, trials)
+    return Curve.estimates(np.asarray(x), estimates, trials)
 
 
 def fitted_curve(axes: Axes, fit: PsychometricFit, colour: ColorType, band: bool = True) -> None:

@@ -183,7 +183,7 @@ class View:
         if key not in self.memory or not self.memory[key].has(quantities):
             rows = [each for each in source.evaluations if each.has(quantities) and not each.along_training]
             if not rows:
-                names = ",".join(quantities or recordings.NEEDED)
+                names = ",".join(quantities or recordings.NETWORK_QUANTITIES)
                 raise Unavailable(f"nothing was recorded; ngym eval --record {names} does")
             intact = [each for each in rows if each.intact]
             self.memory[key] = Series(source.run.name, COLOURS[0], [(source, (intact or rows)[-1])])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 
 FILMS = ("mp4", "gif")
+NO_PROGRAM = "a .gif needs no program"
 
 #: Trials shown as examples.
 EXAMPLES = 5
@@ -60,7 +62,7 @@ def film(figure: Figure, trials: Sequence[TrialView], path: Path, speed: float =
         try:
             options["animation.ffmpeg_path"] = processes.program("ffmpeg")
         except FileNotFoundError:
-            raise UserError("an mp4 needs the program ffmpeg, which was not found; a .gif needs nothing") from None
+            raise UserError(f"an mp4 needs the program ffmpeg, which was not found; {NO_PROGRAM}") from None
     FigureCanvasAgg(figure)
     figure.canvas.draw()
     figure.set_layout_engine("none")
@@ -68,8 +70,7 @@ def film(figure: Figure, trials: Sequence[TrialView], path: Path, speed: float =
     writer: Any = animation.FFMpegWriter(rate) if kind == "mp4" else animation.PillowWriter(rate)
     covers = _covers(figure, trials)
     with (
-        os_errors(f"cannot write {path}"),
-        _one_line_of_program(path),
+        os_errors(f"cannot write {path}") if kind == "gif" else _errors_of_program(path),
         rc_context(options),
         atomic_path(path) as temporary,
         writer.saving(figure, str(temporary), dpi=100),
@@ -84,15 +85,21 @@ def film(figure: Figure, trials: Sequence[TrialView], path: Path, speed: float =
 
 
 @contextlib.contextmanager
-def _one_line_of_program(path: Path) -> Iterator[None]:
-    """Report a program that failed to write a file by the last line of its output."""
+def _errors_of_program(path: Path) -> Iterator[None]:
+    """Report a program that failed to write a file in one line, by the last line of its output."""
+    log = logging.getLogger("matplotlib.animation")  # would print all of the output before
+    was_disabled, log.disabled = log.disabled, True
     try:
         yield
     except subprocess.CalledProcessError as error:
         output = error.stderr or error.stdout or b""
         text = output if isinstance(output, str) else output.decode(errors="replace")
         last = (text.strip().splitlines() or [f"exit code {error.returncode}"])[-1]
-        raise UserError(f"cannot write {path}: {Path(error.cmd[0]).name}: {last}") from None
+        raise UserError(f"cannot write {path}: {Path(error.cmd[0]).name}: {last}; {NO_PROGRAM}") from None
+    except OSError as error:
+        raise UserError(f"cannot write {path}: ffmpeg: {error.strerror or error}; {NO_PROGRAM}") from None
+    finally:
+        log.disabled = was_disabled
 
 
 def _covers(figure: Figure, trials: Sequence[TrialView]) -> list[list[Rectangle]]:
@@ -122,14 +129,14 @@ def save(source: Source, trials: Sequence[TrialView], out: Path | None, speed: f
     Raises:
         UserError: on an unknown format, or if the file exists or cannot be written.
     """
-    from ngym_cli.figures.files import FORMATS, save_figure
+    from ngym_cli.figures.files import FIGURE_FORMATS, save_figure
     from ngym_cli.figures.style import styled
 
     if out is not None:
         check_place(out, overwrite)
     path = out or source.run.path / "figures" / "watch.png"
     kind = path.suffix.removeprefix(".")
-    check_known("format", kind, (*FORMATS, *FILMS))
+    check_known("format", kind, (*FIGURE_FORMATS, *FILMS))
     with styled():
         figure = trials_figure(trials)
         if kind in FILMS:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from neurogym.messages.names import nearest
 from ngym_cli.errors import UserError, message_of, unknown
 
 #: Folders of the data that come with ngym: installed, and in a checkout.
@@ -97,6 +98,21 @@ def find(name: str) -> DataSet:
     if name not in every():
         raise unknown("data set", name, every())
     return every()[name]
+
+
+def named_by(path: Path) -> DataSet | None:
+    """Return the data set that a path names, or None if the path is that of a file.
+
+    Raises:
+        UserError: if there is neither a file nor a data set.
+    """
+    if path.exists() or path.suffix or len(path.parts) > 1:
+        return None
+    if str(path) not in every():
+        close = nearest(str(path), every())
+        hint = f"; did you mean the data set {close}?" if close else "; 'ngym list data' names public data sets"
+        raise UserError(f"no such table of trials: {path}{hint}")
+    return find(str(path))
 
 
 def rows() -> list[dict[str, object]]:

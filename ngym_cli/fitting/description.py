@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from neurogym.behaviour.describe import SCALARS, SubjectDescription, describe
 from neurogym.behaviour.reading import TableSource
 from neurogym.behaviour.table import Behaviour, Reading
-from neurogym.messages.names import nearest
 from ngym_cli.config import read_toml
 from ngym_cli.errors import UserError, check_known, message_of
 from ngym_cli.files.writing import write_text
@@ -83,10 +82,10 @@ class Description:
         Raises:
             UserError: if the format does not exist.
         """
-        from ngym_cli.figures.files import FORMATS
+        from ngym_cli.figures.files import FIGURE_FORMATS
         from ngym_cli.fitting import data_figures
 
-        check_known("format", form, FORMATS)
+        check_known("format", form, FIGURE_FORMATS)
         return data_figures.draw(self.behaviour, self.subjects, folder, form)
 
     def plot(self, figure: str | None = None) -> Figure:
@@ -103,7 +102,7 @@ class Description:
 
         figures = data_figures.figures_of(self.behaviour, self.subjects)
         if figure is not None:
-            check_known("figure of a table", figure, data_figures.FIGURES)
+            check_known("figure of a table", figure, data_figures.DATA_FIGURES)
             if figure not in figures:
                 raise UserError(
                     f"the table does not allow the figure {figure}; it allows {', '.join(figures) or 'none'}"
@@ -194,16 +193,10 @@ def data_set_of(request: DataRequest) -> DataSet | None:
     Raises:
         UserError: if it names neither.
     """
-    table = request.table[0]
-    if len(request.table) > 1 or table.exists() or table.suffix or len(table.parts) > 1:
-        if request.download:
-            raise UserError("--download fetches a public data set; 'ngym list data' names them")
-        return None
-    if str(table) not in data_sets.every():
-        close = nearest(str(table), data_sets.every())
-        hint = f"; did you mean the data set {close}?" if close else "; 'ngym list data' names public data sets"
-        raise UserError(f"no such table of trials: {table}{hint}")
-    return data_sets.find(str(table))
+    public = data_sets.named_by(request.table[0]) if len(request.table) == 1 else None
+    if public is None and request.download:
+        raise UserError("--download fetches a public data set; 'ngym list data' names them")
+    return public
 
 
 def columns_of(request: DataRequest) -> Mapping[str, Any] | None:

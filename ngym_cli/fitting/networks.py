@@ -29,7 +29,7 @@ from ngym_cli.fitting.readout import DriftingReadout, arrays_of_nets, fit_readou
 #: Inner folds for early stopping; epochs at most; epochs without improvement at which training ends.
 INNER, EPOCHS, PATIENCE = 5, 800, 60
 #: Arguments of the cells here, where one step is one trial.
-CELLS: dict[str, dict[str, float | str]] = {
+CELL_ARGUMENTS: dict[str, dict[str, float | str]] = {
     "gru": {"memory": 10.0},
     "lstm": {"memory": 10.0},
     "rnn": {"activation": "tanh"},
@@ -60,7 +60,7 @@ class ChoiceNetwork(nn.Module):
     """A recurrent cell with a read-out of state and present stimuli.
 
     Args:
-        cell: a name in ``CELLS``.
+        cell: a name in ``CELL_ARGUMENTS``.
         units: number of units.
         choices: number of choices.
         stimuli: number of stimuli.
@@ -70,7 +70,7 @@ class ChoiceNetwork(nn.Module):
     def __init__(self, cell: str, units: int, choices: int, stimuli: int, subjects: int = 1):
         super().__init__()
         self.choices, self.stimuli = choices, stimuli
-        self.cell = find_network(cell).load()(choices + 2 + stimuli, units, 1, **CELLS[cell])
+        self.cell = find_network(cell).load()(choices + 2 + stimuli, units, 1, **CELL_ARGUMENTS[cell])
         self.state = nn.Linear(units, choices)
         with warnings.catch_warnings():  # of tables without stimuli, which have no weights to draw
             warnings.filterwarnings("ignore", message="Initializing zero-element tensors")

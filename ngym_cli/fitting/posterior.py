@@ -22,6 +22,7 @@ from neurogym.behaviour.models.base import Fitted, Model, Problem
 from neurogym.behaviour.models.likelihoods import Likelihood, likelihood_of_problem
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.errors import UserError
+from ngym_cli.fitting import predictive
 from ngym_cli.fitting.group import Group
 
 #: Chains, draws of the warm-up, longest trajectory (power of 2), and rate of acceptance that is aimed for.
@@ -32,6 +33,8 @@ CENTRED = 1.0
 R_HAT, ESS = 1.01, 100
 #: Draws of which the log-likelihood of each trial is computed for leave-one-out.
 POINTWISE = 200
+#: Predictive p value below which a statistic of the data is named.
+SURPRISING = 0.01
 #: Scale of the half-normal prior of the s.d. of subjects, in units of the s.d. of the model's prior.
 SPREAD = 0.5
 
@@ -301,6 +304,7 @@ def sample_model(
     if group is not None and group.covariates.names:
         record["between"] = between_summaries(samples, parameters, group.covariates.names)
     record["loo"] = leave_one_out(samples, likelihoods, seed)
+    record["predictive"] = predictive.check(samples.subjects, likelihoods, tables, seed)
     natural = [np.asarray(each.value(samples.subjects[:, :, 0, j])) for j, each in enumerate(parameters)]
     arrays = {"draws": np.stack(natural, -1), "draws_names": np.array([each.name for each in parameters])}
     return record, arrays
@@ -316,6 +320,10 @@ def warnings_of(record: Mapping[str, Any]) -> list[str]:
             f"posterior: R-hat up to {worst:.3f} and effective sample size down to {least:.0f}; more draws are advised "
             f"(R-hat below {R_HAT}, {ESS} effective draws or more)"
         )
+    for name, row in record.get("predictive", {}).items():
+        if row["p"] < SURPRISING:
+            simulations = f"{row['low']:.3g} to {row['high']:.3g} in simulations"
+            warnings.append(f"posterior predictive check: {name} is {row['observed']:.3g}, and {simulations}")
     if record["divergences"]:
         warnings.append(f"posterior: {record['divergences']} divergent trajectories")
     return warnings

@@ -20,8 +20,8 @@ from ngym_cli.config.keywords import read_keywords
 from ngym_cli.errors import UserError
 from ngym_cli.files.reading import digest
 from ngym_cli.files.writing import remove_folder, write_json
-from ngym_cli.fitting import fitted, registry, validation
-from ngym_cli.fitting.folder import SUBJECTS, TRIALS, FitFolder, FitRecord, ModelRecord, TableRecord, fit_path
+from ngym_cli.fitting import data_sets, fitted, registry, validation
+from ngym_cli.fitting.folder import SUBJECTS_FILE, TRIALS, FitFolder, FitRecord, ModelRecord, TableRecord, fit_path
 from ngym_cli.fitting.request import FitRequest
 from ngym_cli.fitting.settings import read_data
 from ngym_cli.fitting.validation import FitData
@@ -138,7 +138,7 @@ def _discard_if_empty(folder: FitFolder, models: Iterable[str], missing: Sequenc
         missing: folders above that did not exist before the fit.
     """
     complete = any(folder.model_path(each, ".json").is_file() for each in models if each != validation.BASELINE)
-    if complete or (folder.path / SUBJECTS).exists() or (folder.path / TRIALS).exists():
+    if complete or (folder.path / SUBJECTS_FILE).exists() or (folder.path / TRIALS).exists():
         return
     baseline = [folder.model_path(validation.BASELINE, suffix) for suffix in (".json", ".npz")]
     remove_folder(baseline[0].parent, [path.name for path in baseline])
@@ -173,7 +173,7 @@ def _opened(request: FitRequest) -> tuple[FitFolder, FitRecord]:
     write_json(path / MANIFEST, {
         "status": "running", "task": request.table.stem, "alg": "fit", "seed": request.seed,
         "command": sys.argv, "started": now(), "process": this_process(), "machine": provenance.machine(1),
-        "versions": about["versions"], "git": provenance.git_state(provenance.SOURCE),
+        "versions": about["versions"], "git": provenance.git_state(provenance.PACKAGES_FOLDER),
         **({"code": about["code"]} if about["code"] else {}),
     })  # fmt: skip
     folder.write(about)
@@ -181,7 +181,9 @@ def _opened(request: FitRequest) -> tuple[FitFolder, FitRecord]:
 
 
 def digest_of(path: Path) -> str:
-    """Return the digest of a file, or of all files in a folder."""
+    """Return the digest of a file or of a public data set by name, or of all files in a folder."""
+    public = data_sets.named_by(path)
+    path = path if public is None else public.find()
     if not path.is_dir():
         return digest(path)
     files = sorted(file for file in path.rglob("*") if file.is_file())

@@ -11,7 +11,7 @@ from neurogym.behaviour.table import Behaviour
 from ngym_cli import config as configuration
 from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, message_of
-from ngym_cli.fitting import validation
+from ngym_cli.fitting import data_sets, validation
 from ngym_cli.fitting.request import FitSettings
 
 
@@ -24,7 +24,7 @@ def read_table(
     """Read a table of behaviour.
 
     Args:
-        source: file, folder, list of files, DataFrame, dict of arrays or list of dicts.
+        source: file, folder, list of files, name of a public data set, DataFrame, dict of arrays or list of dicts.
         roles: columns as given with flags; None where none was given, the word ``none`` for no such column.
         columns: TOML file that maps the columns, as for ``ngym eval --compare``, or its content.
         **options: ``where``, ``derive``, ``missed`` and ``keep`` of `neurogym.behaviour.reading.TableOptions`.
@@ -32,6 +32,9 @@ def read_table(
     Raises:
         UserError: if a file is missing or damaged, or the table is unfit.
     """
+    public = data_sets.named_by(source) if isinstance(source, Path) else None
+    if public is not None:
+        source, columns = public.find(), columns or public.columns
     named: dict[str, str | Sequence[str] | None] = {}
     for role, text in roles.items():
         if text is not None:

@@ -17,7 +17,7 @@ from ngym_cli.errors import UserError
 from ngym_cli.fitting.group import Group, covariates_of, fit_group
 
 BASELINE = "bias"  #: model that every fit has, each subject for itself
-SUBJECTS = ("each", "pooled", "hierarchical")
+SUBJECT_MODES = ("each", "pooled", "hierarchical")
 
 
 @dataclass(frozen=True)

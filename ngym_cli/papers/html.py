@@ -18,7 +18,7 @@ from ngym_cli.papers.model import PROVENANCE
 from ngym_cli.papers.paper_runs import PaperRun, PaperRuns
 from ngym_cli.papers.results import claim_lines, control_lines, seed_lines, short, verdict_words
 from ngym_cli.papers.script import FIGURE
-from ngym_cli.papers.verdicts import STATES
+from ngym_cli.papers.verdicts import VERDICTS
 from ngym_cli.terminal import Row, cell
 
 
@@ -76,7 +76,7 @@ def write(
         "lead": config.summary,
         "citation": config.citation,
         "doi": config.doi,
-        "numbers": [(str(counts[state]), state) for state in STATES if counts[state]],
+        "numbers": [(str(counts[state]), state) for state in VERDICTS if counts[state]],
         "claims": list(claim_lines(document["claims"], _verdict)),
         "criteria": list(_criteria(document["claims"])),
         "how": "Here: mean over seeds with its 95 % t interval. "

@@ -96,7 +96,7 @@ class PaperRun:
         """The trained agent, as of ``ngym_cli.load``."""
         from ngym_cli.agents.loading import LoadedAgent
 
-        return LoadedAgent(runs.find(str(self.path), runs.ROOT), trust=True)
+        return LoadedAgent(runs.find(str(self.path), runs.RUNS_ROOT), trust=True)
 
     def measured(self, id_: str, name: str | None = None) -> float:
         """Return a measure that the task declares, by id.

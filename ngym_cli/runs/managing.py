@@ -98,8 +98,8 @@ def note(run: RunFolder, text: str) -> None:
 
 #: Parts of the manifest that are compared, besides the configuration; times and the machine are not.
 SEEDS, VERSIONS = "seeds", "versions"
-FILES = ("model/weights.safetensors", "eval/final/trials.parquet")
-RESULTS = ("status", "steps", "trials", "performance", "reward_per_trial", "chance", "blind", "ceiling")
+COMPARED_FILES = ("model/weights.safetensors", "eval/final/trials.parquet")
+COMPARED_RESULTS = ("status", "steps", "trials", "performance", "reward_per_trial", "chance", "blind", "ceiling")
 
 
 def between(first: str, second: str, root: Path) -> list[terminal.Row]:
@@ -132,8 +132,10 @@ def _facts(run: runs.RunFolder) -> dict[str, Scalar]:
         SEEDS: manifest.get(SEEDS),
         VERSIONS: {**_entry(manifest, VERSIONS), "python": _entry(manifest, "machine").get("python")},
         "git": manifest.get("git"),
-        "results": {name: manifest.get(name) for name in RESULTS},
-        "files": {name: digest(run.path / name)[:12] if (run.path / name).is_file() else None for name in FILES},
+        "results": {name: manifest.get(name) for name in COMPARED_RESULTS},
+        "files": {
+            name: digest(run.path / name)[:12] if (run.path / name).is_file() else None for name in COMPARED_FILES
+        },
     }
     return flatten({section: _mapping(values) for section, values in tables.items()})
 

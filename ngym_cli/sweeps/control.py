@@ -8,7 +8,7 @@ from pathlib import Path
 from ngym_cli import runs, terminal
 from ngym_cli.config import RunConfig, read_toml
 from ngym_cli.errors import UserError, did_you_mean
-from ngym_cli.files import locks
+from ngym_cli.files import writing
 from ngym_cli.processes import handling_signals
 from ngym_cli.runs import finding
 from ngym_cli.sweeps import folder, launchers, plan, results, status, tables, validation
@@ -18,7 +18,7 @@ from ngym_cli.sweeps.launchers import JobSpec
 from ngym_cli.sweeps.recipe import Recipe, SweepRequest
 from ngym_cli.sweeps.results import SweepDocument
 
-INTERRUPTED = 130
+INTERRUPTED_CODE = 130
 
 #: Words in place of a recipe.
 ACTIONS = ("status", "resume")
@@ -106,7 +106,7 @@ def do_jobs(
     shown_on = terminal.console(stderr=True)
     interrupted = False
     with (
-        locks.lock(sweep.path),
+        writing.lock(sweep.path),
         tables.LiveTable(observer, shown_on, min(workers, len(jobs))) as live_table,
         handling_signals(_interrupt, "SIGTERM", "SIGHUP"),
     ):
@@ -222,7 +222,7 @@ def _start(request: SweepRequest, recipe: Recipe, name: str, root: Path) -> int:
         tables.print_result(terminal.console(), sweep, document)
     if interrupted:
         err.print(f"interrupted; {terminal.quoted('ngym', 'sweep', 'resume', sweep.name)} continues", soft_wrap=True)
-        return INTERRUPTED
+        return INTERRUPTED_CODE
     return 1 if any(row["state"] == "failed" for row in rows) else 0
 
 

@@ -16,7 +16,7 @@ from ngym_cli.sweeps.recipe import Recipe, without
 
 #: Most runs of one sweep.
 MOST_RUNS = 1_000_000
-LONGEST_NAME = 80
+MAX_RUN_NAME = 80
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def _axes(recipe: Recipe) -> list[list[Values]]:
 def _name(number: int, values: Mapping[str, object]) -> str:
     """Return a folder name made from the settings specific to a run."""
     words = [f"{key.rpartition('.')[2]}={_word(value)}" for key, value in values.items()]
-    return re.sub(r"[^A-Za-z0-9=._+-]+", "_", "-".join([f"{number:05d}", *words]))[:LONGEST_NAME].rstrip("._-")
+    return re.sub(r"[^A-Za-z0-9=._+-]+", "_", "-".join([f"{number:05d}", *words]))[:MAX_RUN_NAME].rstrip("._-")
 
 
 def _word(value: object) -> str:

@@ -163,7 +163,7 @@ class Recipe(Section):
 
 
 #: Largest recipe in a sweep's folder (bytes); it may list the seeds of a hundred thousand runs.
-LARGEST = 4 << 20
+MAX_RECIPE_BYTES = 4 << 20
 
 
 def canonical(key: str) -> str:
@@ -277,7 +277,7 @@ def _canonical_or_same(name: str) -> str:
 
 def read(path: Path) -> Recipe:
     """Read the recipe of a sweep's folder."""
-    return checked(Recipe, read_toml(path, LARGEST), str(path))
+    return checked(Recipe, read_toml(path, MAX_RECIPE_BYTES), str(path))
 
 
 def differences(old: Recipe, new: Recipe) -> list[str]:

@@ -97,7 +97,7 @@ def _attempt(sweep: SweepFolder, path: Path, values: Values, trust: bool, watch:
     return outcome.status, manifest
 
 
-NAME = "sweep"
+PROCESS_NAME = "sweep"
 
 #: Random trials before TPE, and before the median pruner, is used.
 STARTUP_TRIALS = 10
@@ -133,7 +133,7 @@ def open_study(sweep: SweepFolder, job: int = 0) -> tuple[Any, Any]:
     settings = _settings(sweep)
     storage = JournalStorage(JournalFileBackend(str(sweep.path / STUDY)))
     study = package.create_study(
-        study_name=NAME,
+        study_name=PROCESS_NAME,
         storage=storage,
         load_if_exists=True,
         direction="maximize",
@@ -197,7 +197,7 @@ def claim(sweep: SweepFolder, study: Study, storage: Any, job: int) -> Trial:
     """Return the trial of a job: the trial drawn before, or a new trial."""
     drawn = sweep.drawn(job)
     if drawn is not None:
-        study_id = storage.get_study_id_from_name(NAME)
+        study_id = storage.get_study_id_from_name(PROCESS_NAME)
         trial_id = storage.get_trial_id_from_study_id_trial_number(study_id, int(drawn["number"]))
         return optuna().trial.Trial(study, trial_id)
     trial = study.ask()

@@ -22,7 +22,6 @@ from ngym_cli.runs.records import EvaluationRow, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
 from ngym_cli.runs.trial_table import concatenate
 from ngym_cli.terminal import REFERENCES
-from ngym_cli.training.curriculum import Stage
 from ngym_cli.training.prepare import ResolvedRun
 from ngym_cli.training.progress import Display, actions_in_words
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
 
     from ngym_cli.evaluation import fresh_trials
+    from ngym_cli.training.curriculum import Stage
 
 
 #: Trials over which the live display averages.

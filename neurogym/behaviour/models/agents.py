@@ -164,7 +164,7 @@ class Agent:
                     policy,
                     estimates,
                     float(score[k]),
-                    {"unbounded": x[k], "unbounded_variance": se**2},
+                    {"unbounded": x[k], "unbounded_variance": se**2, "covariance": covariance[k]},
                     marks,
                 )
             )

@@ -47,7 +47,7 @@ class FormulaPolicy:
 
     def evidence(self, state: int, stimuli: FloatArray) -> FloatArray:
         """See `EvidencePolicy.evidence`; further columns have their typical value."""
-        return np.asarray(self.formula.typical(stimuli) @ self.weights[:, None])
+        return np.asarray(self.formula.typical(stimuli, {}) @ self.weights[:, None])
 
     def advance(self, state: int, trial: ParallelTrials) -> int:
         """See `EvidencePolicy.advance`."""

@@ -12,7 +12,7 @@ from neurogym.behaviour.models.agents import ModelParameter
 
 NOT_CONVERGED, NOT_IDENTIFIED = "not converged", "not identified"
 #: Share of the range of a parameter next to an end that counts as the end.
-EDGE = 1e-3
+BOUND_MARGIN = 1e-3
 #: Largest ratio of standard error and s.d. of the prior, both in the unbounded scale, of an identified parameter.
 INFORMED = 0.95
 #: Fewest trials for each parameter of a fit that needs no warning.
@@ -25,7 +25,7 @@ def at_bound(parameter: ModelParameter, value: float) -> str:
         return ""
     span = parameter.high - parameter.low
     for end in (parameter.low, parameter.high):
-        if abs(value - end) < EDGE * span:
+        if abs(value - end) < BOUND_MARGIN * span:
             return f"at its bound {end:g}"
     return ""
 

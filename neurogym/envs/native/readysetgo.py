@@ -63,6 +63,8 @@ class ReadySetGo(Production):
 
     def _new_trials(self, trials: Trials) -> None:
         measure = trials.steps(trials.draw("measure")) * self.dt
+        if measure.min() <= 0:
+            raise ValueError(f"an interval (measure) shorter than a step of {self.dt:g} ms cannot be reproduced")
         gain = trials.draw("gain", self.gains)
         production = measure * gain
         trials.info.update(measure=measure, production=production)

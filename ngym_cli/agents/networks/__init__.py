@@ -236,7 +236,7 @@ class NetworkSpec:
         return options.defaults(self.described)
 
 
-BUILT_IN = (
+BUILT_IN_NETWORKS = (
     NetworkSpec(
         "lstm",
         "long short-term memory, gates that hold and release a cell state",
@@ -282,7 +282,7 @@ BUILT_IN = (
     ),
 )
 
-NETWORKS: dict[str, NetworkSpec] = {spec.name: spec for spec in BUILT_IN}
+NETWORKS: dict[str, NetworkSpec] = {spec.name: spec for spec in BUILT_IN_NETWORKS}
 
 
 def find_network(name: str) -> NetworkSpec:

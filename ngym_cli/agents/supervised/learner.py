@@ -33,10 +33,10 @@ from torch import Tensor
 
 from ngym_cli.agents import acting
 from ngym_cli.agents.algorithms import check_ranges
-from ngym_cli.agents.algorithms.objective import SEQUENCES, Penalties, silent_units
+from ngym_cli.agents.algorithms.objective import SEQUENCES, BatchSplitter, Penalties, silent_units
 from ngym_cli.agents.algorithms.rollout import PackedRollout, pack
 from ngym_cli.agents.algorithms.sb3 import Learner
-from ngym_cli.agents.device.rollout import BatchSplitter, Prefetch, Upload
+from ngym_cli.agents.device.rollout import Prefetch, Upload
 from ngym_cli.agents.networks.base import State
 from ngym_cli.agents.networks.images import distinct
 from ngym_cli.agents.networks.policy import RecurrentPolicy

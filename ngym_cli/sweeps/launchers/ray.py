@@ -14,7 +14,7 @@ from ngym_cli.files.writing import write_text
 from ngym_cli.sweeps.launchers import RETRIES, SECONDS_PER_LOOK, JobSpec, Perform
 
 #: Seconds that interrupted tasks are given to write checkpoints.
-GRACE = 60.0
+CHECKPOINT_SECONDS = 60.0
 
 #: Times in a row that the head of a cluster does not answer before it is taken to be lost.
 MOST_UNANSWERED = 3
@@ -113,7 +113,7 @@ class Ray:
             with contextlib.suppress(Exception):
                 self.ray.cancel(reference, force=False)
         with contextlib.suppress(Exception):
-            self.ray.wait(references, num_returns=len(references), timeout=GRACE)
+            self.ray.wait(references, num_returns=len(references), timeout=CHECKPOINT_SECONDS)
 
 
 def _perform(path: str, folder: str, job: int, trust: bool, perform: Perform | None) -> str:

@@ -79,7 +79,7 @@ def test_stability_in_continuous_time_agrees_with_an_integrator():
     result = dynamics.find_fixed_points(net, rng.uniform(-2, 2, (80, 2)), np.zeros(1))
     assert len(result) > 1
     for point, stable in zip(result.points, result.stable, strict=True):
-        path = solve_ivp(lambda _, h: -h + np.tanh(weights @ h), (0, 60), [*point, 0.001, -0.001], rtol=1e-8)
+        path = solve_ivp(lambda _, h: -h + np.tanh(weights @ h), (0, 60), point + np.array([1e-3, -1e-3]), rtol=1e-8)
         assert (np.linalg.norm(path.y[:, -1] - point) < 1e-3) == stable
 
 
@@ -153,3 +153,89 @@ def test_a_complex_pair_beside_a_larger_eigenvalue_is_one_event():
         return np.array([*pair, 3.0 * h[2]])
 
     assert [event.kind for event in events_of(function, 3)] == ["Neimark-Sacker"]
+
+
+WELLS = np.array([[1.9, 0.3], [-0.2, 1.6]])
+
+
+def ends_of(states, weights, duration=60.0) -> np.ndarray:
+    """Return where SciPy's integrator arrives from each state of ``dh/dt = -h + tanh(W h)``."""
+    paths = [
+        solve_ivp(lambda _, h: -h + np.tanh(weights @ h), (0, duration), start, rtol=1e-8, atol=1e-10)
+        for start in states
+    ]
+    return np.array([path.y[:, -1] for path in paths])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_basins_are_those_of_an_integrator(seed):
+    rng = np.random.default_rng(seed)
+    weights = WELLS + 0.15 * rng.normal(size=(2, 2))
+    net = dynamics.Leaky(weights, np.zeros((2, 1)), np.zeros(2), "tanh", 0.02)
+    result = dynamics.find_fixed_points(net, rng.uniform(-1.5, 1.5, (120, 2)), np.zeros(1))
+    expected = roots(Map(lambda h, x: np.tanh(weights @ h), 2), rng.uniform(-1.5, 1.5, (150, 2)), np.zeros(1))
+    assert np.array(sorted(map(tuple, result.points))) == pytest.approx(expected, abs=1e-4)
+    starts = rng.uniform(-1.2, 1.2, (120, 2))
+    distance = np.linalg.norm(ends_of(starts, weights)[:, None] - result.points[None], axis=2)
+    arrived = distance.argmin(1)
+    assert distance.min(1).max() < 0.02 and result.stable[arrived].all() and len(set(arrived)) >= 2
+    shares = np.bincount(arrived, minlength=len(result)) / len(starts)
+    # Euler's steps and the integrator may differ for a start next to the boundary.
+    assert np.abs(dynamics.basins(net, result, starts) - shares).max() <= 2 / len(starts)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_saddles_connect_the_points_to_which_an_integrator_leads(seed):
+    weights = WELLS + 0.15 * np.random.default_rng(seed).normal(size=(2, 2))
+    net = dynamics.Leaky(weights, np.zeros((2, 1)), np.zeros(2), "tanh", 0.02)
+    starts = np.random.default_rng(seed).uniform(-1.5, 1.5, (120, 2))
+    result = dynamics.find_between(net, dynamics.find_fixed_points(net, starts, np.zeros(1)))
+    saddles, joined = dynamics.connections(net, result)
+    assert len(saddles)
+    for saddle, pair in zip(saddles, joined, strict=True):
+        point = result.points[saddle]
+        jacobian = (1 - np.tanh(weights @ point) ** 2)[:, None] * weights - np.eye(2)
+        values, vectors = np.linalg.eig(jacobian)
+        assert (values.real > 0).sum() == 1
+        push = 0.02 * np.real(vectors[:, values.real.argmax()])
+        ends = ends_of([point - push, point + push], weights, 200.0)
+        reached = {tuple(each) for each in np.round(ends, 3)}
+        assert reached == {tuple(each) for each in np.round(result.points[pair], 3)}
+
+
+def test_a_limit_cycle_has_the_period_of_the_integrator_and_holds_no_basin():
+    """Van der Pol's oscillator in Euler's steps: an unstable point within a cycle."""
+    dt = 0.01
+
+    def velocity(h):
+        return np.array([h[1], (1 - h[0] ** 2) * h[1] - h[0]])
+
+    net = Map(lambda h, x: h + dt * velocity(h), 2)
+    result = dynamics.find_fixed_points(net, np.random.default_rng(0).normal(size=(10, 2)), np.zeros(1))
+    assert len(result) == 1 and not result.stable[0] and np.abs(result.points).max() < 1e-6
+    slopes = np.log(result.eigenvalues[0].astype(complex)) / dt
+    assert np.sort_complex(slopes) == pytest.approx(np.sort_complex(np.roots([1, -1, 1])), abs=0.02)
+    assert dynamics.basins(net, result, np.random.default_rng(1).normal(size=(5, 2)), steps=1500)[0] == 0
+    path = solve_ivp(lambda _, h: velocity(h), (0, 60), [2.0, 0.0], rtol=1e-9, max_step=0.01)
+    state, crossings = np.array([[2.0, 0.0]]), []
+    for k in range(6000):
+        after = net.step(state, np.zeros(1))
+        if state[0, 0] < 0 <= after[0, 0]:
+            crossings.append(k * dt)
+        state = after
+    expected = path.t[1:][(path.y[0, :-1] < 0) & (path.y[0, 1:] >= 0)]
+    assert np.diff(crossings)[2:].mean() == pytest.approx(np.diff(expected)[2:].mean(), rel=0.02)
+
+
+def test_a_lstm_with_a_point_in_closed_form():
+    """Gates held open by their biases: ``c' = sigmoid(f) c + sigmoid(i) tanh(g)`` has one point, a multiple of g."""
+    forget, into, content, out = 0.5, 1.0, 0.7, 2.0
+    bias = np.array([into, forget, content, out])
+    net = dynamics.LSTM(np.zeros((4, 1)), np.zeros((4, 1)), bias)
+    result = dynamics.find_fixed_points(net, np.random.default_rng(0).normal(size=(20, 2)), np.zeros(1))
+    sigmoid = lambda x: 1 / (1 + np.exp(-x))  # noqa: E731
+    cell = sigmoid(into) * np.tanh(content) / (1 - sigmoid(forget))
+    hidden = sigmoid(out) * np.tanh(cell)
+    assert len(result) == 1 and result.stable[0]
+    assert sorted(result.points[0]) == pytest.approx(sorted([hidden, cell]), abs=1e-5)
+    assert np.sort(np.abs(result.eigenvalues[0])) == pytest.approx([0.0, sigmoid(forget)], abs=1e-6)

@@ -211,6 +211,11 @@ def test_beside_the_monkeys(ngym, run):
     assert rows["accuracy"]["b"]["value"] == pytest.approx(0.8094, abs=1e-4)
     assert Path(result["figure"]).read_bytes().startswith(b"\x89PNG")
     assert result["distance"] > 0
+    by_name = summary(ngym, run, "--trials", "200", "--compare", "roitman2002", "--name", "fractions")["comparison"]
+    assert any("multiplied by 100" in note for note in by_name["notes"])
+    fractions = {row["name"]: row for row in by_name["statistics"]}
+    for name, row in rows.items():  # the table has fractions, the column file percent
+        assert fractions[name]["b"]["value"] == pytest.approx(row["b"]["value"], rel=0.02, abs=1e-6), name
 
 
 def test_a_comparison_without_reaction_times_has_no_empty_panel():
@@ -260,8 +265,8 @@ def test_an_animal_with_words_for_choices_needs_no_column_map(ngym, run):
     result = summary(ngym, run, "--trials", "300", "--stochastic", "--compare", data, "--name", "rat")["comparison"]
     rows = {row["name"]: row for row in result["statistics"]}
     described = json.loads(ngym("data", data, "--out", "none", "--json").out)["subjects"][0]
-    assert rows["bias (logit)"]["b"] == described["bias"]
-    assert rows["weight of choice, 1 back"]["b"] == described["history"]["choice, 1 back"]
+    assert rows["bias (logit)"]["b"] == pytest.approx(described["bias"])
+    assert rows["weight of choice, 1 back"]["b"] == pytest.approx(described["history"]["choice, 1 back"])
     assert not [name for name in rows if "reaction time" in name]
 
 

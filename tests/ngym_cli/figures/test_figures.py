@@ -15,6 +15,7 @@ from pyarrow import parquet
 
 import ngym_cli
 from ngym_cli import runs
+from ngym_cli.evaluation.summary_text import print_evaluation
 from ngym_cli.figures import conditions, files, requests
 from ngym_cli.figures.evidence import strength_by_modality
 from ngym_cli.figures.registry import FIGURES
@@ -404,3 +405,21 @@ def test_conditions_without_a_value_share_one_colour_in_any_order():
     conditions = tuple({"task": task, "coh": value} for task, value in zip("aabab", of, strict=True))
     looks = [look["color"] for look in _styles(conditions, Wording({}))]
     assert looks[1] == looks[3] and len(set(looks)) == 4
+
+
+@pytest.mark.parametrize("position", range(3))
+def test_a_misspelt_figure_is_named_at_any_position(ngym, made_up, position, tmp_path):
+    words = [made_up("RDM-v0"), "learning"]
+    words.insert(position, "psychometrc")
+    result = ngym("plot", *words, "--out", tmp_path / "out")
+    assert result.code == 2
+    assert "unknown figure or run 'psychometrc'; did you mean 'psychometric'?" in result.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_evaluations_recorded_without_an_interval_are_drawn_and_printed(made_up, tmp_path):
+    run = runs.RunFolder(shutil.copytree(made_up("RDM-v0"), tmp_path / "run"))
+    run.update(evaluations=[{"step": step, "trials": 100, "performance": 0.8} for step in (100, 2000)])
+    summary = json.loads((run.path / "eval" / "final" / "summary.json").read_text(encoding="utf-8"))
+    assert requests.drawn(requests.view([str(run.path)], tmp_path), FIGURES["learning"]).reason is None
+    print_evaluation({key: value for key, value in summary.items() if key != "performance_ci"})

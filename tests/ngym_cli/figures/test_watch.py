@@ -93,6 +93,27 @@ def test_settings_of_the_current_folder_are_ignored(run_folder, tmp_path, settin
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        ("echo 'configuration: none'; echo \"Unknown encoder 'libx264'\" >&2; exit 1", "Unknown encoder 'libx264'"),
+        ("head -c 100 > /dev/null; echo 'no muxer' >&2; exit 1", "no muxer"),
+        ("cat > /dev/null", "No such file or directory"),
+        ("kill -9 $$", "exit code -9"),
+    ],
+    ids=["encoder", "early", "nothing", "killed"],
+)
+def test_an_ffmpeg_that_cannot_write_films_is_one_line(ngym, run_folder, tmp_path, monkeypatch, program, reason):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "ffmpeg").write_text(f"#!/bin/sh\n{program}\n")
+    (tmp_path / "bin" / "ffmpeg").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    result = ngym("watch", run_folder, "--trials", 1, "--out", "film.mp4")
+    assert result.code == 2 and len(result.err.strip().splitlines()) == 1, result.err
+    assert f"film.mp4: ffmpeg: {reason}; a .gif needs no program" in result.err
+    assert not list(tmp_path.glob("film*"))
+
+
 def test_a_trial_of_several_tasks_is_headed_by_its_task_on_every_way(tmp_path):
     _config, facts = defaults.resolve(from_dict({"task": "RDM-v0+GoNogo-v0"}))
     names = np.array(["RDM-v0"], dtype=object)  # as the trial table has words

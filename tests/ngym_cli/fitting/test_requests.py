@@ -58,7 +58,7 @@ def test_figures_of_a_fit_are_drawn_and_others_say_why_not(rat, tmp_path):
     assert str(path.path) == result["path"] == str(folder.named("latest", tmp_path / "runs").path)
     assert len(figures.draw(path, ["likelihood", "likelihood"], FigureFiles())) == 1
     rows = figures.draw(path, (), FigureFiles())
-    assert [row["id"] for row in rows] == list(figures.FIGURES)
+    assert [row["id"] for row in rows] == list(figures.FIT_FIGURES)
     reasons = {row["id"]: row["reason"] for row in rows if row["path"] is None}
     assert all(Path(row["path"]).stat().st_size > 5000 for row in rows if row["path"] is not None)
     missing = {"bottlenecks": "disentangled", "trace": "--posterior"}
@@ -456,3 +456,10 @@ def test_a_fit_that_fails_leaves_no_folder_and_removes_no_other_file(people, ngy
     note.unlink()
     assert ngym(*settings, "win-stay-lose-shift", "--name", "a", "--overwrite").code == 0
     assert not list(Path("runs").glob("*/fit/a/models/rescorla*"))
+
+
+def test_a_public_data_set_is_fitted_by_name(tmp_path):
+    result = fit("roitman2002", model="bias", folds=2, subjects="pooled", runs=tmp_path, name="monkeys")
+    assert result["scores"]["bias"]["trials"] == 6149
+    with pytest.raises(UserError, match="did you mean the data set roitman2002"):
+        fit("roitman2003", model="bias", runs=tmp_path, name="no")

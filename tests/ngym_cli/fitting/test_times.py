@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from neurogym.behaviour.models.responses import DiffusionResponse
-from ngym_cli.fitting.figure_data import Fit
+from ngym_cli.fitting.figure_data import FitData
 from ngym_cli.fitting.folder import FitFolder
 from ngym_cli.fitting.time_figures import timed_choices
 
@@ -72,7 +72,7 @@ def test_posterior_predictive_figures_are_drawn_and_explained_where_they_cannot_
 
 def test_predictive_quantiles_are_those_of_the_data(timed, tmp_path, ngym):
     fit(ngym, timed, "--model", "ddm", "--vary", "drift=coh + block", "--folds", "2", "--name", "f", runs=tmp_path)
-    content = Fit(FitFolder(tmp_path / "dots" / "fit" / "f"))
+    content = FitData(FitFolder(tmp_path / "dots" / "fit" / "f"))
     rows, names = timed_choices(content)
     data, model = rows
     assert names == ["|coh| = 0.1", "|coh| = 0.4"]
@@ -104,6 +104,12 @@ def test_hierarchical_diffusion_draws_subjects_together(timed, tmp_path, ngym):
         (("--model", "logistic:lapse=0.1"), "lapse needs times=ddm"),
         (("--model", "ddm:lapse=0.9"), "lapse"),
         (("--model", "ddm:collapse=linear:time_range=true"), "collapsing bounds exclude"),
+        (("--model", "logistic", "--fix", "lapse=0"), "--fix needs a model of times"),
+        (("--model", "ddm", "--fix", "lapse"), "expected PARAMETER=NUMBER"),
+        (("--model", "ddm", "--fix", "laps=0"), "did you mean 'lapse'"),
+        (("--model", "ddm", "--fix", "lapse=2"), "between 0 and 0.5"),
+        (("--model", "ddm", "--fix", "bound=1", "--vary", "bound=block"), "--fix and --vary both name bound"),
+        (("--model", "ddm", "--vary", "bound=state"), "column 'state'"),
         (("--model", "ddm", "--transition", "reward"), "--transition needs --model glm-hmm"),
         (("--model", "ddm", "--between", "block"), "--between needs --subjects hierarchical"),
     ],

@@ -26,6 +26,7 @@ def summary(score, chance=0.5, ceiling=0.96, blind=0.5):
         (summary(0.51, ceiling=None), "not learned"),
         (summary(0.71, ceiling=None), None),
         (summary(0.71, chance=None, blind=None, ceiling=None), None),
+        ({key: value for key, value in summary(0.71).items() if key != "performance_ci"}, "performance 0.710 is 74%"),
     ],
     ids=str,
 )
