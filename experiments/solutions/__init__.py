@@ -58,11 +58,11 @@ def row(item: str, seed: int, folder: Path) -> Row:
     from ngym_cli.evaluation.service import recorder
     from ngym_cli.figures import requests
     from ngym_cli.figures.solutions import conditions_of, describe
-    from ngym_cli.runs.recordings import NEEDED
+    from ngym_cli.runs.recordings import NETWORK_QUANTITIES
 
     view = requests.view([str(folder)], folder.parent)
     view.recorder = recorder(folder.parent, False, lambda line: None)
-    view.record(NEEDED)
+    view.record(NETWORK_QUANTITIES)
     column, conditions = conditions_of(view.recorded.table)
     solution = describe(view, column, conditions, item.split("/")[1], seed)
     manifest = runs.RunFolder(folder).manifest()

@@ -12,6 +12,7 @@ from neurogym.analysis.trial_tables import Table
 from ngym_cli import runs
 from ngym_cli.api import running, settings
 from ngym_cli.api.results import Activity, DataComparison, as_image, scores_in_words
+from ngym_cli.api.settings import Columns
 from ngym_cli.api.wording import in_python_words
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.runs import RUNS_ROOT
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from ngym_cli.runs.records import Summary
 
 logger = logging.getLogger(__name__)
-
-#: Names of columns, as a list or separated by commas.
-Columns = str | Sequence[str]
 
 
 class WithFigures:

@@ -26,7 +26,7 @@ from ngym_cli.figures.dynamics_data import dynamics_of
 from ngym_cli.figures.population import population
 from ngym_cli.figures.style import COLOURS, GREY, Unavailable, legend_below, new_figure
 from ngym_cli.figures.view import View
-from ngym_cli.runs.recordings import NEEDED
+from ngym_cli.runs.recordings import NETWORK_QUANTITIES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -137,7 +137,7 @@ def _in_catalogue(view: View) -> None:
 
 @registry.figure(
     "the network among the networks of the catalogue of its task: similarity, clusters, fixed-point topology",
-    record=NEEDED, check=_in_catalogue, on_request=True,
+    record=NETWORK_QUANTITIES, check=_in_catalogue, on_request=True,
 )  # fmt: skip
 def solutions(view: View) -> Figure:
     """Draw a map of the networks with their clusters and the run's network as a star, and topologies by network."""

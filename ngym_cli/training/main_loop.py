@@ -244,7 +244,7 @@ def _learn(
         complaints: checkpoints that were passed over, with the reason.
     """
     with _failures(run, resolved.config) as failures, contextlib.closing(learning.venv), _writing(run):
-        with checkpoints.fitting(saved):
+        with checkpoints.fitting(saved) if saved else contextlib.nullcontext():
             session = failures.session = _session(run, resolved, learning, hooks, saved)
         with session.shown(), stopping_on_signals(session.stop, session.curves.display.say):
             for line in _first_lines(resolved, learning, complaints):

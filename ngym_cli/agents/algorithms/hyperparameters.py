@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field
+from pydantic.fields import FieldInfo
 
 from ngym_cli.config.options import About, Float, Switch, Table, Unspelled, Whole, word
 
@@ -183,6 +184,23 @@ class Hyperparameters(BaseModel):
     """Hyperparameters of an algorithm."""
 
 
+class PenaltySettings(Hyperparameters):
+    """Weights of the penalties that every algorithm with recurrent networks can add to its loss."""
+
+    l1_rate: Annotated[L1Rate, Unspelled()] = 0.0
+    l2_rate: Annotated[L2Rate, Unspelled()] = 0.0
+    l1_weight: Annotated[L1Weight, Unspelled()] = 0.0
+    l2_weight: Annotated[L2Weight, Unspelled()] = 0.0
+    participation: Annotated[Participation, Unspelled()] = 0.0
+    consolidation: Annotated[Consolidation, Unspelled()] = 0.0
+
+
+def with_penalties(settings: type[Hyperparameters]) -> dict[str, FieldInfo]:
+    """Return the fields of an algorithm, followed by the penalties that it does not declare itself."""
+    return {**settings.model_fields, **{name: field for name, field in PenaltySettings.model_fields.items()
+                                        if name not in settings.model_fields}}  # fmt: skip
+
+
 class RecurrentPPOSettings(Hyperparameters):
     """Hyperparameters of recurrent_ppo, proximal policy optimisation over whole sequences."""
 
@@ -202,12 +220,6 @@ class RecurrentPPOSettings(Hyperparameters):
     vf_coef: VfCoef = 0.5
     max_grad_norm: MaxGradNorm = 2.0
     target_kl: TargetKl = None
-    l1_rate: Annotated[L1Rate, Unspelled()] = 0.0
-    l2_rate: Annotated[L2Rate, Unspelled()] = 0.0
-    l1_weight: Annotated[L1Weight, Unspelled()] = 0.0
-    l2_weight: Annotated[L2Weight, Unspelled()] = 0.0
-    participation: Annotated[Participation, Unspelled()] = 0.0
-    consolidation: Annotated[Consolidation, Unspelled()] = 0.0
 
 
 class RecurrentA2CSettings(Hyperparameters):
@@ -224,12 +236,6 @@ class RecurrentA2CSettings(Hyperparameters):
     vf_coef: VfCoef = 0.5
     max_grad_norm: MaxGradNorm = 0.5
     rms_prop_eps: RmsPropEps = 1e-05
-    l1_rate: Annotated[L1Rate, Unspelled()] = 0.0
-    l2_rate: Annotated[L2Rate, Unspelled()] = 0.0
-    l1_weight: Annotated[L1Weight, Unspelled()] = 0.0
-    l2_weight: Annotated[L2Weight, Unspelled()] = 0.0
-    participation: Annotated[Participation, Unspelled()] = 0.0
-    consolidation: Annotated[Consolidation, Unspelled()] = 0.0
 
 
 class ReinforceSettings(Hyperparameters):
@@ -243,12 +249,6 @@ class ReinforceSettings(Hyperparameters):
     ent_coef: EntCoef = 0.01
     vf_coef: VfCoef = 0.5
     max_grad_norm: MaxGradNorm = 1.0
-    l1_rate: Annotated[L1Rate, Unspelled()] = 0.0
-    l2_rate: Annotated[L2Rate, Unspelled()] = 0.0
-    l1_weight: Annotated[L1Weight, Unspelled()] = 0.0
-    l2_weight: Annotated[L2Weight, Unspelled()] = 0.0
-    participation: Annotated[Participation, Unspelled()] = 0.0
-    consolidation: Annotated[Consolidation, Unspelled()] = 0.0
 
 
 class SupervisedSettings(Hyperparameters):
@@ -269,8 +269,6 @@ class SupervisedSettings(Hyperparameters):
     l2_rate: L2Rate = 0.0
     l1_weight: L1Weight = 0.0
     l2_weight: L2Weight = 0.0
-    participation: Annotated[Participation, Unspelled()] = 0.0
-    consolidation: Annotated[Consolidation, Unspelled()] = 0.0
 
 
 class PPOSettings(Hyperparameters):

@@ -21,11 +21,11 @@ def run(run_folder, tmp_path):
 def test_a_network_is_nearest_to_networks_like_itself(ngym, run, monkeypatch):
     from ngym_cli.evaluation.service import recorder
     from ngym_cli.figures import requests
-    from ngym_cli.runs.recordings import NEEDED
+    from ngym_cli.runs.recordings import NETWORK_QUANTITIES
 
     view = requests.view([str(run)], run.parent)
     view.recorder = recorder(run.parent, False, lambda line: None)
-    view.record(NEEDED)
+    view.record(NETWORK_QUANTITIES)
     column, conditions = conditions_of(view.recorded.table)
     assert column == "ground_truth" and conditions == ("0", "1")
     own = describe(view, column, conditions, "lstm", 0)
