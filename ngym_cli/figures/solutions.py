@@ -24,8 +24,8 @@ from ngym_cli.figures import registry
 from ngym_cli.figures.dynamics import FIXED
 from ngym_cli.figures.dynamics_data import dynamics_of
 from ngym_cli.figures.population import population
-from ngym_cli.figures.style import COLOURS, GREY, Unavailable, legend_below, new_figure
-from ngym_cli.figures.view import View
+from ngym_cli.figures.style import COLOURS, GREY, FigureUnavailableError, legend_below, new_figure
+from ngym_cli.figures.view import PlotData
 from ngym_cli.runs.recordings import NETWORK_QUANTITIES
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def conditions_of(table: Table) -> tuple[str, tuple[str, ...]]:
     return "", ("all",)
 
 
-def describe(view: View, column: str, conditions: tuple[str, ...], network: str, seed: int) -> Solution:
+def describe(view: PlotData, column: str, conditions: tuple[str, ...], network: str, seed: int) -> Solution:
     """Return the solution of the recorded network of the first run.
 
     Args:
@@ -103,7 +103,7 @@ def describe(view: View, column: str, conditions: tuple[str, ...], network: str,
         seed: seed of the training.
 
     Raises:
-        Unavailable: if the trials lack one of the conditions.
+        FigureUnavailableError: if the trials lack one of the conditions.
     """
     trials = population(view)
     activity, offsets = np.asarray(trials.activity.values, float), trials.activity.offsets
@@ -111,7 +111,7 @@ def describe(view: View, column: str, conditions: tuple[str, ...], network: str,
     names = np.array(["all"] * len(trials.activity) if values is None else [f"{value:g}" for value in values])
     absent = [name for name in conditions if name not in names]
     if absent:
-        raise Unavailable(f"no recorded trial has {column} {absent[0]}, a condition of the catalogue")
+        raise FigureUnavailableError(f"no recorded trial has {column} {absent[0]}, a condition of the catalogue")
     pieces = [activity[a:b] for a, b in itertools.pairwise(offsets)]
     phases = PHASES if len(conditions) > 1 else PHASES_ALONE
     averages = PopulationTrials("", pieces, names).averages(conditions, phases)
@@ -120,26 +120,28 @@ def describe(view: View, column: str, conditions: tuple[str, ...], network: str,
     return Solution(network, seed, round(performance, 3), _topology(view), found)
 
 
-def _topology(view: View) -> str:
+def _topology(view: PlotData) -> str:
     """Return the fixed-point topology of the network in the first of `PERIODS`."""
     try:
         searched = dynamics_of(view).searched
-    except Unavailable:
+    except FigureUnavailableError:
         return "no slow point"
     ranked = sorted(searched, key=lambda each: PERIODS.index(each[0].period) if each[0].period in PERIODS else 9)
     return topology(ranked[0][1], FIXED)
 
 
-def _in_catalogue(view: View) -> None:
+def _in_catalogue(view: PlotData) -> None:
     if view.facts.id not in catalogue():
-        raise Unavailable(f"there is no catalogue of this task; there are {', '.join(catalogue()) or 'none'}")
+        raise FigureUnavailableError(
+            f"there is no catalogue of this task; there are {', '.join(catalogue()) or 'none'}"
+        )
 
 
 @registry.figure(
     "the network among the networks of the catalogue of its task: similarity, clusters, fixed-point topology",
     record=NETWORK_QUANTITIES, check=_in_catalogue, on_request=True,
 )  # fmt: skip
-def solutions(view: View) -> Figure:
+def solutions(view: PlotData) -> Figure:
     """Draw a map of the networks with their clusters and the run's network as a star, and topologies by network."""
     entry = catalogue()[view.facts.id]
     config = view.first.config
