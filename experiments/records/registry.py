@@ -16,6 +16,7 @@ from experiments import (
     main_job,
     recipes,
     reproductions,
+    short_runs,
     stories,
     supervised,
 )
@@ -27,7 +28,7 @@ RECORDS: dict[str, Record] = {
     for record in (
         main_job.RECORD, defaults.RECORD, defaults.OTHER, supervised.RECORD, recipes.RECORD, reproductions.RECORD,
         bandit.RECORD, dynamics.RECORD, stories.RECORD, fitting.RECORD, coverage.RECORD,
-        guide.RECORD,
+        guide.RECORD, short_runs.RECORD,
     )
 }  # fmt: skip
 

@@ -12,6 +12,7 @@ from neurogym.analysis.trial_tables import Table
 from ngym_cli import runs
 from ngym_cli.api import running, settings
 from ngym_cli.api.results import Activity, DataComparison, as_image, scores_in_words
+from ngym_cli.api.settings import Columns
 from ngym_cli.api.wording import in_python_words
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.runs import RUNS_ROOT
@@ -22,13 +23,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ngym_cli.figures.registry import FigureChoice, FigureSpec
-    from ngym_cli.figures.view import View
+    from ngym_cli.figures.view import PlotData
     from ngym_cli.runs.records import Summary
 
 logger = logging.getLogger(__name__)
-
-#: Names of columns, as a list or separated by commas.
-Columns = str | Sequence[str]
 
 
 class WithFigures:
@@ -116,7 +114,7 @@ class WithFigures:
         quick: bool = False,
         input: Any = (),
         axes: Columns | None = None,
-    ) -> View:
+    ) -> PlotData:
         """Return the data for figures."""
         from ngym_cli.evaluation.service import recorder
         from ngym_cli.figures import requests
@@ -131,7 +129,7 @@ class WithFigures:
         return view
 
 
-def _figure(view: View, spec: FigureSpec, style: str) -> Figure:
+def _figure(view: PlotData, spec: FigureSpec, style: str) -> Figure:
     """Draw a figure of runs.
 
     Raises:
@@ -290,7 +288,7 @@ class Comparison:
         UserError: if there is nothing to compare, with the reason.
     """
 
-    def __init__(self, view: View):
+    def __init__(self, view: PlotData):
         self._view = view
         self._drawn = self._draw("screen")
 

@@ -43,6 +43,8 @@ def callbacks_of(objects: Sequence[object]) -> list[BaseCallback]:
     Raises:
         UserError: names the first object that is not a callback.
     """
+    if not objects:
+        return []
     from stable_baselines3.common.callbacks import BaseCallback, ConvertCallback
 
     callbacks = []

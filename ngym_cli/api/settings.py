@@ -20,15 +20,23 @@ from ngym_cli.training.request import RunRequest
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+    from stable_baselines3.common.callbacks import BaseCallback
 
 #: Kinds of parts by the name of the argument.
 EXTENSION_ARGUMENTS = {"task": "task", "alg": "algorithm", "network": "network", "callbacks": "callback"}
-#: Table of results; the second where pandas is not installed.
-DataTable: TypeAlias = "pd.DataFrame | pa.Table"
+#: Table of results; a pyarrow.Table where pandas is not installed, which type checkers do not consider.
+DataTable: TypeAlias = "pd.DataFrame"
 Part = str | type
 ValuesByName = Mapping[str, Any]
 Wrapper = str | type | tuple[str | type, ValuesByName]
 Wrappers = str | Sequence[Wrapper]
+#: Names of columns, as a list or separated by commas.
+Columns = str | Sequence[str]
+#: Units that an evaluation perturbs, as in ``0.2``, ``"units=3,7"`` or ``{"units": [3, 7]}``; also several of these.
+PerturbedUnits = str | float | Mapping[str, object] | Sequence["PerturbedUnits"]
+#: Callbacks of a run: classes, references, objects of Stable-Baselines3, functions of (locals, globals).
+Callback: TypeAlias = "Part | BaseCallback | Callable[[dict[str, Any], dict[str, Any]], bool | None]"
+Callbacks: TypeAlias = "Callback | Sequence[Callback]"
 
 
 def flat(given: Mapping[str, Any], convert: Callable[[Option, Any], Any] | None = None) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from ngym_cli import processes
 from ngym_cli.api import running, settings
@@ -26,6 +26,7 @@ from ngym_cli.training.request import RunRequest
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from ngym_cli.api.options import VariedOptions
     from ngym_cli.sweeps.folder import SweepFolder
     from ngym_cli.sweeps.results import BestSetting
     from ngym_cli.sweeps.status import RunRow
@@ -59,7 +60,7 @@ def sweep(
     name: str | None = None,
     sweeps_root: str | Path = "sweeps",
     trust: bool = False,
-    **varied: object,
+    **varied: Unpack[VariedOptions],
 ) -> Sweep:
     """Train many agents and return the sweep; the same call again continues an interrupted sweep.
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from ngym_cli import runs
 from ngym_cli.api import running, settings
 from ngym_cli.api.evaluation import Evaluation, WithFigures
 from ngym_cli.api.results import as_image, scores_in_words
+from ngym_cli.api.settings import PerturbedUnits
 from ngym_cli.api.wording import in_python_words
 from ngym_cli.config.fields import Option
 from ngym_cli.config.keywords import keyword_options, read_keywords, with_keywords
@@ -27,10 +28,9 @@ if TYPE_CHECKING:
 
     from neurogym.dynamics.systems import System
     from ngym_cli.agents.loading import LoadedAgent, Move, State, StepModule
+    from ngym_cli.api.options import EvaluateOptions
     from ngym_cli.config import RunConfig
 
-#: Units that an evaluation perturbs, as in ``0.2``, ``"units=3,7"`` or ``{"units": [3, 7]}``; also several of these.
-PerturbedUnits = str | float | Mapping[str, object] | Sequence["PerturbedUnits"]
 #: Options of ``ngym eval`` that ``Run.evaluate`` does not take.
 EVAL_COMMAND_OPTIONS = ("run", "runs_root", "trust", "simulate", *OF_SIMULATIONS)
 
@@ -127,15 +127,28 @@ class Run(WithFigures):
         found = self.manifest().get("performance")
         return None if found is None else float(found)
 
+    @overload
+    def evaluate(
+        self, trials: float | None = None, *, checkpoints: None = None, **request: Unpack[EvaluateOptions]
+    ) -> Evaluation: ...
+
+    @overload
+    def evaluate(
+        self, trials: float | None = None, *, checkpoints: str, **request: Unpack[EvaluateOptions]
+    ) -> list[Evaluation]: ...
+
     @in_python_words
     @with_keywords(EvalRequest, EVAL_COMMAND_OPTIONS, _refuse_entry)
-    def evaluate(self, trials: int | None = None, **request: Any) -> Any:
+    def evaluate(
+        self, trials: float | None = None, *, checkpoints: str | None = None, **request: Unpack[EvaluateOptions]
+    ) -> Evaluation | list[Evaluation]:
         """Evaluate the trained agent on fresh trials; arguments as the flags of ``ngym eval``.
 
         Units to perturb are written as in ``0.2``, ``"units=3,7"`` or ``{"units": [3, 7]}``; also a list of these.
 
         Args:
             trials: number of trials (2,000; for images 200).
+            checkpoints: evaluate checkpoints: ``all``, ``best``, or numbers of steps separated by commas.
             **request: options of ``ngym eval``; settings of the task that differ from training are dictionaries;
                 ``compare`` may be a DataFrame, a dict of arrays or a list of dicts.
 
@@ -150,7 +163,8 @@ class Run(WithFigures):
 
         if request.get("compare") is not None:
             request["compare"] = stored_table(request["compare"], runs.RUNS_ROOT)
-        made = read_keywords(EvalRequest, {"trials": trials, **request}, "argument", EVAL_COMMAND_OPTIONS, eval_value)
+        arguments = {"trials": trials, "checkpoints": checkpoints, **request}
+        made = read_keywords(EvalRequest, arguments, "argument", EVAL_COMMAND_OPTIONS, eval_value)
         made = made.model_copy(update={"trust": self._trust})
         folders = [folder for _, folder in evaluate([str(self.path)], runs.RUNS_ROOT, made)]
         evaluations = [Evaluation(folder, self._trust) for folder in folders]

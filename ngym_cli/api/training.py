@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ngym_cli import config as configuration
 from ngym_cli import runs
@@ -16,6 +16,9 @@ from ngym_cli.api.wording import in_python_words
 from ngym_cli.config.keywords import keyword_options, read_keywords, with_keywords
 from ngym_cli.evaluation.request import OF_NETWORKS, EvalRequest
 from ngym_cli.training.request import RunRequest
+
+if TYPE_CHECKING:
+    from ngym_cli.api.options import SimulateOptions, TrainOptions
 
 #: Options of ``ngym run`` that `train` does not take.
 RUN_COMMAND_OPTIONS = ("resume",)
@@ -42,7 +45,7 @@ def train(
     stages: Sequence[ValuesByName] | None = None,
     threads: int | None = None,
     tag: str | Sequence[str] = (),
-    **more: Any,
+    **more: Unpack[TrainOptions],
 ) -> Run:
     """Train an agent, keep everything in a run folder, and return the run.
 
@@ -72,14 +75,12 @@ def train(
         >>> run.evaluate(task_args={"cohs": [4, 20]}).plot("psychometric")  # doctest: +SKIP
     """
     refuse_while_importing()
-    callbacks = more.get("callbacks") or more.get("callback") or ()
+    values: dict[str, Any] = {"task": task, "wrappers": wrappers, "network": network, "stages": stages, **more}
+    callbacks = values.get("callbacks") or ()
     several = list(callbacks) if isinstance(callbacks, list | tuple) else [callbacks]
-    objects = [each for each in several if not isinstance(each, str | type)]
-    if objects:
-        objects = running.callbacks_of(objects)
-        more = {**more, "callback": None, "callbacks": [each for each in several if isinstance(each, str | type)]}
-    given = settings.nested({"task": task, "wrappers": wrappers, "network": network, "stages": stages, **more})
-    loaded = configuration.load(settings.path(config), given, trust, "python")
+    values["callbacks"] = [each for each in several if isinstance(each, str | type)] or None
+    objects = running.callbacks_of([each for each in several if not isinstance(each, str | type)])
+    loaded = configuration.load(settings.path(config), settings.nested(values), trust, "python")
     tags = [tag] if isinstance(tag, str) else list(tag)
     path = running.start(loaded, Path(runs_root), name, overwrite, progress, threads, tags, objects)
     return Run(path, trust=True)  # all code that it names was passed here, or trusted when the file was read
@@ -110,7 +111,7 @@ def simulate(
     wrappers: settings.Wrappers | None = None,
     *,
     runs_root: str | Path = runs.RUNS_ROOT,
-    **request: Any,
+    **request: Unpack[SimulateOptions],
 ) -> Run:
     """Let a fitted model act in a task, as ``ngym eval FIT --simulate TASK``.
 

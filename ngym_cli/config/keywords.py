@@ -82,15 +82,16 @@ def with_keywords(
         @functools.wraps(function)
         def run(*args: Any, **keywords: Any) -> Any:
             arguments = signature.bind_partial(*args, **{k: v for k, v in keywords.items() if k in names}).arguments
-            for name in keywords.keys() - names:
-                if name not in options:
-                    hint(name, keywords[name], {**keywords, **arguments})
-                    find_option(name, options, names=names)
+            for name in keywords.keys() - names - options.keys():
+                hint(name, keywords[name], {**keywords, **arguments})
+                option = find_option(name, options, names=names)
+                keywords[RENAMED.get(option.name, option.name)] = keywords.pop(name)
             for name, value in arguments.items():
                 if name in plain and value is not None and not isinstance(value, tuple):
                     _check_value(plain[name], value)
             return function(*args, **keywords)
 
+        run.request = request  # type: ignore[attr-defined]
         run.__signature__ = signature.replace(parameters=[*named, *added])  # type: ignore[attr-defined]
         run.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nOptions:{lines}\n"
         return run  # type: ignore[return-value]

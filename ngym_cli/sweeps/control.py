@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -152,7 +153,7 @@ def execute(request: SweepRequest) -> int:
     """
     action, reference, over = request.what, request.sweep, request.tables()
     if action in ACTIONS:
-        if request.varied or "zip" in over or "search" in over or request.name is not None or request.dry_run:
+        if request.varied or "zip" in over or "search" in over or request.name is not None or request.is_planned:
             raise UserError(f"ngym sweep {action} takes a sweep as it is; no other settings go with it")
         sweep = folder.find(reference or runs.LATEST, request.sweeps)
         return _show(request, sweep) if action == "status" else _resume(request, sweep)
@@ -165,6 +166,9 @@ def execute(request: SweepRequest) -> int:
     if file is None and not request.varied and "search" not in over:
         raise UserError("nothing to sweep: give a recipe or flags, as in ngym sweep --alg ppo,recurrent_ppo --seed 0:5")
     recipe = make_recipe(file, over, request.varied, request.trust)
+    if request.print_config:
+        sys.stdout.write(recipe.to_toml())
+        return 0
     name = name_of(recipe, request.name, file)
     return _plan(request, recipe, name) if request.dry_run else _start(request, recipe, name, request.sweeps)
 

@@ -84,7 +84,13 @@ class SweepRequest(Request):
     sweeps: Annotated[Path, Flag("Folder of all sweeps.", WHERE)] = Path("sweeps")
     trust: Annotated[bool, Flag("Trust code that the recipe names and this command line does not.", WHERE)] = False
     dry_run: Annotated[bool, Flag("Print the planned runs and their expected duration.", WHERE)] = False
+    print_config: Annotated[bool, Flag("Print the complete recipe as TOML; make nothing.", WHERE)] = False
     as_json: Annotated[bool, Flag("Print JSON.", WHERE, names=("--json",))] = False
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether a plan or a recipe is printed and nothing is made."""
+        return self.dry_run or self.print_config
 
     def tables(self) -> dict[str, Any]:
         """Return the tables of a recipe that are requested, without undefined ones."""

@@ -21,6 +21,7 @@ from ngym_cli.agents.algorithms.hyperparameters import (
     ReinforceSettings,
     SupervisedSettings,
     TRPOSettings,
+    with_penalties,
 )
 from ngym_cli.agents.networks import NETWORKS, NetworkSpec
 from ngym_cli.config import extensions, options
@@ -68,7 +69,7 @@ class AlgorithmSpec:
     @cached_property
     def defaults(self) -> Values:
         """The default of every hyperparameter that configurations always name."""
-        return options.defaults(self.hyperparameters, spelled=True)
+        return options.defaults(self.hyperparameters, explicit=True)
 
     @cached_property
     def recurrent(self) -> bool:
@@ -110,7 +111,7 @@ BUILT_IN_ALGORITHMS = (
         "ngym_cli.agents.algorithms.recurrent_ppo:RecurrentPPO",
         RECURRENT_NETWORKS,
         ANY_ACTIONS,
-        RecurrentPPOSettings.model_fields,
+        with_penalties(RecurrentPPOSettings),
     ),
     AlgorithmSpec(
         "recurrent_a2c",
@@ -119,7 +120,7 @@ BUILT_IN_ALGORITHMS = (
         "ngym_cli.agents.algorithms.recurrent_a2c:RecurrentA2C",
         RECURRENT_NETWORKS,
         ANY_ACTIONS,
-        RecurrentA2CSettings.model_fields,
+        with_penalties(RecurrentA2CSettings),
         n_envs=16,
     ),
     AlgorithmSpec(
@@ -129,7 +130,7 @@ BUILT_IN_ALGORITHMS = (
         "ngym_cli.agents.algorithms.recurrent_a2c:Reinforce",
         RECURRENT_NETWORKS,
         ANY_ACTIONS,
-        ReinforceSettings.model_fields,
+        with_penalties(ReinforceSettings),
         n_envs=16,
     ),
     AlgorithmSpec(
@@ -139,7 +140,7 @@ BUILT_IN_ALGORITHMS = (
         "ngym_cli.agents.supervised.learner:Supervised",
         RECURRENT_NETWORKS,
         ANY_ACTIONS,
-        SupervisedSettings.model_fields,
+        with_penalties(SupervisedSettings),
         timesteps=1600000,
         supervised=True,
     ),
