@@ -85,8 +85,8 @@ def check(models: Iterable[Model], protocol: CrossValidation) -> None:
     refused = [each.name for each in models if not getattr(each, "takes_prior", False)]
     if protocol.subjects == "hierarchical" and refused:
         raise UserError(
-            f"cannot be fitted hierarchically: {', '.join(refused)}; --model takes logistic, value learners (as in "
-            "q-learning), two-step learners, win-stay-lose-shift, bayes-reversal and functions of your own there"
+            f"cannot be fitted hierarchically: {', '.join(refused)}; --model takes logistic, ddm, lba, value learners "
+            "(as in q-learning), two-step learners, win-stay-lose-shift, bayes-reversal and functions of your own there"
         )
 
 
