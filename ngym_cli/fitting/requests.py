@@ -68,7 +68,7 @@ def run(request: FitRequest, hooks: FitHooks) -> FitRecord:
         UserError: if the table, a model or the folder does not suit.
     """
     if hooks.elsewhere is not None and request.subjects != "each":
-        raise UserError("--on fits subjects one by one; it goes with --subjects each")
+        raise UserError("--on fits subjects one by one; pass --subjects each")
     models = fitted.models_of(request)  # wrong names are refused before the table is read
     if request.further:
         paths = [request.table, *request.further]

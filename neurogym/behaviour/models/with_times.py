@@ -181,7 +181,7 @@ class TimedModel:
         """Return the formulas of parameters that vary."""
         formulas = self.options.formulas(self.response(table), table, self.states)
         if "drift" in formulas:
-            raise UnfitError(f"--vary drift goes with --model ddm; the drift of {self.name} is its logit")
+            raise UnfitError(f"--vary drift applies only to --model ddm; the drift of {self.name} is its logit")
         return formulas
 
     def posterior(self, problem: Problem) -> TimedPosterior:
