@@ -27,7 +27,7 @@ def rat(model: str) -> Callable[[int], Row]:
     def measured(seed: int) -> Row:
         with tempfile.TemporaryDirectory() as runs:
             fitted = fit(DATA / "akrami_2018_rat_w053.csv", model, seed=seed, runs=runs)
-        score = fitted["scores"][model]["log_likelihood"]
+            score = fitted["scores"][model]["log_likelihood"]
         return {
             "log-likelihood": round(score["value"], 4),
             "interval": [round(score["low"], 4), round(score["high"], 4)],
@@ -41,13 +41,13 @@ def monkeys(seed: int) -> Row:
     with_variability = "ddm:drift_sd=true:time_range=true"
     with tempfile.TemporaryDirectory() as runs:
         record = fit(DATA / "roitman_shadlen_2002.csv", f"ddm,{with_variability}", seed=seed, runs=runs)
-    row: Row = {}
-    for label, words in (("ddm", ""), (with_variability, ", variability")):
-        model = record["models"][label]
-        row[f"nats per trial{words}"] = round(model["time_score"]["together"]["value"], 4)
-        for monkey, parameters in model["parameters"].items():
-            for name in ("k", "A", "t_R"):
-                row[f"monkey {monkey}, {name}{words}"] = round(parameters[name]["value"], 4)
+        row: Row = {}
+        for label, words in (("ddm", ""), (with_variability, ", variability")):
+            model = record["models"][label]
+            row[f"nats per trial{words}"] = round(model["time_score"]["together"]["value"], 4)
+            for monkey, parameters in model["parameters"].items():
+                for name in ("k", "A", "t_R"):
+                    row[f"monkey {monkey}, {name}{words}"] = round(parameters[name]["value"], 4)
     return row
 
 
@@ -62,7 +62,7 @@ def trained_agent(seed: int) -> Row:
         table = trials.folder / "trials.parquet"
         performance = trials.performance
         fitted = fit(table, "q-learning-forgetting,gru", units=2, seed=seed, runs=folder, stimuli="none")
-    return {name: round(row["log_likelihood"]["value"], 4) for name, row in fitted["scores"].items()} | {
-        "trials": fitted["scores"]["bias"]["trials"],
-        "performance of the agent": performance and round(performance, 3),
-    }
+        return {name: round(row["log_likelihood"]["value"], 4) for name, row in fitted["scores"].items()} | {
+            "trials": fitted["scores"]["bias"]["trials"],
+            "performance of the agent": performance and round(performance, 3),
+        }

@@ -61,7 +61,7 @@ def test_figures_of_a_fit_are_drawn_and_others_say_why_not(rat, tmp_path):
     assert [row["id"] for row in rows] == list(figures.FIT_FIGURES)
     reasons = {row["id"]: row["reason"] for row in rows if row["path"] is None}
     assert all(Path(row["path"]).stat().st_size > 5000 for row in rows if row["path"] is not None)
-    missing = {"bottlenecks": "disentangled", "trace": "--posterior"}
+    missing = {"bottlenecks": "disentangled", "trace": "--posterior", "design": "--design TASK"}
     missing |= dict.fromkeys(("quantiles", "accuracy", "times", "delta"), "no model of times")
     assert reasons.keys() == missing.keys() and all(words in reasons[name] for name, words in missing.items())
     fit(rat, model="logistic", folds=2, runs=tmp_path / "runs", name="g")
