@@ -121,7 +121,8 @@ def with_kind(name: str) -> str:
 def score_cells(score: ScoreRecord) -> list[str]:
     """Return the cells of a row of scores: log-likelihood, interval, probability, distance from the best, interval."""
     difference = Estimate.from_record(score["against_best"])
-    against = [f"{difference.value:+.4f}", difference.interval(".4f")] if difference.se else ["best", ""]
+    is_best = difference.value == 0 and not difference.se > 0
+    against = ["best", ""] if is_best else [f"{difference.value:+.4f}", difference.interval(".4f")]
     log_likelihood = estimate_cells(Estimate.from_record(score["log_likelihood"]))
     return [*log_likelihood, f"{score['probability']['value']:.4f}", *against]
 
