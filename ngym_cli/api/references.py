@@ -34,6 +34,8 @@ def reference_of(kind: str, part: str | type | FunctionType) -> str:
     """
     if isinstance(part, str):
         return part
+    if kind == "task" and not isinstance(part, type) and (spec := getattr(part, "spec", None)) is not None:
+        raise UserError(f"task: expected a name or a class, not an environment; its name is '{spec.id}'")
     name = getattr(part, "__qualname__", None)
     if name is None and kind in ("network", "callback") and callable(getattr(part, "forward", None)):
         text = f"expected the class {type(part).__name__}, which is made with the inputs of the task"

@@ -239,8 +239,9 @@ class DataComparison:
 def scores_in_words(summary: Mapping[str, Any] | Summary) -> str:
     """Return performance with interval, references and abort rate in one line."""
     found: Mapping[str, Any] = summary
-    if found.get("performance") is None:
-        return ""
+    if found.get("performance") is None or np.isnan(found["performance"]):
+        reward = found.get("reward_per_trial")
+        return "" if reward is None else f"reward per trial {reward:.3f}"
     low, high = found.get("performance_ci") or (None, None)
     words = [f"performance {found['performance']:.3f}"]
     if low is not None and high is not None:
