@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import gymnasium as gym
@@ -21,6 +22,7 @@ _REPORTS = frozenset(("last", "trial", "_spans_of_trial"))
 MOST_AGAIN = 1 << 17
 
 
+@functools.lru_cache(512)
 def _left_out(kind: type) -> frozenset[str]:
     """Attributes of a task or wrapper that are no part of a state: Gymnasium's, and what its classes call derived."""
     derived = (name for base in kind.__mro__ for name in vars(base).get("derived", ()))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ngym_cli.figures.registry import FigureChoice, FigureSpec
-    from ngym_cli.figures.view import View
+    from ngym_cli.figures.view import PlotData
     from ngym_cli.runs.records import Summary
 
 logger = logging.getLogger(__name__)
@@ -114,7 +114,7 @@ class WithFigures:
         quick: bool = False,
         input: Any = (),
         axes: Columns | None = None,
-    ) -> View:
+    ) -> PlotData:
         """Return the data for figures."""
         from ngym_cli.evaluation.service import recorder
         from ngym_cli.figures import requests
@@ -129,7 +129,7 @@ class WithFigures:
         return view
 
 
-def _figure(view: View, spec: FigureSpec, style: str) -> Figure:
+def _figure(view: PlotData, spec: FigureSpec, style: str) -> Figure:
     """Draw a figure of runs.
 
     Raises:
@@ -288,7 +288,7 @@ class Comparison:
         UserError: if there is nothing to compare, with the reason.
     """
 
-    def __init__(self, view: View):
+    def __init__(self, view: PlotData):
         self._view = view
         self._drawn = self._draw("screen")
 

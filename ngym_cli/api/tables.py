@@ -106,14 +106,14 @@ class Fit(Mapping[str, Any]):
 
     @property
     def parameters(self) -> settings.DataTable:
-        """Parameters, a row for each model, subject and parameter, with intervals and remarks."""
+        """Parameters, a row for each model, subject and parameter, with intervals, or the mark that says why not."""
         rows = []
         for label, model in self.record["models"].items():
             for who, parameters in model["parameters"].items():
                 for name, value in parameters.items():
-                    row = {"model": label, "subject": who, "parameter": name, **_cells("value", value)}
-                    more = {key: text for key, text in value.items() if key not in ("value", "low", "high", "se")}
-                    rows.append({**row, **more})
+                    mark = model.get("marks", {}).get(who, {}).get(name, "")
+                    row = {"model": label, "subject": who, "parameter": name, **_cells("value", value), "mark": mark}
+                    rows.append(row)
         return settings.frame_of_rows(rows)
 
     @cached_property

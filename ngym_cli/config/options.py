@@ -33,7 +33,7 @@ class OptionRow(TypedDict, total=False):
         optional: whether ``none`` is a value.
         words: values of a word.
         source: paper that the option comes from.
-        also: other names, by which the option is found.
+        aliases: other names, by which the option is found.
         description: one line, with the unit.
         gt: number that values must exceed.
         ge: smallest value.
@@ -46,7 +46,7 @@ class OptionRow(TypedDict, total=False):
     optional: bool
     words: tuple[str, ...]
     source: str
-    also: tuple[str, ...]
+    aliases: tuple[str, ...]
     description: str
     gt: float
     ge: float
@@ -60,14 +60,14 @@ class About:
 
     Attributes:
         source: paper that the option comes from.
-        also: other names, by which the option is found.
+        aliases: other names, by which the option is found.
     """
 
     source: str = ""
-    also: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
 
 
-class Unspelled:
+class OmittedByDefault:
     """Mark of an option that configurations name only while it has another value than the default."""
 
 
@@ -132,7 +132,7 @@ def option(row: OptionRow) -> FieldInfo:
         kind = Annotated[Literal[tuple(row["words"])], BeforeValidator(word)]
     limits: Values = {key: value for key, value in row.items() if key in ("description", "gt", "ge", "lt", "le")}
     kind = kind | None if row.get("optional") else kind
-    about = About(row.get("source", ""), tuple(row.get("also", ())))
+    about = About(row.get("source", ""), tuple(row.get("aliases", ())))
     annotation: Any = Annotated[kind, about]
     return FieldInfo.from_annotated_attribute(annotation, Field(row.get("default", ...), **limits))
 
@@ -156,19 +156,19 @@ def about(field: FieldInfo) -> About:
     return next((entry for entry in reversed(field.metadata) if isinstance(entry, About)), About())
 
 
-def is_spelled(field: FieldInfo) -> bool:
+def is_explicit(field: FieldInfo) -> bool:
     """Return whether configurations name an option even while it has its default."""
-    return not any(isinstance(entry, Unspelled) for entry in field.metadata)
+    return not any(isinstance(entry, OmittedByDefault) for entry in field.metadata)
 
 
-def defaults(fields: Mapping[str, FieldInfo], spelled: bool = False) -> Values:
+def defaults(fields: Mapping[str, FieldInfo], explicit: bool = False) -> Values:
     """Return default values by name; None for options without a default.
 
     Args:
         fields: the options.
-        spelled: leave out options that configurations name only while they have another value.
+        explicit: leave out options that configurations name only while they have another value.
     """
-    chosen = {name: field for name, field in fields.items() if not spelled or is_spelled(field)}
+    chosen = {name: field for name, field in fields.items() if not explicit or is_explicit(field)}
     return {name: None if field.is_required() else field.default for name, field in chosen.items()}
 
 
@@ -187,7 +187,7 @@ def complete(fields: Mapping[str, FieldInfo], usual: Values, settings: Mapping[s
     for name in settings:
         if name not in fields:
             for option_name, field in fields.items():
-                if name.lower() in about(field).also:
+                if name.lower() in about(field).aliases:
                     raise UserError(f"unknown {kind} '{name}'; did you mean '{option_name}'?")
             raise unknown(kind, name, fields)
     for name, field in fields.items():
@@ -195,7 +195,7 @@ def complete(fields: Mapping[str, FieldInfo], usual: Values, settings: Mapping[s
             raise UserError(f"{kind} '{name}' has no default and must be given")
     values = {name: usual.get(name, field.default) for name, field in fields.items()}
     values |= {name: read(name, fields[name], value) for name, value in settings.items()}
-    names = [name for name, field in fields.items() if is_spelled(field) or values[name] != field.default]
+    names = [name for name, field in fields.items() if is_explicit(field) or values[name] != field.default]
     return {name: values[name] for name in names}
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ngym_cli.figures.style import GREY, INTERVAL, Unavailable
+from ngym_cli.figures.style import GREY, INTERVAL, FigureUnavailableError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,24 +32,24 @@ def refuse_empty(figure: Figure, reasons: dict[str, str] | None = None) -> None:
         reasons: reasons why parts were left out, by label.
 
     Raises:
-        Unavailable: if the figure or one of its panels has no data, if a panel has a band without a line, if the figure
-            shows a single point, or a single curve of trials with one choice.
+        FigureUnavailableError: if the figure or one of its panels has no data, if a panel has a band without a line, if
+            the figure shows a single point, or a single curve of trials with one choice.
     """
     panels = [axes for axes in figure.axes if axes.get_label() != "<colorbar>" and axes.axison]
     details = "".join(f"; {label}: {reason}" for label, reason in (reasons or {}).items())
     points = [points_of(axes) for axes in panels]
     if not any(points):
-        raise Unavailable(f"the trials give nothing to draw{details}")
+        raise FigureUnavailableError(f"the trials give nothing to draw{details}")
     if max(points) == 1:
-        raise Unavailable(f"the trials give a single point, nothing to compare{details}")
+        raise FigureUnavailableError(f"the trials give a single point, nothing to compare{details}")
     for axes, count in zip(panels, points, strict=True):
         if not count:
             bands = any(each.get_gid() == INTERVAL for each in axes.collections)
             defect = "only a band, no line" if bands else "no data"
-            raise Unavailable(f"the panel {_name(axes)} would show {defect}{details}")
+            raise FigureUnavailableError(f"the panel {_name(axes)} would show {defect}{details}")
     labels = {label for axes in panels for label in axes.get_legend_handles_labels()[1]}
     if len(labels) == 1 and (label := labels.pop()).endswith(" chosen"):
-        raise Unavailable(f"all trials are of one kind ({label}), nothing to compare{details}")
+        raise FigureUnavailableError(f"all trials are of one kind ({label}), nothing to compare{details}")
 
 
 def points_of(axes: Axes) -> int:

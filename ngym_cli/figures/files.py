@@ -87,7 +87,7 @@ def draw_each(
     Raises:
         UserError: if a required figure cannot be drawn, or a file cannot be written.
     """
-    from ngym_cli.figures.style import Unavailable, styled
+    from ngym_cli.figures.style import FigureUnavailableError, styled
 
     rows: list[FigureRow] = []
     for (name, drawer), position in zip(drawers.items(), places, strict=True):
@@ -97,7 +97,7 @@ def draw_each(
                 figure, table = drawer()
             save_with_table(figure, table, style, position)
             row["path"] = str(position)
-        except Unavailable as reason:
+        except FigureUnavailableError as reason:
             if required:
                 raise UserError(f"figure {name}: {reason}") from None
             row["reason"] = str(reason)

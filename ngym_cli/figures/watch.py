@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ngym_cli.figures.source import Source
-    from ngym_cli.figures.view import View
+    from ngym_cli.figures.view import PlotData
 
 
 FILMS = ("mp4", "gif")
@@ -35,7 +35,7 @@ EXAMPLES = 5
 
 
 @registry.figure("consecutive trials: observation, action, ground truth, reward")
-def examples(view: View) -> Figure:
+def examples(view: PlotData) -> Figure:
     """Draw a few fresh trials of the first run."""
     return trials_figure(record(view.first, EXAMPLES, 0, {}), ("inputs", "choice", "reward"), width=12.0)
 

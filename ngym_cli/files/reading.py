@@ -95,7 +95,7 @@ def read_text(path: Path, largest: int = LARGEST_TEXT) -> str:
     if not stat.S_ISREG(status.st_mode):
         raise UserError(f"{path} is not a regular file")
     if status.st_size > largest:
-        raise UserError(f"{path} has {status.st_size:,} bytes; more than {largest:,} are refused")
+        raise UserError(f"{path} has {status.st_size:,} bytes; the limit is {largest:,}")
     try:
         return path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from ngym_cli.figures.style import COLOURS, GREY, Unavailable, footnote, new_figure
+from ngym_cli.figures.style import COLOURS, GREY, FigureUnavailableError, footnote, new_figure
 from ngym_cli.fitting.design import STRONG, hardest
 from ngym_cli.fitting.figure_data import FitData
 
@@ -14,7 +14,7 @@ def design(fit: FitData) -> Figure:
     """Expected log Bayes factor of new trials against their number, for the pair of models that is hardest to tell."""
     record = fit.record.get("design")
     if not record:
-        raise Unavailable("no new trials were simulated (--design TASK)")
+        raise FigureUnavailableError("no new trials were simulated (--design TASK)")
     rows = hardest(record)
     tasks = list(dict.fromkeys(row["task"] for row in rows))
     figure, axes = new_figure(1, len(tasks), width=4.6, squeeze=False, sharey=True)

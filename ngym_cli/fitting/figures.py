@@ -16,7 +16,7 @@ from neurogym.behaviour.psychometrics import levels_of
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.figures.emptiness import refuse_empty
 from ngym_cli.figures.files import FigureFiles, FigureRow, draw_each
-from ngym_cli.figures.style import COLOURS, GREY, Unavailable, footnote, interval_points, new_figure, styled
+from ngym_cli.figures.style import COLOURS, GREY, FigureUnavailableError, footnote, interval_points, new_figure, styled
 from ngym_cli.fitting.design_figure import design
 from ngym_cli.fitting.figure_data import FitData
 from ngym_cli.fitting.folder import FitFolder, ranked, score_tables
@@ -97,7 +97,7 @@ def phase(fit: FitData) -> Figure:
     fit.require_two()
     moving = [label for label in fit.best(len(fit.labels)) if _moves(fit.arrays(label))][:4]
     if not moving:
-        raise Unavailable("no model of the fit has a memory: its logit does not change from trial to trial")
+        raise FigureUnavailableError("no model of the fit has a memory: its logit does not change from trial to trial")
     figure, axes = new_figure(1, len(moving), width=3.4, squeeze=False)
     for axis, label in zip(axes[0], moving, strict=True):
         arrays = fit.arrays(label)
@@ -173,7 +173,7 @@ def _evidence(fit: FitData) -> tuple[np.ndarray, str]:
     """Return the evidence of each trial: the stimulus, or stimuli weighed by a logistic regression."""
     names, stimuli = fit.stimulus_names(), fit.stimuli()
     if not names:
-        raise Unavailable("the table has no stimuli")
+        raise FigureUnavailableError("the table has no stimuli")
     if len(names) == 1:
         return stimuli[:, 0], names[0]
     w = stimulus_weights(stimuli, fit.trials["choice"].astype(int))
@@ -189,7 +189,7 @@ def _lagged(fit: FitData) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     signed = side * np.sign(reward - middle)
     keep = np.flatnonzero((np.asarray(fit.trials["trial"]) >= HISTORY) & (choice >= 0))
     if len(keep) < 100:
-        raise Unavailable("there are fewer than 100 trials with enough trials before them")
+        raise FigureUnavailableError("there are fewer than 100 trials with enough trials before them")
     columns = [np.ones(len(keep)), *(side[keep - k] for k in range(1, HISTORY + 1))]
     columns += [signed[keep - k] for k in range(1, HISTORY + 1)]
     return np.column_stack([*columns, fit.stimuli()[keep]]), choice[keep], keep
@@ -245,7 +245,7 @@ def figure_of(folder: FitFolder, name: str) -> Figure:
     try:
         with styled():
             return _drawn(FIT_FIGURES[name], FitData(folder))[0]
-    except Unavailable as error:
+    except FigureUnavailableError as error:
         raise UserError(f"{name}: {error}") from None
 
 
@@ -253,7 +253,7 @@ def _drawn(draws: Callable[[FitData], Figure], fit: FitData) -> tuple[Figure, Ta
     """Return a figure of a fit, which has no table.
 
     Raises:
-        Unavailable: if the figure would show no data.
+        FigureUnavailableError: if the figure would show no data.
     """
     figure = draws(fit)
     refuse_empty(figure)

@@ -12,6 +12,7 @@ import numpy as np
 
 from neurogym.analysis.results import Estimate
 from neurogym.behaviour.models.base import Model, Policy, UnfitError, of_subject, trial_of
+from neurogym.behaviour.models.pavlovian import CuePolicy
 from neurogym.behaviour.simulate import simulate, world_like
 from neurogym.behaviour.table import Behaviour, padded
 from neurogym.messages.plain_data import plain
@@ -314,12 +315,12 @@ def phase(policy: Policy, table: Behaviour) -> dict[str, np.ndarray]:
 
     Args:
         policy: of a fitted model.
-        table: two choices; others give no portrait.
+        table: two choices; others give no portrait, nor do policies that answer a cue.
 
     Returns:
         ``logit``, ``change`` and ``condition`` (2 x choice + rewarded), shape (points,).
     """
-    if len(table.choices) != 2:
+    if len(table.choices) != 2 or isinstance(policy, CuePolicy):
         return {}
     data = padded(table.sessions)
     none = np.zeros((len(data.choice), len(table.stimuli)))

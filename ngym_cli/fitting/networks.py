@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from neurogym.analysis.regression import log_softmax
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Fitted, ParallelTrials, Policy, Problem, one_hot
+from neurogym.behaviour.models.marks import few_trials_of_network
 from neurogym.behaviour.table import Behaviour, Session
 from ngym_cli import processes
 from ngym_cli.agents.compiled.loops import ArrayState
@@ -284,7 +285,10 @@ class Recurrent:
         policy: Policy = NetworkPolicy(nets, scale, table.subjects)
         if self.training.drift:
             policy = fit_readout(policy, table, self.name)
-        return Fitted(self.name, policy, {}, float("nan"), {"units": self.units})
+        weights = sum(weight.numel() for weight in nets[0].parameters())
+        trials = int((table.join("choice") >= 0).sum())
+        notes = few_trials_of_network(trials, weights)
+        return Fitted(self.name, policy, {}, float("nan"), {"units": self.units}, notes=notes)
 
     def _train(self, table: Behaviour, scale: FloatArray, seed: int, fold: int) -> ChoiceNetwork:
         """Return a network trained on all but a held-out inner fold, as of the best prediction of that fold."""

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from neurogym.analysis.regression import fit_weights
-from ngym_cli.figures.style import COLOURS, Unavailable, new_figure
+from ngym_cli.figures.style import COLOURS, FigureUnavailableError, new_figure
 from ngym_cli.fitting.figure_data import FitData
 
 #: Models that are drawn, and bins of the evidence.
@@ -33,7 +33,7 @@ def simulated(fit: FitData) -> Figure:
             model_stimuli = model_stimuli.reshape(choice.size, stimuli.shape[1])
             curves.append((label, choice.ravel(), arrays["simulated_reward"].ravel(), model_stimuli, rows))
     if len(curves) == 1:
-        raise Unavailable("no model can choose by itself")
+        raise FigureUnavailableError("no model can choose by itself")
     panels = 1 + (stimuli.shape[1] > 0)
     figure, axes = new_figure(1, panels, width=4, squeeze=False)
     if panels == 2:

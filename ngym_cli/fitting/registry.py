@@ -99,7 +99,8 @@ def suited(table: Behaviour, subjects: str) -> tuple[str, ...]:
     """Return the models that are fitted to a table where none are named.
 
     Value learners are among them where rewards say more than which choice was correct, or where there are no stimuli;
-    two-step learners where second-stage states are known, drift diffusion where reaction times are.
+    two-step learners where second-stage states are known, drift diffusion where reaction times are, learners of gains
+    and losses where these are separate, go/no-go learners where cues are known.
 
     Args:
         table: the behaviour.
@@ -113,6 +114,10 @@ def suited(table: Behaviour, subjects: str) -> tuple[str, ...]:
     linear, drift = [*["logistic"] * bool(table.stimuli), "logistic:history=5"], ":drift=true" if two else ""
     if two and rewarded and 0 < states.max() < 2:
         learners = ["model-free", "model-based", "hybrid"]
+    elif np.isfinite(table.join("gain")).any():
+        learners = ["gain-loss", *["pvl-delta", "vpp", "orl"] * (not two)]
+    elif two and rewarded and (table.join("cue") >= 0).any():
+        learners = ["go-no-go"]
     else:
         learners = ["q-learning", "q-learning-forgetting"] if learns else []
     if subjects == "hierarchical":
@@ -122,6 +127,17 @@ def suited(table: Behaviour, subjects: str) -> tuple[str, ...]:
     if two:
         linear += ["psytrack", "glm-hmm"]
     return (*linear, *learners, "gru", *["gru:drift=true"] * two, f"disentangled{drift}")
+
+
+def unfit(models: Mapping[str, Model], table: Behaviour) -> dict[str, str]:
+    """Return the models that a table does not suit, with the reason of each."""
+    reasons = {}
+    for label, model in models.items():
+        try:
+            getattr(model, "check", lambda _: None)(table)
+        except UnfitError as error:
+            reasons[label] = str(error)
+    return reasons
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from neurogym.analysis.results import Estimate
 from ngym_cli.errors import unknown
 from ngym_cli.figures import html
 from ngym_cli.figures.report import check_page, provenance_rows, write_page
-from ngym_cli.figures.style import Unavailable, styled
+from ngym_cli.figures.style import FigureUnavailableError, styled
 from ngym_cli.files import reading
 from ngym_cli.files.writing import atomic_file, check_place
 from ngym_cli.fitting.figure_data import FitData
@@ -88,7 +88,7 @@ def _figures(fit: FitData) -> tuple[list[html.PageFigure], list[tuple[str, str]]
             with styled():
                 caption = str(function.__doc__).splitlines()[0]
                 drawn.append(html.drawing(function(fit), name, caption))
-        except Unavailable as reason:
+        except FigureUnavailableError as reason:
             left_out.append((name, str(reason)))
     return drawn, left_out
 

@@ -256,6 +256,7 @@ class FitRequest(FitSettings):
     Every trial is predicted by a model that was fitted without its session, from earlier trials of the session alone.
     """
 
+    further: Annotated[list[Path], Flag("More files of the same table.", positional=True)] = []
     recover: Annotated[
         int,
         Flag("Simulations of each model that test the recovery of parameters and models.", SCORES),

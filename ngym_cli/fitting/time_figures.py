@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from neurogym.analysis.results import wilson
-from ngym_cli.figures.style import COLOURS, GREY, Unavailable, footnote, new_figure
+from ngym_cli.figures.style import COLOURS, GREY, FigureUnavailableError, footnote, new_figure
 from ngym_cli.fitting.figure_data import FitData
 from ngym_cli.fitting.played import stimulus_weights
 
@@ -54,13 +54,13 @@ def timed_choices(fit: FitData) -> tuple[list[TimedChoices], list[str]]:
     """Return the trials of the subjects and of the best models, and the names of the conditions.
 
     Raises:
-        Unavailable: if the fit has no times, or no model of times.
+        FigureUnavailableError: if the fit has no times, or no model of times.
     """
     if "rt" not in fit.trials:
-        raise Unavailable("the trials of this fit have no reaction times; fit again")
+        raise FigureUnavailableError("the trials of this fit have no reaction times; fit again")
     labels = [label for label in fit.labels if "predictive_rt" in fit.arrays(label)]
     if not labels:
-        raise Unavailable("no model of times was fitted (ddm, or --times ddm)")
+        raise FigureUnavailableError("no model of times was fitted (ddm, or --times ddm)")
     fit.require_two()
     scores = {label: fit.record["models"][label]["time_score"]["together"]["value"] or -np.inf for label in labels}
     best = sorted(labels, key=lambda label: -scores[label])[:MODELS]
@@ -75,7 +75,7 @@ def timed_choices(fit: FitData) -> tuple[list[TimedChoices], list[str]]:
         right = np.where(towards == 0, choice[answered] == 1, (choice[answered] == 1) == (towards > 0))
         samples.append(TimedChoices(label, rt[answered], choice[answered], right, level, float(answered.mean())))
     if not len(samples[0].rt):
-        raise Unavailable("no trial has a choice and a reaction time")
+        raise FigureUnavailableError("no trial has a choice and a reaction time")
     return samples, names
 
 
@@ -205,7 +205,7 @@ def delta(fit: FitData) -> Figure:
     """Difference of the times between weak and strong evidence, from fast to slow choices."""
     rows, names = timed_choices(fit)
     if len(names) < 2:
-        raise Unavailable("a delta plot compares two strengths of the evidence; the table has one")
+        raise FigureUnavailableError("a delta plot compares two strengths of the evidence; the table has one")
     figure, axes = new_figure()
     for k, trials in enumerate(rows):
         weak, strong = trials.of(0), trials.of(len(names) - 1)

@@ -10,7 +10,7 @@ from pathlib import Path
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.figures import html
 from ngym_cli.figures.files import save_figure
-from ngym_cli.figures.style import Unavailable, styled
+from ngym_cli.figures.style import FigureUnavailableError, styled
 from ngym_cli.files.writing import write_text
 from ngym_cli.papers.collection import Paper
 from ngym_cli.papers.controls import UNTRAINED
@@ -41,7 +41,7 @@ def draw(paper: Paper, paper_runs: PaperRuns, folder: Path) -> tuple[list[html.P
             with styled():
                 figure = drawer(paper_runs)
                 save_figure(figure, folder / f"{name}.png")
-        except (Unavailable, ValueError) as reason:
+        except (FigureUnavailableError, ValueError) as reason:
             left_out.append((name, " ".join(str(reason).split())))
             continue
         except UserError:

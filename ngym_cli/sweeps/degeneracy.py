@@ -93,13 +93,13 @@ class OutsideTraining:
             return parse_assignments(self.conditions, "--outside", str)
         from neurogym.sampling.distributions import Distribution
         from ngym_cli.environments.stack import inner_task
-        from ngym_cli.figures.style import Unavailable
+        from ngym_cli.figures.style import FigureUnavailableError
 
         drawn = {name: Distribution.of(spec) for name, spec in inner_task(source.facts.env).timing.items()}
         rng = np.random.default_rng(0)
         lengths = {name: float(each.sample(rng, 1000).mean()) for name, each in drawn.items() if each.kind != "until"}
         if not lengths:
-            raise Unavailable("the task has no periods to make longer; --outside names changed conditions")
+            raise FigureUnavailableError("the task has no periods to make longer; --outside names changed conditions")
         longest = max(lengths, key=lambda name: lengths[name])
         return {f"timing.{longest}": f"{2 * round(lengths[longest]):g}"}
 
@@ -139,7 +139,7 @@ def draw(rows: Sequence[RunRow], keys: Sequence[str], outside: OutsideTraining) 
         Figure, and a row for each level, parameter and value.
 
     Raises:
-        Unavailable: if no setting has two seeds that can be compared.
+        FigureUnavailableError: if no setting has two seeds that can be compared.
         UserError: if a condition cannot be changed.
     """
     from ngym_cli.figures.style import COLOURS, GREY, category_ticks, new_figure
@@ -190,16 +190,16 @@ def groups_of(rows: Sequence[RunRow], outside: OutsideTraining) -> tuple[list[So
         outside: evaluations outside of training.
 
     Raises:
-        Unavailable: if there is none.
+        FigureUnavailableError: if there is none.
     """
-    from ngym_cli.figures.style import Unavailable
+    from ngym_cli.figures.style import FigureUnavailableError
 
     finished = [row for row in rows if row["state"] == "done"]
     several = [
         members_of_setting[:MOST_RUNS] for members_of_setting in by_setting(finished) if len(members_of_setting) > 1
     ]
     if not several:
-        raise Unavailable("needs two finished runs or more that differ in the seed only")
+        raise FigureUnavailableError("needs two finished runs or more that differ in the seed only")
     changes: list[str] = []
     read = [
         [_member(Path(str(row["id"])), outside, changes) for row in members_of_setting]
@@ -229,7 +229,7 @@ class _Member(NamedTuple):
 def _member(path: Path, outside: OutsideTraining, changes: list[str]) -> _Member:
     from neurogym.dynamics import PopulationTrials
     from ngym_cli.figures.source import Source
-    from ngym_cli.figures.style import Unavailable
+    from ngym_cli.figures.style import FigureUnavailableError
     from ngym_cli.runs.recordings import Recording
 
     source = Source(runs.find(str(path), path.parent), outside.trust)
@@ -243,7 +243,7 @@ def _member(path: Path, outside: OutsideTraining, changes: list[str]) -> _Member
     values, offsets = Recording(evaluation.folder).first("activity", TRIALS)
     trials = [values[a:b].astype(float) for a, b in pairwise(offsets) if b - a >= 4]
     if not trials:
-        raise Unavailable(f"the trials of {path.name} are shorter than 4 steps")
+        raise FigureUnavailableError(f"the trials of {path.name} are shorter than 4 steps")
     matrix = getattr(source.system, "layers", [source.system])[0]  # the first layer
     recurrent = getattr(matrix, "recurrent", np.zeros((0, 0)))
     units = recurrent.shape[1]

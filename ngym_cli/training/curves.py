@@ -56,7 +56,7 @@ class Curves:
         step: of the last point.
     """
 
-    def __init__(self, recorder: TrialRecorder, board: Board, display: Display, timesteps: int):
+    def __init__(self, recorder: TrialRecorder, board: TensorBoardWriter, display: Display, timesteps: int):
         self.recorder, self.board, self.display, self.timesteps = recorder, board, display, timesteps
         self.pending: dict[str, float] = {}
         self.reported = 0
@@ -112,7 +112,7 @@ NOT_COMPARED = ("evaluation", "checkpoint")
 IMAGES = ".images"
 
 
-class Board:
+class TensorBoardWriter:
     """Writer of the TensorBoard files of a run.
 
     Args:
@@ -239,7 +239,7 @@ class Evaluator:
         run: runs.RunFolder,
         resolved: ResolvedRun,
         policy: Callable[[], BasePolicy],
-        board: Board,
+        board: TensorBoardWriter,
         display: Display,
     ):
         self.run, self.config, self.properties, self.policy = run, resolved.config, resolved.properties, policy

@@ -21,10 +21,10 @@ from ngym_cli.files import writing
 from ngym_cli.runs import provenance
 from ngym_cli.runs.records import RunState, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
-from ngym_cli.training.curves import Board, Curves, Evaluator
+from ngym_cli.training.curves import Curves, Evaluator, TensorBoardWriter
 from ngym_cli.training.prepare import ResolvedRun, prepare, reopen
 from ngym_cli.training.progress import Display
-from ngym_cli.training.session import CheckpointKeeper, TrainingSession, Watch
+from ngym_cli.training.session import CheckpointKeeper, EvaluationCallback, TrainingSession
 from ngym_cli.training.stopping import Stop, stopping_on_signals
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Hooks:
 
     announce: Callable[[ResolvedConfig, TaskProperties], None] = lambda *_: None
     make_display: Callable[[ResolvedConfig, TaskProperties, Path], Display] = lambda *_: Display()
-    watch: Watch | None = None
+    watch: EvaluationCallback | None = None
     started: Callable[[runs.RunFolder], object] = lambda *_: None
     callbacks: Sequence[BaseCallback] = ()
 
@@ -308,10 +308,12 @@ def _session(
     return session
 
 
-def _board(run: runs.RunFolder, config: RunConfig, state: Mapping[str, int] | None, display: Display) -> Board:
+def _board(
+    run: runs.RunFolder, config: RunConfig, state: Mapping[str, int] | None, display: Display
+) -> TensorBoardWriter:
     """Return the writer of a run's curves."""
     if config.track is None:
-        return Board(run.path, state)
+        return TensorBoardWriter(run.path, state)
     from ngym_cli.training import tracking
 
     return tracking.board_of(run, config, state, display.say)

@@ -36,7 +36,7 @@ SECONDS_PER_UPDATE = 5.0
 EVALUATION_RESULTS = ("performance", "performance_ci", "chance", "blind", "ceiling", "reward_per_trial")
 
 #: Callback after each evaluation, with step and summary; returns a reason to end the run early, or None.
-Watch = Callable[[int, Summary], str | None]
+EvaluationCallback = Callable[[int, Summary], str | None]
 
 
 class Clock:
@@ -124,7 +124,7 @@ class TrainingSession:
     checkpoints: CheckpointKeeper
     curriculum: Curriculum | None = None
     until: Until | None = None
-    watch: Watch | None = None
+    watch: EvaluationCallback | None = None
     stop: StopRequest = field(default_factory=StopRequest)
     clock: Clock = field(default_factory=Clock)
     step: int = 0
@@ -231,7 +231,7 @@ class TrainingSession:
 
     def _holds(self, until: Until) -> bool:
         """Check whether the present policy meets the criterion, with more and more trials until decided."""
-        for k, trials in enumerate(until.looks(self.evaluator.trials), start=1):
+        for k, trials in enumerate(until.interim_trials(self.evaluator.trials), start=1):
             evaluated = self.evaluator.on_fresh_trials(trials, self.step, k)
             decided = until.decided(evaluated.table)
             if decided:

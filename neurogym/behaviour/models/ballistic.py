@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from neurogym.array_types import FloatArray, IntArray
-from neurogym.behaviour.models.agents import ModelParameter, positive
+from neurogym.behaviour.models.parameters import ModelParameter, positive
 from neurogym.behaviour.models.responses import FREE, STEP_V, TINY, Gradient, Values
 from neurogym.behaviour.models.times import TimedTrials, TimeSettings
 
@@ -92,7 +92,7 @@ class BallisticResponse:
         density, reached = accumulator(np.maximum(time, 1e-6)[:, None], rates, p["B"][:, None] + width, width)
         left = np.maximum(1 - reached, 1e-300)
         none = left.prod(1)
-        possible = 1 - ndtr(-rates).prod(1)  # at least one rate is positive
+        possible = np.maximum(1 - ndtr(-rates).prod(1), 1e-12)  # at least one rate is positive
         density = np.where(time[:, None] > 0, density * none[:, None] / left / possible[:, None], 0.0)
         return density, np.where(time > 0, (none - (1 - possible)) / possible, 1.0)
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models import first_passage
-from neurogym.behaviour.models.agents import ModelParameter, positive
 from neurogym.behaviour.models.base import UnfitError
+from neurogym.behaviour.models.parameters import ModelParameter, positive
 from neurogym.behaviour.models.responses import (
     DIFFUSION_WORDS,
     FREE,

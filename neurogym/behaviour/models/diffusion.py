@@ -61,8 +61,8 @@ def diffusion_response(
         drift_sd: whether the drift varies over trials.
         start_range: whether the starting point varies over trials.
         time_range: whether the non-decision time varies over trials.
-        collapse: form of bounds that collapse, "exponential", "hyperbolic" (urgency) or "linear"; "none" for constant
-            bounds.
+        collapse: form of bounds that collapse, "exponential", "hyperbolic" (also "urgency", which is the same) or
+            "linear"; "none" for constant bounds.
 
     Raises:
         UnfitError: for collapsing bounds with a range of starting points or of non-decision times.
@@ -75,7 +75,8 @@ def diffusion_response(
         return DiffusionResponse(constants)
     if start_range or time_range:
         raise UnfitError("collapsing bounds exclude start_range and time_range")
-    return CollapsingResponse(collapse, {name: constants[name] for name in constants if name not in ("sz", "st")})
+    form = "hyperbolic" if collapse == "urgency" else collapse
+    return CollapsingResponse(form, {name: constants[name] for name in constants if name not in ("sz", "st")})
 
 
 def timed_fit(name: str, problem: Problem, posterior: TimedPosterior, notes: Sequence[str] = ()) -> Fitted:

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import Agent, AgentPolicy, ModelParameter, trial_logits
+from neurogym.behaviour.models.agents import Agent, AgentPolicy, trial_logits
 from neurogym.behaviour.models.base import ParallelTrials, Policy, of_subject, trial_of
 from neurogym.behaviour.models.own import FunctionModel, FunctionPolicy
+from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.table import Behaviour, Session, padded
 
 #: Step of numerical derivatives in the unbounded scale, in units of the s.d. of the prior.

@@ -9,8 +9,9 @@ import numpy as np
 
 from neurogym.analysis.regression import log_softmax
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import Agent, AgentState, ModelParameter, ParameterValues, positive, rate
+from neurogym.behaviour.models.agents import Agent, AgentState, ParameterValues
 from neurogym.behaviour.models.base import ParallelTrials, UnfitError, one_hot, require_two
+from neurogym.behaviour.models.parameters import ModelParameter, positive, rate
 from neurogym.behaviour.table import Behaviour
 
 #: Probability of the common transition that the model-based part assumes once it knows which one is common.

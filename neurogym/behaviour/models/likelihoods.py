@@ -9,10 +9,11 @@ import numpy as np
 
 from neurogym.analysis.regression import log_softmax
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import Agent, AgentPolicy, ModelParameter, trial_logits
+from neurogym.behaviour.models.agents import Agent, AgentPolicy, trial_logits
 from neurogym.behaviour.models.base import Model, Policy, Problem, UnfitError
 from neurogym.behaviour.models.diffusion import Diffusion
 from neurogym.behaviour.models.own import FunctionModel, FunctionPolicy
+from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.models.pavlovian import CuePolicy, GoNoGo
 from neurogym.behaviour.models.timed import TimedPosterior
 from neurogym.behaviour.models.with_times import TimedModel

@@ -18,7 +18,7 @@ import numpy as np
 
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models import first_passage
-from neurogym.behaviour.models.agents import ModelParameter, positive
+from neurogym.behaviour.models.parameters import ModelParameter, positive
 from neurogym.behaviour.models.times import TimedTrials, TimeSettings
 
 #: Natural values of the parameters of the response, by name; numbers or shape (trials,).

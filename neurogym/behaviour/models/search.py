@@ -75,6 +75,18 @@ def _with_slope(loss: Loss, rows: np.ndarray, x: FloatArray) -> tuple[FloatArray
     return values[:, 0], (values[:, 1 : d + 1] - values[:, d + 1 :]) / (2 * DELTA)
 
 
+def remaining(loss: Loss, x: FloatArray, covariance: FloatArray) -> FloatArray:
+    """Return by how much each function would still fall in one Newton step, shape (functions,).
+
+    Args:
+        loss: as for `minimise`.
+        x: points where searches ended, shape (functions, parameters).
+        covariance: inverse curvatures there, shape (functions, parameters, parameters).
+    """
+    slope = _with_slope(loss, np.arange(len(x)), x)[1]
+    return np.asarray(0.5 * np.einsum("fi,fij,fj->f", slope, covariance, slope))
+
+
 def hessian(loss: Loss, x: FloatArray, delta: float = 0.02) -> FloatArray:
     """Return the second derivatives of each function, shape (functions, parameters, parameters)."""
     d = x.shape[1]

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import ModelParameter
 from neurogym.behaviour.models.base import UnfitError
 from neurogym.behaviour.models.evidence import Evidence, EvidencePolicy, Slope
 from neurogym.behaviour.models.formulas import Formula
+from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.models.responses import Response
 from neurogym.behaviour.models.times import FASTEST, TimeSettings, time_settings
 from neurogym.behaviour.table import Behaviour, Session

@@ -14,10 +14,10 @@ import numpy as np
 from scipy.optimize import minimize
 
 from neurogym.array_types import FloatArray, IntArray
-from neurogym.behaviour.models.agents import ModelParameter
 from neurogym.behaviour.models.base import ParallelTrials
 from neurogym.behaviour.models.evidence import Evidence, EvidencePolicy, evidence_of_sessions, with_state_columns
 from neurogym.behaviour.models.formulas import Formula
+from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.models.responses import Response
 from neurogym.behaviour.models.times import TimedTrials, TimeSettings, timed_trials
 from neurogym.behaviour.table import Session

@@ -48,6 +48,16 @@ from neurogym.behaviour.table import Behaviour
 RESPONSES = ("ddm", "lba")
 
 
+def race(name: str = "lba", **options: Any) -> TimedModel:
+    """Return linear ballistic accumulators whose rates depend on the stimuli.
+
+    Args:
+        name: name of the model.
+        **options: further arguments of `TimedModel`.
+    """
+    return TimedModel(Logistic(0, name=name), "lba", **options)
+
+
 class TimedModel:
     """A model of choices with a response that takes time.
 
@@ -60,7 +70,10 @@ class TimedModel:
         vary: formula of trial columns for each parameter of the response that varies; ``state`` stands for the
             probabilities of the hidden states of the model before the trial.
         fix: value of each parameter that is fixed, as in ``{"lapse": 0}``.
-        **response: of a diffusion, see `diffusion_response`.
+        **response: of a diffusion, see `diffusion_response`; of a race, ``lapse`` alone.
+
+    Raises:
+        UnfitError: for an argument that the response does not have.
     """
 
     def __init__(
@@ -77,6 +90,9 @@ class TimedModel:
         self.model, self.times, self.name, self.response_options = model, times, model.name, response
         self.options = TimeOptions(deadline, fastest, contaminants, dict(vary or {}), dict(fix or {}))
         self.states = int(getattr(model, "states", 0))
+        unfit = [name for name in response if name != "lapse"] if times == "lba" else []
+        if unfit:
+            raise UnfitError(f"{unfit[0]} belongs to a diffusion (times=ddm), not to a race (lba)")
 
     @property
     def takes_prior(self) -> bool:
@@ -165,7 +181,7 @@ class TimedModel:
         """Return the formulas of parameters that vary."""
         formulas = self.options.formulas(self.response(table), table, self.states)
         if "drift" in formulas:
-            raise UnfitError(f"--vary drift goes with --model ddm; the drift of {self.name} is its logit")
+            raise UnfitError(f"--vary drift applies only to --model ddm; the drift of {self.name} is its logit")
         return formulas
 
     def posterior(self, problem: Problem) -> TimedPosterior:

@@ -69,7 +69,7 @@ class AlgorithmSpec:
     @cached_property
     def defaults(self) -> Values:
         """The default of every hyperparameter that configurations always name."""
-        return options.defaults(self.hyperparameters, spelled=True)
+        return options.defaults(self.hyperparameters, explicit=True)
 
     @cached_property
     def recurrent(self) -> bool:

@@ -23,7 +23,6 @@ from ngym_cli.errors import UserError
 FEWEST_ANGLES = 4
 
 
-
 class Constrained(nn.Module):
     """Weights with missing connections and fixed signs: `|weight| * factor` or `weight * factor`.
 

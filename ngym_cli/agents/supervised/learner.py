@@ -74,7 +74,7 @@ class Supervised(Learner):
         final_rate: fraction of it that is left at the end; it falls linearly.
         batch_size: sequences in a batch; with `seq_len`, the steps of an update.
         seq_len: steps of each.
-        n_updates: updates between two looks at behaviour.
+        n_updates: updates between two evaluations of behaviour.
         n_steps: steps of behaviour in each environment at each look.
         max_grad_norm: gradients longer than this are shortened to it.
         answer_share: fraction of each trial's weight on the steps in which an answer is due; None weighs steps alike.

@@ -154,3 +154,10 @@ def test_the_hidden_state_of_a_model_sets_the_bound():
         np.testing.assert_allclose(before, after)
     with pytest.raises(UnfitError, match="column 'state'"):
         TimedModel(Logistic(0), vary={"bound": "state"}).fit([data])
+
+
+def test_rates_that_are_never_positive_have_a_finite_likelihood():
+    with np.errstate(all="raise", under="ignore"):
+        trials = TimedTrials(np.array([0, 1, -1]), np.array([0.5, np.nan, np.nan]), TimeSettings(deadline=1.0))
+        values = as_arrays({**RACE, "v_0": -60.0})
+        assert np.isfinite(BallisticResponse(2).log_likelihood(np.zeros((3, 2)), values, trials).log).all()
