@@ -128,6 +128,12 @@ class Encoder:
         }
 
     def _numbered(self, value: Any, path: str) -> Data:
+        if isinstance(value, dict):
+            pairs = [
+                [k if type(k) in PLAIN_TYPES else self.encode(k, path), self._item(v, path, k)]
+                for k, v in value.items()
+            ]
+            return {KIND: "dict", "class": type(value).__name__, "pairs": pairs}
         if isinstance(value, np.ndarray):
             return self._array(value, path)
         if isinstance(value, gym.Env):
@@ -141,9 +147,6 @@ class Encoder:
         if type(value) is random.Random:
             version, words, following = value.getstate()
             return {KIND: "random", "version": version, "words": np.array(words, np.int64), "next": following}
-        if isinstance(value, dict):
-            pairs = [[self.encode(k, path), self._item(v, path, k)] for k, v in value.items()]
-            return {KIND: "dict", "class": type(value).__name__, "pairs": pairs}
         if SEQUENCES.get(type(value).__name__) is type(value):
             items = [self._item(item, path, i) for i, item in enumerate(value)]
             return {KIND: type(value).__name__, "items": items}

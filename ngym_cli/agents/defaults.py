@@ -18,7 +18,7 @@ from neurogym.messages.plain_data import is_plain
 from ngym_cli.agents.algorithms import AlgorithmSpec, check_pairing, find_algorithm
 from ngym_cli.agents.networks import NetworkSpec, find_network
 from ngym_cli.agents.networks.structure import read_areas
-from ngym_cli.agents.per_task import BUDGETS, TaskDefaults, exceptional
+from ngym_cli.agents.per_task import BUDGETS, TaskDefaults, exceptional, has_own_stages
 from ngym_cli.config import EvaluationConfig, ResolvedConfig, ResolvedEvaluation, RunConfig, options
 from ngym_cli.config.sections import with_none, written_duration
 from ngym_cli.config.tasks import Task, built_in, find_task, is_supervised_by_default, keyword_parameters
@@ -233,7 +233,7 @@ def default_steps(config: RunConfig, task: str) -> int:
     """
     algorithm = find_algorithm(config.alg)
     alike = algorithm.recurrent and algorithm.supervised == is_supervised_by_default(task)
-    return BUDGETS.get(task, algorithm.timesteps) if alike and not config.stages else algorithm.timesteps
+    return BUDGETS.get(task, algorithm.timesteps) if alike and not has_own_stages(config) else algorithm.timesteps
 
 
 def sized(algorithm: AlgorithmSpec, usual: Values, timesteps: int, config: RunConfig) -> tuple[int, Values]:

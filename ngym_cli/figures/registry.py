@@ -32,6 +32,7 @@ MODULES = {
     "sequences": ("history", "stay", "regret", "reversal", "indifference", "interval"),
     "population": ("psth", "trajectories", "decoding", "selectivity"),
     "similarity": ("similarity",),
+    "solutions": ("solutions",),
     "dynamics": ("fixed-points", "flow", "modes", "bifurcation"),
     "watch": ("examples",),
 }

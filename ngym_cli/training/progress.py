@@ -10,7 +10,7 @@ from rich.console import Console, Group
 
 from ngym_cli.agents.algorithms import ALGORITHMS, check_pairing, find_algorithm
 from ngym_cli.agents.defaults import DEFAULT_UNITS, default_steps
-from ngym_cli.agents.per_task import ELSEWHERE, LineResult, learner_of, measured
+from ngym_cli.agents.per_task import ELSEWHERE, LineResult, has_own_stages, learner_of, measured
 from ngym_cli.config import ResolvedConfig, RunConfig
 from ngym_cli.config.tasks import Recommended, recommended, usual_algorithm
 from ngym_cli.environments.properties import TaskProperties
@@ -164,7 +164,7 @@ def advance_notice(config: RunConfig | None, properties: TaskProperties) -> str 
             "the task needs the last reward as input, which the agent is not shown (--recommended shows it); "
             "the ceiling is that without it"
         )
-    learner = None if config is None or config.stages or properties.task.own else learner_of(config)
+    learner = None if config is None or has_own_stages(config) or properties.task.own else learner_of(config)
     row = measured(properties.id, learner) if learner else None
     if row is None or row.learned:
         return None
@@ -191,7 +191,7 @@ def advice(config: ResolvedConfig, properties: TaskProperties, evaluation: Summa
         result = "the best possible performance of an agent that is not shown the last reward"
     if result is None:
         return None
-    if config.stages or properties.task.several or properties.task.own:
+    if has_own_stages(config) or properties.task.several or properties.task.own:
         return result
     tried = [*_suggestions(config, properties)][:MAX_SUGGESTIONS]
     sentence = f"{result}; try {' or '.join(tried)}" if tried else result

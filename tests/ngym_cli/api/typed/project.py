@@ -12,9 +12,18 @@ import ngym_cli as nc
 
 def score(seed: int) -> float | None:
     run = nc.train(
-        "RDM-v0", ["pass_reward", ("noise", {"std_noise": 0.1})], nn.GRUCell, timesteps=1e5, units=32, seed=seed,
-        timing={"stimulus": 500, "delay": ["uniform", [100, 300]]}, hyperparameters={"learning_rate": 1e-3},
-        callbacks=[StopTrainingOnMaxEpisodes(100)], reset_state="trial", progress=False, tag="baseline",
+        "RDM-v0",
+        ["pass_reward", ("noise", {"std_noise": 0.1})],
+        nn.GRUCell,
+        timesteps=1e5,
+        units=32,
+        seed=seed,
+        timing={"stimulus": 500, "delay": ["uniform", [100, 300]]},
+        hyperparameters={"learning_rate": 1e-3},
+        callbacks=[StopTrainingOnMaxEpisodes(100)],
+        reset_state="trial",
+        progress=False,
+        tag="baseline",
     )
     run = nc.train("RDM-v0", callbacks=lambda values, names: True, rewards={"correct": 2}, task_args={"cohs": [4, 8]})
     evaluation = run.evaluate(100, lesion={"units": [3, 7]}, record=["activity", "values"], timing={"stimulus": 500})
