@@ -212,7 +212,7 @@ def shortfall(evaluation: Summary) -> str | None:
     performance, ceiling = performance_of(evaluation), evaluation.get("ceiling")
     score = performance.value
     low, high = (score if math.isnan(end) else end for end in (performance.low, performance.high))
-    floors = {"chance": evaluation.get("chance"), "the stimulus-blind baseline": evaluation.get("blind")}
+    floors = {"chance": evaluation.get("chance"), "the no-stimulus baseline": evaluation.get("blind")}
     floors_known = {name: value for name, value in floors.items() if value is not None}
     if ceiling is not None and high >= FAR * ceiling:
         return None
