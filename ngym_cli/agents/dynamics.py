@@ -73,10 +73,10 @@ def system_of(network: Stepper | RecurrentNetwork) -> System:
         ValueError: for several layers of a user's own cell.
     """
     stepper: Any = network if isinstance(network, Stepper) else copy.deepcopy(network).cpu().stepper()
-    network = stepper if stepper.cell is not None else stepper.net  # in torch where nothing is compiled
-    if network.cell is not None:
-        weights = network.weights if network is stepper else network.joint_weights()
-        layers = [_layer(network.cell, weight, network.alpha) for weight in weights]
+    source: Any = stepper if stepper.cell is not None else stepper.net  # in torch where nothing is compiled
+    if source.cell is not None:
+        weights = source.weights if source is stepper else source.joint_weights()
+        layers = [_layer(source.cell, weight, source.alpha) for weight in weights]
         return layers[0] if len(layers) == 1 else systems.Stack(layers, [stepper.shape[1]] * len(layers))
     if stepper.shape[0] > 1:
         raise ValueError("the dynamics of several layers of a user's own cell are not available")

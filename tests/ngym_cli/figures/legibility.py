@@ -105,7 +105,7 @@ def unseen_data(figure) -> list[str]:
         points = np.concatenate(curves)
         title = axes.get_title("left") or axes.get_title() or axes.get_ylabel()
         outside = ((points < -0.02) | (points > 1.02)).any(axis=1).mean()
-        if outside > 0.1:
+        if outside > 0.1 and "not shown" not in " ".join(title.split()):  # points far away, which the title counts
             wrong.append(f"{outside:.0%} of the curves of {title!r} lie outside of the panel")
         if not shape_of(axes) and 0 < np.ptp(points, axis=0).max() < 0.1:  # paths in a plane
             wrong.append(f"the paths of {title!r} fill less than a tenth of the panel")
