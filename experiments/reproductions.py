@@ -23,10 +23,10 @@ from ngym_cli import processes, runs
 from ngym_cli.config.launch import LaunchSettings
 from ngym_cli.papers import collection, engine, measuring, results
 from ngym_cli.papers.reproduction import claim_row
-from ngym_cli.papers.verdicts import STATES
+from ngym_cli.papers.verdicts import VERDICTS
 from ngym_cli.sweeps import control, launchers
 
-ROOT = Path(__file__).parents[1] / engine.ROOT / "records"
+ROOT = Path(__file__).parents[1] / engine.REPRODUCTIONS_ROOT / "records"
 
 #: Settings of a stage that replace those of the run.
 STAGE_SETTINGS = ("task", "task_args", "timing", "rewards", "wrappers")
@@ -118,7 +118,7 @@ def table(rows: Rows) -> str:
         paper = collection.load(collection.library() / item)
         kept_seeds = rows.get(item, {})
         states = [verdict.state for verdict in results.verdicts(paper, kept_seeds).values()]
-        counts = results.in_words({state: states.count(state) for state in STATES})
+        counts = results.in_words({state: states.count(state) for state in VERDICTS})
         took = results.minutes(paper, kept_seeds)
         link = f"[{paper.config.citation.partition('.')[0]}](https://doi.org/{paper.config.doi}): {paper.config.title}"
         lines.append(f"| `{item}` {link} | {len(states)} | {counts} | {'-' if took is None else f'{took:.0f}'} |")
@@ -171,7 +171,7 @@ def check(items: list[str], jobs: int) -> int:
             now = results.verdicts(paper, rows)
             before = results.verdicts(paper, kept_rows.get(item, {}))
             for claim, verdict in now.items():
-                fallen = STATES.index(verdict.state) > STATES.index(before[claim].state)
+                fallen = VERDICTS.index(verdict.state) > VERDICTS.index(before[claim].state)
                 worse += fallen
                 difference = f", the record has: {before[claim].state}" if verdict.state != before[claim].state else ""
                 print(f"{'!' if fallen else ' '} {item:<16} {claim:<32} {verdict.state}{difference}", flush=True)

@@ -93,9 +93,9 @@ def differences(tasks: list[str] | None = None) -> list[Difference]:
     return [
         *(Difference(f"toolkit: {change.part}", change.what) for change in CHANGES if tasks is None),
         *(
-            Difference(id_, what)
+            Difference(id_, text)
             for id_ in ids
-            for what in dict.fromkeys(registration.metadata(id_).get("differences", ()))
+            for text in dict.fromkeys(registration.metadata(id_).get("differences", ()))
         ),
     ]
 
@@ -105,7 +105,7 @@ def as_markdown(rows: list[Difference] | None = None) -> str:
     by_task: dict[str, list[str]] = {}
     for row in differences() if rows is None else rows:
         by_task.setdefault(row.task, []).append(row.what.replace("|", "\\|"))
-    lines = [f"| {_plain(task)} | {'; '.join(what)} |" for task, what in by_task.items()]
+    lines = [f"| {_plain(task)} | {'; '.join(texts)} |" for task, texts in by_task.items()]
     return "\n".join(["| where | what is different here |", "|---|---|", *lines])
 
 

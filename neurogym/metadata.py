@@ -150,9 +150,9 @@ class TaskInfo(dict[str, Any]):
     @classmethod
     def of(cls, entries: Mapping[str, object]) -> Self:
         """Metadata of a user-defined task, with entries of any name."""
-        made = cls.__new__(cls)
-        made.update(_with_older_name(entries))
-        return made
+        info = cls.__new__(cls)
+        info.update(_with_older_name(entries))
+        return info
 
     def replace(self, **entries: Unpack[TaskEntries]) -> Self:
         """Copy the metadata with some entries replaced."""
@@ -211,13 +211,13 @@ def _checked(entries: Mapping[str, object], kind: type) -> dict[str, object]:
     for name in entries:
         if name not in entries_of(kind):
             raise TypeError(unknown("entry of metadata", name, entries_of(kind)))
-    known = dict(entries)
-    if "doi" in known:
-        doi = known.pop("doi")
-        known["paper_link"] = doi and f"https://doi.org/{doi}"
+    completed = dict(entries)
+    if "doi" in completed:
+        doi = completed.pop("doi")
+        completed["paper_link"] = doi and f"https://doi.org/{doi}"
         if doi in _titles():
-            known.setdefault("paper_name", _titles()[doi])
-    return known
+            completed.setdefault("paper_name", _titles()[doi])
+    return completed
 
 
 @functools.cache

@@ -24,8 +24,8 @@ __all__ = ["ABORT", "CORRECT", "END", "ERROR", "MISS", "NONE", "OUTCOME", "OUTCO
 PAID = ("abort", "fail", "correct", "miss", "withhold")  #: events that rewards are given for
 
 #: Tables of single trials, many of which are equal; and most rows of such a trial.
-_KNOWN: Cache[dict[str, np.ndarray]] = Cache(256)
-_MOST_ROWS = 256
+_EVENT_CACHE: Cache[dict[str, np.ndarray]] = Cache(256)
+_MAX_CACHED_ROWS = 256
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Rule:
         if key is None:
             trials.fields.update(self._tables(trials, abort))
         else:
-            tables = _KNOWN.get(key, lambda: self._tables(trials, abort))
+            tables = _EVENT_CACHE.get(key, lambda: self._tables(trials, abort))
             trials.fields.update({name: table.copy() for name, table in tables.items()})
         self.set_go(trials)
 
@@ -92,7 +92,7 @@ class Rule:
         """Cache key of everything that determines the tables of a single trial; None for complex trials."""
         paid = tuple([trials.rewards.get(event, 0.0) for event in PAID])
         layout = trials.layout_key if trials.n == 1 and not trials.payments and type(trials.bonus) is float else None
-        if layout is None or trials.total > _MOST_ROWS or not set(map(type, paid)) <= {float, int}:
+        if layout is None or trials.total > _MAX_CACHED_ROWS or not set(map(type, paid)) <= {float, int}:
             return None
         periods = [p if p is None or isinstance(p, str) else tuple(p) for p in (self.fixate, self.answer)]
         right = trials.gt if trials.has_gt else None

@@ -66,7 +66,7 @@ class Labels(dict[str, Index]):
 
     def get(self, label: str, default: Index = None) -> Index:
         """Return the value of a label, old labels included."""
-        return self.get(label, default)
+        return self[label] if label in self else default  # noqa: SIM401 - this is what get is made of
 
 
 def _labels(name: Mapping[str, Index]) -> Labels:

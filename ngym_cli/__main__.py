@@ -8,7 +8,7 @@ import glob
 import re
 import sys
 
-from ngym_cli import processes
+from ngym_cli.processes import ignore_relative_paths, limit_blas, open_closed_streams, protect_command_line
 
 #: New objects between two garbage collections. Importing torch and Matplotlib makes 600,000 permanent objects; with
 #: Python's default of 700, collections take a twelfth of a short run.
@@ -17,13 +17,13 @@ NEW_OBJECTS = 10_000
 
 def main() -> None:
     """Run the command line; report missing packages in a single line."""
-    processes.protect_command_line()
-    processes.open_closed_streams()
-    processes.ignore_relative_paths()
+    protect_command_line()
+    open_closed_streams()
+    ignore_relative_paths()
+    limit_blas()
     gc.set_threshold(NEW_OBJECTS)
     atexit.register(gc.freeze)  # no garbage collection when the process ends
     warn_of_namesake()
-    processes.limit_blas()
     try:
         from ngym_cli.commands.app import main as run
 

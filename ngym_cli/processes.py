@@ -14,16 +14,19 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import platform
 import shutil
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import context, parent_process
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
+
+from typing_extensions import TypedDict
 
 #: Environment of children: no current folder on the import path, and (on Windows) none on the search path of programs.
 SAFE_ENVIRONMENT = {"PYTHONSAFEPATH": "1", "NoDefaultCurrentDirectoryInExePath": "1"}
@@ -168,6 +171,51 @@ def ignore_relative_paths() -> None:
 
 def _absolute(path: str) -> str:
     return os.pathsep.join(folder for folder in path.split(os.pathsep) if os.path.isabs(folder))  # noqa: PTH117
+
+
+# -- identity ---------------------------------------------------------------------------------------------------------
+
+
+class RunProcess(TypedDict, total=False):
+    """Process that writes a run."""
+
+    host: str | None
+    pid: int | None
+    started: str | None
+
+
+def this_process() -> RunProcess:
+    """Return host, number and start of this process, for ``is_alive``."""
+    return {"host": platform.node(), "pid": os.getpid(), "started": start_of_process(os.getpid())}
+
+
+def is_alive(process: Mapping[str, object]) -> bool:
+    """Return whether a process still exists on this machine; a process of another machine counts as alive.
+
+    Args:
+        process: result of ``this_process`` in that process.
+    """
+    if process.get("host") != platform.node():
+        return True
+    pid = process.get("pid")
+    return isinstance(pid, int) and pid > 0 and start_of_process(pid) == process.get("started")
+
+
+def start_of_process(pid: int) -> str | None:
+    """Return the start time of a process, which identifies reused process numbers; None if the process is gone."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+        return stat.rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        pass
+    if Path("/proc/self").exists():
+        return None
+    import psutil
+
+    try:
+        return f"{psutil.Process(pid).create_time():.0f}"
+    except (psutil.Error, OverflowError):
+        return None
 
 
 # -- threads ----------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ KINDS = {
 
 def write(site: Site, kind: str, name: str) -> None:
     """Write the page of a name."""
-    site.write(f"{plural(kind)}/{name}.md", _named(reference.KINDS[kind][1](name)))
+    site.write(f"{plural(kind)}/{name}.md", _named(reference.REFERENCE_ENTRIES[kind][1](name)))
 
 
 def names(kind: str) -> list[str]:

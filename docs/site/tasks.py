@@ -60,6 +60,7 @@ def text(site: Site, found: Mapping[str, Any], pictures: list[str]) -> str:
         pictures=pictures,
         more=_more(found),
         trained=trained.section(site, found["id"]),
+        solutions=trained.solutions(site, found["id"]),
         place=f"Source: `{source.relative_to(ROOT)}`." if source.is_relative_to(ROOT) else "",
         title=title,
         anchor=anchor,

@@ -12,9 +12,12 @@ import numpy as np
 from docs.site.writing import Site, code, escaped, figure, prose, sentence
 from experiments.defaults import RECORD, tables
 from experiments.records.drawing import from_numbers
+from experiments.solutions import RECORD as SOLUTIONS
+from experiments.solutions import table as solutions_table
 from ngym_cli.agents.per_task import LEARNERS, LineResult
 from ngym_cli.agents.per_task import measured as of_learner
 from ngym_cli.figures.registry import FIGURES
+from ngym_cli.figures.solutions import catalogue, catalogue_figure
 from ngym_cli.figures.style import COLOURS, new_figure, reference_lines, styled
 
 Row = dict[str, Any]
@@ -187,3 +190,17 @@ def _made(seeds: Mapping[str, Row]) -> str:
     )  # fmt: skip
     said = f"Made on {made.get('on', 'an unknown day')} with commit `{made.get('commit', 'unknown')}` and {where}"
     return f"{said}:\n\n{code(command)}" if command else f"{said}."
+
+
+def solutions(site: Site, id_: str) -> str:
+    """Return the figure and the table of the networks of the catalogue of a task; empty without a catalogue."""
+    entry = catalogue().get(id_)
+    if entry is None:
+        return ""
+    with styled():
+        path = site.picture(f"tasks/{id_}-solutions", catalogue_figure(entry.solutions))
+    said = (
+        f"{len(entry.solutions)} networks trained in the task: similarity of their activity, and fixed-point topology."
+    )
+    rows = {item: seeds for item, seeds in SOLUTIONS.rows().items() if item.partition("/")[0] == id_}
+    return f"{figure(Path(path).name, said, said)}\n\n{solutions_table(rows)}"

@@ -16,7 +16,7 @@ from scipy.stats import chisquare
 import neurogym as ngym
 from neurogym.ceilings import chance, stored
 from neurogym.ceilings.random_agent import ALWAYS, BY_TIME, declared_blind
-from neurogym.ceilings.random_agent import TRIALS as CHANCE_TRIALS
+from neurogym.ceilings.random_agent import MIN_TRIALS as CHANCE_TRIALS
 from neurogym.core import TrialEnv
 
 Policy = Sequence[Any]

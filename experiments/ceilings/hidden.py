@@ -17,7 +17,7 @@ from neurogym.ceilings import ceiling
 from neurogym.ceilings.observer import OBSERVED, IdealObserver
 from neurogym.ceilings.processes import BlockProcess, filtered_accuracy
 from neurogym.core import TrialEnv
-from neurogym.envs.collections.perceptualdecisionmaking import BLOCK, PROBABILITIES
+from neurogym.envs.collections.perceptualdecisionmaking import BLOCK_TRIALS, PROBABILITIES
 from neurogym.envs.native import hierarchicalreasoning, twostep
 from neurogym.wrappers.random_ground_truth import SideBias
 
@@ -252,4 +252,4 @@ def chain(task: str) -> Ceiling:
 
 def ibl20() -> Ceiling:
     """Blocks of sides, of a length that is always the same: after the first one the stimuli alone tell the block."""
-    return Ceiling(**ceiling(SideBias(ngym.make("PerceptualDecisionMaking-v0"), PROBABILITIES, BLOCK)))
+    return Ceiling(**ceiling(SideBias(ngym.make("PerceptualDecisionMaking-v0"), PROBABILITIES, BLOCK_TRIALS)))

@@ -7,7 +7,7 @@ from scipy.integrate import quad
 from scipy.special import logsumexp, ndtr
 
 from experiments.ceilings.result import Ceiling, make, mean_and_error, oracle_reward, paid
-from neurogym.envs.collections.yang19_families import MODALITIES
+from neurogym.envs.collections.yang19_families import RINGS
 from neurogym.envs.native import delayestimation
 from neurogym.envs.psychophysics import bump
 
@@ -78,7 +78,7 @@ def yang_decide(task: str, trials: int = 20_000) -> Ceiling:
         log = np.zeros((64, len(pairs), len(table)))
         for k, period in enumerate(stage):
             steps = (block.ends[period] - block.starts[period])[:, None]
-            for m in MODALITIES:
+            for m in RINGS:
                 columns = np.asarray(env.observation_space.name[f"stimulus_mod{m}"])
                 rows = block.rows(period)
                 total = np.zeros((64, n))

@@ -132,7 +132,7 @@ MODELS: dict[str, tuple[Model, Callable[[Generator, float], Subject]]] = {
     "diffusion": (Diffusion(), diffusion),
     "learner_with_times": (TIMED_LEARNER, learner_with_times),
     "hidden_states": (GlmHmm(2, 0), hidden_states),
-    **{name.replace("-", "_"): value_learner(name) for name in timed.LEARNERS if name != "vpp"},  # has no intervals
+    **{name.replace("-", "_"): value_learner(name) for name in timed.LEARNERS},
 }
 
 

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import Agent, AgentPolicy, rate
+from neurogym.behaviour.models.agents import Agent, AgentPolicy
 from neurogym.behaviour.models.base import Fitted, Problem, log_likelihoods, predict
+from neurogym.behaviour.models.chains import Chain, expected_states
 from neurogym.behaviour.models.drifting import Drifting
-from neurogym.behaviour.models.glm_hmm import Chain, GlmHmm, expected_states
+from neurogym.behaviour.models.glm_hmm import GlmHmm
 from neurogym.behaviour.models.learning import QLearning, QOptions, TwoStepLearner
+from neurogym.behaviour.models.parameters import rate
 from neurogym.behaviour.simulate import ReversingBandit, TwoStepWorld, World, simulate
 from neurogym.behaviour.table import Behaviour, session
 from ngym_cli.fitting import registry

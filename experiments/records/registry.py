@@ -16,23 +16,27 @@ from experiments import (
     main_job,
     recipes,
     reproductions,
+    short_runs,
+    solutions,
     stories,
     supervised,
 )
 from experiments.records.record import Record, Row
 from ngym_cli.agents import per_task
+from ngym_cli.figures import solutions as figure
 
 RECORDS: dict[str, Record] = {
     record.name: record
     for record in (
         main_job.RECORD, defaults.RECORD, defaults.OTHER, supervised.RECORD, recipes.RECORD, reproductions.RECORD,
         bandit.RECORD, dynamics.RECORD, stories.RECORD, fitting.RECORD, coverage.RECORD,
-        guide.RECORD,
+        guide.RECORD, short_runs.RECORD, solutions.RECORD,
     )
 }  # fmt: skip
 
 #: Files that are written from records, beside the tables in texts: path to the function that makes the content.
 DATA: dict[Path, Callable[[], str]] = {
+    figure.CATALOGUE: lambda: solutions.package_data(solutions.RECORD.rows()),
     per_task.MEASURED: lambda: defaults.tables.package_data(defaults.RECORD.rows(), defaults.OTHER.rows()),
 }
 

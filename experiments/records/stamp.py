@@ -33,7 +33,7 @@ SOURCES = (".py", ".c", ".h", ".toml", ".json")
 LIBRARIES = ("numpy", "torch", "gymnasium", "stable-baselines3")
 
 #: Files that are written from records.
-WRITTEN = ("measured.json",)
+WRITTEN = ("measured.json", "solutions.json")
 
 
 def stamp(digest: str) -> dict[str, str]:

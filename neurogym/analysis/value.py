@@ -60,16 +60,16 @@ def wagering(
     right = np.asarray(correct, float) > 0.5
     waived, forced = was_offered & ~took, ~was_offered & ~took
 
-    def counts(rows: np.ndarray, which: np.ndarray | slice = slice(None)) -> np.ndarray:
-        return np.bincount(index[which], weights=rows[which].astype(float), minlength=len(levels))
+    def counts(rows: np.ndarray, selected: np.ndarray | slice = slice(None)) -> np.ndarray:
+        return np.bincount(index[selected], weights=rows[selected].astype(float), minlength=len(levels))
 
-    def advantage(which: np.ndarray | slice) -> float:
-        n_waived, n_forced = counts(waived, which), counts(forced, which)
+    def advantage(selected: np.ndarray | slice) -> float:
+        n_waived, n_forced = counts(waived, selected), counts(forced, selected)
         both = (n_waived > 0) & (n_forced > 0)
         if not both.any():
             return float("nan")
-        difference = (counts(waived & right, which)[both] / n_waived[both]) - (
-            counts(forced & right, which)[both] / n_forced[both]
+        difference = (counts(waived & right, selected)[both] / n_waived[both]) - (
+            counts(forced & right, selected)[both] / n_forced[both]
         )
         return float(np.average(difference, weights=n_waived[both]))
 

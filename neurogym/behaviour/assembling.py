@@ -24,7 +24,7 @@ WHEEL = {"1": "left", "-1": "right"}
 
 
 @dataclass
-class Trials:
+class AssembledTrials:
     """Trials of all rows in the order of the table, before they are cut into sessions.
 
     Attributes:
@@ -71,7 +71,7 @@ class Assembler:
         self.choices = Choices(np.full(self.n, -1), ())
         self.options: tuple[str, ...] = ()
 
-    def assemble(self) -> Trials:
+    def assemble(self) -> AssembledTrials:
         """Return the trials.
 
         Raises:
@@ -99,7 +99,7 @@ class Assembler:
             "choice": choice, "reward": reward, "correct": correct, "truth": truth, "stimuli": stimuli, "rt": rt,
             "state": state, "choice2": choice2, "gain": gain, "loss": loss, "cue": cue, "confidence": confidence,
         }  # fmt: skip
-        return Trials(arrays, choices.words, names, self.words, self.left_out, self.notes)
+        return AssembledTrials(arrays, choices.words, names, self.words, self.left_out, self.notes)
 
     def column(self, role: str) -> tuple[str, Column]:
         """Return name and column of a role."""
@@ -392,7 +392,7 @@ class Assembler:
 
 
 def sessions_of(
-    trials: Trials, groups: Sequence[tuple[str, str, np.ndarray]], conditions: Mapping[str, np.ndarray]
+    trials: AssembledTrials, groups: Sequence[tuple[str, str, np.ndarray]], conditions: Mapping[str, np.ndarray]
 ) -> tuple[Session, ...]:
     """Return the sessions of trials, given subject, name and rows of each; rows in a row are not copied."""
     sessions = []

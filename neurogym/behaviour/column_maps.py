@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from neurogym.behaviour.columns import Column, Columns, TableError, parse_number, rows_of
-from neurogym.behaviour.roles import NAMES, ROLES, Roles
+from neurogym.behaviour.roles import COLUMN_NAMES, ROLES, Roles
 from neurogym.messages.names import unknown
 
 #: Names that a file with a column map may use, as for a comparison with animals, and the roles here.
@@ -83,7 +83,7 @@ class ColumnMap:
                 continue
             result[name] = mapped(name, rule, columns)
             role = TRIAL_ROW.get(name, name)
-            if role in NAMES and role not in roles:
+            if role in COLUMN_NAMES and role not in roles:
                 roles[role] = name
             elif name not in ("task", "rt_from") and result[name].is_numeric:
                 stimuli.append(name)

@@ -14,7 +14,7 @@ from neurogym.behaviour.files import FILE
 from neurogym.behaviour.roles import fits_role
 
 #: Columns that may number games or blocks.
-BLOCKS = ("block", "blocknumber", "blocknum", "blocknr", "blockid", "game", "gamenumber", "task", "tasknumber")
+BLOCK_COLUMNS = ("block", "blocknumber", "blocknum", "blocknr", "blockid", "game", "gamenumber", "task", "tasknumber")
 SHORTEST = 5  #: trials of a session below which a remark is made
 
 
@@ -157,7 +157,7 @@ def _say_blocks(
     columns: Columns, roles: dict[str, object], session: IntArray, subject: IntArray, groups: Groups
 ) -> None:
     """Say whether a column of blocks or games agrees with the sessions."""
-    named = [name for name in columns if plain(name) in BLOCKS and name not in roles.values()]
+    named = [name for name in columns if plain(name) in BLOCK_COLUMNS and name not in roles.values()]
     named = [name for name in named if columns[name].is_numeric and fits_role("session", columns[name])]
     for name in named:
         block = columns[name].texts[1]

@@ -9,7 +9,7 @@ import numpy as np
 
 from neurogym.behaviour.columns import Column, Columns, TableError
 
-TRIALS = "intervals/trials"
+TRIALS_GROUP = "intervals/trials"
 DEEPEST_GROUP = 6  #: levels of groups that are read
 
 
@@ -22,11 +22,11 @@ def read_trials(path: Path) -> Columns | None:
     import h5py
 
     with h5py.File(path, "r") as file:
-        trials = _member(file, TRIALS)
+        trials = _member(file, TRIALS_GROUP)
         if isinstance(trials, h5py.Group):
             return _nwb(file, trials)
         if path.suffix.lower() == ".nwb":
-            raise TableError(f"found no table {TRIALS!r}, expected trials as NWB keeps them")
+            raise TableError(f"found no table {TRIALS_GROUP!r}, expected trials as NWB keeps them")
     return None
 
 
@@ -53,7 +53,7 @@ def _nwb(file: Any, trials: Any) -> Columns:
 
     ids = _member(trials, "id")
     if not isinstance(ids, h5py.Dataset) or ids.ndim != 1:
-        raise TableError(f"found no 'id' in {TRIALS!r}, expected trials as NWB keeps them")
+        raise TableError(f"found no 'id' in {TRIALS_GROUP!r}, expected trials as NWB keeps them")
     n, columns = len(ids), Columns()
     for name in trials:
         data = _member(trials, name)
@@ -63,7 +63,7 @@ def _nwb(file: Any, trials: Any) -> Columns:
             if values is not None:
                 columns[name] = Column.of_values(values)
     if not columns:
-        raise TableError(f"found no columns in {TRIALS!r}, expected a value for each trial")
+        raise TableError(f"found no columns in {TRIALS_GROUP!r}, expected a value for each trial")
     for name, member in (("subject", "general/subject/subject_id"), ("session", "general/session_id")):
         data = _member(file, member)
         if isinstance(data, h5py.Dataset) and data.shape == () and name not in columns:

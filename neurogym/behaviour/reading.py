@@ -34,7 +34,7 @@ class TableOptions:
     """What a user says about a table; the rest is guessed.
 
     Attributes:
-        roles: columns of roles (see `neurogym.behaviour.roles.NAMES`; ``stimuli``: several); None: the table
+        roles: columns of roles (see `neurogym.behaviour.roles.COLUMN_NAMES`; ``stimuli``: several); None: the table
             has no such column.
         columns: content of a column file, see `neurogym.behaviour.column_maps`.
         where: conditions that choose rows, see `neurogym.behaviour.expressions.rows_where`.
@@ -237,7 +237,7 @@ def _names(value: Any) -> list[str]:
 
 def _with_rewards(columns: Columns, chosen: ColumnMap) -> Columns:
     """Return the table with one column of rewards, where it has a column for each side (foraging mice)."""
-    if any(plain(name) in roles.NAMES["reward"] for name in columns):
+    if any(plain(name) in roles.COLUMN_NAMES["reward"] for name in columns):
         return columns
     sides = {plain(name): name for name in columns}
     for ending in (("l", "r"), ("left", "right")):

@@ -13,7 +13,7 @@ from neurogym.behaviour.columns import Column, Columns, plain, rows_of
 Roles = Mapping[str, str | Sequence[str] | None]  #: role to its column, to the columns of stimuli, or to none
 
 #: Roles that a column can have, and names (lower case, letters and digits only) that suggest the role, best first.
-NAMES: dict[str, tuple[str, ...]] = {
+COLUMN_NAMES: dict[str, tuple[str, ...]] = {
     "subject": ("subject", "subjectid", "subjectname", "subj", "subjid", "subjidx", "subjname", "sub", "subid",
                 "animal", "animalid", "animalname", "rat", "ratid", "ratname", "mouse", "mouseid", "mousename",
                 "monkey", "monkeyname", "bird", "fish", "participant", "participantid", "participantnumber",
@@ -58,7 +58,7 @@ NAMES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 #: Roles besides these that can be named: a cue before the choice, and whether a second stage was the common one.
 MORE = {"cue": ("cue", "cueid"), "common": ("common", "iscommon", "transition")}
-ROLES = (*NAMES, *MORE, "stimuli")
+ROLES = (*COLUMN_NAMES, *MORE, "stimuli")
 #: Ways in which names of PsychoPy and E-Prime end, after a dot.
 ENDINGS = {"choice": ("keys", "resp"), "rt": ("rt",), "correct": ("corr", "acc"), "ground_truth": ("cresp", "corrans")}
 
@@ -97,7 +97,8 @@ DETECTION = {"hit": True, "cr": True, "correctrejection": True, "correctreject":
 OFFER_CHOICES = ("gamble", "gambled", "accept", "accepted")
 CLOCKS = {"time", "timestamp", "timestamps", "times"}
 SAFE = ("cert", "certain", "sure", "safe")
-CLEAR = 4.0  #: standard errors from which a correlation shows that a number without a telling name is a stimulus
+#: Standard errors from which a correlation shows that a number without a telling name is a stimulus.
+CLEAR_CORRELATION = 4.0
 MOST_CHOICES = 12
 MOST_LETTERS = 40  #: of a word for a choice
 
@@ -125,7 +126,7 @@ def guess(columns: Columns) -> dict[str, object]:
     """
     short = {name: plain(name) for name in columns}
     assigned: dict[str, object] = {}
-    for role, words in NAMES.items():
+    for role, words in COLUMN_NAMES.items():
         named = [name for word in words for name in columns if short[name] == word and name not in assigned.values()]
         ending = [name for name in columns if name.rpartition(".")[2].lower() in ENDINGS.get(role, ()) and "." in name]
         named += sorted(ending, key=lambda name: int(columns[name].missing.sum()))
@@ -152,7 +153,7 @@ def offers(columns: Columns, assigned: Mapping[str, object]) -> list[str]:
     """Return the columns of gains and losses that are offers, because the choice is for or against these."""
     if plain(str(assigned.get("choice", ""))) not in OFFER_CHOICES:
         return []
-    return [name for name in columns if plain(name) in (*NAMES["gain"], *NAMES["loss"], *SAFE) and
+    return [name for name in columns if plain(name) in (*COLUMN_NAMES["gain"], *COLUMN_NAMES["loss"], *SAFE) and
             name not in assigned.values() and columns[name].is_numeric]  # fmt: skip
 
 
@@ -185,7 +186,7 @@ def unfit(role: str, columns: Columns) -> list[str]:
     """Return why columns that are named like a role do not suit it, in words."""
     reasons = []
     for name, column in columns.items():
-        if plain(name) in NAMES[role] and not fits_role(role, column, plain(name)):
+        if plain(name) in COLUMN_NAMES[role] and not fits_role(role, column, plain(name)):
             n = len(column.distinct)
             reasons.append(f"{name} is empty" if not n else f"{name} has {n:,} different entries")
     return reasons[:2]
@@ -308,7 +309,7 @@ def _goes_with_answers(values: FloatArray, columns: Columns, assigned: Mapping[s
                 valid = (index >= 0) & np.isfinite(number)
                 a, b = number[valid], (index[valid] == k).astype(float)
                 varied = len(a) > 2 and np.ptp(a) > 0 and np.ptp(b) > 0
-                if varied and abs(np.corrcoef(a, b)[0, 1]) * np.sqrt(len(a)) > CLEAR:
+                if varied and abs(np.corrcoef(a, b)[0, 1]) * np.sqrt(len(a)) > CLEAR_CORRELATION:
                     return True
     return False
 

@@ -12,9 +12,11 @@ from neurogym.behaviour.columns import Column, Columns, plain, rows_of
 from neurogym.behaviour.roles import SCREENS
 
 #: Columns that say which phase of an experiment a row belongs to, and words for phases without trials of the task.
-PHASES = ("task", "phase", "block", "blocktype", "stage", "section", "testpart", "part", "trialpart", "trialtype",
-          "screen", "screenid", "screenname", "event", "eventtype", "display", "label", "name", "condition",
-          "tasktype", "blockname", "taskname")  # fmt: skip
+PHASE_COLUMNS = (
+    "task", "phase", "block", "blocktype", "stage", "section", "testpart", "part", "trialpart", "trialtype", "screen",
+    "screenid", "screenname", "event", "eventtype", "display", "label", "name", "condition", "tasktype", "blockname",
+    "taskname",
+)  # fmt: skip
 IDLE = re.compile(
     r"(prac(tice|tise)?(trials?|block)?\d*|instr(uctions?)?\w*|tutorial|demo|warmup|example|fix(ation)?(cross)?|iti|"
     r"feedback\w*|debrief\w*|consent\w*|welcome\w*|end|thanks|thankyou|survey\w*|questionnaire\w*|demographics\w*|"
@@ -50,7 +52,7 @@ def trial_rows(
             continue
         if plain(name) in PRACTICE and (column.is_truth or _is_binary(column)):
             remove(np.nan_to_num(column.numbers) == 1, f"practice ({name}); to keep these, --where '{name} in 0,1'")
-        elif plain(name) in PHASES and column.codes is not None and name not in roles.values():
+        elif plain(name) in PHASE_COLUMNS and column.codes is not None and name not in roles.values():
             _remove_phases(name, column, remove)
     _remove_loops(columns, filtered, remove)
     form = form_of(columns)

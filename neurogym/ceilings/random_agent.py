@@ -21,12 +21,12 @@ from neurogym.trials import Trials
 from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.stack import PASSIVE
 
-TRIALS = 2000  #: minimum, and default number for a simulated agent
+MIN_TRIALS = 2000  #: minimum, and default number for a simulated agent
 MOST = 400_000  #: of trials with a declared rule that can be made ahead
 ERROR = 0.002  #: of the mean performance that is small enough
 
 
-def chance(env: gym.Env, error: float = ERROR, simulated: int = TRIALS) -> dict[str, float]:
+def chance(env: gym.Env, error: float = ERROR, simulated: int = MIN_TRIALS) -> dict[str, float]:
     """``performance`` and ``reward`` per trial of the random agent, and the standard ``error`` of the performance.
 
     With a declared rule the score of each trial is an expectation over the actions, which is exact, and as many trials
@@ -51,9 +51,9 @@ def chance(env: gym.Env, error: float = ERROR, simulated: int = TRIALS) -> dict[
     is_exact = passes and task.traits.batched and not any(wrapper.hooks.own_step for wrapper in task.wrappers)
     if not is_exact or task.is_adaptive or task.stack.follows_agent or task.rule.jumps:
         return _simulated(env, seen, simulated)
-    size, most = (256, MOST) if task.stack.ahead else (1, TRIALS)
+    size, most = (256, MOST) if task.stack.ahead else (1, MIN_TRIALS)
     count, total, squares, reached = 0, np.zeros(2), 0.0, np.inf
-    while count < TRIALS or (reached > error and count < most):
+    while count < MIN_TRIALS or (reached > error and count < most):
         scores = _expected(task.make_trials(size))
         count, total, squares = count + scores.shape[1], total + scores.sum(axis=1), squares + scores[0] @ scores[0]
         performance, reward = total / count

@@ -12,14 +12,14 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import ArrayLike
 
-from neurogym.compat.members import built, durations, end_of_periods, in_order, older_name, zero_filled
+from neurogym.compat.members import built, durations, end_of_periods, forgive_reset, in_order, older_name, zero_filled
 from neurogym.engine.making import trial_lengths
 from neurogym.engine.session import Session
 from neurogym.messages.names import unknown
 from neurogym.parameters import BaseEnv
 from neurogym.sampling.distributions import Distribution
 from neurogym.spaces import Action
-from neurogym.trials import Info, InvalidOperationError, Period, Rows, Trials, Where
+from neurogym.trials import Info, InvalidOperationError, Period, ResetResult, Rows, Trials, Where
 from neurogym.trials.layout import Duration
 from neurogym.trials.records import condition_column
 from neurogym.trials.types import RowValues
@@ -46,6 +46,21 @@ class OneTrial(Session):
         if self.block_described is not None:  # a user's override calls its parent
             return OneTrial._new_trial(self, **kwargs) or {}
         return super().new_trial(**kwargs)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: object) -> ResetResult:
+        """Start a session; see :meth:`neurogym.engine.session.Session.reset`.
+
+        Args:
+            seed: Restarts the generator.
+            options: Conditions of the first trial; ``no_step`` and ``step_fn`` of older versions have no effect.
+            **old: ``no_step`` and ``step_fn`` of older versions, without effect.
+
+        Raises:
+            ValueError: If a condition or its value is unknown.
+        """
+        forgive_reset(old)
+        conditions = {name: v for name, v in (options or {}).items() if name not in ("no_step", "step_fn")}
+        return super().reset(seed=seed, options=conditions)
 
     def _new_trials(self, trials: Trials) -> None:
         """Describe ``trials.n`` trials: draw conditions, add periods, observations and ground truth."""

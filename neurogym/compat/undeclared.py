@@ -1,9 +1,15 @@
-"""Effects of wrappers that do not declare them, as scripts write wrappers, from the methods that they override."""
+"""Wrappers as scripts write them: effects that are not declared, changes of observations in ``step``, older names."""
 
 from __future__ import annotations
 
+import collections
+import copy
 from collections.abc import Collection
 from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import ArrayLike
 
 #: Method to the entries of :class:`neurogym.wrappers.hooks.Hooks` that a wrapper with this method has at most.
 EFFECTS: dict[str, dict[str, Any]] = {
@@ -34,3 +40,80 @@ def effects_of(methods: Collection[str], declared: Any) -> dict[str, Any]:
             elif not declared.changes:
                 entries["changes"] = tuple(dict.fromkeys((*entries.get("changes", ()), *value)))
     return entries
+
+
+#: Types of attributes that a step may change in place.
+CHANGING = (list, dict, set, np.ndarray, collections.deque)
+
+
+class _NoStep(gym.Wrapper):
+    """Environment in which a step has no effect."""
+
+    def __init__(self, env: gym.Env, ob: np.ndarray, info: dict[str, Any]):
+        super().__init__(env)
+        self._ob, self._info = ob, info
+
+    def __getattr__(self, name: str) -> Any:
+        """The attribute of the wrapped environment."""
+        if name.startswith("_") or name == "env":
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        return self.env.get_wrapper_attr(name)
+
+    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Return the unchanged observation."""
+        return self._ob, 0.0, False, False, self._info
+
+
+def observed_by_step(wrapper: Any, ob: np.ndarray, info: dict[str, Any], action: Any) -> np.ndarray:
+    """First observation of a session as shown by a wrapper that changes observations in ``step``.
+
+    The wrapper is called with a step that did nothing; its numbers, lists, dictionaries and arrays are then restored.
+    """
+    before = {name: copy.deepcopy(v) if isinstance(v, CHANGING) else v for name, v in vars(wrapper).items()}
+    wrapper.env = _NoStep(wrapper.env, ob, {**info, "new_trial": False})
+    try:
+        return wrapper.step(action)[0]
+    finally:
+        vars(wrapper).clear()
+        vars(wrapper).update(before)
+
+
+class OlderMembers:
+    """Members of wrappers that old scripts use."""
+
+    task: Any
+    hooks: Any
+    has_history_without: Any
+
+    @property
+    def ob(self) -> np.ndarray:
+        """Observations of the current trial; what is assigned is what the agent gets to see."""
+        return self.task.ob
+
+    @ob.setter
+    def ob(self, value: ArrayLike) -> None:
+        self.task.ob = value
+
+    @property
+    def gt(self) -> np.ndarray:
+        """Ground truth of the current trial; assignable."""
+        return self.task.gt
+
+    @gt.setter
+    def gt(self, value: ArrayLike) -> None:
+        self.task.gt = value
+
+    @property
+    def is_adaptive(self) -> bool:
+        """Older name of ``hooks.follows_agent``."""
+        return self.hooks.follows_agent
+
+    @classmethod
+    def links_trials(cls) -> bool:
+        """Older name of ``hooks.history_dependent``."""
+        return cls.hooks.history_dependent
+
+    @property
+    def earlier_trials_matter(self) -> bool:
+        """Older name of ``has_history_without``."""
+        return self.has_history_without

@@ -98,7 +98,7 @@ class Config(_Section):
 
     def __init__(self, config_file: str | Path | None = None, **fields: object):
         from_file = _read(Path(config_file)) if config_file is not None else {}
-        merged = _known(_merged(_merged(from_file, _from_environment()), fields), type(self))
+        merged = _accepted(_merged(_merged(from_file, _from_environment()), fields), type(self))
         super().__init__(**{**merged, "config_file": config_file})
 
     def model_post_init(self, context: object) -> None:
@@ -116,9 +116,9 @@ def _read(path: Path) -> dict[str, object]:
         return _expanded(tomllib.load(file))
 
 
-def _known(settings: Mapping[str, object], section: type[BaseModel], within: str = "") -> dict[str, object]:
+def _accepted(settings: Mapping[str, object], section: type[BaseModel], within: str = "") -> dict[str, object]:
     """Keep the existing settings; warn about each unknown setting with the nearest valid name."""
-    known = {}
+    accepted = {}
     for name, value in settings.items():
         field = section.model_fields.get(name)
         if field is None:
@@ -127,8 +127,8 @@ def _known(settings: Mapping[str, object], section: type[BaseModel], within: str
             continue
         inner = field.annotation
         nested = isinstance(value, Mapping) and isinstance(inner, type) and issubclass(inner, BaseModel)
-        known[name] = _known(value, inner, f"{within}{name}.") if nested else value  # type: ignore[arg-type]
-    return known
+        accepted[name] = _accepted(value, inner, f"{within}{name}.") if nested else value  # type: ignore[arg-type]
+    return accepted
 
 
 def _expanded(value: object) -> Any:
@@ -142,18 +142,18 @@ def _expanded(value: object) -> Any:
 
 def _from_environment() -> dict[str, object]:
     """Settings in variables such as ``NGYM_MONITOR__PLOT__EXT``; other variables with the prefix are left alone."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for variable, text in os.environ.items():
         if not variable.upper().startswith(PREFIX):
             continue
         *sections, last = variable[len(PREFIX) :].lower().split("__")
         if (sections or [last])[0] not in ("local_dir", "agent", "env", "monitor"):
             continue
-        place = found
+        table = settings
         for section in sections:
-            place = place.setdefault(section, {})
-        place[last] = _expanded(text)
-    return found
+            table = table.setdefault(section, {})
+        table[last] = _expanded(text)
+    return settings
 
 
 def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, object]:
@@ -166,11 +166,11 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, obj
 
 
 def settings_of(
-    config: Config | Mapping[str, Any] | str | Path | None, given: Mapping[str, object], task: str
+    config: Config | Mapping[str, Any] | str | Path | None, arguments: Mapping[str, object], task: str
 ) -> Config:
     """Settings of a Monitor: from ``config`` if given, else from arguments; missing names are filled in."""
     if config is None:
-        config = {"env": {"name": task}, "monitor": given}
+        config = {"env": {"name": task}, "monitor": arguments}
     if isinstance(config, Mapping):
         config = Config(**config)
     elif isinstance(config, (str, Path)):

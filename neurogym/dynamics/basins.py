@@ -14,7 +14,7 @@ from neurogym.dynamics.points import PER_POINT, FixedPoints, find_fixed_points
 from neurogym.dynamics.systems import System
 
 #: Nearest pairs of stable points between which further points are searched.
-PAIRS = 100
+MAX_PAIRS = 100
 
 
 def find_between(system: System, found: FixedPoints, places: int = 5, distance: float = 1e-4) -> FixedPoints:
@@ -39,7 +39,7 @@ def find_between(system: System, found: FixedPoints, places: int = 5, distance: 
         if not len(pairs):
             continue
         a, b = stable[pairs[:, 0]], stable[pairs[:, 1]]
-        nearest = np.argsort(np.linalg.norm(b - a, axis=1), kind="stable")[:PAIRS]
+        nearest = np.argsort(np.linalg.norm(b - a, axis=1), kind="stable")[:MAX_PAIRS]
         fraction = np.linspace(0, 1, places + 2)[1:-1, None, None]
         starts = (a[nearest] + fraction * (b - a)[nearest]).reshape(-1, system.units)
         more = find_fixed_points(system, starts, of_condition.inputs[0], distance=distance)

@@ -23,7 +23,7 @@ COMPLEX = 1e-4  #: imaginary share of an eigenvalue from which it is one of a co
 MERGED = 1e-3  #: distance of two points, times ``sqrt(units)``, at which a branch meets another one
 
 #: Position, state, number of unstable directions and eigenvalues of a place of a branch.
-Place = tuple[float, FloatArray, int, np.ndarray]
+BranchPoint = tuple[float, FloatArray, int, np.ndarray]
 PathInput = Callable[[np.ndarray], np.ndarray]  #: from positions, shape (n, 1), to inputs, shape (n, inputs)
 
 
@@ -88,8 +88,8 @@ def follow(
         **search: keyword arguments of `find_fixed_points`.
     """
     a, b, begin = (np.asarray(vector, float) for vector in (first, last, starts))
-    every: list[list[Place]] = []
-    open_branches: list[list[Place]] = []  # branches that reached the place before
+    every: list[list[BranchPoint]] = []
+    open_branches: list[list[BranchPoint]] = []  # branches that reached the place before
     for position in np.linspace(0, 1, n):
         before = np.array([_predicted(branch) for branch in open_branches]).reshape(-1, system.units)
         points = find_fixed_points(system, np.concatenate([before, begin]), a + position * (b - a), **search)  # type: ignore[arg-type]
@@ -102,7 +102,7 @@ def follow(
             before[lost] = _track(system, last, inputs, limit, search.get("tolerance", 1e-16))
             old, new = _nearest(before, points.points, limit)
         continued = [open_branches[k] for k in old]
-        new_branches: list[list[Place]] = [[] for _ in range(len(points) - len(continued))]
+        new_branches: list[list[BranchPoint]] = [[] for _ in range(len(points) - len(continued))]
         rows = [*new, *np.setdiff1d(np.arange(len(points)), new)]
         every, open_branches = every + new_branches, continued + new_branches
         for branch, j in zip(open_branches, rows, strict=True):
@@ -113,7 +113,7 @@ def follow(
     return branches, _bifurcations(branches, 1 / (n - 1))
 
 
-def _predicted(branch: list[Place]) -> FloatArray:
+def _predicted(branch: list[BranchPoint]) -> FloatArray:
     """Return where a branch goes on in a straight line, by which branches that cross are told apart."""
     if len(branch) < 2:
         return branch[-1][1]
@@ -121,8 +121,9 @@ def _predicted(branch: list[Place]) -> FloatArray:
 
 
 def _extend(
-    system: System, branch: list[Place], every: list[list[Place]], inputs: PathInput, n: int, tolerance: float
-) -> None:
+    system: System, branch: list[BranchPoint], every: list[list[BranchPoint]], inputs: PathInput, n: int,
+    tolerance: float,
+) -> None:  # fmt: skip
     """Follow a branch beyond its first and last place, where its points exist but were not found by the search."""
     gap, limit = 1 / (n - 1), MERGED * np.sqrt(system.units)
     for side, step in ((0, -gap), (-1, gap)):
@@ -138,7 +139,7 @@ def _extend(
             branch.insert(0 if side == 0 else len(branch), entry)
 
 
-def _branch(places: list[Place]) -> Branch:
+def _branch(places: list[BranchPoint]) -> Branch:
     position, points, n_unstable, values = (np.array(column) for column in zip(*places, strict=True))
     matched = values.copy()
     for k in range(1, len(matched)):

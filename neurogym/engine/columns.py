@@ -26,7 +26,7 @@ class RecordColumns:
         """Drop tables that share memory with columns, so that a copy has its own arrays."""
         return {**self.__dict__, "_by_kind": []}
 
-    def put(self, i: Selection, at: Selection, values: Mapping[str, np.ndarray]) -> None:
+    def write(self, i: Selection, at: Selection, values: Mapping[str, np.ndarray]) -> None:
         """Describe the trials ``at`` of environments ``i``."""
         for name, column_of_trials in values.items():
             column, dtype = self._columns.get(name), column_of_trials.dtype

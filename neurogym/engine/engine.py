@@ -58,7 +58,7 @@ class Engine:
             durations of periods in ms and every scalar of the trial's record).
     """
 
-    _shown: list[Any] | None = None  # what each environment showed last
+    _observations: list[Any] | None = None  # last observation of each environment
     _stacks: list[Stack | None] | None = None  # how each shows itself; empty where they cannot wait for each other
 
     def __init__(self, envs: Sequence[gym.Env]):
@@ -73,7 +73,7 @@ class Engine:
     @property
     def is_reset(self) -> bool:
         """Whether a session has begun in every environment."""
-        return self._shown is not None
+        return self._observations is not None
 
     def reset(
         self, env: np.ndarray, seeds: Sequence[int | None], options: dict[str, Any] | None
@@ -88,11 +88,11 @@ class Engine:
         Returns:
             Observations of all environments, and ``info`` of those that were reset.
         """
-        shown, infos = self._shown or [None] * self.num_envs, dict[int, Info]()
+        observations, infos = self._observations or [None] * self.num_envs, dict[int, Info]()
         for i in env.tolist():
-            shown[i], infos[i] = self.envs[i].reset(seed=seeds[i], options=options)
-        self._shown, self.finished = shown, None
-        return np.stack(shown), infos
+            observations[i], infos[i] = self.envs[i].reset(seed=seeds[i], options=options)
+        self._observations, self.finished = observations, None
+        return np.stack(observations), infos
 
     def step(self, actions: Actions) -> BatchStepResult:
         """Act in every environment. One that terminates is reset in the same step.
@@ -116,7 +116,7 @@ class Engine:
         for i in last_seen:
             observations[i], _ = self.envs[i].reset()
         self.finished = finished_columns(finished) if finished else None
-        self._shown = observations
+        self._observations = observations
         truths = [info["gt"] for info in infos if "gt" in info]
         return BatchStepResult(
             np.array(observations),
@@ -167,9 +167,9 @@ class Engine:
         for i in env:
             memory = tasks[i].next_trial_depends_on() if alike else None
             groups.setdefault(("alone", i) if memory is None else memory, []).append(i)
-        return [(group, self._begun([tasks[i] for i in group])) for group in groups.values()]
+        return [(group, self._begin_group([tasks[i] for i in group])) for group in groups.values()]
 
-    def _begun(self, several: list[Any]) -> Trials:
+    def _begin_group(self, several: list[Any]) -> Trials:
         """Begin trials of tasks with equal descriptions; return the joint block."""
         if len(several) == 1:
             several[0].begin_next()

@@ -22,7 +22,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.engine.columns import RecordColumns, Selection, widened
-from neurogym.engine.step import CODE, KINDS, BatchPositions, RuleTables, distinct
+from neurogym.engine.step import CODE, COLUMN_TYPES, BatchPositions, RuleTables, distinct
 from neurogym.trials import Trials
 
 #: Entries of the tables that there is room for at first.
@@ -77,7 +77,7 @@ class Pools:
         if not self.rows:
             self.rows["_code"] = np.zeros((self.n, self._capacity), CODE)
         for name, values in block.fields.items():
-            if name not in KINDS:
+            if name not in COLUMN_TYPES:
                 pool = self.rows.get(name)
                 if pool is None:
                     pool = self.rows[name] = np.zeros((self.n, self._capacity, *values.shape[1:]), values.dtype)
@@ -98,7 +98,7 @@ class Pools:
         if rows.max() > self._capacity:
             self._grow(int(rows.max()))
         at = np.arange(block.total) + np.repeat(env * self._capacity - block.offset, rows)
-        for name in block.fields.keys() - KINDS.keys():
+        for name in block.fields.keys() - COLUMN_TYPES.keys():
             pool = self.rows[name]
             pool.reshape(-1, *pool.shape[2:])[at] = block.fields[name]
         code, first = np.empty(block.total, CODE), int(env[0])
@@ -116,14 +116,14 @@ class Pools:
         """Keep what describes trials, of environments ``i`` at the trials ``at``."""
         assert block.go is not None, "the trials are not complete"
         self.offset[i, at], self.go[i, at] = offset, block.go
-        self.records.put(i, at, block.scalars())
+        self.records.write(i, at, block.scalars())
 
     def _fill_tables(self, i: int, block: Trials, code: np.ndarray) -> None:
         """Write the distinct rows of a block's tables as the entries of environment ``i``, and the code of each row."""
         fields = block.fields
         if not self._views or ("gt" in fields) > ("gt" in self.tables):
             self._make_room_for(fields)
-        reward, performance, event, gt = [_plain(fields.get(name), kind) for name, kind in KINDS.items()]
+        reward, performance, event, gt = [_plain(fields.get(name), kind) for name, kind in COLUMN_TYPES.items()]
         if gt is None and "gt" in self.tables:
             gt = np.zeros(block.total, np.int64)
         rows = RuleTables(reward, performance, event, gt)  # type: ignore[arg-type]
@@ -134,14 +134,14 @@ class Pools:
 
     def _make_room_for(self, fields: Mapping[str, np.ndarray]) -> None:
         """Allocate memory for the distinct rows of tables with these fields."""
-        for name in [name for name in KINDS if name in fields or name in self.tables]:
+        for name in [name for name in COLUMN_TYPES if name in fields or name in self.tables]:
             old = self.tables.get(name)
             if old is None or old.shape[1] < self._room:
                 like = fields[name] if old is None else old[0]
-                self.tables[name] = new = np.zeros((self.n, self._room, *like.shape[1:]), KINDS[name])
+                self.tables[name] = new = np.zeros((self.n, self._room, *like.shape[1:]), COLUMN_TYPES[name])
                 for i, count in enumerate([] if old is None else self._entries):
                     new[i, :count] = old[i, :count]  # type: ignore[index]
-        tables = [self.tables[name] for name in KINDS if name in self.tables]
+        tables = [self.tables[name] for name in COLUMN_TYPES if name in self.tables]
         self._views, self._places = [RuleTables(*views) for views in zip(*tables, strict=True)], None
 
     def fields(self, i: int, at: slice) -> dict[str, np.ndarray]:

@@ -7,14 +7,13 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import gymnasium as gym
 import numpy as np
 
-from neurogym.compat.members import forgive_reset
 from neurogym.engine.making import make_trials, sample
 from neurogym.engine.stepping import Stepping
 from neurogym.plotting.frames import picture
 from neurogym.state import snapshot
 from neurogym.trials import Info, ResetResult, Trials
 from neurogym.trials.cursor import PreparedTrials
-from neurogym.trials.events import TABLES
+from neurogym.trials.events import EVENT_TABLES
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.stack import Stack
@@ -169,8 +168,7 @@ class Session(Stepping):
         self.trial, self._spans_of_trial = block.report(k)
         self.num_tr += 1
         self._is_settled = self.rule is None or not stack.begins_trials
-        if not self._is_batched or not self._is_settled or self.render_mode is not None:
-            cursor.width = 0  # each step has something to do
+        self.limit_short_way()
         return self.trial
 
     def begin_next(self) -> None:
@@ -191,7 +189,7 @@ class Session(Stepping):
             return
         self._is_settled = True
         trial, step = self.cursor.alone(), self.cursor.step
-        for table in TABLES:
+        for table in EVENT_TABLES:
             trial.fields.pop(table, None)
         self.rule.compile(trial, self.abort)  # type: ignore[union-attr]
         self.cursor.enter(trial, 0)
@@ -215,21 +213,18 @@ class Session(Stepping):
         self.start_session()
         self.stack.start_session()
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: object) -> ResetResult:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> ResetResult:
         """Start a session at row 0 of the first trial, without taking a step.
 
         Args:
             seed: Restarts the generator; determines the whole session, wrappers included.
-            options: Conditions of the first trial, as for :meth:`new_trial`; ``no_step`` and ``step_fn`` of older
-                versions have no effect.
-            **old: ``no_step`` and ``step_fn`` of older versions, without effect.
+            options: Conditions of the first trial, as for :meth:`new_trial`.
 
         Raises:
             ValueError: If a condition or its value is unknown.
         """
-        forgive_reset(old)
         self.begin_session(seed)
-        self.top.new_trial(**{name: v for name, v in (options or {}).items() if name not in ("no_step", "step_fn")})
+        self.top.new_trial(**(options or {}))
         self._seen = None
         return self.cursor.ob[self.cursor.row].copy(), {}
 

@@ -13,7 +13,7 @@ from neurogym import kernels
 from neurogym.trials.events import ABORT, CORRECT, END, ERROR, NONE, OUTCOME, outcome_of
 
 #: Types of the tables, and of the number of a row.
-KINDS = {
+COLUMN_TYPES = {
     name: np.dtype(kind) for name, kind in {"reward": "f8", "performance": "f8", "event": "u1", "gt": "i8"}.items()
 }
 CODE = np.dtype("i4")
@@ -37,7 +37,7 @@ def distinct(rows: RuleTables, code: np.ndarray, entries: RuleTables) -> int | N
     """Write each distinct row, compared bit by bit, into a table once, in order of first occurrence.
 
     Args:
-        rows: The rows; all arrays here are C-contiguous and of the types of `KINDS`.
+        rows: The rows; all arrays here are C-contiguous and of the types of `COLUMN_TYPES`.
         code: Changed in place: the entry of each row, shape (rows,), type `CODE`.
         entries: Changed in place: the table, as long as there is room for.
 

@@ -41,7 +41,7 @@ KERNELS: Mapping[str, Kernel] = {
         "neurogym/engine/step.c",
         "neurogym.engine.step:distinct",
         "neurogym.engine.step:distinct",
-        "tests/neurogym/vector/test_distinct.py",
+        "tests/neurogym/engine/test_distinct.py",
     ),
     "rows": Kernel(_ROWS, "neurogym.trials.rows:rows_between", "neurogym.trials.rows:rows_between", _ROWS_TEST),
     "add": Kernel(_ROWS, "neurogym.trials.rows:add", "neurogym.trials.rows:add", _ROWS_TEST),

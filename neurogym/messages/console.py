@@ -9,7 +9,7 @@ import logging
 import sys
 from typing import Any
 
-COLOURS = {"black": 30, "red": 31, "green": 32, "yellow": 33, "blue": 34, "magenta": 35, "cyan": 36, "white": 37}
+ANSI_COLOURS = {"black": 30, "red": 31, "green": 32, "yellow": 33, "blue": 34, "magenta": 35, "cyan": 36, "white": 37}
 STYLES = {"bold": 1, "dim": 2, "italic": 3, "underline": 4}
 
 
@@ -17,7 +17,8 @@ class ConsoleLogger(logging.Logger):
     """Logger whose methods also take ``color`` and ``style`` for terminals; unknown values have no effect."""
 
     def _log(self, level: int, msg: object, args: Any, **kwargs: Any) -> None:  # type: ignore[override]
-        codes = [COLOURS.get(str(kwargs.pop("color", "")).lower()), STYLES.get(str(kwargs.pop("style", "")).lower())]
+        colour, style = (str(kwargs.pop(key, "")).lower() for key in ("color", "style"))
+        codes = [ANSI_COLOURS.get(colour), STYLES.get(style)]
         kwargs["extra"] = {**(kwargs.get("extra") or {}), "codes": [code for code in codes if code is not None]}
         kwargs["stacklevel"] = kwargs.get("stacklevel", 1) + 1
         super()._log(level, msg, args, **kwargs)

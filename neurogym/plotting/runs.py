@@ -314,7 +314,7 @@ def name_ticks(ax: Axes, names: Mapping[float, str], join: bool = True) -> None:
     point = (max(limits) - min(limits)) / (72 * 0.6 * inches)  # the panel without its margins
     groups: list[list[float]] = []
     for size in NAME_SIZES:
-        groups = _apart(sorted(names), 1.25 * size * point, join)
+        groups = _spread_out(sorted(names), 1.25 * size * point, join)
         if len(groups) == len(names):
             break
     labels = [[names[position] for position in group] for group in groups]
@@ -322,7 +322,7 @@ def name_ticks(ax: Axes, names: Mapping[float, str], join: bool = True) -> None:
     ax.set_yticks(places, [_joined(group) if join else group[0] for group in labels], fontsize=size)
 
 
-def _apart(places: Sequence[float], room: float, chain: bool) -> list[list[float]]:
+def _spread_out(places: Sequence[float], room: float, chain: bool) -> list[list[float]]:
     """Group places; different groups (or their first places) are at least ``room`` apart."""
     groups: list[list[float]] = []
     for position in places:

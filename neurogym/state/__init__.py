@@ -38,7 +38,7 @@ from neurogym.trials.cursor import has_trials
 
 __all__ = ["CannotSave", "Data", "capture", "check", "restore", "snapshot"]
 
-VERSION = 2  #: of the form of saved sessions
+STATE_VERSION = 2  #: of the form of saved sessions
 _MISFITS = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError, MemoryError)
 
 
@@ -52,7 +52,7 @@ def capture(env: gym.Env, trial: bool = True) -> Data:
     Raises:
         CannotSave: If an attribute cannot be saved; the message names the attribute.
     """
-    return {"version": VERSION, **SessionEncoder(trial).session(env, type(env.unwrapped).__name__)}
+    return {"version": STATE_VERSION, **SessionEncoder(trial).session(env, type(env.unwrapped).__name__)}
 
 
 def snapshot(env: gym.Env) -> Data | None:
@@ -70,10 +70,10 @@ def restore(env: gym.Env, state: Data) -> None:
         ValueError: If the state is of an earlier version or of another stack of wrappers, or is not what
             :func:`capture` returns.
     """
-    if not isinstance(state, dict) or state.get("version") != VERSION:
+    if not isinstance(state, dict) or state.get("version") != STATE_VERSION:
         raise ValueError(
-            f"the session of {env} was saved by an earlier version and cannot be continued; expected version {VERSION} "
-            "(begin a new session, with the weights of the old one)"
+            f"the session of {env} was saved by an earlier version and cannot be continued; expected version "
+            f"{STATE_VERSION} (begin a new session, with the weights of the old one)"
         )
     task: Any = env.unwrapped
     if has_trials(task) and task.cursor.block is None:

@@ -38,14 +38,14 @@ from neurogym.sampling.distributions import Distribution, Patterns, Vectors
 KIND = "__kind__"  #: key under which a dictionary of plain data names the type of a value
 Data = dict[str, Any]  #: plain data of one value
 
-PLAIN = frozenset({type(None), bool, int, float, str})
+PLAIN_TYPES = frozenset({type(None), bool, int, float, str})
 #: Values that stay what the constructor made them.
 CONSTANTS = (
     *(type, types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.ModuleType, functools.partial),
     *(property, np.dtype, np.ufunc, gym.Space, Patterns, Vectors),
 )
 #: Values without inner values: type, to a list of plain data, and from the list.
-LEAVES: dict[str, tuple[type, Callable[[Any], list[Any]], Callable[..., Any]]] = {
+LEAF_TYPES: dict[str, tuple[type, Callable[[Any], list[Any]], Callable[..., Any]]] = {
     "bytes": (bytes, lambda v: [np.frombuffer(v, np.uint8)], lambda numbers: np.asarray(numbers, np.uint8).tobytes()),
     "complex": (complex, lambda v: [v.real, v.imag], complex),
     "range": (range, lambda v: [v.start, v.stop, v.step], range),
@@ -90,7 +90,7 @@ class Encoder:
         Raises:
             CannotSave: If the value is not plain data.
         """
-        if type(value) in PLAIN:
+        if type(value) in PLAIN_TYPES:
             return value
         if isinstance(value, (dict, list, tuple, np.ndarray)):  # most values; nothing below applies to them
             return self._once(value, path)
@@ -102,7 +102,7 @@ class Encoder:
             return {KIND: "constant", "name": _name_of(value)}
         if isinstance(value, enum.Enum):
             return {KIND: "enum", "class": type(value).__qualname__, "name": value.name}
-        for name, (kind, save, _) in LEAVES.items():
+        for name, (kind, save, _) in LEAF_TYPES.items():
             if isinstance(value, kind):
                 return {KIND: name, "items": save(value)}
         return self._once(value, path)
@@ -123,11 +123,17 @@ class Encoder:
     def attributes(self, values: Data, path: str) -> Data:
         """Encode attributes by name."""
         return {
-            name: value if type(value) in PLAIN else self.encode(value, f"{path}.{name}")
+            name: value if type(value) in PLAIN_TYPES else self.encode(value, f"{path}.{name}")
             for name, value in values.items()
         }
 
     def _numbered(self, value: Any, path: str) -> Data:
+        if isinstance(value, dict):
+            pairs = [
+                [k if type(k) in PLAIN_TYPES else self.encode(k, path), self._item(v, path, k)]
+                for k, v in value.items()
+            ]
+            return {KIND: "dict", "class": type(value).__name__, "pairs": pairs}
         if isinstance(value, np.ndarray):
             return self._array(value, path)
         if isinstance(value, gym.Env):
@@ -141,9 +147,6 @@ class Encoder:
         if type(value) is random.Random:
             version, words, following = value.getstate()
             return {KIND: "random", "version": version, "words": np.array(words, np.int64), "next": following}
-        if isinstance(value, dict):
-            pairs = [[self.encode(k, path), self._item(v, path, k)] for k, v in value.items()]
-            return {KIND: "dict", "class": type(value).__name__, "pairs": pairs}
         if SEQUENCES.get(type(value).__name__) is type(value):
             items = [self._item(item, path, i) for i, item in enumerate(value)]
             return {KIND: type(value).__name__, "items": items}
@@ -154,7 +157,7 @@ class Encoder:
         return {KIND: "object", "class": type(value).__qualname__, "attributes": self.attributes(vars(value), path)}
 
     def _item(self, value: Any, path: str, key: object) -> Any:
-        return value if type(value) in PLAIN else self.encode(value, f"{path}[{key!r}]")
+        return value if type(value) in PLAIN_TYPES else self.encode(value, f"{path}[{key!r}]")
 
     def _array(self, value: np.ndarray, path: str) -> Data:
         if value.dtype == object:
@@ -176,10 +179,19 @@ class Decoder:
 
     def __init__(self, session: Callable[[gym.Env, Data, str], None]):
         self._session = session
-        self._made: dict[int, Any] = {}
+        self._decoded: dict[int, Any] = {}
         self._filled: set[int] = set()
+        #: Kind of a value to the method that decodes it: values that occur once, and numbered ones.
+        self._values: dict[str, Callable[[Data, Any, str], Any]] = {
+            **{"constant": _constant, "enum": _member, "scalar": _scalar, "same": self._same},
+        }
+        self._numbered: dict[str, Callable[[Data, Any, str], Any]] = {
+            **{"array": _array, "objects": self._objects, "dict": self._dict, "object": self._object},
+            **dict.fromkeys(("distribution", *SEQUENCES), self._sequence),
+            "session": self._environment,
+        }
 
-    def decode(self, data: Any, present: Any, path: str) -> Any:  # noqa: C901, PLR0912 - one branch per kind of value
+    def decode(self, data: Any, present: Any, path: str) -> Any:
         """Decode a value.
 
         Args:
@@ -190,49 +202,33 @@ class Decoder:
         Raises:
             ValueError: If the data do not fit the environment.
         """
-        if type(data) in PLAIN:
+        if type(data) in PLAIN_TYPES:
             return data
         if not isinstance(data, dict) or KIND not in data:
             raise ValueError(f"{path}: expected a value, got a {type(data).__name__}")
         kind = data[KIND]
-        if kind == "constant":
-            if _name_of(present) != data["name"]:
-                raise ValueError(f"{path} is {data['name']}, but the constructor makes {_name_of(present)}")
-            return present
-        if kind == "enum":
-            if type(present).__qualname__ != data["class"]:
-                raise ValueError(f"{path} is a {data['class']}, but the constructor makes {present!r}")
-            return type(present)[data["name"]]
-        if kind in LEAVES:
-            return LEAVES[kind][2](*data["items"])
-        if kind == "same":
-            return self._made[data["number"]]
-        if kind == "scalar":
-            return np.asarray(data["value"])[()]
-        value: Any
-        if kind == "array":
-            value = np.array(data["value"])
-            value.flags.writeable = not data.get("fixed", False)
-        elif kind == "objects":
-            value = np.empty(len(data["items"]), object)
-            for i, item in enumerate(data["items"]):
-                value[i] = self.decode(item, None, f"{path}[{i}]")
-            value = value.reshape(data["shape"])
-        elif kind == "dict":
-            value = self._dict(data, present, path)
-        elif kind == "object":
-            value = self._object(data, present, path)
-        elif kind == "session":
-            if not isinstance(present, gym.Env):
-                raise ValueError(f"{path}: expected an environment, found a {type(present).__name__}")
-            value = present
-            self._session(present, data["session"], path)
-        elif kind in SEQUENCES or kind == "distribution":
-            value = self._sequence(data, present, path)
-        else:
-            value = _generator(data, path)
-        self._made[data["number"]] = value
+        if kind in LEAF_TYPES:
+            return LEAF_TYPES[kind][2](*data["items"])
+        if kind in self._values:
+            return self._values[kind](data, present, path)
+        value = self._numbered.get(kind, _generator)(data, present, path)
+        self._decoded[data["number"]] = value
         return value
+
+    def _same(self, data: Data, present: Any, path: str) -> Any:
+        return self._decoded[data["number"]]
+
+    def _objects(self, data: Data, present: Any, path: str) -> np.ndarray:
+        values = np.empty(len(data["items"]), object)
+        for i, item in enumerate(data["items"]):
+            values[i] = self.decode(item, None, f"{path}[{i}]")
+        return values.reshape(data["shape"])
+
+    def _environment(self, data: Data, present: Any, path: str) -> gym.Env:
+        if not isinstance(present, gym.Env):
+            raise ValueError(f"{path}: expected an environment, found a {type(present).__name__}")
+        self._session(present, data["session"], path)
+        return present
 
     def _sequence(self, data: Data, present: Any, path: str) -> Any:
         kind = data[KIND]
@@ -240,7 +236,7 @@ class Decoder:
         container: Any = None
         if kind in ("list", "deque"):
             longest = present.maxlen if isinstance(present, collections.deque) else None
-            container = self._made[data["number"]] = [] if kind == "list" else collections.deque(maxlen=longest)
+            container = self._decoded[data["number"]] = [] if kind == "list" else collections.deque(maxlen=longest)
         items = [] if container is None else container
         for i, item in enumerate(data["items"]):
             before = present[i] if ordered and i < len(present) else None
@@ -259,7 +255,7 @@ class Decoder:
             ]()
         else:
             raise ValueError(f"{path} is a {data['class']} that the constructor does not make")
-        self._made[data["number"]] = mapping
+        self._decoded[data["number"]] = mapping
         for key, item in data["pairs"]:
             name = self.decode(key, None, path)
             before = present.get(name) if isinstance(present, dict) else None
@@ -270,7 +266,7 @@ class Decoder:
         if type(present).__qualname__ != data["class"] or id(present) in self._filled:
             raise ValueError(f"{path} is a {data['class']} that the constructor does not make")
         self._filled.add(id(present))
-        self._made[data["number"]] = present
+        self._decoded[data["number"]] = present
         if "own" in data:
             present.load_state_dict(self.decode(data["own"], None, path))
         else:
@@ -283,6 +279,32 @@ class Decoder:
             if callable(getattr(type(owner), name, None)):
                 raise ValueError(f"{path}.{name} is a method, not an attribute")
             vars(owner)[name] = self.decode(item, vars(owner).get(name), f"{path}.{name}")
+
+
+def _constant(data: Data, present: Any, path: str) -> Any:
+    """The function, class or space that the constructor made."""
+    if _name_of(present) != data["name"]:
+        raise ValueError(f"{path} is {data['name']}, but the constructor makes {_name_of(present)}")
+    return present
+
+
+def _member(data: Data, present: Any, path: str) -> Any:
+    """The member of an enumeration."""
+    if type(present).__qualname__ != data["class"]:
+        raise ValueError(f"{path} is a {data['class']}, but the constructor makes {present!r}")
+    return type(present)[data["name"]]
+
+
+def _scalar(data: Data, present: Any, path: str) -> Any:
+    """The number, of NumPy's type."""
+    return np.asarray(data["value"])[()]
+
+
+def _array(data: Data, present: Any, path: str) -> np.ndarray:
+    """A new array."""
+    values = np.array(data["value"])
+    values.flags.writeable = not data.get("fixed", False)
+    return values
 
 
 def _name_of(value: object) -> str:
@@ -322,7 +344,7 @@ def _bits(bits: np.random.BitGenerator) -> Data:
     return {"state": bits.state, "seeds": spawn}
 
 
-def _generator(data: Data, path: str) -> Any:
+def _generator(data: Data, present: Any, path: str) -> Any:
     """The random generator that plain data describe."""
     kind = data[KIND]
     if kind == "random":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import gymnasium as gym
@@ -11,7 +12,7 @@ from neurogym.rules import OUTCOMES
 from neurogym.state.plain import CannotSave, Data, Decoder, Encoder, has_state
 from neurogym.trials import Trials
 from neurogym.trials.cursor import MOST_ROWS, has_trials
-from neurogym.trials.events import OUTCOME, TABLES
+from neurogym.trials.events import EVENT_TABLES, OUTCOME
 
 #: Attributes that Gymnasium keeps; the generator is saved as ``np_random``.
 _OF_GYMNASIUM = frozenset(gym.Env.__annotations__) | frozenset(vars(gym.wrappers.OrderEnforcing(gym.Env())))
@@ -21,7 +22,8 @@ _REPORTS = frozenset(("last", "trial", "_spans_of_trial"))
 MOST_AGAIN = 1 << 17
 
 
-def _left_out(kind: type) -> frozenset[str]:
+@functools.lru_cache(512)
+def _left_out(kind: Any) -> frozenset[str]:
     """Attributes of a task or wrapper that are no part of a state: Gymnasium's, and what its classes call derived."""
     derived = (name for base in kind.__mro__ for name in vars(base).get("derived", ()))
     return _OF_GYMNASIUM.union(derived)
@@ -72,7 +74,7 @@ class SessionEncoder:
         data: Data = {"class": cls.__name__}
         if not isinstance(layer, gym.Wrapper):
             data["generator"] = self._encoder.encode(layer.np_random, f"{cls.__name__}.np_random")
-        left_out = _left_out(cls) if self._trial else _left_out(cls) | _REPORTS
+        left_out = _left_out(cls) if self._trial else _left_out(cls) | _REPORTS  # type: ignore[arg-type]  # classes are hashable
         attributes = {name: value for name, value in vars(layer).items() if name not in left_out}
         if not has_state(cls):
             return {**data, "attributes": self._encoder.attributes(attributes, cls.__name__)}
@@ -133,7 +135,7 @@ class SessionDecoder:
 
     def _layer(self, layer: Any, data: Data) -> None:
         name = type(layer).__name__
-        for attribute in data["attributes"].keys() & _left_out(type(layer)):
+        for attribute in data["attributes"].keys() & _left_out(type(layer)):  # type: ignore[arg-type]
             raise ValueError(f"{name}.{attribute} is not part of a state")
         if "generator" in data:
             layer.np_random = self._decoder.decode(data["generator"], None, f"{name}.np_random")
@@ -170,6 +172,7 @@ class SessionDecoder:
         length = _whole_number(length, 1, block.length.item(trial), "length of the trial")
         cursor.row = cursor.first + _whole_number(step, 0, length - 1, "step")
         cursor.end, cursor.skipped = cursor.first + length, _whole_number(skipped, -(1 << 40), 1 << 40, "skipped rows")
+        task.limit_short_way()
 
 
 def _whole_number(value: object, low: int, high: int, name: str) -> int:
@@ -193,7 +196,7 @@ def check_trial(trial: Trials, path: str) -> None:
     if not 1 <= trial.length.item(0) <= total:
         raise ValueError(f"{path}: a trial of {trial.length.item(0)} steps in {total} rows")
     actions = (task.accepted_actions,)
-    shapes = {"ob": tuple(task.observation_space.shape), **dict.fromkeys(TABLES, actions)}
+    shapes = {"ob": tuple(task.observation_space.shape), **dict.fromkeys(EVENT_TABLES, actions)}
     for name, values in trial.fields.items():
         expected = (total, *shapes.get(name, values.shape[1:]))
         if (name != "ob" and values.shape != expected) or values.shape[:1] != (total,):

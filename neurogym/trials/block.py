@@ -404,7 +404,7 @@ class Trials(Layout):
                 return self.record(0), self._spans_of_one()
             self._records = Records(self.info, self.n), Records(self.durations(), self.n)
         info, durations = self._records
-        return info.of_trial(k), durations.of_trial(k) if durations.others else durations.first.copy()
+        return info.of_trial(k), durations.of_trial(k) if durations.varying else durations.first.copy()
 
     def free_rows(self) -> None:
         """Free the arrays of rows after these were copied elsewhere, and keep the records."""

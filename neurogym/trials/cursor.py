@@ -67,7 +67,7 @@ class Cursor:
         self.tables = None if event is None else (event, fields["reward"], fields["performance"])
         self.jump, self.quiet, self.width = fields.get("jump"), b"", 0
         if self.tables is not None and block.n > 1 and self.jump is None:
-            self.quiet, self.width = _quiet(*self.tables), event.shape[1]
+            self.quiet, self.width = _quiet(*self.tables), self.tables[0].shape[1]
         self.go_on(trial)
 
     def go_on(self, trial: int) -> None:

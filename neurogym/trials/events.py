@@ -9,7 +9,7 @@ import numpy as np
 NONE, CORRECT, ERROR, ABORT, MISS = range(5)
 OUTCOME = 7  #: the part of an event that is its outcome
 END = 8  #: added to an event that ends the trial
-TABLES = ("event", "reward", "performance")  #: fields that a response rule fills: per row, what each action does
+EVENT_TABLES = ("event", "reward", "performance")  #: fields that a response rule fills: per row, what each action does
 
 #: Report of a step or a trial: name to value.
 Info = dict[str, Any]

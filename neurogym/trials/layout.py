@@ -46,7 +46,7 @@ class Cache(Generic[Cached]):
 
 
 #: Rows of layouts in which all trials are alike, which come again with every block; and most rows of such a layout.
-_KNOWN: Cache[dict[RowsKey, Rows]] = Cache(64)
+_ROWS: Cache[dict[RowsKey, Rows]] = Cache(64)
 _MOST_ROWS = 8192
 
 
@@ -204,7 +204,7 @@ class Layout:
         return slice(first, first + self.length.item(k))
 
     def _lay_out(self) -> None:
-        cached = self._known()
+        cached = self._cached_rows()
         if cached is None:
             self.place(self.length)
             return
@@ -219,12 +219,12 @@ class Layout:
         alike = len(self._alike) == len(self.starts) and self._laid is self.length
         return (self.n, *self._alike.items()) if alike else None
 
-    def _known(self) -> dict[RowsKey, Rows] | None:
+    def _cached_rows(self) -> dict[RowsKey, Rows] | None:
         """Cached rows of this layout; None if trials differ."""
         key = self.layout_key
         if key is None or self.n * int(self.length[0]) > _MOST_ROWS:
             return None
-        return _KNOWN.get(key, dict)
+        return _ROWS.get(key, dict)
 
     def place(self, length: np.ndarray, offset: np.ndarray | None = None) -> None:
         """Lay out trials of known lengths (steps, shape (n,)), in sequence unless ``offset`` is given."""

@@ -35,19 +35,19 @@ class Records:
 
     Attributes:
         first: Record of the first trial.
-        others: Names and entries of what differs between trials.
+        varying: Names and entries of what differs between trials.
     """
 
     def __init__(self, columns: dict[str, np.ndarray], n: int):
         entries = {name: _entries(values) for name, values in columns.items()}
         self.first = {name: values[0] for name, values in entries.items()}
         differ = [name for name, values in columns.items() if n > 1 and _differ(values)]
-        self.others = [(name, entries[name]) for name in differ]
+        self.varying = [(name, entries[name]) for name in differ]
 
     def of_trial(self, k: int) -> Info:
         """Record of trial ``k``."""
         record = self.first.copy()
-        for name, values in self.others:
+        for name, values in self.varying:
             record[name] = values[k]
         return record
 

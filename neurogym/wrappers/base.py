@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import collections
-import copy
 import functools
 import inspect
 from collections.abc import Callable
@@ -14,16 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from neurogym.compat.members import forgive_reset
-from neurogym.compat.undeclared import effects_of
+from neurogym.compat.undeclared import OlderMembers, effects_of, observed_by_step
 from neurogym.parameters.arguments import within_ranges
 from neurogym.spaces import Action
 from neurogym.trials import Info, ResetResult, StepResult, Trials
 from neurogym.wrappers.forwarding import Forwarding, inside, layers
 from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.tasks import Traits, task_of
-
-#: Types of attributes that a step may change in place.
-CHANGING = (list, dict, set, np.ndarray, collections.deque)
 
 #: Looks up a per-step field at the rows observed.
 Field = Callable[[str], Any]
@@ -51,7 +46,7 @@ class OrderEnforcing(Forwarding, gym.wrappers.OrderEnforcing):
         return self.env.step(action)  # type: ignore[return-value]
 
 
-class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
+class TrialWrapper(Forwarding, OlderMembers, gym.Wrapper, gym.utils.RecordConstructorArgs):
     """A wrapper that acts on trials.
 
     A wrapper declares in ``hooks`` what it does, and implements up to four hooks, each for many trials or environments
@@ -188,45 +183,12 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         return Traits(self.hooks.ahead, self.hooks.batched, self.hooks.history_dependent)
 
     @property
-    def is_adaptive(self) -> bool:
-        """Older name of ``hooks.follows_agent``."""
-        return self.hooks.follows_agent
-
-    @classmethod
-    def links_trials(cls) -> bool:
-        """Older name of ``hooks.history_dependent``."""
-        return cls.hooks.history_dependent
-
-    @property
     def has_history_without(self) -> bool:
         """Whether the task, or another wrapper, makes a trial depend on earlier trials."""
         remaining = [wrapper for wrapper in self.task.wrappers if wrapper is not self]
         return self.task.traits.history_dependent or any(wrapper.hooks.history_dependent for wrapper in remaining)
 
-    @property
-    def earlier_trials_matter(self) -> bool:
-        """Older name of ``has_history_without``."""
-        return self.has_history_without
-
     # -- the cycle ----------------------------------------------------------------------------------------------------
-
-    @property
-    def ob(self) -> np.ndarray:
-        """Observations of the current trial; what is assigned is what the agent gets to see."""
-        return self.task.ob
-
-    @ob.setter
-    def ob(self, value: ArrayLike) -> None:
-        self.task.ob = value
-
-    @property
-    def gt(self) -> np.ndarray:
-        """Ground truth of the current trial; assignable."""
-        return self.task.gt
-
-    @gt.setter
-    def gt(self, value: ArrayLike) -> None:
-        self.task.gt = value
 
     def new_trial(self, **kwargs: object) -> Info:
         """Begin a new trial with some conditions fixed, and return the trial's record."""
@@ -242,20 +204,10 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         return self.first(ob, info), info
 
     def first(self, ob: np.ndarray, info: Info) -> np.ndarray:
-        """First observation of a session as the agent sees it.
-
-        A wrapper that changes observations in ``step`` without overriding ``observe`` is called with a step that did
-        nothing; its numbers, lists, dictionaries and arrays are then restored.
-        """
-        if not self.hooks.own_step or self.hooks.shows:
-            return self.observe(ob, no_action(self.action_space), 0.0, self.task.field)
-        before = {name: copy.deepcopy(v) if isinstance(v, CHANGING) else v for name, v in vars(self).items()}
-        self.env = _NoStep(self.env, ob, {**info, "new_trial": False})
-        try:
-            return self.step(no_action(self.action_space))[0]
-        finally:
-            vars(self).clear()
-            vars(self).update(before)
+        """First observation of a session as the agent sees it."""
+        if self.hooks.own_step and not self.hooks.shows:
+            return observed_by_step(self, ob, info, no_action(self.action_space))
+        return self.observe(ob, no_action(self.action_space), 0.0, self.task.field)
 
     def step(self, action: Any) -> tuple[np.ndarray, Any, bool, bool, Info]:
         """Act; the observation passes through :meth:`observe`."""
@@ -266,18 +218,6 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
         if task.top is not self:  # several stacks around one task
             task.use(self)
         return task.step(action, self._shown_by)
-
-
-class _NoStep(Forwarding, gym.Wrapper):
-    """Environment in which a step has no effect."""
-
-    def __init__(self, env: gym.Env, ob: np.ndarray, info: Info):
-        super().__init__(env)
-        self._ob, self._info = ob, info
-
-    def step(self, action: Action) -> StepResult:
-        """Return the unchanged observation."""
-        return self._ob, 0.0, False, False, self._info
 
 
 def no_action(space: gym.Space[Any]) -> Any:

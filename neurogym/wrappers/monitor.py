@@ -88,8 +88,14 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
 
         gym.Wrapper.__init__(self, env)
         plot = {"create": plot_create, "step": plot_steps, "ext": ext}
-        given = {"name": name or "Monitor", "trigger": trigger, "interval": interval, "verbose": verbose, "plot": plot}
-        settings = settings_of(config, given, type(env.unwrapped).__name__)
+        arguments = {
+            "name": name or "Monitor",
+            "trigger": trigger,
+            "interval": interval,
+            "verbose": verbose,
+            "plot": plot,
+        }
+        settings = settings_of(config, arguments, type(env.unwrapped).__name__)
         self.config, self.step_fn = settings, step_fn
         self.trigger, self.interval = settings.monitor.trigger, settings.monitor.interval
         self.num_tr = 0

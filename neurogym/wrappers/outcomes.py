@@ -123,7 +123,7 @@ class CatchTrials(TrialWrapper):
         catch = trials.rng.random(trials.n) < self.catch_prob
         catch &= self._made + np.arange(trials.n) >= self.start
         if self.stim_th is not None:
-            highest = float(np.percentile(self.task.cohs, self.stim_th))  # type: ignore[attr-defined]
+            highest = float(np.percentile(self.task.cohs, self.stim_th))
             catch &= trials.info["coh"] <= highest + 1e-9
         self._made += trials.n
         trials.rewards["correct"] = np.where(catch, self.alt_rew, trials.reward("correct"))

@@ -212,7 +212,7 @@ class Shaping(Phased):
         return np.maximum(drawn * short / mean_duration(spec), self.task.dt)
 
 
-CLEAR = 100.0  #: coherence of an unambiguous stimulus (percent)
+FULL_COHERENCE = 100.0  #: coherence of an unambiguous stimulus (percent)
 
 
 class CurriculumLearning(Phased):
@@ -259,7 +259,7 @@ class CurriculumLearning(Phased):
         self.silence(self.curr_ph < 4)
         requested = dict(conditions)
         if self.curr_ph < 4 and "coh" in self.task.conditions:
-            requested["coh"] = np.full(n, CLEAR)
+            requested["coh"] = np.full(n, FULL_COHERENCE)
         if self.curr_ph < 3 and "delay" in self.task.timing:
             requested["period_delay"] = np.zeros(n)
         return requested

@@ -22,7 +22,7 @@ from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.sampling import BlockClock, choices_of, probability_rows, restrict
 
 ERROR_RULES = ("reset",)
-MOST_CHOICES = 3  #: for which all random contexts can be listed
+MAX_CHOICES = 3  #: for which all random contexts can be listed
 UpToThree = Annotated[int, Range(1, 3, whole=True)]
 
 
@@ -112,8 +112,8 @@ class TrialHistory(TrialWrapper):
             return unknown("what comes next depends on the agent's errors")
         matrices, clock = self.tr_mats, self._clock
         if self.rand_blcks:
-            if self.n_ch > MOST_CHOICES:
-                return unknown(f"random contexts are followed for up to {MOST_CHOICES} choices")
+            if self.n_ch > MAX_CHOICES:
+                return unknown(f"random contexts are followed for up to {MAX_CHOICES} choices")
             targets = (
                 permutations(range(self.n_ch)) if self.balanced_probs else product(range(self.n_ch), repeat=self.n_ch)
             )

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv
     from torch import Tensor
 
-FOLDER = "checkpoints"
+CHECKPOINTS_FOLDER = "checkpoints"
 WEIGHTS, ARRAYS, STATE = "weights.safetensors", "state.safetensors", "state.json"
-FILES = (WEIGHTS, ARRAYS, STATE)
+CHECKPOINT_FILES = (WEIGHTS, ARRAYS, STATE)
 BEST = "best.json"
 FORMAT = 2
 
@@ -109,7 +109,7 @@ def write(folder: Path, step: int, model: BaseAlgorithm, venv: VecEnv, session: 
     rest = {name: value for name, value in tensors.items() if name not in weights}
     unshared = _unshared({name: value.contiguous() for name, value in {**rest, **arrays}.items()})
     path = folder / folder_of(step)
-    with atomic_folder(path, FILES) as temporary:
+    with atomic_folder(path, CHECKPOINT_FILES) as temporary:
         try:
             save_file({name.removeprefix("policy/"): value for name, value in weights.items()}, temporary / WEIGHTS)
             save_file(unshared, temporary / ARRAYS)
@@ -117,7 +117,7 @@ def write(folder: Path, step: int, model: BaseAlgorithm, venv: VecEnv, session: 
             raise OSError(f"cannot write {path}: {error}") from error
         state["sha256"] = {name: digest(temporary / name) for name in (WEIGHTS, ARRAYS)}
         (temporary / STATE).write_text(json.dumps(state, allow_nan=False), encoding="utf-8")
-        for name in FILES:
+        for name in CHECKPOINT_FILES:
             with (temporary / name).open("rb") as file:  # on the disk, not only in memory
                 os.fsync(file.fileno())
     return path
@@ -159,7 +159,7 @@ def prune(folder: Path, keep: int) -> None:
     best = best_of(folder)
     for path in found_in(folder)[:-keep]:
         if best is None or path.name != best["name"]:
-            remove_folder(path, FILES)
+            remove_folder(path, CHECKPOINT_FILES)
 
 
 def keep_only_weights(folder: Path) -> None:
@@ -173,7 +173,7 @@ def discard_after(folder: Path, step: int) -> None:
     """Remove the checkpoints of later steps."""
     for path in found_in(folder):
         if int(path.name[5:]) > step:
-            remove_folder(path, FILES)
+            remove_folder(path, CHECKPOINT_FILES)
     best = best_of(folder)
     if best is not None and not (folder / best["name"]).is_dir():
         (folder / BEST).unlink()

@@ -18,7 +18,7 @@ from neurogym.messages.plain_data import is_plain
 from ngym_cli.agents.algorithms import AlgorithmSpec, check_pairing, find_algorithm
 from ngym_cli.agents.networks import NetworkSpec, find_network
 from ngym_cli.agents.networks.structure import read_areas
-from ngym_cli.agents.per_task import BUDGETS, TaskDefaults, exceptional
+from ngym_cli.agents.per_task import BUDGETS, TaskDefaults, exceptional, has_own_stages
 from ngym_cli.config import EvaluationConfig, ResolvedConfig, ResolvedEvaluation, RunConfig, options
 from ngym_cli.config.sections import with_none, written_duration
 from ngym_cli.config.tasks import Task, built_in, find_task, is_supervised_by_default, keyword_parameters
@@ -28,10 +28,14 @@ from ngym_cli.environments.stack import ALWAYS, find_wrapper, inner_task, make_e
 from ngym_cli.errors import UserError
 
 #: Units of a run, whatever the algorithm.
-UNITS = 64
+DEFAULT_UNITS = 64
 
-#: Updates that even a short run should have, and the fewest steps between two of them.
-FEWEST_UPDATES, MIN_STEPS = 8, 2
+#: Updates of a short run at least, minibatches of each of these updates, and the smallest minibatch (steps): fewer
+#: gradient steps than these learn worse from more trials (``experiments/short_runs``).
+FEWEST_UPDATES, MINIBATCHES, SMALLEST_BATCH = 24, 4, 64
+
+#: Updates of a short supervised run at least, and the fewest steps between two updates.
+FEWEST_SUPERVISED_UPDATES, MIN_STEPS = 8, 2
 
 #: Trials of an evaluation: usually, of images (observations of more numbers than this), and at least.
 TRIALS, IMAGE_TRIALS, IMAGE, FEWEST_TRIALS = 2_000, 200, 1_000, 20
@@ -78,8 +82,10 @@ def resolve(config: RunConfig) -> tuple[RunConfig, TaskProperties]:
             for key, value in inner.rewards.items()
             if isinstance(key, str) and isinstance(value, int | float) and math.isfinite(value)
         } | config.rewards
+    classes = [find_wrapper(entry.name) for entry in config.wrappers]
     resolved["wrappers"] = [
-        entry.model_copy(update={"args": {**_wrapper_defaults(entry.name), **entry.args}}) for entry in config.wrappers
+        entry.model_copy(update={"args": {**_wrapper_defaults(cls), **entry.args}})
+        for cls, entry in zip(classes, config.wrappers, strict=True)
     ]
     if config.reset_state == "auto":
         remembered = properties.links_trials or any(_stage_links_trials(config, k) for k in range(len(config.stages)))
@@ -126,8 +132,7 @@ def _plain_defaults(task: Task) -> dict[str, object]:
     return {**_defaults(task.entry, without), **fixed, **built_in(task.name)[1].get("trained_with", {})}
 
 
-def _wrapper_defaults(name: str) -> dict[str, object]:
-    cls = find_wrapper(name)
+def _wrapper_defaults(cls: Any) -> dict[str, object]:
     defaults = {**_defaults(cls, ("env", "envs")), **ALWAYS.get(cls.__name__, {})}
     return {key: with_none(value) for key, value in defaults.items()}
 
@@ -175,7 +180,7 @@ def complete(config: RunConfig, facts: TaskProperties) -> ResolvedConfig:
         "dt": dt if config.dt is None else config.dt,
         "network": network.name,
         "network_args": network_args,
-        "units": config.units or units_of_areas(network_args) or UNITS,
+        "units": config.units or units_of_areas(network_args) or DEFAULT_UNITS,
         "n_envs": n_envs,
         "timesteps": timesteps,
         "evaluation": evaluation(config.evaluation, facts, timesteps),
@@ -228,11 +233,13 @@ def default_steps(config: RunConfig, task: str) -> int:
     """
     algorithm = find_algorithm(config.alg)
     alike = algorithm.recurrent and algorithm.supervised == is_supervised_by_default(task)
-    return BUDGETS.get(task, algorithm.timesteps) if alike and not config.stages else algorithm.timesteps
+    return BUDGETS.get(task, algorithm.timesteps) if alike and not has_own_stages(config) else algorithm.timesteps
 
 
 def sized(algorithm: AlgorithmSpec, usual: Values, timesteps: int, config: RunConfig) -> tuple[int, Values]:
-    """Return the number of environments and the usual hyperparameters, so that a short run has several updates.
+    """Return the number of environments and the usual hyperparameters, so that a short run has many gradient steps.
+
+    Runs of the algorithm's default length, and longer ones, have the usual sizes.
 
     Args:
         algorithm: entry of the algorithm.
@@ -240,23 +247,28 @@ def sized(algorithm: AlgorithmSpec, usual: Values, timesteps: int, config: RunCo
         timesteps: steps of the run.
         config: settings of the user have priority.
     """
-    known = {**algorithm.defaults, **usual}
+    defaults = {**algorithm.defaults, **usual}
     n_envs = config.n_envs or algorithm.n_envs
     if algorithm.supervised:
-        each = known["batch_size"] * known["seq_len"]
-        usual = {**usual, "n_updates": max(1, min(known["n_updates"], timesteps // (FEWEST_UPDATES * each)))}
+        each = defaults["batch_size"] * defaults["seq_len"]
+        most = timesteps // (FEWEST_SUPERVISED_UPDATES * each)
+        return n_envs, {**usual, "n_updates": max(1, min(defaults["n_updates"], most))}
+    if "buffer_size" in defaults or "n_steps" not in defaults:
         return n_envs, usual
-    given = config.hyperparameters.get("n_steps")
-    if "buffer_size" in known or "n_steps" not in known or timesteps >= FEWEST_UPDATES * n_envs * known["n_steps"]:
+    rollout = n_envs * defaults["n_steps"]
+    updates = min(FEWEST_UPDATES, max(1, algorithm.timesteps // rollout))
+    if timesteps >= updates * rollout:
         return n_envs, usual
-    steps = int(given or min(known["n_steps"], max(1, timesteps)))
+    n_steps = config.hyperparameters.get("n_steps")
+    steps = int(n_steps or min(defaults["n_steps"], max(1, timesteps)))
     if config.n_envs is None:
-        n_envs = max(1, min(n_envs, timesteps // (FEWEST_UPDATES * steps)))
-    if given is None:
+        n_envs = max(1, min(n_envs, timesteps // (updates * steps)))
+    if n_steps is None:
         usual = {**usual, "n_steps": max(MIN_STEPS, min(steps, -(-timesteps // n_envs)))}
-    if "batch_size" in known:
-        most = n_envs * int(given or usual["n_steps"])
-        usual = {**usual, "batch_size": max(MIN_STEPS, min(known["batch_size"], most))}
+    if "batch_size" in defaults:
+        rollout = n_envs * int(n_steps or usual["n_steps"])
+        most = rollout if config.n_envs else max(SMALLEST_BATCH, rollout // MINIBATCHES)
+        usual = {**usual, "batch_size": max(MIN_STEPS, min(defaults["batch_size"], most, rollout))}
     return n_envs, usual
 
 

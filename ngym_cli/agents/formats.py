@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 
 #: Description and file suffix of each format.
-FORMATS: dict[str, tuple[str, str]] = {
+EXPORT_FORMATS: dict[str, tuple[str, str]] = {
     "sb3": ("zip file that Stable-Baselines3 or sb3-contrib loads, with all hyperparameters", ".zip"),
     "onnx": ("one step of the network as ONNX: observation and state in; logits, value and state out", ".onnx"),
     "torchscript": ("one step of the network as TorchScript: torch.jit.load needs no ngym", ".pt"),
 }
 
 #: Arguments of sb3-contrib's learner that are attributes of both.
-ALIKE = (
+SB3_ATTRIBUTES = (
     *("n_steps", "n_epochs", "gamma", "gae_lambda", "normalize_advantage", "ent_coef", "vf_coef", "max_grad_norm"),
     *("target_kl", "device"),
 )
@@ -51,7 +51,7 @@ def export(run: runs.RunFolder, to: str, out: Path | None = None, trust: bool = 
 
     Args:
         run: the run.
-        to: a name in ``FORMATS``.
+        to: a name in ``EXPORT_FORMATS``.
         out: file to write; default ``export/agent`` with the format's ending, in the run's folder.
         trust: accept user code named in the run's record.
         overwrite: replace a file that is there.
@@ -62,8 +62,8 @@ def export(run: runs.RunFolder, to: str, out: Path | None = None, trust: bool = 
     Raises:
         UserError: if there is no such format, the network does not exist there, or the file cannot be written.
     """
-    check_known("format", to, FORMATS)
-    path = out or run.path / "export" / f"agent{FORMATS[to][1]}"
+    check_known("format", to, EXPORT_FORMATS)
+    path = out or run.path / "export" / f"agent{EXPORT_FORMATS[to][1]}"
     if path.exists() and not overwrite:
         raise UserError(f"{path} exists; choose another --out or say --overwrite")
     agent = LoadedAgent(run, trust)
@@ -188,7 +188,7 @@ def to_contrib(model: RecurrentPPO) -> ContribRecurrentPPO:
         batch_size=model.batch_size or model.n_steps * model.n_envs,
         clip_range=float(model.clip_range(1.0)),
         clip_range_vf=None if limit is None else float(limit(1.0)),
-        **{name: getattr(model, name) for name in ALIKE},
+        **{name: getattr(model, name) for name in SB3_ATTRIBUTES},
         policy_kwargs={
             "lstm_hidden_size": policy.lstm_actor.hidden_size,
             "n_lstm_layers": policy.lstm_actor.num_layers,

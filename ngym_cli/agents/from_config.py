@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ngym_cli.agents.algorithms import check_pairing, find_algorithm
-from ngym_cli.agents.defaults import UNITS, complete_arguments, complete_hyperparameters
+from ngym_cli.agents.defaults import DEFAULT_UNITS, complete_arguments, complete_hyperparameters
 from ngym_cli.agents.device.selection import choose
 from ngym_cli.agents.networks import find_network
 from ngym_cli.agents.networks.structure import Structure
@@ -65,13 +65,14 @@ def build_model(config: RunConfig, venv: VecEnv) -> BaseAlgorithm:
     Raises:
         UserError: if a hyperparameter does not exist, is of another type or is refused, or there is no such device.
     """
-    choice = choose(config.device, str(config.network), int(config.units or UNITS), sequences_side_by_side(config))
+    units = int(config.units or DEFAULT_UNITS)
+    choice = choose(config.device, str(config.network), units, sequences_side_by_side(config))
     try:
         model = make_model(
             config.alg,
             venv,
             config.network,
-            int(config.units or UNITS),
+            int(config.units or DEFAULT_UNITS),
             config.network_args,
             _complete_hyperparameters_of(config),
             config.dt,
@@ -103,7 +104,7 @@ def make_model(
     alg: str,
     venv: VecEnv,
     network: str | None = None,
-    units: int = UNITS,
+    units: int = DEFAULT_UNITS,
     network_args: Mapping[str, object] | None = None,
     hyperparameters: Mapping[str, object] | None = None,
     dt: float | None = None,

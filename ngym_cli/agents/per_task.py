@@ -192,6 +192,11 @@ def learner_of(config: RunConfig) -> str | None:
     return None
 
 
+def has_own_stages(config: RunConfig) -> bool:
+    """Return whether a run has stages other than the default stages of its task."""
+    return bool(config.stages) and config.stages != from_dict({"task": config.task}).stages
+
+
 def changed(config: RunConfig) -> list[str]:
     """Return the flags of the given settings for which a default number of steps was not measured."""
     defaults = from_dict({"task": config.task})
@@ -205,7 +210,7 @@ def about_steps(config: RunConfig, task: str) -> str:
         config: configuration before defaults are spelled out.
         task: id of the task.
     """
-    if config.timesteps is not None or config.stages:
+    if config.timesteps is not None or has_own_stages(config):
         return ""
     learner = learner_of(config)
     flags = [] if learner else changed(config)

@@ -26,7 +26,7 @@ KEYS = {
 }
 
 #: Largest size of a number: far beyond any activity, and small enough for products in single precision.
-LARGEST = 1_000_000
+MAX_SIZE = 1_000_000
 
 #: Function from a period to a mask of the environments in which the period is active.
 Within = Callable[[str], np.ndarray]
@@ -106,8 +106,8 @@ def _read(kind: str, key: str, text: str) -> str | float | tuple[int, ...]:
             raise UserError(f"--{kind} units count from 0, not {units[0]}")
         return units
     number = parse_scalar(text)
-    if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) <= LARGEST:
-        raise UserError(f"--{kind} {key} must be a number between -{LARGEST:,} and {LARGEST:,}, not '{text}'")
+    if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) <= MAX_SIZE:
+        raise UserError(f"--{kind} {key} must be a number between -{MAX_SIZE:,} and {MAX_SIZE:,}, not '{text}'")
     if key == "fraction" and not 0 < number <= 1:
         raise UserError(f"--{kind} fraction must lie between 0 and 1, not {text}")
     if key == "sd" and number <= 0:

@@ -185,7 +185,7 @@ SET_BY_RUNS = (
     *("replay_buffer_class", "replay_buffer_kwargs"),
 )
 #: Arguments that a constructor must accept, because every run gives them.
-NEEDED = ("policy", "env", "policy_kwargs", "seed", "device", "verbose")
+REQUIRED_ARGUMENTS = ("policy", "env", "policy_kwargs", "seed", "device", "verbose")
 
 
 def algorithm_class(name: str) -> type | None:
@@ -203,7 +203,7 @@ def algorithm_class(name: str) -> type | None:
         expected = extensions.EXTENSION_KINDS["algorithm"].base
         raise UserError(f"algorithm {name}: expected {expected} or a subclass of one")
     parameters, _ = constructor_parameters(cls)
-    missing = [needed for needed in NEEDED if needed not in {parameter.name for parameter in parameters}]
+    missing = [needed for needed in REQUIRED_ARGUMENTS if needed not in {parameter.name for parameter in parameters}]
     if missing:
         hint = "end the signature with **kwargs and pass kwargs to super().__init__"
         raise UserError(f"algorithm {name}: its constructor does not take {', '.join(missing)}; {hint}")

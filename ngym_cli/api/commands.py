@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from ngym_cli import processes, runs, terminal
 from ngym_cli.api import running, settings
@@ -15,7 +15,7 @@ from ngym_cli.api.results import Figures
 from ngym_cli.api.settings import DataTable
 from ngym_cli.api.sweeps import Sweep
 from ngym_cli.api.tables import Fit
-from ngym_cli.api.trained import OF_THE_COMMAND, Run, load
+from ngym_cli.api.trained import EVAL_COMMAND_OPTIONS, Run, load
 from ngym_cli.api.wording import in_python_words
 from ngym_cli.commands.check import CheckRequest
 from ngym_cli.commands.diff import DiffRequest
@@ -32,6 +32,16 @@ from ngym_cli.evaluation.request import EvalRequest
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from ngym_cli.api.options import (
+        CheckOptions,
+        DiffOptions,
+        EvaluateOptions,
+        ExportOptions,
+        InfoOptions,
+        ListOptions,
+        PlotOptions,
+        WatchOptions,
+    )
     from ngym_cli.figures.files import FigureFiles
 
 #: A run, a sweep or a fit: an object, a folder, a name or ``latest``.
@@ -54,21 +64,47 @@ def _written(option: Option, value: Any) -> Any:
     return value
 
 
-@in_python_words
-@with_keywords(EvalRequest, ("run", *OF_THE_COMMAND))
+@overload
+def evaluate(
+    run: Result = "latest",
+    trials: float | None = None,
+    *,
+    checkpoints: None = None,
+    runs_root: str | Path = runs.RUNS_ROOT,
+    trust: bool = False,
+    **request: Unpack[EvaluateOptions],
+) -> Evaluation: ...
+
+
+@overload
 def evaluate(
     run: Result | Sequence[Result] = "latest",
-    trials: int | None = None,
+    trials: float | None = None,
     *,
-    runs_root: str | Path = runs.ROOT,
+    checkpoints: str | None = None,
+    runs_root: str | Path = runs.RUNS_ROOT,
     trust: bool = False,
-    **request: Any,
+    **request: Unpack[EvaluateOptions],
+) -> builtins.list[Any]: ...
+
+
+@in_python_words
+@with_keywords(EvalRequest, ("run", *EVAL_COMMAND_OPTIONS))
+def evaluate(
+    run: Result | Sequence[Result] = "latest",
+    trials: float | None = None,
+    *,
+    checkpoints: str | None = None,
+    runs_root: str | Path = runs.RUNS_ROOT,
+    trust: bool = False,
+    **request: Unpack[EvaluateOptions],
 ) -> Any:
     """Evaluate trained agents on fresh trials, as ``ngym eval``.
 
     Args:
         run: run, or several: objects, folders, names or ``latest``.
         trials: number of trials (2,000; for images 200).
+        checkpoints: evaluate checkpoints: ``all``, ``best``, or numbers of steps separated by commas.
         runs_root: folder of all runs, where a run is given by name.
         trust: accept user code named in a run's record.
         **request: options of ``ngym eval``; see `Run.evaluate`.
@@ -80,13 +116,16 @@ def evaluate(
         UserError: if something does not exist or does not fit.
     """
     references: Any = run if isinstance(run, builtins.list | tuple) else [run]
-    results = [load(reference(each), runs_root, trust).evaluate(trials, **request) for each in references]
+    results: Any = [
+        load(reference(each), runs_root, trust).evaluate(trials, checkpoints=checkpoints, **request)
+        for each in references
+    ]
     return results if references is run else results[0]
 
 
 @in_python_words
 @with_keywords(PlotRequest, ("words", "list_figures", "as_json"))
-def plot(*words: Result, overwrite: bool = False, **request: Any) -> Figures:
+def plot(*words: Result, overwrite: bool = False, **request: Unpack[PlotOptions]) -> Figures:
     """Draw figures of runs, a sweep or a fit, as ``ngym plot``; files are written with ``out`` only.
 
     Args:
@@ -116,16 +155,16 @@ def plot(*words: Result, overwrite: bool = False, **request: Any) -> Figures:
     if (sweep := folder.named(first, read.sweeps)) is not None:
         from ngym_cli.sweeps.figures import FIGURE_NAMES
 
-        made = Sweep(sweep.path)
-        drawers = {name: lambda name=name: made.plot(name, by=read.by, style=read.style, outside=read.outside)
+        sweep_result = Sweep(sweep.path)
+        drawers = {name: lambda name=name: sweep_result.plot(name, by=read.by, style=read.style, outside=read.outside)
                    for name in names or FIGURE_NAMES}  # fmt: skip
         return _collected(drawers, sweep.path, files, required=bool(names))
     if (fit := fits.named(first, read.runs)) is not None:
-        from ngym_cli.fitting.figures import FIGURES
+        from ngym_cli.fitting.figures import FIT_FIGURES
 
-        found = Fit(fit.path)
-        return _collected({name: lambda name=name: found.plot(name) for name in names or FIGURES}, fit.path, files,
-                          required=bool(names))  # fmt: skip
+        fit_result = Fit(fit.path)
+        drawers = {name: lambda name=name: fit_result.plot(name) for name in names or FIT_FIGURES}
+        return _collected(drawers, fit.path, files, required=bool(names))
     return _figures_of_runs(read, files)
 
 
@@ -233,7 +272,7 @@ class Page(Mapping[str, Any]):
 
 @in_python_words
 @with_keywords(InfoRequest)
-def info(name: str | type, *, seed: int = 0, **request: Any) -> Page:
+def info(name: str | type, *, seed: int = 0, **request: Unpack[InfoOptions]) -> Page:
     """Explain a task, wrapper, algorithm, network, figure or paper, as ``ngym info``.
 
     Args:
@@ -253,7 +292,7 @@ def info(name: str | type, *, seed: int = 0, **request: Any) -> Page:
 
 @in_python_words
 @with_keywords(CheckRequest)
-def check(*tasks: str | type, **request: Any) -> DataTable:
+def check(*tasks: str | type, **request: Unpack[CheckOptions]) -> DataTable:
     """Check tasks, networks and other parts of your own, as ``ngym check``.
 
     Args:
@@ -280,7 +319,7 @@ def check(*tasks: str | type, **request: Any) -> DataTable:
 
 @in_python_words
 @with_keywords(ExportRequest)
-def export(run: Result = "latest", to: str | None = None, **request: Any) -> Path:
+def export(run: Result = "latest", to: str | None = None, **request: Unpack[ExportOptions]) -> Path:
     """Export a trained agent, or a fit, to a file, as ``ngym export``.
 
     Args:
@@ -303,13 +342,13 @@ def export(run: Result = "latest", to: str | None = None, **request: Any) -> Pat
         from ngym_cli.fitting import report
 
         return Path(report.export(fit, read.to or "csv", read.out, read.overwrite))
-    found = runs.find(read.run, read.runs)
-    return Path(formats.export(found, read.to or "sb3", read.out, read.trust, read.overwrite))
+    result = runs.find(read.run, read.runs)
+    return Path(formats.export(result, read.to or "sb3", read.out, read.trust, read.overwrite))
 
 
 @in_python_words
 @with_keywords(DiffRequest)
-def diff(one: Result, other: Result, **request: Any) -> DataTable:
+def diff(one: Result, other: Result, **request: Unpack[DiffOptions]) -> DataTable:
     """Return the differences in settings, versions and results of two runs, as ``ngym diff``.
 
     Args:
@@ -333,7 +372,9 @@ def diff(one: Result, other: Result, **request: Any) -> DataTable:
 
 @in_python_words
 @with_keywords(WatchRequest, ("steps", "pause"))
-def watch(run: Result = "latest", trials: int = 3, *, out: str | Path | None = None, **request: Any) -> Figure | Path:
+def watch(
+    run: Result = "latest", trials: int = 3, *, out: str | Path | None = None, **request: Unpack[WatchOptions]
+) -> Figure | Path:
     """Draw single trials of a run, as ``ngym watch``: inputs, units, policy, value, choice and reward.
 
     Args:
@@ -367,7 +408,7 @@ def watch(run: Result = "latest", trials: int = 3, *, out: str | Path | None = N
 
 @in_python_words
 @with_keywords(ListRequest)
-def list(what: str = "tasks", *search: str, **request: Any) -> DataTable:
+def list(what: str = "tasks", *search: str, **request: Unpack[ListOptions]) -> DataTable:
     """List and search tasks, wrappers, algorithms, figures and runs, as ``ngym list``.
 
     Args:

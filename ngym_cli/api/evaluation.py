@@ -12,9 +12,10 @@ from neurogym.analysis.trial_tables import Table
 from ngym_cli import runs
 from ngym_cli.api import running, settings
 from ngym_cli.api.results import Activity, DataComparison, as_image, scores_in_words
+from ngym_cli.api.settings import Columns
 from ngym_cli.api.wording import in_python_words
 from ngym_cli.errors import UserError, check_known
-from ngym_cli.runs import ROOT
+from ngym_cli.runs import RUNS_ROOT
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.terminal import REFERENCES
 
@@ -22,13 +23,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ngym_cli.figures.registry import FigureChoice, FigureSpec
-    from ngym_cli.figures.view import View
+    from ngym_cli.figures.view import PlotData
     from ngym_cli.runs.records import Summary
 
 logger = logging.getLogger(__name__)
-
-#: Names of columns, as a list or separated by commas.
-Columns = str | Sequence[str]
 
 
 class WithFigures:
@@ -93,10 +91,10 @@ class WithFigures:
         Raises:
             UserError: if the figure does not exist, cannot be drawn, or has no table.
         """
-        _, found = self._draw(figure, by, "screen", options)
-        if not found:
+        _, numbers = self._draw(figure, by, "screen", options)
+        if not numbers:
             raise UserError(f"figure {figure} has no table; the trials are in .trials")
-        return settings.frame_of_trials(found)
+        return settings.frame_of_trials(numbers)
 
     def _draw(
         self, figure: FigureChoice, by: Columns | None, style: str, options: dict[str, Any]
@@ -116,7 +114,7 @@ class WithFigures:
         quick: bool = False,
         input: Any = (),
         axes: Columns | None = None,
-    ) -> View:
+    ) -> PlotData:
         """Return the data for figures."""
         from ngym_cli.evaluation.service import recorder
         from ngym_cli.figures import requests
@@ -124,14 +122,14 @@ class WithFigures:
         run = self.folder if self._evaluation is None else self.folder.parent.parent
         inputs = [str(each) for each in (input if isinstance(input, list | tuple) else [input])]
         view = requests.view(
-            [str(run)], runs.ROOT, settings.with_commas(by), None, self._evaluation, self._trust, held=inputs,
+            [str(run)], runs.RUNS_ROOT, settings.with_commas(by), None, self._evaluation, self._trust, held=inputs,
             axes=settings.with_commas(axes),
         )  # fmt: skip
-        view.recorder, view.quick = recorder(runs.ROOT, self._trust, logger.info), quick
+        view.recorder, view.quick = recorder(runs.RUNS_ROOT, self._trust, logger.info), quick
         return view
 
 
-def _figure(view: View, spec: FigureSpec, style: str) -> Figure:
+def _figure(view: PlotData, spec: FigureSpec, style: str) -> Figure:
     """Draw a figure of runs.
 
     Raises:
@@ -169,18 +167,18 @@ class Evaluation(WithFigures):
         """Performance with interval, rewards, results by condition, and comparisons, as ``ngym eval --json`` prints."""
         from ngym_cli.files.reading import read_json
 
-        found: Summary = read_json(self.folder / "summary.json")
+        summary_record: Summary = read_json(self.folder / "summary.json")
         if (path := self.folder / "comparison.json").is_file():
-            found["comparison"] = read_json(path)
+            summary_record["comparison"] = read_json(path)
         if (path := self.folder / "activity_comparison.json").is_file():
-            found["activity"] = read_json(path)
-        return found
+            summary_record["activity"] = read_json(path)
+        return summary_record
 
     @property
     def performance(self) -> float | None:
         """Fraction of correct trials."""
-        found = self.summary.get("performance")
-        return None if found is None else float(found)
+        value = self.summary.get("performance")
+        return None if value is None else float(value)
 
     @cached_property
     def trials(self) -> settings.DataTable:
@@ -247,7 +245,7 @@ def compare(
     *,
     across: str | None = None,
     by: Columns | None = None,
-    runs_root: str | Path = ROOT,
+    runs_root: str | Path = RUNS_ROOT,
     trust: bool = False,
 ) -> Comparison:
     """Compare the dynamics and the geometry of activity, as ``ngym plot RUN RUN similarity``.
@@ -290,7 +288,7 @@ class Comparison:
         UserError: if there is nothing to compare, with the reason.
     """
 
-    def __init__(self, view: View):
+    def __init__(self, view: PlotData):
         self._view = view
         self._drawn = self._draw("screen")
 
@@ -320,6 +318,6 @@ class Comparison:
 
     def __repr__(self) -> str:
         """Return a short description."""
-        found = self._view.table
-        names = dict.fromkeys([*found["first"], *found["second"]])
-        return f"<Comparison of {', '.join(names)} by {', '.join(dict.fromkeys(found['metric']))}>"
+        distances = self._view.table
+        names = dict.fromkeys([*distances["first"], *distances["second"]])
+        return f"<Comparison of {', '.join(names)} by {', '.join(dict.fromkeys(distances['metric']))}>"

@@ -43,6 +43,8 @@ def callbacks_of(objects: Sequence[object]) -> list[BaseCallback]:
     Raises:
         UserError: names the first object that is not a callback.
     """
+    if not objects:
+        return []
     from stable_baselines3.common.callbacks import BaseCallback, ConvertCallback
 
     callbacks = []
@@ -92,7 +94,7 @@ def hooks(progress: bool, tags: Sequence[str] = (), callbacks: Sequence[BaseCall
         if tags:
             managing.tag(run, tags)
 
-    return Hooks(lambda resolved, facts: processes.limit_torch(), display, begun=begun, callbacks=callbacks)
+    return Hooks(lambda resolved, facts: processes.limit_torch(), display, started=begun, callbacks=callbacks)
 
 
 def in_notebook() -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from neurogym.behaviour.reading import TableSource
 from ngym_cli import runs
@@ -22,13 +22,14 @@ from ngym_cli.fitting.stored_tables import paths_of, stored_table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from ngym_cli.api.options import DataOptions, FitOptions, SimulateOptions
     from ngym_cli.api.trained import Run
     from ngym_cli.fitting.requests import FitHooks
 
 
 @in_python_words
 @with_keywords(DataRequest, without=("out", "format", "subjects_shown"))
-def data(table: TableSource, **request: Any) -> Description:
+def data(table: TableSource, **request: Unpack[DataOptions]) -> Description:
     """Describe a table of choices, as ``ngym data``.
 
     Args:
@@ -68,7 +69,7 @@ class Fit(Mapping[str, Any]):
     """
 
     def __init__(self, path: str | Path):
-        self.path = Path(path) if Path(path).is_dir() else find(str(path), runs.ROOT).path
+        self.path = Path(path) if Path(path).is_dir() else find(str(path), runs.RUNS_ROOT).path
 
     @cached_property
     def record(self) -> FitRecord:
@@ -105,14 +106,14 @@ class Fit(Mapping[str, Any]):
 
     @property
     def parameters(self) -> settings.DataTable:
-        """Parameters, a row for each model, subject and parameter, with intervals and remarks."""
+        """Parameters, a row for each model, subject and parameter, with intervals, or the mark that says why not."""
         rows = []
         for label, model in self.record["models"].items():
             for who, parameters in model["parameters"].items():
                 for name, value in parameters.items():
-                    row = {"model": label, "subject": who, "parameter": name, **_cells("value", value)}
-                    more = {key: text for key, text in value.items() if key not in ("value", "low", "high", "se")}
-                    rows.append({**row, **more})
+                    mark = model.get("marks", {}).get(who, {}).get(name, "")
+                    row = {"model": label, "subject": who, "parameter": name, **_cells("value", value), "mark": mark}
+                    rows.append(row)
         return settings.frame_of_rows(rows)
 
     @cached_property
@@ -123,9 +124,9 @@ class Fit(Mapping[str, Any]):
     @property
     def figures(self) -> list[str]:
         """Names of the figures of fits."""
-        from ngym_cli.fitting.figures import FIGURES
+        from ngym_cli.fitting.figures import FIT_FIGURES
 
-        return list(FIGURES)
+        return list(FIT_FIGURES)
 
     @in_python_words
     def plot(self, figure: str = "likelihood") -> Figure:
@@ -141,7 +142,9 @@ class Fit(Mapping[str, Any]):
 
         return figure_of(FitFolder(self.path), figure)
 
-    def simulate(self, task: settings.Part, wrappers: settings.Wrappers | None = None, **request: Any) -> Run:
+    def simulate(
+        self, task: settings.Part, wrappers: settings.Wrappers | None = None, **request: Unpack[SimulateOptions]
+    ) -> Run:
         """Let a fitted model act in a task; see `ngym_cli.simulate`."""
         from ngym_cli.api.training import simulate
 
@@ -182,7 +185,10 @@ def _cells(name: str, value: Any) -> dict[str, object]:
 @in_python_words
 @with_keywords(FitRequest)
 def fit(
-    table: TableSource, model: str | Sequence[str] | None = None, hooks: FitHooks | None = None, **request: Any
+    table: TableSource,
+    model: str | Sequence[str] | None = None,
+    hooks: FitHooks | None = None,
+    **request: Unpack[FitOptions],
 ) -> Fit:
     """Fit models to a table of behaviour, as ``ngym fit``.
 
@@ -201,7 +207,13 @@ def fit(
     """
     from ngym_cli.fitting import requests
 
-    root = Path(request.get("runs_root") or request.get("runs") or runs.ROOT)
+    root = Path(request.get("runs_root") or runs.RUNS_ROOT)
     if request.get("test") is not None:
         request["test"] = stored_table(request["test"], root)
+    if request.get("design"):
+        from ngym_cli.evaluation import design
+
+        settings_of_fit = {"table": stored_table(table, root), "model": model, **request}
+        fit_request = read_keywords(FitRequest, settings_of_fit, "argument of fit")
+        return Fit(design.run(fit_request, hooks or requests.FitHooks())["path"])
     return Fit(requests.fit(stored_table(table, root), model, hooks, **request)["path"])

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from ngym_cli import runs
 from ngym_cli.api import running, settings
 from ngym_cli.api.evaluation import Evaluation, WithFigures
 from ngym_cli.api.results import as_image, scores_in_words
+from ngym_cli.api.settings import PerturbedUnits
 from ngym_cli.api.wording import in_python_words
 from ngym_cli.config.fields import Option
 from ngym_cli.config.keywords import keyword_options, read_keywords, with_keywords
@@ -27,16 +28,15 @@ if TYPE_CHECKING:
 
     from neurogym.dynamics.systems import System
     from ngym_cli.agents.loading import LoadedAgent, Move, State, StepModule
+    from ngym_cli.api.options import EvaluateOptions
     from ngym_cli.config import RunConfig
 
-#: Units that an evaluation perturbs, as in ``0.2``, ``"units=3,7"`` or ``{"units": [3, 7]}``; also several of these.
-PerturbedUnits = str | float | Mapping[str, object] | Sequence["PerturbedUnits"]
 #: Options of ``ngym eval`` that ``Run.evaluate`` does not take.
-OF_THE_COMMAND = ("run", "runs_root", "trust", "simulate", *OF_SIMULATIONS)
+EVAL_COMMAND_OPTIONS = ("run", "runs_root", "trust", "simulate", *OF_SIMULATIONS)
 
 
 @in_python_words
-def load(run: str | Path = "latest", runs_root: str | Path = runs.ROOT, trust: bool = False) -> Run:
+def load(run: str | Path = "latest", runs_root: str | Path = runs.RUNS_ROOT, trust: bool = False) -> Run:
     """Return a run with trials, evaluations, figures and trained agent.
 
     Args:
@@ -65,7 +65,7 @@ def _refuse_entry(name: str, value: object, arguments: Mapping[str, object]) -> 
     """Refuse an entry of a dictionary that is passed as an argument; see `settings.refuse_entry_of_table`."""
     run = arguments.get("self")
     task = run.config.task if isinstance(run, Run) else None
-    settings.refuse_entry_of_table(name, value, keyword_options(EvalRequest, OF_THE_COMMAND), task)
+    settings.refuse_entry_of_table(name, value, keyword_options(EvalRequest, EVAL_COMMAND_OPTIONS), task)
 
 
 class Run(WithFigures):
@@ -124,18 +124,31 @@ class Run(WithFigures):
     @property
     def performance(self) -> float | None:
         """Performance in the last evaluation of the run itself; None before the first."""
-        found = self.manifest().get("performance")
-        return None if found is None else float(found)
+        score = self.manifest().get("performance")
+        return None if score is None else float(score)
+
+    @overload
+    def evaluate(
+        self, trials: float | None = None, *, checkpoints: None = None, **request: Unpack[EvaluateOptions]
+    ) -> Evaluation: ...
+
+    @overload
+    def evaluate(
+        self, trials: float | None = None, *, checkpoints: str, **request: Unpack[EvaluateOptions]
+    ) -> list[Evaluation]: ...
 
     @in_python_words
-    @with_keywords(EvalRequest, OF_THE_COMMAND, _refuse_entry)
-    def evaluate(self, trials: int | None = None, **request: Any) -> Any:
+    @with_keywords(EvalRequest, EVAL_COMMAND_OPTIONS, _refuse_entry)
+    def evaluate(
+        self, trials: float | None = None, *, checkpoints: str | None = None, **request: Unpack[EvaluateOptions]
+    ) -> Evaluation | list[Evaluation]:
         """Evaluate the trained agent on fresh trials; arguments as the flags of ``ngym eval``.
 
         Units to perturb are written as in ``0.2``, ``"units=3,7"`` or ``{"units": [3, 7]}``; also a list of these.
 
         Args:
             trials: number of trials (2,000; for images 200).
+            checkpoints: evaluate checkpoints: ``all``, ``best``, or numbers of steps separated by commas.
             **request: options of ``ngym eval``; settings of the task that differ from training are dictionaries;
                 ``compare`` may be a DataFrame, a dict of arrays or a list of dicts.
 
@@ -149,11 +162,13 @@ class Run(WithFigures):
         from ngym_cli.fitting.stored_tables import stored_table
 
         if request.get("compare") is not None:
-            request["compare"] = stored_table(request["compare"], runs.ROOT)
-        made = read_keywords(EvalRequest, {"trials": trials, **request}, "argument", OF_THE_COMMAND, eval_value)
-        made = made.model_copy(update={"trust": self._trust})
-        evaluations = [Evaluation(folder, self._trust) for _, folder in evaluate([str(self.path)], runs.ROOT, made)]
-        return evaluations if made.checkpoints is not None else evaluations[0]
+            request["compare"] = stored_table(request["compare"], runs.RUNS_ROOT)
+        arguments = {"trials": trials, "checkpoints": checkpoints, **request}
+        eval_request = read_keywords(EvalRequest, arguments, "argument", EVAL_COMMAND_OPTIONS, eval_value)
+        eval_request = eval_request.model_copy(update={"trust": self._trust})
+        folders = [folder for _, folder in evaluate([str(self.path)], runs.RUNS_ROOT, eval_request)]
+        evaluations = [Evaluation(folder, self._trust) for folder in folders]
+        return evaluations if eval_request.checkpoints is not None else evaluations[0]
 
     @in_python_words
     def resume(self, progress: bool = True) -> Run:
@@ -177,7 +192,7 @@ class Run(WithFigures):
         """
         from ngym_cli.figures import report
 
-        return report.report(str(self.path), runs.ROOT, settings.path(out), self._trust, overwrite=True)
+        return report.report(str(self.path), runs.RUNS_ROOT, settings.path(out), self._trust, overwrite=True)
 
     @cached_property
     def agent(self) -> LoadedAgent:
@@ -263,11 +278,13 @@ class Run(WithFigures):
 
     def _repr_html_(self) -> str:
         manifest = {**self._scores(), **self.manifest()}
-        shown = (
+        visible_names = (
             *("status", "task", "alg", "network", "seed", "steps", "trials", "performance", "performance_ci"),
             *(*REFERENCES, "abort_rate"),
         )
-        table = settings.html(f"Run {self.path}", {k: manifest.get(k) for k in shown if manifest.get(k) is not None})
+        table = settings.html(
+            f"Run {self.path}", {k: manifest.get(k) for k in visible_names if manifest.get(k) is not None}
+        )
         return table + self._curve()
 
     def _curve(self) -> str:
@@ -285,13 +302,13 @@ def eval_value(option: Option, value: Any) -> object:
     return settings.plain(option, value) if option.table == "changes." else value
 
 
-def _words(given: PerturbedUnits) -> list[str]:
+def _words(perturbed: PerturbedUnits) -> list[str]:
     """Return perturbations as texts."""
-    if isinstance(given, str | float | int):
-        return [str(given)]
-    if isinstance(given, Mapping):
-        return [" ".join(f"{key}={_listed(value)}" for key, value in given.items())]
-    return [word for item in given for word in _words(item)]
+    if isinstance(perturbed, str | float | int):
+        return [str(perturbed)]
+    if isinstance(perturbed, Mapping):
+        return [" ".join(f"{key}={_listed(value)}" for key, value in perturbed.items())]
+    return [word for item in perturbed for word in _words(item)]
 
 
 def _listed(value: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ngym_cli import config as configuration
 from ngym_cli import runs
@@ -17,8 +17,11 @@ from ngym_cli.config.keywords import keyword_options, read_keywords, with_keywor
 from ngym_cli.evaluation.request import OF_NETWORKS, EvalRequest
 from ngym_cli.training.request import RunRequest
 
+if TYPE_CHECKING:
+    from ngym_cli.api.options import SimulateOptions, TrainOptions
+
 #: Options of ``ngym run`` that `train` does not take.
-OF_THE_COMMAND = ("resume",)
+RUN_COMMAND_OPTIONS = ("resume",)
 
 
 def _refuse_entry(name: str, value: object, arguments: Mapping[str, object]) -> None:
@@ -27,7 +30,7 @@ def _refuse_entry(name: str, value: object, arguments: Mapping[str, object]) -> 
 
 
 @in_python_words
-@with_keywords(RunRequest, OF_THE_COMMAND, _refuse_entry)
+@with_keywords(RunRequest, RUN_COMMAND_OPTIONS, _refuse_entry)
 def train(
     task: Part | None = None,
     wrappers: Wrappers | None = None,
@@ -35,14 +38,14 @@ def train(
     *,
     config: str | Path | None = None,
     name: str | None = None,
-    runs_root: str | Path = runs.ROOT,
+    runs_root: str | Path = runs.RUNS_ROOT,
     overwrite: bool = False,
     trust: bool = False,
     progress: bool = True,
     stages: Sequence[ValuesByName] | None = None,
     threads: int | None = None,
     tag: str | Sequence[str] = (),
-    **more: Any,
+    **more: Unpack[TrainOptions],
 ) -> Run:
     """Train an agent, keep everything in a run folder, and return the run.
 
@@ -72,21 +75,19 @@ def train(
         >>> run.evaluate(task_args={"cohs": [4, 20]}).plot("psychometric")  # doctest: +SKIP
     """
     refuse_while_importing()
-    callbacks = more.get("callbacks") or more.get("callback") or ()
+    values: dict[str, Any] = {"task": task, "wrappers": wrappers, "network": network, "stages": stages, **more}
+    callbacks = values.get("callbacks") or ()
     several = list(callbacks) if isinstance(callbacks, list | tuple) else [callbacks]
-    objects = [each for each in several if not isinstance(each, str | type)]
-    if objects:
-        objects = running.callbacks_of(objects)
-        more = {**more, "callback": None, "callbacks": [each for each in several if isinstance(each, str | type)]}
-    given = settings.nested({"task": task, "wrappers": wrappers, "network": network, "stages": stages, **more})
-    loaded = configuration.load(settings.path(config), given, trust, "python")
+    values["callbacks"] = [each for each in several if isinstance(each, str | type)] or None
+    objects = running.callbacks_of([each for each in several if not isinstance(each, str | type)])
+    loaded = configuration.load(settings.path(config), settings.nested(values), trust, "python")
     tags = [tag] if isinstance(tag, str) else list(tag)
     path = running.start(loaded, Path(runs_root), name, overwrite, progress, threads, tags, objects)
     return Run(path, trust=True)  # all code that it names was passed here, or trusted when the file was read
 
 
 @in_python_words
-def resume(run: str | Path = "latest", runs_root: str | Path = runs.ROOT, *, trust: bool = False,
+def resume(run: str | Path = "latest", runs_root: str | Path = runs.RUNS_ROOT, *, trust: bool = False,
            progress: bool = True) -> Run:  # fmt: skip
     """Continue an interrupted run from the last checkpoint and return the run.
 
@@ -109,8 +110,8 @@ def simulate(
     task: settings.Part,
     wrappers: settings.Wrappers | None = None,
     *,
-    runs_root: str | Path = runs.ROOT,
-    **request: Any,
+    runs_root: str | Path = runs.RUNS_ROOT,
+    **request: Unpack[SimulateOptions],
 ) -> Run:
     """Let a fitted model act in a task, as ``ngym eval FIT --simulate TASK``.
 
@@ -134,8 +135,8 @@ def simulate(
     root = Path(runs_root)
     if request.get("compare") is not None:
         request["compare"] = stored_table(request["compare"], root)
-    given = {"simulate": reference_of("task", task), "wrappers": wrappers, **request}
-    made = read_keywords(EvalRequest, given, convert=eval_value)
+    keywords = {"simulate": reference_of("task", task), "wrappers": wrappers, **request}
+    eval_request = read_keywords(EvalRequest, keywords, convert=eval_value)
     fitted = fits.find(str(fit["path"] if isinstance(fit, Mapping) else fit), root)
-    _, evaluation = simulation.simulate(fitted, root, made)
+    _, evaluation = simulation.simulate(fitted, root, eval_request)
     return Run(evaluation.parent.parent)

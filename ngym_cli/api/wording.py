@@ -16,7 +16,7 @@ from ngym_cli.errors import FULL_TRACEBACK, UserError, check_known
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: An option in a message; a value that follows as a number or in quotes belongs to it.
-_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*[a-z])((?: (?=[\d'\"]))?)")
+_FLAG = re.compile(r"(?<![\w-])--([a-z][a-z-]*[a-z])((?: (?=[\d'\"]))?)")
 
 
 def in_python(message: str) -> str:
@@ -36,17 +36,17 @@ def in_python(message: str) -> str:
         name = RENAMED.get(option.name, option.name)
         return f"{name}={word == option.spelling.strip('-')}{value}" if option.kind == "switch" else f"{name}="
 
-    return _OPTION.sub(argument, message)
+    return _FLAG.sub(argument, message)
 
 
 def _options() -> dict[str, Option]:
     """Return the options of all requests that are in use, by their words in the shell."""
-    found: dict[str, Option] = {}
+    options: dict[str, Option] = {}
     for request in Request.__subclasses__():
         for option in options_of(request):
             for spelling in (option.flag.names or (option.spelling,))[0].split("/"):
-                found.setdefault(spelling.strip("-"), option)
-    return found
+                options.setdefault(spelling.strip("-"), option)
+    return options
 
 
 def _check_arguments(name: str, signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -30,7 +30,7 @@ def page(name: str, commands: Collection[str] = ()) -> str:
     from ngym_cli.catalog import reference
     from ngym_cli.config.tasks import find_task, task_names
 
-    for kind, (names, _) in reference.KINDS.items():
+    for kind, (names, _) in reference.REFERENCE_ENTRIES.items():
         if name in names():
             return f"{reference.plural(kind)}/{name}.html"
     if name in commands:

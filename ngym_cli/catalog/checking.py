@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 #: Seconds for the process to start, and to stop overlong checks by itself, before the process is killed.
-GRACE = 30.0
+START_SECONDS = 30.0
 
 #: First words of notebook cells that are Python; others with two percent signs begin another language or a file.
 PYTHON_CELLS = ("%%time", "%%capture", "%%prun")
@@ -62,7 +62,7 @@ def _listen(pipe: Connection, process: SpawnProcess, names: str, longest: float)
     content: Any
     while True:
         try:
-            kind, content = json.loads(pipe.recv_bytes()) if pipe.poll(longest + GRACE) else ("endless", "")
+            kind, content = json.loads(pipe.recv_bytes()) if pipe.poll(longest + START_SECONDS) else ("endless", "")
         except EOFError:
             process.join()
             kind, content = "ended", f"the task's code ended the program ({_way(process.exitcode)})"

@@ -156,10 +156,10 @@ def named(kind: str, fields: tuple[str, ...] = ()) -> list[Row]:
     """Return a row for each name of a kind: the first fields of its page.
 
     Args:
-        kind: a key of ``reference.KINDS``.
+        kind: a key of ``reference.REFERENCE_ENTRIES``.
         fields: fields of the page besides ``id`` and ``description``.
     """
-    names, describe = reference.KINDS[kind]
+    names, describe = reference.REFERENCE_ENTRIES[kind]
     installed = offered(kind) if kind in EXTENSION_KINDS else ()
     pages = [describe(name) for name in names() if name not in installed]
     return [{name: page[name] for name in ("id", "description", *fields)} for page in pages]
@@ -189,8 +189,8 @@ def recorded_runs(
     from ngym_cli import runs
 
     rows = [runs.describe(run) for run in runs.find_all(root, fits=True)]
-    if status is not None and status not in (*runs.STATES, "damaged"):
-        raise unknown("status", status, (*runs.STATES, "damaged"))
+    if status is not None and status not in (*runs.RUN_STATES, "damaged"):
+        raise unknown("status", status, (*runs.RUN_STATES, "damaged"))
     if tag is not None:
         rows = [row for row in rows if tag in row.get("tags", ())]
     if task is not None:
@@ -305,8 +305,15 @@ LISTINGS = {
 }
 
 #: Words that mean a listing.
-MEANT = {"algorithms": "algs", "algorithm": "algs", "nets": "networks", "plots": "figures", "experiments": "runs",
-         "datasets": "data", "tables": "data"}  # fmt: skip
+LISTING_SYNONYMS = {
+    "algorithms": "algs",
+    "algorithm": "algs",
+    "nets": "networks",
+    "plots": "figures",
+    "experiments": "runs",
+    "datasets": "data",
+    "tables": "data",
+}
 
 
 def singular(kind: str) -> str:
@@ -329,7 +336,7 @@ def rows(
     Raises:
         UserError: if there is no such listing, or it has no such filter.
     """
-    kind = MEANT.get(kind, kind)
+    kind = LISTING_SYNONYMS.get(kind, kind)
     check_known("listing", kind, LISTINGS)
     chosen_filters = {name: value for name, value in filters.items() if value}
     for name in chosen_filters:

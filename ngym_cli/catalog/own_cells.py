@@ -20,7 +20,7 @@ from ngym_cli.config import options
 
 INPUTS, UNITS, N, STEPS = 5, 12, 6, 12
 #: Steps after which activity must still be finite.
-MANY = 300
+FINITE_AFTER = 300
 
 
 class CellSubject:
@@ -237,9 +237,9 @@ def bounded(subject: CellSubject) -> None:
     cell = subject.make()
     torch.manual_seed(0)
     with torch.no_grad():
-        last = subject.run(cell, torch.randn(MANY, N, INPUTS))[-1]
+        last = subject.run(cell, torch.randn(FINITE_AFTER, N, INPUTS))[-1]
     finite = all(array.isfinite().all() for array in last)
-    require(finite, f"the state is not finite after {MANY} steps; make the first recurrent weights smaller")
+    require(finite, f"the state is not finite after {FINITE_AFTER} steps; make the first recurrent weights smaller")
 
 
 def exported(subject: CellSubject) -> None:

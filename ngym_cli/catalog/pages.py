@@ -137,11 +137,11 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
 
 def _save_trial(trial: TrialView, path: Path) -> None:
     """Draw the trial into a file."""
-    from ngym_cli.figures.files import FORMATS, save_figure
+    from ngym_cli.figures.files import FIGURE_FORMATS, save_figure
     from ngym_cli.figures.style import styled
     from ngym_cli.figures.trial_drawing import trials_figure
 
-    check_known("format", path.suffix.removeprefix("."), FORMATS)
+    check_known("format", path.suffix.removeprefix("."), FIGURE_FORMATS)
     if trial.frames is not None:
         raise UserError("--figure draws tasks whose observation is one row of channels")
     with styled():

@@ -244,7 +244,7 @@ def analyses() -> list[str]:
 
 
 #: Kind of page -> known names and page function. A name of two kinds belongs to the first kind.
-KINDS: dict[str, tuple[Callable[[], Iterable[str]], Callable[[str], Row]]] = {
+REFERENCE_ENTRIES: dict[str, tuple[Callable[[], Iterable[str]], Callable[[str], Row]]] = {
     "wrapper": (wrapper_names, wrapper),
     "algorithm": (lambda: resolve_name("ngym_cli.agents.algorithms:ALGORITHMS"), algorithm),
     "network": (lambda: resolve_name("ngym_cli.agents.networks:NETWORKS"), network),
@@ -283,17 +283,17 @@ def own_page(name: str) -> Row | None:
     """
     user_part = own_part(name)
     kind = "task" if user_part is None else extensions.kind_of(user_part)
-    return KINDS[kind][1](name) if kind in KINDS else None
+    return REFERENCE_ENTRIES[kind][1](name) if kind in REFERENCE_ENTRIES else None
 
 
 def page(name: str) -> Row | None:
     """Return the page of a name, or None if the name is unknown."""
-    return next((describe(name) for names, describe in KINDS.values() if name in names()), None)
+    return next((describe(name) for names, describe in REFERENCE_ENTRIES.values() if name in names()), None)
 
 
 def all_names() -> list[str]:
     """Return every name that has a page in this module."""
-    return [name for names, _ in KINDS.values() for name in names()]
+    return [name for names, _ in REFERENCE_ENTRIES.values() for name in names()]
 
 
 def _head(name: str, kind: str, description: str, paper: str) -> Row:

@@ -26,7 +26,7 @@ WIDE: dict[str, int] = {
 }  # fmt: skip
 
 #: Columns whose values are never folded.
-WHOLE = ("task", "status", "performance", "steps")
+UNFOLDED_COLUMNS = ("task", "status", "performance", "steps")
 
 #: Tags that too many tasks have to be a heading.
 COMMON = ("perceptual", "supervised")
@@ -53,7 +53,7 @@ def _table(kind: str, names: Sequence[str], group: str, rows: Sequence[Row]) -> 
     """Return rows of a listing as a table for a terminal."""
     table = Table(title=group or None, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
     for name in names:
-        is_whole_word = name in WHOLE or (name == "id" and kind not in ("runs", "recipes"))
+        is_whole_word = name in UNFOLDED_COLUMNS or (name == "id" and kind not in ("runs", "recipes"))
         table.add_column(name, overflow="fold", no_wrap=is_whole_word)
     for before, row in zip([{}, *rows], rows, strict=False):
         repeated = kind == "differences" and before.get("task") == row["task"]

@@ -14,8 +14,8 @@ def execute(request: FitRequest) -> None:
 
     err = terminal.console(stderr=True)
 
-    def progress(label: str, done: int, total: int) -> None:
-        err.print(f"{label} ({done + 1} of {total})", soft_wrap=True)
+    def progress(label: str, fitted: int, total: int) -> None:
+        err.print(f"{label} ({fitted + 1} of {total})", soft_wrap=True)
 
     elsewhere = None
     if request.launch:
@@ -24,5 +24,11 @@ def execute(request: FitRequest) -> None:
         from ngym_cli.sweeps import fits
 
         elsewhere = fits.on(checked(FitLaunch, request.launch, spelling="shell"), progress)
-    record = requests.run(request, requests.FitHooks(progress, err.print, elsewhere))
+    hooks = requests.FitHooks(progress, err.print, elsewhere)
+    if request.design:
+        from ngym_cli.evaluation import design
+
+        record = design.run(request, hooks)
+    else:
+        record = requests.run(request, hooks)
     terminal.print_json(record) if request.as_json else printing.show(record)

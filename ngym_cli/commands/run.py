@@ -34,7 +34,7 @@ SMOKE_HYPERPARAMETERS = {"n_steps": 32, "n_epochs": 1, "batch_size": 256, "learn
 
 #: Warnings of Gymnasium's checker about every task: ``seed`` is kept for NeuroGym's users, wrappers are meant, and
 #: noise has no bounds.
-EXPECTED = (
+EXPECTED_WARNINGS = (
     *("Official support for the `seed` function", "is different from the unwrapped version"),
     *("minimum value is -infinity", "maximum value is infinity"),
 )
@@ -70,7 +70,7 @@ def _train(request: RunRequest) -> int:
     config = request.load()
     printer = RunPrinter(config, request.runs, request.as_json)
     tag = lambda run: managing.tag(run, request.tag) if request.tag else None  # noqa: E731
-    hooks = main_loop.Hooks(printer.announce, printer.display, begun=tag)
+    hooks = main_loop.Hooks(printer.announce, printer.display, started=tag)
     return printer.finish(main_loop.train(config, request.runs, request.name, request.overwrite, hooks))
 
 
@@ -231,7 +231,7 @@ def better_checkpoint(path: Path, final: Summary) -> str | None:
     from ngym_cli.agents import checkpoints
     from ngym_cli.runs.summary import performance_of
 
-    best = checkpoints.best_of(path / checkpoints.FOLDER)
+    best = checkpoints.best_of(path / checkpoints.CHECKPOINTS_FOLDER)
     if best is None or not best["performance"] > performance_of(final).high:
         return None
     result = f"performance {best['performance']:.3f} at {best['step']:,} steps"
@@ -275,5 +275,5 @@ def _check(config: RunConfig) -> None:
         warnings.simplefilter("always")
         check_env(env, skip_render_check=True)
     for text in (message_of(warning.message) for warning in caught if "gymnasium" in str(warning.filename)):
-        if not any(expected in text for expected in EXPECTED):
+        if not any(expected in text for expected in EXPECTED_WARNINGS):
             raise UserError(f"Gymnasium's checker: {text}")

@@ -224,6 +224,8 @@ def metadata_of(field: FieldInfo, kind: type[AnyMetadata]) -> AnyMetadata | None
 
 def section_of(field: FieldInfo) -> type[Section] | None:
     """Return the section that a field holds, alone, optional or in a list, or None."""
+    if isinstance(field.annotation, type):
+        return field.annotation if issubclass(field.annotation, Section) else None
     return next(
         (kind for kind in kinds_in(field.annotation) if isinstance(kind, type) and issubclass(kind, Section)), None
     )

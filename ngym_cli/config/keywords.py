@@ -20,7 +20,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 #: Fields of requests that have another name in Python.
 RENAMED = {"runs": "runs_root", "sweeps": "sweeps_root"}
 #: Names of arguments in other libraries.
-MEANT = {
+KEYWORD_SYNONYMS = {
     "env": "task", "env_id": "task", "total_timesteps": "timesteps", "steps": "timesteps", "policy": "network",
     "model": "network", "hidden_size": "units", "num_envs": "n_envs", "callback_list": "callbacks",
     "policy_kwargs": "network_args", "env_kwargs": "task_args", "tracker": "track", "n_eval_episodes": "eval_trials",
@@ -82,15 +82,16 @@ def with_keywords(
         @functools.wraps(function)
         def run(*args: Any, **keywords: Any) -> Any:
             arguments = signature.bind_partial(*args, **{k: v for k, v in keywords.items() if k in names}).arguments
-            for name in keywords.keys() - names:
-                if name not in options:
-                    hint(name, keywords[name], {**keywords, **arguments})
-                    find_option(name, options, names=names)
+            for name in keywords.keys() - names - options.keys():
+                hint(name, keywords[name], {**keywords, **arguments})
+                option = find_option(name, options, names=names)
+                keywords[RENAMED.get(option.name, option.name)] = keywords.pop(name)
             for name, value in arguments.items():
                 if name in plain and value is not None and not isinstance(value, tuple):
                     _check_value(plain[name], value)
             return function(*args, **keywords)
 
+        run.request = request  # type: ignore[attr-defined]
         run.__signature__ = signature.replace(parameters=[*named, *added])  # type: ignore[attr-defined]
         run.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nOptions:{lines}\n"
         return run  # type: ignore[return-value]
@@ -134,7 +135,7 @@ def find_option(
     spelled = {option.spelling.strip("-").replace("-", "_"): option for option in options.values()}
     result = options.get(name) or spelled.get(name) or options.get(ALIASES.get(name, ""))
     if result is None:
-        meant, valid = MEANT.get(name, name), {*options, *names}
+        meant, valid = KEYWORD_SYNONYMS.get(name, name), {*options, *names}
         if name in OF_THE_SHELL and meant not in valid:
             raise UserError(f"unknown {kind} '{name}'; it is an option of the command line only")
         suggestion = f"; did you mean '{meant}'?" if meant in valid else did_you_mean(meant, {*spelled, *valid})

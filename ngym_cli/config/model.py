@@ -178,9 +178,13 @@ class RunConfig(TaskSettings):
         changed |= {"task": stage.task or self.task, "wrappers": wrappers, "stages": []}
         return self.model_copy(update=changed)
 
-    def to_toml(self) -> str:
-        """Return the configuration as TOML; fields that are None are left out because TOML has no such value."""
-        data = self.model_dump()
+    def to_toml(self, settings: Mapping[str, Any] | None = None) -> str:
+        """Return the configuration as TOML; fields that are None are left out because TOML has no such value.
+
+        Args:
+            settings: the configuration as plain data, if known.
+        """
+        data = dict(self.model_dump() if settings is None else settings)
         stages = [{k: v for k, v in without_none(stage).items() if v != {}} for stage in data.pop("stages")]
         first = {key: data.pop(key) for key in ("task", "alg", "network", "units", "seed", "timesteps")}
         return tomli_w.dumps({**without_none({**first, **data}), **({"stages": stages} if stages else {})})

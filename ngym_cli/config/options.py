@@ -33,7 +33,7 @@ class OptionRow(TypedDict, total=False):
         optional: whether ``none`` is a value.
         words: values of a word.
         source: paper that the option comes from.
-        also: other names, by which the option is found.
+        aliases: other names, by which the option is found.
         description: one line, with the unit.
         gt: number that values must exceed.
         ge: smallest value.
@@ -46,7 +46,7 @@ class OptionRow(TypedDict, total=False):
     optional: bool
     words: tuple[str, ...]
     source: str
-    also: tuple[str, ...]
+    aliases: tuple[str, ...]
     description: str
     gt: float
     ge: float
@@ -60,18 +60,18 @@ class About:
 
     Attributes:
         source: paper that the option comes from.
-        also: other names, by which the option is found.
+        aliases: other names, by which the option is found.
     """
 
     source: str = ""
-    also: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
 
 
-class Unspelled:
+class OmittedByDefault:
     """Mark of an option that configurations name only while it has another value than the default."""
 
 
-def _whole(value: object) -> object:
+def _as_whole(value: object) -> object:
     """Return 1e3 as the whole number that it stands for."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
@@ -95,7 +95,7 @@ def _table(value: object) -> object:
 
 # Types of options; a number is never read from a text or a truth value.
 Float = Annotated[float, Strict()]
-Whole = Annotated[int, Strict(), BeforeValidator(_whole)]
+Whole = Annotated[int, Strict(), BeforeValidator(_as_whole)]
 Switch = Annotated[bool, Strict()]
 Word = Annotated[str, BeforeValidator(word)]
 List = Annotated[list[Any], BeforeValidator(_list)]
@@ -111,7 +111,7 @@ ALLOWED = {
 }  # fmt: skip
 
 #: Expected values by the beginning of pydantic's name for an error.
-EXPECTED = {
+EXPECTED_VALUES = {
     "float": "a number",
     "finite": "a number",
     "int": "a whole number",
@@ -132,7 +132,7 @@ def option(row: OptionRow) -> FieldInfo:
         kind = Annotated[Literal[tuple(row["words"])], BeforeValidator(word)]
     limits: Values = {key: value for key, value in row.items() if key in ("description", "gt", "ge", "lt", "le")}
     kind = kind | None if row.get("optional") else kind
-    about = About(row.get("source", ""), tuple(row.get("also", ())))
+    about = About(row.get("source", ""), tuple(row.get("aliases", ())))
     annotation: Any = Annotated[kind, about]
     return FieldInfo.from_annotated_attribute(annotation, Field(row.get("default", ...), **limits))
 
@@ -156,19 +156,19 @@ def about(field: FieldInfo) -> About:
     return next((entry for entry in reversed(field.metadata) if isinstance(entry, About)), About())
 
 
-def is_spelled(field: FieldInfo) -> bool:
+def is_explicit(field: FieldInfo) -> bool:
     """Return whether configurations name an option even while it has its default."""
-    return not any(isinstance(entry, Unspelled) for entry in field.metadata)
+    return not any(isinstance(entry, OmittedByDefault) for entry in field.metadata)
 
 
-def defaults(fields: Mapping[str, FieldInfo], spelled: bool = False) -> Values:
+def defaults(fields: Mapping[str, FieldInfo], explicit: bool = False) -> Values:
     """Return default values by name; None for options without a default.
 
     Args:
         fields: the options.
-        spelled: leave out options that configurations name only while they have another value.
+        explicit: leave out options that configurations name only while they have another value.
     """
-    chosen = {name: field for name, field in fields.items() if not spelled or is_spelled(field)}
+    chosen = {name: field for name, field in fields.items() if not explicit or is_explicit(field)}
     return {name: None if field.is_required() else field.default for name, field in chosen.items()}
 
 
@@ -187,7 +187,7 @@ def complete(fields: Mapping[str, FieldInfo], usual: Values, settings: Mapping[s
     for name in settings:
         if name not in fields:
             for option_name, field in fields.items():
-                if name.lower() in about(field).also:
+                if name.lower() in about(field).aliases:
                     raise UserError(f"unknown {kind} '{name}'; did you mean '{option_name}'?")
             raise unknown(kind, name, fields)
     for name, field in fields.items():
@@ -195,7 +195,7 @@ def complete(fields: Mapping[str, FieldInfo], usual: Values, settings: Mapping[s
             raise UserError(f"{kind} '{name}' has no default and must be given")
     values = {name: usual.get(name, field.default) for name, field in fields.items()}
     values |= {name: read(name, fields[name], value) for name, value in settings.items()}
-    names = [name for name, field in fields.items() if is_spelled(field) or values[name] != field.default]
+    names = [name for name, field in fields.items() if is_explicit(field) or values[name] != field.default]
     return {name: values[name] for name in names}
 
 
@@ -228,8 +228,8 @@ def refused(name: str, field: FieldInfo | None, error: ErrorDetails) -> UserErro
     if field is not None and kind.startswith(("greater_than", "less_than")):
         return UserError(f"{name} must be {range_of(field)}, not {written}")
     wrong = "float" if kind == "int_type" and not isinstance(value, float) else kind.partition("_")[0]
-    if wrong in EXPECTED:
-        return UserError(f"{name} must be {EXPECTED[wrong]}, not {written}")
+    if wrong in EXPECTED_VALUES:
+        return UserError(f"{name} must be {EXPECTED_VALUES[wrong]}, not {written}")
     return UserError(f"{name}: {error['msg'][0].lower()}{error['msg'][1:]}, not {written}")
 
 

@@ -159,7 +159,8 @@ class Recommended:
         flags += [f"--{key.replace('_', '-')} {self.settings[key]}" for key in PLAIN_SETTINGS if key in self.settings]
         rows = [(flag, *entry) for flag, table in tables.items() for entry in self.settings.get(table, {}).items()]
         flags += [f"{flag} {name}={f'{value:g}' if isinstance(value, float) else value}" for flag, name, value in rows]
-        return " ".join(flags)
+        stages = ", ".join(stage["name"] for stage in self.settings.get("stages", ()))
+        return " ".join([*flags, *([f"stages {stages}"] if stages else [])])
 
 
 #: Settings that are no tables.
@@ -189,6 +190,16 @@ DEFAULTS: dict[str, Recommended] = {
         {"wrappers": [{"name": "pass_action"}]},
         "a side that was chosen three times in a row is not rewarded any more, and the last action shows which it was",
     ),
+    "HierarchicalReasoning-v0": Recommended(
+        {
+            "stages": [
+                {"name": "chosen rule", "performance": 0.85, "window": 2_000, "task_args": {"hidden": False}},
+                {"name": "hidden rule"},
+            ]
+        },
+        "while the rule is hidden, half of the right judgements of intervals are not rewarded, and none is learned; at "
+        "first any rule may be reported, and the response is judged by this rule",
+    ),
     "RandomDotMotion-v0": Recommended(
         {"wrappers": [{"name": "motion_energy"}]},
         "motion lies between frames, and a single frame does not show it; detectors of motion compare two frames",
@@ -216,13 +227,22 @@ def recommended(task: object) -> Recommended | None:
 
 
 def with_defaults(data: Mapping[str, Any]) -> dict[str, object]:
-    """Return settings with the default wrappers of their task where they name no wrappers.
+    """Return settings with the default wrappers and stages of their task where they name none.
+
+    Stages are of the task's usual algorithm; an argument of the task that stages change leaves them out.
 
     Args:
         data: settings of a configuration.
     """
     defaults = DEFAULTS.get(built_in(data.get("task"))[0])
-    return {**(defaults.settings if defaults else {}), **data}
+    if defaults is None:
+        return dict(data)
+    settings, arguments = dict(defaults.settings), data.get("task_args")
+    changed = {name for stage in settings.get("stages", ()) for name in stage.get("task_args", ())}
+    is_usual = data.get("alg") in (None, usual_algorithm(data["task"]))
+    if not is_usual or (isinstance(arguments, Mapping) and changed & arguments.keys()):
+        settings.pop("stages", None)
+    return {**settings, **data}
 
 
 def with_recommended(data: Mapping[str, Any], default_task: str) -> dict[str, object]:

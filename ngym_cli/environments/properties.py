@@ -35,6 +35,13 @@ TRIAL_STEPS = 200
 TRIALS_SEEN = 16
 
 
+#: Columns with given or correct answers, as opposed to conditions.
+ANSWER_COLUMNS = ("ground_truth", "choice")
+
+#: A condition with more values than this is not broken down value by value.
+MAX_CONDITION_VALUES = 12
+
+
 @dataclass(frozen=True)
 class TaskProperties:
     """Properties of a task and wrappers that a run needs.
@@ -304,3 +311,15 @@ def _try_out(env: gym.Env, inner: TrialEnv) -> str:
         if not np.isfinite(step.reward):
             raise ValueError(f"reward {step.reward} is not a finite number")
     return str(inner.make_trials(1).go_period)
+
+
+def listed_conditions(conditions: Mapping[str, object]) -> list[str]:
+    """Return a task's conditions with a few known values, answers excluded."""
+    broken_down = [name for name, values in conditions.items() if _few(values) or name == "task"]
+    return [name for name in broken_down if name not in ANSWER_COLUMNS]
+
+
+def _few(values: Any) -> bool:
+    from neurogym.sampling.distributions import Distribution
+
+    return not isinstance(values, Distribution) and 1 < len(values) <= MAX_CONDITION_VALUES and np.ndim(values[0]) == 0

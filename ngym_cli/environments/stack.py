@@ -57,12 +57,12 @@ def find_wrapper(name: str) -> Any:
 
     with contextlib.suppress(ValueError):
         return wrappers.wrapper_class(name)
-    own = extensions.find_extension("wrapper", name)
-    if own is None:
+    user_class = extensions.find_extension("wrapper", name)
+    if user_class is None:
         raise unknown("wrapper", name, wrapper_names())
-    if not (isinstance(own, type) and issubclass(own, gym.Wrapper)):
+    if not (isinstance(user_class, type) and issubclass(user_class, gym.Wrapper)):
         raise UserError(f"wrapper {name}: expected {extensions.EXTENSION_KINDS['wrapper'].base}")
-    return own
+    return user_class
 
 
 @functools.cache
@@ -127,7 +127,7 @@ def bind(name: str, args: Mapping[str, object], make: MakeTask) -> Callable[[gym
             for key, value in arguments.items():
                 if _takes_tasks(types.get(key, Any)):
                     arguments[key] = _tasks(value, types[key], lambda task: make(task, dt))
-            return _made(cls, env, arguments, "envs" in types)
+            return _wrapped(cls, env, arguments, "envs" in types)
 
     return wrap
 
@@ -147,7 +147,7 @@ def _refusals(cls: Any, name: str) -> Iterator[None]:
         raise UserError(f"wrapper {name}: {text.removeprefix(f'{cls.__name__}.__init__() ')}") from error
 
 
-def _made(cls: Any, env: gym.Env, arguments: dict[str, Any], takes_several: bool) -> gym.Env:
+def _wrapped(cls: Any, env: gym.Env, arguments: dict[str, Any], takes_several: bool) -> gym.Env:
     """Make a wrapper of converted arguments."""
     if arguments.get("share_action_space") == AUTO:
         further_tasks = [arguments[key] for key in ("distractor", "task2") if key in arguments]

@@ -17,7 +17,7 @@ from ngym_cli.errors import UserError, unknown
 from ngym_cli.figures.files import save_figure
 from ngym_cli.figures.style import COLOURS, GREY, category_ticks, guide, new_figure, styled
 from ngym_cli.files.writing import write_json
-from ngym_cli.runs.populations import WHOLE, columns_of, condition_names, period_spans, read_parts
+from ngym_cli.runs.populations import WHOLE_TRIALS, columns_of, condition_names, period_spans, read_parts
 from ngym_cli.runs.recordings import ENDINGS, Recording
 from ngym_cli.runs.records import ActivityAgreement, ActivityComparison
 
@@ -75,7 +75,7 @@ def compare(
         try:
             rows_of_period = agreement(ours[period], recorded[period])
         except ValueError as error:
-            if period == WHOLE:
+            if period == WHOLE_TRIALS:
                 raise UserError(f"{path.name}: {error}") from None
             left_out.append(f"period {period}: {error}")
             continue
@@ -84,7 +84,7 @@ def compare(
                  if period not in ours]  # fmt: skip
     if len({row["measure"] for row in rows}) < len(AGREEMENTS):
         left_out.append("measures that need three conditions (prediction) or four (rsa)")
-    if recorded[WHOLE].averaged:
+    if recorded[WHOLE_TRIALS].averaged:
         left_out.append(f"correction for noise of {path.name}, which holds a single row for each condition")
     figure = run.path / "figures" / f"activity-{path.stem}.png"
     with styled():
@@ -122,7 +122,7 @@ def of_recording(recording: Recording, table: Table, label: str, by: Sequence[st
     names = condition_names(table, by, len(recording))
     all_rows = [slice(int(a), int(b)) for a, b in itertools.pairwise(offsets)]
     populations = {}
-    for period, spans in {WHOLE: all_rows, **period_spans(table, offsets, recording.dt)}.items():
+    for period, spans in {WHOLE_TRIALS: all_rows, **period_spans(table, offsets, recording.dt)}.items():
         long_trials = [k for k, span in enumerate(spans) if span.stop - span.start >= FEWEST_STEPS]
         if long_trials:
             populations[period] = PopulationTrials(label, [values[spans[k]] for k in long_trials], names[long_trials])

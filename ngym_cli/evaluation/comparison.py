@@ -24,13 +24,13 @@ from ngym_cli import runs
 from ngym_cli.figures.behaviour import STRENGTH, accuracy_axes, chronometric_axes, psychometric_axes
 from ngym_cli.figures.files import save_figure
 from ngym_cli.figures.source import Series
-from ngym_cli.figures.style import COLOURS, Unavailable, guide, new_figure, styled
+from ngym_cli.figures.style import COLOURS, FigureUnavailableError, guide, new_figure, styled
 from ngym_cli.files.writing import write_json
 from ngym_cli.fitting.settings import read_table
 from ngym_cli.runs.records import AnimalComparison, StatisticRecord
 
 #: Bootstrap draws behind the standard errors.
-DRAWS = 100
+SE_DRAWS = 100
 SIGNED = "signed "  #: prefix of strengths that have the side of the correct choice
 
 
@@ -67,7 +67,7 @@ def compare(table: Table, folder: Path, run: runs.RunFolder, data: Path, columns
     if reason:
         left_out.append(f"threshold, slope and accuracy by level: {reason}")
     strength = STRENGTH if not reason and "outcome" in animal_table else None
-    comparisons = statistics(table, animal_table, strength=strength, n_boot=DRAWS)
+    comparisons = statistics(table, animal_table, strength=strength, n_boot=SE_DRAWS)
     ours, described = _described(table, animal), describe_pooled(animal)
     if ours is not None and ours.evidence != described.evidence:
         ours = replace(ours, pse=None, threshold=None, slope=None)  # on other axes
@@ -159,7 +159,7 @@ def _drawn(table: Table, animal_table: Table, rows: Sequence[StatisticComparison
     try:
         if "outcome" in animal_table:
             return draw_side_by_side({names[0]: table, names[1]: animal_table})
-    except Unavailable:
+    except FigureUnavailableError:
         pass
     return estimates(rows, names)
 
@@ -256,7 +256,7 @@ def draw_side_by_side(tables: Mapping[str, Table]) -> Figure:
         tables: trials by the name of who made them.
 
     Raises:
-        Unavailable: if their trials have no graded strength of evidence.
+        FigureUnavailableError: if their trials have no graded strength of evidence.
     """
     series = [Series(name, colour, rows=table) for (name, table), colour in zip(tables.items(), COLOURS, strict=False)]
     graded = [
@@ -265,7 +265,7 @@ def draw_side_by_side(tables: Mapping[str, Table]) -> Figure:
         if STRENGTH in each_series.table and len(np.unique(each_series.table[STRENGTH])) > 1
     ]
     if not graded:
-        raise Unavailable("neither has trials of graded strength")
+        raise FigureUnavailableError("neither has trials of graded strength")
     timed = [each_series for each_series in graded if "rt" in each_series.table]
     figure, panels = new_figure(1, 3 if timed else 2, width=3.9, height=3.9)
     choices, accuracy = panels[0], panels[-1]

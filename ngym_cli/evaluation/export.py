@@ -33,7 +33,7 @@ GAP = 1_000.0
 ARRAY_NAMES = {"observations": "inputs", "logits": "outputs"}
 
 #: Largest size of the padded arrays, bytes.
-MOST_BYTES = 8 << 30
+MAX_ARRAY_BYTES = 8 << 30
 
 
 def export(folder: Path, run: runs.RunFolder, form: str) -> Path:
@@ -91,7 +91,7 @@ def _npz(folder: Path, run: runs.RunFolder) -> Path:
     if SPIKES in content:
         content["rates"] = spike_rates(recording)
     size = sum(mask.size * values[:1].nbytes for values in content.values())
-    if size > MOST_BYTES:
+    if size > MAX_ARRAY_BYTES:
         raise UserError(f"the padded arrays would take {size / 1e9:.0f} GB; ask for fewer --trials, or record less")
     for name, values in content.items():
         arrays[name] = np.zeros((*mask.shape, *values.shape[1:]), values.dtype)

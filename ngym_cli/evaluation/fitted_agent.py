@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 OPEN, STIMULI = "fitted_open", "fitted_stimuli"
 #: NAME=COLUMN with a factor and an offset; ``signed COLUMN`` is negative where the first choice is correct.
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?"
-SOURCE = re.compile(rf"([^=]+)=((?:signed )?\w+)(?:\*([-+]?{_NUMBER}))?([-+]{_NUMBER})?")
+SOURCE_PATTERN = re.compile(rf"([^=]+)=((?:signed )?\w+)(?:\*([-+]?{_NUMBER}))?([-+]{_NUMBER})?")
 SIGNED = "signed "  #: prefix of a strength that has the sign of the correct side
 
 
@@ -50,24 +50,27 @@ class Stimulus:
     signed: bool = False
 
 
-def stimuli_of(names: Iterable[str], text: str | None, facts: TaskProperties) -> tuple[Stimulus, ...]:
+def stimuli_of(
+    names: Iterable[str], text: str | None, facts: TaskProperties, flag: str = "--stimuli"
+) -> tuple[Stimulus, ...]:
     """Return the source of each stimulus of a model.
 
     Args:
         names: stimuli of the model.
         text: ``NAME=COLUMN`` or ``NAME=COLUMN*FACTOR+OFFSET``, with commas between; other stimuli are found by name.
         facts: properties of the task.
+        flag: option that holds the text, for messages.
 
     Raises:
         UserError: if a stimulus or a column does not exist.
     """
     requested: dict[str, tuple[str, float, float]] = {}
     for entry in split_entries(text or ""):
-        match = SOURCE.fullmatch(entry)
+        match = SOURCE_PATTERN.fullmatch(entry)
         if match is None:
-            raise UserError(f"--stimuli '{entry}': expected NAME=COLUMN, NAME=COLUMN*2 or NAME=COLUMN*0.1-2")
+            raise UserError(f"{flag} '{entry}': expected NAME=COLUMN, NAME=COLUMN*2 or NAME=COLUMN*0.1-2")
         if match[1].strip() in requested:
-            raise UserError(f"--stimuli: '{match[1].strip()}' is given twice")
+            raise UserError(f"{flag}: '{match[1].strip()}' is given twice")
         requested[match[1].strip()] = match[2], float(match[3] or 1), float(match[4] or 0)
     columns = [key for key, value in facts.inner.trial.items() if np.ndim(value) == 0 and not isinstance(value, str)]
     sources = []
@@ -77,7 +80,7 @@ def stimuli_of(names: Iterable[str], text: str | None, facts: TaskProperties) ->
         signed = name.startswith(SIGNED) or column.startswith(SIGNED)
         column = column.removeprefix(SIGNED)
         if column not in columns:
-            where = f"entry of the trials of {facts.id} (for stimulus {plain} of the fit, --stimuli {plain}=NAME)"
+            where = f"entry of the trials of {facts.id} (for stimulus {plain} of the fit, {flag} {plain}=NAME)"
             raise unknown(where, column, columns)
         sources.append(Stimulus(name, column, factor, offset, signed))
     for name in requested:
@@ -207,14 +210,25 @@ class FittedAgent:
 
     def _learn(self, finished: Mapping[str, np.ndarray]) -> None:
         """Advance the state of the environments whose trial has ended."""
-        none = np.full(1, -1)
         for k, env in enumerate(finished["env"].tolist()):
             same = np.flatnonzero(self.model.actions == finished["choice"][k])
             choice = np.array([same[0] if len(same) else -1])
             reward = finished["performance" if self.model.by_correctness else "reward"][k : k + 1].astype(float)
             reward = np.where(choice < 0, 0.0, reward)
-            trial = ParallelTrials(self.presented[env : env + 1], choice, reward, none, none)
-            self.states[env] = self.model.policy.advance(self.states[env], trial)
+            self.learn(env, self.presented[env : env + 1], choice, reward)
+
+    def learn(self, env: int, stimuli: np.ndarray, choice: np.ndarray, reward: np.ndarray) -> None:
+        """Advance the state of an environment by a trial.
+
+        Args:
+            env: index of the environment.
+            stimuli: shape (1, stimuli).
+            choice: index of the choice, -1 for none, shape (1,).
+            reward: shape (1,).
+        """
+        none = np.full(1, -1)
+        trial = ParallelTrials(stimuli, choice, reward, none, none)
+        self.states[env] = self.model.policy.advance(self.states[env], trial)
 
 
 def _probe(env: gym.Env) -> TrialProbe:

@@ -16,7 +16,7 @@ from ngym_cli.environments.properties import TaskProperties
 MOST_ENVS, MOST_ENVS_CARRIED = 128, 16
 #: First trials of each environment that do not count where trials are linked and the task has no sessions of its own:
 #: the agent knows nothing yet of the state that lasts, and the ceiling is that of the long run.
-WARM_UP = 20
+WARM_UP_TRIALS = 20
 
 #: Fewest sessions of a task with sessions, unless these are more trials than the second number; blocks of each
 #: environment, and the length beyond which blocks are not followed to their ends.
@@ -67,7 +67,7 @@ class TrialQuota:
             return cls(np.zeros(n, int), session * (units // n + (np.arange(n) < units % n)), session)
         n = min(trials, most, max(1, trials // (BLOCKS * block)) if exact and block else most)
         each = np.maximum(trials // n + (np.arange(n) < trials % n), BLOCKS * block)
-        warm = WARM_UP if facts.links_trials and not balanced else 0
+        warm = WARM_UP_TRIALS if facts.links_trials and not balanced else 0
         return cls(warm + block * np.arange(n) // n, each, block or 1)
 
     @property

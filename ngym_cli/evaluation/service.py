@@ -17,7 +17,7 @@ from ngym_cli.evaluation.quota import Progress
 from ngym_cli.evaluation.request import EXPORTS, EvalRequest
 from ngym_cli.files.writing import atomic_folder
 from ngym_cli.runs import records, summary
-from ngym_cli.runs.recordings import ACTIVITY_FILE, NEEDED, RECORDING_NAME, Recording
+from ngym_cli.runs.recordings import ACTIVITY_FILE, NETWORK_QUANTITIES, RECORDING_NAME, Recording
 from ngym_cli.runs.records import Summary
 
 if TYPE_CHECKING:
@@ -99,7 +99,8 @@ def recorder(root: Path, trust: bool, tell: Callable[[str], object]) -> Callable
         path = source.run.path
         folder = path / "eval" / RECORDING_NAME
         recorded = Recording(folder).quantities if (folder / ACTIVITY_FILE).exists() else ()
-        wanted = tuple(dict.fromkeys([*recorded, *quantities, *(NEEDED if remembers(source.actor) else ())]))
+        of_network = NETWORK_QUANTITIES if remembers(source.actor) else ()
+        wanted = tuple(dict.fromkeys([*recorded, *quantities, *of_network]))
         request = EvalRequest(record=wanted, name=RECORDING_NAME, overwrite=True, trust=trust)
         ((summary, folder),) = evaluate([str(path)], root, request)
         tell(f"recorded {', '.join(wanted)} in {summary['trials']:,} trials: {folder}")
@@ -216,10 +217,10 @@ def _policies(
 
     processes.limit_torch()
     policy, _ = saving.load_policy(run, config)
-    by_step = {int(path.name[5:]): path for path in checkpoints.found_in(run.path / checkpoints.FOLDER)}
+    by_step = {int(path.name[5:]): path for path in checkpoints.found_in(run.path / checkpoints.CHECKPOINTS_FOLDER)}
     if not by_step:
         raise UserError(f"{run.path} kept no checkpoints")
-    best = checkpoints.best_of(run.path / checkpoints.FOLDER)
+    best = checkpoints.best_of(run.path / checkpoints.CHECKPOINTS_FOLDER)
     for step in _steps(wanted, by_step, best["step"] if best else None):
         weights = by_step[step] / checkpoints.WEIGHTS
         saving.fill(policy, saving.read_weights(weights), weights)

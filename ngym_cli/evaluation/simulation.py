@@ -24,8 +24,8 @@ from ngym_cli.errors import UserError, check_known
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.evaluation.fitted_agent import FittedModel, Stimulus, actions_of, stimuli_of
 from ngym_cli.evaluation.request import EvalRequest
+from ngym_cli.fitting import fitted, registry
 from ngym_cli.fitting import folder as fits
-from ngym_cli.fitting import registry
 from ngym_cli.runs import provenance
 from ngym_cli.runs.records import FitOrigin, Summary
 
@@ -68,7 +68,7 @@ def simulate(
     path = runs.folder_for(root, config.task, ALG, name, request.seed)
     origin: FitOrigin = {"path": str(fit.path), "model": label, "subject": subject,
                          "parameters": f"fitted to all sessions of {subject}"}  # fmt: skip
-    opening = {**provenance.opening(config, facts, 1), "alg": label, "fit": origin}
+    opening = {**provenance.opening(config, config.model_dump(), facts, 1), "alg": label, "fit": origin}
     runs.refuse_existing(path, request.overwrite)
     began, trials = time.perf_counter(), request.trials or USUAL_TRIALS
     exact = request.trials is not None
@@ -112,14 +112,13 @@ def load(
     who = subject or subjects[0]
     check_known("subject of the fit", who, subjects)
     trust.require_names([label], about.get("code"), trusted, str(fit.path))
-    built = registry.build([label], (), about["settings"]["seeds"])[label]
+    built = registry.rebuild(label, about["settings"]["seeds"], fitted.common_of(about["settings"]))
     stored = fit.load(label)
-    start = f"{fits.POLICY}{subjects.index(who)}."
-    arrays = {} if stored is None else {k.removeprefix(start): v for k, v in stored[1].items() if k.startswith(start)}
-    if not arrays:
-        raise UserError(f"fit {fit.path} keeps no policy of {label}; an own class needs to_arrays and from_arrays")
     table = Behaviour((), tuple(about["table"]["choices"]), tuple(about["table"]["stimuli"]))
-    return label, who, built.from_arrays(arrays, table), about
+    policy = None if stored is None else fitted.stored_policy(built, stored[1], subjects.index(who), table)
+    if policy is None:
+        raise UserError(f"fit {fit.path} keeps no policy of {label}; an own class needs to_arrays and from_arrays")
+    return label, who, policy, about
 
 
 def _ceiling(config: RunConfig, by_correctness: bool) -> dict[str, float | str | None]:

@@ -16,13 +16,20 @@ from neurogym.analysis.results import Curve
 from neurogym.analysis.trial_tables import Table, numbers, responded, rising_choices, select, two_choices
 from ngym_cli.figures import registry, wording
 from ngym_cli.figures.source import Series
-from ngym_cli.figures.style import Unavailable, fitted_curve, guide, interval_points, legend_below, new_figure
-from ngym_cli.figures.view import View
+from ngym_cli.figures.style import (
+    FigureUnavailableError,
+    fitted_curve,
+    guide,
+    interval_points,
+    legend_below,
+    new_figure,
+)
+from ngym_cli.figures.view import PlotData
 
 STRENGTH = "coh"
 
 #: Bootstrap draws behind a band, fewer where there are several.
-DRAWS = 60
+BAND_DRAWS = 60
 
 #: Distinct strengths that determine a function with lapses.
 FEWEST_STRENGTHS = 3
@@ -34,7 +41,7 @@ USUAL_LOWEST = 0.4
 FLOOR = 0.5
 
 
-def _strengths_vary(view: View) -> None:
+def _strengths_vary(view: PlotData) -> None:
     def looked_at(series: Series) -> None:
         table, _, _ = with_evidence(series.table)
         two_choices(table, _choices(table))
@@ -82,10 +89,10 @@ def _choices(table: Table) -> tuple[float, float] | None:
     "choices against signed strength, with the fitted function", ["two-alternative"], check=_strengths_vary,
     columns=("choice", "outcome"), any_of=(("coh",), ("v1", "v2"), ("rate",)),
 )  # fmt: skip
-def psychometric(view: View) -> Figure:
+def psychometric(view: PlotData) -> Figure:
     """Draw the probability of the second choice against signed strength, with the fitted function."""
     figure, axes = new_figure(width=4.6)
-    all_series, draws = view.parts(), view.draws(DRAWS, least=0)
+    all_series, draws = view.parts(), view.draws(BAND_DRAWS, least=0)
     view.left_out.update(psychometric_axes(axes, all_series, draws, labels=view.facts.labels))
     return figure
 
@@ -93,7 +100,7 @@ def psychometric(view: View) -> Figure:
 def psychometric_axes(
     axes: Axes,
     all_series: Sequence[Series],
-    draws: int = DRAWS,
+    draws: int = BAND_DRAWS,
     legend: bool = True,
     labels: Mapping[str, Mapping[str, object]] | None = None,
 ) -> dict[str, str]:
@@ -110,7 +117,7 @@ def psychometric_axes(
         Why a part could not be fitted, by its label.
 
     Raises:
-        Unavailable: if none of the parts has two choices and graded strength.
+        FigureUnavailableError: if none of the parts has two choices and graded strength.
     """
     few = draws if len(all_series) < 4 else draws // 2
     fits, left_out = [], {}
@@ -123,7 +130,7 @@ def psychometric_axes(
         except ValueError as error:
             left_out[series.label] = str(error)
     if not fits:
-        raise Unavailable(next(iter(left_out.values()), "no trials"))
+        raise FigureUnavailableError(next(iter(left_out.values()), "no trials"))
     _, first, _, axis, second = fits[0]
     for series, fit, unit, *_ in fits:
         if determined(fit):
@@ -174,18 +181,18 @@ def second_choice(
     return names.get(int(result[min(1, len(result) - 1)]), "second choice") if len(result) else "second choice"
 
 
-def _times_vary(view: View) -> None:
+def _times_vary(view: PlotData) -> None:
     for series in view.parts():
         if graded(series.table) and len(np.unique(series.table["rt"][np.isfinite(series.table["rt"])])) > 1:
             return
-    raise Unavailable("reaction times do not vary: the response period is too short, or nobody answered")
+    raise FigureUnavailableError("reaction times do not vary: the response period is too short, or nobody answered")
 
 
 @registry.figure(
     "reaction time against strength, with the prediction of a diffusion to a bound", ["reaction time"],
     columns=("coh", "rt", "outcome"), check=_times_vary,
 )  # fmt: skip
-def chronometric(view: View) -> Figure:
+def chronometric(view: PlotData) -> Figure:
     """Draw reaction times and accuracy with the prediction of a diffusion to a bound."""
     figure, (left, right) = new_figure(1, 2)
     accuracy_axes(right, view.parts())

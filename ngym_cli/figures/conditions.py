@@ -14,7 +14,7 @@ from neurogym.analysis.intervals import clusters, proportion_curve
 from neurogym.analysis.outcomes import d_prime
 from ngym_cli.figures import registry, style, wording
 from ngym_cli.figures.source import Series
-from ngym_cli.figures.view import View
+from ngym_cli.figures.view import PlotData
 from ngym_cli.runs import summary
 
 if TYPE_CHECKING:
@@ -44,19 +44,19 @@ class ConditionScores:
     chance: list[float | None]
 
 
-def _names(view: View) -> list[str]:
+def _names(view: PlotData) -> list[str]:
     for name in view.by:
         view.parts(name)
     names = list(view.by) or summary.condition_names(view.facts.conditions, view.series[0].table)
     if "task" in names and not view.by:
         names = ["task"]
     if not names:
-        raise style.Unavailable("no condition of the task takes a few known values")
+        raise style.FigureUnavailableError("no condition of the task takes a few known values")
     return names[:MOST_PANELS]
 
 
 @registry.figure("performance by condition, or by task, with chance and ceiling of each", check=_names)
-def conditions(view: View) -> Figure:
+def conditions(view: PlotData) -> Figure:
     """Draw performance at each value of each condition, with chance and the ceiling of each."""
     all_series = [Series(series.text, series.colour, rows=series.table) for series in view.series]
     words = wording.Wording(view.facts.labels, all_series[0].table)
@@ -176,20 +176,20 @@ def _family(task: str) -> str:
         return ""
 
 
-def _one_answer(view: View) -> None:
+def _one_answer(view: PlotData) -> None:
     words = wording.Wording(view.facts.labels, view.series[0].table)
     if len(words.actions) != 2 or "fixation" not in words.actions.values():
-        raise style.Unavailable("the task has more than one answer")
+        raise style.FigureUnavailableError("the task has more than one answer")
     for series in view.parts():
         if len(np.unique(series.table["ground_truth"])) != 2:
-            raise style.Unavailable("an answer is right in all trials or in none")
+            raise style.FigureUnavailableError("an answer is right in all trials or in none")
 
 
 @registry.figure(
     "go / no-go: hits, false alarms, d' and reaction times", ["go-no-go"],
     columns=("ground_truth", "choice", "outcome", "rt"), check=_one_answer,
 )  # fmt: skip
-def responses(view: View) -> Figure:
+def responses(view: PlotData) -> Figure:
     """Draw the rates of hits and false alarms, and reaction times if variable."""
     all_series = view.parts()
     timed = any(len(np.unique(series.table["rt"][np.isfinite(series.table["rt"])])) > 1 for series in all_series)

@@ -12,9 +12,9 @@ from neurogym.dynamics import Bifurcation, Branch, FixedPoints, describe_attract
 from ngym_cli.agents.trained import remembers
 from ngym_cli.figures import registry
 from ngym_cli.figures.dynamics_data import Dynamics, dynamics_of
-from ngym_cli.figures.style import COLOURS, GREY, Unavailable, colours, legend_below, new_figure
-from ngym_cli.figures.view import View
-from ngym_cli.runs.recordings import NEEDED
+from ngym_cli.figures.style import COLOURS, GREY, FigureUnavailableError, colours, legend_below, new_figure
+from ngym_cli.figures.view import PlotData
+from ngym_cli.runs.recordings import NETWORK_QUANTITIES
 from ngym_cli.runs.trial_table import concatenate
 
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ SIDES = ("ground_truth", "choice")
 FIXED, FOLLOWED = 1e-16, 16
 
 
-def _recurrent(view: View) -> None:
+def _recurrent(view: PlotData) -> None:
     if not remembers(view.first.actor):
-        raise Unavailable("a memoryless agent has no recurrent dynamics")
+        raise FigureUnavailableError("a memoryless agent has no recurrent dynamics")
 
 
-_figure = partial(registry.figure, record=NEEDED, check=_recurrent)
+_figure = partial(registry.figure, record=NETWORK_QUANTITIES, check=_recurrent)
 
 
 def _dots(axes: Axes, places: np.ndarray, stable: np.ndarray, colour: str, size: float) -> None:
@@ -61,7 +61,7 @@ def _mark(plane: Axes, dynamics: Dynamics, points: FixedPoints, colour: str, lab
 
 
 @_figure("fixed and slow points of the network under the mean input of a period")
-def fixed_points(view: View) -> Figure:
+def fixed_points(view: PlotData) -> Figure:
     """Draw the fixed and slow points for the mean input of each condition and period, on common axes, and paths."""
     dynamics = dynamics_of(view)
     figure, (plane, spectrum) = new_figure(1, 2, width=4.4, height=4.4)
@@ -92,7 +92,7 @@ def fixed_points(view: View) -> Figure:
 
 
 @_figure("flow of the activity in a plane under the mean input of each period", on_request=True)
-def flow(view: View) -> Figure:
+def flow(view: PlotData) -> Figure:
     """Draw the flow field in a plane for each input, with points and paths of trials."""
     dynamics = dynamics_of(view)
     figure, axes = new_figure(1, len(dynamics.searched), width=3.4, height=3.4)
@@ -120,7 +120,7 @@ def flow(view: View) -> Figure:
 
 
 @_figure("eigenvalues and time constants of the network at its points", on_request=True)
-def modes(view: View) -> Figure:
+def modes(view: PlotData) -> Figure:
     """Draw the eigenvalues of all points, and the first time constants of a stable point if there is any."""
     dynamics = dynamics_of(view)
     figure, (spectrum, constants) = new_figure(1, 2, width=4.0, height=3.8)
@@ -143,7 +143,7 @@ def modes(view: View) -> Figure:
 
 
 @_figure("points followed from one input to another", on_request=True)
-def bifurcation(view: View) -> Figure:
+def bifurcation(view: PlotData) -> Figure:
     """Draw the points while the input goes from that of the first condition or period to that of the last."""
     dynamics = dynamics_of(view)
     table = dynamics.population.table
@@ -151,13 +151,15 @@ def bifurcation(view: View) -> Figure:
         if len(dynamics.searched) < 2 and not view.held:
             dynamics = dynamics_of(view, (column,))
     if len(dynamics.searched) < 2:
-        raise Unavailable("needs two inputs; name a column of conditions with --by, or two inputs with --input")
+        raise FigureUnavailableError(
+            "needs two inputs; name a column of conditions with --by, or two inputs with --input"
+        )
     (first, points), *_, (last, remaining) = dynamics.searched
     fixed = np.concatenate([each.points[each.speed <= FIXED] for each in (points, remaining)])
     starts = np.concatenate([fixed, dynamics.states[:: max(1, len(dynamics.states) // FOLLOWED)][:FOLLOWED]])
     branches, changes = follow(dynamics.system, starts, first.inputs, last.inputs, n=PLACES)
     if not any(len(branch.place) > 1 for branch in branches):
-        raise Unavailable(f"no fixed point could be followed from {first.label} to {last.label}")
+        raise FigureUnavailableError(f"no fixed point could be followed from {first.label} to {last.label}")
     figure, axes = new_figure(1, 1, width=4.8, height=3.6)
     for branch in branches:
         height = dynamics.plane.project(branch.points)[:, 0]

@@ -25,8 +25,8 @@ from ngym_cli.agents.dynamics import (
 )  # fmt: skip
 from ngym_cli.errors import UserError
 from ngym_cli.figures.population import population
-from ngym_cli.figures.style import Unavailable, unavailable_on
-from ngym_cli.figures.view import View
+from ngym_cli.figures.style import FigureUnavailableError, unavailable_on
+from ngym_cli.figures.view import PlotData
 from ngym_cli.runs.trial_table import concatenate
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class Dynamics:
         return concatenate(pieces)
 
 
-def dynamics_of(view: View, by: tuple[str, ...] = ()) -> Dynamics:
+def dynamics_of(view: PlotData, by: tuple[str, ...] = ()) -> Dynamics:
     """Return the network of the first run with visited states and points, cached for the next figure.
 
     Args:
@@ -188,7 +188,7 @@ def dynamics_of(view: View, by: tuple[str, ...] = ()) -> Dynamics:
         by: columns that tell conditions apart; those of the view by default.
 
     Raises:
-        Unavailable: if there are no such columns, too many conditions, or no points.
+        FigureUnavailableError: if there are no such columns, too many conditions, or no points.
     """
     by = by or view.by
     key = f"dynamics {by} {view.held}"
@@ -197,7 +197,7 @@ def dynamics_of(view: View, by: tuple[str, ...] = ()) -> Dynamics:
     trials = population(view)
     for name in by:
         if name not in trials.table:
-            raise Unavailable(f"the trials have no column {name}")
+            raise FigureUnavailableError(f"the trials have no column {name}")
     source = view.recorded.members[0][0]
     observations, _ = view.recorded.recording.first("observations", len(trials.activity))
     observations = observations.reshape(len(observations), -1)
@@ -205,13 +205,15 @@ def dynamics_of(view: View, by: tuple[str, ...] = ()) -> Dynamics:
     sets = _held_constant(view.held, names, observations, len(trials.activity))
     sets = sets or input_sets(trials.table, trials.activity, observations, by)
     if len(sets) > MOST_SETS:
-        raise Unavailable(f"{len(sets)} conditions and periods are too many to tell apart; at most {MOST_SETS}")
+        raise FigureUnavailableError(
+            f"{len(sets)} conditions and periods are too many to tell apart; at most {MOST_SETS}"
+        )
     with unavailable_on(ValueError):
         system = source.system
     states, of_step = visited_states(system, trials.activity, observations)
     searched = points_of_sets(system, trials.activity, observations, sets, between=BETWEEN)
     if not searched:
-        raise Unavailable(
+        raise FigureUnavailableError(
             f"no point slower than {SLOW:g} was found under the inputs {', '.join(s.label for s in sets)}"
         )
     view.memory[key] = Dynamics(system, source.actor, names, view.axes, trials, states, of_step, searched)

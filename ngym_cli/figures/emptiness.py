@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ngym_cli.figures.style import GREY, INTERVAL, Unavailable
+from ngym_cli.figures.style import GREY, INTERVAL, FigureUnavailableError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 #: Number of data points at which counting stops.
-MANY = 1_000
+ENOUGH_POINTS = 1_000
 
 
 def refuse_empty(figure: Figure, reasons: dict[str, str] | None = None) -> None:
@@ -32,28 +32,28 @@ def refuse_empty(figure: Figure, reasons: dict[str, str] | None = None) -> None:
         reasons: reasons why parts were left out, by label.
 
     Raises:
-        Unavailable: if the figure or one of its panels has no data, if a panel has a band without a line, if the figure
-            shows a single point, or a single curve of trials with one choice.
+        FigureUnavailableError: if the figure or one of its panels has no data, if a panel has a band without a line, if
+            the figure shows a single point, or a single curve of trials with one choice.
     """
     panels = [axes for axes in figure.axes if axes.get_label() != "<colorbar>" and axes.axison]
     details = "".join(f"; {label}: {reason}" for label, reason in (reasons or {}).items())
     points = [points_of(axes) for axes in panels]
     if not any(points):
-        raise Unavailable(f"the trials give nothing to draw{details}")
+        raise FigureUnavailableError(f"the trials give nothing to draw{details}")
     if max(points) == 1:
-        raise Unavailable(f"the trials give a single point, nothing to compare{details}")
+        raise FigureUnavailableError(f"the trials give a single point, nothing to compare{details}")
     for axes, count in zip(panels, points, strict=True):
         if not count:
             bands = any(each.get_gid() == INTERVAL for each in axes.collections)
             defect = "only a band, no line" if bands else "no data"
-            raise Unavailable(f"the panel {_name(axes)} would show {defect}{details}")
+            raise FigureUnavailableError(f"the panel {_name(axes)} would show {defect}{details}")
     labels = {label for axes in panels for label in axes.get_legend_handles_labels()[1]}
     if len(labels) == 1 and (label := labels.pop()).endswith(" chosen"):
-        raise Unavailable(f"all trials are of one kind ({label}), nothing to compare{details}")
+        raise FigureUnavailableError(f"all trials are of one kind ({label}), nothing to compare{details}")
 
 
 def points_of(axes: Axes) -> int:
-    """Return the number of visible data points in a panel, at most ``MANY``."""
+    """Return the number of visible data points in a panel, at most ``ENOUGH_POINTS``."""
     from matplotlib.container import BarContainer, ErrorbarContainer
 
     bars = [bar for container in axes.containers if isinstance(container, BarContainer) for bar in container]
@@ -64,8 +64,8 @@ def points_of(axes: Axes) -> int:
     count += sum(bool(np.isfinite([bar.get_width(), bar.get_height()]).all()) for bar in bars)
     count += sum(_points_of_patch(patch, axes) for patch in axes.patches if patch not in bars)
     count += sum(_points_of_collection(each, axes) for each in axes.collections if each not in errors)
-    count += sum(MANY for image in axes.images if _finite(image.get_array()).any())
-    return min(count, MANY)
+    count += sum(ENOUGH_POINTS for image in axes.images if _finite(image.get_array()).any())
+    return min(count, ENOUGH_POINTS)
 
 
 def _in_data(transform: Transform, axes: Axes) -> bool:
@@ -109,15 +109,15 @@ def _points_of_patch(patch: Patch, axes: Axes) -> int:
 
 
 def _points_of_collection(collection: Collection, axes: Axes) -> int:
-    """Return the number of markers, line segments, or corners of areas; ``MANY`` for a grid of values."""
+    """Return the number of markers, line segments, or corners of areas; ``ENOUGH_POINTS`` for a grid of values."""
     from matplotlib.collections import LineCollection, PathCollection, PolyCollection, QuadMesh
 
     if not collection.get_visible() or _is_reference(collection):
         return 0
     if isinstance(collection, QuadMesh):
-        return MANY if _finite(collection.get_array()).any() else 0
+        return ENOUGH_POINTS if _finite(collection.get_array()).any() else 0
     if hasattr(collection, "do_3d_projection"):
-        return MANY
+        return ENOUGH_POINTS
     offsets: np.ndarray = np.ma.filled(np.ma.asarray(collection.get_offsets(), float), np.nan)
     if isinstance(collection, PathCollection) or len(offsets) > 1:
         counts = collection.get_array()  # of a grid of hexagons

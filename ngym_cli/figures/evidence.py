@@ -17,23 +17,23 @@ from neurogym.analysis.trial_tables import Table, numbers, responded, select, tw
 from ngym_cli.figures import registry, style, wording
 from ngym_cli.figures.behaviour import second_choice
 from ngym_cli.figures.source import Series
-from ngym_cli.figures.view import View
+from ngym_cli.figures.view import PlotData
 
 #: Bootstrap draws behind intervals.
-DRAWS = 200
+EVIDENCE_DRAWS = 200
 
 #: Number of weakest strengths whose trials show the weight of single samples; and the share of trials that must last
 #: at least as long as the window.
 WEAKEST, REACHED = 3, 0.8
 
 
-def _stimulus_fluctuates(view: View) -> None:
+def _stimulus_fluctuates(view: PlotData) -> None:
     _pairs(view)
     if not view.unrecorded(("observations",)) and "stimulus" not in view.recorded.recording.events:
-        raise style.Unavailable("the task has no period called stimulus")
+        raise style.FigureUnavailableError("the task has no period called stimulus")
 
 
-def _pairs(view: View) -> dict[str, tuple[int, int]]:
+def _pairs(view: PlotData) -> dict[str, tuple[int, int]]:
     """Return the channels that favour the first and the second choice, by name of the stimulus."""
     labels = view.facts.labels.get("observation", {})
     by_name = {}
@@ -44,7 +44,7 @@ def _pairs(view: View) -> dict[str, tuple[int, int]]:
         elif name.startswith("stim1") and name.replace("stim1", "stim2") in labels:
             by_name[name.removeprefix("stim1_")] = (int(indices[0]), int(labels[name.replace("stim1", "stim2")]))
     if not by_name:
-        raise style.Unavailable("no pair of stimulus channels speaks for the two choices")
+        raise style.FigureUnavailableError("no pair of stimulus channels speaks for the two choices")
     return by_name
 
 
@@ -52,7 +52,7 @@ def _pairs(view: View) -> dict[str, tuple[int, int]]:
     "weight of the stimulus on the choice over time", ["perceptual"],
     columns=("choice", "outcome"), record=("observations",), check=_stimulus_fluctuates,
 )  # fmt: skip
-def kernel(view: View) -> Figure:
+def kernel(view: PlotData) -> Figure:
     """Draw the influence of stimulus fluctuations at each time on the choice, in trials of weak evidence."""
     series = view.recorded
     recording, table = series.recording, series.table
@@ -64,12 +64,12 @@ def kernel(view: View) -> Figure:
     sides = np.unique(choice[responded(table)])[:2]
     rows = responded(table) & np.isin(choice, sides)
     if rows.sum() < 50 or len(sides) < 2:
-        raise style.Unavailable("too few answered trials with two choices")
+        raise style.FigureUnavailableError("too few answered trials with two choices")
     weak = rows & _weak(table)
     steps = int(np.quantile(duration[weak], 1 - REACHED))
     weak &= duration >= steps
     if steps < 2:
-        raise style.Unavailable("the stimulus lasts less than two steps")
+        raise style.FigureUnavailableError("the stimulus lasts less than two steps")
     figure, axes = style.new_figure(width=4.6)
     aligned = channels.align(onset, stop=steps)[weak]
     evidence = {name: aligned[..., second] - aligned[..., first] for name, (first, second) in _pairs(view).items()}
@@ -119,7 +119,7 @@ def _fluctuations(signed: np.ndarray, table: dict[str, np.ndarray], rows: np.nda
     return signed - means[index]
 
 
-def _context_uses(view: View) -> list[tuple[Series, ContextUse]]:
+def _context_uses(view: PlotData) -> list[tuple[Series, ContextUse]]:
     return view.analysed(view.parts(), lambda series: from_trials.context_use(series.table))
 
 
@@ -127,7 +127,7 @@ def _context_uses(view: View) -> list[tuple[Series, ContextUse]]:
     "weight of relevant and of irrelevant evidence", ["context dependent"],
     columns=("context", "coh_1", "coh_2", "other_choice", "choice"), check=_context_uses,
 )  # fmt: skip
-def context(view: View) -> Figure:
+def context(view: PlotData) -> Figure:
     """Draw choices against the evidence of each modality in each context, and the weight of each.
 
     Rows are contexts and columns modalities, as in Mante et al. 2013 (10.1038/nature12742), figure 1.
@@ -174,12 +174,12 @@ def evidence_curve(axes: Axes, series: Series, context: int, modality: int) -> N
     style.interval_points(axes, curve, fmt="o-", color=series.colour)
 
 
-def _each_modality(view: View) -> None:
+def _each_modality(view: PlotData) -> None:
     for series in view.parts():
         kinds = set(series.table["modality"].astype(str)) - {"conflict"}
         if len(kinds) != 3 or "both" not in kinds:
             modalities = ", ".join(sorted(kinds))
-            raise style.Unavailable(
+            raise style.FigureUnavailableError(
                 f"cue combination needs trials of each modality and of both, the trials have {modalities}; "
                 "ngym eval --task-arg modalities=both/first/second"
             )
@@ -189,14 +189,15 @@ def _each_modality(view: View) -> None:
     "psychometric function of each modality, observed against optimal sigma", ["perceptual"],
     columns=("modality", "coh", "choice", "outcome"), check=_each_modality,
 )  # fmt: skip
-def cues(view: View) -> Figure:
+def cues(view: PlotData) -> Figure:
     """Draw the psychometric function of each modality and of both, and observed against optimal sigma."""
     all_series = view.parts(keep=lambda table: table["modality"].astype(str) != "conflict")
     all_series = [
         series.with_table({**series.table, "coh": strength_by_modality(series.table)}) for series in all_series
     ]
     analysed = view.analysed(
-        all_series, lambda series: from_trials.cue_combination(series.table, n_boot=view.draws(DRAWS), lapse=0.0)
+        all_series,
+        lambda series: from_trials.cue_combination(series.table, n_boot=view.draws(EVIDENCE_DRAWS), lapse=0.0),
     )
     figure, (curves, bars) = style.new_figure(1, 2, width=4.2)
     for (name, fit), colour in zip(analysed[0][1].fits.items(), style.COLOURS, strict=False):
@@ -237,12 +238,12 @@ def _presented(name: str) -> str:
     "use of a sure option by strength, accuracy where it was waived", ["confidence"],
     columns=("wager", "coh", "choice", "outcome"),
 )  # fmt: skip
-def wagering(view: View) -> Figure:
+def wagering(view: PlotData) -> Figure:
     """Draw the use of the sure option, and the accuracy with and without the sure option on offer."""
     sure = view.facts.labels.get("action", {}).get("sure", 3)
     figure, (left, right) = style.new_figure(1, 2)
     all_series = view.parts()
-    analysis = lambda series: from_trials.wagering(series.table, sure=float(sure), n_boot=view.draws(DRAWS))  # noqa: E731
+    analysis = lambda series: from_trials.wagering(series.table, sure=float(sure), n_boot=view.draws(EVIDENCE_DRAWS))  # noqa: E731
     for series, result in view.analysed(all_series, analysis):
         p = result.p_sure
         text = f"{series.label}: {p.value:.2f} of the offers, n = {int(result.sure.n.sum()):,}"

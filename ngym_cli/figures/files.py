@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from neurogym.analysis.trial_tables import Table
 
-FORMATS = ("png", "svg", "pdf")
-STYLES = ("screen", "paper")
+FIGURE_FORMATS = ("png", "svg", "pdf")
+STYLE_NAMES = ("screen", "paper")
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,8 @@ class FigureFiles:
         Raises:
             UserError: on an unknown format or style, or if a file exists in the folder that the user names.
         """
-        for kind, chosen, available in (("format", self.file_format, FORMATS), ("style", self.style, STYLES)):
+        choices = (("format", self.file_format, FIGURE_FORMATS), ("style", self.style, STYLE_NAMES))
+        for kind, chosen, available in choices:
             check_known(kind, chosen, available)
         rows = [(self.out or owner / "figures") / f"{name}.{self.file_format}" for name in names]
         for position in rows if self.out is not None else ():
@@ -86,7 +87,7 @@ def draw_each(
     Raises:
         UserError: if a required figure cannot be drawn, or a file cannot be written.
     """
-    from ngym_cli.figures.style import Unavailable, styled
+    from ngym_cli.figures.style import FigureUnavailableError, styled
 
     rows: list[FigureRow] = []
     for (name, drawer), position in zip(drawers.items(), places, strict=True):
@@ -96,7 +97,7 @@ def draw_each(
                 figure, table = drawer()
             save_with_table(figure, table, style, position)
             row["path"] = str(position)
-        except Unavailable as reason:
+        except FigureUnavailableError as reason:
             if required:
                 raise UserError(f"figure {name}: {reason}") from None
             row["reason"] = str(reason)

@@ -14,7 +14,7 @@ from neurogym.analysis.results import Curve
 from neurogym.analysis.trial_tables import Table
 from ngym_cli.figures import registry, style, wording
 from ngym_cli.figures.source import Evaluated, Source
-from ngym_cli.figures.view import View
+from ngym_cli.figures.view import PlotData
 from ngym_cli.runs.records import EvaluationRow
 
 if TYPE_CHECKING:
@@ -28,17 +28,17 @@ TRIALS_PER_BIN, FEWEST_PER_BIN = 100, 5
 MOST_BINS, FEWEST_BINS = 60, 4
 
 #: Equal stretches of training in which the most frequent task is found.
-STRETCHES = 200
+N_STRETCHES = 200
 
 
-def _trained(view: View) -> None:
+def _trained(view: PlotData) -> None:
     for source in view.sources:
         if not len(source.training.get("trial", ())):
-            raise style.Unavailable(f"{source.run.name}: no training trials were recorded")
+            raise style.FigureUnavailableError(f"{source.run.name}: no training trials were recorded")
 
 
 @registry.figure("performance along training; over seeds the interquartile mean", check=_trained)
-def learning(view: View) -> Figure:
+def learning(view: PlotData) -> Figure:
     """Draw performance against the steps of training; for a single run also reward, fixation breaks and misses."""
     if len(view.sources) == 1:
         return _single_run(view)
@@ -87,7 +87,7 @@ def _performance(
     style.interval_line(axes, curve, colour, label)
 
 
-def _single_run(view: View) -> Figure:
+def _single_run(view: PlotData) -> Figure:
     source = view.first
     table = source.training
     rows, steps = _bins(table)
@@ -144,9 +144,9 @@ def _stages(axes: Axes, source: Source) -> None:
                       rotation=90, va="bottom", color="black", fontsize="small")  # fmt: skip
 
 
-def _checkpoints_evaluated(view: View) -> None:
+def _checkpoints_evaluated(view: PlotData) -> None:
     if not any(_development(source) for source in view.sources):
-        raise style.Unavailable("no evaluations along training; ngym eval --checkpoints all makes them")
+        raise style.FigureUnavailableError("no evaluations along training; ngym eval --checkpoints all makes them")
 
 
 def _development(source: Source) -> dict[int, Evaluated]:
@@ -156,7 +156,7 @@ def _development(source: Source) -> dict[int, Evaluated]:
 
 
 @registry.figure("evaluations of the checkpoints along training", check=_checkpoints_evaluated)
-def development(view: View) -> Figure:
+def development(view: PlotData) -> Figure:
     """Draw performance of the checkpoints, over all trials and at each value of the first condition."""
     figure, (left, right) = style.new_figure(1, 2)
     for source, colour in zip(view.sources, style.colours(len(view.sources)), strict=True):
@@ -194,16 +194,16 @@ def _evaluations(source: Source) -> list[EvaluationRow]:
     return [row for row in source.manifest.get("evaluations", ()) if len(row.get("tasks") or {}) > 1]
 
 
-def _by_task(view: View) -> None:
+def _by_task(view: PlotData) -> None:
     if len(_evaluations(view.first)) < 2:
-        raise style.Unavailable(
+        raise style.FigureUnavailableError(
             "needs two evaluations or more of several tasks, as in ngym run --task A+B --eval-every 10000, "
             "or stages of different tasks"
         )
 
 
 @registry.figure("forgetting: performance on each task while others are trained", check=_by_task, on_request=True)
-def forgetting(view: View) -> Figure:
+def forgetting(view: PlotData) -> Figure:
     """Draw performance on each task along training, and the loss from the best earlier to the last evaluation.
 
     The loss is the forgetting of Chaudhry et al. 2018 (10.1007/978-3-030-01252-6_33). The strip below the curves shows
@@ -228,12 +228,12 @@ def _trained_tasks(axes: Axes, source: Source, colours: dict[str, str]) -> None:
     table = source.training
     if not len(table.get("task", ())):
         return
-    edges = np.linspace(0, table["step"].max(), STRETCHES + 1)
-    position = np.clip(np.searchsorted(edges, table["step"], "left") - 1, 0, STRETCHES - 1)
+    edges = np.linspace(0, table["step"].max(), N_STRETCHES + 1)
+    position = np.clip(np.searchsorted(edges, table["step"], "left") - 1, 0, N_STRETCHES - 1)
     names = np.asarray(table["task"]).astype(str)
-    counts = np.stack([np.bincount(position[names == task], minlength=STRETCHES) for task in colours])
+    counts = np.stack([np.bincount(position[names == task], minlength=N_STRETCHES) for task in colours])
     seen = np.flatnonzero(counts.any(0))  # supervised learners look at behaviour now and then
-    main_task = counts.argmax(0)[seen[np.clip(np.searchsorted(seen, np.arange(STRETCHES), "right") - 1, 0, None)]]
+    main_task = counts.argmax(0)[seen[np.clip(np.searchsorted(seen, np.arange(N_STRETCHES), "right") - 1, 0, None)]]
     for number, task in enumerate(colours):
         spans = [(edges[k], edges[k + 1] - edges[k]) for k in np.flatnonzero(main_task == number)]
         axes.broken_barh(spans, (-0.08, 0.05), color=colours[task], linewidth=0)

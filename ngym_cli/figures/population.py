@@ -19,7 +19,7 @@ from neurogym.analysis.trial_tables import Table, numbers, select
 from ngym_cli.config.values import Scalar
 from ngym_cli.figures import registry, style
 from ngym_cli.figures.source import Series
-from ngym_cli.figures.view import View
+from ngym_cli.figures.view import PlotData
 from ngym_cli.figures.wording import Wording, short
 
 #: Events, besides periods, to which activity is aligned.
@@ -70,11 +70,11 @@ class Population:
         return self.activity.dt * np.arange(self.start, self.stop)
 
 
-def population(view: View, series: Series | None = None) -> Population:
+def population(view: PlotData, series: Series | None = None) -> Population:
     """Return the recorded activity of the first run, or of a series, around the stimulus.
 
     Raises:
-        Unavailable: if there is none.
+        FigureUnavailableError: if there is none.
     """
     series = series or view.recorded
     key = f"population {series.label} {view.by}"
@@ -93,12 +93,12 @@ def population(view: View, series: Series | None = None) -> Population:
     return view.memory[key]
 
 
-def _conditions(view: View, table: Table) -> list[str]:
+def _conditions(view: PlotData, table: Table) -> list[str]:
     """Return the columns that split the trials: as requested, else side and strength, else the first condition."""
     if view.by:
         for name in view.by:
             if name not in table:
-                raise style.Unavailable(f"the trials have no column {name}")
+                raise style.FigureUnavailableError(f"the trials have no column {name}")
         return list(view.by)
     names = [name for name in view.facts.conditions if name in table and table[name].ndim == 1]
     few = [name for name in names if 1 < len(np.unique(table[name].astype(str))) <= MOST_CONDITIONS]
@@ -131,9 +131,9 @@ def to_response(recorded: Population) -> Population | None:
     return replace(recorded, event=RESPONSE, at=at, start=start, stop=stop) if stop - start > 1 else None
 
 
-def _several_steps(view: View) -> None:
+def _several_steps(view: PlotData) -> None:
     if not view.unrecorded(("activity",)) and int(np.diff(view.recorded.recording.offsets).max(initial=0)) < 2:
-        raise style.Unavailable("every trial is a single step: there is no course of time to draw")
+        raise style.FigureUnavailableError("every trial is a single step: there is no course of time to draw")
 
 
 def _psth(recorded: Population) -> PSTH:
@@ -141,7 +141,7 @@ def _psth(recorded: Population) -> PSTH:
     rows = averaged(recorded.activity, recorded.conditions, recorded.at, start=recorded.start, stop=recorded.stop)
     keep = np.flatnonzero(rows.n.max(axis=1) >= FEWEST)[:MOST_CONDITIONS]
     if not len(keep):
-        raise style.Unavailable(f"no condition has {FEWEST} recorded trials")
+        raise style.FigureUnavailableError(f"no condition has {FEWEST} recorded trials")
     conditions = tuple(rows.conditions[k] for k in keep)
     mean = np.where(rows.n[keep][:, :, None] >= FEWEST, rows.mean[keep], np.nan)
     return PSTH(conditions, rows.time, mean, rows.sem[keep], rows.n[keep])
@@ -182,7 +182,7 @@ def _event_name(event: str) -> str:
 
 
 @registry.figure("mean activity of the most selective units by condition", record=("activity",), check=_several_steps)
-def psth(view: View) -> Figure:
+def psth(view: PlotData) -> Figure:
     """Draw the mean activity of the most selective units, aligned to the stimulus and to the answer."""
     recorded = population(view)
     aligned = [each for each in (recorded, to_response(recorded)) if each is not None]
@@ -218,12 +218,12 @@ def psth(view: View) -> Figure:
 
 
 @registry.figure("population activity along its principal components", record=("activity",), check=_several_steps)
-def trajectories(view: View) -> Figure:
+def trajectories(view: PlotData) -> Figure:
     """Draw condition averages along the principal components, against time and against each other."""
     recorded = population(view)
     rows = _psth(recorded)
     if recorded.activity.n_units < 3:
-        raise style.Unavailable("fewer than three units")
+        raise style.FigureUnavailableError("fewer than three units")
     space = pca_trajectories(rows.mean, 3)
     figure, (plane, first, second) = style.new_figure(1, 3, width=3.6)
     words = Wording(view.facts.labels, recorded.table)
@@ -246,7 +246,7 @@ def trajectories(view: View) -> Figure:
     return figure
 
 
-def _targets(view: View, table: Table) -> dict[str, np.ndarray]:
+def _targets(view: PlotData, table: Table) -> dict[str, np.ndarray]:
     """Return the variables to decode: the choice, and the task's conditions with a few values."""
     by_name = {}
     for name in view.by or ("choice", *view.facts.conditions):
@@ -265,7 +265,7 @@ def _labelled(labels: np.ndarray) -> np.ndarray:
 
 
 @registry.figure("what can be read from the population at each time", record=("activity",), check=_several_steps)
-def decoding(view: View) -> Figure:
+def decoding(view: PlotData) -> Figure:
     """Draw the cross-validated accuracy of decoding choice and conditions at each time, and the choice across time."""
     recorded = population(view)
     rng = np.random.default_rng(0)
@@ -283,7 +283,7 @@ def decoding(view: View) -> Figure:
             groups = None if sessions is None else sessions[trials][finite]
             result = decode(activity[finite], chosen[finite], across_time=across is None, folds=3, groups=groups)
         except ModuleNotFoundError as error:
-            raise style.Unavailable(str(error)) from None
+            raise style.FigureUnavailableError(str(error)) from None
         except ValueError:
             continue
         low, value, high = result.low, result.accuracy, result.high
@@ -295,7 +295,7 @@ def decoding(view: View) -> Figure:
         left.plot(time, value, color=colour, label=label + (", corrected for drift" if result.corrected else ""))
         left.axhline(result.chance, color=colour, linestyle=":", linewidth=0.8, zorder=0)
     if across is None:
-        raise style.Unavailable("nothing to decode: no choice or condition takes a few values often enough")
+        raise style.FigureUnavailableError("nothing to decode: no choice or condition takes a few values often enough")
     _mark_event(left, recorded)
     left.set(ylabel="accuracy (held-out trials)", ylim=(0, 1.05), title="decoding, 95 % interval; dotted: chance")
     style.legend_below(left)
@@ -306,7 +306,7 @@ def decoding(view: View) -> Figure:
 
 
 @registry.figure("share of units selective to each task variable", record=("activity",))
-def selectivity(view: View) -> Figure:
+def selectivity(view: PlotData) -> Figure:
     """Draw the share of units selective for each task variable, and the mixture of selectivities."""
     recorded = population(view)
     targets = dict(list(_targets(view, recorded.table).items())[:3])
@@ -315,7 +315,7 @@ def selectivity(view: View) -> Figure:
         finite &= _labelled(labels)
     targets = {name: labels[finite] for name, labels in targets.items() if len(np.unique(labels[finite])) > 1}
     if not targets:
-        raise style.Unavailable("no task variable takes a few values often enough")
+        raise style.FigureUnavailableError("no task variable takes a few values often enough")
     rate = recorded.activity.mean_rate(recorded.at, stop=recorded.stop)[finite]
     with style.unavailable_on(ValueError):
         table = selectivity_table(rate, targets)

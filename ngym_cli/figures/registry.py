@@ -11,14 +11,14 @@ from neurogym.analysis.trial_tables import MissingColumnsError
 from ngym_cli.config import extensions
 from ngym_cli.errors import UserError, did_you_mean
 from ngym_cli.figures.emptiness import refuse_empty
-from ngym_cli.figures.style import Unavailable, footnote, set_titles, unavailable_on
+from ngym_cli.figures.style import FigureUnavailableError, footnote, set_titles, unavailable_on
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ngym_cli.figures.view import View
+    from ngym_cli.figures.view import PlotData
 
-    Draw = Callable[[View], Figure]
+    Draw = Callable[[PlotData], Figure]
     #: Figure by name, by reference to a user's own, or the function itself.
     FigureChoice = str | Draw
 
@@ -32,12 +32,13 @@ MODULES = {
     "sequences": ("history", "stay", "regret", "reversal", "indifference", "interval"),
     "population": ("psth", "trajectories", "decoding", "selectivity"),
     "similarity": ("similarity",),
+    "solutions": ("solutions",),
     "dynamics": ("fixed-points", "flow", "modes", "bifurcation"),
     "watch": ("examples",),
 }
 
 #: Other words for figures.
-MEANT = {
+FIGURE_SYNONYMS = {
     "pca": "trajectories", "pcs": "trajectories", "trajectory": "trajectories", "raster": "psth",
     "tuning": "selectivity", "decoder": "decoding", "rsa": "similarity", "cka": "similarity", "dsa": "similarity",
     "reaction-times": "chronometric", "rt": "chronometric", "accuracy": "psychometric", "curve": "learning",
@@ -58,7 +59,8 @@ class FigureSpec:
 
     Attributes:
         name: on the command line.
-        function: draws the figure of a ``View``; raises ``Unavailable`` with the reason if that is impossible.
+        function: draws the figure of a ``PlotData``; raises ``FigureUnavailableError`` with the reason if that is
+            impossible.
         summary: one line for listings.
         tags: the figure is drawn by default for tasks with any of these tags; empty: for all tasks.
         columns: required columns of the trial table.
@@ -66,7 +68,8 @@ class FigureSpec:
         record: quantities that must have been recorded.
         runs: fewest runs.
         each_run: every run needs the recording, not only the first.
-        check: quick test before drawing, possibly before a recording is made; raises ``Unavailable`` with the reason.
+        check: quick test before drawing, possibly before a recording is made; raises ``FigureUnavailableError`` with
+            the reason.
         on_request: the figure is drawn only when named.
     """
 
@@ -79,14 +82,14 @@ class FigureSpec:
     record: tuple[str, ...] = ()
     runs: int = 1
     each_run: bool = False
-    check: Callable[[View], object] | None = None
+    check: Callable[[PlotData], object] | None = None
     on_request: bool = False
 
-    def draw(self, view: View) -> Figure:
+    def draw(self, view: PlotData) -> Figure:
         """Draw the figure, with a note about everything that was left out.
 
         Raises:
-            Unavailable: if the runs do not allow the figure, or it would show no data.
+            FigureUnavailableError: if the runs do not allow the figure, or it would show no data.
         """
         view.left_out.clear()
         view.table = {}
@@ -98,22 +101,22 @@ class FigureSpec:
             figure = self.function(view)
         figure = getattr(figure, "figure", figure)  # of axes, too
         if not hasattr(figure, "savefig"):
-            raise Unavailable(f"{self.name} must return a matplotlib figure, not {type(figure).__name__}")
+            raise FigureUnavailableError(f"{self.name} must return a matplotlib figure, not {type(figure).__name__}")
         refuse_empty(figure, view.left_out)
         set_titles(figure)
         footnote(figure, [f"{label} is not drawn: {reason}" for label, reason in view.left_out.items()])
         return figure
 
-    def require(self, view: View) -> None:
+    def require(self, view: PlotData) -> None:
         """Check the declared needs without drawing.
 
         Raises:
-            Unavailable: if the runs lack something.
+            FigureUnavailableError: if the runs lack something.
         """
         from ngym_cli.agents.trained import remembers
 
         if len(view.sources) < self.runs:
-            raise Unavailable(f"needs {self.runs} runs or more, as in ngym plot RUN RUN {self.name}")
+            raise FigureUnavailableError(f"needs {self.runs} runs or more, as in ngym plot RUN RUN {self.name}")
         view.required = self.columns
         if self.columns:
             view.parts()
@@ -123,9 +126,9 @@ class FigureSpec:
         for source in missing:
             view.require_recorder(self.record)
             if "activity" in self.record and not remembers(source.actor):
-                raise Unavailable("a memoryless agent has no recurrent activity")
+                raise FigureUnavailableError("a memoryless agent has no recurrent activity")
 
-    def suits(self, view: View, tags: Collection[str]) -> bool:
+    def suits(self, view: PlotData, tags: Collection[str]) -> bool:
         """Return whether the figure is drawn by default for the given runs.
 
         Args:
@@ -136,7 +139,7 @@ class FigureSpec:
             return False
         try:
             table = view.series[0].table if self.columns or self.any_of else {}
-        except Unavailable:  # no evaluation yet
+        except FigureUnavailableError:  # no evaluation yet
             return False
         enough = not self.any_of or any(table.keys() >= set(names) for names in self.any_of)
         return enough and table.keys() >= set(self.columns)
@@ -181,7 +184,7 @@ def find_figure(figure: FigureChoice) -> FigureSpec:
     result = extensions.find_extension("figure", figure) if isinstance(figure, str) else figure
     if result is None:
         names = [*FIGURES, *extensions.offered("figure")]
-        meant = did_you_mean(MEANT.get(str(figure).lower(), str(figure)), names)
+        meant = did_you_mean(FIGURE_SYNONYMS.get(str(figure).lower(), str(figure)), names)
         raise UserError(f"unknown figure '{figure}'{meant} (expected one of: {', '.join(sorted(names))})")
     if not callable(result) or isinstance(result, type):
         raise UserError(f"figure {figure}: expected {extensions.EXTENSION_KINDS['figure'].base}")
@@ -216,7 +219,7 @@ class _BuiltIn(Mapping[str, FigureSpec]):
 FIGURES: Mapping[str, FigureSpec] = _BuiltIn()
 
 
-def tags_of(view: View) -> set[str]:
+def tags_of(view: PlotData) -> set[str]:
     """Return the tags of the first run's task, and the tags added by wrappers."""
     from ngym_cli.config.tasks import find_task
 

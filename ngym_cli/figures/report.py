@@ -17,7 +17,7 @@ from ngym_cli.terminal import REFERENCES, cell, estimate_cells
 
 if TYPE_CHECKING:
     from ngym_cli.figures.source import Source
-    from ngym_cli.figures.view import View
+    from ngym_cli.figures.view import PlotData
 
 #: Entries of the manifest that the page shows elsewhere.
 SHOWN_ELSEWHERE = (
@@ -82,15 +82,15 @@ def _output_path(out: Path) -> Path:
     return out / PAGE if out.is_dir() or not out.suffix else out
 
 
-def _contents(seen: View, further: Sequence[str] = ()) -> dict[str, Any]:
+def _contents(seen: PlotData, further: Sequence[str] = ()) -> dict[str, Any]:
     """Return the content of the page, by the names used in the template."""
-    from ngym_cli.figures.style import Unavailable
+    from ngym_cli.figures.style import FigureUnavailableError
 
     source = seen.first
     manifest = source.manifest
     try:
         result, no_evaluation = source.main().summary, ""
-    except Unavailable as reason:
+    except FigureUnavailableError as reason:
         result, no_evaluation = None, str(reason)
     figures, left_out = _figures(seen, further)
     page: dict[str, Any] = {
@@ -148,7 +148,7 @@ def _numbers(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _figures(seen: View, further: Sequence[str] = ()) -> tuple[list[html.PageFigure], list[tuple[str, str]]]:
+def _figures(seen: PlotData, further: Sequence[str] = ()) -> tuple[list[html.PageFigure], list[tuple[str, str]]]:
     """Return the figures suited to the run, and the reasons for missing figures."""
     result, left_out = [], []
     specs = [*requests.natural_figures(seen), *map(find_figure, further)]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ngym_cli.environments.properties import TaskProperties
-    from ngym_cli.figures.view import ComparisonRequest, View
+    from ngym_cli.figures.view import ComparisonRequest, PlotData
 
 #: Figures that show little for a single evaluation.
 NOT_TELLING = ("learning", "development", "examples")
@@ -28,9 +28,9 @@ NOT_TELLING = ("learning", "development", "examples")
 logger = logging.getLogger(__name__)
 
 #: Most letters that the names of runs may take in the name of a file.
-LONGEST_NAME = 60
+MAX_RUN_LETTERS = 60
 
-PARTS = ("", "period", "layer")
+REPEATED_BY = ("", "period", "layer")
 COMPARE = ("alg", "network", "seed", "task", "run")
 
 
@@ -69,7 +69,7 @@ def view(
     references: Sequence[str], root: Path, by: str | None = None, compare: str | None = None,
     evaluations: str | None = None, trust: bool = False, pair: str | None = None,
     held: Sequence[str] = (), axes: str | None = None,
-) -> View:  # fmt: skip
+) -> PlotData:  # fmt: skip
     """Return the data for the figures of runs.
 
     Args:
@@ -87,7 +87,7 @@ def view(
         UserError: if a run does not exist or is damaged, or the pair or the axes are not two.
     """
     from ngym_cli.figures.source import Source
-    from ngym_cli.figures.view import View
+    from ngym_cli.figures.view import PlotData
 
     if compare is not None:
         check_known("word of --compare", compare, COMPARE)
@@ -99,7 +99,7 @@ def view(
     plane = split_entries(axes or "pc1,pc2")
     if len(plane) != 2:
         raise UserError(f"--axes takes two axes, as in pc1,output0; got '{axes}'")
-    return View(
+    return PlotData(
         sources,
         tuple(split_entries(by or "")),
         compare,
@@ -126,7 +126,8 @@ def comparison(
     from neurogym.dynamics import METRICS
     from ngym_cli.figures.view import ComparisonRequest
 
-    for kind, chosen, valid in (("metric", split_entries(metrics or ""), METRICS), ("part", [across or ""], PARTS)):
+    choices = (("metric", split_entries(metrics or ""), METRICS), ("part", [across or ""], REPEATED_BY))
+    for kind, chosen, valid in choices:
         for word in chosen:
             if word not in valid:
                 raise unknown(kind, word, [name for name in valid if name])
@@ -167,7 +168,7 @@ class AvailableFigure(TypedDict):
 
 
 def draw(
-    seen: View, names: Sequence[str], files: FigureFiles, on_start: Callable[[str], object] = lambda name: None
+    seen: PlotData, names: Sequence[str], files: FigureFiles, on_start: Callable[[str], object] = lambda name: None
 ) -> list[FigureRow]:
     """Draw figures.
 
@@ -215,13 +216,13 @@ class FigureResult(NamedTuple):
     damaged: bool
 
 
-def natural_figures(seen: View) -> list[FigureSpec]:
+def natural_figures(seen: PlotData) -> list[FigureSpec]:
     """Return the figures suited to the runs, except figures that cannot be drawn."""
     tags = tags_of(seen)
     return [spec for spec in FIGURES.values() if spec.suits(seen, tags)]
 
 
-def ranked_figures(seen: View) -> list[FigureSpec]:
+def ranked_figures(seen: PlotData) -> list[FigureSpec]:
     """Return the figures of a single evaluation that need no recording, the most informative first.
 
     Figures specific to the kind of task precede general figures, and figures of more columns precede others.
@@ -230,7 +231,7 @@ def ranked_figures(seen: View) -> list[FigureSpec]:
     return [spec for spec in ranked if spec.name not in NOT_TELLING and not spec.record]
 
 
-def suffix(seen: View) -> str:
+def suffix(seen: PlotData) -> str:
     """Return the suffix of a figure's file name: the runs, the split and the evaluations."""
     several = f"-{_run_names(seen)}" if len(seen.sources) > 1 else ""
     together = f"-compare-{seen.compare}" if seen.compare else ""
@@ -240,24 +241,24 @@ def suffix(seen: View) -> str:
     pieces = [request.across, *request.metrics, *(path.stem for path in request.files)]
     pieces += [f"input-{'-'.join(seen.held)}"] if seen.held else []
     pieces += list(seen.axes) if seen.axes != ("pc1", "pc2") else []
-    compared = "".join(f"-{piece}" for piece in pieces if piece)[:LONGEST_NAME]
+    compared = "".join(f"-{piece}" for piece in pieces if piece)[:MAX_RUN_LETTERS]
     full = several + together + by + named + compared
     return runs.safe_name(full) if full else ""
 
 
-def _run_names(seen: View) -> str:
+def _run_names(seen: PlotData) -> str:
     """Return the names of runs as part of a file name that is unique to the set of runs."""
     names = [source.run.name for source in seen.sources]
     joined = "-vs-".join(names)
     parents = {source.run.path.parent.resolve() for source in seen.sources}
-    if len(parents) == 1 and len(set(names)) == len(names) and len(joined) <= LONGEST_NAME:
+    if len(parents) == 1 and len(set(names)) == len(names) and len(joined) <= MAX_RUN_LETTERS:
         return joined
     digest = hashlib.sha256("\n".join(str(source.run.path.resolve()) for source in seen.sources).encode()).hexdigest()
-    short = joined if len(joined) <= LONGEST_NAME else f"{names[0][:LONGEST_NAME]}-and-{len(names) - 1}-more"
+    short = joined if len(joined) <= MAX_RUN_LETTERS else f"{names[0][:MAX_RUN_LETTERS]}-and-{len(names) - 1}-more"
     return f"{short}-{digest[:6]}"
 
 
-def drawn(seen: View, spec: FigureSpec, style: str = "screen") -> FigureResult:
+def drawn(seen: PlotData, spec: FigureSpec, style: str = "screen") -> FigureResult:
     """Return a figure, or None and the reason; a failure does not affect other figures.
 
     Args:
@@ -265,12 +266,12 @@ def drawn(seen: View, spec: FigureSpec, style: str = "screen") -> FigureResult:
         spec: the figure.
         style: screen or paper.
     """
-    from ngym_cli.figures.style import Unavailable, styled
+    from ngym_cli.figures.style import FigureUnavailableError, styled
 
     try:
         with styled(style):
             return FigureResult(spec.draw(seen), None, False)
-    except (Unavailable, UserError) as error:
+    except (FigureUnavailableError, UserError) as error:
         return FigureResult(None, str(error), isinstance(error, UserError))
     except Exception as error:
         logger.debug("figure %s", spec.name, exc_info=True)
@@ -288,9 +289,9 @@ def best_figure(
         facts: properties of the task, where already known.
     """
     from ngym_cli.figures.source import Source
-    from ngym_cli.figures.view import View
+    from ngym_cli.figures.view import PlotData
 
-    seen = View([Source(run, trust=True, facts=facts)], quick=quick)
+    seen = PlotData([Source(run, trust=True, facts=facts)], quick=quick)
     for spec in ranked_figures(seen):
         figure = drawn(seen, spec).figure
         if figure is not None:
@@ -298,9 +299,9 @@ def best_figure(
     return None
 
 
-def available(seen: View) -> list[AvailableFigure]:
+def available(seen: PlotData) -> list[AvailableFigure]:
     """Return every figure with availability, default and reason."""
-    from ngym_cli.figures.style import Unavailable
+    from ngym_cli.figures.style import FigureUnavailableError
 
     tags = tags_of(seen)
     rows: list[AvailableFigure] = []
@@ -308,7 +309,7 @@ def available(seen: View) -> list[AvailableFigure]:
         reason = None
         try:
             spec.require(seen)
-        except (Unavailable, UserError) as error:
+        except (FigureUnavailableError, UserError) as error:
             reason = str(error)
         except Exception as error:
             logger.debug("figure %s", spec.name, exc_info=True)
@@ -320,6 +321,6 @@ def available(seen: View) -> list[AvailableFigure]:
     return rows
 
 
-def unrecorded(spec: FigureSpec, seen: View) -> bool:
+def unrecorded(spec: FigureSpec, seen: PlotData) -> bool:
     """Return whether a figure needs a recording that has to be made first."""
     return bool(spec.record and seen.unrecorded(spec.record, spec.each_run))

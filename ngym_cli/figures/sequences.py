@@ -13,7 +13,7 @@ from neurogym.analysis.results import Curve
 from neurogym.analysis.trial_tables import in_sequence, numbers, responded, select
 from ngym_cli.figures import registry, style
 from ngym_cli.figures.source import Series
-from ngym_cli.figures.view import View
+from ngym_cli.figures.view import PlotData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,21 +28,25 @@ LAGS = 4
 SIMULATED, LONGEST = 2_000, 150
 
 
-def _two_choices(view: View) -> None:
+def _two_choices(view: PlotData) -> None:
     for series in view.parts():
         choices = np.unique(numbers(series.table["choice"])[responded(series.table)])
         if view.pair is not None and not np.isin(view.pair, choices).all():
-            raise style.Unavailable(f"the trials do not hold both choices of the pair, only {choices.tolist()}")
+            raise style.FigureUnavailableError(
+                f"the trials do not hold both choices of the pair, only {choices.tolist()}"
+            )
         if view.pair is None and len(choices) != 2:
             n = len(choices)
-            raise style.Unavailable(f"a history regression needs two choices, the trials hold {n}; --pair names two")
+            raise style.FigureUnavailableError(
+                f"a history regression needs two choices, the trials hold {n}; --pair names two"
+            )
 
 
 @registry.figure(
     "weights of past choices and transitions, after correct and after error trials", ["history"],
     columns=("choice", "outcome"), check=_two_choices,
 )  # fmt: skip
-def history(view: View) -> Figure:
+def history(view: PlotData) -> Figure:
     """Draw the weights of past choices and transitions on the choice, after correct and after error trials."""
 
     def analysis(series: Series) -> tuple[ChoiceHistory, StayShift]:
@@ -79,17 +83,17 @@ def history(view: View) -> Figure:
     return figure
 
 
-def _both_transitions(view: View) -> None:
+def _both_transitions(view: PlotData) -> None:
     for series in view.parts():
         if len(np.unique(series.table["common"])) < 2:
-            raise style.Unavailable("all transitions are of one kind")
+            raise style.FigureUnavailableError("all transitions are of one kind")
 
 
 @registry.figure(
     "two-step task: stay probabilities by reward and transition", ["learning"],
     columns=("common", "choice", "reward"), check=_both_transitions,
 )  # fmt: skip
-def stay(view: View) -> Figure:
+def stay(view: PlotData) -> Figure:
     """Draw the probability of repeating the first choice, by reward and transition of the previous trial."""
     figure, axes = style.new_figure(width=4.8)
     all_series = view.parts()
@@ -123,7 +127,7 @@ def _sessions(series: Series) -> Series:
 
 
 @registry.figure("bandit: cumulative regret", ["n-alternative"], columns=("p0", "p1", "choice"))
-def regret(view: View) -> Figure:
+def regret(view: PlotData) -> Figure:
     """Draw the expected reward lost relative to the best arm, next to the loss of random choices."""
     figure, axes = style.new_figure(width=4.6)
     all_series = [_sessions(series) for series in view.parts()]
@@ -163,7 +167,7 @@ def _arms(series: Series) -> list[str]:
 
 
 @registry.figure("choices around reversals", ["learning"], columns=("better", "choice", "ground_truth"))
-def reversal(view: View) -> Figure:
+def reversal(view: PlotData) -> Figure:
     """Draw the share of better choices, trial by trial around a reversal."""
 
     def analysis(series: Series) -> ReversalCurve:
@@ -190,18 +194,18 @@ def reversal(view: View) -> Figure:
     return figure
 
 
-DRAWS = 200
+SEQUENCE_DRAWS = 200
 
 
 @registry.figure(
     "choices between two goods against the ratio of their amounts", ["value-based"],
     columns=("n_a", "n_b", "a_first", "choice"),
 )  # fmt: skip
-def indifference(view: View) -> Figure:
+def indifference(view: PlotData) -> Figure:
     """Draw the share of choices of good B against the ratio of the offered amounts, with the indifference point."""
     figure, axes = style.new_figure(width=4.6)
     analysed = view.analysed(
-        view.parts(), lambda series: from_trials.indifference_point(series.table, n_boot=view.draws(DRAWS))
+        view.parts(), lambda series: from_trials.indifference_point(series.table, n_boot=view.draws(SEQUENCE_DRAWS))
     )
     both_offered = [result.choices.x[np.isfinite(result.choices.x) & (result.choices.x > 0)] for _, result in analysed]
     every = np.concatenate(both_offered)
@@ -230,23 +234,23 @@ def indifference(view: View) -> Figure:
     return figure
 
 
-def _intervals_vary(view: View) -> None:
+def _intervals_vary(view: PlotData) -> None:
     for series in view.parts():
         if len(np.unique(series.table["production"])) < 2:
-            raise style.Unavailable("there is a single interval to produce")
+            raise style.FigureUnavailableError("there is a single interval to produce")
         if not np.isfinite(series.table["rt"]).any():
-            raise style.Unavailable("no interval was produced")
+            raise style.FigureUnavailableError("no interval was produced")
 
 
 @registry.figure(
     "reproduced against target interval", ["timing"], columns=("production", "rt", "outcome"), check=_intervals_vary
 )
-def interval(view: View) -> Figure:
+def interval(view: PlotData) -> Figure:
     """Draw produced against target intervals, and the error."""
     figure, (left, right) = style.new_figure(1, 2)
     all_series = [series.with_table(from_trials.counted_from_cue(series.table)) for series in view.parts()]
     for series, result in view.analysed(
-        all_series, lambda series: from_trials.interval_reproduction(series.table, n_boot=view.draws(DRAWS))
+        all_series, lambda series: from_trials.interval_reproduction(series.table, n_boot=view.draws(SEQUENCE_DRAWS))
     ):
         rows = responded(series.table) & np.isfinite(series.table["rt"])
         target, produced = series.table["production"][rows], series.table["rt"][rows]

@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 from neurogym.dynamics import METRICS, PopulationComparison, PopulationTrials, compare_populations
 from ngym_cli.figures import registry
 from ngym_cli.figures.population import Population, population
-from ngym_cli.figures.style import COLOURS, GREY, Unavailable, category_ticks, new_figure
-from ngym_cli.figures.view import View
+from ngym_cli.figures.style import COLOURS, GREY, FigureUnavailableError, category_ticks, new_figure
+from ngym_cli.figures.view import PlotData
 from ngym_cli.runs.populations import condition_names, period_spans, read_population
-from ngym_cli.runs.recordings import NEEDED
+from ngym_cli.runs.recordings import NETWORK_QUANTITIES
 from ngym_cli.runs.trial_table import concatenate
 
 if TYPE_CHECKING:
@@ -31,17 +31,19 @@ USUAL, MOST_COMPARED = ("dsa", "procrustes", "cka", "rsa"), 400
 MOST_WORDS, FEWEST_STEPS = 8, 4
 
 
-def _several(view: View) -> None:
+def _several(view: PlotData) -> None:
     request = view.comparison
     if len(view.sources) + len(request.files) < 2 and not request.across:
-        raise Unavailable("needs 2 runs or more, as in ngym plot RUN RUN similarity, a recording, or --across period")
+        raise FigureUnavailableError(
+            "needs 2 runs or more, as in ngym plot RUN RUN similarity, a recording, or --across period"
+        )
 
 
 @registry.figure(
     "distances between runs, layers, periods or animals, by dynamics and geometry",
-    record=NEEDED, each_run=True, check=_several, on_request=True,
+    record=NETWORK_QUANTITIES, each_run=True, check=_several, on_request=True,
 )  # fmt: skip
-def similarity(view: View) -> Figure:
+def similarity(view: PlotData) -> Figure:
     """Draw a row for each metric: distances of all pairs with the noise floor, an average-linkage tree, and a map."""
     populations = populations_of(view)
     result, reasons = [], {}
@@ -51,7 +53,7 @@ def similarity(view: View) -> Figure:
         except ValueError as error:
             reasons[metric] = str(error)
     if not result:
-        raise Unavailable(next(iter(reasons.values())))
+        raise FigureUnavailableError(next(iter(reasons.values())))
     view.left_out.update(reasons)
     figure, grid = new_figure(len(result), 3, width=3.5, height=3.1, squeeze=False)
     for (matrix, tree, plane), each in zip(grid, result, strict=True):
@@ -69,11 +71,11 @@ def similarity(view: View) -> Figure:
     return figure
 
 
-def populations_of(view: View) -> list[PopulationTrials]:
+def populations_of(view: PlotData) -> list[PopulationTrials]:
     """Return the populations that are compared: runs, or their layers or periods, and files.
 
     Raises:
-        Unavailable: if a run has none of the layers or periods.
+        FigureUnavailableError: if a run has none of the layers or periods.
     """
     request, rows, by = view.comparison, [], tuple[str, ...]()
     for source in view.sources:
@@ -83,7 +85,7 @@ def populations_of(view: View) -> list[PopulationTrials]:
         rows += _populations(view, source, trials, name, tuple(by))
     rows += [read_population(path, by) for path in request.files]
     if len(rows) < 2:
-        raise Unavailable(f"the trials have no second {request.across} of {FEWEST_STEPS} steps or more")
+        raise FigureUnavailableError(f"the trials have no second {request.across} of {FEWEST_STEPS} steps or more")
     labels = Counter(each.label for each in rows)
     return [
         replace(each, label=f"{each.label} ({k + 1})" if labels[each.label] > 1 else each.label)
@@ -92,14 +94,14 @@ def populations_of(view: View) -> list[PopulationTrials]:
 
 
 def _populations(
-    view: View, source: Source, trials: Population, name: str, by: tuple[str, ...]
+    view: PlotData, source: Source, trials: Population, name: str, by: tuple[str, ...]
 ) -> list[PopulationTrials]:
     """Return the whole trials of a run, or a population for each layer or period."""
     activity = trials.activity
     n = min(len(activity), MOST_COMPARED)
     for column in by:
         if column not in trials.table:
-            raise Unavailable(f"the trials of {source.run.name} have no column {column}")
+            raise FigureUnavailableError(f"the trials of {source.run.name} have no column {column}")
     conditions = condition_names(trials.table, by, len(activity))
     observations, _ = view.recorded_of(source).recording.first("observations", n)
     observations = observations.reshape(len(observations), -1).astype(float)
@@ -129,7 +131,7 @@ def _layers(source: Source, observations: np.ndarray, offsets: np.ndarray) -> li
 
     system = source.system
     if not isinstance(system, Stack):
-        raise Unavailable(f"the network of {source.run.name} has a single layer")
+        raise FigureUnavailableError(f"the network of {source.run.name} has a single layer")
     lengths = np.diff(offsets)
     states = np.zeros((len(lengths), system.units))
     visited = np.zeros((len(observations), system.units))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from neurogym.analysis.trial_tables import Table
 from ngym_cli import runs
 from ngym_cli.errors import unknown
-from ngym_cli.figures.style import Unavailable
+from ngym_cli.figures.style import FigureUnavailableError
 from ngym_cli.runs import recordings, records
 from ngym_cli.runs.trial_table import concatenate_runs, read_trials
 
@@ -111,7 +111,7 @@ class Source:
         """Trained policy of the run.
 
         Raises:
-            Unavailable: if the run has no model yet.
+            FigureUnavailableError: if the run has no model yet.
         """
         from ngym_cli.agents.saving import load_policy
 
@@ -136,7 +136,7 @@ class Source:
 
     def _need_model(self) -> None:
         if not (self.run.path / runs.MODEL).exists():
-            raise Unavailable("the run has no model yet")
+            raise FigureUnavailableError("the run has no model yet")
 
     @property
     def agent(self) -> str:
@@ -148,13 +148,13 @@ class Source:
         """Return the latest evaluation of the intact network under the conditions of training, or else the latest.
 
         Raises:
-            Unavailable: if there is none.
+            FigureUnavailableError: if there is none.
         """
         for_figures = recordings.RECORDING_NAME
         behaviour = [each for each in self.evaluations if each.folder.name != for_figures] or self.evaluations
         result = [each for each in behaviour if not each.along_training] or behaviour
         if not result:
-            raise Unavailable("the run has no evaluation yet; ngym eval makes one")
+            raise FigureUnavailableError("the run has no evaluation yet; ngym eval makes one")
         return ([each for each in result if each.intact] or result)[-1]
 
     def named(self, name: str) -> Evaluated:
@@ -205,10 +205,11 @@ class Series:
         """Recording of the first evaluation.
 
         Raises:
-            Unavailable: if nothing was recorded.
+            FigureUnavailableError: if nothing was recorded.
         """
         if not self.members[0][1].recorded:
-            raise Unavailable(f"nothing was recorded; ngym eval --record {','.join(recordings.NEEDED)} does")
+            quantities = ",".join(recordings.NETWORK_QUANTITIES)
+            raise FigureUnavailableError(f"nothing was recorded; ngym eval --record {quantities} does")
         return recordings.Recording(self.members[0][1].folder)
 
     def has(self, quantities: Sequence[str]) -> bool:

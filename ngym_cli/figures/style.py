@@ -83,7 +83,7 @@ SCALE = {"screen": 1.0, "paper": 0.7}
 _scale = contextvars.ContextVar("scale", default=1.0)
 
 
-class Unavailable(Exception):
+class FigureUnavailableError(Exception):
     """Error for a figure that cannot be drawn from the given trials; the message contains the reason."""
 
 
@@ -93,7 +93,7 @@ def unavailable_on(error: type[Exception]) -> Iterator[None]:
     try:
         yield
     except error as reason:
-        raise Unavailable(str(reason)) from None
+        raise FigureUnavailableError(str(reason)) from None
 
 
 @contextlib.contextmanager

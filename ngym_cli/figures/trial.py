@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MOST_SEARCHED = MOST_STEPS = 2_000
 
 #: Conditions that are answers, the agent's or another modality's.
-ANSWERS = ("ground_truth", "other_choice")
+ANSWER_CONDITIONS = ("ground_truth", "other_choice")
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,8 @@ class TrialView:
     def in_words(self, words: Wording) -> list[str]:
         """Return the conditions that are single values, a phrase each, without answers and gaps."""
         available = {name: np.asarray(self.record[name]) for name in self.conditions if name in self.record}
-        single = {name: value.item() for name, value in available.items() if not value.ndim and name not in ANSWERS}
+        conditions = {name: value for name, value in available.items() if name not in ANSWER_CONDITIONS}
+        single = {name: value.item() for name, value in conditions.items() if not value.ndim}
         return [words.phrase(name, value) for name, value in single.items() if value is not None and value == value]
 
     def as_row(self) -> dict[str, object]:

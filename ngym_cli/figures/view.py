@@ -13,7 +13,7 @@ import numpy as np
 from neurogym.analysis.trial_tables import Table, groups, select
 from ngym_cli.errors import UserError
 from ngym_cli.figures.source import Evaluated, Series, Source
-from ngym_cli.figures.style import COLOURS, Unavailable, colours, shades, unavailable_on
+from ngym_cli.figures.style import COLOURS, FigureUnavailableError, colours, shades, unavailable_on
 from ngym_cli.runs import recordings
 from ngym_cli.terminal import REFERENCES
 
@@ -46,7 +46,7 @@ class ComparisonRequest:
 
 
 @dataclass
-class View:
+class PlotData:
     """Everything that a figure may draw.
 
     Attributes:
@@ -110,7 +110,7 @@ class View:
         """Trials of the evaluation that is drawn: column name to array; of the first, if there are several.
 
         Raises:
-            Unavailable: if there is no evaluation.
+            FigureUnavailableError: if there is no evaluation.
         """
         return self.series[0].table
 
@@ -121,7 +121,7 @@ class View:
         ``recording["activity"]`` has the shape (steps, units); trial k is ``offsets[k]:offsets[k + 1]`` of the steps.
 
         Raises:
-            Unavailable: if nothing was recorded.
+            FigureUnavailableError: if nothing was recorded.
         """
         return self.recorded.recording
 
@@ -130,7 +130,7 @@ class View:
         """Evaluations, grouped as requested.
 
         Raises:
-            Unavailable: if a run has none.
+            FigureUnavailableError: if a run has none.
         """
         if self.named:
             return self._coloured(
@@ -165,7 +165,7 @@ class View:
         """Latest recorded evaluation of the first run without perturbation; else the first series.
 
         Raises:
-            Unavailable: if nothing was recorded.
+            FigureUnavailableError: if nothing was recorded.
         """
         return self.series[0] if self.named else self.recorded_of(self.first)
 
@@ -177,14 +177,14 @@ class View:
             quantities: what the recording must contain.
 
         Raises:
-            Unavailable: if nothing was recorded.
+            FigureUnavailableError: if nothing was recorded.
         """
         key = f"recorded {source.run.path}"
         if key not in self.memory or not self.memory[key].has(quantities):
             rows = [each for each in source.evaluations if each.has(quantities) and not each.along_training]
             if not rows:
-                names = ",".join(quantities or recordings.NEEDED)
-                raise Unavailable(f"nothing was recorded; ngym eval --record {names} does")
+                names = ",".join(quantities or recordings.NETWORK_QUANTITIES)
+                raise FigureUnavailableError(f"nothing was recorded; ngym eval --record {names} does")
             intact = [each for each in rows if each.intact]
             self.memory[key] = Series(source.run.name, COLOURS[0], [(source, (intact or rows)[-1])])
         return self.memory[key]
@@ -206,10 +206,10 @@ class View:
         """Return the function that makes a missing recording.
 
         Raises:
-            Unavailable: if recordings are not made here, or the user named an evaluation.
+            FigureUnavailableError: if recordings are not made here, or the user named an evaluation.
         """
         if self.recorder is None or self.named:
-            raise Unavailable(f"no {quantities[0]} recorded; ngym eval --record {','.join(quantities)} does")
+            raise FigureUnavailableError(f"no {quantities[0]} recorded; ngym eval --record {','.join(quantities)} does")
         return self.recorder
 
     def record(self, quantities: Sequence[str], every_run: bool = False) -> None:
@@ -220,7 +220,7 @@ class View:
             every_run: whether all runs need a recording, or only the first.
 
         Raises:
-            Unavailable: if a recording is missing and cannot be made.
+            FigureUnavailableError: if a recording is missing and cannot be made.
         """
         for source in self.unrecorded(quantities, every_run):
             record = self.require_recorder(quantities)
@@ -241,7 +241,7 @@ class View:
             keep: picks rows of a table.
 
         Raises:
-            Unavailable: if no series has the columns, or no trials are left.
+            FigureUnavailableError: if no series has the columns, or no trials are left.
         """
         result, missing = [], {}
         for series in self.series:
@@ -254,10 +254,10 @@ class View:
                 table = select(table, keep(table))
             result += list(self._split(series, table))
         if not result:
-            raise Unavailable(next(iter(missing.values())))
+            raise FigureUnavailableError(next(iter(missing.values())))
         self.left_out.update(missing)
         if not any(len(piece.table["trial"]) for piece in result):
-            raise Unavailable("no trials of this kind")
+            raise FigureUnavailableError("no trials of this kind")
         return result
 
     def analysed(self, all_series: Sequence[Series], analysis: Callable[[Series], Found]) -> list[tuple[Series, Found]]:
@@ -268,7 +268,7 @@ class View:
             analysis: returns the result, or raises ``ValueError`` with the reason.
 
         Raises:
-            Unavailable: if no part can be analysed.
+            FigureUnavailableError: if no part can be analysed.
         """
         result, failed = [], {}
         for series in all_series:
@@ -277,7 +277,7 @@ class View:
             except ValueError as error:
                 failed[series.label] = str(error)
         if not result:
-            raise Unavailable(next(iter(failed.values()), "no trials"))
+            raise FigureUnavailableError(next(iter(failed.values()), "no trials"))
         self.left_out.update(failed)
         return result
 

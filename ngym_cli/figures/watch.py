@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ngym_cli.figures.source import Source
-    from ngym_cli.figures.view import View
+    from ngym_cli.figures.view import PlotData
 
 
 FILMS = ("mp4", "gif")
@@ -35,7 +35,7 @@ EXAMPLES = 5
 
 
 @registry.figure("consecutive trials: observation, action, ground truth, reward")
-def examples(view: View) -> Figure:
+def examples(view: PlotData) -> Figure:
     """Draw a few fresh trials of the first run."""
     return trials_figure(record(view.first, EXAMPLES, 0, {}), ("inputs", "choice", "reward"), width=12.0)
 
@@ -129,14 +129,14 @@ def save(source: Source, trials: Sequence[TrialView], out: Path | None, speed: f
     Raises:
         UserError: on an unknown format, or if the file exists or cannot be written.
     """
-    from ngym_cli.figures.files import FORMATS, save_figure
+    from ngym_cli.figures.files import FIGURE_FORMATS, save_figure
     from ngym_cli.figures.style import styled
 
     if out is not None:
         check_place(out, overwrite)
     path = out or source.run.path / "figures" / "watch.png"
     kind = path.suffix.removeprefix(".")
-    check_known("format", kind, (*FORMATS, *FILMS))
+    check_known("format", kind, (*FIGURE_FORMATS, *FILMS))
     with styled():
         figure = trials_figure(trials)
         if kind in FILMS:

@@ -43,7 +43,7 @@ VALUES = {
 }
 
 #: Units that follow a value in a legend.
-UNITS = {"coh": "\u00a0%", "coh_1": "\u00a0%", "coh_2": "\u00a0%"}
+UNIT_SIGNS = {"coh": "\u00a0%", "coh_1": "\u00a0%", "coh_2": "\u00a0%"}
 
 
 def axis(name: str) -> str:
@@ -97,7 +97,7 @@ class Wording:
             return f"irrelevant: {words}"
         if name == "context" or name in VALUES or isinstance(value, str):
             return words
-        return f"{short(name)} {words}{UNITS.get(name, '')}"
+        return f"{short(name)} {words}{UNIT_SIGNS.get(name, '')}"
 
     def _answer(self, action: float) -> str:
         """Return the name of the correct action; fixation is named as withholding of the only alternative."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LARGEST_TEXT = 4 << 20
 
 #: Deepest nesting of a configuration or record.
-DEEPEST = 64
+MAX_NESTING = 64
 
 #: Largest configuration file (bytes).
 LARGEST_TOML = 1 << 20
@@ -40,9 +40,9 @@ MOST_ARRAYS = 20_000
 MOST_FILES = 100_000
 
 #: Most rows, values and uncompressed bytes of one Parquet file.
-MOST_ROWS = 20_000_000
-MOST_VALUES = 1_000_000_000
-MOST_BYTES = 4 << 30
+MAX_PARQUET_ROWS = 20_000_000
+MAX_PARQUET_VALUES = 1_000_000_000
+MAX_PARQUET_BYTES = 4 << 30
 
 #: Longest word in a trial table.
 LONGEST_WORD = 4096
@@ -95,7 +95,7 @@ def read_text(path: Path, largest: int = LARGEST_TEXT) -> str:
     if not stat.S_ISREG(status.st_mode):
         raise UserError(f"{path} is not a regular file")
     if status.st_size > largest:
-        raise UserError(f"{path} has {status.st_size:,} bytes; more than {largest:,} are refused")
+        raise UserError(f"{path} has {status.st_size:,} bytes; the limit is {largest:,}")
     try:
         return path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
@@ -133,8 +133,8 @@ def parse_toml(text: str, path: Path) -> dict[str, Any]:
         UserError: if it is damaged or nested too deeply.
     """
     for key in _KEY.findall(text):
-        if key.count(".") >= DEEPEST and len(re.findall(_PART, key)) > DEEPEST:  # the parser would take minutes
-            raise UserError(f"{path} has a key of more than {DEEPEST} parts; refused")
+        if key.count(".") >= MAX_NESTING and len(re.findall(_PART, key)) > MAX_NESTING:  # the parser would take minutes
+            raise UserError(f"{path} has a key of more than {MAX_NESTING} parts; refused")
     try:
         return _shallow(tomllib.loads(text.replace("\r\n", "\n")), path)
     except RecursionError:
@@ -148,8 +148,8 @@ def _shallow(data: object, path: Path) -> Any:
     level, depth = [data], 0
     while level:
         depth += 1
-        if depth > DEEPEST:
-            raise UserError(f"{path} is nested more than {DEEPEST} deep; refused")
+        if depth > MAX_NESTING:
+            raise UserError(f"{path} is nested more than {MAX_NESTING} deep; refused")
         inner: list[object] = []
         for item in level:
             if isinstance(item, dict):
@@ -178,7 +178,7 @@ def read_parquet(path: Path) -> pa.Table:
             groups = [meta.row_group(i) for i in range(meta.num_row_groups)]
             chunks = [group.column(i) for group in groups for i in range(meta.num_columns)]
             size, values = sum(c.total_uncompressed_size for c in chunks), sum(c.num_values for c in chunks)
-            if meta.num_rows > MOST_ROWS or values > MOST_VALUES or size > MOST_BYTES:
+            if meta.num_rows > MAX_PARQUET_ROWS or values > MAX_PARQUET_VALUES or size > MAX_PARQUET_BYTES:
                 raise UserError(f"{path} says it holds {meta.num_rows:,} rows and {size:,} bytes; refused")
             words = {chunk.path_in_schema for chunk in chunks if chunk.physical_type == "BYTE_ARRAY"}
             data.seek(0)

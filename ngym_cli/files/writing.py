@@ -1,4 +1,4 @@
-"""Atomic writing of files and folders; nothing is removed or moved that ngym did not create.
+"""Atomic writing of files and folders, and locks; nothing is removed or moved that ngym did not create.
 
 While something is written, a hidden folder next to the target, ``.NAME.ngym-HOST-PID-STARTED-INODE``, holds the
 unfinished files. The name states the writing process, so that leftovers of a killed process are recognised, and the
@@ -24,8 +24,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
-from ngym_cli.errors import UserError
-from ngym_cli.files.locks import start_of_process
+from ngym_cli.errors import InUseError, UserError, os_errors
+from ngym_cli.processes import start_of_process
+
+try:
+    import fcntl
+except ImportError:  # not a POSIX system: only the process named in the manifest protects a run there
+    fcntl = None  # type: ignore[assignment]
 
 #: Name of a hidden folder for unfinished files: target, writing process, and inode number of the hidden folder.
 _WRITER = r"\..*\.ngym-(?P<host>[0-9a-f]{8})-(?P<pid>\d{1,10})-(?P<started>\w+)-"
@@ -143,7 +148,7 @@ def _holder(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     pid = os.getpid()
     _clear_once(path.parent.absolute(), pid)
-    prefix = f".{path.name[:40]}.ngym-{_this_host()}-{pid}-{start_of_process(pid)}-"
+    prefix = f".{path.name[:40]}.ngym-{_this_host()}-{pid}-{_started(pid)}-"
     unnamed = Path(tempfile.mkdtemp(prefix=prefix, dir=path.parent))
     holder = unnamed
     try:
@@ -159,6 +164,12 @@ def _holder(path: Path) -> Iterator[Path]:
 def _clear_once(folder: Path, pid: int) -> None:
     """Remove leftovers at a process's first writing into a folder: later writings take a time that does not grow."""
     clear_leftovers(folder)
+
+
+@functools.lru_cache(maxsize=1)
+def _started(pid: int) -> str | None:
+    """Return the start of this process; a forked process has another number."""
+    return start_of_process(pid)
 
 
 def _this_host() -> str:
@@ -297,3 +308,71 @@ def write_json(path: Path, data: object) -> None:
     from neurogym.messages.plain_data import plain
 
     write_text(path, json.dumps(plain(data), indent=2) + "\n")
+
+
+# -- locks ------------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def lock(folder: Path) -> Iterator[None]:
+    """Hold the lock of a run folder; the system releases the lock when the process ends, however that happens.
+
+    Raises:
+        InUseError: if another process holds the lock.
+        UserError: if the folder cannot be read.
+    """
+    with _opened(folder) as handle:
+        if not _lock(handle):
+            raise InUseError(f"run folder {folder} is in use by another process")
+        yield
+
+
+@contextlib.contextmanager
+def exclusive(file: Path) -> Iterator[None]:
+    """Wait for and hold the lock of a file that is never replaced, while another file is read, changed and written.
+
+    Without effect where files cannot be locked or there is no such file.
+    """
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            handle = os.open(file, os.O_RDONLY)
+            stack.callback(os.close, handle)
+            if fcntl is not None:
+                fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def in_use(folder: Path) -> bool:
+    """Return whether a process holds the lock of a folder."""
+    try:
+        with _opened(folder) as handle:
+            return not _lock(handle)
+    except UserError:
+        return False
+
+
+@contextlib.contextmanager
+def _opened(folder: Path) -> Iterator[int | None]:
+    """Yield a handle of a folder; None where folders cannot be locked (Windows)."""
+    if fcntl is None:
+        yield None
+        return
+    with os_errors(f"cannot read run folder {folder}"):
+        handle = os.open(folder, os.O_RDONLY)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int | None) -> bool:
+    """Take the lock and return whether the lock was free; always true on file systems without locks."""
+    if handle is None:
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    return True

@@ -17,7 +17,7 @@ from neurogym.behaviour.table import Behaviour
 from ngym_cli.figures.files import save_figure
 from ngym_cli.figures.style import COLOURS, guide, interval_bars, interval_points, new_figure, styled
 
-FIGURES = ("psychometric", "conditions", "chronometric", "history", "stay", "learning", "confidence")
+DATA_FIGURES = ("psychometric", "conditions", "chronometric", "history", "stay", "learning", "confidence")
 #: Most subjects with a curve, and most predictors with a line.
 SUBJECTS, PREDICTORS = 7, 14
 

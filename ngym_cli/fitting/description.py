@@ -82,10 +82,10 @@ class Description:
         Raises:
             UserError: if the format does not exist.
         """
-        from ngym_cli.figures.files import FORMATS
+        from ngym_cli.figures.files import FIGURE_FORMATS
         from ngym_cli.fitting import data_figures
 
-        check_known("format", form, FORMATS)
+        check_known("format", form, FIGURE_FORMATS)
         return data_figures.draw(self.behaviour, self.subjects, folder, form)
 
     def plot(self, figure: str | None = None) -> Figure:
@@ -102,7 +102,7 @@ class Description:
 
         figures = data_figures.figures_of(self.behaviour, self.subjects)
         if figure is not None:
-            check_known("figure of a table", figure, data_figures.FIGURES)
+            check_known("figure of a table", figure, data_figures.DATA_FIGURES)
             if figure not in figures:
                 raise UserError(
                     f"the table does not allow the figure {figure}; it allows {', '.join(figures) or 'none'}"

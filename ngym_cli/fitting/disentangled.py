@@ -24,6 +24,7 @@ from torch.nn import functional
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Fitted, Policy, Problem, trial_of
+from neurogym.behaviour.models.marks import few_trials_of_network
 from neurogym.behaviour.table import Behaviour, padded
 from ngym_cli import processes
 from ngym_cli.fitting.bottlenecks import EMBEDDING, BottleneckWeights, DisentangledPolicy, spread
@@ -276,15 +277,17 @@ class Disentangled:
     def _fitted(self, policy: DisentangledPolicy, names: tuple[str, ...], table: Behaviour) -> Fitted:
         w = policy.nets[0]
         order = np.argsort(spread(w.latent_sd))
-        estimates = {"open latents": Estimate.fixed(float((spread(w.latent_sd) < OPEN).sum()))}
+        estimates = {"open latents": Estimate(float((spread(w.latent_sd) < OPEN).sum()))}
         for rank, k in enumerate(order, 1):
-            estimates[f"sigma of latent {rank}"] = Estimate.fixed(float(spread(w.latent_sd[k])))
+            estimates[f"sigma of latent {rank}"] = Estimate(float(spread(w.latent_sd[k])))
         n = len(names)
         sd = np.concatenate([spread(w.sd[order, :n]), spread(w.sd[order][:, n + order])], 1)
         all_inputs = (*names, *(f"latent {k + 1}" for k in range(len(order))))
         details = {"bottlenecks": sd, "bottleneck_names": all_inputs, "latent_sd": spread(w.latent_sd[order])}
         final_policy = fit_readout(policy, table, self.name) if self.settings.drift else policy
-        return Fitted(self.name, final_policy, estimates, float("nan"), details)
+        weights = sum(np.size(value) for key, value in vars(w).items() if not key.endswith("sd"))
+        notes = few_trials_of_network(int((table.join("choice") >= 0).sum()), weights)
+        return Fitted(self.name, final_policy, estimates, float("nan"), details, notes=notes)
 
     def to_arrays(self, policy: DisentangledPolicy | DriftingReadout) -> dict[str, np.ndarray]:
         """See `Model.to_arrays`."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ngym_cli.figures.style import Unavailable
+from ngym_cli.figures.style import FigureUnavailableError
 from ngym_cli.files import arrow, reading
 from ngym_cli.fitting.folder import TRIALS, FitFolder, ranked
 
 
-class Fit:
+class FitData:
     """Content of a fit's folder that figures draw.
 
     Args:
@@ -33,13 +33,13 @@ class Fit:
         """Return label and arrays of the first model that has an array of this name.
 
         Raises:
-            Unavailable: with the words in ``missing``, if there is none.
+            FigureUnavailableError: with the words in ``missing``, if there is none.
         """
         for label in self.labels:
             arrays = self.arrays(label)
             if name in arrays:
                 return label, arrays
-        raise Unavailable(missing)
+        raise FigureUnavailableError(missing)
 
     def best(self, n: int) -> list[str]:
         """Return the models with the best held-out scores."""
@@ -52,7 +52,7 @@ class Fit:
     def require_two(self) -> None:
         """Refuse tables with more than two choices."""
         if sum(name.endswith(" bias") and name.startswith("P(") for name in self.trials) > 1:
-            raise Unavailable("the table has more than two choices")
+            raise FigureUnavailableError("the table has more than two choices")
 
     def stimulus_names(self) -> list[str]:
         """Return the names of the stimuli."""

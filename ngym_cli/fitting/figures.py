@@ -16,8 +16,9 @@ from neurogym.behaviour.psychometrics import levels_of
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.figures.emptiness import refuse_empty
 from ngym_cli.figures.files import FigureFiles, FigureRow, draw_each
-from ngym_cli.figures.style import COLOURS, GREY, Unavailable, footnote, interval_points, new_figure, styled
-from ngym_cli.fitting.figure_data import Fit
+from ngym_cli.figures.style import COLOURS, GREY, FigureUnavailableError, footnote, interval_points, new_figure, styled
+from ngym_cli.fitting.design_figure import design
+from ngym_cli.fitting.figure_data import FitData
 from ngym_cli.fitting.folder import FitFolder, ranked, score_tables
 from ngym_cli.fitting.played import bottlenecks, simulated, stimulus_weights
 from ngym_cli.fitting.time_figures import (
@@ -33,7 +34,7 @@ SHOWN, SHOWN_STATES, HISTORY = 3000, 400, 8
 CONDITIONS = ("{0}, no reward", "{0}, reward", "{1}, no reward", "{1}, reward")
 
 
-def likelihood(fit: Fit) -> Figure:
+def likelihood(fit: FitData) -> Figure:
     """Held-out likelihood of each model, chance and the best model as lines."""
     scores = fit.record["scores"]
     names = [name for name in reversed(ranked(scores)) if name != "chance"]
@@ -52,7 +53,7 @@ def likelihood(fit: Fit) -> Figure:
     return figure
 
 
-def weights(fit: Fit) -> Figure:
+def weights(fit: FitData) -> Figure:
     """Weights of the drifting regression over trials, with 95 % intervals."""
     label, arrays = fit.first_with("weights_sd", "no model with drifting weights was fitted (psytrack)")
     lengths = arrays["lengths"].tolist()
@@ -70,7 +71,7 @@ def weights(fit: Fit) -> Figure:
     return figure
 
 
-def states(fit: Fit) -> Figure:
+def states(fit: FitData) -> Figure:
     """Probability of each hidden state over trials, and the weights of the states."""
     label, arrays = fit.first_with("states", "no model with hidden states was fitted (glm-hmm)")
     lengths = arrays["lengths"].tolist()
@@ -91,12 +92,12 @@ def states(fit: Fit) -> Figure:
     return figure
 
 
-def phase(fit: Fit) -> Figure:
+def phase(fit: FitData) -> Figure:
     """Phase portraits: change of the logit against the logit, by choice and outcome."""
     fit.require_two()
     moving = [label for label in fit.best(len(fit.labels)) if _moves(fit.arrays(label))][:4]
     if not moving:
-        raise Unavailable("no model of the fit has a memory: its logit does not change from trial to trial")
+        raise FigureUnavailableError("no model of the fit has a memory: its logit does not change from trial to trial")
     figure, axes = new_figure(1, len(moving), width=3.4, squeeze=False)
     for axis, label in zip(axes[0], moving, strict=True):
         arrays = fit.arrays(label)
@@ -120,7 +121,7 @@ def _moves(arrays: Mapping[str, np.ndarray]) -> bool:
     return bool(np.any(np.abs(np.nan_to_num(arrays["change"][drawn])) > 1e-6))
 
 
-def psychometric(fit: Fit) -> Figure:
+def psychometric(fit: FitData) -> Figure:
     """Psychometric curve of the subject and of the models' held-out predictions."""
     fit.require_two()
     evidence, words = _evidence(fit)
@@ -137,7 +138,7 @@ def psychometric(fit: Fit) -> Figure:
     return figure
 
 
-def history(fit: Fit) -> Figure:
+def history(fit: FitData) -> Figure:
     """History kernel of the subject and of the models' held-out predictions."""
     fit.require_two()
     rows, target, keep = _lagged(fit)
@@ -168,18 +169,18 @@ def _session_lines(axes: Axes, lengths: Sequence[int], end: int) -> None:
             axes.axvline(at, color=GREY, linewidth=0.4, zorder=0)
 
 
-def _evidence(fit: Fit) -> tuple[np.ndarray, str]:
+def _evidence(fit: FitData) -> tuple[np.ndarray, str]:
     """Return the evidence of each trial: the stimulus, or stimuli weighed by a logistic regression."""
     names, stimuli = fit.stimulus_names(), fit.stimuli()
     if not names:
-        raise Unavailable("the table has no stimuli")
+        raise FigureUnavailableError("the table has no stimuli")
     if len(names) == 1:
         return stimuli[:, 0], names[0]
     w = stimulus_weights(stimuli, fit.trials["choice"].astype(int))
     return stimuli @ w, " ".join(f"{value:+.2f} {name}" for value, name in zip(w, names, strict=True)) + " (logit)"
 
 
-def _lagged(fit: Fit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _lagged(fit: FitData) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return predictors, choices and indices of the trials that follow enough trials of the same session."""
     choice = np.asarray(fit.trials["choice"]).astype(int)
     side = np.where(choice < 0, 0.0, 2.0 * choice - 1)
@@ -188,13 +189,13 @@ def _lagged(fit: Fit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     signed = side * np.sign(reward - middle)
     keep = np.flatnonzero((np.asarray(fit.trials["trial"]) >= HISTORY) & (choice >= 0))
     if len(keep) < 100:
-        raise Unavailable("there are fewer than 100 trials with enough trials before them")
+        raise FigureUnavailableError("there are fewer than 100 trials with enough trials before them")
     columns = [np.ones(len(keep)), *(side[keep - k] for k in range(1, HISTORY + 1))]
     columns += [signed[keep - k] for k in range(1, HISTORY + 1)]
     return np.column_stack([*columns, fit.stimuli()[keep]]), choice[keep], keep
 
 
-FIGURES: dict[str, Callable[[Fit], Figure]] = {
+FIT_FIGURES: dict[str, Callable[[FitData], Figure]] = {
     "likelihood": likelihood,
     "weights": weights,
     "states": states,
@@ -208,6 +209,7 @@ FIGURES: dict[str, Callable[[Fit], Figure]] = {
     "times": defective_densities,
     "delta": delta,
     "trace": trace,
+    "design": design,
 }
 
 
@@ -216,16 +218,16 @@ def draw(folder: FitFolder, names: Sequence[str], files: FigureFiles) -> list[Fi
 
     Args:
         folder: of the fit.
-        names: of ``FIGURES``; none for all that can be drawn.
+        names: of ``FIT_FIGURES``; none for all that can be drawn.
         files: files to write.
 
     Raises:
         UserError: on an unknown figure or format, or a requested figure that cannot be drawn.
     """
     for name in names:
-        check_known("figure of a fit", name, FIGURES)
-    fit, chosen = Fit(folder), list(dict.fromkeys(names or FIGURES))
-    drawers = {name: partial(_drawn, FIGURES[name], fit) for name in chosen}
+        check_known("figure of a fit", name, FIT_FIGURES)
+    fit, chosen = FitData(folder), list(dict.fromkeys(names or FIT_FIGURES))
+    drawers = {name: partial(_drawn, FIT_FIGURES[name], fit) for name in chosen}
     return draw_each(drawers, files.places(folder.path, chosen), files.style, bool(names))
 
 
@@ -234,24 +236,24 @@ def figure_of(folder: FitFolder, name: str) -> Figure:
 
     Args:
         folder: of the fit.
-        name: of ``FIGURES``.
+        name: of ``FIT_FIGURES``.
 
     Raises:
         UserError: if the figure does not exist or cannot be drawn, with the reason.
     """
-    check_known("figure of a fit", name, FIGURES)
+    check_known("figure of a fit", name, FIT_FIGURES)
     try:
         with styled():
-            return _drawn(FIGURES[name], Fit(folder))[0]
-    except Unavailable as error:
+            return _drawn(FIT_FIGURES[name], FitData(folder))[0]
+    except FigureUnavailableError as error:
         raise UserError(f"{name}: {error}") from None
 
 
-def _drawn(draws: Callable[[Fit], Figure], fit: Fit) -> tuple[Figure, Table]:
+def _drawn(draws: Callable[[FitData], Figure], fit: FitData) -> tuple[Figure, Table]:
     """Return a figure of a fit, which has no table.
 
     Raises:
-        Unavailable: if the figure would show no data.
+        FigureUnavailableError: if the figure would show no data.
     """
     figure = draws(fit)
     refuse_empty(figure)

@@ -12,14 +12,15 @@ import numpy as np
 
 from neurogym.analysis.results import Estimate
 from neurogym.behaviour.models.base import Model, Policy, UnfitError, of_subject, trial_of
+from neurogym.behaviour.models.pavlovian import CuePolicy
 from neurogym.behaviour.simulate import simulate, world_like
 from neurogym.behaviour.table import Behaviour, padded
 from neurogym.messages.plain_data import plain
 from ngym_cli.config.extensions import user_errors
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, check_known
 from ngym_cli.fitting import posterior, registry, validation
-from ngym_cli.fitting.folder import POLICY, SUBJECTS, FitFolder, ModelRecord, TimeScoreRecord
-from ngym_cli.fitting.request import FitSettings, formulas
+from ngym_cli.fitting.folder import LAPLACE, POLICY, SUBJECTS_FILE, FitFolder, ModelRecord, TimeScoreRecord
+from ngym_cli.fitting.request import FitSettings, fixed_values, formulas
 from ngym_cli.fitting.settings import read_data
 from ngym_cli.fitting.validation import FitData, FitResult, ModelScore
 
@@ -51,6 +52,15 @@ def check(models: Mapping[str, Model], data: FitData) -> None:
             if hasattr(model, "check"):
                 with _one_line(label):
                     model.check(table)
+    names: list[str] = []
+    fix: dict[str, float] = {}
+    for model in models.values():
+        timed: Any = model
+        if hasattr(timed, "fixable"):
+            names += timed.fixable(next(iter(validation.groups_of(data).values())))
+            fix |= timed.options.fix
+    for name in fix:
+        check_known("parameter in --fix", name, dict.fromkeys(names))
 
 
 @contextlib.contextmanager
@@ -109,9 +119,11 @@ def fit_model(label: str, model: Model, data: FitData, folder: FitFolder) -> tup
         arrays["densities"] = np.concatenate(outcome.densities)
         arrays |= _predictive(outcome, data.table)
         about["time_score"] = _time_score(arrays, data.table)
-    if hasattr(model, "to_arrays"):
-        for k, fit in enumerate(outcome.fitted.values()):
+    for k, fit in enumerate(outcome.fitted.values()):
+        if hasattr(model, "to_arrays"):
             arrays |= {f"{POLICY}{k}.{name}": value for name, value in model.to_arrays(fit.policy).items()}
+        if "covariance" in fit.details:
+            arrays |= {f"{LAPLACE}{k}.{name}": fit.details[name] for name in ("unbounded", "covariance")}
     if data.test is not None:
         arrays["tested"] = np.concatenate(outcome.tested)
     folder.save(label, about, arrays)
@@ -173,17 +185,38 @@ def _played(policy: Policy, table: Behaviour) -> dict[str, np.ndarray]:
     return {f"simulated_{name}": np.stack([getattr(each, name) for each in sessions]) for name in names}
 
 
+def common_of(settings: Mapping[str, Any]) -> registry.Common:
+    """Return the settings of all models of a fit from its settings as plain values."""
+    return registry.Common(
+        settings.get("times"), settings.get("deadline"), formulas(settings.get("vary") or ()),
+        settings.get("transition"), fixed_values(settings.get("fix") or ()),
+    )  # fmt: skip
+
+
 def models_of(settings: FitSettings) -> dict[str, Model]:
     """Return the models of a fit by label, the baseline first."""
     baseline = validation.BASELINE
-    common = registry.Common(settings.times, settings.deadline, formulas(settings.vary), settings.transition)
+    common = common_of(settings.model_dump())
     models = registry.build(settings.model, settings.units, settings.seeds, common)
     return {**registry.build([baseline], (), 1), **models}
 
 
+def stored_policy(model: Model, arrays: Mapping[str, np.ndarray], subject: int, table: Behaviour) -> Policy | None:
+    """Return the policy of a subject, given by number, from the arrays of a model; None if it was not kept."""
+    start = f"{POLICY}{subject}."
+    own = {name.removeprefix(start): value for name, value in arrays.items() if name.startswith(start)}
+    return model.from_arrays(own, table) if own else None
+
+
+def stored_laplace(arrays: Mapping[str, np.ndarray], subject: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return point and covariance of the parameters of a subject in the unbounded scale; None if they are not known."""
+    names = [f"{LAPLACE}{subject}.{name}" for name in ("unbounded", "covariance")]
+    return (arrays[names[0]], arrays[names[1]]) if names[0] in arrays else None
+
+
 def folder_of(folder: FitFolder, subject: int) -> FitFolder:
     """Return the folder of the fits of a subject, given by number."""
-    return FitFolder(folder.path / SUBJECTS / f"{subject:05d}")
+    return FitFolder(folder.path / SUBJECTS_FILE / f"{subject:05d}")
 
 
 def fit_subject(folder: FitFolder, subject: int) -> None:
@@ -240,8 +273,9 @@ def join(folder: FitFolder, labels: Sequence[str], data: FitData) -> None:
             for name, value in saved[1].items():
                 if name in rows:
                     rows[name][who] = value
-                elif name.startswith(f"{POLICY}0."):
-                    arrays[f"{POLICY}{k}.{name.removeprefix(f'{POLICY}0.')}"] = value
+                elif name.startswith((f"{POLICY}0.", f"{LAPLACE}0.")):
+                    prefix, _, rest = name.partition("0.")
+                    arrays[f"{prefix}{k}.{rest}"] = value
                 elif k == 0:
                     arrays[name] = value
         for name, table in (
@@ -270,7 +304,7 @@ def clear(path: Path) -> None:
     """Remove the fits of single subjects after they were joined."""
     import shutil
 
-    shutil.rmtree(path / SUBJECTS, ignore_errors=True)
+    shutil.rmtree(path / SUBJECTS_FILE, ignore_errors=True)
 
 
 MOST_POINTS = 4000  #: points that are kept
@@ -281,12 +315,12 @@ def phase(policy: Policy, table: Behaviour) -> dict[str, np.ndarray]:
 
     Args:
         policy: of a fitted model.
-        table: two choices; others give no portrait.
+        table: two choices; others give no portrait, nor do policies that answer a cue.
 
     Returns:
         ``logit``, ``change`` and ``condition`` (2 x choice + rewarded), shape (points,).
     """
-    if len(table.choices) != 2:
+    if len(table.choices) != 2 or isinstance(policy, CuePolicy):
         return {}
     data = padded(table.sessions)
     none = np.zeros((len(data.choice), len(table.stimuli)))

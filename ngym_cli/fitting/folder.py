@@ -32,9 +32,11 @@ from ngym_cli.runs.records import Count, EstimateRecord, Moment, RunState
 
 MODELS, TRIALS = "models", "trials.parquet"
 #: Folder with the fits of single subjects, until all are there.
-SUBJECTS = "subjects"
+SUBJECTS_FILE = "subjects"
 #: Prefix of the arrays of the policies that were fitted to all sessions of each subject.
 POLICY = "policy"
+#: Prefix of the point and covariance of the parameters of these policies in the unbounded scale.
+LAPLACE = "laplace"
 
 
 class ScoreRecord(TypedDict):
@@ -72,6 +74,7 @@ class PosteriorRecord(TypedDict):
     group: NotRequired[dict[str, dict[str, DrawsRecord]]]
     between: NotRequired[dict[str, dict[str, DrawsRecord]]]
     loo: NotRequired[dict[str, float | None] | None]
+    predictive: NotRequired[dict[str, dict[str, float | None]]]
 
 
 class ModelRecord(TypedDict):
@@ -95,6 +98,31 @@ class RecoveryRecord(TypedDict):
     trials: Count
     parameters: dict[str, dict[str, dict[str, float | None]]]
     confusion: dict[str, dict[str, float]]
+
+
+class DesignRow(TypedDict):
+    """Separation of two models in a condition of a task, for each number of trials.
+
+    ``correct`` is the share of simulations that favour the true model, ``trials_needed`` the number of trials after
+    which a log Bayes factor of 3 is expected; None for never.
+    """
+
+    task: str
+    condition: str
+    true: str
+    rival: str
+    log_bayes_factor: list[EstimateRecord]
+    correct: list[float]
+    trials_needed: float | None
+
+
+class DesignRecord(TypedDict):
+    """Separation of the fitted models in tasks; see `ngym_cli.fitting.design`."""
+
+    trials: list[Count]
+    repeats: Count
+    scored: str
+    rows: list[DesignRow]
 
 
 class TableRecord(TypedDict):
@@ -122,6 +150,7 @@ class FitRecord(TypedDict, total=False):
     test_scores: dict[str, ScoreRecord] | None
     models: dict[str, ModelRecord]
     recovery: RecoveryRecord
+    design: DesignRecord
     path: str
 
 

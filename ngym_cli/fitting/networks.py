@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from neurogym.analysis.regression import log_softmax
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Fitted, ParallelTrials, Policy, Problem, one_hot
+from neurogym.behaviour.models.marks import few_trials_of_network
 from neurogym.behaviour.table import Behaviour, Session
 from ngym_cli import processes
 from ngym_cli.agents.compiled.loops import ArrayState
@@ -29,7 +30,7 @@ from ngym_cli.fitting.readout import DriftingReadout, arrays_of_nets, fit_readou
 #: Inner folds for early stopping; epochs at most; epochs without improvement at which training ends.
 INNER, EPOCHS, PATIENCE = 5, 800, 60
 #: Arguments of the cells here, where one step is one trial.
-CELLS: dict[str, dict[str, float | str]] = {
+CELL_ARGUMENTS: dict[str, dict[str, float | str]] = {
     "gru": {"memory": 10.0},
     "lstm": {"memory": 10.0},
     "rnn": {"activation": "tanh"},
@@ -60,7 +61,7 @@ class ChoiceNetwork(nn.Module):
     """A recurrent cell with a read-out of state and present stimuli.
 
     Args:
-        cell: a name in ``CELLS``.
+        cell: a name in ``CELL_ARGUMENTS``.
         units: number of units.
         choices: number of choices.
         stimuli: number of stimuli.
@@ -70,7 +71,7 @@ class ChoiceNetwork(nn.Module):
     def __init__(self, cell: str, units: int, choices: int, stimuli: int, subjects: int = 1):
         super().__init__()
         self.choices, self.stimuli = choices, stimuli
-        self.cell = find_network(cell).load()(choices + 2 + stimuli, units, 1, **CELLS[cell])
+        self.cell = find_network(cell).load()(choices + 2 + stimuli, units, 1, **CELL_ARGUMENTS[cell])
         self.state = nn.Linear(units, choices)
         with warnings.catch_warnings():  # of tables without stimuli, which have no weights to draw
             warnings.filterwarnings("ignore", message="Initializing zero-element tensors")
@@ -284,7 +285,10 @@ class Recurrent:
         policy: Policy = NetworkPolicy(nets, scale, table.subjects)
         if self.training.drift:
             policy = fit_readout(policy, table, self.name)
-        return Fitted(self.name, policy, {}, float("nan"), {"units": self.units})
+        weights = sum(weight.numel() for weight in nets[0].parameters())
+        trials = int((table.join("choice") >= 0).sum())
+        notes = few_trials_of_network(trials, weights)
+        return Fitted(self.name, policy, {}, float("nan"), {"units": self.units}, notes=notes)
 
     def _train(self, table: Behaviour, scale: FloatArray, seed: int, fold: int) -> ChoiceNetwork:
         """Return a network trained on all but a held-out inner fold, as of the best prediction of that fold."""

@@ -7,14 +7,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from neurogym.analysis.regression import fit_weights
-from ngym_cli.figures.style import COLOURS, Unavailable, new_figure
-from ngym_cli.fitting.figure_data import Fit
+from ngym_cli.figures.style import COLOURS, FigureUnavailableError, new_figure
+from ngym_cli.fitting.figure_data import FitData
 
 #: Models that are drawn, and bins of the evidence.
 MODELS, BINS = 4, 7
 
 
-def simulated(fit: Fit) -> Figure:
+def simulated(fit: FitData) -> Figure:
     """Behaviour of models that chose by themselves beside the first subject's: psychometric curve, repeated choices."""
     fit.require_two()
     first_subject = fit.trials["subject"] == fit.record["table"]["subjects"][0]
@@ -33,7 +33,7 @@ def simulated(fit: Fit) -> Figure:
             model_stimuli = model_stimuli.reshape(choice.size, stimuli.shape[1])
             curves.append((label, choice.ravel(), arrays["simulated_reward"].ravel(), model_stimuli, rows))
     if len(curves) == 1:
-        raise Unavailable("no model can choose by itself")
+        raise FigureUnavailableError("no model can choose by itself")
     panels = 1 + (stimuli.shape[1] > 0)
     figure, axes = new_figure(1, panels, width=4, squeeze=False)
     if panels == 2:
@@ -95,7 +95,7 @@ def _repeats(axes: Axes, curves: list[tuple[str, np.ndarray, np.ndarray, np.ndar
     axes.set(xlabel="trials later", ylabel="P(same choice again)", xticks=[1, 2, 3])
 
 
-def bottlenecks(fit: Fit) -> Figure:
+def bottlenecks(fit: FitData) -> Figure:
     """Open and closed bottlenecks of a disentangled network: latents, and what updates each latent."""
     label, arrays = fit.first_with("bottlenecks", "no network with bottlenecks was fitted (disentangled)")
     names, latents = arrays["bottleneck_names"].tolist(), len(arrays["latent_sd"])

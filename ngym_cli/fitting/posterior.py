@@ -8,6 +8,7 @@ are those of the fits, called from NumPyro.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -17,11 +18,12 @@ from typing import Any
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import ModelParameter
 from neurogym.behaviour.models.base import Fitted, Model, Problem
 from neurogym.behaviour.models.likelihoods import Likelihood, likelihood_of_problem
+from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.errors import UserError
+from ngym_cli.fitting import predictive
 from ngym_cli.fitting.group import Group
 
 #: Chains, draws of the warm-up, longest trajectory (power of 2), and rate of acceptance that is aimed for.
@@ -32,6 +34,8 @@ CENTRED = 1.0
 R_HAT, ESS = 1.01, 100
 #: Draws of which the log-likelihood of each trial is computed for leave-one-out.
 POINTWISE = 200
+#: Predictive p value below which a statistic of the data is named.
+SURPRISING = 0.01
 #: Scale of the half-normal prior of the s.d. of subjects, in units of the s.d. of the model's prior.
 SPREAD = 0.5
 
@@ -272,7 +276,9 @@ def leave_one_out(samples: Samples, likelihoods: Sequence[Likelihood], seed: int
         for c in range(chains)
     ])  # fmt: skip
     data = arviz.from_dict(posterior={"x": samples.subjects[:, chosen, 0]}, log_likelihood={"trials": rows})
-    result = arviz.loo(data, pointwise=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the share of unreliable trials is part of the result
+        result = arviz.loo(data, pointwise=True)
     return {
         "elpd": float(result.elpd_loo),
         "se": float(result.se),
@@ -301,6 +307,7 @@ def sample_model(
     if group is not None and group.covariates.names:
         record["between"] = between_summaries(samples, parameters, group.covariates.names)
     record["loo"] = leave_one_out(samples, likelihoods, seed)
+    record["predictive"] = predictive.check(samples.subjects, likelihoods, tables, seed)
     natural = [np.asarray(each.value(samples.subjects[:, :, 0, j])) for j, each in enumerate(parameters)]
     arrays = {"draws": np.stack(natural, -1), "draws_names": np.array([each.name for each in parameters])}
     return record, arrays
@@ -310,12 +317,19 @@ def warnings_of(record: Mapping[str, Any]) -> list[str]:
     """Return warnings about a posterior: chains that disagree, few effective draws, divergent trajectories."""
     rows = [row for parameters in record["parameters"].values() for row in parameters.values()]
     worst, least = max(row["r_hat"] for row in rows), min(row["ess"] for row in rows)
-    warnings = []
+    texts = []
     if worst > R_HAT or least < ESS:
-        warnings.append(
+        texts.append(
             f"posterior: R-hat up to {worst:.3f} and effective sample size down to {least:.0f}; more draws are advised "
             f"(R-hat below {R_HAT}, {ESS} effective draws or more)"
         )
+    for name, row in record.get("predictive", {}).items():
+        if row["p"] < SURPRISING:
+            simulations = f"{row['low']:.3g} to {row['high']:.3g} in simulations"
+            texts.append(f"posterior predictive check: {name} is {row['observed']:.3g}, and {simulations}")
+    loo = record.get("loo")
+    if loo and loo["unreliable"]:
+        texts.append(f"leave-one-out is unreliable for {loo['unreliable']:.1%} of the trials (Pareto k above 0.7)")
     if record["divergences"]:
-        warnings.append(f"posterior: {record['divergences']} divergent trajectories")
-    return warnings
+        texts.append(f"posterior: {record['divergences']} divergent trajectories")
+    return texts

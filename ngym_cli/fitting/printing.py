@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from neurogym.analysis.results import Estimate
-from ngym_cli.fitting.folder import FitRecord, PosteriorRecord, RecoveryRecord, ScoreRecord, ranked, score_tables
+from ngym_cli.fitting.design import hardest
+from ngym_cli.fitting.folder import (
+    DesignRecord,
+    FitRecord,
+    PosteriorRecord,
+    RecoveryRecord,
+    ScoreRecord,
+    ranked,
+    score_tables,
+)
 from ngym_cli.terminal import console, estimate_cells, print_columns
 
 #: Most parameters of a model that are printed.
-MOST = 12
+MAX_PRINTED_PARAMETERS = 12
 #: Rows of the table that are no models of their own.
-KINDS = {"chance": "baseline", "bias": "baseline", "mixture": "of all models"}
+BASELINE_LABELS = {"chance": "baseline", "bias": "baseline", "mixture": "of all models"}
 
 
 def show(record: FitRecord) -> None:
@@ -44,12 +53,18 @@ def show(record: FitRecord) -> None:
             out.print(f"{label}, {who}")
             marks = about.get("marks", {}).get(who, {})
             print_columns(
-                [parameter_cells(name, Estimate.from_record(p), marks) for name, p in rows_of_subject[:MOST]], indent=2
+                [
+                    parameter_cells(name, Estimate.from_record(p), marks)
+                    for name, p in rows_of_subject[:MAX_PRINTED_PARAMETERS]
+                ],
+                indent=2,
             )
-            if len(rows_of_subject) > MOST:
-                out.print(f"  and {len(rows_of_subject) - MOST} more in fit.json")
+            if len(rows_of_subject) > MAX_PRINTED_PARAMETERS:
+                out.print(f"  and {len(rows_of_subject) - MAX_PRINTED_PARAMETERS} more in fit.json")
             for note in about.get("notes", {}).get(who, []):
                 out.print(f"  note: {note}", soft_wrap=True)
+    if record.get("design"):
+        _design(record["design"])
     if record.get("recovery"):
         _recovery(record["recovery"])
     out.print(record["path"], soft_wrap=True)
@@ -70,6 +85,13 @@ def _posterior(label: str, record: PosteriorRecord) -> None:
         for name, row in rows.items()
     ]
     print_columns(cells, ["  parameter", "mean", "95 % interval", "R-hat", "ESS"])
+    if checks := record.get("predictive"):
+        predictive_cells = [
+            [f"  {name}", f"{row['observed'] or 0:.3f}", f"{row['value'] or 0:.3f}",
+             f"[{row['low'] or 0:.3f}, {row['high'] or 0:.3f}]", f"{row['p'] or 0:.2f}"]
+            for name, row in checks.items()
+        ]  # fmt: skip
+        print_columns(predictive_cells, ["  posterior predictive check", "data", "simulated", "95 % interval", "p"])
     if loo := record.get("loo"):
         out.print(f"  leave-one-out: {loo['elpd']:.1f} nats, s.e. {loo['se']:.1f}, {loo['p']:.1f} effective parameters")
 
@@ -93,7 +115,7 @@ def parameter_cells(name: str, estimate: Estimate, marks: Mapping[str, str]) -> 
 
 def with_kind(name: str) -> str:
     """Return the name of a row of scores, with what the row is if that is no model of the user's."""
-    return f"{name} ({KINDS[name]})" if name in KINDS else name
+    return f"{name} ({BASELINE_LABELS[name]})" if name in BASELINE_LABELS else name
 
 
 def score_cells(score: ScoreRecord) -> list[str]:
@@ -102,6 +124,24 @@ def score_cells(score: ScoreRecord) -> list[str]:
     against = [f"{difference.value:+.4f}", difference.interval(".4f")] if difference.se else ["best", ""]
     log_likelihood = estimate_cells(Estimate.from_record(score["log_likelihood"]))
     return [*log_likelihood, f"{score['probability']['value']:.4f}", *against]
+
+
+def _design(record: DesignRecord) -> None:
+    """Print the pair of models that is hardest to separate in each condition of each task."""
+    numbers = [f"{n:,} trials" for n in record["trials"]]
+    rows = [
+        [f"{row['task']}, {row['condition']}", f"{row['true']} / {row['rival']}",
+         *(f"{factor['value'] or 0:.1f}" for factor in row["log_bayes_factor"]),
+         f"{row['correct'][-1]:.0%}", "-" if row["trials_needed"] is None else f"{row['trials_needed']:,.0f}"]
+        for row in hardest(record)
+    ]  # fmt: skip
+    header = ["design: task, condition", "true / rival (hardest pair)", *numbers, "right", "for 3 nats"]
+    print_columns(rows, header, right=len(numbers) + 2)
+    console().print(
+        f"expected log Bayes factors (nats) of new {record['scored']}, means of {record['repeats']} simulations; "
+        "right: share of simulations that favour the true model",
+        soft_wrap=True,
+    )
 
 
 def _recovery(record: RecoveryRecord) -> None:

@@ -20,6 +20,9 @@ from ngym_cli.config.extensions import find_extension, is_reference
 from ngym_cli.config.values import Values, parse_call, parse_value
 from ngym_cli.errors import UserError, check_known, unknown
 
+#: Settings of models of times that name parameters.
+MAPPINGS = ("vary", "fix")
+
 
 @dataclass(frozen=True)
 class ModelSpec:
@@ -42,12 +45,12 @@ class ModelSpec:
     def build(self, name: str, **arguments: object) -> Model:
         """Return the model with a name of its own and arguments in place of the defaults."""
         response = {key: arguments.pop(key) for key in RESPONSES if key in arguments}
-        vary: Any = arguments.pop("vary", None)
+        mappings: Any = {key: arguments.pop(key) for key in MAPPINGS if key in arguments}
         if self.response:
             response.pop("times", None)
-            return resolve_name(self.path)(name=name, **self.fixed, vary=vary, **response)
+            return resolve_name(self.path)(name=name, **self.fixed, **mappings, **response)
         model: Model = resolve_name(self.path)(name=name, **self.fixed, **{**self.defaults, **arguments})
-        return timed(model, response, vary)
+        return timed(model, response, **mappings)
 
     @property
     def known(self) -> dict[str, FieldInfo]:
@@ -55,13 +58,19 @@ class ModelSpec:
         return {**self.arguments, **RESPONSES}
 
 
-def timed(model: Model, response: Mapping[str, Any], vary: Mapping[str, str] | None = None) -> Model:
+def timed(
+    model: Model,
+    response: Mapping[str, Any],
+    vary: Mapping[str, str] | None = None,
+    fix: Mapping[str, float] | None = None,
+) -> Model:
     """Return a model with the response that takes time, or the model itself without one.
 
     Args:
         model: model of choices.
         response: arguments of the response, ``times`` among them.
         vary: formula of each parameter of the response that varies.
+        fix: value of each parameter that is fixed.
 
     Raises:
         UserError: for arguments of a response without ``times``.
@@ -74,7 +83,7 @@ def timed(model: Model, response: Mapping[str, Any], vary: Mapping[str, str] | N
         return model
     from neurogym.behaviour.models.with_times import TimedModel
 
-    return TimedModel(model, times, vary=vary, **settings)
+    return TimedModel(model, times, vary=vary, fix=fix, **settings)
 
 
 FILE = tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))
@@ -90,7 +99,8 @@ def suited(table: Behaviour, subjects: str) -> tuple[str, ...]:
     """Return the models that are fitted to a table where none are named.
 
     Value learners are among them where rewards say more than which choice was correct, or where there are no stimuli;
-    two-step learners where second-stage states are known, drift diffusion where reaction times are.
+    two-step learners where second-stage states are known, drift diffusion where reaction times are, learners of gains
+    and losses where these are separate, go/no-go learners where cues are known.
 
     Args:
         table: the behaviour.
@@ -104,6 +114,10 @@ def suited(table: Behaviour, subjects: str) -> tuple[str, ...]:
     linear, drift = [*["logistic"] * bool(table.stimuli), "logistic:history=5"], ":drift=true" if two else ""
     if two and rewarded and 0 < states.max() < 2:
         learners = ["model-free", "model-based", "hybrid"]
+    elif np.isfinite(table.join("gain")).any():
+        learners = ["gain-loss", *["pvl-delta", "vpp", "orl"] * (not two)]
+    elif two and rewarded and (table.join("cue") >= 0).any():
+        learners = ["go-no-go"]
     else:
         learners = ["q-learning", "q-learning-forgetting"] if learns else []
     if subjects == "hierarchical":
@@ -115,6 +129,17 @@ def suited(table: Behaviour, subjects: str) -> tuple[str, ...]:
     return (*linear, *learners, "gru", *["gru:drift=true"] * two, f"disentangled{drift}")
 
 
+def unfit(models: Mapping[str, Model], table: Behaviour) -> dict[str, str]:
+    """Return the models that a table does not suit, with the reason of each."""
+    reasons = {}
+    for label, model in models.items():
+        try:
+            getattr(model, "check", lambda _: None)(table)
+        except UnfitError as error:
+            reasons[label] = str(error)
+    return reasons
+
+
 @dataclass(frozen=True)
 class Common:
     """Settings of all models of a fit.
@@ -124,12 +149,14 @@ class Common:
         deadline: time in s after which trials without an answer ended; None for none.
         vary: formula of each parameter that varies with columns.
         transition: inputs of the transitions between hidden states; None for none.
+        fix: value of each parameter that is fixed.
     """
 
     times: str | None = None
     deadline: float | None = None
     vary: Mapping[str, str] = field(default_factory=dict)
     transition: str | None = None
+    fix: Mapping[str, float] = field(default_factory=dict)
 
     def arguments(self, takes_times: bool, takes_drift: bool = False) -> Values:
         """Return arguments of a model.
@@ -141,7 +168,8 @@ class Common:
         if not takes_times:
             return {}
         vary = {name: text for name, text in self.vary.items() if takes_drift or name != "drift"}
-        return {**({"deadline": self.deadline} if self.deadline else {}), **({"vary": vary} if vary else {})}
+        settings: Values = {"deadline": self.deadline, "vary": vary, "fix": self.fix}
+        return {name: value for name, value in settings.items() if value}
 
 
 def build(texts: Sequence[str], units: Sequence[int], seeds: int, common: Common | None = None) -> dict[str, Model]:
@@ -169,21 +197,26 @@ def build(texts: Sequence[str], units: Sequence[int], seeds: int, common: Common
             models[label] = model
     if shared.transition and not any(parse_call(text, "model").name == "glm-hmm" for text in texts):
         raise UserError("--transition needs --model glm-hmm")
-    timed_models = [each for each in models.values() if hasattr(each, "vary")]
-    if (shared.vary or shared.deadline) and models and not timed_models:
-        flag = "--vary" if shared.vary else "--deadline"
+    timed_models: list[Any] = [each for each in models.values() if hasattr(each, "fixable")]
+    if (shared.vary or shared.deadline or shared.fix) and models and not timed_models:
+        flag = "--vary" if shared.vary else "--fix" if shared.fix else "--deadline"
         raise UserError(f"{flag} needs a model of times: --model ddm, or --times ddm for other models")
-    if "drift" in shared.vary and models and not any("drift" in each.vary for each in timed_models):
+    if "drift" in shared.vary and models and not any("drift" in each.options.vary for each in timed_models):
         raise UserError("--vary drift needs --model ddm; the drift of other models is their logit")
     return models
+
+
+def rebuild(label: str, seeds: int, common: Common) -> Model:
+    """Return a model of a fit by its label."""
+    return _built(label, (), seeds, common)[0][1]
 
 
 def _built(text: str, units: Sequence[int], seeds: int, common: Common) -> list[tuple[str, Model]]:
     if text.partition(":")[0].endswith(".py") or (is_reference(text) and "=" not in text):
         response: dict[str, Any] = {"times": common.times} if common.times else {}
         response |= common.arguments(bool(common.times))
-        vary: Mapping[str, str] | None = response.pop("vary", None)
-        return [(text, timed(own(text), response, vary))]
+        mappings: dict[str, Any] = {key: response.pop(key) for key in MAPPINGS if key in response}
+        return [(text, timed(own(text), response, **mappings))]
     call = parse_call(text, "model")
     if call.name not in MODELS:
         offered = find_extension("model", call.name)

@@ -12,18 +12,18 @@ from neurogym.analysis.results import Estimate
 from ngym_cli.errors import unknown
 from ngym_cli.figures import html
 from ngym_cli.figures.report import check_page, provenance_rows, write_page
-from ngym_cli.figures.style import Unavailable, styled
+from ngym_cli.figures.style import FigureUnavailableError, styled
 from ngym_cli.files import reading
 from ngym_cli.files.writing import atomic_file, check_place
-from ngym_cli.fitting.figure_data import Fit
-from ngym_cli.fitting.figures import FIGURES
+from ngym_cli.fitting.figure_data import FitData
+from ngym_cli.fitting.figures import FIT_FIGURES
 from ngym_cli.fitting.folder import TRIALS, FitFolder, FitRecord, ScoreRecord, ranked, score_tables
 from ngym_cli.fitting.printing import score_cells, time_score_rows, with_kind
 from ngym_cli.runs import RunFolder
 from ngym_cli.terminal import cell
 
 #: Rows of parameters on the page; ``ngym export`` writes all.
-MOST = 200
+MAX_PARAMETER_ROWS = 200
 
 
 def report(folder: FitFolder, out: Path | None = None, overwrite: bool = False) -> Path:
@@ -38,17 +38,18 @@ def report(folder: FitFolder, out: Path | None = None, overwrite: bool = False) 
         UserError: if the fit is not finished, or the file exists or cannot be written.
     """
     check_page(out, overwrite)
-    return write_page(out, folder.path, html.render("fit.html.jinja", _contents(Fit(folder))))
+    return write_page(out, folder.path, html.render("fit.html.jinja", _contents(FitData(folder))))
 
 
-def _contents(fit: Fit) -> dict[str, object]:
+def _contents(fit: FitData) -> dict[str, object]:
     about = fit.record
     best = fit.best(1)[0]
     score = about["scores"][best]
     figures, left_out = _figures(fit)
     parameters = [(*row[:3], cell(row[3].value), row[4] or row[3].interval(".4f")) for row in _parameters(about)]
-    if len(parameters) > MOST:
-        parameters = [*parameters[:MOST], ("...", "", f"{len(parameters) - MOST} more in ngym export", "", "")]
+    if len(parameters) > MAX_PARAMETER_ROWS:
+        rest = f"{len(parameters) - MAX_PARAMETER_ROWS} more in ngym export"
+        parameters = [*parameters[:MAX_PARAMETER_ROWS], ("...", "", rest, "", "")]
     page: dict[str, Any] = {
         "title": f"Models of {Path(about['settings']['table']).stem}: {fit.folder.path.name}",
         "lead": f"{len(about['models'])} models, {score['trials']:,} trials of {len(about['table']['subjects'])} "
@@ -80,14 +81,14 @@ def _contents(fit: Fit) -> dict[str, object]:
     return page | {"contents": [*links, ("parameters", "parameters"), ("provenance", "provenance")]}
 
 
-def _figures(fit: Fit) -> tuple[list[html.PageFigure], list[tuple[str, str]]]:
+def _figures(fit: FitData) -> tuple[list[html.PageFigure], list[tuple[str, str]]]:
     drawn, left_out = [], []
-    for name, function in FIGURES.items():
+    for name, function in FIT_FIGURES.items():
         try:
             with styled():
                 caption = str(function.__doc__).splitlines()[0]
                 drawn.append(html.drawing(function(fit), name, caption))
-        except Unavailable as reason:
+        except FigureUnavailableError as reason:
             left_out.append((name, str(reason)))
     return drawn, left_out
 

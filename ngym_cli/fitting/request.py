@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, StrictInt, field_validator
+from pydantic import BeforeValidator, Field, StrictInt, field_validator, model_validator
 
 from ngym_cli.config.fields import Flag, Names, Options, Request, Section, Texts
 from ngym_cli.config.launch import WHERE, LaunchSettings, parse_option
@@ -15,7 +16,7 @@ from ngym_cli.config.values import Values, parse_whole_numbers, split_entries
 from ngym_cli.errors import UserError
 
 #: Groups of options in the help.
-COLUMNS, SCORES, TIMES, OUTPUT = "Columns", "Scores", "Times and conditions", "Output"
+COLUMNS, SCORES, TIMES, DESIGN, OUTPUT = "Columns", "Scores", "Times and conditions", "Design", "Output"
 
 
 def _joined(names: object) -> object:
@@ -91,6 +92,30 @@ def formulas(vary: Sequence[str]) -> dict[str, str]:
                 raise UserError(f"--vary names {name} twice")
             result[name] = formula
     return result
+
+
+def fixed_values(fix: Sequence[str]) -> dict[str, float]:
+    """Return the value of each parameter of ``--fix``.
+
+    Args:
+        fix: texts as in ``lapse=0``; several in one text with commas.
+
+    Raises:
+        UserError: for a text without a parameter or a number, or a parameter that is named twice.
+    """
+    values: dict[str, float] = {}
+    for entry in (entry for text in fix for entry in split_entries(text)):
+        name, _, number = (each.strip() for each in entry.partition("="))
+        try:
+            value = float(number)
+        except ValueError:
+            value = float("nan")
+        if not name or not isfinite(value):
+            raise UserError(f"--fix: expected PARAMETER=NUMBER, as in 'lapse=0', not '{entry}'")
+        if name in values:
+            raise UserError(f"--fix names {name} twice")
+        values[name] = value
+    return values
 
 
 def columns_in(formula: str, flag: str) -> list[str]:
@@ -169,6 +194,17 @@ class FitSettings(TableRequest):
         Flag("Parameter of a diffusion by a formula of columns, as in 'drift=coh*block'; repeat for several.", TIMES),
     ] = []
 
+    fix: Annotated[
+        Texts,
+        Flag("Fix a parameter of a model with times, as in lapse=0, drift_sd=0 or x0=0; repeat for several.", TIMES),
+    ] = []
+
+    @field_validator("fix", mode="after")
+    @classmethod
+    def _numbers_of_fix(cls, fix: list[str]) -> list[str]:
+        fixed_values(fix)
+        return fix
+
     @field_validator("model", mode="before")
     @classmethod
     def _is_named(cls, model: object) -> object:
@@ -194,12 +230,23 @@ class FitSettings(TableRequest):
         texts = [(text, "--vary") for text in formulas(self.vary).values()]
         texts += [(self.between, "--between")] if self.between else []
         names = dict.fromkeys(name for text, flag in texts for name in columns_in(text, flag))
+        if any(each.partition(":")[0] == "glm-hmm" for each in self.model):
+            names.pop("state", None)  # probabilities of the hidden states
         return {**super().reading(), "keep": list(names)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain values; ways of reading and options of times that are not used are left out."""
         settings = self.model_dump(mode="json", include=set(FitSettings.model_fields))
-        optional = {*TableRequest.reading(self), "times", "deadline", "vary", "between", "posterior", "transition"}
+        optional = {
+            *TableRequest.reading(self),
+            "times",
+            "deadline",
+            "vary",
+            "between",
+            "posterior",
+            "transition",
+            "fix",
+        }
         return {key: value for key, value in settings.items() if value or key not in optional}
 
 
@@ -209,16 +256,45 @@ class FitRequest(FitSettings):
     Every trial is predicted by a model that was fitted without its session, from earlier trials of the session alone.
     """
 
+    further: Annotated[list[Path], Flag("More files of the same table.", positional=True)] = []
     recover: Annotated[
         int,
         Flag("Simulations of each model that test the recovery of parameters and models.", SCORES),
         Field(ge=0),
     ] = 0
+    design: Annotated[
+        Texts,
+        Flag("Task in which new trials of the fitted models are simulated, to find what separates them; repeat for "
+             "several.", DESIGN, completes="tasks"),
+    ] = []  # fmt: skip
+    design_trials: Annotated[
+        tuple[Annotated[StrictInt, Field(ge=1, le=100_000)], ...],
+        Flag("Numbers of trials of --design, as in 100,300.", DESIGN),
+        Field(min_length=1),
+    ] = (50, 100, 200)
+    design_stimuli: Annotated[
+        str | None, Flag("Entries of the task's trials for stimuli of the fit, as in s1=v1*0.1-2.", DESIGN)
+    ] = None
     launch: Annotated[Values, Options((FitLaunch,))] = {}
     name: Annotated[str | None, Flag("Name of the fit; one that was interrupted resumes.", OUTPUT)] = None
     runs: Annotated[Path, Flag("Folder of all runs.", OUTPUT)] = Path("runs")
     overwrite: Annotated[bool, Flag("Replace a fit of this name.", OUTPUT)] = False
     as_json: Annotated[bool, Flag("Print the result as JSON.", OUTPUT, names=("--json",))] = False
+
+    @field_validator("design_trials", mode="before")
+    @classmethod
+    def _numbers_of_trials(cls, trials: object) -> object:
+        if isinstance(trials, str):
+            return parse_whole_numbers(trials, "--design-trials")
+        return [trials] if isinstance(trials, int | float) else trials
+
+    @model_validator(mode="after")
+    def _has_models(self) -> Self:
+        if self.design_stimuli and not self.design:
+            raise UserError("--design-stimuli belongs to --design TASK")
+        if self.design and len(self.model) * len(self.units) == 1:
+            raise UserError("--design compares models; name two or more with --model")
+        return self
 
 
 class DataRequest(TableRequest):

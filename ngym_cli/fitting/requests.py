@@ -21,9 +21,10 @@ from ngym_cli.errors import UserError
 from ngym_cli.files.reading import digest
 from ngym_cli.files.writing import remove_folder, write_json
 from ngym_cli.fitting import data_sets, fitted, registry, validation
-from ngym_cli.fitting.folder import SUBJECTS, TRIALS, FitFolder, FitRecord, ModelRecord, TableRecord, fit_path
+from ngym_cli.fitting.folder import SUBJECTS_FILE, TRIALS, FitFolder, FitRecord, ModelRecord, TableRecord, fit_path
 from ngym_cli.fitting.request import FitRequest
 from ngym_cli.fitting.settings import read_data
+from ngym_cli.fitting.stored_tables import stored_table
 from ngym_cli.fitting.validation import FitData
 from ngym_cli.runs import MANIFEST, RunFolder, discard, managing, now, provenance, this_process
 from ngym_cli.runs.trial_table import write_table
@@ -67,11 +68,19 @@ def run(request: FitRequest, hooks: FitHooks) -> FitRecord:
         UserError: if the table, a model or the folder does not suit.
     """
     if hooks.elsewhere is not None and request.subjects != "each":
-        raise UserError("--on fits subjects one by one; it goes with --subjects each")
+        raise UserError("--on fits subjects one by one; pass --subjects each")
     models = fitted.models_of(request)  # wrong names are refused before the table is read
+    if request.further:
+        paths = [request.table, *request.further]
+        request = request.model_copy(update={"table": stored_table(paths, request.runs), "further": []})
     data = read_data(request)
     if not request.model:
-        request = request.model_copy(update={"model": registry.suited(data.table, request.subjects)})
+        proposed = registry.suited(data.table, request.subjects)
+        request = request.model_copy(update={"model": proposed})
+        refused = registry.unfit(fitted.models_of(request), data.table)
+        for label, reason in refused.items():
+            hooks.announce(f"not fitted: {label}: {reason}")
+        request = request.model_copy(update={"model": tuple(each for each in proposed if each not in refused)})
         models = fitted.models_of(request)
     validation.check(models.values(), data.protocol)
     validation.check_test(data)
@@ -138,7 +147,7 @@ def _discard_if_empty(folder: FitFolder, models: Iterable[str], missing: Sequenc
         missing: folders above that did not exist before the fit.
     """
     complete = any(folder.model_path(each, ".json").is_file() for each in models if each != validation.BASELINE)
-    if complete or (folder.path / SUBJECTS).exists() or (folder.path / TRIALS).exists():
+    if complete or (folder.path / SUBJECTS_FILE).exists() or (folder.path / TRIALS).exists():
         return
     baseline = [folder.model_path(validation.BASELINE, suffix) for suffix in (".json", ".npz")]
     remove_folder(baseline[0].parent, [path.name for path in baseline])
@@ -173,7 +182,7 @@ def _opened(request: FitRequest) -> tuple[FitFolder, FitRecord]:
     write_json(path / MANIFEST, {
         "status": "running", "task": request.table.stem, "alg": "fit", "seed": request.seed,
         "command": sys.argv, "started": now(), "process": this_process(), "machine": provenance.machine(1),
-        "versions": about["versions"], "git": provenance.git_state(provenance.SOURCE),
+        "versions": about["versions"], "git": provenance.git_state(provenance.PACKAGES_FOLDER),
         **({"code": about["code"]} if about["code"] else {}),
     })  # fmt: skip
     folder.write(about)

@@ -14,8 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from neurogym.analysis.results import wilson
-from ngym_cli.figures.style import COLOURS, GREY, Unavailable, footnote, new_figure
-from ngym_cli.fitting.figure_data import Fit
+from ngym_cli.figures.style import COLOURS, GREY, FigureUnavailableError, footnote, new_figure
+from ngym_cli.fitting.figure_data import FitData
 from ngym_cli.fitting.played import stimulus_weights
 
 #: Quantiles of the times, bins of conditional accuracy, most conditions, models, and fewest trials of a point.
@@ -50,17 +50,17 @@ class TimedChoices:
         )
 
 
-def timed_choices(fit: Fit) -> tuple[list[TimedChoices], list[str]]:
+def timed_choices(fit: FitData) -> tuple[list[TimedChoices], list[str]]:
     """Return the trials of the subjects and of the best models, and the names of the conditions.
 
     Raises:
-        Unavailable: if the fit has no times, or no model of times.
+        FigureUnavailableError: if the fit has no times, or no model of times.
     """
     if "rt" not in fit.trials:
-        raise Unavailable("the trials of this fit have no reaction times; fit again")
+        raise FigureUnavailableError("the trials of this fit have no reaction times; fit again")
     labels = [label for label in fit.labels if "predictive_rt" in fit.arrays(label)]
     if not labels:
-        raise Unavailable("no model of times was fitted (ddm, or --times ddm)")
+        raise FigureUnavailableError("no model of times was fitted (ddm, or --times ddm)")
     fit.require_two()
     scores = {label: fit.record["models"][label]["time_score"]["together"]["value"] or -np.inf for label in labels}
     best = sorted(labels, key=lambda label: -scores[label])[:MODELS]
@@ -75,11 +75,11 @@ def timed_choices(fit: Fit) -> tuple[list[TimedChoices], list[str]]:
         right = np.where(towards == 0, choice[answered] == 1, (choice[answered] == 1) == (towards > 0))
         samples.append(TimedChoices(label, rt[answered], choice[answered], right, level, float(answered.mean())))
     if not len(samples[0].rt):
-        raise Unavailable("no trial has a choice and a reaction time")
+        raise FigureUnavailableError("no trial has a choice and a reaction time")
     return samples, names
 
 
-def _conditions(fit: Fit) -> tuple[np.ndarray, np.ndarray, list[str]]:
+def _conditions(fit: FitData) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Return side and level of the evidence of each trial, and the names of the levels, weakest first."""
     names, stimuli = fit.stimulus_names(), fit.stimuli()
     if not names:
@@ -108,7 +108,7 @@ def _quantiles(rt: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.quantile(rt, q), low, high
 
 
-def quantile_probability(fit: Fit) -> Figure:
+def quantile_probability(fit: FitData) -> Figure:
     """Quantiles of the times of right and wrong choices against their probability, by strength of the evidence."""
     rows, names = timed_choices(fit)
     figure, axes = new_figure(width=6)
@@ -148,7 +148,7 @@ def _data_label(trials: TimedChoices) -> str:
     return f"data, {len(trials.rt):,} trials"
 
 
-def conditional_accuracy(fit: Fit) -> Figure:
+def conditional_accuracy(fit: FitData) -> Figure:
     """Accuracy of fast to slow choices, by strength of the evidence."""
     rows, names = timed_choices(fit)
     figure, axes = new_figure(1, len(names), width=2.6, squeeze=False, sharey=True)
@@ -175,7 +175,7 @@ def conditional_accuracy(fit: Fit) -> Figure:
     return figure
 
 
-def defective_densities(fit: Fit) -> Figure:
+def defective_densities(fit: FitData) -> Figure:
     """Densities of the times of both choices, with areas that add up to the share of answered trials."""
     rows, names = timed_choices(fit)
     figure, axes = new_figure(1, len(names), width=2.6, squeeze=False, sharey=True)
@@ -201,11 +201,11 @@ def defective_densities(fit: Fit) -> Figure:
     return figure
 
 
-def delta(fit: Fit) -> Figure:
+def delta(fit: FitData) -> Figure:
     """Difference of the times between weak and strong evidence, from fast to slow choices."""
     rows, names = timed_choices(fit)
     if len(names) < 2:
-        raise Unavailable("a delta plot compares two strengths of the evidence; the table has one")
+        raise FigureUnavailableError("a delta plot compares two strengths of the evidence; the table has one")
     figure, axes = new_figure()
     for k, trials in enumerate(rows):
         weak, strong = trials.of(0), trials.of(len(names) - 1)
@@ -224,7 +224,7 @@ def delta(fit: Fit) -> Figure:
     return figure
 
 
-def trace(fit: Fit) -> Figure:
+def trace(fit: FitData) -> Figure:
     """Draws of the posterior of the first subject, chain by chain."""
     label, arrays = fit.first_with("draws", "no posterior was sampled (--posterior)")
     draws, names = arrays["draws"], arrays["draws_names"].tolist()

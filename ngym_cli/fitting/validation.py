@@ -12,12 +12,13 @@ from neurogym.analysis.intervals import enough_groups, mean_interval
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Fitted, Model, Policy, Problem, log_likelihoods, of_subject, predict
+from neurogym.behaviour.models.marks import mark_fit
 from neurogym.behaviour.table import Behaviour, Session
 from ngym_cli.errors import UserError
 from ngym_cli.fitting.group import Group, covariates_of, fit_group
 
 BASELINE = "bias"  #: model that every fit has, each subject for itself
-SUBJECTS = ("each", "pooled", "hierarchical")
+SUBJECT_MODES = ("each", "pooled", "hierarchical")
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,8 @@ def check(models: Iterable[Model], protocol: CrossValidation) -> None:
     refused = [each.name for each in models if not getattr(each, "takes_prior", False)]
     if protocol.subjects == "hierarchical" and refused:
         raise UserError(
-            f"cannot be fitted hierarchically: {', '.join(refused)}; --model takes logistic, value learners (as in "
-            "q-learning), two-step learners, win-stay-lose-shift, bayes-reversal and functions of your own there"
+            f"cannot be fitted hierarchically: {', '.join(refused)}; --model takes logistic, ddm, lba, value learners "
+            "(as in q-learning), two-step learners, win-stay-lose-shift, bayes-reversal and functions of your own there"
         )
 
 
@@ -136,7 +137,7 @@ def validate(model: Model, data: FitData) -> FitResult:
     for subject_table in groups.values():
         for k in range(protocol.folds):
             training = [each for i, each in enumerate(subject_table.sessions) if i % protocol.folds != k]
-            problems.append(Problem(subject_table.only(training), protocol.seed + 1 + k))
+            problems.append(Problem(subject_table.only(training), protocol.seed + 1 + k, intervals=False))
             held_out_sessions.append([each for i, each in enumerate(subject_table.sessions) if i % protocol.folds == k])
         problems.append(Problem(subject_table, protocol.seed))
         held_out_sessions.append([])
@@ -152,6 +153,8 @@ def validate(model: Model, data: FitData) -> FitResult:
             policy: Any = of_subject(fit.policy, each.subject)
             densities[id(each)] = policy.log_densities([each])[0]
     final = dict(zip(groups, fits[protocol.folds :: protocol.folds + 1], strict=True))
+    for name, fit in final.items():
+        mark_fit(fit, int((groups[name].join("choice") >= 0).sum()))
     tested = [] if data.test is None else [predict(_for(final, each), [each])[0] for each in data.test.sessions]
     held_out = [predictions[id(each)] for each in data.table.sessions]
     times = [densities[id(each)] for each in data.table.sessions] if densities else []
@@ -258,6 +261,6 @@ def scores(predictions: dict[str, list[FloatArray]], sessions: Sequence[Session]
     for name, values in logs.items():
         mean = mean_interval(values, groups, bounded=False)
         value, low, high = (float(np.exp(x)) for x in (mean.value, mean.low, mean.high))
-        difference = mean_interval(values - logs[best], groups, bounded=False) if name != best else Estimate.fixed(0.0)
+        difference = mean_interval(values - logs[best], groups, bounded=False) if name != best else Estimate(0.0)
         results[name] = ModelScore(mean, Estimate(value, low, high, value * mean.se), difference, int(valid.sum()))
     return results

@@ -112,7 +112,7 @@ def load(folder: Path) -> Paper:
     config = model.read(folder)
     resolved = folder.resolve()
     paper = Paper(resolved.name, folder, resolved.parent != library().resolve(), config)
-    if not model.NAME.fullmatch(paper.id):
+    if not model.NAME_PATTERN.fullmatch(paper.id):
         raise UserError(f"{folder}: its name becomes that of results; use letters, digits, dots, dashes, underscores")
     for claim in config.claims:
         if claim.measure is not None:
@@ -186,7 +186,7 @@ def new(folder: Path) -> None:
     Raises:
         UserError: if there is such a folder already, its name is none, or it cannot be written.
     """
-    if not model.NAME.fullmatch(folder.name) or folder.name in ids():
+    if not model.NAME_PATTERN.fullmatch(folder.name) or folder.name in ids():
         problem = "that of a paper which comes with ngym" if folder.name in ids() else "no name for a paper"
         raise UserError(f"'{folder.name}' is {problem}; use letters, digits, dots, dashes and underscores, as my_study")
     try:

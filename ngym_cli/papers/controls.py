@@ -29,7 +29,7 @@ UNTRAINED = "untrained"
 #: Weights of the first layer's inputs, by the end of a tensor's name: rows of units, columns of channels.
 INPUTS = "weight_ih_l0"
 #: End of the name of the recurrent weights of the first layer: a row for each unit.
-RECURRENT = "weight_hh_l0"
+RECURRENT_WEIGHTS = "weight_hh_l0"
 #: Name of the channels that wrappers add behind those of the task: last reward, last action.
 FEEDBACK = "feedback"
 
@@ -92,7 +92,7 @@ def shuffled(run: PaperRun) -> PaperRun:
     rng = np.random.default_rng(run.seed)
 
     def mixed(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-        weights = _ending(tensors, RECURRENT)[0].numpy()
+        weights = _ending(tensors, RECURRENT_WEIGHTS)[0].numpy()
         weights[:] = np.stack([rng.permutation(row) for row in weights])
         return tensors
 

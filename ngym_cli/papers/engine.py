@@ -22,7 +22,7 @@ from ngym_cli.sweeps.folder import SweepFolder
 from ngym_cli.sweeps.plan import Entry
 from ngym_cli.sweeps.recipe import Recipe
 
-ROOT = Path("reproductions")
+REPRODUCTIONS_ROOT = Path("reproductions")
 
 
 @dataclass(frozen=True)

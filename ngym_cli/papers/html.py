@@ -10,7 +10,7 @@ from pathlib import Path
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.figures import html
 from ngym_cli.figures.files import save_figure
-from ngym_cli.figures.style import Unavailable, styled
+from ngym_cli.figures.style import FigureUnavailableError, styled
 from ngym_cli.files.writing import write_text
 from ngym_cli.papers.collection import Paper
 from ngym_cli.papers.controls import UNTRAINED
@@ -18,7 +18,7 @@ from ngym_cli.papers.model import PROVENANCE
 from ngym_cli.papers.paper_runs import PaperRun, PaperRuns
 from ngym_cli.papers.results import claim_lines, control_lines, seed_lines, short, verdict_words
 from ngym_cli.papers.script import FIGURE
-from ngym_cli.papers.verdicts import STATES
+from ngym_cli.papers.verdicts import VERDICTS
 from ngym_cli.terminal import Row, cell
 
 
@@ -41,7 +41,7 @@ def draw(paper: Paper, paper_runs: PaperRuns, folder: Path) -> tuple[list[html.P
             with styled():
                 figure = drawer(paper_runs)
                 save_figure(figure, folder / f"{name}.png")
-        except (Unavailable, ValueError) as reason:
+        except (FigureUnavailableError, ValueError) as reason:
             left_out.append((name, " ".join(str(reason).split())))
             continue
         except UserError:
@@ -76,7 +76,7 @@ def write(
         "lead": config.summary,
         "citation": config.citation,
         "doi": config.doi,
-        "numbers": [(str(counts[state]), state) for state in STATES if counts[state]],
+        "numbers": [(str(counts[state]), state) for state in VERDICTS if counts[state]],
         "claims": list(claim_lines(document["claims"], _verdict)),
         "criteria": list(_criteria(document["claims"])),
         "how": "Here: mean over seeds with its 95 % t interval. "

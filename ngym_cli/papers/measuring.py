@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ngym_cli.papers.model import ClaimConfig
 
 #: Folder of the measurements, in the folder of the reproduction.
-MEASURED = "measured"
+MEASUREMENTS_FOLDER = "measured"
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def _library() -> str:
 
 
 def _file(root: Path, claim: str, seed: int) -> Path:
-    return root / MEASURED / f"{claim}-s{seed}.json"
+    return root / MEASUREMENTS_FOLDER / f"{claim}-s{seed}.json"
 
 
 def _read(root: Path, claim: str, seed: int, key: str) -> ClaimResult | None:

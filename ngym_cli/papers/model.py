@@ -32,7 +32,7 @@ PROVENANCE = {
 Provenance = Literal["C", "P", "F", "M", "O", "R", "ours"]
 
 #: Names of parts, evaluations and claims: they become words on the command line and parts of file names.
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 #: Configuration in the folder of this or another paper; papers with the same configuration share runs.
 BESIDE = re.compile(r"(\.\./[A-Za-z0-9][A-Za-z0-9._-]*/)?[^/\\]+\.toml")
 
@@ -48,7 +48,10 @@ class SettingConfig(Section):
 
 
 #: Fields of a request that are no part of an evaluation: a reproduction sets them.
-OF_THE_COMMAND = ("run", "simulate", *OF_SIMULATIONS, "name", "overwrite", "runs", "trust", "as_json", "references")
+REPRODUCTION_FIELDS = (
+    *("run", "simulate", *OF_SIMULATIONS),
+    *("name", "overwrite", "runs", "trust", "as_json", "references"),
+)
 
 
 class EvaluationRequest(EvalRequest):
@@ -74,7 +77,7 @@ class EvaluationRequest(EvalRequest):
     @classmethod
     def _of_an_evaluation(cls, data: object) -> object:
         for key in data if isinstance(data, Mapping) else ():
-            check_known("key", key, [name for name in cls.model_fields if name not in OF_THE_COMMAND])
+            check_known("key", key, [name for name in cls.model_fields if name not in REPRODUCTION_FIELDS])
         return data
 
     @field_validator("changes")
@@ -209,7 +212,7 @@ class PaperConfig(Section):
 
 
 def _plain(kind: str, name: str) -> None:
-    if not NAME.fullmatch(name):
+    if not NAME_PATTERN.fullmatch(name):
         raise ValueError(f"{kind} '{name}': use letters, digits, dots, dashes and underscores, at most 40")
 
 

@@ -14,7 +14,7 @@ from neurogym.analysis.trial_tables import Table
 from ngym_cli import runs
 from ngym_cli.agents.perturbation import Perturbation
 from ngym_cli.figures.source import Evaluated, Series, Source
-from ngym_cli.figures.style import COLOURS, Unavailable
+from ngym_cli.figures.style import COLOURS, FigureUnavailableError
 from ngym_cli.papers.model import EvaluationRequest, PaperConfig
 from ngym_cli.papers.verdicts import Verdict
 from ngym_cli.runs import recordings
@@ -96,7 +96,7 @@ class PaperRun:
         """The trained agent, as of ``ngym_cli.load``."""
         from ngym_cli.agents.loading import LoadedAgent
 
-        return LoadedAgent(runs.find(str(self.path), runs.ROOT), trust=True)
+        return LoadedAgent(runs.find(str(self.path), runs.RUNS_ROOT), trust=True)
 
     def measured(self, id_: str, name: str | None = None) -> float:
         """Return a measure that the task declares, by id.
@@ -150,17 +150,17 @@ class PaperRuns:
         """Return the networks of a part, in the order of seeds.
 
         Raises:
-            Unavailable: if no network is trained.
+            FigureUnavailableError: if no network is trained.
         """
         if not self.found.get(part_name):
-            raise Unavailable(f"part {part_name} is not trained")
+            raise FigureUnavailableError(f"part {part_name} is not trained")
         return self.found[part_name]
 
     def trials(self, part_name: str, evaluation: str | None = None) -> Table:
         """Return the trials of all seeds of a part in a single table, with a column ``seed`` and distinct environments.
 
         Raises:
-            Unavailable: if no network is trained.
+            FigureUnavailableError: if no network is trained.
         """
         read = ((run.seed, run.trials(evaluation)) for run in self.runs(part_name))
         return concatenate_runs({**table, "seed": np.full(len(table["trial"]), seed)} for seed, table in read)
@@ -177,9 +177,9 @@ class PaperRuns:
         """Return the numbers of a claim, each with the mean over seeds, the interval and the value of each seed.
 
         Raises:
-            Unavailable: if the claim was not measured.
+            FigureUnavailableError: if the claim was not measured.
         """
         verdict = self.verdicts.get(claim)
         if verdict is None or not verdict.numbers:
-            raise Unavailable(f"claim {claim} is not measured")
+            raise FigureUnavailableError(f"claim {claim} is not measured")
         return verdict.numbers

@@ -12,7 +12,7 @@ from ngym_cli import runs, terminal
 from ngym_cli.config import trust
 from ngym_cli.config.launch import LaunchSettings
 from ngym_cli.errors import InUseError, UserError
-from ngym_cli.files import locks
+from ngym_cli.files import writing
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import write_json
 from ngym_cli.papers import collection, engine, html, measuring, results
@@ -53,7 +53,7 @@ def reproduce(request: ReproduceRequest) -> int:
     root = request.reproductions / paper.id
     code = require_trust(paper, root, trusted)
     launcher = launchers.find(launch)
-    if root.exists() and locks.in_use(root):
+    if root.exists() and writing.in_use(root):
         raise InUseError(f"{root} is in use by another process")
     everything, _ = paper.chosen([])
     seeds = range(request.first_seed, request.first_seed + (request.seeds or paper.config.seeds))
@@ -62,7 +62,7 @@ def reproduce(request: ReproduceRequest) -> int:
     rows, interrupted = _train(paper, planned, root, launch, launcher)
     if interrupted:
         terminal.console(stderr=True).print("interrupted; the same command goes on", soft_wrap=True)
-        return control.INTERRUPTED
+        return control.INTERRUPTED_CODE
     if planned and not any(engine.is_done(each.path) for each in planned.values()):
         _print_failures(rows)
         return 1

@@ -13,7 +13,7 @@ from ngym_cli.files.reading import read_json
 from ngym_cli.papers import collection
 from ngym_cli.papers.collection import Paper
 from ngym_cli.papers.model import PROVENANCE
-from ngym_cli.papers.verdicts import IN_PART, NOT_REACHED, REACHED, STATES, Value, Verdict, judge, published_numbers
+from ngym_cli.papers.verdicts import IN_PART, NOT_REACHED, REACHED, VERDICTS, Value, Verdict, judge, published_numbers
 from ngym_cli.terminal import Row
 
 #: Sources of numbers that were read by eye, which the verdict mentions.
@@ -36,7 +36,7 @@ def print_papers(rows: Sequence[Row]) -> None:
 
 def in_words(verdicts: Mapping[str, int]) -> str:
     """Return the number of claims per verdict, as in ``3 reached, 1 not reached``."""
-    return ", ".join(f"{verdicts[state]} {state}" for state in STATES if verdicts.get(state)) or "none yet"
+    return ", ".join(f"{verdicts[state]} {state}" for state in VERDICTS if verdicts.get(state)) or "none yet"
 
 
 def print_contents(page: Row) -> None:

@@ -31,17 +31,17 @@ from ngym_cli.terminal import Row
 if TYPE_CHECKING:
     from neurogym.analysis.results import Estimate
 
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_BOUND = re.compile(rf"(>=|<=|>|<)\s*({_NUMBER})")
-_RANGE = re.compile(rf"({_NUMBER})\s+to\s+({_NUMBER})")
-_WITHIN = re.compile(rf"within\s+({_NUMBER})\s*(%?)")
+_SIGNED_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_BOUND = re.compile(rf"(>=|<=|>|<)\s*({_SIGNED_NUMBER})")
+_NUMBER_RANGE = re.compile(rf"({_SIGNED_NUMBER})\s+to\s+({_SIGNED_NUMBER})")
+_WITHIN = re.compile(rf"within\s+({_SIGNED_NUMBER})\s*(%?)")
 _SEEDS = ("mean", "every seed", "most seeds")
 _NUMBERS = ("all numbers", "most numbers")
 
 REACHED, IN_PART, NOT_REACHED, UNTESTABLE, OPEN = (
     "reached", "reached in part", "not reached", "cannot be tested", "not measured"
 )  # fmt: skip
-STATES = (REACHED, IN_PART, NOT_REACHED, UNTESTABLE, OPEN)
+VERDICTS = (REACHED, IN_PART, NOT_REACHED, UNTESTABLE, OPEN)
 
 #: Result of a seed: a number, or several by name. None: the measure could not be computed.
 Value = float | Mapping[str, float | None] | None
@@ -185,7 +185,7 @@ def parse_criterion(text: str) -> Criterion:
         bound, strict = float(match[2]), len(match[1]) == 1
         low, high = (bound, math.inf) if match[1][0] == ">" else (-math.inf, bound)
         return Criterion(low, high, strict, seeds=seeds, numbers=numbers)
-    if match := _RANGE.fullmatch(first):
+    if match := _NUMBER_RANGE.fullmatch(first):
         low, high = float(match[1]), float(match[2])
         if low > high:
             raise ValueError(f"'{first}': the first end is the greater one")
@@ -202,7 +202,7 @@ class Verdict:
     """Result of a claim.
 
     Attributes:
-        state: one of `STATES`.
+        state: one of `VERDICTS`.
         numbers: numbers by name; a claim of one number has it under an empty name.
         reason: reason for a missing or failed result, if any.
         n_meeting: number of seeds that meet the criterion by themselves.

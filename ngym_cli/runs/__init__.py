@@ -3,8 +3,8 @@
 Belongs here: what is known of a run without its agent. May use: `environments`, `config`, `files`. Imports no torch.
 """
 
-from ngym_cli.files.locks import start_of_process, this_process
 from ngym_cli.files.writing import clear_leftovers
+from ngym_cli.processes import start_of_process, this_process
 from ngym_cli.runs.finding import LATEST, MANIFEST
 from ngym_cli.runs.folder import (
     CONFIG,
@@ -12,7 +12,7 @@ from ngym_cli.runs.folder import (
     FIT,
     MODEL,
     QUIET,
-    ROOT,
+    RUNS_ROOT,
     TRIALS,
     RunFolder,
     create,
@@ -27,7 +27,7 @@ from ngym_cli.runs.folder import (
     refuse_if_running_elsewhere,
     safe_name,
 )
-from ngym_cli.runs.records import STATES
+from ngym_cli.runs.records import RUN_STATES
 
 __all__ = [
     "CONFIG",
@@ -37,9 +37,9 @@ __all__ = [
     "MANIFEST",
     "MODEL",
     "QUIET",
-    "ROOT",
+    "RUNS_ROOT",
     "RunFolder",
-    "STATES",
+    "RUN_STATES",
     "TRIALS",
     "clear_leftovers",
     "create",

@@ -35,7 +35,7 @@ class FolderKind:
 
 
 #: Kinds by name; a folder with the files of several kinds is of the first of these.
-KINDS = {
+FOLDER_KINDS = {
     "fit": FolderKind("fit.json", 3, "; see ngym fit --help"),
     "paper": FolderKind("paper.toml", 1, "; see ngym reproduce --help"),
     "sweep": FolderKind("list.json", 1, "; see ngym sweep --help"),
@@ -45,14 +45,14 @@ KINDS = {
 
 def kind_of(path: Path) -> str | None:
     """Return the kind of a folder, or None."""
-    return next((name for name, kind in KINDS.items() if (path / kind.file).is_file()), None)
+    return next((name for name, kind in FOLDER_KINDS.items() if (path / kind.file).is_file()), None)
 
 
 def find(kinds: str | tuple[str, ...], reference: str, root: Path) -> Path:
     """Return a folder by path, by name below ``root``, or the newest for ``latest``.
 
     Args:
-        kinds: one or several of `KINDS`.
+        kinds: one or several of `FOLDER_KINDS`.
         reference: path, name (the end of the path below ``root``) or ``latest``.
         root: folder that is searched.
 
@@ -68,8 +68,8 @@ def find(kinds: str | tuple[str, ...], reference: str, root: Path) -> Path:
     if is_folder:
         kind = kind_of(Path(reference))
         if kind is None:
-            raise UserError(f"{reference} is not a {first} folder: it has no {KINDS[first].file}")
-        raise UserError(f"{reference} is a {kind}, not a {first}{KINDS[kind].hint}")
+            raise UserError(f"{reference} is not a {first} folder: it has no {FOLDER_KINDS[first].file}")
+        raise UserError(f"{reference} is a {kind}, not a {first}{FOLDER_KINDS[kind].hint}")
     paths = find_all(kinds, root)
     if not paths:
         problem = f"there are no {first}s" if reference == LATEST else f"no such {first}: {reference}; there are none"
@@ -109,7 +109,7 @@ def _paths(kinds: tuple[str, ...], root: Path, pattern: str) -> set[Path]:
     levels = Path(pattern).parts
     paths: set[Path] = set()
     if root.is_dir() and levels and not Path(pattern).is_absolute() and ".." not in levels:
-        for kind in (KINDS[name] for name in kinds if len(levels) <= KINDS[name].depth):
+        for kind in (FOLDER_KINDS[name] for name in kinds if len(levels) <= FOLDER_KINDS[name].depth):
             above = ["*"] * (kind.depth - len(levels))
             paths.update(file.parent for file in root.glob("/".join([*above, pattern, kind.file])))
     return paths
@@ -133,7 +133,7 @@ def _newest(kinds: tuple[str, ...], paths: Iterable[Path]) -> Path | None:
 
 def _written(kinds: tuple[str, ...], path: Path) -> float:
     """Return when the record of a folder was written (seconds), or else the file of the kind."""
-    for file in (MANIFEST, *(KINDS[kind].file for kind in kinds)):
+    for file in (MANIFEST, *(FOLDER_KINDS[kind].file for kind in kinds)):
         with contextlib.suppress(OSError):
             return (path / file).stat().st_mtime
     return -math.inf

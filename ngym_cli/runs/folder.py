@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING
 
 from ngym_cli.config import RunConfig, load
 from ngym_cli.errors import InUseError, UserError, os_errors
-from ngym_cli.files import locks, reading
-from ngym_cli.files.locks import is_alive
+from ngym_cli.files import reading, writing
 from ngym_cli.files.writing import atomic_folder, remove_folder, write_json
+from ngym_cli.processes import is_alive
 from ngym_cli.runs import finding, records
-from ngym_cli.runs.finding import KINDS, LATEST, MANIFEST
+from ngym_cli.runs.finding import FOLDER_KINDS, LATEST, MANIFEST
 
 if TYPE_CHECKING:
     from ngym_cli.terminal import Row
 
 CONFIG = "config.toml"
-FIT = KINDS["fit"].file  #: record of a fit, see ``ngym_cli.fitting.folder``
+FIT = FOLDER_KINDS["fit"].file  #: record of a fit, see ``ngym_cli.fitting.folder``
 TRIALS = "trials"
 MODEL = "model"
-ROOT = Path("runs")
+RUNS_ROOT = Path("runs")
 
 #: Seconds without a change after which a run on another machine is taken to have ended.
 QUIET = 120.0
@@ -105,7 +105,7 @@ class RunFolder:
             UserError: if the manifest is missing or damaged.
         """
         path = self.path / MANIFEST
-        with locks.exclusive(self.path / (CONFIG if (self.path / CONFIG).exists() else FIT)):
+        with writing.exclusive(self.path / (CONFIG if (self.path / CONFIG).exists() else FIT)):
             manifest = records.read(path, records.Manifest)
             write_json(path, {**manifest, **entries(manifest)})
 
@@ -146,7 +146,7 @@ class RunFolder:
 
 
 #: Longest name of a folder that is made from a task's (bytes); file systems take 255.
-LONGEST_NAME = 150
+MAX_TASK_FOLDER_BYTES = 150
 
 
 def plain_name(kind: str, name: str) -> str:
@@ -159,7 +159,7 @@ def plain_name(kind: str, name: str) -> str:
     Raises:
         UserError: if it is not valid.
     """
-    plain_text = bool(name.strip()) and name.isprintable() and len(name.encode()) <= LONGEST_NAME
+    plain_text = bool(name.strip()) and name.isprintable() and len(name.encode()) <= MAX_TASK_FOLDER_BYTES
     if not plain_text or name != Path(name).name or name[0] == ".":
         raise UserError(f"{kind} name '{name}' must be a plain folder name")
     if name == LATEST:
@@ -183,7 +183,7 @@ def safe_name(task: str) -> str:
     if file:
         task = f"{Path(file).stem if file.endswith('.py') else file}.{name}"
     plain_text = "".join(char if char.isalnum() or char in "-_.+" else "_" for char in task).lstrip(".") or "task"
-    return plain_text.encode()[:LONGEST_NAME].decode(errors="ignore")
+    return plain_text.encode()[:MAX_TASK_FOLDER_BYTES].decode(errors="ignore")
 
 
 def create(path: Path, overwrite: bool, config: str, manifest: Mapping[str, object], rename: bool = False) -> RunFolder:
@@ -245,7 +245,7 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
         is_run = any((path / name).exists() for name in (MANIFEST, CONFIG))
         if not path.is_dir() or (any(path.iterdir()) and not is_run):
             raise UserError(f"{path} is not a run folder; it will not be overwritten")
-    if locks.in_use(path) or ((path / MANIFEST).exists() and _says_running(path)):
+    if writing.in_use(path) or ((path / MANIFEST).exists() and _says_running(path)):
         raise InUseError(f"run folder {path} is in use by another process")
 
 
@@ -291,7 +291,7 @@ def find_all(root: Path, fits: bool = False) -> list[RunFolder]:
     return [RunFolder(path) for path in finding.find_all(("run", "fit") if fits else "run", root)]
 
 
-def find(reference: str, root: Path = ROOT, checked: bool = True, fits: bool = False) -> RunFolder:
+def find(reference: str, root: Path = RUNS_ROOT, checked: bool = True, fits: bool = False) -> RunFolder:
     """Return a run by folder, by name below ``root``, or ``latest``.
 
     Args:

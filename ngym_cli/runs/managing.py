@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ngym_cli import runs, terminal
+from ngym_cli import runs
 from ngym_cli.config import flatten, read_toml
 from ngym_cli.config.values import Scalar
 from ngym_cli.errors import UserError, os_errors
@@ -16,6 +16,7 @@ from ngym_cli.files.reading import digest, read_json
 from ngym_cli.files.writing import foreign
 from ngym_cli.runs.folder import EVERYTHING, RunFolder, refuse_existing
 from ngym_cli.runs.records import Manifest
+from ngym_cli.terminal import Row, cell, console, print_columns
 
 LONGEST_NOTE = 2_000
 
@@ -98,11 +99,11 @@ def note(run: RunFolder, text: str) -> None:
 
 #: Parts of the manifest that are compared, besides the configuration; times and the machine are not.
 SEEDS, VERSIONS = "seeds", "versions"
-FILES = ("model/weights.safetensors", "eval/final/trials.parquet")
-RESULTS = ("status", "steps", "trials", "performance", "reward_per_trial", "chance", "blind", "ceiling")
+COMPARED_FILES = ("model/weights.safetensors", "eval/final/trials.parquet")
+COMPARED_RESULTS = ("status", "steps", "trials", "performance", "reward_per_trial", "chance", "blind", "ceiling")
 
 
-def between(first: str, second: str, root: Path) -> list[terminal.Row]:
+def between(first: str, second: str, root: Path) -> list[Row]:
     """Return where two runs differ.
 
     Args:
@@ -132,8 +133,10 @@ def _facts(run: runs.RunFolder) -> dict[str, Scalar]:
         SEEDS: manifest.get(SEEDS),
         VERSIONS: {**_entry(manifest, VERSIONS), "python": _entry(manifest, "machine").get("python")},
         "git": manifest.get("git"),
-        "results": {name: manifest.get(name) for name in RESULTS},
-        "files": {name: digest(run.path / name)[:12] if (run.path / name).is_file() else None for name in FILES},
+        "results": {name: manifest.get(name) for name in COMPARED_RESULTS},
+        "files": {
+            name: digest(run.path / name)[:12] if (run.path / name).is_file() else None for name in COMPARED_FILES
+        },
     }
     return flatten({section: _mapping(values) for section, values in tables.items()})
 
@@ -164,8 +167,8 @@ def _entry(table: object, name: str) -> Mapping[str, Any]:
     return _mapping(_mapping(table).get(name))
 
 
-def show(rows: list[terminal.Row]) -> None:
+def show(rows: list[Row]) -> None:
     """Print the differences as a table."""
     if not rows:
-        terminal.console().print("the runs do not differ")
-    terminal.print_columns([[terminal.cell(row[key]) for key in ("id", "one", "other")] for row in rows])
+        console().print("the runs do not differ")
+    print_columns([[cell(row[key]) for key in ("id", "one", "other")] for row in rows])

@@ -27,12 +27,12 @@ CONDITION = "condition_"
 PERIOD = "period_"
 
 #: Key of the whole trials among the parts of trials.
-WHOLE = ""
+WHOLE_TRIALS = ""
 
 
 def read_population(path: Path, by: Sequence[str]) -> PopulationTrials:
     """Return the whole trials of a file; see `read_parts`."""
-    return read_parts(path, by)[WHOLE]
+    return read_parts(path, by)[WHOLE_TRIALS]
 
 
 def read_parts(path: Path, by: Sequence[str]) -> dict[str, PopulationTrials]:
@@ -122,7 +122,7 @@ def _from_arrays(path: Path, arrays: Mapping[str, np.ndarray], by: Sequence[str]
         if len(columns[name]) != n:
             raise ValueError(f"{CONDITION}{name} has {len(columns[name])} entries, expected {n}, one for each trial")
     inputs, names = arrays.get("inputs"), condition_names(columns, by, n)
-    spans = {WHOLE: np.tile([0, steps], (n, 1))}
+    spans = {WHOLE_TRIALS: np.tile([0, steps], (n, 1))}
     for name, each in arrays.items():
         if name.startswith(PERIOD):
             if each.shape not in ((2,), (n, 2)):
@@ -147,7 +147,7 @@ def _long(
 ) -> dict[str, PopulationTrials]:
     """Return a population of the trials that have two steps or more, by the name of the part."""
     long = np.array([len(row) > 1 for row in rows], bool)
-    if period != WHOLE and not long.any():
+    if period != WHOLE_TRIALS and not long.any():
         return {}
     trials = [row for row, keep in zip(rows, long, strict=True) if keep]
     long_inputs = None if inputs is None else [row for row, keep in zip(inputs, long, strict=True) if keep]
@@ -194,7 +194,7 @@ def _from_nwb(path: Path, file: h5py.Group, by: Sequence[str]) -> dict[str, Popu
     spans = list(zip(columns["start_time"], columns["stop_time"], strict=True))
     names = condition_names(columns, by, len(spans))
     rates = _spikes if "units" in file else _sampled
-    populations = _long(path, WHOLE, rates(file, spans), names)
+    populations = _long(path, WHOLE_TRIALS, rates(file, spans), names)
     for period, (rows, times) in _periods(file).items():
         populations |= _long(path, period, rates(file, times), names[rows])
     return populations

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from neurogym import kernels
 from ngym_cli import processes, runs
@@ -17,7 +18,7 @@ from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.runs.records import Manifest, RunState
 
 #: Folder that holds the packages of this project: the checkout, or the folder of installed packages.
-SOURCE = Path(__file__).resolve().parents[2]
+PACKAGES_FOLDER = Path(__file__).resolve().parents[2]
 
 #: Packages whose versions decide what a run computes.
 PACKAGES = (
@@ -25,8 +26,15 @@ PACKAGES = (
 )  # fmt: skip
 
 
-def opening(config: RunConfig, facts: TaskProperties, threads: int) -> Manifest:
-    """Return the manifest entries at the start of a run, given the number of learning threads."""
+def opening(config: RunConfig, settings: dict[str, Any], facts: TaskProperties, threads: int) -> Manifest:
+    """Return the manifest entries at the start of a run.
+
+    Args:
+        config: complete configuration.
+        settings: the configuration as plain data.
+        facts: known properties of the task.
+        threads: threads that share the learning.
+    """
     manifest: Manifest = {
         "status": "running",
         "task": config.task,
@@ -36,7 +44,7 @@ def opening(config: RunConfig, facts: TaskProperties, threads: int) -> Manifest:
         "seed": config.seed,
         "seeds": streams(config.seed),
         "reset_state": config.reset_state,
-        "config": config.model_dump(),
+        "config": settings,
         "command": sys.argv,
         "started": runs.now(),
         "steps": 0,
@@ -45,7 +53,7 @@ def opening(config: RunConfig, facts: TaskProperties, threads: int) -> Manifest:
         "process": runs.this_process(),
         "machine": machine(threads),
         "versions": versions(),
-        "git": git_state(SOURCE),
+        "git": git_state(PACKAGES_FOLDER),
     }
     if code := trust.record(config):
         manifest["code"] = code
@@ -117,10 +125,11 @@ def git_state(folder: Path) -> dict[str, object] | None:
     """Return the commit of a source tree and whether files were changed since; None without a repository."""
 
     def git(*arguments: str) -> str:
-        line = [processes.program("git"), "-C", str(folder), *arguments]
+        line = [program, "-C", str(folder), *arguments]
         return subprocess.run(line, capture_output=True, text=True, timeout=5, check=True).stdout.strip()
 
     try:
+        program = processes.program("git")
         if Path(git("rev-parse", "--show-toplevel")).resolve() != folder:
             return None
         return {"commit": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain"))}

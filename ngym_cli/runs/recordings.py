@@ -21,7 +21,7 @@ ENDINGS = (".nwb", ".h5", ".hdf5", ".npz")
 RECORDING_NAME = "recording"
 
 #: Quantities that figures of networks need.
-NEEDED = ("activity", "observations")
+NETWORK_QUANTITIES = ("activity", "observations")
 
 QUANTITIES = ("activity", "values", "logits", "observations", "actions", "rewards", "spikes")
 

@@ -18,12 +18,12 @@ from typing_extensions import TypedDict  # pydantic takes that of typing from Py
 from ngym_cli.config.trust import Code
 from ngym_cli.config.values import Scalar
 from ngym_cli.errors import UserError
-from ngym_cli.files.locks import RunProcess
 from ngym_cli.files.reading import read_json
+from ngym_cli.processes import RunProcess
 
 #: States that the record of a run may be in; a run that says "running" but whose process is gone has crashed.
 RunState = Literal["running", "finished", "interrupted", "failed", "crashed"]
-STATES: tuple[str, ...] = get_args(RunState)
+RUN_STATES: tuple[str, ...] = get_args(RunState)
 
 
 def _is_moment(text: str) -> str:

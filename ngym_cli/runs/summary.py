@@ -7,17 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ngym_cli.environments.properties import ANSWER_COLUMNS, MAX_CONDITION_VALUES, listed_conditions
 from ngym_cli.runs.records import ConditionRecord, Summary
 from ngym_cli.runs.trial_table import COLUMNS, PREVIOUS
 
 if TYPE_CHECKING:
     from neurogym.analysis.results import Estimate
-
-#: Columns with given or correct answers, as opposed to conditions.
-ANSWERS = ("ground_truth", "choice")
-
-#: A condition with more values than this is not broken down value by value.
-MOST_VALUES = 12
 
 #: Share of trials with a fixation break from which the share stands beside a performance.
 NOTABLE_ABORTS = 0.05
@@ -71,19 +66,8 @@ def condition_names(conditions: Mapping[str, object], table: Mapping[str, np.nda
     """
     if conditions:
         return [name for name in listed_conditions(conditions) if name in table]
-    listed = [name for name in extra_columns(table) if 1 < len(np.unique(table[name])) <= MOST_VALUES]
-    return [name for name in listed if name not in ANSWERS]
-
-
-def listed_conditions(conditions: Mapping[str, object]) -> list[str]:
-    """Return a task's conditions with a few known values, answers excluded."""
-    return [name for name, values in conditions.items() if (_few(values) or name == "task") and name not in ANSWERS]
-
-
-def _few(values: Any) -> bool:
-    from neurogym.sampling.distributions import Distribution
-
-    return not isinstance(values, Distribution) and 1 < len(values) <= MOST_VALUES and np.ndim(values[0]) == 0
+    listed = [name for name in extra_columns(table) if 1 < len(np.unique(table[name])) <= MAX_CONDITION_VALUES]
+    return [name for name in listed if name not in ANSWER_COLUMNS]
 
 
 def extra_columns(table: Mapping[str, np.ndarray]) -> list[str]:

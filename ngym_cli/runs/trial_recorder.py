@@ -166,7 +166,7 @@ class TrialRecorder:
             self._fresh, self._last = fresh, last
             self._extra = [str(name) for name in state.get("extra", ())]
             self.require_parts()
-        if self.folder is not None:
+        if self.folder is not None and self.folder.is_dir():
             for path in parts_in(self.folder):
                 if int(path.stem[5:]) >= self.parts:
                     path.unlink()

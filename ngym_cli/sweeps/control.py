@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ngym_cli import runs, terminal
 from ngym_cli.config import RunConfig, read_toml
 from ngym_cli.errors import UserError, did_you_mean
-from ngym_cli.files import locks
+from ngym_cli.files import writing
 from ngym_cli.processes import handling_signals
 from ngym_cli.runs import finding
 from ngym_cli.sweeps import folder, launchers, plan, results, status, tables, validation
@@ -18,7 +19,7 @@ from ngym_cli.sweeps.launchers import JobSpec
 from ngym_cli.sweeps.recipe import Recipe, SweepRequest
 from ngym_cli.sweeps.results import SweepDocument
 
-INTERRUPTED = 130
+INTERRUPTED_CODE = 130
 
 #: Words in place of a recipe.
 ACTIONS = ("status", "resume")
@@ -106,7 +107,7 @@ def do_jobs(
     shown_on = terminal.console(stderr=True)
     interrupted = False
     with (
-        locks.lock(sweep.path),
+        writing.lock(sweep.path),
         tables.LiveTable(observer, shown_on, min(workers, len(jobs))) as live_table,
         handling_signals(_interrupt, "SIGTERM", "SIGHUP"),
     ):
@@ -152,7 +153,7 @@ def execute(request: SweepRequest) -> int:
     """
     action, reference, over = request.what, request.sweep, request.tables()
     if action in ACTIONS:
-        if request.varied or "zip" in over or "search" in over or request.name is not None or request.dry_run:
+        if request.varied or "zip" in over or "search" in over or request.name is not None or request.is_planned:
             raise UserError(f"ngym sweep {action} takes a sweep as it is; no other settings go with it")
         sweep = folder.find(reference or runs.LATEST, request.sweeps)
         return _show(request, sweep) if action == "status" else _resume(request, sweep)
@@ -165,6 +166,9 @@ def execute(request: SweepRequest) -> int:
     if file is None and not request.varied and "search" not in over:
         raise UserError("nothing to sweep: give a recipe or flags, as in ngym sweep --alg ppo,recurrent_ppo --seed 0:5")
     recipe = make_recipe(file, over, request.varied, request.trust)
+    if request.print_config:
+        sys.stdout.write(recipe.to_toml())
+        return 0
     name = name_of(recipe, request.name, file)
     return _plan(request, recipe, name) if request.dry_run else _start(request, recipe, name, request.sweeps)
 
@@ -222,7 +226,7 @@ def _start(request: SweepRequest, recipe: Recipe, name: str, root: Path) -> int:
         tables.print_result(terminal.console(), sweep, document)
     if interrupted:
         err.print(f"interrupted; {terminal.quoted('ngym', 'sweep', 'resume', sweep.name)} continues", soft_wrap=True)
-        return INTERRUPTED
+        return INTERRUPTED_CODE
     return 1 if any(row["state"] == "failed" for row in rows) else 0
 
 

@@ -20,7 +20,7 @@ from neurogym.analysis.trial_tables import Table
 from ngym_cli import runs
 from ngym_cli.config import nest
 from ngym_cli.config.values import Values, parse_assignments, parse_value
-from ngym_cli.runs.recordings import NEEDED, RECORDING_NAME
+from ngym_cli.runs.recordings import NETWORK_QUANTITIES, RECORDING_NAME
 from ngym_cli.sweeps import plan
 from ngym_cli.sweeps.status import RunRow, by_setting
 from ngym_cli.sweeps.tables import word
@@ -44,7 +44,7 @@ LEVELS = {
 }
 
 
-class Group(NamedTuple):
+class SolutionGroup(NamedTuple):
     """Runs of a setting that differ in the seed only.
 
     Attributes:
@@ -93,13 +93,13 @@ class OutsideTraining:
             return parse_assignments(self.conditions, "--outside", str)
         from neurogym.sampling.distributions import Distribution
         from ngym_cli.environments.stack import inner_task
-        from ngym_cli.figures.style import Unavailable
+        from ngym_cli.figures.style import FigureUnavailableError
 
         drawn = {name: Distribution.of(spec) for name, spec in inner_task(source.facts.env).timing.items()}
         rng = np.random.default_rng(0)
         lengths = {name: float(each.sample(rng, 1000).mean()) for name, each in drawn.items() if each.kind != "until"}
         if not lengths:
-            raise Unavailable("the task has no periods to make longer; --outside names changed conditions")
+            raise FigureUnavailableError("the task has no periods to make longer; --outside names changed conditions")
         longest = max(lengths, key=lambda name: lengths[name])
         return {f"timing.{longest}": f"{2 * round(lengths[longest]):g}"}
 
@@ -117,7 +117,7 @@ class OutsideTraining:
 
         parsed = {key: text if key.startswith("timing.") else parse_value(text) for key, text in changed.items()}
         request = EvalRequest(
-            trials=TRIALS, changes=nest(parsed), record=NEEDED if name else None, name=name, overwrite=True,
+            trials=TRIALS, changes=nest(parsed), record=NETWORK_QUANTITIES if name else None, name=name, overwrite=True,
             trust=self.trust, references=not changed,  # the figure shows no scores of reference agents
         )  # fmt: skip
         folder = path / "eval" / request.label(TRIALS)
@@ -139,7 +139,7 @@ def draw(rows: Sequence[RunRow], keys: Sequence[str], outside: OutsideTraining) 
         Figure, and a row for each level, parameter and value.
 
     Raises:
-        Unavailable: if no setting has two seeds that can be compared.
+        FigureUnavailableError: if no setting has two seeds that can be compared.
         UserError: if a condition cannot be changed.
     """
     from ngym_cli.figures.style import COLOURS, GREY, category_ticks, new_figure
@@ -182,7 +182,7 @@ def draw(rows: Sequence[RunRow], keys: Sequence[str], outside: OutsideTraining) 
     }
 
 
-def groups_of(rows: Sequence[RunRow], outside: OutsideTraining) -> tuple[list[Group], list[str]]:
+def groups_of(rows: Sequence[RunRow], outside: OutsideTraining) -> tuple[list[SolutionGroup], list[str]]:
     """Return the settings of a sweep with two seeds or more, and the changed conditions in words.
 
     Args:
@@ -190,16 +190,16 @@ def groups_of(rows: Sequence[RunRow], outside: OutsideTraining) -> tuple[list[Gr
         outside: evaluations outside of training.
 
     Raises:
-        Unavailable: if there is none.
+        FigureUnavailableError: if there is none.
     """
-    from ngym_cli.figures.style import Unavailable
+    from ngym_cli.figures.style import FigureUnavailableError
 
     finished = [row for row in rows if row["state"] == "done"]
     several = [
         members_of_setting[:MOST_RUNS] for members_of_setting in by_setting(finished) if len(members_of_setting) > 1
     ]
     if not several:
-        raise Unavailable("needs two finished runs or more that differ in the seed only")
+        raise FigureUnavailableError("needs two finished runs or more that differ in the seed only")
     changes: list[str] = []
     read = [
         [_member(Path(str(row["id"])), outside, changes) for row in members_of_setting]
@@ -207,7 +207,7 @@ def groups_of(rows: Sequence[RunRow], outside: OutsideTraining) -> tuple[list[Gr
     ]
     components = _components([member.population for members in read for member in members])
     groups = [
-        Group(
+        SolutionGroup(
             plan.without_seed(members_of_setting[0]["values"]),
             np.array([member.score for member in members]),
             _dynamics([member.population for member in members], components),
@@ -229,21 +229,21 @@ class _Member(NamedTuple):
 def _member(path: Path, outside: OutsideTraining, changes: list[str]) -> _Member:
     from neurogym.dynamics import PopulationTrials
     from ngym_cli.figures.source import Source
-    from ngym_cli.figures.style import Unavailable
+    from ngym_cli.figures.style import FigureUnavailableError
     from ngym_cli.runs.recordings import Recording
 
     source = Source(runs.find(str(path), path.parent), outside.trust)
     changed = outside.changed(source)
     changes[:] = [f"{key}={value}" for key, value in changed.items()]
     score = outside.evaluated(path, changed)
-    if not any(each.has(NEEDED) and each.intact for each in source.evaluations):
+    if not any(each.has(NETWORK_QUANTITIES) and each.intact for each in source.evaluations):
         outside.evaluated(path, {}, RECORDING_NAME)
         source.reread()
-    evaluation = [each for each in source.evaluations if each.has(NEEDED) and each.intact][-1]
+    evaluation = [each for each in source.evaluations if each.has(NETWORK_QUANTITIES) and each.intact][-1]
     values, offsets = Recording(evaluation.folder).first("activity", TRIALS)
     trials = [values[a:b].astype(float) for a, b in pairwise(offsets) if b - a >= 4]
     if not trials:
-        raise Unavailable(f"the trials of {path.name} are shorter than 4 steps")
+        raise FigureUnavailableError(f"the trials of {path.name} are shorter than 4 steps")
     matrix = getattr(source.system, "layers", [source.system])[0]  # the first layer
     recurrent = getattr(matrix, "recurrent", np.zeros((0, 0)))
     units = recurrent.shape[1]
@@ -281,7 +281,7 @@ def _weights(matrices: Sequence[np.ndarray]) -> np.ndarray:
     return distances
 
 
-def _interval(groups: Sequence[Group], level: str) -> tuple[float, float, float]:
+def _interval(groups: Sequence[SolutionGroup], level: str) -> tuple[float, float, float]:
     """Return the mean over settings and its bootstrap interval over the seeds within each."""
     rng = np.random.default_rng(0)
     mean = float(np.mean([group.spread(level, np.arange(len(group.scores))) for group in groups]))

@@ -91,13 +91,13 @@ def figure_of(sweep: SweepFolder, name: str, by: str | None, style: str, outside
     Raises:
         UserError: if the figure or a parameter does not exist, or the figure cannot be drawn, with the reason.
     """
-    from ngym_cli.figures.style import Unavailable, styled
+    from ngym_cli.figures.style import FigureUnavailableError, styled
 
     check_known("figure of a sweep", name, (*FIGURE_NAMES, DEGENERACY))
     try:
         with styled(style):
             return _drawers(sweep, by, outside)[name]()[0]
-    except Unavailable as error:
+    except FigureUnavailableError as error:
         raise UserError(f"{name}: {error}") from None
 
 
@@ -118,12 +118,12 @@ def parameters(sweep: SweepFolder, by: str | None) -> list[str]:
 
 def _performance(sweep: SweepFolder, rows: Sequence[RunRow], keys: Sequence[str]) -> Figure:
     """Draw the performance of every run against each parameter, with mean and interval where values repeat."""
-    from ngym_cli.figures.style import Unavailable, legend_below, new_figure, reference_lines
+    from ngym_cli.figures.style import FigureUnavailableError, legend_below, new_figure, reference_lines
     from ngym_cli.figures.view import common_references
 
     finished = [row for row in rows if row["state"] == "done" and row["performance"] is not None]
     if not finished or not keys:
-        raise Unavailable("no run is done yet" if keys else "all runs have the same parameters")
+        raise FigureUnavailableError("no run is done yet" if keys else "all runs have the same parameters")
     figure, grid = new_figure(1, len(keys), squeeze=False, sharey=True)
     ranges = _ranges(sweep)
     names = plan.short_names(list(keys))
@@ -176,16 +176,16 @@ def _values(rows: Sequence[RunRow], key: str) -> list[Any]:
 def _learning(sweep: SweepFolder, rows: Sequence[RunRow], keys: Sequence[str]) -> Figure:
     """Draw performance along training, a curve for each value of a parameter, with intervals over runs."""
     from neurogym.analysis.intervals import spread_interval
-    from ngym_cli.figures.style import COLOURS, Unavailable, new_figure, reference_lines
+    from ngym_cli.figures.style import COLOURS, FigureUnavailableError, new_figure, reference_lines
     from ngym_cli.figures.view import common_references
     from ngym_cli.sweeps.results import resamples
 
     started = [row for row in rows if row["id"] is not None and row["steps"]][:MOST_CURVES]
     if not started or not keys:
-        raise Unavailable("no run has begun yet" if keys else "all runs have the same parameters")
+        raise FigureUnavailableError("no run has begun yet" if keys else "all runs have the same parameters")
     keys = [key for key in keys if key not in _ranges(sweep) and len(_values(started, key)) <= len(COLOURS)]
     if not keys:
-        raise Unavailable("every run has values of its own")
+        raise FigureUnavailableError("every run has values of its own")
     edges = np.linspace(0, max(row["steps"] for row in started), BINS + 1)
     curves = {row["name"]: _curve(row, edges) for row in started}
     figure, grid = new_figure(1, len(keys), squeeze=False, sharey=True)
@@ -226,15 +226,15 @@ def _curve(row: RunRow, edges: np.ndarray) -> np.ndarray:
 
 def _search(sweep: SweepFolder, rows: Sequence[RunRow], keys: Sequence[str]) -> Figure:
     """Draw the results of a search in the order of trials, and the importance of each parameter."""
-    from ngym_cli.figures.style import COLOURS, Unavailable, legend_below, new_figure
+    from ngym_cli.figures.style import COLOURS, FigureUnavailableError, legend_below, new_figure
     from ngym_cli.sweeps import worker
 
     if sweep.recipe.search is None or not (sweep.path / STUDY).exists():
-        raise Unavailable("the sweep is not a search")
+        raise FigureUnavailableError("the sweep is not a search")
     study, _ = worker.open_study(sweep)
     trials = [trial for trial in study.get_trials(deepcopy=False) if trial.values]
     if not trials:
-        raise Unavailable("no trial is done yet")
+        raise FigureUnavailableError("no trial is done yet")
     figure, (left, right) = new_figure(1, 2)
     numbers, values = [trial.number for trial in trials], [trial.value for trial in trials]
     left.plot(numbers, values, "o", markersize=4, color=COLOURS[0], label="trial")

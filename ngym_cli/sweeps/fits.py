@@ -10,7 +10,7 @@ from ngym_cli import processes
 from ngym_cli.config.launch import LaunchSettings
 from ngym_cli.errors import UserError
 from ngym_cli.fitting import fitted
-from ngym_cli.fitting.folder import SUBJECTS, FitFolder
+from ngym_cli.fitting.folder import SUBJECTS_FILE, FitFolder
 from ngym_cli.fitting.requests import Elsewhere, FitProgress
 from ngym_cli.sweeps import launchers
 from ngym_cli.sweeps.worker import DONE, attempted
@@ -33,7 +33,7 @@ class Subjects:
 
     def error_path(self, job: int) -> Path:
         """Return the file with the error of a failed job."""
-        return self.path / SUBJECTS / f"{job:05d}.txt"
+        return self.path / SUBJECTS_FILE / f"{job:05d}.txt"
 
 
 def perform(path: str, job: int, trust: bool = False) -> str:

@@ -26,7 +26,7 @@ from ngym_cli.config import RunConfig, from_dict, merge, nest
 from ngym_cli.config.tasks import usual_algorithm, with_recommended
 from ngym_cli.config.values import Values
 from ngym_cli.errors import InUseError, UserError, message_of, os_errors
-from ngym_cli.files import locks, reading
+from ngym_cli.files import reading, writing
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import write_json, write_text
 from ngym_cli.runs import finding
@@ -36,7 +36,7 @@ from ngym_cli.sweeps.plan import Entry
 from ngym_cli.sweeps.recipe import Recipe
 from ngym_cli.terminal import Row
 
-ROOT = Path("sweeps")
+SWEEPS_ROOT = Path("sweeps")
 RECIPE, LIST, RUNS, ERRORS, DRAWN, STUDY = "recipe.toml", "list.json", "runs", "errors", "drawn", "study.jsonl"
 
 #: Largest list of runs that is read (bytes).
@@ -142,7 +142,7 @@ def make(root: Path, name: str, recipe: Recipe) -> SweepFolder:
         sweep = load(path)
         entries = planned(sweep, recipe)
         if len(entries) > len(sweep.entries):
-            if locks.in_use(path):
+            if writing.in_use(path):
                 raise InUseError(f"sweep {path} is in use by another process; enlarge the sweep when it has ended")
             _write_list(path, entries)
         if recipe != sweep.recipe:
@@ -200,7 +200,7 @@ def listed(path: Path, entries: Sequence[Entry], recipe: Recipe) -> SweepFolder:
     exists = finding.kind_of(path) == "sweep"
     if not exists and path.exists() and any(path.iterdir()):
         raise UserError(f"{path} is not a folder that ngym made; nothing was written")
-    if locks.in_use(path):
+    if writing.in_use(path):
         raise InUseError(f"{path} is in use by another process")
     every = {entry.name: entry for entry in [*(load(path).entries if exists else ()), *entries]}
     sweep = SweepFolder(path, recipe, tuple(entries))
@@ -231,7 +231,7 @@ def load(path: Path) -> SweepFolder:
     return SweepFolder(path, recipe, entries)
 
 
-def find(reference: str, root: Path = ROOT) -> SweepFolder:
+def find(reference: str, root: Path = SWEEPS_ROOT) -> SweepFolder:
     """Return a sweep by folder, by name below ``root``, or ``latest``.
 
     Raises:
@@ -240,13 +240,13 @@ def find(reference: str, root: Path = ROOT) -> SweepFolder:
     return load(finding.find("sweep", reference, root))
 
 
-def named(word: str, root: Path = ROOT) -> SweepFolder | None:
+def named(word: str, root: Path = SWEEPS_ROOT) -> SweepFolder | None:
     """Return the sweep that a word among runs and figures refers to, by folder or name; None if no sweep matches."""
     path = None if word == finding.LATEST else finding.match("sweep", word, root)
     return None if path is None else load(path)
 
 
-def find_all(root: Path = ROOT) -> list[SweepFolder]:
+def find_all(root: Path = SWEEPS_ROOT) -> list[SweepFolder]:
     """Return the sweeps below a folder, oldest first; damaged sweeps are skipped."""
     sweeps = []
     for path in finding.find_all("sweep", root):

@@ -16,7 +16,7 @@ from ngym_cli.sweeps.recipe import Recipe, without
 
 #: Most runs of one sweep.
 MOST_RUNS = 1_000_000
-LONGEST_NAME = 80
+MAX_RUN_NAME = 80
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def entries(recipe: Recipe) -> list[Entry]:
     for axis in axes:
         count *= len(axis)
     if count > MOST_RUNS:
-        raise UserError(f"the recipe stands for {count:,} runs; more than {MOST_RUNS:,} are refused")
+        raise UserError(f"the recipe stands for {count:,} runs; the limit is {MOST_RUNS:,}")
     settings = [
         {key: value for axis_values in combination for key, value in axis_values.items()}
         for combination in itertools.product(*axes)
@@ -117,7 +117,7 @@ def _axes(recipe: Recipe) -> list[list[Values]]:
 def _name(number: int, values: Mapping[str, object]) -> str:
     """Return a folder name made from the settings specific to a run."""
     words = [f"{key.rpartition('.')[2]}={_word(value)}" for key, value in values.items()]
-    return re.sub(r"[^A-Za-z0-9=._+-]+", "_", "-".join([f"{number:05d}", *words]))[:LONGEST_NAME].rstrip("._-")
+    return re.sub(r"[^A-Za-z0-9=._+-]+", "_", "-".join([f"{number:05d}", *words]))[:MAX_RUN_NAME].rstrip("._-")
 
 
 def _word(value: object) -> str:

@@ -84,7 +84,13 @@ class SweepRequest(Request):
     sweeps: Annotated[Path, Flag("Folder of all sweeps.", WHERE)] = Path("sweeps")
     trust: Annotated[bool, Flag("Trust code that the recipe names and this command line does not.", WHERE)] = False
     dry_run: Annotated[bool, Flag("Print the planned runs and their expected duration.", WHERE)] = False
+    print_config: Annotated[bool, Flag("Print the complete recipe as TOML; make nothing.", WHERE)] = False
     as_json: Annotated[bool, Flag("Print JSON.", WHERE, names=("--json",))] = False
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether a plan or a recipe is printed and nothing is made."""
+        return self.dry_run or self.print_config
 
     def tables(self) -> dict[str, Any]:
         """Return the tables of a recipe that are requested, without undefined ones."""
@@ -163,7 +169,7 @@ class Recipe(Section):
 
 
 #: Largest recipe in a sweep's folder (bytes); it may list the seeds of a hundred thousand runs.
-LARGEST = 4 << 20
+MAX_RECIPE_BYTES = 4 << 20
 
 
 def canonical(key: str) -> str:
@@ -277,7 +283,7 @@ def _canonical_or_same(name: str) -> str:
 
 def read(path: Path) -> Recipe:
     """Read the recipe of a sweep's folder."""
-    return checked(Recipe, read_toml(path, LARGEST), str(path))
+    return checked(Recipe, read_toml(path, MAX_RECIPE_BYTES), str(path))
 
 
 def differences(old: Recipe, new: Recipe) -> list[str]:

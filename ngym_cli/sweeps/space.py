@@ -12,7 +12,7 @@ from ngym_cli.errors import unknown
 if TYPE_CHECKING:
     from optuna.trial import Trial
 
-KINDS = ("log", "float", "int", "logint", "choice")
+DISTRIBUTIONS = ("log", "float", "int", "logint", "choice")
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class SearchParameter:
     """Parameter of a search and its values.
 
     Attributes:
-        name: a name in ``KINDS``.
+        name: a name in ``DISTRIBUTIONS``.
         values: low and high (and a step for ``int``), or the values of a choice.
     """
 
@@ -58,8 +58,8 @@ def parse_kind(key: str, text: str) -> SearchParameter:
     """
     call = parse_call(text, f"space {key}")
     name = call.name
-    if name not in KINDS:
-        raise ValueError(f"space {key}: {unknown('kind', name, KINDS)}")
+    if name not in DISTRIBUTIONS:
+        raise ValueError(f"space {key}: {unknown('kind', name, DISTRIBUTIONS)}")
     values = tuple(parse_scalar(word) for word in call.positional)
     if name == "choice":
         if len(values) < 2:

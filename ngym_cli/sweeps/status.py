@@ -16,7 +16,7 @@ from ngym_cli.sweeps.plan import Entry, without_seed
 from ngym_cli.sweeps.worker import PRUNED
 
 #: States of a run in a sweep, and the final states.
-STATES = ("queued", "running", "done", "pruned", "interrupted", "failed")
+JOB_STATES = ("queued", "running", "done", "pruned", "interrupted", "failed")
 FINAL = ("done", "pruned")
 
 
@@ -28,7 +28,7 @@ class RunRow(TypedDict):
         name: name of the run.
         job: number of the job.
         values: parameters by dotted key.
-        state: one of `STATES`; ``interrupted`` is stopped or crashed, and to be resumed.
+        state: one of `JOB_STATES`; ``interrupted`` is stopped or crashed, and to be resumed.
         performance: performance in the last evaluation of the run itself.
         steps: training steps so far.
         timesteps: training steps of the whole run.
@@ -154,7 +154,7 @@ class StatusReader:
 def counts(rows: Sequence[RunRow]) -> dict[str, int]:
     """Return the number of runs in each state."""
     count_by_state = Counter(item["state"] for item in rows)
-    return {state: count_by_state[state] for state in STATES}
+    return {state: count_by_state[state] for state in JOB_STATES}
 
 
 def unfinished_jobs(sweep: SweepFolder, rows: Sequence[RunRow]) -> list[int]:

@@ -22,7 +22,7 @@ from ngym_cli.terminal import LiveView, estimate_cells, in_words, plain_table, q
 PAUSE_PER_READING = 20.0
 
 #: Most rows of the picture; running and failed runs come first.
-MOST_ROWS = 20
+MAX_PICTURE_ROWS = 20
 _ORDER = ("running", "failed", "interrupted", "done", "pruned", "queued")
 _STYLES = {"running": "bold", "failed": "red", "interrupted": "yellow", "queued": "dim"}
 
@@ -74,7 +74,7 @@ def headline(rows: Sequence[RunRow], workers: int) -> str:
 
 def picture(rows: Sequence[RunRow], keys: Sequence[str], workers: int = 1) -> Group:
     """Return the headline and the table of the runs that matter most; arguments as of ``table`` and ``headline``."""
-    chosen = sorted(rows, key=lambda row: _ORDER.index(row["state"]))[:MOST_ROWS]
+    chosen = sorted(rows, key=lambda row: _ORDER.index(row["state"]))[:MAX_PICTURE_ROWS]
     lines: list[RenderableType] = [table(sorted(chosen, key=lambda row: row["name"]), keys)]
     if len(rows) > len(chosen):
         lines.append(Text(f"and {len(rows) - len(chosen):,} more", style="dim"))
@@ -154,7 +154,7 @@ def print_result(out: Console, sweep: SweepFolder, document: SweepDocument) -> N
 
 
 #: Settings of a search that are shown, best first, and most settings of a grid.
-SHOWN = 10
+MAX_SETTINGS = 10
 MOST_SETTINGS = 200
 
 #: Failed runs whose errors are printed.
@@ -166,7 +166,7 @@ def print_settings(out: Console, settings: Sequence[SettingRow], search: bool) -
     chosen = list(settings)
     if search:
         scored = [(setting["mean"], setting) for setting in settings if setting["mean"] is not None]
-        chosen = [setting for _, setting in sorted(scored, key=lambda pair: -pair[0])][:SHOWN]
+        chosen = [setting for _, setting in sorted(scored, key=lambda pair: -pair[0])][:MAX_SETTINGS]
     if not chosen:
         out.print("no run is done yet")
         return

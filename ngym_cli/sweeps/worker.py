@@ -29,7 +29,7 @@ from ngym_cli.sweeps.folder import STUDY, SweepFolder
 from ngym_cli.sweeps.plan import Entry
 from ngym_cli.sweeps.recipe import SearchMetric, SearchSettings
 from ngym_cli.training import main_loop
-from ngym_cli.training.session import Watch
+from ngym_cli.training.session import EvaluationCallback
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -52,7 +52,7 @@ SECONDS_BETWEEN_LOOKS = 2.0
 
 
 def run_one(
-    sweep: SweepFolder, entry: Entry, values: Values, trust: bool, watch: Watch | None = None
+    sweep: SweepFolder, entry: Entry, values: Values, trust: bool, watch: EvaluationCallback | None = None
 ) -> tuple[str, Manifest]:
     """Complete a run of a sweep.
 
@@ -80,7 +80,9 @@ def run_one(
             time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
-def _attempt(sweep: SweepFolder, path: Path, values: Values, trust: bool, watch: Watch | None) -> tuple[str, Manifest]:
+def _attempt(
+    sweep: SweepFolder, path: Path, values: Values, trust: bool, watch: EvaluationCallback | None
+) -> tuple[str, Manifest]:
     run, hooks = runs.RunFolder(path), main_loop.Hooks(watch=watch)
     if (path / runs.MANIFEST).exists():
         manifest = run.manifest()
@@ -97,7 +99,7 @@ def _attempt(sweep: SweepFolder, path: Path, values: Values, trust: bool, watch:
     return outcome.status, manifest
 
 
-NAME = "sweep"
+PROCESS_NAME = "sweep"
 
 #: Random trials before TPE, and before the median pruner, is used.
 STARTUP_TRIALS = 10
@@ -133,7 +135,7 @@ def open_study(sweep: SweepFolder, job: int = 0) -> tuple[Any, Any]:
     settings = _settings(sweep)
     storage = JournalStorage(JournalFileBackend(str(sweep.path / STUDY)))
     study = package.create_study(
-        study_name=NAME,
+        study_name=PROCESS_NAME,
         storage=storage,
         load_if_exists=True,
         direction="maximize",
@@ -197,7 +199,7 @@ def claim(sweep: SweepFolder, study: Study, storage: Any, job: int) -> Trial:
     """Return the trial of a job: the trial drawn before, or a new trial."""
     drawn = sweep.drawn(job)
     if drawn is not None:
-        study_id = storage.get_study_id_from_name(NAME)
+        study_id = storage.get_study_id_from_name(PROCESS_NAME)
         trial_id = storage.get_trial_id_from_study_id_trial_number(study_id, int(drawn["number"]))
         return optuna().trial.Trial(study, trial_id)
     trial = study.ask()
@@ -261,7 +263,7 @@ def _score(record: Mapping[str, Any], metric: SearchMetric) -> float:
     return float(value)
 
 
-def _watch(trial: Trial, metric: SearchMetric, before: list[float], steps: int) -> Watch:
+def _watch(trial: Trial, metric: SearchMetric, before: list[float], steps: int) -> EvaluationCallback:
     """Report evaluations of a run to the study, averaged with earlier seeds, and end pruned runs."""
     finished = list(before)
 

@@ -22,7 +22,6 @@ from ngym_cli.runs.records import EvaluationRow, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
 from ngym_cli.runs.trial_table import concatenate
 from ngym_cli.terminal import REFERENCES
-from ngym_cli.training.curriculum import Stage
 from ngym_cli.training.prepare import ResolvedRun
 from ngym_cli.training.progress import Display, actions_in_words
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
 
     from ngym_cli.evaluation import fresh_trials
+    from ngym_cli.training.curriculum import Stage
 
 
 #: Trials over which the live display averages.
@@ -56,7 +56,7 @@ class Curves:
         step: of the last point.
     """
 
-    def __init__(self, recorder: TrialRecorder, board: Board, display: Display, timesteps: int):
+    def __init__(self, recorder: TrialRecorder, board: TensorBoardWriter, display: Display, timesteps: int):
         self.recorder, self.board, self.display, self.timesteps = recorder, board, display, timesteps
         self.pending: dict[str, float] = {}
         self.reported = 0
@@ -112,7 +112,7 @@ NOT_COMPARED = ("evaluation", "checkpoint")
 IMAGES = ".images"
 
 
-class Board:
+class TensorBoardWriter:
     """Writer of the TensorBoard files of a run.
 
     Args:
@@ -239,7 +239,7 @@ class Evaluator:
         run: runs.RunFolder,
         resolved: ResolvedRun,
         policy: Callable[[], BasePolicy],
-        board: Board,
+        board: TensorBoardWriter,
         display: Display,
     ):
         self.run, self.config, self.properties, self.policy = run, resolved.config, resolved.properties, policy

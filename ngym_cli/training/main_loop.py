@@ -15,23 +15,24 @@ from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.config import ResolvedConfig, RunConfig
 from ngym_cli.config.extensions import faulty_reference, find_extension, is_reference, place_of, user_errors
 from ngym_cli.config.trust import references
-from ngym_cli.environments.properties import TaskProperties
+from ngym_cli.environments.properties import TaskProperties, listed_conditions
 from ngym_cli.errors import NotFinite, UserError, one_line
-from ngym_cli.files import locks
-from ngym_cli.runs import provenance, summary
+from ngym_cli.files import writing
+from ngym_cli.runs import provenance
 from ngym_cli.runs.records import RunState, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
-from ngym_cli.training.curriculum import Curriculum, renew
-from ngym_cli.training.curves import Board, Curves, Evaluator
+from ngym_cli.training.curves import Curves, Evaluator, TensorBoardWriter
 from ngym_cli.training.prepare import ResolvedRun, prepare, reopen
 from ngym_cli.training.progress import Display
-from ngym_cli.training.session import CheckpointKeeper, TrainingSession, Watch
+from ngym_cli.training.session import CheckpointKeeper, EvaluationCallback, TrainingSession
 from ngym_cli.training.stopping import Stop, stopping_on_signals
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
     from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.vec_env import VecEnv
+
+    from ngym_cli.training.curriculum import Curriculum, Stage
 
 
 @dataclass
@@ -40,7 +41,7 @@ class RunResult:
 
     Attributes:
         run: the run folder.
-        status: one of ``runs.STATES``.
+        status: one of ``runs.RUN_STATES``.
         summary: the final evaluation, as in ``ngym_cli.evaluation.fresh_trials.summarise``.
     """
 
@@ -57,20 +58,20 @@ class Hooks:
         announce: called with the complete configuration and the properties of the task, before torch is imported.
         make_display: returns the display of the progress.
         watch: called after each evaluation; may end the run early.
-        begun: called with the folder of a new run once it is complete enough to be listed.
+        started: called with the folder of a new run once it is complete enough to be listed.
         callbacks: callbacks as objects, which a resumed run does not have.
     """
 
     announce: Callable[[ResolvedConfig, TaskProperties], None] = lambda *_: None
     make_display: Callable[[ResolvedConfig, TaskProperties, Path], Display] = lambda *_: Display()
-    watch: Watch | None = None
-    begun: Callable[[runs.RunFolder], object] = lambda *_: None
+    watch: EvaluationCallback | None = None
+    started: Callable[[runs.RunFolder], object] = lambda *_: None
     callbacks: Sequence[BaseCallback] = ()
 
 
 def train(
     config: RunConfig,
-    root: Path = runs.ROOT,
+    root: Path = runs.RUNS_ROOT,
     name: str | None = None,
     overwrite: bool = False,
     hooks: Hooks | None = None,
@@ -99,9 +100,9 @@ def start(resolved: ResolvedRun, hooks: Hooks | None = None) -> RunResult:
         learning = _build(resolved)
         references = resolved.properties.references
     run = make()
-    with locks.lock(run.path):
+    with writing.lock(run.path):
         run.update(**references, **learning.origin)
-        hooks.begun(run)
+        hooks.started(run)
         learning = replace(learning, callbacks=[*learning.callbacks, *hooks.callbacks])
         return _learn(run, resolved, learning, hooks)
 
@@ -120,7 +121,7 @@ def resume(run: runs.RunFolder, trust: bool = False, hooks: Hooks | None = None)
         UserError: if the run is finished, in use, damaged, or fails as in ``start``.
     """
     hooks = hooks or Hooks()
-    with locks.lock(run.path):
+    with writing.lock(run.path):
         runs.clear_leftovers(run.path, below=True)
         manifest = run.manifest()
         if manifest["status"] == "finished":
@@ -128,11 +129,11 @@ def resume(run: runs.RunFolder, trust: bool = False, hooks: Hooks | None = None)
         runs.refuse_if_running_elsewhere(run, manifest)
         resolved = reopen(run, trust)
         hooks.announce(resolved.config, resolved.properties)
-        saved, complaints = checkpoints.latest(run.path / checkpoints.FOLDER)
+        saved, complaints = checkpoints.latest(run.path / checkpoints.CHECKPOINTS_FOLDER)
         learning = _build(resolved, saved)
         missing = {} if saved or "chance" in manifest else resolved.properties.references  # killed while it was built
         with _writing(run):
-            checkpoints.discard_after(run.path / checkpoints.FOLDER, saved.step if saved else -1)
+            checkpoints.discard_after(run.path / checkpoints.CHECKPOINTS_FOLDER, saved.step if saved else -1)
             again = provenance.reopening(manifest, saved.step if saved else 0, processes.learning_threads())
             run.update(**again, **missing, **learning.origin)
         return _learn(run, resolved, learning, hooks, saved, complaints)
@@ -164,15 +165,14 @@ def _new_folder(resolved: ResolvedRun) -> Iterator[Callable[[], runs.RunFolder]]
     Yields:
         A function that returns the folder; a run that is replaced stays until it is called.
     """
-    curriculum = Curriculum(resolved.stages) if resolved.stages else None
-    manifest = provenance.opening(resolved.config, resolved.properties, processes.learning_threads())
+    curriculum = resolved.curriculum()
+    manifest = provenance.opening(resolved.config, resolved.settings, resolved.properties, processes.learning_threads())
     manifest |= {"stages": curriculum.record()} if curriculum else {}
     manifest |= {"init_from": {"run": resolved.init_from}} if resolved.init_from else {}
 
     @functools.cache
     def make() -> runs.RunFolder:
-        path, toml = resolved.path, resolved.config.to_toml()
-        return runs.create(path, resolved.overwrite, toml, manifest, rename=not resolved.is_named)
+        return runs.create(resolved.path, resolved.overwrite, resolved.toml, manifest, rename=not resolved.is_named)
 
     missing = [folder for folder in resolved.path.parents if not folder.exists()]
     run = None if resolved.path.exists() and resolved.is_named else make()
@@ -190,7 +190,7 @@ def _build(resolved: ResolvedRun, saved: checkpoints.Saved | None = None) -> Lea
     Raises:
         UserError: if something does not exist or fit together, or the checkpoint does not fit.
     """
-    curriculum = Curriculum(resolved.stages) if resolved.stages else None
+    curriculum = resolved.curriculum()
     if saved is not None and curriculum is not None:
         with checkpoints.fitting(saved):
             curriculum.set_state(saved.session["curriculum"])
@@ -244,7 +244,7 @@ def _learn(
         complaints: checkpoints that were passed over, with the reason.
     """
     with _failures(run, resolved.config) as failures, contextlib.closing(learning.venv), _writing(run):
-        with checkpoints.fitting(saved):
+        with checkpoints.fitting(saved) if saved else contextlib.nullcontext():
             session = failures.session = _session(run, resolved, learning, hooks, saved)
         with session.shown(), stopping_on_signals(session.stop, session.curves.display.say):
             for line in _first_lines(resolved, learning, complaints):
@@ -279,15 +279,20 @@ def _session(
         recorder.describe(stage.number, stage.config.task, stage.properties.dt, stage.properties.rt_from)
     display = hooks.make_display(config, properties, run.path)
     board = _board(run, config, state.get("board"), display)
-    model, venv, folder = learning.model, learning.venv, run.path / checkpoints.FOLDER
+    model, venv, folder = learning.model, learning.venv, run.path / checkpoints.CHECKPOINTS_FOLDER
 
     def write(step: int, state: dict[str, object]) -> Path:
         return checkpoints.write(folder, step, model, venv, state)
 
+    def change_stage(stage: Stage) -> None:
+        from ngym_cli.training.curriculum import renew
+
+        renew(model, venv, stage.config, stage.seed)
+
     session = TrainingSession(
         run,
         properties,
-        change_stage=lambda stage: renew(model, venv, stage.config, stage.seed),
+        change_stage=change_stage,
         curves=Curves(recorder, board, display, config.timesteps),
         evaluator=Evaluator(run, resolved, lambda: model.policy, board, display),
         checkpoints=CheckpointKeeper(folder, config.checkpoint, write),
@@ -296,17 +301,19 @@ def _session(
         watch=hooks.watch,
     )
     if saved is None:
-        board.hyperparameters(config.model_dump(), config.to_toml())
-        board.layout(summary.listed_conditions(properties.conditions))
+        board.hyperparameters(resolved.settings, resolved.toml)
+        board.layout(listed_conditions(properties.conditions))
     else:
         session.set_state(saved.step, state)
     return session
 
 
-def _board(run: runs.RunFolder, config: RunConfig, state: Mapping[str, int] | None, display: Display) -> Board:
+def _board(
+    run: runs.RunFolder, config: RunConfig, state: Mapping[str, int] | None, display: Display
+) -> TensorBoardWriter:
     """Return the writer of a run's curves."""
     if config.track is None:
-        return Board(run.path, state)
+        return TensorBoardWriter(run.path, state)
     from ngym_cli.training import tracking
 
     return tracking.board_of(run, config, state, display.say)
@@ -361,7 +368,7 @@ def _writing(run: runs.RunFolder) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        checkpoints_kept = checkpoints.found_in(run.path / checkpoints.FOLDER)
+        checkpoints_kept = checkpoints.found_in(run.path / checkpoints.CHECKPOINTS_FOLDER)
         rest = f"all before {checkpoints_kept[-1].name} is kept" if checkpoints_kept else "there is no checkpoint yet"
         reason = f"{error.strerror or one_line(error)}; {rest}; ngym run --resume continues it"
         raise UserError(f"cannot write run folder {run.path}: {reason}") from error

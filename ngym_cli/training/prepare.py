@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ngym_cli import runs
 from ngym_cli.agents.defaults import complete, resolve
 from ngym_cli.config import ResolvedConfig, RunConfig, streams
 from ngym_cli.environments.properties import TaskProperties, inspect
 from ngym_cli.errors import library
-from ngym_cli.training.curriculum import Stage, stages_of
 from ngym_cli.training.stopping import Until
+
+if TYPE_CHECKING:
+    from ngym_cli.training.curriculum import Curriculum, Stage
 
 
 def tracking_library(name: str) -> Any:
@@ -49,6 +52,24 @@ class ResolvedRun:
     overwrite: bool = False
     init_from: str | None = None
 
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """The configuration as plain data."""
+        return self.config.model_dump()
+
+    @cached_property
+    def toml(self) -> str:
+        """The configuration as TOML."""
+        return self.config.to_toml(self.settings)
+
+    def curriculum(self) -> Curriculum | None:
+        """Return a curriculum at its first stage, or None without stages."""
+        if not self.stages:
+            return None
+        from ngym_cli.training.curriculum import Curriculum
+
+        return Curriculum(self.stages)
+
     def until(self) -> Until | None:
         """Return the criterion on evaluations that ends the run, or None.
 
@@ -56,10 +77,14 @@ class ResolvedRun:
             UserError: if it needs a ceiling that is not known.
         """
         config = self.config
+        if config.until is None and config.until_performance is None:
+            return None
         return Until.asked(config.until, config.until_performance, self.properties, config.timesteps)
 
 
-def prepare(config: RunConfig, root: Path = runs.ROOT, name: str | None = None, overwrite: bool = False) -> ResolvedRun:
+def prepare(
+    config: RunConfig, root: Path = runs.RUNS_ROOT, name: str | None = None, overwrite: bool = False
+) -> ResolvedRun:
     """Return a new run with every default spelled out; nothing is written, and torch is not imported.
 
     Args:
@@ -101,7 +126,11 @@ def reopen(run: runs.RunFolder, trust: bool = False) -> ResolvedRun:
 
 
 def _run(config: ResolvedConfig, properties: TaskProperties, path: Path) -> ResolvedRun:
-    stages = tuple(stages_of(config, properties))
+    stages: tuple[Stage, ...] = ()
+    if config.stages:
+        from ngym_cli.training.curriculum import stages_of
+
+        stages = tuple(stages_of(config, properties))
     resolved = ResolvedRun(config, stages[-1].properties if stages else properties, stages, streams(config.seed), path)
     resolved.until()  # refused before anything is written
     return resolved

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from rich.console import Console, Group
 
 from ngym_cli.agents.algorithms import ALGORITHMS, check_pairing, find_algorithm
-from ngym_cli.agents.defaults import UNITS, default_steps
-from ngym_cli.agents.per_task import ELSEWHERE, LineResult, learner_of, measured
+from ngym_cli.agents.defaults import DEFAULT_UNITS, default_steps
+from ngym_cli.agents.per_task import ELSEWHERE, LineResult, has_own_stages, learner_of, measured
 from ngym_cli.config import ResolvedConfig, RunConfig
 from ngym_cli.config.tasks import Recommended, recommended, usual_algorithm
 from ngym_cli.environments.properties import TaskProperties
@@ -20,7 +20,7 @@ from ngym_cli.runs.summary import performance_of
 from ngym_cli.terminal import LiveView, left_in_words, progress_bars
 
 #: Seconds of training before which the speed says little about the time left: the first steps include preparations.
-WARM_UP = 2.0
+WARM_UP_SECONDS = 2.0
 
 
 def actions_in_words(deterministic: bool) -> str:
@@ -91,7 +91,7 @@ class LiveDisplay(Display):
     def _left(self) -> str:
         """Return the time left in words, evaluations included; empty before an estimate is possible."""
         steps = self._step - self._first
-        if not steps or self._trained() < WARM_UP:
+        if not steps or self._trained() < WARM_UP_SECONDS:
             return ""
         return left_in_words(max(self.total - self._step, 0) * (time.monotonic() - self._began) / steps)
 
@@ -109,7 +109,7 @@ class LiveDisplay(Display):
         """Draw the number of finished trials of an evaluation."""
         text = f"{finished:,} of {total:,} trials"
         self._bars.update(self._evaluation, completed=finished, total=total, text=text, visible=True)
-        self._view.show(self._bars, f"evaluating: {text}" if self._trained() >= WARM_UP else "")
+        self._view.show(self._bars, f"evaluating: {text}" if self._trained() >= WARM_UP_SECONDS else "")
 
     def evaluated(self, seconds: float) -> None:
         """Draw training again."""
@@ -149,7 +149,7 @@ class LiveDisplay(Display):
 FAR = 0.95
 
 #: Most suggestions of one line.
-MOST = 3
+MAX_SUGGESTIONS = 3
 
 
 def advance_notice(config: RunConfig | None, properties: TaskProperties) -> str | None:
@@ -164,7 +164,7 @@ def advance_notice(config: RunConfig | None, properties: TaskProperties) -> str 
             "the task needs the last reward as input, which the agent is not shown (--recommended shows it); "
             "the ceiling is that without it"
         )
-    learner = None if config is None or config.stages or properties.task.own else learner_of(config)
+    learner = None if config is None or has_own_stages(config) or properties.task.own else learner_of(config)
     row = measured(properties.id, learner) if learner else None
     if row is None or row.learned:
         return None
@@ -191,9 +191,9 @@ def advice(config: ResolvedConfig, properties: TaskProperties, evaluation: Summa
         result = "the best possible performance of an agent that is not shown the last reward"
     if result is None:
         return None
-    if config.stages or properties.task.several or properties.task.own:
+    if has_own_stages(config) or properties.task.several or properties.task.own:
         return result
-    tried = [*_suggestions(config, properties)][:MOST]
+    tried = [*_suggestions(config, properties)][:MAX_SUGGESTIONS]
     sentence = f"{result}; try {' or '.join(tried)}" if tried else result
     return (
         f"{sentence}; no line learns this task yet, see ngym info {properties.id}"
@@ -241,8 +241,8 @@ def _suggestions(config: ResolvedConfig, properties: TaskProperties) -> Iterator
     row = measured(properties.id, learner_of(config) or "default")
     if row is not None and row.learned and steps >= usual:
         yield f"another --seed ({row.share} seeds learn the task)"
-    if config.units < UNITS:
-        yield f"--units {UNITS}"
+    if config.units < DEFAULT_UNITS:
+        yield f"--units {DEFAULT_UNITS}"
     if steps >= usual:
         yield f"--timesteps {2 * steps:_}"
     yield from _other_signal(config, properties)

@@ -20,7 +20,6 @@ from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.errors import UserError
 from ngym_cli.runs import provenance
 from ngym_cli.runs.records import RunState, Summary
-from ngym_cli.training.curriculum import Curriculum, Stage
 from ngym_cli.training.curves import Curves, Evaluator
 from ngym_cli.training.stopping import Stop, StopRequest, Until
 
@@ -28,15 +27,16 @@ if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
     from ngym_cli.evaluation import fresh_trials
+    from ngym_cli.training.curriculum import Curriculum, Stage
 
 #: Seconds between two updates of the manifest while a run continues.
 SECONDS_PER_UPDATE = 5.0
 
 #: Results of the last evaluation that the manifest keeps.
-RESULTS = ("performance", "performance_ci", "chance", "blind", "ceiling", "reward_per_trial")
+EVALUATION_RESULTS = ("performance", "performance_ci", "chance", "blind", "ceiling", "reward_per_trial")
 
 #: Callback after each evaluation, with step and summary; returns a reason to end the run early, or None.
-Watch = Callable[[int, Summary], str | None]
+EvaluationCallback = Callable[[int, Summary], str | None]
 
 
 class Clock:
@@ -124,7 +124,7 @@ class TrainingSession:
     checkpoints: CheckpointKeeper
     curriculum: Curriculum | None = None
     until: Until | None = None
-    watch: Watch | None = None
+    watch: EvaluationCallback | None = None
     stop: StopRequest = field(default_factory=StopRequest)
     clock: Clock = field(default_factory=Clock)
     step: int = 0
@@ -231,7 +231,7 @@ class TrainingSession:
 
     def _holds(self, until: Until) -> bool:
         """Check whether the present policy meets the criterion, with more and more trials until decided."""
-        for k, trials in enumerate(until.looks(self.evaluator.trials), start=1):
+        for k, trials in enumerate(until.interim_trials(self.evaluator.trials), start=1):
             evaluated = self.evaluator.on_fresh_trials(trials, self.step, k)
             decided = until.decided(evaluated.table)
             if decided:
@@ -282,7 +282,7 @@ class TrainingSession:
                 raise UserError(f"run folder {self.run.path}: {name} was removed while the run went on")
         recorder.require_parts()
         if finished:
-            checkpoints.keep_only_weights(self.run.path / checkpoints.FOLDER)
+            checkpoints.keep_only_weights(self.run.path / checkpoints.CHECKPOINTS_FOLDER)
         until, curriculum = self.until, self.curriculum
         if until is not None:
             evaluated.summary["until"] = until.record()
@@ -290,7 +290,7 @@ class TrainingSession:
             **provenance.closing(self.clock.times(), status, self.stop.reason or "all steps taken"),
             steps=self.step,
             trials=recorder.trials,
-            **{key: evaluated.summary.get(key) for key in (*RESULTS, *["until"] * (until is not None))},
+            **{key: evaluated.summary.get(key) for key in (*EVALUATION_RESULTS, *["until"] * (until is not None))},
             **({"stages": curriculum.record()} if curriculum else {}),
         )
         return evaluated.summary

@@ -2,8 +2,8 @@
 
 An agent whose performance lies just below the target passes many a short evaluation by luck, and a run makes many. So
 what must exceed the target is the lower end of an interval, and the probability of ever stopping too early is shared
-out evenly among all looks that a run can make (Bonferroni). A look that is promising but not certain is repeated with
-more trials.
+out evenly among all interim analyses that a run can make (Bonferroni). An analysis that is promising but not certain is
+repeated with more trials.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.errors import UserError
 from ngym_cli.processes import handling_signals
 
-#: Trials of the first look and of each further look, until a look is decisive.
-LOOKS = (400, 1_600, 6_400, 25_600)
+#: Trials of the first interim analysis and of each further one, until one is decisive.
+INTERIM_TRIALS = (400, 1_600, 6_400, 25_600)
 
-#: Fewest steps between two rounds of looks, and how many rounds there are at most in a run.
+#: Fewest steps between two rounds of interim analyses, and how many rounds there are at most in a run.
 ROUND_STEPS, MOST_ROUNDS = 8_192, 50
 
 #: Probability that a run ever stops although its agent is below the target.
@@ -40,7 +40,7 @@ class Until:
 
     Attributes:
         of: ``"ceiling"`` or ``"performance"``: what was requested.
-        probed: step of the last round of looks.
+        probed: step of the last round of interim analyses.
         reached: when and how the criterion was met, or None.
     """
 
@@ -48,7 +48,7 @@ class Until:
         self.target, self.fraction = target, fraction
         self.of = "performance" if fraction is None else "ceiling"
         self.every = max(ROUND_STEPS, timesteps // MOST_ROUNDS)
-        self.alpha = ALPHA / (MOST_ROUNDS * len(LOOKS))
+        self.alpha = ALPHA / (MOST_ROUNDS * len(INTERIM_TRIALS))
         self.probed = 0
         self.reached: dict[str, float] | None = None
 
@@ -79,23 +79,23 @@ class Until:
         return cls(fraction * float(properties.ceiling["performance"]), timesteps, fraction)
 
     def due(self, step: int) -> bool:
-        """Return whether a round of looks is due; a due round counts as made."""
+        """Return whether a round of interim analyses is due; a due round counts as made."""
         if self.reached or step - self.probed < self.every:
             return False
         self.probed = step
         return True
 
-    def looks(self, most: int) -> Iterator[int]:
-        """Yield the number of trials of each look of a round; the caller stops at the first decisive look.
+    def interim_trials(self, most: int) -> Iterator[int]:
+        """Yield the number of trials of each interim analysis of a round; the caller stops at the first decisive one.
 
         Args:
-            most: trials that are always allowed; more are taken only in later looks.
+            most: trials that are always allowed; more are taken only in later analyses.
         """
-        yield min(LOOKS[0], most)
-        yield from LOOKS[1:]
+        yield min(INTERIM_TRIALS[0], most)
+        yield from INTERIM_TRIALS[1:]
 
     def decided(self, table: Mapping[str, np.ndarray]) -> bool | None:
-        """Return whether the agent exceeds the target in a look: True, False (not on average), None (not certain)."""
+        """Return whether the agent exceeds the target: True, False (not on average), None (not certain)."""
         from neurogym.analysis.intervals import clusters, lower_bound
 
         scores = table["performance"]
@@ -107,8 +107,8 @@ class Until:
         """Note that the criterion holds.
 
         Args:
-            performance: in the look that showed it.
-            looked: trials of that look.
+            performance: in the analysis that showed it.
+            looked: trials of that analysis.
             step: steps learned from.
             trials: done in training.
             seconds: since the run began, evaluations included.

@@ -40,7 +40,7 @@ SECONDS, READY = 40.0, 0.5
 DEVICE_TURNS = 3
 
 #: Share of the greatest speed that counts as equal, in favour of fewer environments.
-ALIKE = 0.9
+EQUAL_SPEED = 0.9
 
 #: Steps of each environment in a turn, for algorithms without rollouts; otherwise a turn is a rollout.
 STEPS = 256
@@ -80,10 +80,11 @@ def expected(config: ResolvedConfig, properties: TaskProperties) -> float | None
     Returns:
         None where the arithmetic is not sufficient: agents without a recurrent network, images, users' own parts.
     """
+    shape = properties.observation_space.shape or (1,)
     algorithm = find_algorithm(config.alg)
-    features = int(np.prod(properties.observation_space.shape or (1,)))
+    features = int(np.prod(shape))
     built_in = algorithm.own_class is None and find_network(config.network).own_class is None
-    if not built_in or not algorithm.recurrent or len(properties.observation_space.shape or (1,)) > 1:
+    if not built_in or not algorithm.recurrent or len(shape) > 1:
         return None
     units, layers = config.units, int(config.network_args.get("layers", 1))
     wide = ROWS.get(config.network, 1) * units
@@ -157,7 +158,7 @@ def try_out(
         Timed(n_envs, count, float(np.median(values)), len(values)) for (n_envs, count), values in speeds.items()
     ]
     most = max(timed.speed for timed in timed_candidates)
-    timed_candidates.sort(key=lambda timed: (timed.speed < ALIKE * most, timed.n_envs, timed.threads))
+    timed_candidates.sort(key=lambda timed: (timed.speed < EQUAL_SPEED * most, timed.n_envs, timed.threads))
     timed_candidates[1:] = sorted(timed_candidates[1:], key=lambda timed: -timed.speed)
     best = configs[timed_candidates[0].n_envs]
     return best, timed_candidates, besides_learning(best, properties)
@@ -231,19 +232,19 @@ def bench(request: BenchRequest) -> dict[str, object]:
     config = configuration.load(request.config, request.settings, request.trust)
     card = installed_card() if config.device == "auto" else None
     on_cpu = config if card is None else config.model_copy(update={"device": "cpu"})
-    best, found, rest = try_out(on_cpu, request.threads, request.seconds)
-    crossover = None if card is None else measure_device(best, found[0].speed, card)
+    best, candidates, rest = try_out(on_cpu, request.threads, request.seconds)
+    crossover = None if card is None else measure_device(best, candidates[0].speed, card)
     faster = crossover is not None and crossover.gpu > crossover.cpu
-    learning = best.timesteps / (crossover.gpu if crossover is not None and faster else found[0].speed)
+    learning = best.timesteps / (crossover.gpu if crossover is not None and faster else candidates[0].speed)
     return {
         "task": best.task,
         "alg": best.alg,
-        "flags": f"--n-envs {found[0].n_envs} --threads {found[0].threads}" + " --device cuda" * faster,
+        "flags": f"--n-envs {candidates[0].n_envs} --threads {candidates[0].threads}" + " --device cuda" * faster,
         "device": None if crossover is None else asdict(crossover),
         "timesteps": best.timesteps,
         "learning_seconds": round(learning, 1),
         "expected_seconds": round(learning + rest, 1),
-        "tried": [asdict(timed) for timed in found],
+        "tried": [asdict(timed) for timed in candidates],
     }
 
 

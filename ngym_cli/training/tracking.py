@@ -18,7 +18,7 @@ import numpy as np
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, flatten
 from ngym_cli.errors import one_line
-from ngym_cli.training.curves import Board
+from ngym_cli.training.curves import TensorBoardWriter
 from ngym_cli.training.prepare import tracking_library
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ TRACKERS: dict[str, Callable[[runs.RunFolder, RunConfig, str], Tracker]] = {
 
 def board_of(
     run: runs.RunFolder, config: RunConfig, state: Mapping[str, int] | None, say: Callable[[str], None]
-) -> Board:
+) -> TensorBoardWriter:
     """Return the writer of a run's curves, which also go to a tracking service.
 
     Args:
@@ -136,7 +136,7 @@ def board_of(
     return TrackedBoard(run.path, state, lambda: TRACKERS[str(config.track)](run, config, key), say)
 
 
-class TrackedBoard(Board):
+class TrackedBoard(TensorBoardWriter):
     """TensorBoard together with a tracking service; the run continues if the service fails.
 
     Args:

@@ -339,7 +339,7 @@ CHECKPOINTS = [
 @pytest.mark.parametrize(("attack", "says"), CHECKPOINTS, ids=lambda value: getattr(value, "__name__", ""))
 def test_a_hostile_checkpoint_is_refused(ngym, interrupted, tmp_path, attack, says):
     folder = shutil.copytree(interrupted, tmp_path / "run")
-    for path in checkpoints.found_in(folder / checkpoints.FOLDER):
+    for path in checkpoints.found_in(folder / checkpoints.CHECKPOINTS_FOLDER):
         attack(path)
     result = ngym("run", "--resume", folder)
     assert result.code == 2, result
@@ -379,7 +379,7 @@ LENGTH, EVENT, GO = f"{TRIAL}/3/1/value", f"{TRIAL}/5/1/pairs/4/1/value", f"{TRI
 
 
 def test_the_entries_of_trials_that_are_damaged_are_what_they_are_called(in_a_trial):
-    saved = checkpoints.latest(in_a_trial / checkpoints.FOLDER)[0]
+    saved = checkpoints.latest(in_a_trial / checkpoints.CHECKPOINTS_FOLDER)[0]
     trial = dict(saved.environments["envs"][0]["trials"]["trial"]["pairs"])
     assert list(trial)[3] == "length" and list(trial)[6] == "go"
     assert trial["fields"]["pairs"][4][0] == "event"
@@ -423,7 +423,7 @@ def test_a_session_from_which_no_trial_can_be_made_is_refused(ngym, interrupted,
 
 def refused(ngym, interrupted, tmp_path, attack):
     folder = shutil.copytree(interrupted, tmp_path / "run")
-    for path in checkpoints.found_in(folder / checkpoints.FOLDER):
+    for path in checkpoints.found_in(folder / checkpoints.CHECKPOINTS_FOLDER):
         attack(path)
     result = ngym("run", "--resume", folder)
     assert result.code == 2 and "does not fit its run" in result.err.strip().splitlines()[-1], result

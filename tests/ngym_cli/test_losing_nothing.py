@@ -102,7 +102,7 @@ def test_pruning_leaves_what_is_not_a_checkpoint(tmp_path):
     for step in range(3):
         folder = tmp_path / checkpoints.folder_of(step)
         folder.mkdir()
-        for name in checkpoints.FILES:
+        for name in checkpoints.CHECKPOINT_FILES:
             (folder / name).write_text("")
     (tmp_path / checkpoints.folder_of(0) / "notes.txt").write_text("mine")
     checkpoints.prune(tmp_path, 1)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from ngym_cli.files import locks
+from ngym_cli.files import writing
 from tests.ngym_cli.apart import call
 
 SMALL = "run --task RDM-v0 --timesteps 512 --n-envs 2 --units 4 --set n_steps=32 --eval-trials 4 --name it".split()
@@ -26,7 +26,7 @@ def no_locks(monkeypatch):
     def refuse(handle, operation):
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(locks.fcntl, "flock", refuse)
+    monkeypatch.setattr(writing.fcntl, "flock", refuse)
 
 
 def no_rename_over(monkeypatch):

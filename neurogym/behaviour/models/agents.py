@@ -1,7 +1,8 @@
 """Base of models with a few parameters and an update after each trial; fitted by maximum a posteriori.
 
 Parameters are searched in an unbounded scale (logit of rates, logarithm of positive numbers) with a Gaussian prior
-each; intervals are Laplace's, from the curvature there. Arrays have the axes (fit, point, session, choice): many fits
+each; intervals are credible intervals (see `neurogym.behaviour.models.credible`), or where these are not asked for or
+uncertain, those of the curvature. Arrays have the axes (fit, point, session, choice): many fits
 (folds, subjects, starts) and many points of each are evaluated together.
 """
 
@@ -11,13 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, logit
 
 from neurogym.analysis.regression import log_softmax
-from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models.base import Fitted, ParallelTrials, Problem, one_hot, require_rewards, trial_at
-from neurogym.behaviour.models.search import hessian, minimise
+from neurogym.behaviour.models.credible import credible
+from neurogym.behaviour.models.marks import CONVERGED, marked
+from neurogym.behaviour.models.parameters import ModelParameter
+from neurogym.behaviour.models.search import hessian, minimise, remaining
 from neurogym.behaviour.table import PADDING, Behaviour, Padded, padded, rectangle
 
 ParameterValues = Mapping[str, FloatArray]
@@ -25,60 +27,6 @@ AgentState = dict[str, FloatArray]
 
 #: Random points of the prior that are tried for each fit, and the best of them from which the search starts.
 DRAWS, STARTS = 48, 3
-#: Reason why a parameter has no interval.
-EXCHANGEABLE = "other parameters can replace it"
-
-
-@dataclass(frozen=True)
-class ModelParameter:
-    """Model parameter with prior and range.
-
-    Attributes:
-        name: textbook name.
-        kind: "unit" (between ``low`` and ``high``), "positive" or "real".
-        mean: of the Gaussian prior in the unbounded scale.
-        sd: of the Gaussian prior in the unbounded scale.
-        low: lower end of a "unit" parameter.
-        high: upper end of a "unit" parameter.
-    """
-
-    name: str
-    kind: str = "real"
-    mean: float = 0.0
-    sd: float = 2.0
-    low: float = 0.0
-    high: float = 1.0
-
-    def value(self, x: FloatArray) -> FloatArray:
-        """Return the parameter from the unbounded scale."""
-        if self.kind == "real":
-            return x
-        if self.kind == "positive":
-            return np.exp(np.clip(x, -20, 20))
-        return self.low + (self.high - self.low) * expit(x)
-
-    def unbounded(self, value: float) -> float:
-        """Return a value in the unbounded scale."""
-        if self.kind == "real":
-            return float(value)
-        if self.kind == "positive":
-            return float(np.log(max(value, 1e-9)))
-        return float(logit(np.clip((value - self.low) / (self.high - self.low), 1e-6, 1 - 1e-6)))
-
-    def estimate(self, x: float, se: float) -> Estimate:
-        """Return the parameter with an interval whose ends are found in the unbounded scale."""
-        ends = self.value(np.array([x - 1.96 * se, x, x + 1.96 * se]))
-        return Estimate(float(ends[1]), float(ends[0]), float(ends[2]), float(ends[2] - ends[0]) / (2 * 1.96))
-
-
-def rate(name: str, high: float = 1.0, low: float = 0.0) -> ModelParameter:
-    """Return a parameter between two values with a nearly flat prior."""
-    return ModelParameter(name, "unit", 0.0, 1.7, low, high)
-
-
-def positive(name: str, typical: float = 3.0, sd: float = 0.6) -> ModelParameter:
-    """Return a positive parameter with a log-normal prior around a typical value; ``sd`` is that of the logarithm."""
-    return ModelParameter(name, "positive", float(np.log(typical)), sd)
 
 
 class Agent:
@@ -92,7 +40,6 @@ class Agent:
     """
 
     own: tuple[ModelParameter, ...] = ()
-    exchangeable: tuple[str, ...] = ()  #: parameters that others can replace, so that curvature gives no interval
     needs_rewards: bool = True
     takes_prior = True
 
@@ -150,24 +97,17 @@ class Agent:
         for each in problems:
             self.check(each.table)
         parameters = self.parameters(problems[0].table)
-        x, score, covariance = _fit(self, parameters, problems)
+        best = _fit(self, parameters, problems)
         fits = []
         for k, each in enumerate(problems):
-            se = np.sqrt(np.maximum(np.diag(covariance[k]), 0))
-            estimates = {p.name: p.estimate(x[k, j], se[j]) for j, p in enumerate(parameters)}
-            estimates |= {name: Estimate(estimates[name].value) for name in self.exchangeable}
-            marks = dict.fromkeys(self.exchangeable, EXCHANGEABLE)
-            policy = AgentPolicy(self, parameters, x[k], len(each.table.choices))
-            fits.append(
-                Fitted(
-                    self.name,
-                    policy,
-                    estimates,
-                    float(score[k]),
-                    {"unbounded": x[k], "unbounded_variance": se**2},
-                    marks,
-                )
-            )
+            se = np.sqrt(np.maximum(np.diag(best.covariance[k]), 0))
+            sd = np.array([p.sd for p in parameters]) if each.prior is None else None
+            converged = bool(best.remaining[k] < CONVERGED)
+            ends, spread = best.posterior.get(k, (None, se))
+            estimates, marks = marked(parameters, best.x[k], spread, sd, converged, ends)
+            policy = AgentPolicy(self, parameters, best.x[k], len(each.table.choices))
+            details = {"unbounded": best.x[k], "unbounded_variance": se**2, "covariance": best.covariance[k]}
+            fits.append(Fitted(self.name, policy, estimates, float(best.log_likelihood[k]), details, marks))
         return fits
 
     def to_arrays(self, policy: AgentPolicy) -> dict[str, FloatArray]:
@@ -262,10 +202,26 @@ def _gathered(problems: Sequence[Problem]) -> Padded:
     return Padded(**arrays, lengths=np.array([sum(data.lengths) for data in each]))
 
 
-def _fit(
-    agent: Agent, parameters: tuple[ModelParameter, ...], problems: Sequence[Problem]
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return points (problems, parameters) in the unbounded scale, log-likelihoods and covariances."""
+@dataclass
+class _Maxima:
+    """Maxima of the posteriors of several problems, in the unbounded scale.
+
+    Attributes:
+        x: shape (problems, parameters).
+        log_likelihood: shape (problems,).
+        covariance: inverse curvatures, shape (problems, parameters, parameters).
+        remaining: what another step would gain, shape (problems,).
+        posterior: by problem, ends of credible intervals (2, parameters) and standard deviations (parameters,).
+    """
+
+    x: FloatArray
+    log_likelihood: FloatArray
+    covariance: FloatArray
+    remaining: FloatArray
+    posterior: dict[int, tuple[FloatArray, FloatArray]]
+
+
+def _fit(agent: Agent, parameters: tuple[ModelParameter, ...], problems: Sequence[Problem]) -> _Maxima:
     data, n = _gathered(problems), len(problems[0].table.choices)
     d, count = len(parameters), len(problems)
     mean = np.tile([p.mean for p in parameters], (count, 1)).reshape(count, d)
@@ -290,9 +246,21 @@ def _fit(
     starts = np.take_along_axis(points, order[..., None], 1).reshape(count * STARTS, d)
     origin = np.repeat(np.arange(count), STARTS)
     x, value = minimise(lambda which, tried: loss(origin[which], tried), starts)
-    x = x[value.reshape(count, STARTS).argmin(1) + STARTS * np.arange(count)]  # the best start of each problem
+    maxima, values = x.reshape(count, STARTS, d), value.reshape(count, STARTS)
+    x = maxima[np.arange(count), values.argmin(1)]  # the best start of each problem
     covariance = np.stack([_inverse(each, sd[k]) for k, each in enumerate(hessian(loss, x))])
-    return x, likelihood(np.arange(count), x[:, None])[:, 0], covariance
+    score, left = likelihood(np.arange(count), x[:, None])[:, 0], remaining(loss, x, covariance)
+    exact = np.flatnonzero([each.intervals for each in problems])
+    posterior = {}
+    if len(exact):
+        seeds = [problems[int(k)].seed for k in exact]
+        found = credible(lambda r, p: loss(exact[r], p), maxima[exact], values[exact], covariance[exact], seeds)
+        posterior = {
+            int(k): (np.stack([found.low[i], found.high[i]]), found.sd[i])
+            for i, k in enumerate(exact)
+            if found.valid[i]
+        }
+    return _Maxima(x, score, covariance, left, posterior)
 
 
 def _inverse(curvature: FloatArray, sd: FloatArray) -> FloatArray:

@@ -14,12 +14,12 @@ import numpy as np
 from scipy.special import ndtr
 
 from neurogym.array_types import FloatArray, IntArray
-from neurogym.behaviour.models.agents import ModelParameter, positive
-from neurogym.behaviour.models.responses import FREE, STEP, TINY, Gradient, Values
+from neurogym.behaviour.models.parameters import ModelParameter, positive
+from neurogym.behaviour.models.responses import FREE, STEP_V, TINY, Gradient, Values
 from neurogym.behaviour.models.times import TimedTrials, TimeSettings
 
-#: Points of the quadrature over decision times, in s.
-TIMES = 120
+#: Points of the quadrature over decision times, and the longest of these in s.
+TIMES, LONGEST = 120, 20.0
 
 
 def _phi(x: FloatArray) -> FloatArray:
@@ -68,6 +68,11 @@ class BallisticResponse:
         return tuple(each for each in every if each.name not in self.constants)
 
     @property
+    def words(self) -> Mapping[str, str]:
+        """See `Response.words`."""
+        return {"bound": "B", "start_range": "s_0", "non_decision": "t_R", "rate": "v_0", "lapse": "lapse"}
+
+    @property
     def columns(self) -> int:
         """See `Response.columns`."""
         return self.options
@@ -87,7 +92,7 @@ class BallisticResponse:
         density, reached = accumulator(np.maximum(time, 1e-6)[:, None], rates, p["B"][:, None] + width, width)
         left = np.maximum(1 - reached, 1e-300)
         none = left.prod(1)
-        possible = 1 - ndtr(-rates).prod(1)  # at least one rate is positive
+        possible = np.maximum(1 - ndtr(-rates).prod(1), 1e-12)  # at least one rate is positive
         density = np.where(time[:, None] > 0, density * none[:, None] / left / possible[:, None], 0.0)
         return density, np.where(time > 0, (none - (1 - possible)) / possible, 1.0)
 
@@ -99,18 +104,20 @@ class BallisticResponse:
         by_evidence = np.zeros(evidence.shape)
         for column in range(self.options):
             step = np.zeros(self.options)
-            step[column] = STEP
+            step[column] = STEP_V
             by_evidence[:, column] = self._log(evidence + step, p, trials) - self._log(evidence - step, p, trials)
         by = {}
         for each in self.parameters:
-            width = STEP * np.maximum(np.abs(p[each.name]), 1e-2)
+            width = STEP_V * np.maximum(np.abs(p[each.name]), 1e-2)
             high, low = {**p, each.name: p[each.name] + width}, {**p, each.name: p[each.name] - width}
             by[each.name] = (self._log(evidence, high, trials) - self._log(evidence, low, trials)) / (2 * width)
-        return Gradient(log, by_evidence / (2 * STEP), by)
+        return Gradient(log, by_evidence / (2 * STEP_V), by)
 
     def _log(self, evidence: FloatArray, p: Mapping[str, FloatArray], trials: TimedTrials) -> FloatArray:
         out = np.zeros(len(evidence))
-        for rows, kind in ((trials.timed, "time"), (trials.untimed, "choice"), (trials.omitted, "none")):
+        kinds = {"time": trials.timed, "choice": trials.untimed, "none": trials.omitted, "withheld": trials.withheld}
+        late = trials.settings.contaminant_survival
+        for kind, rows in kinds.items():
             if not rows.any():
                 continue
             subset, lapse = {name: value[rows] for name, value in p.items()}, p["lapse"][rows]
@@ -118,12 +125,17 @@ class BallisticResponse:
             if kind == "time":
                 density, _ = self._race(trials.rt[rows] - subset["t_R"], evidence[rows], subset)
                 value = density[np.arange(len(choice)), choice]
-                likelihood = (1 - lapse) * value + lapse / (self.options * trials.settings.longest)
+                contaminant = trials.settings.contaminant_density(trials.rt[rows]) / self.options
+                likelihood = (1 - lapse) * value + lapse * contaminant
             elif kind == "choice":
                 likelihood = self.probabilities(evidence[rows], subset)[np.arange(len(choice)), choice]
-            else:
+            elif kind == "none":
                 limit = trials.settings.deadline - subset["t_R"]
-                likelihood = (1 - lapse) * self._race(limit, evidence[rows], subset)[1]
+                likelihood = (1 - lapse) * self._race(limit, evidence[rows], subset)[1] + lapse * late
+            else:
+                limit = np.maximum(trials.settings.deadline - subset["t_R"], 0)
+                went = self._until(limit, evidence[rows], subset)[:, 1 - trials.settings.withheld]
+                likelihood = (1 - lapse) * (1 - went) + lapse * (1 + late) / 2
             out[rows] = np.log(np.maximum(likelihood, TINY))
         return out
 
@@ -131,15 +143,19 @@ class BallisticResponse:
         """See `Response.probabilities`."""
         n = len(evidence)
         p = self._complete(values, n)
-        points, weights = np.polynomial.legendre.leggauss(TIMES)
-        share = (points + 1) / 2
-        times, widths = 20 * share**3, 60 * share**2 * weights / 2
-        total = np.zeros((n, self.options))
-        for time, width in zip(times, widths, strict=True):
-            total += width * self._race(np.full(n, time), evidence, p)[0]
+        total = self._until(np.full(n, LONGEST), evidence, p)
         total /= np.maximum(total.sum(1, keepdims=True), 1e-12)
         lapse = p["lapse"][:, None]
         return np.asarray((1 - lapse) * total + lapse / self.options)
+
+    def _until(self, limit: FloatArray, evidence: FloatArray, p: Mapping[str, FloatArray]) -> FloatArray:
+        """Return the probability that each option has won until a decision time, shape (trials, options)."""
+        points, weights = np.polynomial.legendre.leggauss(TIMES)
+        shares = (points + 1) / 2
+        total = np.zeros(evidence.shape)
+        for share, width in zip(shares, 1.5 * shares**2 * weights, strict=True):
+            total += (limit * width)[:, None] * self._race(limit * share**3, evidence, p)[0]
+        return total
 
     def sample(
         self, evidence: FloatArray, values: Values, rng: np.random.Generator, settings: TimeSettings = FREE
@@ -157,8 +173,4 @@ class BallisticResponse:
         distance = p["B"][:, None] + p["s_0"][:, None] * (1 - rng.random(means.shape))
         times = np.where(rates > 0, distance / np.maximum(rates, 1e-9), np.inf)
         choice, rt = times.argmin(1), times.min(1) + p["t_R"]
-        lapse = rng.random(n) < p["lapse"]
-        choice = np.where(lapse, rng.integers(0, self.options, n), choice)
-        rt = np.where(lapse, min(settings.deadline, settings.longest) * rng.random(n), rt)
-        late = ~(rt <= settings.deadline)
-        return np.where(late, -1, choice), np.where(late, np.nan, rt)
+        return settings.observed(choice, rt, p["lapse"], self.options, rng)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import Agent, AgentState, ModelParameter, ParameterValues, positive, rate
+from neurogym.behaviour.models.agents import Agent, AgentState, ParameterValues
+from neurogym.behaviour.models.parameters import ModelParameter, positive, rate
 
 
 class KalmanBandit(Agent):
@@ -77,7 +78,6 @@ class FictiveLearner(Agent):
     """
 
     own = (rate("alpha"), rate("alpha_fictive"), positive("beta"), ModelParameter("kappa", sd=1.5))
-    exchangeable = ("alpha", "alpha_fictive")
 
     def begin(self, p: ParameterValues, shape: tuple[int, ...]) -> AgentState:
         """See `Agent.begin`."""

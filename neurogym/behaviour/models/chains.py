@@ -1,8 +1,8 @@
-"""Chain of hidden states with a logistic regression in each state: expected states and updates of the parameters."""
+"""Markov chains of hidden states: expected states by the forward-backward algorithm, and updates of the parameters."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.special import expit
@@ -22,13 +22,18 @@ class Chain:
         weights: shape (states, predictors).
         transitions: probability of each state after each, shape (states, states); row: before.
         start: probability of each state in the first trial of a session, shape (states,).
-        inputs: weights of inputs of the transitions, shape (states, inputs); see `transitions`.
+        inputs: weights of inputs of the transitions, shape (states, inputs); see `TransitionInputs`.
     """
 
     weights: FloatArray
     transitions: FloatArray
     start: FloatArray
     inputs: FloatArray = field(default_factory=lambda: NO_INPUTS)
+
+    def reordered(self, order: np.ndarray) -> Chain:
+        """Return the parameters with the states in another order."""
+        inputs = self.inputs[order] - self.inputs[order[:1]]
+        return Chain(self.weights[order], self.transitions[order][:, order], self.start[order], inputs)
 
     def after(self, inputs: FloatArray) -> FloatArray:
         """Return the transitions after trials with inputs (..., inputs), shape (..., states, states)."""
@@ -53,6 +58,11 @@ class Posterior:
     log_likelihood: float
     after: FloatArray = field(default_factory=lambda: NO_INPUTS)
 
+    def reordered(self, order: np.ndarray) -> Posterior:
+        """Return the expected states in another order."""
+        after = self.after[..., order, :][..., order] if self.after.size else self.after
+        return Posterior(self.states[..., order], self.pairs[order][:, order], self.log_likelihood, after)
+
 
 def emission(chain: Chain, x: FloatArray, choice: np.ndarray) -> FloatArray:
     """Return the likelihood of each choice in each state, 1 for misses, shape (..., states)."""
@@ -70,7 +80,13 @@ def expected_states(chain: Chain, x: FloatArray, choice: np.ndarray, inputs: Flo
         choice: shape (sessions, trials), -1 for misses and padding.
         inputs: of the transitions after each trial, shape (sessions, trials, inputs).
     """
-    likelihood = emission(chain, x, choice)
+    return forward_backward(chain, emission(chain, x, choice), choice, inputs)
+
+
+def forward_backward(
+    chain: Chain, likelihood: FloatArray, choice: np.ndarray, inputs: FloatArray = NO_INPUTS
+) -> Posterior:
+    """Return the states given the likelihood of each choice in each state, shape (sessions, trials, states)."""
     sessions, trials, states = likelihood.shape
     forward, scale = np.empty((trials, sessions, states)), np.empty((trials, sessions))
     varies = bool(chain.inputs.size)
@@ -121,11 +137,17 @@ def improve(
         curvature = (rows * (responsible * p * (1 - p))[:, None]).T @ rows + np.diag(precision)
         step = np.linalg.solve(curvature, slope)
         weights[k] = w + step * min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-9))
+    return replace(improve_chain(chain, posterior, inputs), weights=weights)
+
+
+def improve_chain(chain: Chain, posterior: Posterior, inputs: FloatArray = NO_INPUTS) -> Chain:
+    """Update transitions and first states by their expected counts."""
     pairs = posterior.pairs + 1.0
     start = posterior.states[:, 0].sum(0) + 1.0
+    start = start / start.sum()
     if not chain.inputs.size:
-        return Chain(weights, pairs / pairs.sum(1, keepdims=True), start / start.sum(), chain.inputs)
-    k = len(weights)
+        return replace(chain, transitions=pairs / pairs.sum(1, keepdims=True), start=start)
+    k = len(pairs)
     rows = inputs.swapaxes(0, 1).reshape(-1, inputs.shape[-1])
     base, slopes = improve_transitions(chain.transitions, chain.inputs, posterior.after.reshape(-1, k, k), rows)
-    return Chain(weights, base, start / start.sum(), slopes)
+    return Chain(chain.weights, base, start, slopes)

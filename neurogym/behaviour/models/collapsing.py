@@ -17,9 +17,17 @@ import numpy as np
 
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models import first_passage
-from neurogym.behaviour.models.agents import ModelParameter, positive
 from neurogym.behaviour.models.base import UnfitError
-from neurogym.behaviour.models.responses import FREE, STEP, TINY, Gradient, Values, diffusion_parameters
+from neurogym.behaviour.models.parameters import ModelParameter, positive
+from neurogym.behaviour.models.responses import (
+    DIFFUSION_WORDS,
+    FREE,
+    STEP_V,
+    TINY,
+    Gradient,
+    Values,
+    diffusion_parameters,
+)
 from neurogym.behaviour.models.times import TimedTrials, TimeSettings
 
 #: Points of the grid of scaled time, longest decision time in s, and lowest bound as a share of the first.
@@ -106,6 +114,12 @@ class CollapsingResponse:
         return tuple(each for name, each in every.items() if name not in self.constants)
 
     @property
+    def words(self) -> Mapping[str, str]:
+        """See `Response.words`."""
+        every = {**DIFFUSION_WORDS, "collapse": "c", "urgency": "c"}
+        return {word: name for word, name in every.items() if name not in ("sz", "st")}
+
+    @property
     def columns(self) -> int:
         """See `Response.columns`."""
         return 1
@@ -143,7 +157,7 @@ class CollapsingResponse:
         """See `Response.log_likelihood`; derivatives are numerical."""
         v = evidence[:, 0]
         p = self._complete(values, len(v))
-        by_v = (self._log(v + STEP, p, trials) - self._log(v - STEP, p, trials)) / (2 * STEP)
+        by_v = (self._log(v + STEP_V, p, trials) - self._log(v - STEP_V, p, trials)) / (2 * STEP_V)
         by = {}
         for each in self.parameters:
             width = 1e-4 * np.maximum(np.abs(p[each.name]), 1e-2)
@@ -161,7 +175,9 @@ class CollapsingResponse:
             timed = rows[trials.timed[rows]]
             time = trials.rt[timed] - p["t_R"][timed]
             density = self._density(solution, time, trials.choice[timed], v[timed], p["eta"][timed])
-            out[timed] = (1 - lapse[timed]) * density + lapse[timed] * 0.5 / settings.longest
+            out[timed] = (1 - lapse[timed]) * density + lapse[timed] * 0.5 * settings.contaminant_density(
+                trials.rt[timed]
+            )
             rest = rows[(counted & ~trials.timed)[rows]]
             if not len(rest):
                 continue
@@ -171,8 +187,9 @@ class CollapsingResponse:
             none = 1 - (lower + upper)
             withheld = 1 - (upper if settings.withheld == 0 else lower)
             share = np.select([trials.untimed[rest], trials.omitted[rest]], [reached, none], withheld)
-            half = np.where(trials.omitted[rest], 0.0, 0.5)
-            out[rest] = (1 - lapse[rest]) * share + lapse[rest] * half
+            late = settings.contaminant_survival
+            random = np.select([trials.untimed[rest], trials.omitted[rest]], [0.5, late], (1 + late) / 2)
+            out[rest] = (1 - lapse[rest]) * share + lapse[rest] * random
         return np.where(counted, np.log(np.maximum(out, TINY)), 0.0)
 
     def _density(
@@ -215,8 +232,4 @@ class CollapsingResponse:
             start, bounds = np.full(len(rows), solution.start), partial(self._bounds, a, c)
             choice[rows], time[rows] = first_passage.sample(drift[rows], bounds, start, rng, LONGEST)
         rt = time + p["t_R"]
-        lapse = rng.random(n) < p["lapse"]
-        choice = np.where(lapse, rng.integers(0, 2, n), choice)
-        rt = np.where(lapse, min(settings.deadline, settings.longest) * rng.random(n), rt)
-        late = ~(rt <= settings.deadline)
-        return np.where(late, -1, choice), np.where(late, np.nan, rt)
+        return settings.observed(choice, rt, p["lapse"], 2, rng)

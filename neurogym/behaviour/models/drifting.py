@@ -9,6 +9,7 @@ decoupled Laplace approximation of the same likelihood.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,12 +24,12 @@ from neurogym.behaviour.table import rectangle
 
 #: Iterations of the search for the variances, and the change of their logarithms at which it ends.
 ITERATIONS, TOLERANCE = 50, 0.05
-ROUNDS = 4  #: repetitions after which the smoothed weights are the most probable ones
+SMOOTHING_ROUNDS = 4  #: repetitions after which the smoothed weights are the most probable ones
 SPREAD = 4 * np.log(2)  #: s.d. of the prior of the logarithm of the variance of a step: a factor of 4 in the s.d.
-FLOOR = 1e-8  #: smallest variance of a step of the weights
+FLOOR, STILL = 1e-8, 1e-12  #: smallest variance of a step of the weights that is estimated, and that is fixed
 #: Points and weights of Gauss-Hermite quadrature over a logit.
-NODES, SHARES = np.polynomial.hermite.hermgauss(16)
-SHARES = SHARES / np.sqrt(np.pi)
+NODES, LOGIT_WEIGHTS = np.polynomial.hermite.hermgauss(16)
+LOGIT_WEIGHTS = LOGIT_WEIGHTS / np.sqrt(np.pi)
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,38 @@ class Walk:
     mean: FloatArray
     start: FloatArray
     step: FloatArray
+
+
+@dataclass(frozen=True)
+class WalkLimits:
+    """Limits of the s.d. of the change of a weight from trial to trial.
+
+    Attributes:
+        low: smallest s.d.
+        high: largest s.d.; the same as `low` to fix it.
+    """
+
+    low: float = 0.0
+    high: float = np.inf
+
+    @classmethod
+    def of(cls, sigma: float, sigma_max: float) -> WalkLimits:
+        """Return the limits for a fixed s.d. (negative to estimate it) and a largest one (0 for none)."""
+        if sigma >= 0:
+            return cls(sigma, sigma)
+        return cls(0.0, sigma_max or np.inf)
+
+    def marks(self, variances: Mapping[str, float]) -> dict[str, str]:
+        """Return a mark for each s.d. at its upper bound, by name."""
+        if self.low == self.high:
+            return dict.fromkeys(variances, "fixed")
+        bound = f"at its bound {self.high:g}"
+        return {name: bound for name, each in variances.items() if each >= (1 - 1e-3) * self.high**2}
+
+    def clipped(self, variance: FloatArray) -> FloatArray:
+        """Return variances within the limits."""
+        floor = STILL if self.low == self.high else FLOOR
+        return np.clip(variance, max(self.low**2, floor), max(self.high**2, floor))
 
 
 @dataclass(frozen=True)
@@ -73,16 +106,23 @@ def _logits(belief: Belief, x: FloatArray) -> tuple[FloatArray, FloatArray, Floa
 
 def probability(belief: Belief, x: FloatArray) -> FloatArray:
     """Return the probability of choice 1, uncertainty about the weights included, shape (sessions,)."""
-    return np.asarray(expit(_logits(belief, x)[3]) @ SHARES)
+    return np.asarray(expit(_logits(belief, x)[3]) @ LOGIT_WEIGHTS)
 
 
-def learn(belief: Belief, x: FloatArray, choice: np.ndarray) -> Belief:
+def learn(belief: Belief, x: FloatArray, choice: np.ndarray, count: FloatArray | None = None) -> Belief:
     """Return the belief after a choice (-1: a miss, from which nothing is learned).
 
     Mean and variance of the logit given the choice are found by quadrature and determine those of the weights.
+
+    Args:
+        belief: before the choice.
+        x: predictors, shape (sessions, weights).
+        choice: shape (sessions,).
+        count: exponent of the likelihood of each choice, shape (sessions,); None for 1.
     """
     logit, variance, px, points = _logits(belief, x)
-    p = expit(np.where(choice == 1, 1.0, -1.0)[:, None] * points) * SHARES
+    p = expit(np.where(choice == 1, 1.0, -1.0)[:, None] * points)
+    p = (p if count is None else p ** count[:, None]) * LOGIT_WEIGHTS
     p /= p.sum(1, keepdims=True)
     mean = (p * points).sum(1)
     after = (p * (points - mean[:, None]) ** 2).sum(1)
@@ -95,11 +135,13 @@ def learn(belief: Belief, x: FloatArray, choice: np.ndarray) -> Belief:
     )
 
 
-def learn_around(belief: Belief, x: FloatArray, choice: np.ndarray, logit: FloatArray) -> Belief:
+def learn_around(
+    belief: Belief, x: FloatArray, choice: np.ndarray, logit: FloatArray, count: FloatArray | None = None
+) -> Belief:
     """Return the belief after a choice whose likelihood is expanded around a logit, shape (sessions,)."""
     px = np.einsum("sij,sj->si", belief.covariance, x)
     p = np.clip(expit(logit), 1e-4, 1 - 1e-4)
-    precision = np.where(choice >= 0, p * (1 - p), 0.0)
+    precision = np.where(choice >= 0, p * (1 - p) if count is None else count * p * (1 - p), 0.0)
     surprise = logit + (choice - p) / (p * (1 - p)) - (belief.mean * x).sum(1)
     share = precision / (1 + precision * (px * x).sum(1))
     mean = belief.mean + px * (share * surprise)[:, None]
@@ -109,6 +151,10 @@ def learn_around(belief: Belief, x: FloatArray, choice: np.ndarray, logit: Float
 def diffuse(belief: Belief, walk: Walk) -> Belief:
     """Return the belief after a step of the weights."""
     return Belief(belief.mean, belief.covariance + np.diag(walk.step))
+
+
+#: Steps whose s.d. is estimated.
+ESTIMATED = WalkLimits()
 
 
 @dataclass(frozen=True)
@@ -128,7 +174,13 @@ class Smoothed:
     log_likelihood: float
 
 
-def smooth(walk: Walk, x: FloatArray, choice: np.ndarray, around: FloatArray | None = None) -> Smoothed:
+def smooth(
+    walk: Walk,
+    x: FloatArray,
+    choice: np.ndarray,
+    around: FloatArray | None = None,
+    counts: FloatArray | None = None,
+) -> Smoothed:
     """Return the weights of all trials.
 
     Args:
@@ -137,17 +189,20 @@ def smooth(walk: Walk, x: FloatArray, choice: np.ndarray, around: FloatArray | N
         choice: 0, 1 or -1, shape (sessions, trials).
         around: logits around which the likelihood of the choices is expanded, shape (sessions, trials); None for the
             mode of each belief. Repeated with the smoothed logits, the weights become the most probable ones.
+        counts: exponent of the likelihood of each choice, shape (sessions, trials); None for 1.
     """
     sessions, trials, _ = x.shape
     belief, filtered, score = begin(walk, sessions), [], 0.0
     for t in range(trials):
         p = probability(belief, x[:, t])
         valid = choice[:, t] >= 0
-        score += float(np.log(np.where(choice[:, t] == 1, p, 1 - p)[valid]).sum())
+        count = None if counts is None else counts[:, t]
+        log = np.log(np.where(choice[:, t] == 1, p, 1 - p))
+        score += float((log if count is None else count * log)[valid].sum())
         if around is None:
-            filtered.append(learn(belief, x[:, t], choice[:, t]))
+            filtered.append(learn(belief, x[:, t], choice[:, t], count))
         else:
-            filtered.append(learn_around(belief, x[:, t], choice[:, t], around[:, t]))
+            filtered.append(learn_around(belief, x[:, t], choice[:, t], around[:, t], count))
         belief = diffuse(filtered[-1], walk)
     mean = np.stack([each.mean for each in filtered])
     covariance = np.stack([each.covariance for each in filtered])
@@ -166,40 +221,58 @@ def smooth(walk: Walk, x: FloatArray, choice: np.ndarray, around: FloatArray | N
     return Smoothed(mean, covariance, steps, score)
 
 
-def fit_walk(x: FloatArray, choice: np.ndarray, first: Walk, iterations: int = ITERATIONS) -> tuple[Walk, Smoothed]:
-    """Fit the distribution of drifting weights to sessions; arguments as in `smooth`.
+def fit_walk(
+    x: FloatArray,
+    choice: np.ndarray,
+    first: Walk,
+    iterations: int = ITERATIONS,
+    counts: FloatArray | None = None,
+    prior: Walk | None = None,
+    limits: WalkLimits = ESTIMATED,
+) -> tuple[Walk, Smoothed]:
+    """Fit the distribution of drifting weights to sessions; further arguments as in `smooth`.
 
     Variances follow the sign of the slope of the marginal likelihood in their logarithm (resilient propagation), which
     the smoother gives by Fisher's identity; expectation-maximisation alone needs thousands of iterations for them. A
-    weak prior on the logarithm of the steps' variances, around those of ``first``, keeps them from falling to zero.
+    weak prior on the logarithm of the steps' variances, around those of the prior, keeps them from falling to zero.
+
+    Args:
+        x: predictors.
+        choice: choices.
+        first: where the search starts.
+        iterations: of the search.
+        counts: exponents of the likelihoods.
+        prior: means of the priors; None for ``first``.
+        limits: of the s.d. of a step.
     """
-    walk, smoothed = first, smooth(first, x, choice)
+    prior = first if prior is None else prior
+    walk, smoothed = first, smooth(first, x, choice, counts=counts)
     best = (smoothed.log_likelihood, walk, smoothed)
     count = (np.arange(x.shape[1])[None] * (choice >= 0)).max(1).sum()
     size, before = np.full(2 * x.shape[2], 0.5), np.zeros(2 * x.shape[2])
     for _ in range(iterations):
         w, v = smoothed.mean[0], np.diagonal(smoothed.covariance[0], 0, 1, 2)
         # a tenth of a session's worth of prior at the start keeps a single session from a variance of zero
-        mean = (w.sum(0) + 0.1 * first.mean) / (len(w) + 0.1)
-        square = ((w - mean) ** 2 + v).sum(0) + 0.1 * first.start
+        mean = (w.sum(0) + 0.1 * prior.mean) / (len(w) + 0.1)
+        square = ((w - mean) ** 2 + v).sum(0) + 0.1 * prior.start
         slope = 0.5 * np.r_[square / walk.start - len(w) - 0.1, smoothed.steps.sum(0) / walk.step - count]
-        slope[x.shape[2] :] -= np.log(walk.step / first.step) / SPREAD**2
+        slope[x.shape[2] :] -= np.log(walk.step / prior.step) / SPREAD**2
         turned = slope * before < 0
         size = np.clip(np.where(turned, 0.5 * size, np.where(before == 0, size, 1.2 * size)), 1e-3, 1.5)
         change = np.where(turned, 0.0, np.sign(slope) * size)
         before = np.where(turned, 0.0, slope)
         start, step = np.maximum(np.exp(np.log(np.r_[walk.start, walk.step]) + change), FLOOR).reshape(2, -1)
-        walk = Walk(mean, start, step)
-        smoothed = smooth(walk, x, choice)
-        value = smoothed.log_likelihood - 0.5 * float((np.log(walk.step / first.step) ** 2).sum()) / SPREAD**2
+        walk = Walk(mean, start, limits.clipped(step))
+        smoothed = smooth(walk, x, choice, counts=counts)
+        value = smoothed.log_likelihood - 0.5 * float((np.log(walk.step / prior.step) ** 2).sum()) / SPREAD**2
         if value > best[0]:
             best = value, walk, smoothed
         if size.max() < TOLERANCE:
             break
     _, walk, smoothed = best
     score = smoothed.log_likelihood
-    for _ in range(ROUNDS):
-        smoothed = smooth(walk, x, choice, np.einsum("tsk,stk->st", smoothed.mean, x))
+    for _ in range(SMOOTHING_ROUNDS):
+        smoothed = smooth(walk, x, choice, np.einsum("tsk,stk->st", smoothed.mean, x), counts)
     return walk, replace(smoothed, log_likelihood=score)
 
 
@@ -240,12 +313,14 @@ class Drifting(OneByOne):
     Args:
         history: number of previous trials among the predictors.
         name: name of the model.
+        sigma: s.d. of the change of the weights from trial to trial; negative to estimate that of each weight.
+        sigma_max: largest s.d. that is estimated; 0 for no bound.
     """
 
     policy = DriftingPolicy
 
-    def __init__(self, history: int = 1, name: str = "psytrack"):
-        self.name, self.history = name, history
+    def __init__(self, history: int = 1, name: str = "psytrack", sigma: float = -1.0, sigma_max: float = 0.0):
+        self.name, self.history, self.limits = name, history, WalkLimits.of(sigma, sigma_max)
 
     def _fit(self, problem: Problem) -> Fitted:
         table = problem.table
@@ -254,12 +329,14 @@ class Drifting(OneByOne):
         flat, chosen = x[choice >= 0], choice[choice >= 0]
         scale = np.where(flat.std(0) > 0, flat.std(0), 1.0)
         mean = fit_weights(flat, chosen, 2, np.where(flat.std(0) > 0, 3.0 / scale, 10.0))[0][1]
-        walk, smoothed = fit_walk(x, choice, Walk(mean, (0.5 / scale) ** 2, (0.02 / scale) ** 2))
+        first = Walk(mean, (0.5 / scale) ** 2, self.limits.clipped((0.02 / scale) ** 2))
+        walk, smoothed = fit_walk(x, choice, first, limits=self.limits)
         means = estimated_weights(flat, chosen, 2, table.interval_groups(table.join("choice") >= 0))
         estimates = dict(zip(features.names, means, strict=True))
         for k, name in enumerate(features.names):
             estimates[f"sigma {name}"] = Estimate(float(np.sqrt(walk.step[k])))
             estimates[f"sigma at start {name}"] = Estimate(float(np.sqrt(walk.start[k])))
+        marks = self.limits.marks({f"sigma {name}": walk.step[k] for k, name in enumerate(features.names)})
         return Fitted(
             self.name,
             DriftingPolicy(features, walk),
@@ -271,6 +348,7 @@ class Drifting(OneByOne):
                 "names": features.names,
                 "lengths": [len(each) for each in table.sessions],
             },
+            marks,
         )
 
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import Agent, AgentPolicy, ModelParameter, trial_logits
+from neurogym.behaviour.models.agents import Agent, AgentPolicy, trial_logits
 from neurogym.behaviour.models.base import ParallelTrials, Policy, of_subject, trial_of
 from neurogym.behaviour.models.own import FunctionModel, FunctionPolicy
+from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.table import Behaviour, Session, padded
 
 #: Step of numerical derivatives in the unbounded scale, in units of the s.d. of the prior.
-STEP = 1e-4
+SCALE_STEP = 1e-4
 #: Largest typical drift per s of the prior of weights of evidence.
 DRIFT = 10.0
 
@@ -75,6 +76,27 @@ def evidence_of_sessions(policy: EvidencePolicy, sessions: Sequence[Session]) ->
         state = policy.advance(state, trial)
     every = np.stack(rows, 1)
     return np.concatenate([every[k, :length] for k, length in enumerate(data.lengths)])
+
+
+def with_state_columns(policy: EvidencePolicy, sessions: Sequence[Session]) -> list[Session]:
+    """Return sessions with the columns that a policy knows before each trial, such as probabilities of hidden states.
+
+    Args:
+        policy: with a method ``columns_before(state)``; without one, sessions are returned as they are.
+        sessions: the sessions.
+    """
+    if not hasattr(policy, "columns_before") or not policy.columns_before(policy.begin(1)):
+        return list(sessions)
+    data = padded(sessions)
+    state, rows = policy.begin(len(sessions)), []
+    for t in range(data.choice.shape[1]):
+        rows.append(policy.columns_before(state))
+        state = policy.advance(state, trial_of(data, t))
+    return [
+        replace(each, conditions={
+            **each.conditions, **{name: np.array([row[name][k] for row in rows[: len(each)]]) for name in rows[0]}
+        }) for k, each in enumerate(sessions)
+    ]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -188,10 +210,10 @@ class AgentEvidence:
     def slope(self, x: FloatArray) -> Slope:
         """See `Evidence.slope`."""
         d = len(x)
-        steps = STEP * self._sd * np.eye(d)
+        steps = SCALE_STEP * self._sd * np.eye(d)
         logits, extra = self._run(np.concatenate([x[None], x + steps, x - steps]))
         every = as_columns(logits[:, self._inside], self.columns)
-        width = 2 * STEP * self._sd
+        width = 2 * SCALE_STEP * self._sd
         jacobian = np.moveaxis(every[1 : d + 1] - every[d + 1 :], 0, -1) / width
         return Slope(every[0], jacobian, float(extra[0]), (extra[1 : d + 1] - extra[d + 1 :]) / width)
 
@@ -244,7 +266,7 @@ class FunctionEvidence:
         jacobian = []
         for k, parameter in enumerate(self.parameters):
             step = np.zeros(len(x))
-            step[k] = STEP * parameter.sd
+            step[k] = SCALE_STEP * parameter.sd
             jacobian.append((self._value(x + step) - self._value(x - step)) / (2 * step[k]))
         return Slope(self._value(x), np.stack(jacobian, -1), 0.0, np.zeros(len(x)))
 
@@ -273,6 +295,13 @@ class LogitPolicy:
     def of(self, subject: str) -> LogitPolicy:
         """Return the evidence of a subject."""
         return LogitPolicy(of_subject(self.inner, subject), self.factor, self.columns)
+
+    def columns_before(self, state: Any) -> dict[str, FloatArray]:
+        """Return the probabilities of the hidden states before a trial as columns, ``state_2`` and so on."""
+        if not hasattr(self.inner, "state_probabilities"):
+            return {}
+        p = self.inner.state_probabilities(state)
+        return {f"state_{k + 1}": p[:, k] for k in range(1, p.shape[1])}
 
     def begin(self, n: int) -> Any:
         """See `EvidencePolicy.begin`."""

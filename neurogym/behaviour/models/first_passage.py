@@ -25,8 +25,8 @@ LONG_WAVES = np.arange(1, 13)[:, None]
 #: Cells of the scaled time (t / a^2) of simulations, their longest time, and trials that are drawn together.
 CELLS, LONGEST, CHUNK = 300, 6.0, 1000
 #: Points and weights of Gauss-Hermite quadrature over drifts.
-NODES, SHARES = np.polynomial.hermite_e.hermegauss(15)
-SHARES = SHARES / SHARES.sum()
+NODES, DRIFT_WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
+DRIFT_WEIGHTS = DRIFT_WEIGHTS / DRIFT_WEIGHTS.sum()
 
 
 class Density(NamedTuple):
@@ -160,7 +160,8 @@ def _over_drifts(function: Callable[[FloatArray], FloatArray], drift: FloatArray
     """Return the mean of a function of the drift over its Gaussian variability."""
     if not np.any(spread):
         return function(drift)
-    return np.asarray(sum(share * function(drift + spread * node) for node, share in zip(NODES, SHARES, strict=True)))
+    nodes = zip(NODES, DRIFT_WEIGHTS, strict=True)
+    return np.asarray(sum(share * function(drift + spread * node) for node, share in nodes))
 
 
 def draw(

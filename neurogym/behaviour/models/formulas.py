@@ -84,11 +84,18 @@ class Formula:
             return np.ones((n, 1))
         return np.asarray(self._spec().get_model_matrix(frame(columns)), float)
 
-    def typical(self, stimuli: FloatArray) -> FloatArray:
-        """Return predictors for stimuli where further columns are unknown: their mean or most frequent value."""
+    def typical(self, stimuli: FloatArray, known: Mapping[str, np.ndarray]) -> FloatArray:
+        """Return predictors for stimuli where further columns are unknown: their mean or most frequent value.
+
+        Args:
+            stimuli: shape (trials, stimuli).
+            known: further columns that are known, shape (trials,).
+        """
         n, columns = len(stimuli), {}
         for name, values in self.training.items():
-            if name in self.stimuli:
+            if name in known:
+                columns[name] = known[name]
+            elif name in self.stimuli:
                 columns[name] = stimuli[:, self.stimuli.index(name)]
             elif values.dtype.kind in "fiu":
                 columns[name] = np.full(n, values.mean())

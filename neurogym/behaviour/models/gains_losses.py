@@ -9,12 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import Agent, AgentState, ModelParameter, ParameterValues, positive, rate
+from neurogym.behaviour.models.agents import Agent, AgentState, ParameterValues
 from neurogym.behaviour.models.base import ParallelTrials, UnfitError
+from neurogym.behaviour.models.parameters import ModelParameter, positive, rate
 from neurogym.behaviour.table import Behaviour
 
 #: Base of choice consistency in PVL models: theta = 3^c - 1.
 CONSISTENCY = 3.0
+#: Exponent of choice consistency, which is near 1 in most samples (Ahn et al. 2008).
+CHOICE_CONSISTENCY = ModelParameter("c", "unit", -1.4, 1.0, 0.0, 5.0)
 #: Largest typical size of outcomes that suits the priors.
 LARGEST_OUTCOME = 10.0
 
@@ -27,9 +30,13 @@ class OutcomeAgent(Agent):
         super().check(table)
         size = typical_outcome(table)
         if size > LARGEST_OUTCOME:
+            scale = f"{10 ** round(np.log10(size)):g}"
+            cure = f"--derive reward=COLUMN/{scale} --reward reward"
+            if np.isfinite(table.join("gain")).any():
+                won, lost = (str(table.roles.get(role, role)) for role in ("gain", "loss"))
+                cure = f"--derive won={won}/{scale} --derive lost={lost}/{scale} --gain won --loss lost"
             raise UnfitError(
-                f"{self.name} expects outcomes near 1; those of the table have a typical size of {size:g} "
-                f"(--derive reward=COLUMN/{10 ** round(np.log10(size)):g})"
+                f"{self.name} expects outcomes near 1; those of the table have a typical size of {size:g} ({cure})"
             )
 
     def step(self, p: ParameterValues, state: AgentState, trial: ParallelTrials, chosen: FloatArray) -> AgentState:
@@ -120,7 +127,7 @@ class PvlDelta(OutcomeAgent):
 
     own = (
         rate("A"), ModelParameter("alpha", "unit", 0.0, 1.2, 0.0, 2.0),
-        ModelParameter("lambda", "unit", -1.0, 1.2, 0.0, 10.0), ModelParameter("c", "unit", -0.8, 1.2, 0.0, 5.0),
+        ModelParameter("lambda", "unit", -1.0, 1.2, 0.0, 10.0), CHOICE_CONSISTENCY,
     )  # fmt: skip
 
     def begin(self, p: ParameterValues, shape: tuple[int, ...]) -> AgentState:
@@ -148,10 +155,9 @@ class ValuePlusPerseveration(OutcomeAgent):
 
     own = (
         rate("A"), ModelParameter("alpha", "unit", 0.0, 1.2, 0.0, 2.0),
-        ModelParameter("lambda", "unit", -1.0, 1.2, 0.0, 10.0), ModelParameter("c", "unit", -0.8, 1.2, 0.0, 5.0),
-        ModelParameter("epsP", sd=1.5), ModelParameter("epsN", sd=1.5), rate("K"), rate("w"),
+        ModelParameter("lambda", "unit", -1.0, 1.2, 0.0, 10.0), CHOICE_CONSISTENCY,
+        ModelParameter("epsP", sd=4.0), ModelParameter("epsN", sd=4.0), rate("K"), rate("w"),
     )  # fmt: skip
-    exchangeable = ("A", "alpha", "lambda", "c", "epsP", "epsN", "K", "w")
 
     def begin(self, p: ParameterValues, shape: tuple[int, ...]) -> AgentState:
         """See `Agent.begin`."""
@@ -184,7 +190,7 @@ class OutcomeRepresentation(OutcomeAgent):
     """
 
     own = (
-        rate("A_rew"), rate("A_pun"), ModelParameter("K'", "unit", -0.5, 1.2, 0.0, 5.0),
+        rate("A_rew"), rate("A_pun"), ModelParameter("K'", "unit", -1.4, 1.2, 0.0, 5.0),
         ModelParameter("betaF", sd=2.0), ModelParameter("betaP", sd=2.0),
     )  # fmt: skip
 

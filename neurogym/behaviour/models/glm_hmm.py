@@ -7,25 +7,49 @@ each session. Fitted by expectation-maximisation from several starts, with a Gau
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from scipy.special import expit
 
 from neurogym.analysis.regression import fit_weights
+from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.base import Fitted, OneByOne, ParallelTrials, Problem
+from neurogym.behaviour.models.base import (
+    Fitted,
+    OneByOne,
+    ParallelTrials,
+    Problem,
+    UnfitError,
+    log_likelihoods,
+    predict,
+)
 from neurogym.behaviour.models.chain_estimates import ChainTrials, chain_estimates
-from neurogym.behaviour.models.chains import Chain, Posterior, emission, expected_states, improve, next_states
-from neurogym.behaviour.models.drifting import design
+from neurogym.behaviour.models.chains import (
+    Chain,
+    Posterior,
+    emission,
+    expected_states,
+    forward_backward,
+    improve,
+    improve_chain,
+    next_states,
+)
+from neurogym.behaviour.models.drifting import Walk, WalkLimits, design
+from neurogym.behaviour.models.drifting_states import ALTERNATIONS, DriftingStatesPolicy, fit_walks
 from neurogym.behaviour.models.logistic import Features
-from neurogym.behaviour.models.transitions import TransitionInputs
+from neurogym.behaviour.models.transitions import (
+    TransitionInputs,
+)
 from neurogym.behaviour.table import Behaviour, padded
 
 #: Starts, iterations with all of them, iterations of the best, the gain (nats) at which these end, s.d. of the weights.
 STARTS, FIRST, MOST, GAIN, PRIOR = 6, 12, 150, 0.02, 2.0
 #: Share of the trials below which a state is empty.
 EMPTY = 0.01
+FAR = 25.0  #: largest squared distance of scaled weights that counts in the comparison of states
 
 
 @dataclass
@@ -45,6 +69,10 @@ class ChainPolicy:
     def begin(self, n: int) -> tuple[FloatArray, FloatArray]:
         """See `Policy.begin`."""
         return self.features.begin(n), np.tile(self.chain.start, (n, 1))
+
+    def state_probabilities(self, state: tuple[FloatArray, FloatArray]) -> FloatArray:
+        """Return the probability of each hidden state before a trial, shape (sessions, states)."""
+        return state[1]
 
     def probabilities(self, state: tuple[FloatArray, FloatArray], stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`."""
@@ -70,20 +98,52 @@ class GlmHmm(OneByOne):
         history: number of previous trials among the predictors.
         name: name of the model.
         transition: inputs of the transitions, "reward", "choice" or stimuli, several with ``+``; None for none.
+        drift: whether the weights of the states drift from trial to trial, see `drifting_states`.
+        sigma: s.d. of the change of the weights from trial to trial; negative to estimate that of each weight.
+        sigma_max: largest s.d. that is estimated; 0 for no bound.
+
+    Raises:
+        UnfitError: for a s.d. without drift.
     """
 
-    policy = ChainPolicy
-
-    def __init__(self, states: int = 3, history: int = 1, name: str = "glm-hmm", transition: str | None = None):
-        self.name, self.states, self.history = name, states, history
+    def __init__(
+        self,
+        states: int = 3,
+        history: int = 1,
+        name: str = "glm-hmm",
+        transition: str | None = None,
+        drift: bool = False,
+        sigma: float = -1.0,
+        sigma_max: float = 0.0,
+    ):
+        self.name, self.states, self.history, self.drift = name, states, history, drift
         self.transition = tuple(each.strip() for each in transition.split("+")) if transition else ()
+        if not drift and (sigma >= 0 or sigma_max):
+            raise UnfitError("sigma and sigma_max need drift=true")
+        self.limits = WalkLimits.of(sigma, sigma_max)
+        self.policy = DriftingStatesPolicy if drift else ChainPolicy
 
     def check(self, table: Behaviour) -> None:
         """See `OneByOne.check`."""
         super().check(table)
         TransitionInputs.of(self.transition, table)
 
-    def _fit(self, problem: Problem) -> Fitted:
+    def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
+        """See `Model.fit`.
+
+        The states of fits to some sessions of the same subjects have the numbers of the fit to most sessions.
+        """
+        for each in problems:
+            self.check(each.table)
+        fits: dict[int, Fitted] = {}
+        weights: dict[tuple[str, ...], FloatArray] = {}
+        for k in sorted(range(len(problems)), key=lambda k: -problems[k].table.n_trials):
+            subjects = problems[k].table.subjects
+            fits[k] = self._fit(problems[k], weights.get(subjects))
+            weights.setdefault(subjects, fits[k].details["weights"])
+        return [fits[k] for k in range(len(problems))]
+
+    def _fit(self, problem: Problem, like: FloatArray | None = None) -> Fitted:
         features = Features.of(problem.table, self.history)
         x, choice = design(features, problem)
         flat, chosen = x[choice >= 0], choice[choice >= 0]
@@ -100,8 +160,9 @@ class GlmHmm(OneByOne):
         chain, posterior = self._search(
             max(tried, key=lambda found: found[1].log_likelihood)[0], x, choice, precision, MOST, inputs
         )
-        chain, posterior = _ordered(chain, posterior, len(problem.table.stimuli))
-        return Fitted(
+        order = _order(chain, len(problem.table.stimuli), scale, like)
+        chain, posterior = chain.reordered(order), posterior.reordered(order)
+        fit = Fitted(
             self.name,
             ChainPolicy(features, chain, source),
             chain_estimates(chain, features.names, ChainTrials(x, choice, inputs), precision),
@@ -114,8 +175,51 @@ class GlmHmm(OneByOne):
                 "lengths": [len(each) for each in problem.table.sessions],
                 "transition_weights": chain.inputs,
             },
-            notes=[*_empty_states(posterior, choice), *_transition_notes(chain, source)],
         )
+        if self.drift:
+            chain, posterior = self._let_drift(fit, chain, posterior, x, choice, scale, inputs, source)
+            fit.score = sum(
+                float(np.nansum(log_likelihoods(p, each.choice)))
+                for p, each in zip(predict(fit.policy, problem.table.sessions), problem.table.sessions, strict=True)
+            )
+        fit.notes = [*_empty_states(posterior, choice), *_transition_notes(chain, source)]
+        return fit
+
+    def _let_drift(
+        self,
+        fit: Fitted,
+        chain: Chain,
+        posterior: Posterior,
+        x: FloatArray,
+        choice: np.ndarray,
+        scale: FloatArray,
+        inputs: FloatArray,
+        source: TransitionInputs,
+    ) -> tuple[Chain, Posterior]:
+        """Fit weights that drift, starting from states whose weights do not, and complete the fit."""
+        walks: list[Walk] = []
+        for _ in range(ALTERNATIONS):
+            walks, likelihood = fit_walks(chain.weights, posterior.states, x, choice, scale, self.limits, walks)
+            posterior = forward_backward(chain, likelihood, choice, inputs)
+            chain = improve_chain(chain, posterior, inputs)
+        features: Features = fit.policy.features  # type: ignore[attr-defined]
+        mean, start, step = (np.stack([getattr(each, name) for each in walks]) for name in ("mean", "start", "step"))
+        fit.policy = DriftingStatesPolicy(
+            features, mean, start, step, chain.transitions, chain.start, chain.inputs, source
+        )
+        variances = {
+            f"state {k + 1}: sigma {name}": float(step[k, j])
+            for k in range(len(walks))
+            for j, name in enumerate(features.names)
+        }
+        fit.parameters |= {name: Estimate(float(np.sqrt(value))) for name, value in variances.items()}
+        fit.marks = self.limits.marks(variances)
+        fit.details |= {
+            "states": posterior.states,
+            "transitions": chain.transitions,
+            "transition_weights": chain.inputs,
+        }
+        return chain, posterior
 
     def _start(self, base: FloatArray, scale: FloatArray, rng: np.random.Generator, number: int) -> Chain:
         """Return starting values: plain regression weights with noise; every second start spreads the biases."""
@@ -142,15 +246,22 @@ class GlmHmm(OneByOne):
         return chain, posterior
 
 
-def _ordered(chain: Chain, posterior: Posterior, stimuli: int) -> tuple[Chain, Posterior]:
-    """Put the state with the largest stimulus weights first, then sort by bias."""
+def _order(chain: Chain, stimuli: int, scale: FloatArray, like: FloatArray | None) -> np.ndarray:
+    """Return the order of the states: nearest to those of another fit, or largest stimulus weights first, then by bias.
+
+    Args:
+        chain: parameters.
+        stimuli: number of stimuli.
+        scale: s.d. of the predictors.
+        like: weights of another fit of the same subjects, shape (states, predictors).
+    """
+    if like is not None and like.shape == chain.weights.shape:
+        distance = (((like[:, None] - chain.weights) * scale) ** 2).sum(-1)
+        return np.asarray(linear_sum_assignment(np.minimum(distance, FAR))[1])
     size = (chain.weights[:, 1 : 1 + stimuli] ** 2).sum(1) if stimuli else np.abs(chain.weights).sum(1)
     engaged = int(size.argmax())
     rest = sorted(set(range(len(chain.weights))) - {engaged}, key=lambda k: float(chain.weights[k, 0]))
-    order = np.array([engaged, *rest])
-    inputs = chain.inputs[order] - chain.inputs[order[:1]]
-    chain = Chain(chain.weights[order], chain.transitions[order][:, order], chain.start[order], inputs)
-    return chain, Posterior(posterior.states[..., order], posterior.pairs[order][:, order], posterior.log_likelihood)
+    return np.array([engaged, *rest])
 
 
 def _empty_states(posterior: Posterior, choice: np.ndarray) -> list[str]:

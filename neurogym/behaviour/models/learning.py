@@ -9,12 +9,13 @@ import numpy as np
 
 from neurogym.analysis.regression import log_softmax
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import Agent, AgentState, ModelParameter, ParameterValues, positive, rate
+from neurogym.behaviour.models.agents import Agent, AgentState, ParameterValues
 from neurogym.behaviour.models.base import ParallelTrials, UnfitError, one_hot, require_two
+from neurogym.behaviour.models.parameters import ModelParameter, positive, rate
 from neurogym.behaviour.table import Behaviour
 
 #: Probability of the common transition that the model-based part assumes once it knows which one is common.
-COMMON = 0.7
+COMMON_TRANSITION = 0.7
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ class TwoStepLearner(Agent):
 
     def logits(self, p: ParameterValues, state: AgentState) -> FloatArray:
         """See `Agent.logits`."""
-        same = 0.5 + (COMMON - 0.5) * np.sign(state["seen"])
+        same = 0.5 + (COMMON_TRANSITION - 0.5) * np.sign(state["seen"])
         best = state["q2"].max(-1)
         mb = same * best + (1 - same) * best[..., ::-1]
         w = p["w"] if self.w is None else self.w

@@ -9,17 +9,18 @@ import numpy as np
 
 from neurogym.analysis.regression import log_softmax
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import Agent, ModelParameter, trial_logits
-from neurogym.behaviour.models.base import Model, Problem, UnfitError
+from neurogym.behaviour.models.agents import Agent, AgentPolicy, trial_logits
+from neurogym.behaviour.models.base import Model, Policy, Problem, UnfitError
 from neurogym.behaviour.models.diffusion import Diffusion
-from neurogym.behaviour.models.own import FunctionModel
-from neurogym.behaviour.models.pavlovian import GoNoGo
-from neurogym.behaviour.models.timed import Posterior
+from neurogym.behaviour.models.own import FunctionModel, FunctionPolicy
+from neurogym.behaviour.models.parameters import ModelParameter
+from neurogym.behaviour.models.pavlovian import CuePolicy, GoNoGo
+from neurogym.behaviour.models.timed import TimedPosterior
 from neurogym.behaviour.models.with_times import TimedModel
 from neurogym.behaviour.table import Behaviour, padded
 
 #: Step of central differences, in units of the s.d. of the priors.
-STEP = 1e-4
+PRIOR_STEP = 1e-4
 
 
 class Likelihood(Protocol):
@@ -33,6 +34,9 @@ class Likelihood(Protocol):
     def pointwise(self, x: FloatArray) -> FloatArray:
         """Return the log-likelihood of each trial at a point, shape (trials,)."""
 
+    def policy(self, x: FloatArray) -> Policy:
+        """Return the behaviour at a point."""
+
 
 class ChoiceLikelihood:
     """Log-likelihood of choices; the gradient is made of central differences.
@@ -40,11 +44,17 @@ class ChoiceLikelihood:
     Args:
         parameters: of the model.
         trials: log-likelihood of each trial, shape (points, trials), at points (points, parameters).
+        policy: behaviour at a point.
     """
 
-    def __init__(self, parameters: Sequence[ModelParameter], trials: Callable[[FloatArray], FloatArray]):
-        self.parameters, self._trials = tuple(parameters), trials
-        self._steps = STEP * np.array([each.sd for each in parameters])
+    def __init__(
+        self,
+        parameters: Sequence[ModelParameter],
+        trials: Callable[[FloatArray], FloatArray],
+        policy: Callable[[FloatArray], Policy],
+    ):
+        self.parameters, self._trials, self.policy = tuple(parameters), trials, policy
+        self._steps = PRIOR_STEP * np.array([each.sd for each in parameters])
 
     def log_likelihood(self, x: FloatArray) -> tuple[float, FloatArray]:
         """See `Likelihood.log_likelihood`."""
@@ -74,7 +84,7 @@ def likelihood_of_problem(model: Model, problem: Problem) -> Likelihood:
     raise UnfitError(f"{model.name} cannot be sampled (--posterior); learners, ddm and functions of your own can")
 
 
-def timed_posterior(model: Diffusion | TimedModel, problem: Problem) -> Posterior:
+def timed_posterior(model: Diffusion | TimedModel, problem: Problem) -> TimedPosterior:
     """Return the posterior of a model of choices and times."""
     if isinstance(model, TimedModel) and not model.takes_prior:
         raise UnfitError(f"{model.name} cannot be sampled (--posterior): its choices are fitted before its times")
@@ -93,7 +103,8 @@ def _agent(agent: Agent, table: Behaviour) -> ChoiceLikelihood:
         rows[:, :1] += extra[:, None]  # second-stage choices count with the first trial
         return np.asarray(rows)
 
-    return ChoiceLikelihood(parameters, trials)
+    kind = CuePolicy if isinstance(agent, GoNoGo) else AgentPolicy
+    return ChoiceLikelihood(parameters, trials, lambda x: kind(agent, parameters, x, n))
 
 
 def _function(model: FunctionModel, table: Behaviour) -> ChoiceLikelihood:
@@ -104,4 +115,4 @@ def _function(model: FunctionModel, table: Behaviour) -> ChoiceLikelihood:
         rows = [log_softmax(logits(point))[valid, choice[valid]] for point in x]
         return np.stack(rows)
 
-    return ChoiceLikelihood(model.parameters, trials)
+    return ChoiceLikelihood(model.parameters, trials, lambda x: FunctionPolicy(model, x, table))

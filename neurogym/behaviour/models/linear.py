@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import ModelParameter
 from neurogym.behaviour.models.base import ParallelTrials
 from neurogym.behaviour.models.evidence import DRIFT, Slope
 from neurogym.behaviour.models.formulas import Formula
 from neurogym.behaviour.models.logistic import Features
+from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.table import Behaviour, Session
 
 
@@ -47,7 +47,7 @@ class FormulaPolicy:
 
     def evidence(self, state: int, stimuli: FloatArray) -> FloatArray:
         """See `EvidencePolicy.evidence`; further columns have their typical value."""
-        return np.asarray(self.formula.typical(stimuli) @ self.weights[:, None])
+        return np.asarray(self.formula.typical(stimuli, {}) @ self.weights[:, None])
 
     def advance(self, state: int, trial: ParallelTrials) -> int:
         """See `EvidencePolicy.advance`."""

@@ -8,15 +8,20 @@ import numpy as np
 
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import ModelParameter
+from neurogym.behaviour.models.base import Fitted
+from neurogym.behaviour.models.parameters import ModelParameter
 
 NOT_CONVERGED, NOT_IDENTIFIED = "not converged", "not identified"
 #: Share of the range of a parameter next to an end that counts as the end.
-EDGE = 1e-3
+BOUND_MARGIN = 1e-3
 #: Largest ratio of standard error and s.d. of the prior, both in the unbounded scale, of an identified parameter.
 INFORMED = 0.95
+#: Gain of the log-posterior in one more Newton step from which a search did not end at its maximum.
+CONVERGED = 0.1
 #: Fewest trials for each parameter of a fit that needs no warning.
 TRIALS_PER_PARAMETER = 25
+#: The same for each weight of a network, whose training stops early.
+TRIALS_PER_WEIGHT = 5
 
 
 def at_bound(parameter: ModelParameter, value: float) -> str:
@@ -25,7 +30,7 @@ def at_bound(parameter: ModelParameter, value: float) -> str:
         return ""
     span = parameter.high - parameter.low
     for end in (parameter.low, parameter.high):
-        if abs(value - end) < EDGE * span:
+        if abs(value - end) < BOUND_MARGIN * span:
             return f"at its bound {end:g}"
     return ""
 
@@ -36,6 +41,7 @@ def marked(
     se: FloatArray,
     sd: FloatArray | None = None,
     converged: bool = True,
+    ends: FloatArray | None = None,
 ) -> tuple[dict[str, Estimate], dict[str, str]]:
     """Return estimates, without interval where a mark says why, and the marks.
 
@@ -46,10 +52,11 @@ def marked(
         sd: s.d. of the priors of a fit to a single subject; None in hierarchical fits, where a subject may take a
             parameter from the group.
         converged: whether the search ended at a maximum.
+        ends: of the intervals in the unbounded scale, shape (2, parameters); None for 1.96 standard errors.
     """
     estimates, marks = {}, {}
     for k, parameter in enumerate(parameters):
-        estimate = parameter.estimate(float(x[k]), float(se[k]))
+        estimate = parameter.estimate(float(x[k]), float(se[k]), None if ends is None else ends[:, k])
         mark = "" if converged else NOT_CONVERGED
         mark = mark or at_bound(parameter, estimate.value)
         if not mark and (not np.isfinite(se[k]) or (sd is not None and se[k] >= INFORMED * sd[k])):
@@ -61,9 +68,34 @@ def marked(
     return estimates, marks
 
 
+def mark_fit(fit: Fitted, trials: int) -> None:
+    """Mark what any model leaves without a meaningful interval, and warn of few trials.
+
+    Args:
+        fit: fit of any model; estimates without a value or with an interval of no width are not identified.
+        trials: number of trials with a choice.
+    """
+    for name, estimate in fit.parameters.items():
+        if not np.isfinite(estimate.value) or estimate.low == estimate.high:
+            fit.marks.setdefault(name, NOT_IDENTIFIED)
+        if name in fit.marks:
+            fit.parameters[name] = Estimate(estimate.value)
+    free = len(fit.parameters)
+    if free and not any("are advised" in note for note in fit.notes):
+        fit.notes.extend(few_trials(trials, free))
+
+
 def few_trials(trials: int, parameters: int) -> list[str]:
     """Return a warning if there are few trials for the parameters of a model."""
     enough = TRIALS_PER_PARAMETER * parameters
     if trials >= enough:
         return []
     return [f"{trials:,} trials for {parameters} parameters; at least {enough:,} are advised"]
+
+
+def few_trials_of_network(trials: int, weights: int) -> list[str]:
+    """Return a warning if there are few trials for the weights of a network."""
+    enough = TRIALS_PER_WEIGHT * weights
+    if trials >= enough:
+        return []
+    return [f"{trials:,} trials for {weights:,} weights of a network; at least {enough:,} are advised"]

@@ -24,9 +24,10 @@ from scipy.optimize import minimize
 
 from neurogym.analysis.regression import log_softmax
 from neurogym.array_types import FloatArray, IntArray
-from neurogym.behaviour.models.agents import ModelParameter
 from neurogym.behaviour.models.base import Fitted, ParallelTrials, Problem, UnfitError
-from neurogym.behaviour.models.search import hessian
+from neurogym.behaviour.models.marks import CONVERGED, marked
+from neurogym.behaviour.models.parameters import ModelParameter
+from neurogym.behaviour.models.search import hessian, remaining
 from neurogym.behaviour.table import Behaviour, Session
 
 #: Searches at most, and the difference of log-likelihood at which two searches have found the same.
@@ -88,12 +89,18 @@ class FunctionModel:
                 x, best = np.asarray(result.x), result.fun
             if agree:
                 break
-        curvature = hessian(lambda _, tried: np.array([[loss(point) for point in tried[0]]]), x[None])[0]
+
+        def many(_: np.ndarray, points: FloatArray) -> FloatArray:
+            return np.array([[loss(point) for point in points[0]]])
+
+        curvature = hessian(many, x[None])[0]
         variance = np.diag(np.linalg.pinv(curvature))
         se = np.sqrt(np.where(variance > 0, variance, sd**2))
-        estimates = {p.name: p.estimate(x[k], se[k]) for k, p in enumerate(self.parameters)}
+        prior_sd = None if problem.prior is not None else sd
+        left = remaining(many, x[None], np.diag(se**2)[None])[0]
+        estimates, marks = marked(self.parameters, x, se, prior_sd, bool(left < CONVERGED))
         details = {"unbounded": x, "unbounded_variance": se**2}
-        return Fitted(self.name, FunctionPolicy(self, x, table), estimates, -loss(x), details)
+        return Fitted(self.name, FunctionPolicy(self, x, table), estimates, -loss(x), details, marks)
 
     def values(self, x: FloatArray) -> dict[str, float]:
         """Return the parameters by name from the unbounded scale."""

@@ -14,16 +14,9 @@ import numpy as np
 
 from neurogym.analysis.regression import log_softmax
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import (
-    Agent,
-    AgentPolicy,
-    AgentState,
-    ModelParameter,
-    ParameterValues,
-    positive,
-    rate,
-)
+from neurogym.behaviour.models.agents import Agent, AgentPolicy, AgentState, ParameterValues
 from neurogym.behaviour.models.base import Fitted, ParallelTrials, Problem, UnfitError, one_hot, predict, require_two
+from neurogym.behaviour.models.parameters import ModelParameter, positive, rate
 from neurogym.behaviour.table import Behaviour, Session
 
 #: Most cues of a task.

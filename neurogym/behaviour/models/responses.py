@@ -2,9 +2,10 @@
 
 The evidence of a trial is the drift: v per s towards the second option, with bounds at +-A around 0 (unit diffusion,
 Palmer, Huk & Shadlen 2005, 10.1167/5.5.1). The start is z of the way from the first option's bound to the second's.
-A share ``lapse`` of trials are contaminants: a random choice at a uniform time (Ratcliff & Tuerlinckx 2002,
-10.3758/BF03196302). Across trials the drift may vary with s.d. ``eta``, the start uniformly over ``sz`` of the distance
-between the bounds, the non-decision time uniformly over ``st`` s (Ratcliff & Rouder 1998, 10.1111/1467-9280.00067).
+A share ``lapse`` of trials are contaminants: a random choice at a uniform or exponential time (Ratcliff & Tuerlinckx
+2002, 10.3758/BF03196302). Across trials the drift may vary with s.d. ``eta``, the start uniformly over ``sz`` of the
+distance between the bounds, the non-decision time uniformly over ``st`` s (Ratcliff & Rouder 1998,
+10.1111/1467-9280.00067).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models import first_passage
-from neurogym.behaviour.models.agents import ModelParameter, positive
+from neurogym.behaviour.models.parameters import ModelParameter, positive
 from neurogym.behaviour.models.times import TimedTrials, TimeSettings
 
 #: Natural values of the parameters of the response, by name; numbers or shape (trials,).
@@ -26,7 +27,7 @@ Values = Mapping[str, FloatArray]
 TINY = 1e-12
 #: Points of Gauss-Legendre quadrature over the uniform variability of starting point and non-decision time.
 START_POINTS, TIME_POINTS = 5, 15
-STEP = 1e-5  #: of numerical derivatives
+STEP_V = 1e-5  #: of numerical derivatives
 #: Conditions without a deadline.
 FREE = TimeSettings()
 
@@ -58,6 +59,10 @@ class Response(Protocol):
         """Free parameters."""
 
     @property
+    def words(self) -> Mapping[str, str]:
+        """Names of the parameters in words, as in ``--vary bound=...``, and the symbols behind them."""
+
+    @property
     def columns(self) -> int:
         """Columns of the evidence: 1 for a difference, or one for each option."""
 
@@ -86,6 +91,11 @@ def diffusion_parameters() -> dict[str, ModelParameter]:
     }
 
 
+#: Names of the parameters of the diffusion in words and in the notation of other packages (a is the whole distance).
+DIFFUSION_WORDS = {
+    "bound": "A", "non_decision": "t_R", "start": "z", "lapse": "lapse", "drift_sd": "eta", "start_range": "sz",
+    "time_range": "st", "sv": "eta", "st0": "st",
+}  # fmt: skip
 #: Values of parameters of the diffusion that are not estimated.
 FIXED = {"z": 0.5, "lapse": 0.0, "eta": 0.0, "sz": 0.0, "st": 0.0}
 
@@ -117,6 +127,11 @@ class DiffusionResponse:
     def parameters(self) -> tuple[ModelParameter, ...]:
         """See `Response.parameters`."""
         return tuple(each for name, each in diffusion_parameters().items() if name not in self.constants)
+
+    @property
+    def words(self) -> Mapping[str, str]:
+        """See `Response.words`."""
+        return DIFFUSION_WORDS
 
     @property
     def columns(self) -> int:
@@ -173,10 +188,10 @@ class DiffusionResponse:
                 }  # fmt: skip
                 for name, value in derivatives.items():
                     slope[name][valid] += f * value
-        uniform, lapse = 0.5 / trials.settings.longest, p["lapse"]
-        likelihood = np.maximum((1 - lapse) * total + lapse * uniform, TINY)
+        contaminant, lapse = 0.5 * trials.settings.contaminant_density(trials.rt[rows]), p["lapse"]
+        likelihood = np.maximum((1 - lapse) * total + lapse * contaminant, TINY)
         slopes = {name: (1 - lapse) * value / likelihood for name, value in slope.items()}
-        slopes["lapse"] = (uniform - total) / likelihood
+        slopes["lapse"] = (contaminant - total) / likelihood
         return np.log(likelihood), slopes.pop("v"), slopes
 
     def _without_time(
@@ -193,10 +208,10 @@ class DiffusionResponse:
                 out[at] = self._probability(case, v[at], {name: x[at] for name, x in p.items()}, choice[at], trials)
             return np.log(np.maximum(out, TINY))
 
-        by_v = (log_probability(v + STEP, p) - log_probability(v - STEP, p)) / (2 * STEP)
+        by_v = (log_probability(v + STEP_V, p) - log_probability(v - STEP_V, p)) / (2 * STEP_V)
         slopes = {}
         for name in (each.name for each in self.parameters):
-            step = STEP * np.maximum(np.abs(p[name]), 1e-2)
+            step = STEP_V * np.maximum(np.abs(p[name]), 1e-2)
             high, low = {**p, name: p[name] + step}, {**p, name: p[name] - step}
             slopes[name] = (log_probability(v, high) - log_probability(v, low)) / (2 * step)
         return log_probability(v, p), by_v, slopes
@@ -208,11 +223,11 @@ class DiffusionResponse:
         if kind == 0:
             upper = self._upper(v, p)
             return (1 - p["lapse"]) * np.where(choice == 1, upper, 1 - upper) + p["lapse"] / 2
-        limit = trials.settings.deadline
+        limit, late = trials.settings.deadline, trials.settings.contaminant_survival
         if kind == 1:
-            return (1 - p["lapse"]) * self._averaged(first_passage.survival, limit, v, p)
+            return (1 - p["lapse"]) * self._averaged(first_passage.survival, limit, v, p) + p["lapse"] * late
         went = self._averaged(first_passage.reached, limit, *self._towards_go(v, p, trials.settings.withheld))
-        return (1 - p["lapse"]) * (1 - went) + p["lapse"] / 2
+        return (1 - p["lapse"]) * (1 - went) + p["lapse"] * (1 + late) / 2
 
     @staticmethod
     def _towards_go(
@@ -256,8 +271,4 @@ class DiffusionResponse:
         w = p["z"] + p["sz"] * _room(p) * (rng.random(n) - 0.5)
         choice, time = first_passage.draw(drift, 2 * p["A"], w, rng)
         rt = time + p["t_R"] + p["st"] * (rng.random(n) - 0.5)
-        lapse = rng.random(n) < p["lapse"]
-        choice = np.where(lapse, rng.integers(0, 2, n), choice)
-        rt = np.where(lapse, min(settings.deadline, settings.longest) * rng.random(n), rt)
-        late = ~(rt <= settings.deadline)
-        return np.where(late, -1, choice), np.where(late, np.nan, rt)
+        return settings.observed(choice, rt, p["lapse"], 2, rng)

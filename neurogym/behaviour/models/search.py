@@ -9,7 +9,7 @@ import numpy as np
 from neurogym.array_types import FloatArray
 
 #: Fractions of a step that are tried together, and the step of finite differences.
-STEPS = np.array([1.5, 1.0, 0.5, 0.2, 0.05, 0.005])
+STEP_FRACTIONS = np.array([1.5, 1.0, 0.5, 0.2, 0.05, 0.005])
 DELTA = 1e-4
 #: Most iterations, and fall of a function's value below which the function is done.
 ITERATIONS, TOLERANCE = 100, 1e-5
@@ -37,7 +37,7 @@ def minimise(loss: Loss, start: FloatArray) -> tuple[FloatArray, FloatArray]:
     for _ in range(ITERATIONS):
         direction = -np.einsum("fij,fj->fi", inverse[active], slope[active])
         direction *= np.minimum(1.0, 3.0 / np.maximum(np.abs(direction).max(1, keepdims=True), 1e-12))
-        tried = x[active][:, None] + STEPS[:, None] * direction[:, None]
+        tried = x[active][:, None] + STEP_FRACTIONS[:, None] * direction[:, None]
         values = np.nan_to_num(loss(active, tried), nan=np.inf)
         best = values.argmin(1)
         rows = np.arange(len(active))
@@ -73,6 +73,18 @@ def _with_slope(loss: Loss, rows: np.ndarray, x: FloatArray) -> tuple[FloatArray
     steps = np.concatenate([np.zeros((1, d)), DELTA * np.eye(d), -DELTA * np.eye(d)])
     values = loss(rows, x[:, None] + steps)
     return values[:, 0], (values[:, 1 : d + 1] - values[:, d + 1 :]) / (2 * DELTA)
+
+
+def remaining(loss: Loss, x: FloatArray, covariance: FloatArray) -> FloatArray:
+    """Return by how much each function would still fall in one Newton step, shape (functions,).
+
+    Args:
+        loss: as for `minimise`.
+        x: points where searches ended, shape (functions, parameters).
+        covariance: inverse curvatures there, shape (functions, parameters, parameters).
+    """
+    slope = _with_slope(loss, np.arange(len(x)), x)[1]
+    return np.asarray(0.5 * np.einsum("fi,fij,fj->f", slope, covariance, slope))
 
 
 def hessian(loss: Loss, x: FloatArray, delta: float = 0.02) -> FloatArray:

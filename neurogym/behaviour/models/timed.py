@@ -14,10 +14,10 @@ import numpy as np
 from scipy.optimize import minimize
 
 from neurogym.array_types import FloatArray, IntArray
-from neurogym.behaviour.models.agents import ModelParameter
 from neurogym.behaviour.models.base import ParallelTrials
-from neurogym.behaviour.models.evidence import Evidence, EvidencePolicy, evidence_of_sessions
+from neurogym.behaviour.models.evidence import Evidence, EvidencePolicy, evidence_of_sessions, with_state_columns
 from neurogym.behaviour.models.formulas import Formula
+from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.models.responses import Response
 from neurogym.behaviour.models.times import TimedTrials, TimeSettings, timed_trials
 from neurogym.behaviour.table import Session
@@ -61,9 +61,9 @@ class ResponseParameters:
         matrices = {name: each.matrix(sessions) for name, each in self.predictors.items()}
         return TrialParameters(self.response.parameters, matrices)
 
-    def typical(self, stimuli: FloatArray) -> TrialParameters:
-        """Return the parameters for stimuli (trials, stimuli) where further columns are unknown."""
-        matrices = {name: each.typical(stimuli) for name, each in self.predictors.items()}
+    def typical(self, stimuli: FloatArray, columns: Mapping[str, np.ndarray]) -> TrialParameters:
+        """Return the parameters for stimuli (trials, stimuli) and some columns, where others are unknown."""
+        matrices = {name: each.typical(stimuli, columns) for name, each in self.predictors.items()}
         return TrialParameters(self.response.parameters, matrices)
 
 
@@ -107,7 +107,7 @@ class TrialParameters:
         return out
 
 
-class Posterior:
+class TimedPosterior:
     """Log-posterior of a fit in the unbounded scale, with its gradient.
 
     Args:
@@ -150,6 +150,11 @@ class Posterior:
         log = self.response.response.log_likelihood(value, self._values.values(x[self._split :]), self.trials).log
         counted = self.trials.timed | self.trials.untimed | self.trials.omitted | self.trials.withheld
         return np.asarray(log[counted])
+
+    def policy(self, x: FloatArray) -> TimedPolicy:
+        """Return the behaviour at a point."""
+        evidence = self.evidence.policy(x[: self._split])
+        return TimedPolicy(evidence, self.response, x[self._split :], self.trials.settings)
 
     def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
         """Return the log-posterior and its gradient."""
@@ -203,12 +208,12 @@ class Maximum(NamedTuple):
     converged: bool
 
 
-def maximise(posterior: Posterior, start: FloatArray | None = None, searches: int = 2) -> Maximum:
+def maximise(posterior: TimedPosterior, start: FloatArray | None = None, searches: int = 2) -> Maximum:
     """Return the maximum of a posterior by a quasi-Newton search.
 
     Args:
         posterior: the log-posterior.
-        start: point from which to search; None for the points of `Posterior.starts`.
+        start: point from which to search; None for the points of `TimedPosterior.starts`.
         searches: largest number of those points; a search that converges is the last.
     """
     mean, sd = posterior.mean, posterior.sd
@@ -278,15 +283,17 @@ class TimedPolicy:
 
     def probabilities(self, state: Any, stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`; predictors other than stimuli have their typical value."""
-        return self.response.response.probabilities(self.inner.evidence(state, stimuli), self._typical(stimuli))
+        return self.response.response.probabilities(self.inner.evidence(state, stimuli), self._typical(state, stimuli))
 
     def respond(self, state: Any, stimuli: FloatArray, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
         """Return simulated choices (-1 for none) and reaction times in s of a trial, shape (sessions,)."""
         evidence = self.inner.evidence(state, stimuli)
-        return self.response.response.sample(evidence, self._typical(stimuli), rng, self.settings)
+        return self.response.response.sample(evidence, self._typical(state, stimuli), rng, self.settings)
 
-    def _typical(self, stimuli: FloatArray) -> dict[str, FloatArray]:
-        return self.response.typical(stimuli).values(self.x)
+    def _typical(self, state: Any, stimuli: FloatArray) -> dict[str, FloatArray]:
+        inner: Any = self.inner
+        columns = inner.columns_before(state) if hasattr(inner, "columns_before") and self.response.predictors else {}
+        return self.response.typical(stimuli, columns).values(self.x)
 
     def predict(self, sessions: Sequence[Session]) -> list[FloatArray]:
         """Return the probability of each choice for each session, shape (trials, choices)."""
@@ -311,6 +318,7 @@ class TimedPolicy:
 
     def values(self, sessions: Sequence[Session]) -> dict[str, FloatArray]:
         """Return the values of the parameters of the response in the trials of sessions."""
+        sessions = with_state_columns(self.inner, sessions) if self.response.predictors else sessions
         return self.response.for_trials(sessions).values(self.x)
 
 

@@ -14,6 +14,10 @@ from neurogym.behaviour.table import Session
 FASTEST = 0.05
 #: Fewest repetitions of a code for "no time", and how many times the 99 % quantile of other times a code exceeds.
 REPEATED, FAR = 3, 3.0
+#: Numbers that are codes in s or ms even if they occur once, where they exceed other times as far.
+CODES = (99.0, 999.0, 9999.0, 99999.0)
+#: Distributions of the times of contaminants.
+CONTAMINANTS = ("uniform", "exponential")
 #: Fewest trials of an option that never has a time, for the option to count as a withheld response (go/no-go).
 WITHHELD = 10
 
@@ -27,12 +31,52 @@ class TimeSettings:
         fastest: answers faster than this (s) are anticipations and are left out.
         longest: upper end in s of the uniform times of contaminants.
         withheld: option that is chosen by not responding until the deadline (go/no-go); -1 for none.
+        scale: mean in s of the exponential times of contaminants; 0 for uniform times.
     """
 
     deadline: float = np.inf
     fastest: float = FASTEST
     longest: float = 5.0
     withheld: int = -1
+    scale: float = 0.0
+
+    def contaminant_density(self, rt: FloatArray) -> FloatArray:
+        """Return the density (1/s) of the times of contaminants at times in s."""
+        if self.scale:
+            return np.exp(-np.maximum(rt, 0) / self.scale) / self.scale
+        return np.full(np.shape(rt), 1 / self.longest)
+
+    @property
+    def contaminant_survival(self) -> float:
+        """Probability that a contaminant has not answered at the deadline."""
+        if not np.isfinite(self.deadline):
+            return 0.0
+        return float(np.exp(-self.deadline / self.scale)) if self.scale else max(0.0, 1 - self.deadline / self.longest)
+
+    def observed(
+        self, choice: IntArray, rt: FloatArray, lapse: FloatArray, options: int, rng: np.random.Generator
+    ) -> tuple[IntArray, FloatArray]:
+        """Return simulated choices and times with contaminants, as they are recorded.
+
+        Args:
+            choice: of the decision, shape (trials,).
+            rt: its time in s, shape (trials,).
+            lapse: probability of a contaminant, shape (trials,).
+            options: number of options.
+            rng: source of randomness.
+
+        Returns:
+            Choice, -1 without an answer until the deadline, and time in s, nan without an answer.
+        """
+        n = len(choice)
+        contaminant = rng.random(n) < lapse
+        choice = np.where(contaminant, rng.integers(0, options, n), choice)
+        times = rng.exponential(self.scale, n) if self.scale else self.longest * rng.random(n)
+        rt = np.where(contaminant, times, rt)
+        silent = ~(rt <= self.deadline)
+        if self.withheld >= 0:
+            silent |= choice == self.withheld
+        return np.where(silent, self.withheld, choice), np.where(silent, np.nan, rt)
 
 
 @dataclass(frozen=True)
@@ -80,7 +124,7 @@ class TimedTrials:
 def without_codes(rt: FloatArray) -> tuple[FloatArray, list[str]]:
     """Return times in which codes for "no time" are nan, and a note for each code.
 
-    A code is a value of 0 or below, or a value that is repeated exactly and far above all other times (999, 9999).
+    A code is a value of 0 or below, or a value far above all other times that is repeated exactly or one of `CODES`.
 
     Args:
         rt: times in s, shape (trials,).
@@ -96,7 +140,8 @@ def without_codes(rt: FloatArray) -> tuple[FloatArray, list[str]]:
             return times, notes
         top = valid.max()
         same, rest = int((valid == top).sum()), valid[valid < top]
-        if same < REPEATED or not len(rest) or top < FAR * np.quantile(rest, 0.99):
+        usual = same >= REPEATED or any(np.isclose(top, (code, code / 1000), rtol=1e-9).any() for code in CODES)
+        if not usual or not len(rest) or top < FAR * np.quantile(rest, 0.99):
             return times, notes
         notes.append(f"reaction time {top:g} of {_trials(same)} read as none")
         times[times == top] = np.nan
@@ -113,7 +158,7 @@ def timed_trials(sessions: Sequence[Session], settings: TimeSettings) -> TimedTr
 
 
 def time_settings(
-    sessions: Sequence[Session], deadline: float = 0.0, fastest: float = FASTEST
+    sessions: Sequence[Session], deadline: float = 0.0, fastest: float = FASTEST, contaminants: str = "uniform"
 ) -> tuple[TimeSettings, list[str]]:
     """Return the settings of sessions, and notes about trials that are read in a special way.
 
@@ -121,18 +166,21 @@ def time_settings(
         sessions: sessions of the fit.
         deadline: time in s after which a trial ended; 0 for none.
         fastest: answers faster than this (s) are anticipations.
+        contaminants: distribution of the times of contaminants, "uniform" or "exponential" (with the mean of the data).
     """
     choice = np.concatenate([each.choice for each in sessions])
     rt, notes = without_codes(np.concatenate([each.rt for each in sessions]))
     timed = np.isfinite(rt)
-    longest = max(1.1 * float(rt[timed].max()) if timed.any() else 1.0, deadline)
+    last = float(rt[timed].max()) if timed.any() else 1.0
+    longest = max(last, deadline) if deadline else 1.1 * last
+    scale = float(rt[timed].mean()) if contaminants == "exponential" and timed.any() else 0.0
     withheld = -1
-    for option in (0, 1):
+    for option in (0, 1) if choice.max(initial=0) <= 1 else ():
         chosen, respond = choice == option, choice == 1 - option
         if chosen.sum() >= WITHHELD and not timed[chosen].any() and respond.any() and timed[respond].mean() > 0.9:
             withheld = option
     limit = deadline or (longest if withheld >= 0 else np.inf)
-    settings = TimeSettings(limit, fastest, longest, withheld)
+    settings = TimeSettings(limit, fastest, longest, withheld, scale)
     trials = TimedTrials(choice, rt, settings)
     if withheld >= 0:
         notes.append(f"choice {withheld} never has a time and counts as a withheld response until {limit:.3g} s")

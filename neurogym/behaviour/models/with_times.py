@@ -9,23 +9,15 @@ that is estimated with the response, is the evidence.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from neurogym.behaviour.models.agents import Agent, AgentPolicy
 from neurogym.behaviour.models.ballistic import BallisticResponse
-from neurogym.behaviour.models.base import Fitted, Model, Problem, UnfitError, flatten, rebuild
-from neurogym.behaviour.models.diffusion import (
-    diffusion_response,
-    formula_arrays,
-    formulas_from,
-    require_times,
-    settings_array,
-    settings_from,
-    timed_fit,
-    varied,
-)
+from neurogym.behaviour.models.base import Fitted, Model, Policy, Problem, UnfitError, flatten, rebuild
+from neurogym.behaviour.models.diffusion import diffusion_response, require_times, timed_fit
 from neurogym.behaviour.models.evidence import (
     AgentEvidence,
     AgentEvidencePolicy,
@@ -34,17 +26,36 @@ from neurogym.behaviour.models.evidence import (
     FunctionEvidencePolicy,
     LogitEvidence,
     LogitPolicy,
+    with_state_columns,
 )
 from neurogym.behaviour.models.formulas import Formula
 from neurogym.behaviour.models.linear import FeatureEvidence, FeaturePolicy
 from neurogym.behaviour.models.logistic import Logistic
 from neurogym.behaviour.models.own import FunctionModel, FunctionPolicy
 from neurogym.behaviour.models.responses import Response
-from neurogym.behaviour.models.timed import Posterior, ResponseParameters, TimedPolicy
-from neurogym.behaviour.models.times import FASTEST, time_settings
+from neurogym.behaviour.models.time_options import (
+    STATE,
+    TimeOptions,
+    fixed_evidence,
+    formula_arrays,
+    settings_array,
+    settings_from,
+)
+from neurogym.behaviour.models.timed import ResponseParameters, TimedPolicy, TimedPosterior
+from neurogym.behaviour.models.times import FASTEST
 from neurogym.behaviour.table import Behaviour
 
 RESPONSES = ("ddm", "lba")
+
+
+def race(name: str = "lba", **options: Any) -> TimedModel:
+    """Return linear ballistic accumulators whose rates depend on the stimuli.
+
+    Args:
+        name: name of the model.
+        **options: further arguments of `TimedModel`.
+    """
+    return TimedModel(Logistic(0, name=name), "lba", **options)
 
 
 class TimedModel:
@@ -55,8 +66,14 @@ class TimedModel:
         times: "ddm" (two options) or "lba" (two or more).
         deadline: time in s after which a trial without an answer ended; 0 for none.
         fastest: answers faster than this (s) are left out as anticipations.
-        vary: formula of trial columns for each parameter of the response that varies.
-        **response: of a diffusion, see `diffusion_response`.
+        contaminants: distribution of the times of contaminants, "uniform" or "exponential".
+        vary: formula of trial columns for each parameter of the response that varies; ``state`` stands for the
+            probabilities of the hidden states of the model before the trial.
+        fix: value of each parameter that is fixed, as in ``{"lapse": 0}``.
+        **response: of a diffusion, see `diffusion_response`; of a race, ``lapse`` alone.
+
+    Raises:
+        UnfitError: for an argument that the response does not have.
     """
 
     def __init__(
@@ -65,11 +82,17 @@ class TimedModel:
         times: str = "ddm",
         deadline: float = 0.0,
         fastest: float = FASTEST,
+        contaminants: str = "uniform",
         vary: Mapping[str, str] | None = None,
+        fix: Mapping[str, float] | None = None,
         **response: Any,
     ):
-        self.model, self.times, self.deadline, self.fastest = model, times, deadline, fastest
-        self.name, self.options, self.vary = model.name, response, dict(vary or {})
+        self.model, self.times, self.name, self.response_options = model, times, model.name, response
+        self.options = TimeOptions(deadline, fastest, contaminants, dict(vary or {}), dict(fix or {}))
+        self.states = int(getattr(model, "states", 0))
+        unfit = [name for name in response if name != "lapse"] if times == "lba" else []
+        if unfit:
+            raise UnfitError(f"{unfit[0]} belongs to a diffusion (times=ddm), not to a race (lba)")
 
     @property
     def takes_prior(self) -> bool:
@@ -89,14 +112,19 @@ class TimedModel:
         require_times(table, f"{self.name} with times")
         if self.times == "ddm" and len(table.choices) != 2:
             raise UnfitError(f"--times ddm needs two choices; the table has {len(table.choices)} (--times lba)")
-        self._formulas(table)
+        self._formulas(self._with_states(table, None))
 
     def response(self, table: Behaviour) -> Response:
         """Return the response for the options of a table."""
         if self.times == "lba":
-            lapse = self.options.get("lapse", -1.0)
-            return BallisticResponse(len(table.choices), {} if lapse < 0 else {"lapse": lapse})
-        return diffusion_response(**self.options)
+            lapse = self.response_options.get("lapse", -1.0)
+            return self.options.simplified(BallisticResponse(len(table.choices), {} if lapse < 0 else {"lapse": lapse}))
+        return self.options.simplified(diffusion_response(**self.response_options))
+
+    def fixable(self, table: Behaviour) -> list[str]:
+        """Return the names of parameters that may be fixed."""
+        evidence = self._evidence(table).parameters if self.takes_prior else LogitEvidence.parameters
+        return self.options.names(self.response(table), evidence)
 
     def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
         """See `Model.fit`."""
@@ -108,7 +136,8 @@ class TimedModel:
         fits = []
         for problem, fit in zip(problems, inner, strict=True):
             evidence = LogitEvidence(fit.policy, problem.table, self._columns(problem.table))
-            timed = self._fit(problem, self._posterior(problem, evidence))
+            table = self._with_states(problem.table, fit.policy)
+            timed = self._fit(problem, self._posterior(replace(problem, table=table), evidence))
             timed.parameters = {**timed.parameters, **fit.parameters}
             timed.details = {**fit.details, **timed.details}
             timed.notes = [*fit.notes, *timed.notes]
@@ -126,28 +155,48 @@ class TimedModel:
         assert isinstance(model, Logistic)
         return FeatureEvidence(model.features(table), table, columns)
 
+    def _with_states(self, table: Behaviour, policy: Policy | None) -> Behaviour:
+        """Return a table with the probabilities of hidden states as columns, if a formula names them.
+
+        Args:
+            table: sessions of the fit.
+            policy: of the fitted model; None for any numbers in place of the probabilities, to check formulas.
+        """
+        if not self.states or not any(STATE.search(text) for text in self.options.vary.values()):
+            return table
+        if policy is not None:
+            return table.only(with_state_columns(LogitPolicy(policy, 1.0, 1), table.sessions))
+        rng = np.random.default_rng(0)
+        sessions = [
+            replace(each, conditions={
+                **each.conditions, **{f"state_{k}": rng.random(len(each)) for k in range(2, self.states + 1)}
+            }) for each in table.sessions
+        ]  # fmt: skip
+        return table.only(sessions)
+
     def _columns(self, table: Behaviour) -> int:
         return self.response(table).columns
 
     def _formulas(self, table: Behaviour) -> dict[str, Formula]:
         """Return the formulas of parameters that vary."""
-        formulas = varied(self.vary, self.response(table), table)
+        formulas = self.options.formulas(self.response(table), table, self.states)
         if "drift" in formulas:
-            raise UnfitError(f"--vary drift goes with --model ddm; the drift of {self.name} is its logit")
+            raise UnfitError(f"--vary drift applies only to --model ddm; the drift of {self.name} is its logit")
         return formulas
 
-    def posterior(self, problem: Problem) -> Posterior:
+    def posterior(self, problem: Problem) -> TimedPosterior:
         """Return the log-posterior of the parameters of a model that is fitted to choices and times together."""
         return self._posterior(problem, self._evidence(problem.table))
 
-    def _posterior(self, problem: Problem, evidence: Evidence) -> Posterior:
-        settings, _ = time_settings(problem.table.sessions, self.deadline, self.fastest)
+    def _posterior(self, problem: Problem, evidence: Evidence) -> TimedPosterior:
+        settings, _ = self.options.settings(problem.table.sessions)
+        evidence = fixed_evidence(evidence, self.options.fix)
         response = ResponseParameters(self.response(problem.table), self._formulas(problem.table))
-        return Posterior(evidence, response, problem.table.sessions, settings, problem.prior)
+        return TimedPosterior(evidence, response, problem.table.sessions, settings, problem.prior)
 
-    def _fit(self, problem: Problem, posterior: Posterior) -> Fitted:
-        _, notes = time_settings(problem.table.sessions, self.deadline, self.fastest)
-        return timed_fit(self.name, problem, posterior, notes)[0]
+    def _fit(self, problem: Problem, posterior: TimedPosterior) -> Fitted:
+        _, notes = self.options.settings(problem.table.sessions)
+        return timed_fit(self.name, problem, posterior, notes)
 
     def to_arrays(self, policy: TimedPolicy) -> dict[str, np.ndarray]:
         """See `Model.to_arrays`."""
@@ -165,7 +214,8 @@ class TimedModel:
 
     def from_arrays(self, arrays: Mapping[str, np.ndarray], table: Behaviour) -> TimedPolicy:
         """See `Model.from_arrays`."""
-        response = ResponseParameters(self.response(table), formulas_from(self.vary, arrays, table))
+        formulas = self.options.stored_formulas(self.response(table), arrays, table, self.states)
+        response = ResponseParameters(self.response(table), formulas)
         columns = response.response.columns
         inner: Any
         if isinstance(self.model, Agent):

@@ -86,7 +86,7 @@ def compose(base: dict[str, Parts]) -> dict[str, Parts]:
 
 
 BASE = {name: _family(name) for name in COLLECTIONS["yang19"]}
-TASKS = compose(BASE)
+COMPOSED_TASKS = compose(BASE)
 
 
 class ModCog(TrialEnv):
@@ -116,22 +116,22 @@ class ModCog(TrialEnv):
 
     @usual_arguments(dt=STEP, abort=False)
     def __init__(self, tasks: str = "all", sigma: NonNegative = 0.1):
-        if tasks not in ("all", "base", *TASKS):
-            raise ValueError(unknown("task of Mod-Cog", tasks, ("all", "base", *TASKS)))
+        if tasks not in ("all", "base", *COMPOSED_TASKS):
+            raise ValueError(unknown("task of Mod-Cog", tasks, ("all", "base", *COMPOSED_TASKS)))
         self.sigma, self.theta = sigma, ring(DIRECTIONS)
-        several = {"all": list(TASKS), "base": list(BASE)}.get(tasks)
-        self.tasks, self._row_of = tasks, {name: k for k, name in enumerate(TASKS if several else ())}
+        several = {"all": list(COMPOSED_TASKS), "base": list(BASE)}.get(tasks)
+        self.tasks, self._row_of = tasks, {name: k for k, name in enumerate(COMPOSED_TASKS if several else ())}
         if several:
             self.conditions = {"task": several}
         channels = {f"stimulus_mod{m + 1}": range(1 + m * DIRECTIONS, 1 + (m + 1) * DIRECTIONS) for m in (0, 1)}
         if self._row_of:
-            channels["task"] = range(FIRST_RULE, FIRST_RULE + len(TASKS))
+            channels["task"] = range(FIRST_RULE, FIRST_RULE + len(COMPOSED_TASKS))
         self.observation_space = spaces.channels({"fixation": 0, **channels})
         self.action_space = spaces.Discrete(1 + DIRECTIONS, name={"fixation": 0, "choice": range(1, 1 + DIRECTIONS)})
 
     def _new_trials(self, trials: Trials) -> None:
         names = [str(name) for name in trials.draw("task")] if self._row_of else [self.tasks] * trials.n
-        families = [TASKS[name] for name in names]
+        families = [COMPOSED_TASKS[name] for name in names]
         kinds = ("family", "reaction", "delayed", "anti", "category")
         of = {kind: np.array([getattr(each, kind) for each in families]) for kind in kinds}
         moves = np.array([(each.integrate, each.sequence) for each in families])
@@ -234,7 +234,7 @@ class ModCog(TrialEnv):
 
 def _words(name: str) -> str:
     """Say what a task asks for: its base task, and what this is composed with."""
-    family = TASKS[name]
+    family = COMPOSED_TASKS[name]
     base = next(key for key, each in BASE.items() if each == replace(family, integrate=0, sequence=0))
     description, way = str(getattr(yang19, base).metadata["description"]), {1: "right", -1: "left"}
     if family.integrate:
@@ -264,6 +264,6 @@ def _task(name: str) -> Callable[..., ModCog]:
 
 def __getattr__(name: str) -> Callable[..., ModCog]:
     """Function that makes the task of a name, such as ``dlygointrseql``."""
-    if name in TASKS:
+    if name in COMPOSED_TASKS:
         return _task(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,7 +11,7 @@ from neurogym.envs.native.perceptualdecisionmaking import PerceptualDecisionMaki
 from neurogym.wrappers.random_ground_truth import SideBias
 from neurogym.wrappers.reaction_time import ReactionTime
 
-BLOCK = 90  #: trials in which one side is the more frequent one
+BLOCK_TRIALS = 90  #: trials in which one side is the more frequent one
 PROBABILITIES = [[0.8, 0.2], [0.2, 0.8]]
 
 
@@ -28,7 +28,7 @@ def ibl20(**kwargs: object) -> gym.Env:
 
     Source: The International Brain Laboratory 2021.
     """
-    env = SideBias(PerceptualDecisionMaking(**kwargs), probs=PROBABILITIES, block_dur=BLOCK)
+    env = SideBias(PerceptualDecisionMaking(**kwargs), probs=PROBABILITIES, block_dur=BLOCK_TRIALS)
     return _described(env, ibl20.metadata)  # type: ignore[attr-defined]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 
-from neurogym.envs.collections.yang19_families import MODALITIES, Decide, Match, Respond, YangTask
+from neurogym.envs.collections.yang19_families import RINGS, Decide, Match, Respond, YangTask
 from neurogym.metadata import RENDER_MODES, TaskInfo
 
 ARGUMENTS = "    Args:\n        **kwargs: ``dt``, ``rewards``, ``timing``, ``dim_ring``, ``sigma``, ``abort``{more}.\n"
@@ -83,7 +83,7 @@ def _decide(name: str, judged: tuple[int, ...], ignored: int = 0, delayed: bool 
         description = f"respond towards the stronger of two {successive}stimuli in {modality}"
     description += f", ignoring modality {ignored}" if ignored else ""
     tags = ("working memory",) * delayed + ("context dependent",) * bool(ignored)
-    necessary, stimulated = tuple(_BOTH[m - 1] for m in judged), MODALITIES if several else judged
+    necessary, stimulated = tuple(_BOTH[m - 1] for m in judged), RINGS if several else judged
     return _task(Decide, name, description, tags, necessary, shown=stimulated, judged=judged, delayed=delayed)
 
 

@@ -11,7 +11,7 @@ from neurogym.envs.psychophysics import bump, ring
 from neurogym.envs.task import ChoiceTask, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import AtLeastTwo, NonNegative
 
-MODALITIES = (1, 2)
+RINGS = (1, 2)
 
 
 class YangTask(ChoiceTask):
@@ -47,7 +47,7 @@ class YangTask(ChoiceTask):
         if self.sigma > 0:
             seen += self.sigma * trials.rng.standard_normal(seen.shape, dtype=np.float32)
         modality = trials.info["modality"][rows.trial]
-        for m in MODALITIES:
+        for m in RINGS:
             input_ = np.where((modality == m)[:, None], seen, 0.0)
             trials.add_ob(lambda _, input_=input_: input_, period, where=f"stimulus_mod{m}")
 
@@ -70,7 +70,7 @@ class Respond(YangTask):
         self.default_timing = {"fixation": 500, **between, "decision": 500}  # type: ignore[misc]
         super().__init__(sigma=sigma, **kwargs)
         self.anti, self.reaction = anti, reaction
-        self.conditions = {"ground_truth": np.arange(self.dim_ring), "modality": MODALITIES}
+        self.conditions = {"ground_truth": np.arange(self.dim_ring), "modality": RINGS}
 
     def _new_trials(self, trials: Trials) -> None:
         ground_truth = trials.draw("ground_truth")
@@ -153,7 +153,7 @@ class Decide(YangTask):
             for k in (0, 1):
                 trials.add_ob(bump(self.theta, theta[k], strength[:, k]), stimuli[k], where=f"stimulus_mod{m}")
         if self.sigma > 0:
-            for m in MODALITIES:
+            for m in RINGS:
                 trials.add_randn(0, self.sigma, stimuli[: 1 + self.delayed], where=f"stimulus_mod{m}")
         trials.set_groundtruth(ground_truth, "decision", where="choice")
 
@@ -193,7 +193,7 @@ class Match(YangTask):
         if self.dim_ring % 2:
             raise ValueError(f"dim_ring must be even, got {self.dim_ring!r}")
         self.category, self.respond_to = category, respond_to
-        self.conditions = {"ground_truth": ["match", "non-match"], "modality": MODALITIES}
+        self.conditions = {"ground_truth": ["match", "non-match"], "modality": RINGS}
 
     def _new_trials(self, trials: Trials) -> None:
         half = self.dim_ring // 2

@@ -33,7 +33,7 @@ def metadata(subject: Subject) -> None:
     )
     link = meta["paper_link"]
     require((meta["paper_name"] is None) == (link is None), "give both paper_name and paper_link")
-    require(link is None or link.startswith("https://doi.org/10."), f"paper_link {link!r} is no DOI")
+    require(link is None or link.startswith("https://doi.org/10."), f"paper_link {link!r} is not a DOI")
     for tag in meta["tags"]:
         require(tag in TAGS, unknown("tag", tag, TAGS))
     require(isinstance(meta["history_dependent"], bool), "metadata['history_dependent'] must be True or False")

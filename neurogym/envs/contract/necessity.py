@@ -20,7 +20,7 @@ from neurogym.envs.contract.subject import NothingToCheck, Subject, require
 from neurogym.sampling.distributions import Distribution
 from neurogym.spaces import Labels, names_of
 
-STEPS = 24_000
+NECESSITY_STEPS = 24_000
 FEWEST, MOST = 160, 600
 FEW = 10  #: trials of a session when the hidden state should differ between trials that look alike
 CLOSE = 0.1  #: an action of real numbers is right within this fraction of its range
@@ -100,7 +100,7 @@ def fix_timing(env: TrialEnv) -> None:
 
 
 def record(env: TrialEnv, reset_after: int | None = None) -> ActedTrials:
-    """Let the oracle act for :data:`STEPS` steps, at least :data:`FEWEST` trials, in sessions of ``reset_after``."""
+    """Let the oracle act for `NECESSITY_STEPS` steps, at least `FEWEST` trials, in sessions of ``reset_after``."""
     env.reset(seed=0)
     obs: list[np.ndarray] = []
     actions: list[np.ndarray] = []
@@ -108,7 +108,7 @@ def record(env: TrialEnv, reset_after: int | None = None) -> ActedTrials:
     performances: list[np.ndarray] = []
     limits: list[dict[str, tuple[int, int]]] = []
     count, over = 0, False
-    while len(obs) < MOST and (count < STEPS or len(obs) < FEWEST):
+    while len(obs) < MOST and (count < NECESSITY_STEPS or len(obs) < FEWEST):
         if over or (reset_after and len(obs) % reset_after == 0):
             env.reset()
         block, acted, rows, ended = env.this_trial, [], [], False

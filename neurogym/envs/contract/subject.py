@@ -117,7 +117,7 @@ def random_actions(space: gym.Space[Any], rng: np.random.Generator, n: int) -> n
     return np.stack([space.sample() for _ in range(n)])
 
 
-STEPS = 600  #: that are looked at
+EXAMINED_STEPS = 600  #: that are looked at
 
 
 def trials_are_described(subject: Subject) -> None:
@@ -152,7 +152,8 @@ def ground_truth_is_an_action(subject: Subject) -> None:
     env = subject.make()
     space = env.action_space
     seen = False
-    for step, (*_, info) in enumerate(random_steps_of(env, STEPS // 10 if subject.large else STEPS, seed=6)):
+    n_steps = EXAMINED_STEPS // 10 if subject.large else EXAMINED_STEPS
+    for step, (*_, info) in enumerate(random_steps_of(env, n_steps, seed=6)):
         right = info.get("gt")
         if right is not None and isinstance(space, gym.spaces.Discrete):
             seen = True
@@ -175,7 +176,7 @@ def channels_carry_something(subject: Subject) -> None:
         raise NothingToCheck("every channel has a name")
     env = subject.make()
     seen = np.abs(np.asarray(env.reset(seed=8)[0], float))
-    for observation, *_ in random_steps_of(env, STEPS, seed=8):
+    for observation, *_ in random_steps_of(env, EXAMINED_STEPS, seed=8):
         seen = np.maximum(seen, np.abs(observation))
     silent = [channel for channel in nameless if seen[channel] == 0]
     require(not silent, f"channel {', '.join(map(str, silent))} has no name and is always 0")

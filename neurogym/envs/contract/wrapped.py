@@ -9,7 +9,7 @@ import numpy as np
 
 from neurogym.envs.contract.subject import random_steps_of, require
 
-STEPS = 400
+WRAPPED_STEPS = 400
 
 Make = Callable[[], gym.Env]
 
@@ -18,7 +18,7 @@ def rollout(make: Make, seed: int = 0) -> tuple[list[np.ndarray], list[float], i
     """Return observations, rewards and the number of ended trials under a fixed sequence of actions."""
     env = make()
     observations, rewards, trials = [np.array(env.reset(seed=seed)[0])], [], 0
-    for ob, reward, _, _, info in random_steps_of(env, STEPS, seed, seed_of_actions=1):
+    for ob, reward, _, _, info in random_steps_of(env, WRAPPED_STEPS, seed, seed_of_actions=1):
         observations.append(np.array(ob))
         rewards.append(float(reward))
         trials += bool(info.get("new_trial"))

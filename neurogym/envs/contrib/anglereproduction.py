@@ -65,20 +65,20 @@ class AngleReproduction(TrialEnv):
         turns = np.rint(signed_angle(angle - state) / self.turn).astype(int)
         start, end = trials.starts[period], trials.ends[period]
 
-        def taken(rows: Rows | CurrentObservations) -> np.ndarray:
+        def turned(rows: Rows | CurrentObservations) -> np.ndarray:
             return np.clip(rows.step - start[rows.trial], 0, np.abs(turns)[rows.trial])
 
-        def own(rows: Rows | CurrentObservations) -> np.ndarray:
-            now = state[rows.trial] + self.turn * np.sign(turns)[rows.trial] * taken(rows)
+        def position(rows: Rows | CurrentObservations) -> np.ndarray:
+            now = state[rows.trial] + self.turn * np.sign(turns)[rows.trial] * turned(rows)
             return np.cos(self.theta - now[:, None])
 
         def towards(rows: Rows | CurrentObservations) -> np.ndarray:
-            moving = taken(rows) < np.abs(turns)[rows.trial]
+            moving = turned(rows) < np.abs(turns)[rows.trial]
             return np.where(moving, np.where(turns[rows.trial] > 0, PLUS, MINUS), STAY)
 
         last = state + self.turn * np.sign(turns) * np.minimum(np.abs(turns), end - start)
         trials.set_groundtruth(towards, period)
-        trials.set_ob(own, period, where="self")
+        trials.set_ob(position, period, where="self")
         return last
 
     def _way(self, period: str) -> float:

@@ -12,10 +12,10 @@ from neurogym.envs.psychophysics import COHERENCES, coherences, exact_ceiling, r
 from neurogym.envs.task import ChoiceTask, ConditionValues, Score, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import AtLeastTwo, Range
 
-FRAME = 16.0  #: ms, to which speed and life of the dots refer
+FRAME_MS = 16.0  #: ms, to which speed and life of the dots refer
 DOTS = 30  #: visible at a time, on average
-SPEED = 0.05 / FRAME  #: of half a frame width, per ms
-LIFE = 10 * FRAME  #: ms
+SPEED = 0.05 / FRAME_MS  #: of half a frame width, per ms
+LIFE = 10 * FRAME_MS  #: ms
 Scale = Annotated[float, Range(0, 100 / max(COHERENCES))]
 
 
@@ -46,7 +46,7 @@ class RandomDotMotion(ImageTask, ChoiceTask):
     default_timing = {"fixation": 100, "stimulus": 2000, "decision": 100}
     cohs = ConditionValues("coh")
 
-    @usual_arguments(dt=FRAME, first=("win_kwargs",))
+    @usual_arguments(dt=FRAME_MS, first=("win_kwargs",))
     def __init__(self, win_kwargs: Mapping[str, Any] | None = None, stim_scale: Scale = 1.0, dim_ring: AtLeastTwo = 2):
         self.set_frames(win_kwargs)
         self.theta = ring(dim_ring)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from neurogym.envs.image.frames import ImageTask, pixel_positions
-from neurogym.envs.native.spatialsuppressmotion import FRAME, SpatialSuppressMotion
+from neurogym.envs.native.spatialsuppressmotion import STIMULUS_FRAME_MS, SpatialSuppressMotion
 from neurogym.envs.task import Trials
 from neurogym.parameters.arguments import Positive
 
@@ -47,7 +47,7 @@ class SpatialSuppressMotionImage(ImageTask, SpatialSuppressMotion):
 
     def __init__(
         self,
-        dt: float = FRAME,
+        dt: float = STIMULUS_FRAME_MS,
         win_kwargs: Mapping[str, object] | None = None,
         timing: dict[str, object] | None = None,
         rewards: dict[str, float] | None = None,

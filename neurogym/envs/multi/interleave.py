@@ -21,7 +21,7 @@ import numpy as np
 from neurogym.core import TrialEnv
 from neurogym.rules import Jump
 from neurogym.trials import Trials
-from neurogym.trials.events import TABLES
+from neurogym.trials.events import EVENT_TABLES
 
 
 class TaskBlock(NamedTuple):
@@ -92,7 +92,7 @@ def interleave(trials: Trials, blocks: list[TaskBlock], tables: bool, records: R
         for name, values in block.trials.fields.items():
             if name == "ob" and values.ndim == 2:
                 ob[target, : values.shape[1]] = values[source]
-            elif tables or name not in TABLES:
+            elif tables or name not in EVENT_TABLES:
                 if name not in trials.fields:
                     trials.fields[name] = np.zeros((trials.total, *values.shape[1:]), values.dtype)
                 trials.fields[name][target] = values[source]
@@ -165,7 +165,7 @@ class MixedRule:
         if "event" in trials.fields:
             return
         shape = trials.total, int(trials.env.action_space.n)
-        tables = {name: np.zeros(shape, np.uint8 if name == "event" else np.float64) for name in TABLES}
+        tables = {name: np.zeros(shape, np.uint8 if name == "event" else np.float64) for name in EVENT_TABLES}
         for j, block, at in trials.parts:
             of_task, task = _subset(trials, block, at), self.tasks[j]
             task.rule.compile(of_task, task.abort)

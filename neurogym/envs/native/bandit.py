@@ -160,7 +160,7 @@ class ChangingBandit(Arms, SessionsInSequence):
 
 ARMS_OF_WALK = {"bounded": 2, "gaussian": 4}  #: walk to default number of arms
 WalkKind = Annotated[str, OneOf(ARMS_OF_WALK)]
-STEP = 0.15  #: s.d. of a step of the bounded walk, Miller et al. 2021
+WALK_SD = 0.15  #: s.d. of a step of the bounded walk, Miller et al. 2021
 DECAY, CENTRE, DRIFT, NOISE = 0.9836, 0.5, 0.028, 0.04  #: Daw et al. 2006, whose payoffs run from 0 to 100 points
 
 
@@ -197,7 +197,7 @@ class DriftingBandit(Arms):
         drift: NonNegative | None = None,
         noise: NonNegative = NOISE,
     ):
-        self.drift = (DRIFT if walk == "gaussian" else STEP) if drift is None else drift
+        self.drift = (DRIFT if walk == "gaussian" else WALK_SD) if drift is None else drift
         self.walk, self.noise = walk, noise
         self._set_arms(ARMS_OF_WALK[walk] if n is None else int(n))
         self.observation_space = spaces.channels({"fixation": 0})

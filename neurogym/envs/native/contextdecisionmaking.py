@@ -106,7 +106,7 @@ class ContextDecisionMaking(_TwoModalities):
 
 SUMS = (5, 15, 50)  #: of the coherences of both modalities (percent)
 ALONE = 0.5  #: share of coherence in a single modality, as on average with both
-MODALITIES = ("both", "conflict", "first", "second")
+TRIAL_KINDS = ("both", "conflict", "first", "second")
 
 
 class MultiSensoryIntegration(_TwoModalities):
@@ -141,14 +141,14 @@ class MultiSensoryIntegration(_TwoModalities):
     @usual_arguments()
     def __init__(self, sigma: NonNegative = 1.0, dim_ring: AtLeastTwo = 2, modalities: Sequence[str] = ("both",)):
         self.modalities = (modalities,) if isinstance(modalities, str) else tuple(modalities)
-        if not self.modalities or not set(self.modalities) <= set(MODALITIES):
-            raise ValueError(f"modalities must be some of {', '.join(MODALITIES)}, got {modalities!r}")
+        if not self.modalities or not set(self.modalities) <= set(TRIAL_KINDS):
+            raise ValueError(f"modalities must be some of {', '.join(TRIAL_KINDS)}, got {modalities!r}")
         self._set_rings(dim_ring, sigma)
         self.conditions = {
             "ground_truth": np.arange(dim_ring),
             "coh": np.array(SUMS),
             "coh_prop": ("uniform", (-0.5, 1.5)),
-            "modality": list(MODALITIES),
+            "modality": list(TRIAL_KINDS),
         }
         names = {f"stimulus_mod{m}": channels for m, channels in enumerate(self.modalities_at, start=1)}
         self.observation_space = spaces.channels({"fixation": 0, **names})

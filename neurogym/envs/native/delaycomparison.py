@@ -10,7 +10,7 @@ from neurogym.envs.psychophysics import step_noise
 from neurogym.envs.task import ChoiceTask, ConditionValues, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import NonNegative
 
-PAIRS = ((18, 10), (22, 14), (26, 18), (30, 22), (34, 26))
+STIMULUS_PAIRS = ((18, 10), (22, 14), (26, 18), (30, 22), (34, 26))
 
 
 class _Comparison(ChoiceTask):
@@ -49,7 +49,7 @@ class DelayComparison(_Comparison):
         self.sigma = step_noise(sigma, self.dt)
         self.conditions = {
             "ground_truth": (1, 2),
-            "vpair": [tuple(pair) for pair in (PAIRS if vpairs is None else vpairs)],
+            "vpair": [tuple(pair) for pair in (STIMULUS_PAIRS if vpairs is None else vpairs)],
         }
         self.observation_space = spaces.channels({"fixation": 0, "stimulus": 1})
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})

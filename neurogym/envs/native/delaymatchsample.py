@@ -92,7 +92,7 @@ class DelayMatchCategory(_RingMatch):
         trials.set_groundtruth(np.where(match, 1, 2), "test")
 
 
-UNITS = 32
+RING_UNITS = 32
 Angle = Annotated[float, Range(0, 3.14159)]
 TESTS = ("test1", "test2", "test3")
 
@@ -123,7 +123,7 @@ class DelayMatchSampleDistractor1D(_RingMatch):
 
     @usual_arguments()
     def __init__(self, sigma: NonNegative = 1.0, distance: Angle = np.pi / 4):
-        self._set_ring(UNITS, sigma)
+        self._set_ring(RING_UNITS, sigma)
         self.distance = distance
         self.conditions = {"ground_truth": (1, 2, 3), "sample": ("uniform", (0.0, 2 * np.pi))}
         self.action_space = spaces.Discrete(2, name={"fixation": 0, "match": 1})

@@ -10,7 +10,7 @@ from neurogym.envs.psychophysics import step_noise
 from neurogym.envs.task import ChoiceTask, StepResult, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import Count, NonNegative
 
-PAIRS = ((1, 3), (1, 4), (2, 3), (2, 4))  #: odours 1 and 3 belong together, and 2 and 4
+ODOUR_PAIRS = ((1, 3), (1, 4), (2, 3), (2, 4))  #: odours 1 and 3 belong together, and 2 and 4
 
 
 class DelayPairedAssociation(ChoiceTask):
@@ -43,7 +43,7 @@ class DelayPairedAssociation(ChoiceTask):
     @usual_arguments()
     def __init__(self, sigma: NonNegative = 1.0):
         self.sigma = step_noise(sigma, self.dt)
-        self.conditions = {"ground_truth": (0, 1), "pair": list(PAIRS)}
+        self.conditions = {"ground_truth": (0, 1), "pair": list(ODOUR_PAIRS)}
         self.observation_space = spaces.channels({"fixation": 0, "stimulus": range(1, 5)})
         self.action_space = spaces.Discrete(2, name={"fixation": 0, "go": 1})
 

@@ -12,8 +12,8 @@ from neurogym.envs.blocks import paid
 from neurogym.envs.task import ChoiceTask, Info, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import Block, OneOf, Probabilities, Range
 
-BLOCKS = {"coupled": (40, 100), "uncoupled": (20, 35)}  #: fewest and most trials of a block
-BlockKind = Annotated[str, OneOf(BLOCKS)]
+BLOCK_LENGTHS = {"coupled": (40, 100), "uncoupled": (20, 35)}  #: fewest and most trials of a block
+BlockKind = Annotated[str, OneOf(BLOCK_LENGTHS)]
 SIDES = (1, 2)  #: actions that choose left and right
 
 
@@ -66,7 +66,7 @@ class DynamicForaging(ChoiceTask):
             Range(0, 1, size=2).check("each of pairs", pair)
         if len(set(levels)) < 3:
             raise ValueError(f"levels must list at least three probabilities, got {levels!r}")
-        low, high = BLOCKS[blocks] if block_dur is None else block_dur
+        low, high = BLOCK_LENGTHS[blocks] if block_dur is None else block_dur
         self.blocks, self.baiting, self.block_dur = blocks, baiting, (int(low), int(high))
         self.pairs = [(float(rich), float(poor)) for rich, poor in pairs]
         self.levels = [float(level) for level in levels]

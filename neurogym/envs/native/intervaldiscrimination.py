@@ -7,7 +7,7 @@ import numpy as np
 from neurogym.envs.task import ChoiceTask, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.envs.timing import possible_durations
 
-ROUNDS = 1000  #: attempts to draw two different durations
+MAX_ATTEMPTS = 1000  #: attempts to draw two different durations
 
 
 class IntervalDiscrimination(ChoiceTask):
@@ -46,7 +46,7 @@ class IntervalDiscrimination(ChoiceTask):
         wanted = trials.draw("ground_truth") if not requested or "ground_truth" in trials.given else None
         durations = [np.zeros(trials.n), np.zeros(trials.n)]
         bad = np.ones(trials.n, bool)
-        for _ in range(ROUNDS):
+        for _ in range(MAX_ATTEMPTS):
             for k, period in enumerate(("stim1", "stim2")):
                 drawn = trials.given.get(f"duration{k + 1}", trials.sample_time(period))
                 durations[k] = np.where(bad, drawn, durations[k])

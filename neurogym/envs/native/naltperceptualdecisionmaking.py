@@ -11,7 +11,7 @@ from neurogym.envs.task import ChoiceTask, ConditionValues, TaskInfo, Trials, sp
 from neurogym.parameters.arguments import AtLeastTwo, NonNegative, Numbers
 
 MOST_LISTED = 8  #: with more alternatives, only the subsets {1, ..., k} can be requested
-BLOCKS = 16
+N_BLOCKS = 16
 
 
 class NAltPerceptualDecisionMaking(ChoiceTask):
@@ -61,7 +61,7 @@ class NAltPerceptualDecisionMaking(ChoiceTask):
             "ground_truth": everything,
             "coh": coherences(cohs) * stim_scale * (1.84665761 * np.log(n_ch) - 0.04102044),
             "sel_chs": subsets,
-            "curr_block": range(BLOCKS),
+            "curr_block": range(N_BLOCKS),
         }
         names: dict[str, object] = {"fixation": 0, "stimulus": list(everything)}
         for label, is_shown in (("n_choices", ob_nch), ("block", ob_histblock)):

@@ -6,7 +6,7 @@ import numpy as np
 
 from neurogym.envs.task import Rows, StepResult, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 
-FRAME = 8.3  #: ms, at 120 Hz
+STIMULUS_FRAME_MS = 8.3  #: ms, at 120 Hz
 SIZES = 8
 ANGLES = np.array([-np.pi / 2, np.pi / 2, 0, np.pi])  #: preferred by left, right, up, down
 OPPOSITE = np.array([1, 0, 3, 2])
@@ -49,7 +49,7 @@ class SpatialSuppressMotion(TrialEnv):
     default_timing = {"stimulus": 300}
     default_rewards = {"correct": 1.0, "fail": 0.0}
 
-    @usual_arguments(dt=FRAME, tables=("timing", "rewards"), abort=False)
+    @usual_arguments(dt=STIMULUS_FRAME_MS, tables=("timing", "rewards"), abort=False)
     def __init__(self) -> None:
         self.theta = ANGLES.copy()
         self.conditions = {
@@ -75,7 +75,7 @@ class SpatialSuppressMotion(TrialEnv):
         self._show(trials, direction, contrast)
 
         def probabilities(rows: Rows) -> np.ndarray:
-            frame = rows.step * self.dt / FRAME + 1
+            frame = rows.step * self.dt / STIMULUS_FRAME_MS + 1
             high = contrast[rows.trial] > 0.5
             true, away = (
                 np.where(high, np.interp(frame, KNOTS, PEOPLE[0.99][k]), np.interp(frame, KNOTS, PEOPLE[0.05][k]))

@@ -21,6 +21,7 @@ from ngym_cli.agents.algorithms.hyperparameters import (
     ReinforceSettings,
     SupervisedSettings,
     TRPOSettings,
+    with_penalties,
 )
 from ngym_cli.agents.networks import NETWORKS, NetworkSpec
 from ngym_cli.config import extensions, options
@@ -34,7 +35,7 @@ __all__ = ["ALGORITHMS", "AlgorithmSpec", "check_pairing", "check_ranges", "find
 
 #: Action spaces of algorithms.
 DISCRETE, ANY_ACTIONS = frozenset({"discrete"}), frozenset({"discrete", "box"})
-RECURRENT = tuple(name for name, spec in NETWORKS.items() if spec.recurrent)
+RECURRENT_NETWORKS = tuple(name for name, spec in NETWORKS.items() if spec.recurrent)
 LONGEST_ROLLOUT = 256
 SMALLEST_IMAGE = 36  # pixels a side that the convolutional front end needs
 
@@ -68,12 +69,12 @@ class AlgorithmSpec:
     @cached_property
     def defaults(self) -> Values:
         """The default of every hyperparameter that configurations always name."""
-        return options.defaults(self.hyperparameters, spelled=True)
+        return options.defaults(self.hyperparameters, explicit=True)
 
     @cached_property
     def recurrent(self) -> bool:
         """Whether the algorithm trains networks with memory."""
-        return self.networks[0] in RECURRENT
+        return self.networks[0] in RECURRENT_NETWORKS
 
     @property
     def knows_final_rate(self) -> bool:
@@ -102,24 +103,24 @@ class AlgorithmSpec:
         return resolve_name(self.path) if self.own_class is None else self.own_class
 
 
-BUILT_IN = (
+BUILT_IN_ALGORITHMS = (
     AlgorithmSpec(
         "recurrent_ppo",
         "proximal policy optimisation over whole sequences",
         "Schulman et al. 2017, arXiv:1707.06347",
         "ngym_cli.agents.algorithms.recurrent_ppo:RecurrentPPO",
-        RECURRENT,
+        RECURRENT_NETWORKS,
         ANY_ACTIONS,
-        RecurrentPPOSettings.model_fields,
+        with_penalties(RecurrentPPOSettings),
     ),
     AlgorithmSpec(
         "recurrent_a2c",
         "synchronous advantage actor-critic, one update per short rollout",
         "Wang et al. 2018, 10.1038/s41593-018-0147-8",
         "ngym_cli.agents.algorithms.recurrent_a2c:RecurrentA2C",
-        RECURRENT,
+        RECURRENT_NETWORKS,
         ANY_ACTIONS,
-        RecurrentA2CSettings.model_fields,
+        with_penalties(RecurrentA2CSettings),
         n_envs=16,
     ),
     AlgorithmSpec(
@@ -127,9 +128,9 @@ BUILT_IN = (
         "policy gradient on whole trials with a learned baseline",
         "Song, Yang & Wang 2017, 10.7554/eLife.21492",
         "ngym_cli.agents.algorithms.recurrent_a2c:Reinforce",
-        RECURRENT,
+        RECURRENT_NETWORKS,
         ANY_ACTIONS,
-        ReinforceSettings.model_fields,
+        with_penalties(ReinforceSettings),
         n_envs=16,
     ),
     AlgorithmSpec(
@@ -137,9 +138,9 @@ BUILT_IN = (
         "backpropagation through time on the right action of every step",
         "Werbos 1990, 10.1109/5.58337",
         "ngym_cli.agents.supervised.learner:Supervised",
-        RECURRENT,
+        RECURRENT_NETWORKS,
         ANY_ACTIONS,
-        SupervisedSettings.model_fields,
+        with_penalties(SupervisedSettings),
         timesteps=1600000,
         supervised=True,
     ),
@@ -192,10 +193,12 @@ BUILT_IN = (
     ),
 )
 
-ALGORITHMS: dict[str, AlgorithmSpec] = {spec.name: spec for spec in BUILT_IN}
+ALGORITHMS: dict[str, AlgorithmSpec] = {spec.name: spec for spec in BUILT_IN_ALGORITHMS}
 
 #: Hyperparameters of built-in algorithms, as the first algorithm that has them defines them.
-HYPERPARAMETERS = {name: field for spec in reversed(BUILT_IN) for name, field in spec.hyperparameters.items()}
+HYPERPARAMETERS = {
+    name: field for spec in reversed(BUILT_IN_ALGORITHMS) for name, field in spec.hyperparameters.items()
+}
 
 
 def check_ranges(**values: object) -> None:

@@ -21,6 +21,7 @@ from ngym_cli.agents.algorithms.objective import LossCoefficients
 from ngym_cli.agents.algorithms.rollout import Minibatches, PackedRollout, Rollout
 from ngym_cli.agents.compiled import AgentSizes, CompiledAgent, loops
 from ngym_cli.agents.compiled.agent import Arguments, Sequences
+from ngym_cli.agents.networks.base import RecurrentNetwork
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 
 
@@ -38,7 +39,8 @@ class CompiledPolicy:
 
     def __init__(self, policy: RecurrentPolicy, has_values: bool) -> None:
         self.policy, extractor = policy, policy.mlp_extractor
-        self._networks = policy.networks if has_values else policy.networks[:1]
+        networks = policy.networks
+        self._networks = networks if has_values else networks[:1]
         heads = [(extractor.policy_net, policy.action_net), (extractor.value_net, policy.value_net)]
         self._heads = heads if has_values else heads[:1]
         parameters, self._weights = list(policy.parameters()), self._find_weights()
@@ -51,7 +53,7 @@ class CompiledPolicy:
         places = [(begins[id(weight)], weight.numel()) for weight in self._weights if id(weight) in begins]
         self.direct = len(places) == len(self._weights)
         columns = np.array(places, np.int64).reshape(-1, 2).T.copy()
-        self.agent = CompiledAgent(_sizes(policy, has_values), columns, int(ends[-1]))
+        self.agent = CompiledAgent(_sizes(policy, self._networks, has_values), columns, int(ends[-1]))
         sizes = [weight.numel() for weight in self._weights]
         self._weight_views, self._gradient_views = (
             [view.view_as(weight) for view, weight in zip(buffer.split(sizes), self._weights, strict=True)]
@@ -207,15 +209,15 @@ class CompiledLearner(CompiledPolicy):
         }
 
 
-def _sizes(policy: RecurrentPolicy, has_values: bool) -> AgentSizes:
-    """Dimensions of a policy."""
-    network, (hidden, value_hidden) = policy.networks[0], _hidden(policy)
+def _sizes(policy: RecurrentPolicy, networks: Sequence[RecurrentNetwork], has_values: bool) -> AgentSizes:
+    """Dimensions of a policy with some of its networks."""
+    network, (hidden, value_hidden) = networks[0], _hidden(policy)
     return AgentSizes(
         cell=str(network.cell),
         features=network.input_size,
         units=network.hidden_size,
         layers=network.num_layers,
-        networks=len(policy.networks) if has_values else 1,
+        networks=len(networks),
         actions=policy.action_net.out_features,
         continuous=isinstance(policy.action_space, spaces.Box),
         activation=policy.activation_fn.__name__,

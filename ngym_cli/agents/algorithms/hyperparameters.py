@@ -1,7 +1,7 @@
 """Hyperparameters of the algorithms: type, range, unit and default of each, without torch.
 
 A configuration spells out every hyperparameter, so that it means the same under the next version of the library that
-learns; those that are `Unspelled` are named while they have another value than the default.
+learns; those that are `OmittedByDefault` are named while they have another value than the default.
 """
 
 from __future__ import annotations
@@ -9,32 +9,33 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field
+from pydantic.fields import FieldInfo
 
-from ngym_cli.config.options import About, Float, Switch, Table, Unspelled, Whole, word
+from ngym_cli.config.options import About, Float, OmittedByDefault, Switch, Table, Whole, word
 
 LearningRate = Annotated[
     Float,
     Field(gt=0, le=10, description="step size of the optimiser at the beginning"),
-    About(also=("lr", "alpha", "rate", "step_size")),
+    About(aliases=("lr", "alpha", "rate", "step_size")),
 ]
 FinalRate = Annotated[
     Float,
     Field(ge=0, le=1, description="fraction of the learning rate that is left at the end; it falls linearly"),
-    About(also=("lrschedule", "lr_schedule", "decay")),
+    About(aliases=("lrschedule", "lr_schedule", "decay")),
 ]
 NSteps = Annotated[
     Whole,
     Field(ge=1, description="steps of each environment between two updates"),
-    About(also=("nsteps", "rollout", "rollout_length", "horizon")),
+    About(aliases=("nsteps", "rollout", "rollout_length", "horizon")),
 ]
-BatchSize = Annotated[Whole, Field(ge=1, description="steps in a minibatch"), About(also=("minibatch", "bs"))]
+BatchSize = Annotated[Whole, Field(ge=1, description="steps in a minibatch"), About(aliases=("minibatch", "bs"))]
 NEpochs = Annotated[
-    Whole, Field(ge=1, description="times that each rollout is learned from"), About(also=("epochs", "noptepochs"))
+    Whole, Field(ge=1, description="times that each rollout is learned from"), About(aliases=("epochs", "noptepochs"))
 ]
 Gamma = Annotated[
     Float,
     Field(ge=0, le=1, description="discount of reward per step within a trial"),
-    About(also=("discount", "discount_factor")),
+    About(aliases=("discount", "discount_factor")),
 ]
 TrialGamma = Annotated[
     Float, Field(ge=0, le=1, description="discount of what follows a trial, where the state carries over to the next")
@@ -42,12 +43,12 @@ TrialGamma = Annotated[
 GaeLambda = Annotated[
     Float,
     Field(ge=0, le=1, description="weight of long returns in the advantages"),
-    About(source="Schulman et al. 2016, arXiv:1506.02438", also=("lambda", "lam", "gae")),
+    About(source="Schulman et al. 2016, arXiv:1506.02438", aliases=("lambda", "lam", "gae")),
 ]
 ClipRange = Annotated[
     Float,
     Field(gt=0, description="how far the ratio of new to old probability may move from 1"),
-    About(source="Schulman et al. 2017, arXiv:1707.06347", also=("clip", "cliprange", "epsilon", "eps_clip")),
+    About(source="Schulman et al. 2017, arXiv:1707.06347", aliases=("clip", "cliprange", "epsilon", "eps_clip")),
 ]
 ClipRangeVf = Annotated[
     Float | None, Field(gt=0, description="how far a predicted value may move in one update; none: freely")
@@ -56,17 +57,17 @@ NormalizeAdvantage = Annotated[Switch, Field(description="scale advantages to me
 EntCoef = Annotated[
     Float,
     Field(ge=0, description="weight of the entropy of the policy in what is maximised"),
-    About(source="Mnih et al. 2016, arXiv:1602.01783", also=("entropy", "ent", "entropy_coef", "beta")),
+    About(source="Mnih et al. 2016, arXiv:1602.01783", aliases=("entropy", "ent", "entropy_coef", "beta")),
 ]
 VfCoef = Annotated[
     Float,
     Field(ge=0, description="weight of the error of the predicted values"),
-    About(also=("value_coef", "vf", "critic_coef")),
+    About(aliases=("value_coef", "vf", "critic_coef")),
 ]
 MaxGradNorm = Annotated[
     Float,
     Field(gt=0, description="gradients longer than this are shortened to it"),
-    About(also=("clip_grad", "grad_clip", "gradient_clip")),
+    About(aliases=("clip_grad", "grad_clip", "gradient_clip")),
 ]
 TargetKl = Annotated[
     Float | None,
@@ -75,12 +76,12 @@ TargetKl = Annotated[
         description="an update ends where the policy has moved this far (Kullback-Leibler divergence); "
         "none: it does not",
     ),
-    About(source="Schulman et al. 2015, arXiv:1502.05477", also=("kl",)),
+    About(source="Schulman et al. 2015, arXiv:1502.05477", aliases=("kl",)),
 ]
 Bptt = Annotated[
     Whole | None,
     Field(ge=1, description="longest stretch (steps) that gradients flow back through; none: the whole rollout"),
-    About(also=("truncation", "tbptt")),
+    About(aliases=("truncation", "tbptt")),
 ]
 RmsPropEps = Annotated[Float, Field(gt=0, description="keeps the denominator of RMSprop from zero")]
 UseRmsProp = Annotated[
@@ -89,9 +90,9 @@ UseRmsProp = Annotated[
     About(source="Mnih et al. 2016, arXiv:1602.01783"),
 ]
 SeqLen = Annotated[
-    Whole, Field(ge=1, description="steps of each sequence in a batch"), About(also=("sequence_length", "seqlen"))
+    Whole, Field(ge=1, description="steps of each sequence in a batch"), About(aliases=("sequence_length", "seqlen"))
 ]
-NUpdates = Annotated[Whole, Field(ge=1, description="updates between two looks at behaviour")]
+NUpdates = Annotated[Whole, Field(ge=1, description="updates between two evaluations of behaviour")]
 AnswerShare = Annotated[
     Float | None,
     Field(
@@ -112,12 +113,12 @@ L1Rate = Annotated[Float, Field(ge=0, description="penalty on the mean absolute 
 L2Rate = Annotated[Float, Field(ge=0, description="penalty on the mean squared activity of units")]
 L1Weight = Annotated[Float, Field(ge=0, description="penalty on the mean absolute weight")]
 L2Weight = Annotated[
-    Float, Field(ge=0, description="penalty on the mean squared weight"), About(also=("weight_decay",))
+    Float, Field(ge=0, description="penalty on the mean squared weight"), About(aliases=("weight_decay",))
 ]
 Participation = Annotated[
     Float,
     Field(description="penalty on the fraction of dimensions that activity occupies; negative: activity is spread"),
-    About(also=("dimensionality",)),
+    About(aliases=("dimensionality",)),
 ]
 Consolidation = Annotated[
     Float,
@@ -128,13 +129,13 @@ Consolidation = Annotated[
     ),
     About(
         source="Kirkpatrick et al. 2017, 10.1073/pnas.1611835114",
-        also=("ewc", "ewc_lambda", "elastic_weight_consolidation"),
+        aliases=("ewc", "ewc_lambda", "elastic_weight_consolidation"),
     ),
 ]
 BufferSize = Annotated[
     Whole,
     Field(ge=1, description="steps that are remembered for learning"),
-    About(source="Mnih et al. 2015, 10.1038/nature14236", also=("replay_size", "memory")),
+    About(source="Mnih et al. 2015, 10.1038/nature14236", aliases=("replay_size", "memory")),
 ]
 LearningStarts = Annotated[Whole, Field(ge=0, description="steps before learning begins")]
 Tau = Annotated[
@@ -143,7 +144,7 @@ Tau = Annotated[
     About(source="Lillicrap et al. 2016, arXiv:1509.02971"),
 ]
 TrainFreq = Annotated[
-    Whole, Field(ge=1, description="steps of each environment between two updates"), About(also=("train_frequency",))
+    Whole, Field(ge=1, description="steps of each environment between two updates"), About(aliases=("train_frequency",))
 ]
 GradientSteps = Annotated[
     Whole, Field(ge=-1, description="gradient steps at each update; -1: as many as steps were taken")
@@ -158,7 +159,7 @@ ExplorationFraction = Annotated[Float, Field(ge=0, le=1, description="fraction o
 ExplorationInitialEps = Annotated[
     Float,
     Field(ge=0, le=1, description="probability of a random action at the beginning"),
-    About(also=("epsilon", "eps")),
+    About(aliases=("epsilon", "eps")),
 ]
 ExplorationFinalEps = Annotated[Float, Field(ge=0, le=1, description="probability of a random action at the end")]
 CgMaxSteps = Annotated[
@@ -183,6 +184,23 @@ class Hyperparameters(BaseModel):
     """Hyperparameters of an algorithm."""
 
 
+class PenaltySettings(Hyperparameters):
+    """Weights of the penalties that every algorithm with recurrent networks can add to its loss."""
+
+    l1_rate: Annotated[L1Rate, OmittedByDefault()] = 0.0
+    l2_rate: Annotated[L2Rate, OmittedByDefault()] = 0.0
+    l1_weight: Annotated[L1Weight, OmittedByDefault()] = 0.0
+    l2_weight: Annotated[L2Weight, OmittedByDefault()] = 0.0
+    participation: Annotated[Participation, OmittedByDefault()] = 0.0
+    consolidation: Annotated[Consolidation, OmittedByDefault()] = 0.0
+
+
+def with_penalties(settings: type[Hyperparameters]) -> dict[str, FieldInfo]:
+    """Return the fields of an algorithm, followed by the penalties that it does not declare itself."""
+    return {**settings.model_fields, **{name: field for name, field in PenaltySettings.model_fields.items()
+                                        if name not in settings.model_fields}}  # fmt: skip
+
+
 class RecurrentPPOSettings(Hyperparameters):
     """Hyperparameters of recurrent_ppo, proximal policy optimisation over whole sequences."""
 
@@ -202,12 +220,6 @@ class RecurrentPPOSettings(Hyperparameters):
     vf_coef: VfCoef = 0.5
     max_grad_norm: MaxGradNorm = 2.0
     target_kl: TargetKl = None
-    l1_rate: Annotated[L1Rate, Unspelled()] = 0.0
-    l2_rate: Annotated[L2Rate, Unspelled()] = 0.0
-    l1_weight: Annotated[L1Weight, Unspelled()] = 0.0
-    l2_weight: Annotated[L2Weight, Unspelled()] = 0.0
-    participation: Annotated[Participation, Unspelled()] = 0.0
-    consolidation: Annotated[Consolidation, Unspelled()] = 0.0
 
 
 class RecurrentA2CSettings(Hyperparameters):
@@ -224,12 +236,6 @@ class RecurrentA2CSettings(Hyperparameters):
     vf_coef: VfCoef = 0.5
     max_grad_norm: MaxGradNorm = 0.5
     rms_prop_eps: RmsPropEps = 1e-05
-    l1_rate: Annotated[L1Rate, Unspelled()] = 0.0
-    l2_rate: Annotated[L2Rate, Unspelled()] = 0.0
-    l1_weight: Annotated[L1Weight, Unspelled()] = 0.0
-    l2_weight: Annotated[L2Weight, Unspelled()] = 0.0
-    participation: Annotated[Participation, Unspelled()] = 0.0
-    consolidation: Annotated[Consolidation, Unspelled()] = 0.0
 
 
 class ReinforceSettings(Hyperparameters):
@@ -243,12 +249,6 @@ class ReinforceSettings(Hyperparameters):
     ent_coef: EntCoef = 0.01
     vf_coef: VfCoef = 0.5
     max_grad_norm: MaxGradNorm = 1.0
-    l1_rate: Annotated[L1Rate, Unspelled()] = 0.0
-    l2_rate: Annotated[L2Rate, Unspelled()] = 0.0
-    l1_weight: Annotated[L1Weight, Unspelled()] = 0.0
-    l2_weight: Annotated[L2Weight, Unspelled()] = 0.0
-    participation: Annotated[Participation, Unspelled()] = 0.0
-    consolidation: Annotated[Consolidation, Unspelled()] = 0.0
 
 
 class SupervisedSettings(Hyperparameters):
@@ -269,8 +269,6 @@ class SupervisedSettings(Hyperparameters):
     l2_rate: L2Rate = 0.0
     l1_weight: L1Weight = 0.0
     l2_weight: L2Weight = 0.0
-    participation: Annotated[Participation, Unspelled()] = 0.0
-    consolidation: Annotated[Consolidation, Unspelled()] = 0.0
 
 
 class PPOSettings(Hyperparameters):
@@ -347,7 +345,7 @@ class QRDQNSettings(Hyperparameters):
     max_grad_norm: Annotated[
         Float | None,
         Field(gt=0, description="gradients longer than this are shortened to it; none: they are not"),
-        About(also=("clip_grad", "grad_clip", "gradient_clip")),
+        About(aliases=("clip_grad", "grad_clip", "gradient_clip")),
     ] = None
     exploration_fraction: ExplorationFraction = 0.005
     exploration_initial_eps: ExplorationInitialEps = 1.0

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from math import inf
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -37,6 +37,7 @@ from ngym_cli.agents.algorithms.objective import (
     KL,
     SEQUENCES,
     STATISTICS,
+    BatchSplitter,
     LossCoefficients,
     Minibatch,
     Objective,
@@ -44,9 +45,10 @@ from ngym_cli.agents.algorithms.objective import (
 )
 from ngym_cli.agents.algorithms.rollout import Experience, Minibatches, PackedRollout, Rollout, cut, minibatches
 from ngym_cli.agents.algorithms.sb3 import Learner
-from ngym_cli.agents.device.acting import ActingStep, DeviceRolloutAgent
-from ngym_cli.agents.device.rollout import BatchSplitter, DeviceRollout
 from ngym_cli.agents.networks.policy import RecurrentPolicy
+
+if TYPE_CHECKING:
+    from ngym_cli.agents.device.acting import ActingStep, DeviceRolloutAgent
 
 GradientAndStatistics = tuple[Tensor, Tensor] | None  #: gradient and statistics of a minibatch
 
@@ -74,6 +76,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
     clip_range: Any
     clip_range_vf: Any
     not_saved = ("rng", "compiled", "split", "_step")
+    _step: ActingStep | None = None  #: of learners on a device
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"RecurrentPolicy": RecurrentPolicy}
 
     def __init__(
@@ -102,14 +105,18 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         n_logits = self.policy.action_net.out_features
         sizes = self.n_steps, self.n_envs, sample, n_logits, discrete, self.policy.networks
         self.split = BatchSplitter()
-        if self.learns_on_device:
+        on_device = self.learns_on_device
+        if on_device:
+            from ngym_cli.agents.device.acting import ActingStep
+            from ngym_cli.agents.device.rollout import DeviceRollout
+
             rollout = DeviceRollout(*sizes, self.device, keep_states=self.bptt is not None)
             self.rollout_buffer, self._step = rollout, ActingStep(self.policy, rollout)
         else:
             self.rollout_buffer = Rollout(*sizes)
         usual = type(self).loss is RecurrentPPO.loss and not self.penalties  # compiled passes know no other objective
         self.in_torch = CompiledLearner.obstacle(self.policy) if usual else "the objective is not the usual one"
-        in_torch = self.in_torch or self.learns_on_device
+        in_torch = self.in_torch or on_device
         self.compiled = None if in_torch else CompiledLearner(self.policy, self.rollout_buffer)
         self.clip_range = FloatSchedule(self.clip_range)
         if self.clip_range_vf is not None:
@@ -152,8 +159,10 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
 
     def _rollout_agent(self, rollout: Rollout) -> RolloutAgent | DeviceRolloutAgent:
         """Agent that fills the rollout with the present weights."""
-        if isinstance(rollout, DeviceRollout):
-            return DeviceRolloutAgent(self.policy, rollout, self.rng, self._step)
+        if self._step is not None:
+            from ngym_cli.agents.device.acting import DeviceRolloutAgent
+
+            return DeviceRolloutAgent(self.policy, self._step.rollout, self.rng, self._step)
         return RolloutAgent(self.policy, rollout, self.rng, self.compiled)
 
     def _finish_episodes(

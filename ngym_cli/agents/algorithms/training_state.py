@@ -30,7 +30,7 @@ _AS_IT_IS = frozenset({type(None), str, int, bool})  # the most common case
 SMALL = 1 << 15
 
 #: Largest depth of a tree; deeper trees were not written by this module.
-DEEPEST = 100
+MAX_DEPTH = 100
 
 
 def flatten_tree(tree: object, name: str, tensors: dict[str, Tensor]) -> object:
@@ -77,8 +77,8 @@ def restore_tree(rest: object, tensors: dict[str, Tensor], depth: int = 0) -> An
     Raises:
         ValueError: if it is nested deeper than this package writes, or a tensor is missing.
     """
-    if depth > DEEPEST:
-        raise ValueError(f"nested more than {DEEPEST} deep")
+    if depth > MAX_DEPTH:
+        raise ValueError(f"nested more than {MAX_DEPTH} deep")
     if isinstance(rest, list):
         return [restore_tree(value, tensors, depth + 1) for value in rest]
     if not isinstance(rest, dict):

@@ -11,18 +11,18 @@ import numpy as np
 
 from neurogym import kernels
 from ngym_cli import processes
-from ngym_cli.agents.compiled.loops import CELLS
+from ngym_cli.agents.compiled.loops import COMPILED_CELLS
 
 Objective = Literal["ppo", "supervised"]
 #: Arrays and coefficients of a call, by the names in `python.c`.
 Arguments = Mapping[str, object]
 
 TEAM_SIZE, ENDED = 96, -1  #: numbers through which threads share an update; the first of them when it has ended
-ACTIVATIONS = ("Tanh", "ReLU")  #: of read-outs, in the order of `agent.h`
+COMPILED_ACTIVATIONS = ("Tanh", "ReLU")  #: of read-outs, in the order of `agent.h`
 MAX_LAYERS, MAX_HIDDEN_LAYERS = 8, 4  #: recurrent layers, hidden layers of a read-out
 #: Arguments of an update in which no Adam step is taken.
 NO_STEP: Arguments = dict.fromkeys(("rate", "keep_mean", "keep_square", "small", "most"), 0.0)
-RESULTS = 6  #: results of each minibatch: five sums over its steps, and the number of steps learned from
+N_RESULTS = 6  #: results of each minibatch: five sums over its steps, and the number of steps learned from
 
 
 @dataclass(frozen=True)
@@ -30,14 +30,14 @@ class AgentSizes:
     """Dimensions of an agent: recurrent networks and the read-outs of actions and values.
 
     Attributes:
-        cell: a name in `CELLS`.
+        cell: a name in `COMPILED_CELLS`.
         features: inputs of the first layer.
         units: units of each layer.
         layers: recurrent layers of each network.
         networks: 1, or 2 if the critic has a network of its own.
         actions: discrete actions, or components of a continuous action.
         continuous: whether actions are continuous.
-        activation: of hidden layers, a name in `ACTIVATIONS`.
+        activation: of hidden layers, a name in `COMPILED_ACTIVATIONS`.
         hidden: sizes of the hidden layers of the read-outs of actions and of values.
         has_values: whether values are predicted.
         alpha: fraction of the way to the new value that leaky units go in a step.
@@ -59,8 +59,8 @@ class AgentSizes:
 
     def as_array(self) -> np.ndarray:
         """Dimensions in the order in which `parse_agent` in `python.c` reads them."""
-        network = (CELLS.index(self.cell), self.features, self.units, self.layers, self.networks)
-        read_out = (self.actions, self.continuous, ACTIVATIONS.index(self.activation))
+        network = (COMPILED_CELLS.index(self.cell), self.features, self.units, self.layers, self.networks)
+        read_out = (self.actions, self.continuous, COMPILED_ACTIVATIONS.index(self.activation))
         counts = [len(layers) for layers in self.hidden]
         return np.array([*network, *read_out, *counts, self.has_values, *self.hidden[0], *self.hidden[1]], np.int64)
 
@@ -91,7 +91,7 @@ def obstacle(cell: str | None, layers: int, hidden: Sequence[Sequence[int]], act
     obstacles = {
         "there are no compiled functions": not kernels.available(),
         "the step of the network is written in torch": cell is None,
-        "the layers of the read-out are not the usual ones": activation not in ACTIVATIONS
+        "the layers of the read-out are not the usual ones": activation not in COMPILED_ACTIVATIONS
         or max(map(len, hidden)) > MAX_HIDDEN_LAYERS,
         f"there are more than {MAX_LAYERS} layers": layers > MAX_LAYERS,
     }
@@ -179,7 +179,7 @@ class CompiledAgent:
             columns: arrays of the rollout and coefficients of the objective.
 
         Returns:
-            Five sums over steps and the number of steps (1, `RESULTS`); `weight_gradient` holds the gradient.
+            Five sums over steps and the number of steps (1, `N_RESULTS`); `weight_gradient` holds the gradient.
         """
         return self._update(objective, sequences, columns, NO_STEP)
 
@@ -196,7 +196,7 @@ class CompiledAgent:
             max_norm: length that longer gradients are shortened to.
 
         Returns:
-            Five sums over steps and the number of steps, of each minibatch that was looked at (minibatch, `RESULTS`).
+            Five sums over steps and the number of steps, of each minibatch that was looked at (minibatch, `N_RESULTS`).
         """
         return self._update(objective, sequences, columns, {**adam, "most": max_norm})
 
@@ -204,7 +204,7 @@ class CompiledAgent:
         """Compute an update with all threads; without arrays of Adam, only the gradient."""
         function = self.functions[f"{objective}_gradient"]
         team = np.zeros(TEAM_SIZE, np.int64)  # its own, for threads may still look at that of the last update
-        results = np.empty((len(sequences.begin) - 1, RESULTS))
+        results = np.empty((len(sequences.begin) - 1, N_RESULTS))
         n = len(self.workspaces)
         counts = np.zeros(n, np.int64)
         arguments = {

@@ -40,7 +40,7 @@ class PackedLoop(NamedTuple):
     """Compiled loop over packed sequences.
 
     Attributes:
-        cell: number in `CELLS`.
+        cell: number in `COMPILED_CELLS`.
         alpha: for rate units, how far h goes towards its new value.
         counts: number of sequences with each step, largest first.
     """
@@ -62,7 +62,7 @@ def run(
     """Run a layer over packed sequences.
 
     Args:
-        cell: a name in `CELLS`.
+        cell: a name in `COMPILED_CELLS`.
         seq: (step, feature), packed.
         counts: number of sequences with each step, largest first.
         weights: gates of the LSTM: i f g o; of the GRU: r z, the candidate's part from the inputs, that from h.
@@ -73,7 +73,7 @@ def run(
     Returns:
         h, and for the LSTM c, after each step (step, unit).
     """
-    loop = PackedLoop(CELLS.index(cell), alpha, np.asarray(counts, np.int64))
+    loop = PackedLoop(COMPILED_CELLS.index(cell), alpha, np.asarray(counts, np.int64))
     results = _Run.apply(loop, noise, seq, *weights, *state)
     return results if isinstance(results, tuple) else (results,)
 
@@ -162,7 +162,7 @@ GATES = {"lstm": 4, "gru": 4, "tanh": 1, "relu": 1, "softplus": 1}  #: rows of w
 #: Arrays (layer, environment, unit) of a recurrent state; the first holds the activity.
 ArrayState = tuple[np.ndarray, ...]
 Array = TypeVar("Array", np.ndarray, "Tensor")
-CELLS = tuple(GATES)  #: in the order of `loops.c`
+COMPILED_CELLS = tuple(GATES)  #: in the order of `loops.c`
 
 #: Rows of stored weights for each unit, of each network whose step is compiled.
 ROWS = {"lstm": 4, "gru": 3, "rnn": 1, "ctrnn": 1, "ei_rnn": 1}
@@ -236,7 +236,7 @@ class Stepper:
     """Network that advances a batch of environments by a single step, in NumPy, with weights that are packed once.
 
     Args:
-        cell: a name in `CELLS`; None for a subclass with steps of its own.
+        cell: a name in `COMPILED_CELLS`; None for a subclass with steps of its own.
         weights: of each layer (gate * unit, unit + feature + 1), for products with the rows `[h, x, 1]`; see `joint`.
         units: number of units of each layer.
         alpha: how far h of a leaky network goes towards its new value.
@@ -290,7 +290,7 @@ class Stepper:
             h, c = (*(array[layer] for array in out), None)[:2]
             weight = None if self._packed else self.weights[layer]
             arrays = (self._counts, *read[:2], weight, h0, c0, rows, gates, c, squashed, h, panels)
-            self._forward(CELLS.index(str(self.cell)), self.alpha, 0, len(x), *arrays)
+            self._forward(COMPILED_CELLS.index(str(self.cell)), self.alpha, 0, len(x), *arrays)
             x = out[0][layer]
         self._packed = True
         return out[0][-1]

@@ -18,7 +18,7 @@ from ngym_cli.agents.networks.policy import RecurrentPolicy
 
 #: Set to 0 to act without CUDA graphs.
 GRAPHS = "NGYM_CUDA_GRAPHS"
-WARM_UP = 3  #: steps before a graph is captured, in which libraries allocate
+WARM_UP_STEPS = 3  #: steps before a graph is captured, in which libraries allocate
 
 logger = logging.getLogger("ngym_cli")
 
@@ -63,7 +63,7 @@ class ActingStep:
             self._graph.replay()
             return
         self._steps += 1
-        if self._graphs_wanted and self._steps > WARM_UP:
+        if self._graphs_wanted and self._steps > WARM_UP_STEPS:
             self._capture()
         if self._graph is not None:
             self._graph.replay()

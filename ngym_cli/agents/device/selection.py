@@ -19,7 +19,7 @@ from ngym_cli.errors import UserError
 if TYPE_CHECKING:
     import torch
 
-MEASURED = Path(__file__).with_name("crossovers.json")
+CROSSOVERS_FILE = Path(__file__).with_name("crossovers.json")
 CPU, CUDA = "cpu", "cuda"
 
 
@@ -110,7 +110,7 @@ def _compared(row: Crossover) -> str:
 
 def read_crossovers() -> list[Crossover]:
     """Return all measurements, those of this user first; a file that cannot be read counts as empty."""
-    return [row for path in (user_file(), MEASURED) for row in _read(path)]
+    return [row for path in (user_file(), CROSSOVERS_FILE) for row in _read(path)]
 
 
 def _read(path: Path) -> list[Crossover]:
@@ -124,7 +124,7 @@ def _read(path: Path) -> list[Crossover]:
 def user_file() -> Path:
     """Return the path of this user's measurements."""
     root = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(root) / "ngym" / MEASURED.name
+    return Path(root) / "ngym" / CROSSOVERS_FILE.name
 
 
 def store(measured: Crossover) -> Path:

@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 
 from ngym_cli.agents import user_classes
 from ngym_cli.config import extensions, options
-from ngym_cli.config.options import About, Float, List, Switch, Table, Unspelled, Whole, word
+from ngym_cli.config.options import About, Float, List, OmittedByDefault, Switch, Table, Whole, word
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError, unknown
 
@@ -28,11 +28,13 @@ if TYPE_CHECKING:
 __all__ = ["NETWORKS", "NetworkSpec", "find_network"]
 
 Layers = Annotated[
-    Whole, Field(ge=1, le=64, description="stacked layers"), About(also=("n_layers", "num_layers", "depth"))
+    Whole, Field(ge=1, le=64, description="stacked layers"), About(aliases=("n_layers", "num_layers", "depth"))
 ]
 Shared = Annotated[Switch, Field(description="one network for actor and critic, or one each")]
 Readout = Annotated[
-    List, Field(description="units of the hidden layers between the network and the heads"), About(also=("net_arch",))
+    List,
+    Field(description="units of the hidden layers between the network and the heads"),
+    About(aliases=("net_arch",)),
 ]
 CriticReads = Annotated[
     Annotated[Literal["observations", "activity"], BeforeValidator(word)],
@@ -56,13 +58,15 @@ Activation = Annotated[
     Annotated[Literal["tanh", "relu", "softplus"], BeforeValidator(word)],
     Field(description="what a unit does with its input"),
 ]
-Tau = Annotated[Float, Field(gt=0, description="time constant of the units (ms)"), About(also=("time_constant",))]
+Tau = Annotated[Float, Field(gt=0, description="time constant of the units (ms)"), About(aliases=("time_constant",))]
 Dt = Annotated[Float, Field(gt=0, description="time step of the task (ms); follows the task")]
 Noise = Annotated[
-    Float, Field(ge=0, description="standard deviation of the recurrent noise"), About(also=("sigma_rec", "sigma"))
+    Float, Field(ge=0, description="standard deviation of the recurrent noise"), About(aliases=("sigma_rec", "sigma"))
 ]
 Density = Annotated[
-    Float, Field(gt=0, le=1, description="fraction of the recurrent connections that exist"), About(also=("sparsity",))
+    Float,
+    Field(gt=0, le=1, description="fraction of the recurrent connections that exist"),
+    About(aliases=("sparsity",)),
 ]
 Mask = Annotated[
     List | None, Field(description="recurrent connections that exist: matrix (to, from) of zeros and ones")
@@ -77,17 +81,17 @@ Ring = Annotated[
     Whole | None,
     Field(ge=1, description="harmonics of the preferences over actions that are angles, so that neighbouring angles "
           "share what is learned; none: each action has weights of its own"),
-    About(also=("harmonics",)),
+    About(aliases=("harmonics",)),
 ]  # fmt: skip
 Inhibitory = Annotated[
     Float,
     Field(ge=0, le=1, description="fraction of inhibitory units, the last ones; all others are excitatory"),
-    About(source="Song, Yang & Wang 2016, 10.1371/journal.pcbi.1004792", also=("ei_ratio", "dale")),
+    About(source="Song, Yang & Wang 2016, 10.1371/journal.pcbi.1004792", aliases=("ei_ratio", "dale")),
 ]
 Rank = Annotated[
     Whole | None,
     Field(ge=1, description="rank of the trained recurrent weights"),
-    About(source="Mastrogiuseppe & Ostojic 2018, 10.1016/j.neuron.2018.07.003", also=("low_rank",)),
+    About(source="Mastrogiuseppe & Ostojic 2018, 10.1016/j.neuron.2018.07.003", aliases=("low_rank",)),
 ]
 Random = Annotated[
     Float,
@@ -97,12 +101,12 @@ Random = Annotated[
 Radius = Annotated[
     Float | None,
     Field(gt=0, description="spectral radius that the recurrent weights begin with"),
-    About(also=("gain", "spectral_radius")),
+    About(aliases=("gain", "spectral_radius")),
 ]
 Fixed = Annotated[
     List,
     Field(description="untrained parts, of input, recurrent, bias, output; the first three make a reservoir"),
-    About(also=("frozen", "reservoir")),
+    About(aliases=("frozen", "reservoir")),
 ]
 Precision = Annotated[
     Annotated[Literal["single", "bf16"], BeforeValidator(word)],
@@ -111,7 +115,7 @@ Precision = Annotated[
 Areas = Annotated[
     Table | None,
     Field(description="areas of the network, a table or a TOML file: units, input, output, from"),
-    About(also=("blocks", "modules")),
+    About(aliases=("blocks", "modules")),
 ]
 
 
@@ -127,21 +131,21 @@ class CommonOptions(BaseModel):
 class RareOptions(BaseModel):
     """Further options of every recurrent network, which most runs leave alone."""
 
-    critic_reads: Annotated[CriticReads, Unspelled()] = "observations"
-    density: Annotated[Density, Unspelled()] = 1.0
-    mask: Annotated[Mask, Unspelled()] = None
-    input_density: Annotated[InputDensity, Unspelled()] = 1.0
-    input_mask: Annotated[InputMask, Unspelled()] = None
-    output_density: Annotated[OutputDensity, Unspelled()] = 1.0
-    output_mask: Annotated[OutputMask, Unspelled()] = None
-    ring: Annotated[Ring, Unspelled()] = None
-    inhibitory: Annotated[Inhibitory, Unspelled()] = 0.0
-    rank: Annotated[Rank, Unspelled()] = None
-    random: Annotated[Random, Unspelled()] = 0.0
-    radius: Annotated[Radius, Unspelled()] = None
-    fixed: Annotated[Fixed, Unspelled()] = []
-    areas: Annotated[Areas, Unspelled()] = None
-    precision: Annotated[Precision, Unspelled()] = "single"
+    critic_reads: Annotated[CriticReads, OmittedByDefault()] = "observations"
+    density: Annotated[Density, OmittedByDefault()] = 1.0
+    mask: Annotated[Mask, OmittedByDefault()] = None
+    input_density: Annotated[InputDensity, OmittedByDefault()] = 1.0
+    input_mask: Annotated[InputMask, OmittedByDefault()] = None
+    output_density: Annotated[OutputDensity, OmittedByDefault()] = 1.0
+    output_mask: Annotated[OutputMask, OmittedByDefault()] = None
+    ring: Annotated[Ring, OmittedByDefault()] = None
+    inhibitory: Annotated[Inhibitory, OmittedByDefault()] = 0.0
+    rank: Annotated[Rank, OmittedByDefault()] = None
+    random: Annotated[Random, OmittedByDefault()] = 0.0
+    radius: Annotated[Radius, OmittedByDefault()] = None
+    fixed: Annotated[Fixed, OmittedByDefault()] = []
+    areas: Annotated[Areas, OmittedByDefault()] = None
+    precision: Annotated[Precision, OmittedByDefault()] = "single"
 
 
 class LSTMOptions(BaseModel):
@@ -236,7 +240,7 @@ class NetworkSpec:
         return options.defaults(self.described)
 
 
-BUILT_IN = (
+BUILT_IN_NETWORKS = (
     NetworkSpec(
         "lstm",
         "long short-term memory, gates that hold and release a cell state",
@@ -282,7 +286,7 @@ BUILT_IN = (
     ),
 )
 
-NETWORKS: dict[str, NetworkSpec] = {spec.name: spec for spec in BUILT_IN}
+NETWORKS: dict[str, NetworkSpec] = {spec.name: spec for spec in BUILT_IN_NETWORKS}
 
 
 def find_network(name: str) -> NetworkSpec:

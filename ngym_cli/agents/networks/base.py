@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -19,9 +19,33 @@ from torch import Tensor, nn
 from neurogym import kernels
 from ngym_cli.agents.compiled import loops
 from ngym_cli.agents.compiled.loops import ArrayState, Stepper, draw_noise, joint
-from ngym_cli.agents.networks.constraints import ConstrainedWeights
 
 State = tuple[Tensor, ...]
+WeightKind = Literal["input", "recurrent", "bias"]
+
+
+class ConstrainedWeights(NamedTuple):
+    """Parameter of a network.
+
+    Attributes:
+        kind: "recurrent" for all matrices that do not read inputs.
+        module: module that holds the parameter.
+        name: name in the module.
+        layer: number of the layer.
+        transposed: whether rows are sources, as in `x @ weight`.
+    """
+
+    kind: WeightKind
+    module: nn.Module
+    name: str
+    layer: int
+    transposed: bool = False
+
+    @property
+    def tensor(self) -> Tensor:
+        """Effective weights (to, from), or the bias."""
+        weights: Tensor = getattr(self.module, self.name)
+        return weights.t() if self.transposed else weights
 
 
 class RecurrentNetwork(nn.Module):

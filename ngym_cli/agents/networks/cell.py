@@ -22,8 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ngym_cli.agents.networks.base import RecurrentNetwork, State
-from ngym_cli.agents.networks.constraints import ConstrainedWeights, WeightKind
+from ngym_cli.agents.networks.base import ConstrainedWeights, RecurrentNetwork, State, WeightKind
 from ngym_cli.errors import UserError
 
 #: Environments in the step with which a new cell is tried.

@@ -7,7 +7,7 @@ analyses and penalties see the effective weights. Masks and fixed parts are buff
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,37 +15,12 @@ from gymnasium import spaces
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
+from ngym_cli.agents.networks.base import ConstrainedWeights
 from ngym_cli.agents.networks.structure import Structure
 from ngym_cli.errors import UserError
 
 #: Fewest actions that make a ring.
 FEWEST_ANGLES = 4
-
-WeightKind = Literal["input", "recurrent", "bias"]
-
-
-class ConstrainedWeights(NamedTuple):
-    """Parameter of a network.
-
-    Attributes:
-        kind: "recurrent" for all matrices that do not read inputs.
-        module: module that holds the parameter.
-        name: name in the module.
-        layer: number of the layer.
-        transposed: whether rows are sources, as in `x @ weight`.
-    """
-
-    kind: WeightKind
-    module: nn.Module
-    name: str
-    layer: int
-    transposed: bool = False
-
-    @property
-    def tensor(self) -> Tensor:
-        """Effective weights (to, from), or the bias."""
-        weights: Tensor = getattr(self.module, self.name)
-        return weights.t() if self.transposed else weights
 
 
 class Constrained(nn.Module):

@@ -27,7 +27,7 @@ from ngym_cli.agents.networks.base import RecurrentNetwork, State, last_steps
 from ngym_cli.agents.networks.constraints import balance
 
 #: Gain functions of rate units.
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+GAIN_FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "tanh": torch.tanh, "relu": torch.relu, "softplus": nn.functional.softplus,
 }  # fmt: skip
 
@@ -68,7 +68,7 @@ class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
         drive = nn.functional.linear(x, weight, bias + second_bias)
         if noise is not None:
             drive = drive + self.noise_scale * noise
-        gain, (h,) = ACTIVATIONS[self.nonlinearity], state
+        gain, (h,) = GAIN_FUNCTIONS[self.nonlinearity], state
         return (torch.lerp(h, gain(drive + h @ self.recurrent_weight(layer).t()), self.alpha),)
 
     def in_torch(

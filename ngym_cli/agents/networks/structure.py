@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ngym_cli.errors import UserError, check_known, unknown
 
 #: Parts of a network that can be left untrained.
-PARTS = ("input", "recurrent", "bias", "output")
+UNTRAINABLE = ("input", "recurrent", "bias", "output")
 
 
 class Area(NamedTuple):
@@ -66,7 +66,7 @@ class Structure:
         """Refuse contradictions."""
         object.__setattr__(self, "fixed", tuple(self.fixed))
         for entries in self.fixed:
-            check_known("part of a network (fixed)", entries, PARTS)
+            check_known("part of a network (fixed)", entries, UNTRAINABLE)
         object.__setattr__(self, "blocks", read_areas(self.areas) if self.areas else [])
         signed = self.inhibitory > 0 or any(area.inhibitory for area in self.blocks)
         if self.rank is not None and signed:

@@ -33,10 +33,10 @@ from torch import Tensor
 
 from ngym_cli.agents import acting
 from ngym_cli.agents.algorithms import check_ranges
-from ngym_cli.agents.algorithms.objective import SEQUENCES, Penalties, silent_units
+from ngym_cli.agents.algorithms.objective import SEQUENCES, BatchSplitter, Penalties, silent_units
 from ngym_cli.agents.algorithms.rollout import PackedRollout, pack
 from ngym_cli.agents.algorithms.sb3 import Learner
-from ngym_cli.agents.device.rollout import BatchSplitter, Prefetch, Upload
+from ngym_cli.agents.device.rollout import Prefetch, Upload
 from ngym_cli.agents.networks.base import State
 from ngym_cli.agents.networks.images import distinct
 from ngym_cli.agents.networks.policy import RecurrentPolicy
@@ -74,7 +74,7 @@ class Supervised(Learner):
         final_rate: fraction of it that is left at the end; it falls linearly.
         batch_size: sequences in a batch; with `seq_len`, the steps of an update.
         seq_len: steps of each.
-        n_updates: updates between two looks at behaviour.
+        n_updates: updates between two evaluations of behaviour.
         n_steps: steps of behaviour in each environment at each look.
         max_grad_norm: gradients longer than this are shortened to it.
         answer_share: fraction of each trial's weight on the steps in which an answer is due; None weighs steps alike.

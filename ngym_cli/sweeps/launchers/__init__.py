@@ -23,8 +23,8 @@ WRITTEN = {"slurm": "slurm --slurm partition=NAME"}
 #: Times that a job is tried again when its process or its machine is lost.
 RETRIES = 3
 
-#: Seconds between two looks at the run folders.
-SECONDS_PER_LOOK = 1.0
+#: Seconds between two readings of the run folders.
+SECONDS_PER_READING = 1.0
 
 
 class JobFolder(Protocol):
@@ -136,5 +136,5 @@ def _name(settings: LaunchSettings) -> tuple[str, str]:
     if address and name != "ray":
         raise UserError(f"launcher {name} takes no address, as in '{settings.on}'")
     if settings.slurm and name != "slurm":
-        raise UserError("--slurm goes with --on slurm")
+        raise UserError("--slurm applies only to --on slurm")
     return name, address

@@ -13,7 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from ngym_cli import processes
 from ngym_cli.files.writing import write_text
 from ngym_cli.sweeps import worker
-from ngym_cli.sweeps.launchers import RETRIES, SECONDS_PER_LOOK, JobSpec
+from ngym_cli.sweeps.launchers import RETRIES, SECONDS_PER_READING, JobSpec
 
 #: Jobs after which a worker is replaced by a new process.
 JOBS_PER_PROCESS = 100
@@ -41,7 +41,7 @@ class Local:
         with ThreadPoolExecutor(max(count, 1), thread_name_prefix="worker") as pool:
             futures = [pool.submit(self._work, order, waiting) for _ in range(count)]
             try:
-                while wait(futures, SECONDS_PER_LOOK).not_done:
+                while wait(futures, SECONDS_PER_READING).not_done:
                     order.look()
             except BaseException:
                 self._end_workers()

@@ -11,10 +11,10 @@ from typing import Any
 
 from ngym_cli.errors import UserError, library, one_line
 from ngym_cli.files.writing import write_text
-from ngym_cli.sweeps.launchers import RETRIES, SECONDS_PER_LOOK, JobSpec, Perform
+from ngym_cli.sweeps.launchers import RETRIES, SECONDS_PER_READING, JobSpec, Perform
 
 #: Seconds that interrupted tasks are given to write checkpoints.
-GRACE = 60.0
+CHECKPOINT_SECONDS = 60.0
 
 #: Times in a row that the head of a cluster does not answer before it is taken to be lost.
 MOST_UNANSWERED = 3
@@ -71,7 +71,7 @@ class Ray:
         """
         host, _, port = self.ray.get_runtime_context().gcs_address.rpartition(":")
         try:
-            socket.create_connection((host, int(port)), timeout=SECONDS_PER_LOOK).close()
+            socket.create_connection((host, int(port)), timeout=SECONDS_PER_READING).close()
             self._unanswered = 0
         except OSError:
             self._unanswered += 1
@@ -89,7 +89,7 @@ class Ray:
                 while waiting and len(running) < room:
                     job = waiting.pop()
                     running[task.remote(path, str(Path.cwd()), job, order.trust, order.perform)] = job
-                finished, _ = self.ray.wait(list(running), timeout=SECONDS_PER_LOOK)
+                finished, _ = self.ray.wait(list(running), timeout=SECONDS_PER_READING)
                 for reference in finished:
                     self._take(reference, running.pop(reference), order)
                 self._refuse_lost()
@@ -113,7 +113,7 @@ class Ray:
             with contextlib.suppress(Exception):
                 self.ray.cancel(reference, force=False)
         with contextlib.suppress(Exception):
-            self.ray.wait(references, num_returns=len(references), timeout=GRACE)
+            self.ray.wait(references, num_returns=len(references), timeout=CHECKPOINT_SECONDS)
 
 
 def _perform(path: str, folder: str, job: int, trust: bool, perform: Perform | None) -> str:

@@ -16,7 +16,7 @@ from ngym_cli.errors import UserError, library, message_of, one_line
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import write_json
 from ngym_cli.sweeps import folder, status
-from ngym_cli.sweeps.launchers import SECONDS_PER_LOOK, JobSpec, Perform
+from ngym_cli.sweeps.launchers import SECONDS_PER_READING, JobSpec, Perform
 
 FOLDER, JOBS = "slurm", "jobs.json"
 
@@ -139,7 +139,7 @@ class Slurm:
                 last_query = time.monotonic()
                 if not names & in_queue():
                     return
-            time.sleep(SECONDS_PER_LOOK)
+            time.sleep(SECONDS_PER_READING)
 
 
 def _submitted(record: Path) -> dict[str, list[int]]:

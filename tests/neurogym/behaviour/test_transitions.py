@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from neurogym.behaviour.models.base import Problem, UnfitError, predict
+from neurogym.behaviour.models.drifting import Drifting
 from neurogym.behaviour.models.glm_hmm import GlmHmm
 from neurogym.behaviour.models.transitions import improve_transitions, transition_probabilities
 from neurogym.behaviour.table import Behaviour, session
@@ -65,3 +66,73 @@ def test_an_empty_state_is_named_and_unknown_inputs_are_refused():
         GlmHmm(2, 0, transition="rewrd").fit([Problem(data)])
     with pytest.raises(UnfitError, match="reward is the same"):
         GlmHmm(2, 0, transition="reward").fit([Problem(data)])
+
+
+def test_states_have_the_same_numbers_in_folds_and_seeds():
+    data = switching(1.0, sessions=8)
+    pieces = [[each for k, each in enumerate(data.sessions) if k % 4 != fold] for fold in range(4)]
+    numbered = []
+    for seed in (0, 1):
+        fits = GlmHmm(2, 0).fit([*(Problem(data.only(each), seed + k) for k, each in enumerate(pieces)),
+                                 Problem(data, seed)])  # fmt: skip
+        whole = fits[-1].details["weights"]
+        for fit in fits:
+            distance = ((fit.details["weights"][:, None] - whole) ** 2).sum(-1)
+            assert distance.argmin(1).tolist() == [0, 1]
+        numbered.append(whole)
+    np.testing.assert_allclose(*numbered, atol=0.1)
+    turned = GlmHmm(2, 0)
+    like = numbered[0][::-1]
+    np.testing.assert_allclose(turned._fit(Problem(data), like).details["weights"], like, atol=0.1)
+
+
+def drifting_states(sessions=8, trials=300, seed=3):
+    """Return choices of an engaged state whose bias drifts, and of a biased state; with the drifting bias."""
+    rng, rows, biases = np.random.default_rng(seed), [], []
+    for k in range(sessions):
+        x, state, bias = rng.choice([-1.0, 1.0], trials), 0, np.cumsum(0.12 * rng.standard_normal(trials))
+        choice = np.zeros(trials, int)
+        for t in range(trials):
+            logit = 3 * x[t] + bias[t] if state == 0 else -3.0
+            choice[t] = rng.random() < 1 / (1 + np.exp(-logit))
+            state = int(rng.random() < (0.03 if state == 0 else 0.93))
+        rows.append(session(choice, name=str(k), stimuli=x[:, None]))
+        biases.append(bias)
+    return Behaviour(tuple(rows), stimuli=("x",)), biases
+
+
+def score(policy, data):
+    p = predict(policy, data.sessions)
+    return sum(np.log(q[np.arange(len(s)), s.choice]).sum() for q, s in zip(p, data.sessions, strict=True))
+
+
+def test_weights_that_drift_within_states_predict_new_sessions_better():
+    data, _ = drifting_states()
+    new, _ = drifting_states(seed=4)
+    still, fit, walk = (
+        model.fit([Problem(data)])[0] for model in (GlmHmm(2, 0), GlmHmm(2, 0, drift=True), Drifting(0))
+    )
+    assert score(fit.policy, new) > max(score(still.policy, new), score(walk.policy, new)) + 10
+    sigma = {name: fit.parameters[f"state 1: sigma {name}"].value for name in ("bias", "x")}
+    assert 0.04 < sigma["bias"] < 0.2 and sigma["x"] < sigma["bias"]
+    model = GlmHmm(2, 0, drift=True)
+    assert score(model.from_arrays(model.to_arrays(fit.policy), data), new) == pytest.approx(score(fit.policy, new))
+
+
+def test_without_drift_the_model_is_the_one_of_hidden_states():
+    data, _ = drifting_states(sessions=4, trials=150)
+    still, fixed = (model.fit([Problem(data)])[0] for model in (GlmHmm(2, 0), GlmHmm(2, 0, drift=True, sigma=0.0)))
+    assert fixed.marks["state 1: sigma bias"] == "fixed"
+    assert fixed.parameters["state 1: sigma bias"].value < 1e-5
+    assert fixed.score == pytest.approx(still.score, abs=0.02 * data.n_trials)
+    with pytest.raises(UnfitError, match="drift=true"):
+        GlmHmm(2, 0, sigma=0.0)
+
+
+def test_drift_rates_are_bounded_and_fixed():
+    data, _ = drifting_states(sessions=3, trials=150)
+    bounded, fixed = (Drifting(0, **options).fit([Problem(data)])[0] for options in ({"sigma_max": 0.03},
+                                                                                    {"sigma": 0.05}))  # fmt: skip
+    assert bounded.parameters["sigma bias"].value == pytest.approx(0.03)
+    assert bounded.marks["sigma bias"] == "at its bound 0.03"
+    assert fixed.parameters["sigma bias"].value == fixed.parameters["sigma x"].value == pytest.approx(0.05)

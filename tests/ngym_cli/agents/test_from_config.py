@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 import neurogym as ngym
 from neurogym.envs.registration import every_task, metadata
 from ngym_cli.agents.algorithms import ALGORITHMS, find_algorithm
-from ngym_cli.agents.defaults import complete, resolve
+from ngym_cli.agents.defaults import complete, resolve, sized
 from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.agents.per_task import BUDGETS, EXCEPTIONS
 from ngym_cli.agents.supervised.material import check
@@ -172,6 +174,27 @@ def test_a_short_run_has_several_updates_and_no_more_steps_than_asked_for(alg, t
     if alg != "supervised" or timesteps >= 16 * 100 * 8:
         assert timesteps / update >= 3
     assert config.evaluation.trials * facts.trial_steps <= max(4 * timesteps, 20 * facts.trial_steps)
+
+
+@pytest.mark.parametrize("trial_steps", [22, 256])
+@pytest.mark.parametrize("alg", ALGORITHMS)
+def test_runs_of_the_default_length_have_the_usual_sizes(alg, trial_steps):
+    algorithm = ALGORITHMS[alg]
+    usual = algorithm.rollout_for(trial_steps)
+    n_envs, sizes = sized(algorithm, usual, algorithm.timesteps, from_dict({"alg": alg}))
+    assert n_envs == algorithm.n_envs
+    assert {**algorithm.defaults, **sizes} == {**algorithm.defaults, **usual}
+
+
+def test_longer_runs_have_at_least_as_many_gradient_steps():
+    algorithm = ALGORITHMS["recurrent_ppo"]
+    counts = []
+    for timesteps in (1_000, 3_000, 8_000, 22_000, 60_000, 150_000, 400_000):
+        n_envs, sizes = sized(algorithm, algorithm.rollout_for(22), timesteps, from_dict({}))
+        rollout = n_envs * sizes["n_steps"]
+        counts.append(timesteps // rollout * (rollout // sizes["batch_size"]))
+    assert all(later >= 0.9 * earlier for earlier, later in itertools.pairwise(counts)), counts
+    assert counts[3] >= 24 * 4
 
 
 def test_evaluations_are_as_long_as_given_or_as_long_as_their_interval_needs(tmp_path):

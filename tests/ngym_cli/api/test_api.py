@@ -87,7 +87,7 @@ def test_objects_train_evaluate_and_draw(user_parts):
     assert "finished" in repr(run) and "\n" not in repr(run)
     assert "<table>" in run._repr_html_() and "<img" in run._repr_html_() and "<table>" in result._repr_html_()
     assert repr(nc.load("first")) == repr(run) and nc.load("first").act(run.make_env().reset(seed=0)[0])[0] in (0, 1, 2)
-    assert "(parts.py:Mine) on RDM-v0, 1,600 steps" in repr(nc.load("first").agent)
+    assert "(parts.py:Mine) on RDM-v0, 1,504 steps" in repr(nc.load("first").agent)
 
 
 def test_without_pandas_tables_are_arrow(user_parts, monkeypatch):
@@ -163,7 +163,7 @@ def test_signatures_show_every_option_of_the_command_line_with_its_default():
     assert parameters["eval_trials"].default is None and parameters["device"].default == "auto"
     assert parameters["progress"].default is True and "Units per layer (64)." in nc.train.__doc__
     evaluate = inspect.signature(nc.Run.evaluate).parameters
-    assert list(evaluate)[:3] == ["self", "trials", "deterministic"]
+    assert list(evaluate)[:4] == ["self", "trials", "checkpoints", "deterministic"]
     assert {"lesion", "timing", "compare_activity", "overwrite"} < set(evaluate) and not {"run", "trust"} & set(
         evaluate
     )

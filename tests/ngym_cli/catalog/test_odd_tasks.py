@@ -62,7 +62,7 @@ def test_a_task_that_ends_the_program_in_the_middle_of_training(ngym, tmp_path):
 @pytest.mark.parametrize("name", ["Loops", "LoopsHard", "LoopsInNew", "LoopsInC"])
 def test_an_endless_loop_is_found_out(ngym, monkeypatch, name):
     monkeypatch.setattr(own_tasks, "LONGEST_CHECK", 2.0)
-    monkeypatch.setattr(checking, "GRACE", 20.0)
+    monkeypatch.setattr(checking, "START_SECONDS", 20.0)
     result = ngym("check", f"{FILE}:{name}")
     assert result.code == 1
     assert "endless loop" in result.out
@@ -83,7 +83,7 @@ def test_what_a_task_prints_is_not_among_the_results(ngym):
 
 def test_a_file_that_does_not_come_to_an_end_is_one_line(ngym, monkeypatch, tmp_path):
     monkeypatch.setattr(own_tasks, "LONGEST_CHECK", 2.0)
-    monkeypatch.setattr(checking, "GRACE", 20.0)
+    monkeypatch.setattr(checking, "START_SECONDS", 20.0)
     (tmp_path / "slow.py").write_text("sum(range(10**15))")
     result = ngym("check", "slow.py:Slow")
     assert (result.code, result.out) == (2, "") and "endless loop" in result.err and result.err.count("\n") == 1

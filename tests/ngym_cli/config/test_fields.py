@@ -8,14 +8,18 @@ from typing import Annotated
 
 import pytest
 import typer
-from pydantic import Field
+from pydantic import Field, create_model
 from typer.testing import CliRunner
 
 from ngym_cli.commands.app import command
+from ngym_cli.commands.plot import PlotRequest
 from ngym_cli.config.fields import Flag, checked
 from ngym_cli.config.keywords import read_keywords, with_keywords
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.request import EvalRequest
+from ngym_cli.fitting.request import DataRequest, FitRequest
+from ngym_cli.sweeps.recipe import SweepRequest
+from ngym_cli.training.request import RunRequest
 
 
 class LongerRequest(EvalRequest):
@@ -49,6 +53,38 @@ def test_a_new_option_is_one_field():
 
     assert inspect.signature(evaluate).parameters["rest"].default == 0.0
     assert "rest: Seconds between sessions." in evaluate.__doc__
+
+
+#: Requests of commands, and words that each needs besides the new option.
+REQUESTS = {
+    "run": (RunRequest, ("--name", "first")), "sweep": (SweepRequest, ()), "fit": (FitRequest, ("rat.csv",)),
+    "data": (DataRequest, ("rat.csv",)), "plot": (PlotRequest, ("latest",)), "eval": (EvalRequest, ("latest",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_a_new_option_of_every_command_is_one_field(name):
+    request, words = REQUESTS[name]
+    rest = Annotated[float, Flag("Seconds between sessions.", "Trials"), Field(ge=0, le=60)]
+    longer = create_model("Longer", __base__=request, __doc__="Rest.", rest=(rest, 0.0))
+    requests = []
+    app = typer.Typer()
+    app.command()(command(longer, requests.append))
+    result = CliRunner().invoke(app, [*words, "--rest", "2.5"])
+    assert result.exception is None, result.exception
+    assert [read.rest for read in requests] == [2.5]
+    help_text = " ".join(CliRunner().invoke(app, ["--help"]).output.split())
+    assert all(part in help_text for part in ("--rest", "Seconds between", "[default: 0.0]"))
+    required = {"table": ["rat.csv"] if name == "data" else "rat.csv"} if name in ("fit", "data") else {}
+    assert read_keywords(longer, {"rest": 2.5, **required}).rest == 2.5
+    assert checked(longer, {**tomllib.loads("rest = 2.5"), **required}).rest == 2.5
+
+    @with_keywords(longer, tuple(required))
+    def function(**request):
+        """Do it."""
+
+    assert inspect.signature(function).parameters["rest"].default == 0.0
+    assert "rest: Seconds between sessions." in function.__doc__
 
 
 def test_refusals_are_in_the_words_of_the_shell_of_python_or_of_a_file():

@@ -7,11 +7,11 @@ from typing import Annotated
 import pytest
 from pydantic import BaseModel
 
-from ngym_cli.config.options import Float, Unspelled, Whole, complete, option, options, range_of, read
+from ngym_cli.config.options import Float, OmittedByDefault, Whole, complete, option, options, range_of, read
 from ngym_cli.errors import UserError
 
 DEFINED = {
-    "rate": {"type": "float", "gt": 0, "le": 10, "also": ["lr"], "description": "step size"},
+    "rate": {"type": "float", "gt": 0, "le": 10, "aliases": ["lr"], "description": "step size"},
     "steps": {"type": "int", "ge": 1, "optional": True, "description": "steps between updates"},
     "cell": {"type": "str", "words": ["tanh", "relu"], "description": "kind of unit"},
 }
@@ -60,8 +60,8 @@ def test_options_are_completed_in_the_order_of_the_table():
 
 def test_unspelled_options_are_named_while_they_differ_from_the_default():
     class Settings(BaseModel):
-        rate: Annotated[Float, Unspelled()] = 0.1
-        steps: Annotated[Whole | None, Unspelled()] = None
+        rate: Annotated[Float, OmittedByDefault()] = 0.1
+        steps: Annotated[Whole | None, OmittedByDefault()] = None
 
     assert complete(Settings.model_fields, {}, {"rate": 0.2}, "option") == {"rate": 0.2}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from neurogym.envs.registration import every_task
-from ngym_cli.agents.defaults import resolve
-from ngym_cli.agents.per_task import measured
+from ngym_cli.agents.defaults import default_steps, resolve
+from ngym_cli.agents.per_task import BUDGETS, has_own_stages, measured
 from ngym_cli.config import from_dict
 from ngym_cli.config.tasks import DEFAULTS, RECOMMENDED, WITHOUT_HISTORY, recommended
 from ngym_cli.errors import UserError
@@ -43,7 +43,23 @@ def test_every_task_with_settings_of_its_own_exists():
     assert {*RECOMMENDED, *DEFAULTS, *WITHOUT_HISTORY} <= set(every_task())
 
 
-@pytest.mark.parametrize("task", DEFAULTS)
+@pytest.mark.parametrize("settings", [{}, {"seed": 3, "recommended": True}, {"timesteps": 5_000}], ids=str)
+def test_default_stages_are_those_of_the_bare_line(settings):
+    task = {"task": "HierarchicalReasoning-v0"}
+    config = from_dict({**task, **settings})
+    assert [stage.name for stage in config.stages] == ["chosen rule", "hidden rule"]
+    assert config.in_stage(0).task_args == {"hidden": False} and config.in_stage(-1).task_args == {}
+    assert not has_own_stages(config) and default_steps(config, task["task"]) == BUDGETS[task["task"]]
+
+
+@pytest.mark.parametrize(
+    "settings", [{"stages": []}, {"task_args": {"hidden": True}}, {"alg": "supervised"}, {"task": "GoNogo-v0"}], ids=str
+)
+def test_own_settings_leave_default_stages_out(settings):
+    assert from_dict({"task": "HierarchicalReasoning-v0", **settings}).stages == []
+
+
+@pytest.mark.parametrize("task", [id_ for id_ in DEFAULTS if "wrappers" in DEFAULTS[id_].settings])
 def test_default_wrappers_are_replaced_by_own_wrappers(task):
     default, own, without = (
         from_dict({"task": task, **more}) for more in ({}, {"wrappers": "noise"}, {"wrappers": []})

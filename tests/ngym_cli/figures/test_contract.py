@@ -9,7 +9,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from ngym_cli import runs
-from ngym_cli.figures import requests
+from ngym_cli.figures import requests, solutions
 from ngym_cli.figures.registry import FIGURES
 from ngym_cli.figures.style import styled
 
@@ -24,8 +24,15 @@ DRAWN_OF = {
 
 
 @pytest.fixture
-def view_for(made_up, recorded_run):
+def view_for(made_up, recorded_run, monkeypatch):
     """Return what a figure is drawn from."""
+
+    def fill_catalogue(view):
+        column, conditions = solutions.conditions_of(view.recorded.table)
+        found = tuple(solutions.describe(view, column, conditions, name, 0) for name in ("lstm", "gru", "ctrnn", "rnn"))
+        monkeypatch.setattr(
+            solutions, "catalogue", lambda: {view.facts.id: solutions.Catalogue(column, conditions, found)}
+        )
 
     def view(name):
         folders = (
@@ -35,8 +42,11 @@ def view_for(made_up, recorded_run):
             tasks = {"GoNogo-v0": [0.9, 0.8, 0.95], "RDM-v0": [0.7, 0.6, 0.75]}
             rows = [{"step": step, "trials": 100, "tasks": tasks} for step in (1000, 2000, 3000)]
             runs.RunFolder(folders[0]).update(evaluations=rows)
-        return requests.view([str(folder) for folder in folders * (2 if name == "similarity" else 1)], Path("runs"),
+        view = requests.view([str(folder) for folder in folders * (2 if name == "similarity" else 1)], Path("runs"),
                              by="coh" if name == "similarity" else None)  # fmt: skip
+        if name == "solutions":
+            fill_catalogue(view)
+        return view
 
     return view
 

@@ -18,7 +18,7 @@ from ngym_cli.evaluation.request import EvalRequest
 from ngym_cli.figures import files, report, requests
 from ngym_cli.figures.emptiness import refuse_empty
 from ngym_cli.figures.registry import FIGURES, figure
-from ngym_cli.figures.style import GREY, Unavailable, interval_band, new_figure
+from ngym_cli.figures.style import GREY, FigureUnavailableError, interval_band, new_figure
 from ngym_cli.training.main_loop import train
 from tests.ngym_cli.figures.legibility import defects_of
 
@@ -129,11 +129,11 @@ def test_figures_are_refused_with_the_reason():
             content(axes)
             return drawn
 
-        class View:
+        class PlotData:
             left_out, sources = {}, [None]
 
-        with pytest.raises(Unavailable, match=message):
-            mine.spec.draw(View())
+        with pytest.raises(FigureUnavailableError, match=message):
+            mine.spec.draw(PlotData())
 
 
 def test_the_exit_code_is_an_error_only_if_nothing_was_drawn(made_up, tmp_path):
@@ -201,7 +201,7 @@ def test_every_artist_of_a_users_figure_counts(kind):
     bare, axes = new_figure()
     with contextlib.suppress(ValueError):  # some artists refuse what is not a number themselves
         ARTISTS[kind](axes, np.nan)
-    with pytest.raises(Unavailable, match="nothing to draw"):
+    with pytest.raises(FigureUnavailableError, match="nothing to draw"):
         refuse_empty(bare)
 
 
@@ -211,5 +211,5 @@ def test_reference_lines_and_shading_are_not_data():
     axes.axvspan(0, 1)
     axes.axhspan(0, 1)
     axes.vlines([1, 2], 0, 1, transform=axes.get_xaxis_transform())
-    with pytest.raises(Unavailable, match="nothing to draw"):
+    with pytest.raises(FigureUnavailableError, match="nothing to draw"):
         refuse_empty(drawn)

@@ -19,7 +19,7 @@ from ngym_cli.evaluation.summary_text import print_evaluation
 from ngym_cli.figures import conditions, files, requests
 from ngym_cli.figures.evidence import strength_by_modality
 from ngym_cli.figures.registry import FIGURES
-from ngym_cli.figures.style import Unavailable, styled
+from ngym_cli.figures.style import FigureUnavailableError, styled
 from ngym_cli.figures.wording import Wording
 from ngym_cli.files.writing import write_json
 from ngym_cli.runs.trial_table import read_trials
@@ -63,7 +63,7 @@ def test_what_cannot_be_drawn_says_why(run_folder):
     assert "--record activity" in rows["psth"]["reason"]
     assert "2 runs" in rows["similarity"]["reason"]
     assert "--checkpoints all" in rows["development"]["reason"]
-    with pytest.raises(Unavailable, match="no column wager"):
+    with pytest.raises(FigureUnavailableError, match="no column wager"):
         FIGURES["wagering"].draw(seen)
 
 

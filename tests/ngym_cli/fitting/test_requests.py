@@ -58,7 +58,7 @@ def test_figures_of_a_fit_are_drawn_and_others_say_why_not(rat, tmp_path):
     assert str(path.path) == result["path"] == str(folder.named("latest", tmp_path / "runs").path)
     assert len(figures.draw(path, ["likelihood", "likelihood"], FigureFiles())) == 1
     rows = figures.draw(path, (), FigureFiles())
-    assert [row["id"] for row in rows] == list(figures.FIGURES)
+    assert [row["id"] for row in rows] == list(figures.FIT_FIGURES)
     reasons = {row["id"]: row["reason"] for row in rows if row["path"] is None}
     assert all(Path(row["path"]).stat().st_size > 5000 for row in rows if row["path"] is not None)
     missing = {"bottlenecks": "disentangled", "trace": "--posterior"}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from neurogym.behaviour.models.responses import DiffusionResponse
-from ngym_cli.fitting.figure_data import Fit
+from ngym_cli.fitting.figure_data import FitData
 from ngym_cli.fitting.folder import FitFolder
 from ngym_cli.fitting.time_figures import timed_choices
 
@@ -72,7 +72,7 @@ def test_posterior_predictive_figures_are_drawn_and_explained_where_they_cannot_
 
 def test_predictive_quantiles_are_those_of_the_data(timed, tmp_path, ngym):
     fit(ngym, timed, "--model", "ddm", "--vary", "drift=coh + block", "--folds", "2", "--name", "f", runs=tmp_path)
-    content = Fit(FitFolder(tmp_path / "dots" / "fit" / "f"))
+    content = FitData(FitFolder(tmp_path / "dots" / "fit" / "f"))
     rows, names = timed_choices(content)
     data, model = rows
     assert names == ["|coh| = 0.1", "|coh| = 0.4"]
@@ -104,6 +104,12 @@ def test_hierarchical_diffusion_draws_subjects_together(timed, tmp_path, ngym):
         (("--model", "logistic:lapse=0.1"), "lapse needs times=ddm"),
         (("--model", "ddm:lapse=0.9"), "lapse"),
         (("--model", "ddm:collapse=linear:time_range=true"), "collapsing bounds exclude"),
+        (("--model", "logistic", "--fix", "lapse=0"), "--fix needs a model of times"),
+        (("--model", "ddm", "--fix", "lapse"), "expected PARAMETER=NUMBER"),
+        (("--model", "ddm", "--fix", "laps=0"), "did you mean 'lapse'"),
+        (("--model", "ddm", "--fix", "lapse=2"), "between 0 and 0.5"),
+        (("--model", "ddm", "--fix", "bound=1", "--vary", "bound=block"), "--fix and --vary both name bound"),
+        (("--model", "ddm", "--vary", "bound=state"), "column 'state'"),
         (("--model", "ddm", "--transition", "reward"), "--transition needs --model glm-hmm"),
         (("--model", "ddm", "--between", "block"), "--between needs --subjects hierarchical"),
     ],
@@ -133,3 +139,77 @@ def test_estimates_without_meaning_are_marked_in_terminal_record_and_report(time
     page = ngym("report", tmp_path / "noise" / "fit" / "noise")
     assert page.code == 0
     assert mark in (tmp_path / "noise" / "fit" / "noise" / "report.html").read_text()
+
+
+def test_a_subject_alone_and_among_others_has_the_same_fit(timed, tmp_path, ngym):
+    models = ("--model", "ddm,q-learning:times=ddm,logistic,psytrack,glm-hmm:states=2", "--folds", "2", "--derive",
+              "reward=(choice == 'right') * (coh > 0)")  # fmt: skip
+    both = fit(ngym, timed, *models, "--name", "both", runs=tmp_path)["models"]
+    alone = fit(ngym, timed, *models, "--where", "subject == bob", "--name", "alone", runs=tmp_path)["models"]
+    for label in both:
+        for key in ("parameters", "log_likelihood", "marks", "notes"):
+            assert both[label].get(key, {}).get("bob") == alone[label].get(key, {}).get("bob"), (label, key)
+
+
+def as_by_an_earlier_version(folder):
+    """Rewrite a fit as versions did whose diffusion had k, A, t_R and x0 alone."""
+    np.savez(folder / "models" / "ddm.npz", held_out=np.load(folder / "models" / "ddm.npz")["held_out"],
+             **{f"policy{k}.values": np.array([5.1 + k, 0.85, 0.33, -0.09]) for k in range(2)})  # fmt: skip
+    for path in (folder / "fit.json", folder / "models" / "ddm.json"):
+        record = json.loads(path.read_text())
+        models = record.get("models", {"ddm": record})
+        for name in ("time_score", "marks", "notes"):
+            models["ddm"].pop(name, None)
+        for parameters in models["ddm"]["parameters"].values():
+            for name in ("z", "lapse"):
+                parameters.pop(name)
+        path.write_text(json.dumps(record))
+
+
+def test_fits_of_earlier_versions_are_read(timed, tmp_path, ngym):
+    fit(ngym, timed, "--model", "ddm", "--folds", "2", "--name", "f", runs=tmp_path)
+    folder = tmp_path / "dots" / "fit" / "f"
+    as_by_an_earlier_version(folder)
+    for command in ("report", "export"):
+        assert ngym(command, folder).code == 0
+    assert ngym("plot", folder, "likelihood").code == 0
+    refused = ngym("plot", folder, "quantiles")
+    assert refused.code == 2 and len(refused.err.strip().splitlines()) == 1
+    simulated = ngym("eval", folder, "--simulate", "RDM-v0", "--model", "ddm", "--subject", "bob", "--trials", "40",
+                     "--stimuli", "coh=signed coh*0.01", "--runs", tmp_path)  # fmt: skip
+    assert simulated.code == 0, simulated.err
+    again = ngym("fit", timed, "--model", "ddm", "--folds", "2", "--name", "f", "--runs", tmp_path)
+    assert again.code == 0, again.err
+
+
+def test_models_with_times_act_in_tasks(timed, tmp_path, ngym):
+    options = ("--times", "ddm", "--vary", "bound=block", "--fix", "lapse=0", "--folds", "2")
+    fit(ngym, timed, "--model", "logistic", *options, "--name", "g", runs=tmp_path)
+    simulated = ngym("eval", tmp_path / "dots" / "fit" / "g", "--simulate", "RDM-v0", "--model", "logistic",
+                     "--subject", "bob", "--trials", "200", "--stimuli", "coh=signed coh*0.01", "--json",
+                     "--runs", tmp_path)  # fmt: skip
+    assert simulated.code == 0, simulated.err
+    assert json.loads(simulated.out)["performance"] > 0.7
+
+
+def test_every_kind_of_model_has_times(timed, tmp_path, ngym):
+    own = tmp_path / "own.py"
+    own.write_text("PARAMETERS = {'w': (None, None)}\ndef follow(params, state, choice, reward, stimulus):\n"
+                   "    return [0.0, params['w'] * stimulus['coh']], None\n")  # fmt: skip
+    models = f"ddm,lba,logistic,glm-hmm:states=2,psytrack,q-learning,gru:seeds=1,disentangled,{own}:follow"
+    options = ("--times", "ddm", "--fix", "lapse=0.03", "--folds", "2", "--where", "subject == bob")
+    reward = ("--derive", "reward=(choice == 'right') * (coh > 0)")
+    record = fit(ngym, timed, "--model", models, *options, *reward, runs=tmp_path)
+    labels = [label for label in record["models"] if label != "bias"]
+    assert len(labels) == 9
+    for label in labels:
+        score = record["models"][label]["time_score"]
+        assert score["together"]["value"] == pytest.approx(score["choice"]["value"] + score["time"]["value"])
+        assert score["trials"] == record["models"]["ddm"]["time_score"]["trials"]
+        assert "lapse" not in record["models"][label]["parameters"]["bob"]
+
+
+def test_options_of_diffusions_are_refused_for_races(timed, tmp_path, ngym):
+    for model in ("lba:drift_sd=true", "logistic:times=lba:collapse=linear"):
+        outcome = ngym("fit", timed, "--model", model, "--folds", "2", "--runs", tmp_path)
+        assert outcome.code == 2 and "belongs to a diffusion" in outcome.err

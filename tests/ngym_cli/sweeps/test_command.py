@@ -116,6 +116,16 @@ def test_the_configuration_of_a_run_is_a_recipe_too(ngym, run_folder):
     assert [run["values"] for run in json.loads(result.out)["runs"]] == [{"seed": 0}, {"seed": 1}]
 
 
+def test_the_printed_configuration_of_a_sweep_is_its_recipe(ngym, tmp_path):
+    flags = ("--task", "RDM-v0", "--units", "8,16", "--seed", "0:2", "--zip", "units,seed", "--workers", "1")
+    printed = ngym("sweep", *flags, "--print-config")
+    assert printed.code == 0 and not (tmp_path / "sweeps").exists(), printed.err
+    (tmp_path / "again.toml").write_text(printed.out)
+    assert ngym("sweep", tmp_path / "again.toml", "--print-config").out == printed.out
+    runs = json.loads(ngym("sweep", tmp_path / "again.toml", "--dry-run", "--json").out)["runs"]
+    assert [run["values"] for run in runs] == [{"units": 8, "seed": 0}, {"units": 16, "seed": 1}]
+
+
 def test_a_dry_run_measures_each_kind_of_run_once(ngym, monkeypatch):
     from ngym_cli.training import timing
 
@@ -163,7 +173,7 @@ def test_degeneracy_compares_seeds_in_behaviour_dynamics_and_weights(ngym, tmp_p
     from ngym_cli.environments import properties
 
     requested: list[str] = []
-    monkeypatch.setattr(properties, "chance_of", lambda env: requested.append("chance"))
+    monkeypatch.setattr(properties, "chance_of", lambda *_: requested.append("chance"))
     drawn = ngym("plot", "sweeps/d", "degeneracy", "--json")
     assert drawn.code == 0, drawn.err
     assert len(requested) <= 4  # for the recording of each run, not for changed conditions

@@ -40,7 +40,7 @@ def test_names_are_plain_folder_names_whatever_the_values(make_sweep):
     recipe = build({"grid": {"wrappers": stacks, "hyperparameters.learning_rate": [1e-3, 0.123456789]}}, {})
     for entry in plan.entries(recipe):
         assert runs.plain_name("sweep", entry.name) == entry.name
-        assert len(entry.name) <= plan.LONGEST_NAME
+        assert len(entry.name) <= plan.MAX_RUN_NAME
 
 
 def test_too_many_runs_are_refused():

@@ -41,7 +41,7 @@ def test_a_closed_terminal_leaves_a_run_that_can_be_resumed(tmp_path, name):
     assert process.returncode == 130, error
     run = runs.RunFolder(tmp_path / PLACE)
     assert run.manifest()["status"] == "interrupted" and run.manifest()["exit_reason"] == name
-    assert checkpoints.latest(run.path / checkpoints.FOLDER)[0] is not None
+    assert checkpoints.latest(run.path / checkpoints.CHECKPOINTS_FOLDER)[0] is not None
 
 
 @pytest.mark.parametrize("lines", [0, 1])

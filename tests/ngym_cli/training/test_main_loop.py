@@ -260,7 +260,7 @@ def test_a_smoke_test_resumes_nothing(ngym):
 
 
 def test_a_checkpoint_that_was_better_than_the_final_agent_is_offered(tmp_path):
-    checkpoints.mark_best(tmp_path / checkpoints.FOLDER, tmp_path / "step_1000", 1_000, 0.95)
+    checkpoints.mark_best(tmp_path / checkpoints.CHECKPOINTS_FOLDER, tmp_path / "step_1000", 1_000, 0.95)
     line = run.better_checkpoint(tmp_path, {"performance": 0.87, "performance_ci": (0.80, 0.94)})
     assert line is not None and "0.950 at 1,000 steps" in line and f"ngym eval {tmp_path} --checkpoint best" in line
     assert run.better_checkpoint(tmp_path, {"performance": 0.87, "performance_ci": (0.80, 0.96)}) is None

@@ -52,7 +52,7 @@ def test_quick_looks_are_rare():
 def stops(until: Until, p: float, rng: np.random.Generator) -> bool:
     """Whether a run whose agent stays at performance ``p`` is ended."""
     for _ in range(50):
-        for trials in until.looks(2_000):
+        for trials in until.interim_trials(2_000):
             decided = until.decided({"performance": (rng.random(trials) < p).astype(float)})
             if decided is not None:
                 break

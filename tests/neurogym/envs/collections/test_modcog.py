@@ -22,14 +22,14 @@ def env():
 
 
 def test_twenty_tasks_and_all_their_compositions():
-    assert len(task.BASE) == 20 and len(task.TASKS) == 20 + 40 + 22 + 44
-    assert {"dlygointrseql", "dmcintl", "rtgoseqr"} <= set(task.TASKS)
-    assert not any("int" in name for name in task.TASKS if not task.TASKS[name].delayed)
+    assert len(task.BASE) == 20 and len(task.COMPOSED_TASKS) == 20 + 40 + 22 + 44
+    assert {"dlygointrseql", "dmcintl", "rtgoseqr"} <= set(task.COMPOSED_TASKS)
+    assert not any("int" in name for name in task.COMPOSED_TASKS if not task.COMPOSED_TASKS[name].delayed)
 
 
 def test_compositions_have_ids_that_lists_of_all_tasks_leave_out():
     ids = registration.get_collection("modcog")
-    assert ids == [f"modcog.{name}-v0" for name in task.TASKS]
+    assert ids == [f"modcog.{name}-v0" for name in task.COMPOSED_TASKS]
     assert not set(ids) & set(registration.every_task())
     with pytest.raises(ValueError, match="did you mean 'dlygointr'"):
         task.ModCog(tasks="dlygointrr")
@@ -63,13 +63,13 @@ def _expected(ob, pieces, delay):
     return last + pieces.integrate * delay if same != pieces.anti else None
 
 
-@pytest.mark.parametrize("name", task.TASKS)
+@pytest.mark.parametrize("name", task.COMPOSED_TASKS)
 def test_what_is_right_follows_from_what_is_shown(env, name):
-    pieces = task.TASKS[name]
+    pieces = task.COMPOSED_TASKS[name]
     for _ in range(5):
         env.new_trial(task=name)
         decide = np.flatnonzero(env.ob[:, 0] == 0)
-        assert env.ob[:, 33 + list(task.TASKS).index(name)].all() and env.ob[:, 33:].sum() == len(env.ob)
+        assert env.ob[:, 33 + list(task.COMPOSED_TASKS).index(name)].all() and env.ob[:, 33:].sum() == len(env.ob)
         answer = _expected(env.ob, pieces, env.trial["delay_steps"])
         moved = pieces.sequence * np.arange(len(decide))
         right = np.zeros(len(decide)) if answer is None else 1 + (answer + moved) % 16

@@ -64,7 +64,7 @@ def test_what_is_remembered_does_not_grow_without_end():
     for k in range(5):
         images = np.arange(k * REMEMBERED // 2, (k + 1) * REMEMBERED // 2)[:, None]
         assert np.array_equal(seen(images), images)
-    assert len(seen._known) <= 1.5 * REMEMBERED + 1
+    assert len(seen._features) <= 1.5 * REMEMBERED + 1
 
 
 def test_a_pattern_of_little_contrast_is_told_from_its_negative_as_one_of_much_contrast_is():

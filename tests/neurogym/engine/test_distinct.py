@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import neurogym as ngym
-from neurogym.engine.step import CODE, KINDS, RuleTables, distinct
+from neurogym.engine.step import CODE, COLUMN_TYPES, RuleTables, distinct
 from neurogym.vector import make_vec
 
 BITS = {"reward": np.int64, "performance": np.int64, "event": np.uint8, "gt": np.int64}
@@ -40,7 +40,7 @@ def test_entries_say_what_rows_say(rows, variant):
     assert code.min() == 0 and code.max() == count - 1
     assert all(np.diff(np.unique(code, return_index=True)[1]) > 0), "entries are numbered as they first occur"
     seen = set()
-    for name, column, table in zip(KINDS, rows, entries, strict=True):
+    for name, column, table in zip(COLUMN_TYPES, rows, entries, strict=True):
         if column is not None:
             np.testing.assert_array_equal(table[code].view(BITS[name]), column.view(BITS[name]))
     for k in range(count):

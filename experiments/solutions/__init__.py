@@ -1,0 +1,129 @@
+"""Catalogue of solutions: networks of four kinds, trained in ten classic tasks, and what each found.
+
+    python -m experiments.records --make --only solutions
+    python -m experiments.records --make --only solutions/GoNogo-v0 --seeds 30 --on slurm --slurm partition=cpu
+
+A row has the performance of one network, the topology of its fixed points and the geometry of its activity; the package
+keeps them in ``ngym_cli/figures/solutions.json``, in which ``ngym plot RUN solutions`` places another network.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from experiments.records.record import Record, Row, Rows
+from neurogym.dynamics.catalogue import Solution, clusters
+
+#: Classic tasks with further settings of the run.
+TASKS: dict[str, dict[str, Any]] = {
+    "PerceptualDecisionMaking-v0": {},
+    "DelayComparison-v0": {},
+    "ContextDecisionMaking-v0": {},
+    "DelayMatchSample-v0": {},
+    "FlipFlop-v0": {},
+    "ReadySetGo-v0": {},
+    "TwoStep-v0": {"recommended": True},
+    "DriftingBandit-v0": {"recommended": True},
+    "GoNogo-v0": {},
+    "yang19.dlygo-v0": {},
+}
+
+#: Kinds of networks, and seeds of each.
+NETWORKS, SEEDS = ("lstm", "gru", "ctrnn", "rnn"), 30
+
+
+def settings(item: str) -> dict[str, Any]:
+    """Return the settings of a run, without the seed.
+
+    Args:
+        item: TASK/NETWORK.
+    """
+    task, network = item.split("/")
+    return {"task": task, "network": network, **TASKS[task]}
+
+
+def row(item: str, seed: int, folder: Path) -> Row:
+    """Return the solution that a network found.
+
+    Args:
+        item: TASK/NETWORK.
+        seed: seed of the run.
+        folder: the run folder.
+    """
+    from ngym_cli import runs
+    from ngym_cli.evaluation.service import recorder
+    from ngym_cli.figures import requests
+    from ngym_cli.figures.solutions import conditions_of, describe
+    from ngym_cli.runs.recordings import NETWORK_QUANTITIES
+
+    view = requests.view([str(folder)], folder.parent)
+    view.recorder = recorder(folder.parent, False, lambda line: None)
+    view.record(NETWORK_QUANTITIES)
+    column, conditions = conditions_of(view.recorded.table)
+    solution = describe(view, column, conditions, item.split("/")[1], seed)
+    manifest = runs.RunFolder(folder).manifest()
+    return {
+        **dataclasses.asdict(solution), "column": column, "conditions": list(conditions),
+        "ceiling": manifest["ceiling"], "performance": round(manifest["performance"], 4),
+    }  # fmt: skip
+
+
+def solutions_of(rows: Rows, task: str) -> list[Solution]:
+    """Return the solutions of a task in the record; those with other conditions than the first are left out."""
+    names = [each.name for each in dataclasses.fields(Solution)]
+    found = [row for item, seeds in rows.items() if item.split("/")[0] == task for row in seeds.values()]
+    alike = [row for row in found if (row["column"], row["conditions"]) == (found[0]["column"], found[0]["conditions"])]
+    return [Solution(**{**{name: row[name] for name in names}, "geometry": tuple(row["geometry"])}) for row in alike]
+
+
+def package_data(rows: Rows) -> str:
+    """Return the text of ``ngym_cli/figures/solutions.json``: one line for each network."""
+    entries = []
+    for task in TASKS:
+        first = next(
+            (row for item, seeds in rows.items() if item.split("/")[0] == task for row in seeds.values()), None
+        )
+        if first is None:
+            continue
+        networks = ",\n".join(f"  {json.dumps(dataclasses.asdict(each))}" for each in solutions_of(rows, task))
+        head = f'"column": {json.dumps(first["column"])}, "conditions": {json.dumps(first["conditions"])}'
+        entries.append(f' {json.dumps(task)}: {{{head}, "networks": [\n{networks}\n ]}}')
+    return "{\n" + ",\n".join(entries) + "\n}\n"
+
+
+def table(rows: Rows) -> str:
+    """Return clusters, topologies and performance of the networks of each task."""
+    lines = ["| task | networks | performance | clusters (networks of each) | fixed-point topology |", "|---" * 5 + "|"]
+    for task in TASKS:
+        found = solutions_of(rows, task) if any(item.split("/")[0] == task for item in rows) else []
+        if not found:
+            continue
+        kinds = Counter(each.network for each in found)
+        sizes = Counter(clusters(found).tolist())
+        shapes = Counter(each.topology for each in found)
+        scores = sorted(each.performance for each in found)
+        cells = [
+            task, ", ".join(f"{n} {kind}" for kind, n in kinds.items()), f"{scores[0]:.2f} to {scores[-1]:.2f}",
+            ", ".join(str(n) for _, n in sorted(sizes.items())),
+            ", ".join(f"{shape} {n}" for shape, n in shapes.most_common()),
+        ]  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) if len(lines) > 2 else "Nothing is measured yet."
+
+
+RECORD = Record(
+    name="solutions",
+    what="what networks of four kinds find in ten classic tasks",
+    file=Path(__file__).with_name("results.json"),
+    items=lambda: [f"{task}/{network}" for task in TASKS for network in NETWORKS],
+    make=row,
+    run=settings,
+    tasks=lambda item: [item.split("/")[0]],
+    settings=settings,
+    tables={"table": table},
+    seeds=SEEDS,
+)

@@ -1,0 +1,70 @@
+"""Parameters of models with a prior and a range, searched in an unbounded scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, logit
+
+from neurogym.analysis.results import Estimate
+from neurogym.array_types import FloatArray
+
+
+@dataclass(frozen=True)
+class ModelParameter:
+    """Model parameter with prior and range.
+
+    Attributes:
+        name: textbook name.
+        kind: "unit" (between ``low`` and ``high``), "positive" or "real".
+        mean: of the Gaussian prior in the unbounded scale.
+        sd: of the Gaussian prior in the unbounded scale.
+        low: lower end of a "unit" parameter.
+        high: upper end of a "unit" parameter.
+    """
+
+    name: str
+    kind: str = "real"
+    mean: float = 0.0
+    sd: float = 2.0
+    low: float = 0.0
+    high: float = 1.0
+
+    def value(self, x: FloatArray) -> FloatArray:
+        """Return the parameter from the unbounded scale."""
+        if self.kind == "real":
+            return x
+        if self.kind == "positive":
+            return np.exp(np.clip(x, -20, 20))
+        return self.low + (self.high - self.low) * expit(x)
+
+    def unbounded(self, value: float) -> float:
+        """Return a value in the unbounded scale."""
+        if self.kind == "real":
+            return float(value)
+        if self.kind == "positive":
+            return float(np.log(max(value, 1e-9)))
+        return float(logit(np.clip((value - self.low) / (self.high - self.low), 1e-6, 1 - 1e-6)))
+
+    def estimate(self, x: float, se: float, ends: FloatArray | None = None) -> Estimate:
+        """Return the parameter with an interval whose ends are found in the unbounded scale.
+
+        Args:
+            x: value in the unbounded scale.
+            se: standard error there.
+            ends: of the interval there, shape (2,); None for 1.96 standard errors.
+        """
+        low, high = (x - 1.96 * se, x + 1.96 * se) if ends is None else (min(ends[0], x), max(ends[1], x))
+        scaled = self.value(np.array([low, x, high]))
+        return Estimate(float(scaled[1]), float(scaled[0]), float(scaled[2]), float(scaled[2] - scaled[0]) / (2 * 1.96))
+
+
+def rate(name: str, high: float = 1.0, low: float = 0.0) -> ModelParameter:
+    """Return a parameter between two values with a nearly flat prior."""
+    return ModelParameter(name, "unit", 0.0, 1.7, low, high)
+
+
+def positive(name: str, typical: float = 3.0, sd: float = 0.6) -> ModelParameter:
+    """Return a positive parameter with a log-normal prior around a typical value; ``sd`` is that of the logarithm."""
+    return ModelParameter(name, "positive", float(np.log(typical)), sd)

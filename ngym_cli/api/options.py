@@ -1,0 +1,280 @@
+"""Types of the keyword arguments that are options of the shell, for type checkers and completion.
+
+A test holds these equal to the requests, and writes this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypedDict
+
+if TYPE_CHECKING:
+    from neurogym.behaviour.reading import TableSource
+    from ngym_cli.api.settings import Callbacks, Columns, Part, PerturbedUnits, Wrappers
+
+
+class TrainOptions(TypedDict, total=False):
+    """Keyword arguments of `ngym_cli.train`."""
+
+    dt: float | None
+    task_args: Mapping[str, object] | None
+    timing: Mapping[str, object] | None
+    rewards: Mapping[str, object] | None
+    alg: Part | None
+    network_args: Mapping[str, object] | None
+    units: float | None
+    n_envs: float | None
+    timesteps: float | None
+    seed: int | None
+    device: str | None
+    init_from: str | None
+    reset_state: Literal["auto", "trial", "session", "block", "never"] | None
+    until: float | None
+    until_performance: float | None
+    track: Literal["wandb", "mlflow"] | None
+    callbacks: Callbacks | None
+    hyperparameters: Mapping[str, object] | None
+    eval_every: float | None
+    eval_trials: float | None
+    checkpoint_every: float | None
+    recommended: bool | None
+    schedule: str | None
+    loss_weight: Mapping[str, object] | None
+    task_weight: Mapping[str, object] | None
+
+
+class VariedOptions(TypedDict, total=False):
+    """Keyword arguments of `ngym_cli.sweep`."""
+
+    task: Part | Iterable[Part] | None
+    dt: float | Iterable[float] | None
+    task_args: Mapping[str, object] | None
+    timing: Mapping[str, object] | None
+    rewards: Mapping[str, object] | None
+    wrappers: Wrappers | Iterable[Wrappers] | None
+    alg: Part | Iterable[Part] | None
+    network: Part | Iterable[Part] | None
+    network_args: Mapping[str, object] | None
+    units: float | Iterable[float] | None
+    n_envs: float | Iterable[float] | None
+    timesteps: float | Iterable[float] | None
+    seed: int | Iterable[int] | None
+    device: str | Iterable[str] | None
+    init_from: str | Iterable[str] | None
+    reset_state: str | Iterable[str] | None
+    until: float | Iterable[float] | None
+    until_performance: float | Iterable[float] | None
+    track: str | Iterable[str] | None
+    callbacks: Part | Sequence[Part] | None
+    hyperparameters: Mapping[str, object] | None
+    eval_every: float | Iterable[float] | None
+    eval_trials: float | Iterable[float] | None
+    checkpoint_every: float | Iterable[float] | None
+    recommended: bool | Iterable[bool] | None
+    schedule: str | Iterable[str] | None
+    loss_weight: Mapping[str, object] | None
+    task_weight: Mapping[str, object] | None
+
+
+class EvaluateOptions(TypedDict, total=False):
+    """Keyword arguments of `ngym_cli.Run.evaluate`."""
+
+    deterministic: bool | None
+    balanced: bool | None
+    seed: int | None
+    dt: float | None
+    task_args: Mapping[str, object] | None
+    timing: Mapping[str, object] | None
+    rewards: Mapping[str, object] | None
+    wrappers: Wrappers | None
+    lesion: PerturbedUnits | None
+    silence: PerturbedUnits | None
+    clamp: PerturbedUnits | None
+    noise: PerturbedUnits | None
+    record: Columns | None
+    spike_rate: float | None
+    export: str | Sequence[object] | None
+    compare: TableSource | None
+    columns: str | Path | None
+    compare_activity: TableSource | None
+    by: Columns | None
+    name: str | None
+    overwrite: bool | None
+
+
+class SimulateOptions(TypedDict, total=False):
+    """Keyword arguments of `ngym_cli.simulate`."""
+
+    trials: float | None
+    deterministic: bool | None
+    seed: int | None
+    dt: float | None
+    task_args: Mapping[str, object] | None
+    timing: Mapping[str, object] | None
+    rewards: Mapping[str, object] | None
+    model: str | None
+    subject: str | None
+    stimuli: str | None
+    compare: TableSource | None
+    columns: str | Path | None
+    name: str | None
+    overwrite: bool | None
+    trust: bool | None
+
+
+class PlotOptions(TypedDict, total=False):
+    """Keyword arguments of `ngym_cli.plot`."""
+
+    by: Columns | None
+    compare: str | None
+    evaluation: str | None
+    pair: Columns | None
+    metric: Columns | None
+    across: str | None
+    input: str | Sequence[object] | None
+    axes: Columns | None
+    outside: str | Sequence[object] | None
+    format: str | None
+    style: str | None
+    out: str | Path | None
+    runs_root: str | Path | None
+    sweeps_root: str | Path | None
+    trust: bool | None
+
+
+class InfoOptions(TypedDict, total=False):
+    """Keyword arguments of `ngym_cli.info`."""
+
+    dt: float | None
+    task_args: Mapping[str, object] | None
+    timing: Mapping[str, object] | None
+    rewards: Mapping[str, object] | None
+    wrappers: Wrappers | None
+    figure: str | Path | None
+    overwrite: bool | None
+
+
+class CheckOptions(TypedDict, total=False):
+    """Keyword arguments of `ngym_cli.check`."""
+
+    all: bool | None
+    neurogym: bool | None
+
+
+class ExportOptions(TypedDict, total=False):
+    """Keyword arguments of `ngym_cli.export`."""
+
+    out: str | Path | None
+    overwrite: bool | None
+    runs_root: str | Path | None
+    trust: bool | None
+
+
+class DiffOptions(TypedDict, total=False):
+    """Keyword arguments of `ngym_cli.diff`."""
+
+    runs_root: str | Path | None
+
+
+class WatchOptions(TypedDict, total=False):
+    """Keyword arguments of `ngym_cli.watch`."""
+
+    where: str | Mapping[str, object] | None
+    overwrite: bool | None
+    speed: float | None
+    stochastic: bool | None
+    seed: int | None
+    runs_root: str | Path | None
+    trust: bool | None
+
+
+class ListOptions(TypedDict, total=False):
+    """Keyword arguments of `ngym_cli.list`."""
+
+    tag: str | None
+    paper: str | None
+    obs: str | None
+    action: str | None
+    learned_by: str | None
+    ceilings: bool | None
+    task: str | None
+    alg: str | None
+    status: str | None
+    sort: str | None
+    runs_root: str | Path | None
+
+
+class DataOptions(TypedDict, total=False):
+    """Keyword arguments of `ngym_cli.data`."""
+
+    columns: str | Path | None
+    subject: str | None
+    session: str | None
+    trial: str | None
+    choice: str | None
+    correct: str | None
+    reward: str | None
+    ground_truth: str | None
+    rt: str | None
+    stimuli: str | None
+    state: str | None
+    choice2: str | None
+    gain: str | None
+    loss: str | None
+    confidence: str | None
+    cue: str | None
+    where: str | Sequence[object] | None
+    derive: str | Sequence[object] | None
+    missed: str | Sequence[object] | None
+    data_dir: str | Path | None
+    download: bool | None
+    by: str | None
+    save_columns: str | Path | None
+
+
+class FitOptions(TypedDict, total=False):
+    """Keyword arguments of `ngym_cli.fit`."""
+
+    columns: str | Path | None
+    subject: str | None
+    session: str | None
+    trial: str | None
+    choice: str | None
+    correct: str | None
+    reward: str | None
+    ground_truth: str | None
+    rt: str | None
+    stimuli: str | None
+    state: str | None
+    choice2: str | None
+    gain: str | None
+    loss: str | None
+    confidence: str | None
+    cue: str | None
+    where: str | Sequence[object] | None
+    derive: str | Sequence[object] | None
+    missed: str | Sequence[object] | None
+    units: int | Sequence[int] | None
+    folds: float | None
+    seeds: float | None
+    test: TableSource | None
+    subjects: Literal["each", "pooled", "hierarchical"] | None
+    seed: int | None
+    times: Literal["ddm", "lba"] | None
+    deadline: float | None
+    transition: str | None
+    between: str | None
+    posterior: float | None
+    vary: str | Sequence[object] | None
+    fix: str | Sequence[object] | None
+    recover: float | None
+    design: str | Sequence[object] | None
+    design_trials: str | Sequence[object] | None
+    design_stimuli: str | None
+    on: str | None
+    workers: float | None
+    slurm: Mapping[str, object] | None
+    name: str | None
+    runs_root: str | Path | None
+    overwrite: bool | None

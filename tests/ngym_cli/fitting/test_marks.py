@@ -1,0 +1,100 @@
+"""Estimates of every model are marked, without an interval, where data do not determine them; few trials are said."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import ngym_cli as nc
+
+OWN = """
+PARAMETERS = {"alpha": (0, 1), "beta": (0, 20), "unused": (0, 1)}
+
+def agent(params, state, choice, reward, stimulus):
+    q = [0.0, 0.0] if state is None else list(state)
+    if choice is not None:
+        q[choice] += params["alpha"] * (reward - q[choice])
+    return [params["beta"] * value for value in q], q
+"""
+SEED, TRIALS = 3, 60
+
+
+def bandit(rng):
+    return {"choice": rng.integers(0, 2, TRIALS), "reward": (rng.random(TRIALS) < 0.5) * 1}
+
+
+def gambles(rng):
+    choice = rng.integers(0, 4, TRIALS)
+    return {"choice": choice, "gain": rng.random(TRIALS).round(2), "loss": -rng.random(TRIALS).round(2)}
+
+
+def two_step(rng):
+    return {
+        "level1_choice": rng.integers(1, 3, TRIALS), "level2_choice": rng.integers(1, 5, TRIALS),
+        "reward": rng.integers(0, 2, TRIALS),
+    }  # fmt: skip
+
+
+def cues(rng):
+    return {"cue": rng.integers(1, 5, TRIALS), "keyPressed": rng.integers(0, 2, TRIALS),
+            "outcome": rng.integers(-1, 2, TRIALS)}  # fmt: skip
+
+
+CASES = {
+    bandit: ["q-learning", "q-learning-two-rates", "q-learning-forgetting", "rescorla-wagner", "win-stay-lose-shift",
+             "bayes-reversal", "kalman", "ewa", "fictive", "logistic:history=1", "psytrack", "glm-hmm:states=2"],
+    gambles: ["gain-loss", "pvl-delta", "vpp", "orl"],
+    two_step: ["model-free", "model-based", "hybrid"],
+    cues: ["go-no-go"],
+}  # fmt: skip
+
+
+def check(fit):
+    """Every number is finite or marked, no interval has zero width, and what is marked has none."""
+    for label, model in fit["models"].items():
+        for who, parameters in model["parameters"].items():
+            for name, value in parameters.items():
+                mark = model.get("marks", {}).get(who, {}).get(name, "")
+                assert value["value"] is not None or mark, (label, name)
+                assert not (mark and value["low"] is not None), (label, name)
+                assert value["low"] is None or value["low"] <= value["value"] <= value["high"] > value["low"], (
+                    label,
+                    name,
+                )
+    table = fit.parameters
+    assert not ((table["mark"] != "") & np.isfinite(table["value_low"].astype(float))).any()
+
+
+@pytest.mark.parametrize("make", CASES, ids=lambda make: make.__name__)
+def test_estimates_of_noise_are_marked_and_few_trials_are_said(make, tmp_path):
+    fit = nc.fit(make(np.random.default_rng(SEED)), model=CASES[make], runs=tmp_path, folds=2)
+    check(fit)
+    assert all(
+        f"{TRIALS} trials for" in " ".join(model["notes"]["subject"]) and "are advised" in str(model["notes"])
+        for label, model in fit["models"].items()
+        if label not in ("bias", "win-stay-lose-shift")
+    )
+
+
+def test_a_parameter_that_does_nothing_is_not_identified_anywhere(tmp_path, ngym):
+    path = tmp_path / "own.py"
+    path.write_text(OWN)
+    table = bandit(np.random.default_rng(SEED))
+    fit = nc.fit(table, model=[f"{path}:agent"], runs=tmp_path, folds=2, name="own")
+    check(fit)
+    rows = fit.parameters
+    assert rows[rows["parameter"] == "unused"]["mark"].tolist() == ["not identified"]
+    assert json.loads((fit.path / "fit.json").read_text())["models"][f"{path}:agent"]["marks"]["subject"]["unused"]
+    (tmp_path / "t.csv").write_text(
+        "choice,reward\n" + "\n".join(f"{c},{r}" for c, r in zip(*table.values(), strict=True))
+    )
+    shown = ngym("fit", str(tmp_path / "t.csv"), "--model", f"{path}:agent", "--folds", "2", "--runs", str(tmp_path))
+    assert "not identified" in shown.out
+
+
+def test_a_network_says_how_many_trials_its_weights_need(tmp_path):
+    fit = nc.fit(bandit(np.random.default_rng(SEED)), model=["gru"], units=[1], seeds=1, folds=2, runs=tmp_path)
+    label = next(each for each in fit.models if each != "bias")
+    assert "weights of a network" in fit["models"][label]["notes"]["subject"][0]
