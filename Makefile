@@ -14,7 +14,7 @@ export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-learning test-site lint smoke records papers docs bench guard package sanitize \
+.PHONY: help setup demo test coverage test-long test-learning test-site lint smoke records papers docs bench guard package sanitize \
 	clang aarch64 clean
 
 help:  ## list the targets
@@ -36,6 +36,9 @@ demo: $(STAMP)  ## train random-dots motion, evaluate it, draw the figures
 
 test: $(STAMP)  ## run the tests (without those that train to a criterion)
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+coverage: $(STAMP)  ## run the tests and report the share of lines that they run
+	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term --cov-report=xml:build/coverage.xml
 
 test-long: $(STAMP)  ## run the tests with many repetitions
 	$(BIN)/python -m pytest -n $(WORKERS) -m long

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import tarfile
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import Any
 
 from neurogym.messages.names import nearest
 from ngym_cli.errors import UserError, message_of, unknown
+from ngym_cli.files.writing import atomic_file
 
 #: Folders of the data that come with ngym: installed, and in a checkout.
 SHIPPED = (
@@ -20,6 +22,7 @@ SHIPPED = (
 )
 #: Folder of downloads, below that of caches.
 CACHE = "ngym/data"
+LARGEST = 2**28  #: bytes of a table in an archive
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ class DataSet:
     shipped: bool = False
     address: str = ""
     sha256: str = ""
+    member: str = ""
     by_hand: str = ""
     columns: Mapping[str, Any] | None = field(default=None)
 
@@ -71,10 +75,23 @@ class DataSet:
         except ModuleNotFoundError:
             raise UserError("--download needs pooch: pip install 'ngym[data]'") from None
         checksum = f"sha256:{self.sha256}" if self.sha256 else None
+        name = self.address.rpartition("/")[2] if self.member else self.file
         try:
-            return Path(pooch.retrieve(self.address, checksum, fname=self.file, path=folder))
-        except (OSError, ValueError) as error:
+            fetched = Path(pooch.retrieve(self.address, checksum, fname=name, path=folder, progressbar=False))
+            if self.member:
+                self._unpack(fetched, folder / self.file)
+        except (OSError, ValueError, KeyError, tarfile.TarError) as error:
             raise UserError(f"data set {self.name}: {self.address} cannot be fetched: {message_of(error)}") from None
+        return folder / self.file
+
+    def _unpack(self, archive: Path, target: Path) -> None:
+        """Write the table that an archive holds; nothing else of the archive is unpacked."""
+        with tarfile.open(archive) as packed:
+            member = packed.extractfile(self.member)
+            if member is None:
+                raise KeyError(f"{archive.name} holds no file {self.member}")
+            with atomic_file(target) as file:
+                file.write(member.read(LARGEST))
 
 
 def cache() -> Path:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import http.server
 import json
+import tarfile
 import threading
 
 import numpy as np
@@ -94,8 +96,17 @@ def server(tmp_path, monkeypatch):
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as service:
         threading.Thread(target=service.serve_forever, daemon=True).start()
         entry = data_sets.every()["hbayesdm-bandit2arm"]
-        address = f"http://127.0.0.1:{service.server_port}/{created.source.name}"
-        changed = {**data_sets.every(), entry.name: data_sets.DataSet(**{**vars(entry), "address": address})}
+        with tarfile.open(folder / "examples.tar.gz", "w:gz") as packed:
+            packed.add(created.source, entry.member)
+            packed.add(created.source, "../../outside.txt")
+        digest = hashlib.sha256((folder / "examples.tar.gz").read_bytes()).hexdigest()
+        address = f"http://127.0.0.1:{service.server_port}/examples.tar.gz"
+        same = {**vars(entry), "address": address, "sha256": digest}
+        changed = {**data_sets.every(), entry.name: data_sets.DataSet(**same)}
+        for name, more in (("other", {"sha256": "0" * 64}), ("lacking", {"member": "none.txt"}),
+                           ("plain", {"address": address.replace("examples.tar.gz", created.source.name),
+                                      "sha256": "", "member": ""})):  # fmt: skip
+            changed[name] = data_sets.DataSet(**{**same, "name": name, "file": f"{name}.txt", **more})
         monkeypatch.setattr(data_sets, "every", lambda: changed)
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
         yield address
@@ -109,6 +120,11 @@ def test_a_data_set_is_fetched_only_when_asked(ngym, server, tmp_path):
     result = json.loads(ngym("data", "hbayesdm-bandit2arm", "--download", "--out", "none", "--json").out)
     assert result["roles"]["subject"] == "subjID" and result["subjects"][0]["trials"] == 300
     assert ngym("data", "hbayesdm-bandit2arm", "--out", "none").code == 0  # from the cache
+    assert not list(tmp_path.rglob("outside.txt"))
+    for name, words in (("other", "hash"), ("lacking", "none.txt")):
+        refused = ngym("data", name, "--download", "--out", "none")
+        assert refused.code == 2 and words in refused.err.splitlines()[-1] and "Traceback" not in refused.err
+    assert ngym("data", "plain", "--download", "--data-dir", tmp_path / "folder", "--out", "none").code == 0
     assert ngym("data", "hbayesdm-bandit2arm", "--data-dir", tmp_path / "served", "--out", "none").code == 2
 
 

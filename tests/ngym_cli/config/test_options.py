@@ -11,7 +11,7 @@ from ngym_cli.config.options import Float, OmittedByDefault, Whole, complete, op
 from ngym_cli.errors import UserError
 
 DEFINED = {
-    "rate": {"type": "float", "gt": 0, "le": 10, "also": ["lr"], "description": "step size"},
+    "rate": {"type": "float", "gt": 0, "le": 10, "aliases": ["lr"], "description": "step size"},
     "steps": {"type": "int", "ge": 1, "optional": True, "description": "steps between updates"},
     "cell": {"type": "str", "words": ["tanh", "relu"], "description": "kind of unit"},
 }
