@@ -34,6 +34,9 @@ def reference_of(kind: str, user_object: str | type | FunctionType) -> str:
     """
     if isinstance(user_object, str):
         return user_object
+    spec = None if isinstance(user_object, type) else getattr(user_object, "spec", None)
+    if kind == "task" and spec is not None:
+        raise UserError(f"task: expected a name or a class, not an environment; its name is '{spec.id}'")
     name = getattr(user_object, "__qualname__", None)
     if name is None and kind in ("network", "callback") and callable(getattr(user_object, "forward", None)):
         text = f"expected the class {type(user_object).__name__}, which is made with the inputs of the task"

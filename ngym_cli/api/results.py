@@ -239,8 +239,9 @@ class DataComparison:
 def scores_in_words(summary: Mapping[str, Any] | Summary) -> str:
     """Return performance with interval, references and abort rate in one line."""
     scores: Mapping[str, Any] = summary
-    if scores.get("performance") is None:
-        return ""
+    if scores.get("performance") is None or np.isnan(scores["performance"]):
+        reward = scores.get("reward_per_trial")
+        return "" if reward is None else f"reward per trial {reward:.3f}"
     low, high = scores.get("performance_ci") or (None, None)
     words = [f"performance {scores['performance']:.3f}"]
     if low is not None and high is not None:

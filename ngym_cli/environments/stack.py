@@ -17,6 +17,7 @@ import gymnasium as gym
 
 from neurogym.compat.leniency import strictly
 from neurogym.core import BaseEnv, OrderEnforcing, TrialEnv
+from neurogym.envs.episodes import EPISODE_DT, EpisodeTask
 from neurogym.envs.multi import ScheduleEnvs
 from ngym_cli.config import TaskSettings, checked, extensions, options
 from ngym_cli.config.extensions import user_errors
@@ -231,7 +232,8 @@ def env_maker(task: Task, settings: TaskSettings, learning: bool = False) -> Cal
         make_env(task, settings, learning=True)  # refuses unknown names
         settings = presented
     kwargs: dict[str, object] = dict(settings.task_args)
-    if settings.dt is not None:
+    parameters = keyword_parameters(task.entry)
+    if settings.dt is not None and (parameters is None or "dt" in parameters):
         kwargs["dt"] = settings.dt
     if settings.timing:
         kwargs["timing"] = durations_for_task(settings.timing)
@@ -247,8 +249,11 @@ def env_maker(task: Task, settings: TaskSettings, learning: bool = False) -> Cal
         except BaseException as error:
             with user_errors(f"task {task.name}", task.own):
                 raise error
-        if not isinstance(env, gym.Env) or not isinstance(env.unwrapped, TrialEnv):
-            raise UserError(f"task {task.name}: {type(env).__name__} is not a trial-based task (neurogym.TrialEnv)")
+        if not isinstance(env, gym.Env):
+            neither = "not a trial-based task (neurogym.TrialEnv) and not an environment of Gymnasium"
+            raise UserError(f"task {task.name}: {type(env).__name__} is {neither}")
+        if not isinstance(env.unwrapped, TrialEnv):
+            env = EpisodeTask(env, settings.dt or EPISODE_DT)
         for wrap in wrappers:
             env = wrap(env)
         return env

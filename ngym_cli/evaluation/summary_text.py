@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -36,20 +37,26 @@ def print_evaluation(summary: Summary, heading: str = "") -> None:
     rows = [(row["label"], measure_in_words(row)) for row in summary.get("measures", ())]
     spread = f" over {summary['sessions']} sessions" if summary.get("sessions") else ""
     performance = performance_of(summary)
-    rows.append(("performance", f"{with_interval(performance)}{spread}{aborts_in_words(summary)}"))
-    rows += [("", text) for text in references_in_words(summary)]
+    is_defined = not math.isnan(performance.value)
+    if is_defined:
+        rows.append(("performance", f"{with_interval(performance)}{spread}{aborts_in_words(summary)}"))
+        rows += [("", text) for text in references_in_words(summary)]
+    else:
+        rows.append(("performance", "not defined: the trials are episodes without a right answer"))
     blind = summary.get("blind")
     if blind is not None and performance.low <= blind:
         rows.append(("", "not significantly above the no-stimulus baseline"))
     if summary.get("half_width_missed"):
         rows.append(("", limit_in_words(summary)))
-    if summary.get("no_ceiling"):
+    if summary.get("no_ceiling") and is_defined:
         rows.append(("ceiling", f"not known: {summary['no_ceiling']}"))
     chosen = "most probable actions" if summary["deterministic"] else "sampled actions"
     rows.append(("trials", f"{summary['trials']:,}, {chosen}"))
     rows.append(("reward per trial", _reward_in_words(summary)))
-    rows.append(("fixation breaks", f"{summary['abort_rate']:.2%} of trials; no answer {summary['miss_rate']:.2%}"))
-    if summary.get("reaction_times_vary") and all(row["id"] != "reaction_time" for row in summary.get("measures", ())):
+    if is_defined:
+        rows.append(("fixation breaks", f"{summary['abort_rate']:.2%} of trials; no answer {summary['miss_rate']:.2%}"))
+    is_measured = any(row["id"] == "reaction_time" for row in summary.get("measures", ()))
+    if is_defined and summary.get("reaction_times_vary") and not is_measured:
         rows.append(("reaction time", f"{summary['reaction_time']:.0f} ms on average"))
     print_columns(rows)
     values = Counter(row["condition"] for row in summary["conditions"])
