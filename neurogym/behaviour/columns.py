@@ -273,7 +273,8 @@ def from_arrow(table: Any) -> Columns:
     import pyarrow as pa
 
     columns: Columns = {}
-    for name, chunks in zip(table.column_names, table.columns, strict=True):
+    for name in table.column_names:
+        chunks, table = table.column(0), table.remove_column(0)  # frees what has been copied
         kind = chunks.type
         if pa.types.is_nested(kind):
             continue
