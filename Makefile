@@ -40,7 +40,8 @@ test: $(STAMP)  ## run the tests (without those that train to a criterion)
 coverage: $(STAMP)  ## run the tests and report the share of lines that they run
 	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term --cov-report=xml:build/coverage.xml
 
-test-long: $(STAMP)  ## run the tests with many repetitions
+test-long: $(STAMP)  ## run the tests with many repetitions, with both tracking services
+	$(BIN)/python -m pip install --quiet -e '.[wandb,mlflow]' "pyright[nodejs]"
 	$(BIN)/python -m pytest -n $(WORKERS) -m long
 
 test-learning: $(STAMP)  ## run the tests that train agents to a criterion

@@ -38,6 +38,13 @@ WIDTH_IN_NOTEBOOK = 100
 
 #: Reference scores of a performance: random actions, the best agent that sees nothing, the ideal observer.
 REFERENCES = ("chance", "blind", "ceiling")
+#: Printed words of reference scores, where they are not the keys of the records.
+REFERENCE_WORDS = {"blind": "no-stimulus baseline"}
+
+
+def reference_word(name: str) -> str:
+    """Return the printed word of a reference score."""
+    return REFERENCE_WORDS.get(name, name)
 
 
 #: Row of a table or description as plain data: names to numbers, words, truth values, and lists and tables of these.

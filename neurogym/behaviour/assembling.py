@@ -92,7 +92,7 @@ class Assembler:
         stimuli, names = self.oriented(stimuli, names, choice)
         rt = np.where(choice < 0, np.nan, self.read_times(choice).seconds)
         state, choice2 = self.second_stage(choice)
-        cue = self.labels("cue") if "cue" in self.roles else np.full(self.n, -1)
+        cue = self.labels("cue") if "cue" in self.roles else np.broadcast_to(np.int64(-1), self.n)
         confidence = self.numbers(self.roles.get("confidence"))
         self.check_accuracy(correct, choices.words)
         arrays = {
@@ -115,7 +115,7 @@ class Assembler:
     def numbers(self, name: object) -> FloatArray:
         """Return a column as numbers, nan for missing entries; all nan without a column."""
         if name is None:
-            return np.full(self.n, np.nan)
+            return np.broadcast_to(np.nan, self.n)
         try:
             return codings.read_numbers(self.columns[str(name)])
         except BadEntry as error:
@@ -308,7 +308,7 @@ class Assembler:
 
     def rewards(self, choice: IntArray, correct: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return rewards, gains and losses; 0 after a miss, correctness where the table has no rewards."""
-        gain = loss = np.full(self.n, np.nan)
+        gain = loss = np.broadcast_to(np.nan, self.n)
         if "gain" in self.roles and "loss" in self.roles:
             gain, loss = self.numbers(self.roles["gain"]), self.numbers(self.roles["loss"])
             name = str(self.roles["loss"])
@@ -348,7 +348,7 @@ class Assembler:
 
     def second_stage(self, choice: IntArray) -> tuple[IntArray, IntArray]:
         """Return state and choice of the second stage of a two-step task; -1 without one."""
-        none = np.full(self.n, -1, np.int64)
+        none = np.broadcast_to(np.int64(-1), self.n)
         if "choice2" not in self.roles:
             return (self.labels("state"), none) if "state" in self.roles else (none, none)
         name, choice2 = str(self.roles["choice2"]), self.labels("choice2")

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from neurogym.behaviour.columns import Columns, TableError, from_arrow, is_missing, with_decimal_points
+from neurogym.behaviour.columns import Columns, TableError, is_missing
+from neurogym.behaviour.conversion import from_arrow, with_decimal_points
 
 SEPARATORS = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "bar", " ": "space"}
 HEAD, LINES = 400_000, 40  #: bytes and lines from which a file is judged

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from neurogym.analysis.intervals import mean_interval
 from neurogym.analysis.regression import fit_weights
 from neurogym.analysis.results import Curve, Estimate, Result
-from neurogym.array_types import FloatArray
+from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.metacognition import ConfidenceNumbers, confidence_numbers
 from neurogym.behaviour.models.base import Problem
 from neurogym.behaviour.models.logistic import Features, Logistic
@@ -34,6 +35,7 @@ from neurogym.behaviour.table import Behaviour
 HISTORY = 5  #: previous trials whose weights are estimated for two choices; a single one for more
 MANY = 12  #: subjects above which parameters of each get no interval and weights a prior of fixed width
 WIDE = 10.0  #: s.d. of the prior of weights of one of many subjects
+NEWTON_STEPS = 20
 ENOUGH = 5  #: subjects from which numbers of all are means over subjects
 GROUP = "all"  #: name of all subjects together
 
@@ -220,10 +222,28 @@ def _quick_weights(table: Behaviour, history: int) -> dict[str, Estimate]:
     features, n = Features.of(table, history, past_stimuli=False, plain_outcomes=True), len(table.choices)
     choice = table.join("choice")
     rows = np.concatenate([features.matrix(each) for each in table.sessions])[choice >= 0]
-    weights, information = fit_weights(rows, choice[choice >= 0], n, np.full(rows.shape[1], WIDE))
+    weights, information = _wide_fit(rows, choice[choice >= 0], n)
     errors = np.sqrt(np.diag(np.linalg.inv(information))).reshape(n - 1, -1)
     names = [name if n == 2 else f"{name} -> {word}" for word in table.choices[1:] for name in features.names]
     return dict(zip(names, map(Estimate.normal, weights[1:].ravel(), errors.ravel()), strict=True))
+
+
+def _wide_fit(x: FloatArray, choice: IntArray, n: int) -> tuple[FloatArray, FloatArray]:
+    """Return the weights and their information, as `fit_weights`; those of two choices by Newton's steps."""
+    prior = np.full(x.shape[1], WIDE)
+    if n != 2:
+        return fit_weights(x, choice, n, prior)
+    w, scale = np.zeros(x.shape[1]), x.std(0)
+    for _ in range(NEWTON_STEPS):
+        p = expit(x @ w)
+        information = (x * (p * (1 - p))[:, None]).T @ x + np.diag(prior**-2)
+        step = np.linalg.solve(information, x.T @ (choice - p) - w / prior**2)
+        w = w + step
+        if not np.isfinite(w).all() or np.abs(step * scale).max() > 20:
+            break
+        if step @ information @ step < 1e-10:
+            return np.stack([np.zeros_like(w), w]), information
+    return fit_weights(x, choice, n, prior)
 
 
 def _lag(name: str) -> int:

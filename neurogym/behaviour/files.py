@@ -13,16 +13,8 @@ from typing import Any
 import numpy as np
 
 from neurogym.behaviour import hdf5, matlab
-from neurogym.behaviour.columns import (
-    Column,
-    Columns,
-    TableError,
-    from_arrow,
-    from_mapping,
-    from_records,
-    plain,
-    rows_of,
-)
+from neurogym.behaviour.columns import Column, Columns, TableError, plain, rows_of
+from neurogym.behaviour.conversion import from_arrow, from_mapping, from_records
 from neurogym.behaviour.delimited import line_of, open_binary, read_text
 
 #: Entity of a BIDS file name, and the beginning of the names of files in the format ALF.

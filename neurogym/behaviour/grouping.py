@@ -55,7 +55,7 @@ def group(columns: Columns, roles: dict[str, object], rows: IntArray, locate: Ca
     if "subject" in roles:
         subjects, subject = columns[str(roles["subject"])].texts
         groups.words[str(roles["subject"])] = _count(len(subjects), "subject")
-    trial = np.full(n, np.nan)
+    trial = np.broadcast_to(np.nan, n)
     if "trial" in roles and columns[str(roles["trial"])].is_numeric:
         trial = columns[str(roles["trial"])].numbers
     if "session" in roles:

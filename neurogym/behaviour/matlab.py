@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from neurogym.behaviour import hdf5
-from neurogym.behaviour.columns import Column, Columns, TableError, from_records
+from neurogym.behaviour.columns import Column, Columns, TableError
+from neurogym.behaviour.conversion import from_records
 
 DEEPEST = 6  #: levels of structures that are searched
 

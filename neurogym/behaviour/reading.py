@@ -16,7 +16,8 @@ import numpy as np
 
 from neurogym.behaviour import assembling, expressions, grouping, roles, screens
 from neurogym.behaviour.column_maps import ColumnMap
-from neurogym.behaviour.columns import Column, Columns, TableError, from_source, plain, rows_of
+from neurogym.behaviour.columns import Column, Columns, TableError, plain, rows_of
+from neurogym.behaviour.conversion import from_source
 from neurogym.behaviour.files import Source, read_source
 from neurogym.behaviour.roles import ROLES, Roles
 from neurogym.behaviour.table import Behaviour, ColumnReading, Reading

@@ -196,8 +196,11 @@ class Behaviour:
             None where sessions are few as well, so that intervals take trials as independent.
         """
         lengths = list(map(len, self.sessions))
-        subject = np.repeat([each.subject for each in self.sessions], lengths)[trials]
-        return enough_groups(subject, np.repeat(np.arange(len(lengths)), lengths)[trials])
+        session = np.repeat(np.arange(len(lengths)), lengths)[trials]
+        present = np.unique(session)
+        subject = np.array([self.sessions[k].subject for k in present])
+        labels = enough_groups(subject, present)
+        return None if labels is None else labels[np.searchsorted(present, session)]
 
     def condition(self, name: str) -> np.ndarray:
         """Return a further column of the table of all sessions, concatenated.

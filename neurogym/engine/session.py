@@ -168,8 +168,7 @@ class Session(Stepping):
         self.trial, self._spans_of_trial = block.report(k)
         self.num_tr += 1
         self._is_settled = self.rule is None or not stack.begins_trials
-        if not self._is_batched or not self._is_settled or self.render_mode is not None:
-            cursor.width = 0  # each step has something to do
+        self.limit_short_way()
         return self.trial
 
     def begin_next(self) -> None:

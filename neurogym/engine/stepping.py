@@ -165,6 +165,11 @@ class Stepping(BaseEnv):
             self.begin_next()
         return self.step_result(stack, action, reward, info, programmed)
 
+    def limit_short_way(self) -> None:
+        """Let all steps of the current trial go the long way where each step has something to do."""
+        if not self._is_batched or not self._is_settled or self.render_mode is not None:
+            self.cursor.width = 0
+
     def act_in_trial(self, action: Action) -> tuple[bool, Action, float, Info, StepInfo | None]:
         """Act on the current row, and report the trial if the action ends the trial: first part of :meth:`step`.
 

@@ -23,7 +23,7 @@ MOST_AGAIN = 1 << 17
 
 
 @functools.lru_cache(512)
-def _left_out(kind: type) -> frozenset[str]:
+def _left_out(kind: Any) -> frozenset[str]:
     """Attributes of a task or wrapper that are no part of a state: Gymnasium's, and what its classes call derived."""
     derived = (name for base in kind.__mro__ for name in vars(base).get("derived", ()))
     return _OF_GYMNASIUM.union(derived)
@@ -74,7 +74,7 @@ class SessionEncoder:
         data: Data = {"class": cls.__name__}
         if not isinstance(layer, gym.Wrapper):
             data["generator"] = self._encoder.encode(layer.np_random, f"{cls.__name__}.np_random")
-        left_out = _left_out(cls) if self._trial else _left_out(cls) | _REPORTS
+        left_out = _left_out(cls) if self._trial else _left_out(cls) | _REPORTS  # type: ignore[arg-type]  # classes are hashable
         attributes = {name: value for name, value in vars(layer).items() if name not in left_out}
         if not has_state(cls):
             return {**data, "attributes": self._encoder.attributes(attributes, cls.__name__)}
@@ -135,7 +135,7 @@ class SessionDecoder:
 
     def _layer(self, layer: Any, data: Data) -> None:
         name = type(layer).__name__
-        for attribute in data["attributes"].keys() & _left_out(type(layer)):
+        for attribute in data["attributes"].keys() & _left_out(type(layer)):  # type: ignore[arg-type]
             raise ValueError(f"{name}.{attribute} is not part of a state")
         if "generator" in data:
             layer.np_random = self._decoder.decode(data["generator"], None, f"{name}.np_random")
@@ -172,6 +172,7 @@ class SessionDecoder:
         length = _whole_number(length, 1, block.length.item(trial), "length of the trial")
         cursor.row = cursor.first + _whole_number(step, 0, length - 1, "step")
         cursor.end, cursor.skipped = cursor.first + length, _whole_number(skipped, -(1 << 40), 1 << 40, "skipped rows")
+        task.limit_short_way()
 
 
 def _whole_number(value: object, low: int, high: int, name: str) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from neurogym.engine.engine import Actions, Engine
+from neurogym.engine.engine import Actions, BatchStepResult, Engine
 from neurogym.engine.reports import FINISHED
 from neurogym.engine.tables import TableEngine
 from neurogym.state import Data
@@ -101,6 +101,10 @@ class Batch(VectorEnv):
         for i, ob in moved.last_seen.items():
             infos[i] |= {"final_obs": ob, "final_info": moved.infos[i]}
         return *moved[:4], gathered(dict(enumerate(infos)), self.num_envs)
+
+    def move(self, actions: Actions) -> BatchStepResult:
+        """Older name of ``engine.step``: a step without infos."""
+        return self.engine.step(actions)
 
     def update(self, **changes: object) -> None:
         """Change parameters of every task; see :meth:`neurogym.core.TrialEnv.update`."""

@@ -67,14 +67,16 @@ def system_of(network: Stepper | RecurrentNetwork) -> System:
     Several arrays of a state follow one another, layer by layer: hidden and cell state for the LSTM.
 
     Args:
-        network: a ``Stepper``, or a network in torch. A cell without compiled loops gets central differences.
+        network: a ``Stepper``, or a network in torch. A user's own cell gets central differences.
 
     Raises:
-        ValueError: for several layers of a cell without compiled loops.
+        ValueError: for several layers of a user's own cell.
     """
     stepper: Any = network if isinstance(network, Stepper) else copy.deepcopy(network).cpu().stepper()
-    if stepper.cell is not None:
-        layers = [_layer(stepper.cell, weight, stepper.alpha) for weight in stepper.weights]
+    source: Any = stepper if stepper.cell is not None else stepper.net  # in torch where nothing is compiled
+    if source.cell is not None:
+        weights = source.weights if source is stepper else source.joint_weights()
+        layers = [_layer(source.cell, weight, source.alpha) for weight in weights]
         return layers[0] if len(layers) == 1 else systems.Stack(layers, [stepper.shape[1]] * len(layers))
     if stepper.shape[0] > 1:
         raise ValueError("the dynamics of several layers of a user's own cell are not available")

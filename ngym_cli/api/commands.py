@@ -155,16 +155,16 @@ def plot(*words: Result, overwrite: bool = False, **request: Unpack[PlotOptions]
     if (sweep := folder.named(first, read.sweeps)) is not None:
         from ngym_cli.sweeps.figures import FIGURE_NAMES
 
-        made = Sweep(sweep.path)
-        drawers = {name: lambda name=name: made.plot(name, by=read.by, style=read.style, outside=read.outside)
+        sweep_result = Sweep(sweep.path)
+        drawers = {name: lambda name=name: sweep_result.plot(name, by=read.by, style=read.style, outside=read.outside)
                    for name in names or FIGURE_NAMES}  # fmt: skip
         return _collected(drawers, sweep.path, files, required=bool(names))
     if (fit := fits.named(first, read.runs)) is not None:
         from ngym_cli.fitting.figures import FIT_FIGURES
 
-        found = Fit(fit.path)
-        return _collected({name: lambda name=name: found.plot(name) for name in names or FIT_FIGURES}, fit.path, files,
-                          required=bool(names))  # fmt: skip
+        fit_result = Fit(fit.path)
+        drawers = {name: lambda name=name: fit_result.plot(name) for name in names or FIT_FIGURES}
+        return _collected(drawers, fit.path, files, required=bool(names))
     return _figures_of_runs(read, files)
 
 
@@ -342,8 +342,8 @@ def export(run: Result = "latest", to: str | None = None, **request: Unpack[Expo
         from ngym_cli.fitting import report
 
         return Path(report.export(fit, read.to or "csv", read.out, read.overwrite))
-    found = runs.find(read.run, read.runs)
-    return Path(formats.export(found, read.to or "sb3", read.out, read.trust, read.overwrite))
+    result = runs.find(read.run, read.runs)
+    return Path(formats.export(result, read.to or "sb3", read.out, read.trust, read.overwrite))
 
 
 @in_python_words

@@ -91,10 +91,10 @@ class WithFigures:
         Raises:
             UserError: if the figure does not exist, cannot be drawn, or has no table.
         """
-        _, found = self._draw(figure, by, "screen", options)
-        if not found:
+        _, numbers = self._draw(figure, by, "screen", options)
+        if not numbers:
             raise UserError(f"figure {figure} has no table; the trials are in .trials")
-        return settings.frame_of_trials(found)
+        return settings.frame_of_trials(numbers)
 
     def _draw(
         self, figure: FigureChoice, by: Columns | None, style: str, options: dict[str, Any]
@@ -167,18 +167,18 @@ class Evaluation(WithFigures):
         """Performance with interval, rewards, results by condition, and comparisons, as ``ngym eval --json`` prints."""
         from ngym_cli.files.reading import read_json
 
-        found: Summary = read_json(self.folder / "summary.json")
+        summary_record: Summary = read_json(self.folder / "summary.json")
         if (path := self.folder / "comparison.json").is_file():
-            found["comparison"] = read_json(path)
+            summary_record["comparison"] = read_json(path)
         if (path := self.folder / "activity_comparison.json").is_file():
-            found["activity"] = read_json(path)
-        return found
+            summary_record["activity"] = read_json(path)
+        return summary_record
 
     @property
     def performance(self) -> float | None:
         """Fraction of correct trials."""
-        found = self.summary.get("performance")
-        return None if found is None else float(found)
+        value = self.summary.get("performance")
+        return None if value is None else float(value)
 
     @cached_property
     def trials(self) -> settings.DataTable:
@@ -318,6 +318,6 @@ class Comparison:
 
     def __repr__(self) -> str:
         """Return a short description."""
-        found = self._view.table
-        names = dict.fromkeys([*found["first"], *found["second"]])
-        return f"<Comparison of {', '.join(names)} by {', '.join(dict.fromkeys(found['metric']))}>"
+        distances = self._view.table
+        names = dict.fromkeys([*distances["first"], *distances["second"]])
+        return f"<Comparison of {', '.join(names)} by {', '.join(dict.fromkeys(distances['metric']))}>"

@@ -19,7 +19,7 @@ from ngym_cli.files.writing import write_text
 NOTEBOOK_FOLDER = Path("ngym_parts")
 
 
-def reference_of(kind: str, part: str | type | FunctionType) -> str:
+def reference_of(kind: str, user_object: str | type | FunctionType) -> str:
     """Return the reference of a part: a built-in name, ``path/to/file.py:Name`` or ``package.module:Name``.
 
     A class of a notebook or an interactive session is written to a file in ``ngym_parts/`` first, with the imports and
@@ -27,51 +27,54 @@ def reference_of(kind: str, part: str | type | FunctionType) -> str:
 
     Args:
         kind: a key of ``ngym_cli.config.extensions.EXTENSION_KINDS``.
-        part: a name, or a class (a function for figures).
+        user_object: a name, or a class (a function for figures).
 
     Raises:
         UserError: if the object has no name or source by which another process could find it.
     """
-    if isinstance(part, str):
-        return part
-    name = getattr(part, "__qualname__", None)
-    if name is None and kind in ("network", "callback") and callable(getattr(part, "forward", None)):
-        text = f"expected the class {type(part).__name__}, which is made with the inputs of the task"
+    if isinstance(user_object, str):
+        return user_object
+    spec = None if isinstance(user_object, type) else getattr(user_object, "spec", None)
+    if kind == "task" and spec is not None:
+        raise UserError(f"task: expected a name or a class, not an environment; its name is '{spec.id}'")
+    name = getattr(user_object, "__qualname__", None)
+    if name is None and kind in ("network", "callback") and callable(getattr(user_object, "forward", None)):
+        text = f"expected the class {type(user_object).__name__}, which is made with the inputs of the task"
         raise UserError(f"{kind}: {text}; its arguments are network_args")
-    if not callable(part) or name is None:
-        raise UserError(f"{kind}: expected a name or a class, not {part!r}")
+    if not callable(user_object) or name is None:
+        raise UserError(f"{kind}: expected a name or a class, not {user_object!r}")
     if "<locals>" in name or "." in name or name == "<lambda>":
         raise UserError(f"{kind} {name}: define the class at the top level of a file or a cell, not within a function")
-    built_in = _built_in(kind, part)
+    built_in = _built_in(kind, user_object)
     if built_in is not None:
         return built_in
-    module = sys.modules.get(part.__module__)
+    module = sys.modules.get(user_object.__module__)
     file = getattr(module, "__file__", None)
-    if part.__module__ == "__main__" and file is None:
-        return f"{_saved(kind, part).as_posix()}:{name}"
-    if part.__module__ == "__main__" or part.__module__.startswith("ngym_own_"):
-        path, here = Path(str(file)).resolve(), Path.cwd().resolve()
-        return f"{path.relative_to(here) if path.is_relative_to(here) else path}:{name}"
-    return f"{part.__module__}:{name}"
+    if user_object.__module__ == "__main__" and file is None:
+        return f"{_saved(kind, user_object).as_posix()}:{name}"
+    if user_object.__module__ == "__main__" or user_object.__module__.startswith("ngym_own_"):
+        path, current_folder = Path(str(file)).resolve(), Path.cwd().resolve()
+        return f"{path.relative_to(current_folder) if path.is_relative_to(current_folder) else path}:{name}"
+    return f"{user_object.__module__}:{name}"
 
 
-def _built_in(kind: str, part: type | FunctionType) -> str | None:
+def _built_in(kind: str, user_object: type | FunctionType) -> str | None:
     """Return the name of a built-in part."""
-    module = part.__module__.partition(".")[0]
+    module = user_object.__module__.partition(".")[0]
     if kind == "task" and module == "neurogym":
         from neurogym.envs import registration
 
-        return next((id_ for id_ in registration.every_task() if registration.entry(id_) is part), None)
+        return next((id_ for id_ in registration.every_task() if registration.entry(id_) is user_object), None)
     if kind == "wrapper" and module == "neurogym":
         from neurogym import wrappers
 
-        return wrappers.key_of(part.__name__)
+        return wrappers.key_of(user_object.__name__)
     if kind in ("network", "algorithm") and module in ("ngym_cli", "stable_baselines3", "sb3_contrib"):
         from ngym_cli.agents.algorithms import ALGORITHMS
         from ngym_cli.agents.networks import NETWORKS
 
         table: Any = NETWORKS if kind == "network" else ALGORITHMS
-        return next((spec.name for spec in table.values() if spec.load() is part), None)
+        return next((spec.name for spec in table.values() if spec.load() is user_object), None)
     return None
 
 
@@ -89,11 +92,13 @@ def refuse_while_importing() -> None:
             )
 
 
-def _saved(kind: str, part: type | FunctionType) -> Path:
+def _saved(kind: str, user_object: type | FunctionType) -> Path:
     """Write the source of a notebook's class, unless already written."""
-    text = f'"""Source of `{part.__name__}`, written by ngym from a notebook."""\n\n' + _Source(kind).of(part)
+    text = f'"""Source of `{user_object.__name__}`, written by ngym from a notebook."""\n\n' + _Source(kind).of(
+        user_object
+    )
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-    path = NOTEBOOK_FOLDER / f"{part.__name__.lower()}_{digest}.py"
+    path = NOTEBOOK_FOLDER / f"{user_object.__name__.lower()}_{digest}.py"
     if not path.is_file():
         path.parent.mkdir(exist_ok=True)
         write_text(path, text)
@@ -108,9 +113,9 @@ class _Source:
         self.imports: dict[str, str] = {}
         self.definitions: dict[str, str] = {}
 
-    def of(self, part: type | FunctionType) -> str:
+    def of(self, user_object: type | FunctionType) -> str:
         """Return the source of a file that defines a class or function."""
-        self._add(part.__name__, part)
+        self._add(user_object.__name__, user_object)
         imports = "\n".join(sorted(self.imports.values()))
         return "\n\n\n".join([imports, *self.definitions.values()]).strip() + "\n"
 
@@ -145,25 +150,25 @@ class _Source:
             )
 
 
-def source_of(part: Any) -> str:
+def source_of(user_object: Any) -> str:
     """Return the source of a class or function of a notebook.
 
     Raises:
         UserError: if Python does not know the source, as where it was typed at a prompt.
     """
-    functions = [part, *vars(part).values()] if inspect.isclass(part) else [part]
+    functions = [user_object, *vars(user_object).values()] if inspect.isclass(user_object) else [user_object]
     for function in functions:
         code = getattr(inspect.unwrap(function) if callable(function) else None, "__code__", None)
         if code is None:
             continue
         lines = linecache.getlines(code.co_filename)
         for node in ast.walk(ast.parse("".join(_python(lines)))):
-            if not isinstance(node, ast.ClassDef | ast.FunctionDef) or node.name != part.__name__:
+            if not isinstance(node, ast.ClassDef | ast.FunctionDef) or node.name != user_object.__name__:
                 continue
             first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
             if first <= code.co_firstlineno <= (node.end_lineno or 0):
                 return "".join(_python(lines)[first - 1 : node.end_lineno]).rstrip()
-    name = part.__name__
+    name = user_object.__name__
     raise UserError(f"the source of {name} is not known; put it in a file and name it as file.py:{name}")
 
 

@@ -15,7 +15,7 @@ from ngym_cli.api import running, settings
 from ngym_cli.api.wording import in_python_words
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.runs.recordings import QUANTITIES, Recording
-from ngym_cli.terminal import REFERENCES
+from ngym_cli.terminal import REFERENCES, reference_word
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -238,14 +238,15 @@ class DataComparison:
 
 def scores_in_words(summary: Mapping[str, Any] | Summary) -> str:
     """Return performance with interval, references and abort rate in one line."""
-    found: Mapping[str, Any] = summary
-    if found.get("performance") is None:
-        return ""
-    low, high = found.get("performance_ci") or (None, None)
-    words = [f"performance {found['performance']:.3f}"]
+    scores: Mapping[str, Any] = summary
+    if scores.get("performance") is None or np.isnan(scores["performance"]):
+        reward = scores.get("reward_per_trial")
+        return "" if reward is None else f"reward per trial {reward:.3f}"
+    low, high = scores.get("performance_ci") or (None, None)
+    words = [f"performance {scores['performance']:.3f}"]
     if low is not None and high is not None:
         words[0] += f" [{low:.3f}, {high:.3f}]"
-    words += [f"{name} {found[name]:.3f}" for name in REFERENCES if found.get(name) is not None]
-    if found.get("abort_rate"):
-        words.append(f"abort rate {found['abort_rate']:.1%}")
+    words += [f"{reference_word(name)} {scores[name]:.3f}" for name in REFERENCES if scores.get(name) is not None]
+    if scores.get("abort_rate"):
+        words.append(f"abort rate {scores['abort_rate']:.1%}")
     return ", ".join(words)

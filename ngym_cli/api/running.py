@@ -94,7 +94,7 @@ def hooks(progress: bool, tags: Sequence[str] = (), callbacks: Sequence[BaseCall
         if tags:
             managing.tag(run, tags)
 
-    return Hooks(lambda resolved, facts: processes.limit_torch(), display, begun=begun, callbacks=callbacks)
+    return Hooks(lambda resolved, facts: processes.limit_torch(), display, started=begun, callbacks=callbacks)
 
 
 def in_notebook() -> bool:

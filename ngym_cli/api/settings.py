@@ -39,11 +39,11 @@ Callback: TypeAlias = "Part | BaseCallback | Callable[[dict[str, Any], dict[str,
 Callbacks: TypeAlias = "Callback | Sequence[Callback]"
 
 
-def flat(given: Mapping[str, Any], convert: Callable[[Option, Any], Any] | None = None) -> dict[str, Any]:
+def flat(keywords: Mapping[str, Any], convert: Callable[[Option, Any], Any] | None = None) -> dict[str, Any]:
     """Return settings of a run as dotted keys of a configuration.
 
     Args:
-        given: values by name; None stands for the default.
+        keywords: values by name; None stands for the default.
         convert: converts a value; by default ``plain``.
 
     Raises:
@@ -51,12 +51,12 @@ def flat(given: Mapping[str, Any], convert: Callable[[Option, Any], Any] | None 
     """
     options = {name: each for name, each in keyword_options(RunRequest).items() if each.table == "settings."}
     values: dict[str, Any] = {}
-    for name, value in ((ALIASES.get(word, word), value) for word, value in given.items() if value is not None):
+    for name, value in ((ALIASES.get(word, word), value) for word, value in keywords.items() if value is not None):
         if name == "stages":
             stages = value if isinstance(value, list | tuple) else [value]
             values[name] = [nested(dictionary(name, stage)) for stage in stages]
         else:
-            refuse_entry_of_table(name, value, options, given.get("task"))
+            refuse_entry_of_table(name, value, options, keywords.get("task"))
             option = find_option(name, options)
             values[option.entry] = (convert or plain)(option, value)
     return values
@@ -98,9 +98,9 @@ def _entries_of_tables(task: object) -> Iterator[tuple[str, Collection[str]]]:
         yield table, entries if isinstance(entries, Mapping) else ()
 
 
-def nested(given: Mapping[str, Any]) -> dict[str, object]:
+def nested(settings: Mapping[str, Any]) -> dict[str, object]:
     """Return settings of a run as the nested dictionary of a configuration; see ``flat``."""
-    return nest(flat(given))
+    return nest(flat(settings))
 
 
 def plain(option: Option, value: Any) -> Any:
@@ -111,7 +111,9 @@ def plain(option: Option, value: Any) -> Any:
         kind = EXTENSION_ARGUMENTS[option.entry]
         if option.kind != "words":
             return reference_of(kind, value)
-        return [reference_of(kind, part) for part in (value if isinstance(value, list | tuple) else [value])]
+        return [
+            reference_of(kind, user_object) for user_object in (value if isinstance(value, list | tuple) else [value])
+        ]
     if option.kind == "table":
         dictionary(option.name, value)
     value = simple(value)
@@ -120,18 +122,18 @@ def plain(option: Option, value: Any) -> Any:
     return [value] if option.kind == "words" and isinstance(value, str) else value
 
 
-def dictionary(what: str, value: object) -> ValuesByName:
+def dictionary(argument_name: str, value: object) -> ValuesByName:
     """Return a value that has to be a dictionary.
 
     Args:
-        what: name of the argument, for the message.
+        argument_name: name of the argument, for the message.
         value: the value.
 
     Raises:
         UserError: if the value is not a dictionary.
     """
     if not isinstance(value, Mapping):
-        raise UserError(f"{what}: expected a dictionary, not {value!r}")
+        raise UserError(f"{argument_name}: expected a dictionary, not {value!r}")
     return value
 
 
@@ -140,9 +142,9 @@ def with_commas(names: str | Iterable[str] | None) -> str | None:
     return names if names is None or isinstance(names, str) else ",".join(map(str, names))
 
 
-def path(given: str | Path | None) -> Path | None:
+def path(reference: str | Path | None) -> Path | None:
     """Return a path, or None if none is given."""
-    return None if given is None else Path(given)
+    return None if reference is None else Path(reference)
 
 
 def simple(value: Any) -> Any:
@@ -171,15 +173,15 @@ def stack(wrappers: Wrappers) -> list[dict[str, Any]]:
     """
     if isinstance(wrappers, str):
         return parse_wrappers(wrappers)
-    found, entries = [], list[Any](wrappers if isinstance(wrappers, list | tuple) else [wrappers])
+    stacked, entries = [], list[Any](wrappers if isinstance(wrappers, list | tuple) else [wrappers])
     for entry in entries:
         if isinstance(entry, str):
-            found += parse_wrappers(entry)
+            stacked += parse_wrappers(entry)
             continue
-        part, args = entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, {})
-        name = reference_of("wrapper", part)
-        found.append({"name": name, **simple(dictionary(f"arguments of wrapper {name}", args))})
-    return found
+        user_object, args = entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, {})
+        name = reference_of("wrapper", user_object)
+        stacked.append({"name": name, **simple(dictionary(f"arguments of wrapper {name}", args))})
+    return stacked
 
 
 #: Rows of a table in the HTML of an object.
@@ -241,6 +243,8 @@ def html(title: str, rows: Mapping[str, object]) -> str:
 
     if not rows:
         return ""
-    shown = list(rows.items())[:MAX_HTML_ROWS]
-    cells = "".join(f"<tr><th>{escape(str(name))}</th><td>{escape(str(value))}</td></tr>" for name, value in shown)
+    visible_rows = list(rows.items())[:MAX_HTML_ROWS]
+    cells = "".join(
+        f"<tr><th>{escape(str(name))}</th><td>{escape(str(value))}</td></tr>" for name, value in visible_rows
+    )
     return f"<div><b>{escape(title)}</b><table>{cells}</table></div>"

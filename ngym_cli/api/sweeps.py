@@ -90,25 +90,25 @@ def sweep(
     refuse_while_importing()
     processes.limit_libraries()
     file = Path(base) if isinstance(base, str | Path) else None
-    given: dict[str, object] = {}
+    tables: dict[str, object] = {}
     if groups := zip_groups([ALIASES.get(word, word) for word in group] for group in zip):
-        given["zip"] = groups
+        tables["zip"] = groups
     if search is not None:
-        given["search"] = _search(search)
+        tables["search"] = _search(search)
     launch = {"on": on, "workers": workers, "slurm": settings.simple(slurm) if slurm else None}
-    given["launch"] = {key: value for key, value in launch.items() if value is not None}
-    checked(LaunchSettings, settings.dictionary("launch", given["launch"]), spelling="python")
+    tables["launch"] = {key: value for key, value in launch.items() if value is not None}
+    checked(LaunchSettings, settings.dictionary("launch", tables["launch"]), spelling="python")
     if isinstance(base, Run):
-        given["run"] = tomllib.loads(base.config.to_toml())
+        tables["run"] = tomllib.loads(base.config.to_toml())
     elif base is not None and file is None:
-        given["run"] = settings.nested(settings.dictionary("base", base))
-    recipe = control.make_recipe(file, given, _values(varied), trust)
-    made, launcher = control.open_sweep(recipe, control.name_of(recipe, name, file), Path(sweeps_root))
-    rows, interrupted = control.do_jobs(made, launcher, trust=True)
-    results.write(made, rows)
+        tables["run"] = settings.nested(settings.dictionary("base", base))
+    recipe = control.make_recipe(file, tables, _values(varied), trust)
+    sweep_folder, launcher = control.open_sweep(recipe, control.name_of(recipe, name, file), Path(sweeps_root))
+    rows, interrupted = control.do_jobs(sweep_folder, launcher, trust=True)
+    results.write(sweep_folder, rows)
     if interrupted:
-        raise KeyboardInterrupt(f"sweep {made.path} was interrupted; the same call continues")
-    return Sweep(made.path)
+        raise KeyboardInterrupt(f"sweep {sweep_folder.path} was interrupted; the same call continues")
+    return Sweep(sweep_folder.path)
 
 
 def _search(search: Mapping[str, object] | int) -> dict[str, object]:
@@ -125,13 +125,13 @@ def _search(search: Mapping[str, object] | int) -> dict[str, object]:
 
 def _values(varied: Mapping[str, object]) -> dict[str, list[object]]:
     """Return the values of arguments by dotted key; a single value is the same for all runs."""
-    found: dict[str, list[object]] = {}
+    alternatives: dict[str, list[object]] = {}
     for key, values in settings.flat(varied, _alternatives).items():
         if isinstance(values, Mapping):
-            found |= {f"{key}.{entry}": items for entry, items in values.items()}
+            alternatives |= {f"{key}.{entry}": items for entry, items in values.items()}
         else:
-            found[key] = [values] if key == "stages" else values
-    return found
+            alternatives[key] = [values] if key == "stages" else values
+    return alternatives
 
 
 def _alternatives(option: Option, value: object) -> dict[str, list[object]] | list[object]:
@@ -163,8 +163,8 @@ class Sweep:
     def _rows(self) -> tuple[SweepFolder, list[RunRow]]:
         from ngym_cli.sweeps import folder, status
 
-        found = folder.load(self.path)
-        return found, status.StatusReader(found).rows()
+        sweep_folder = folder.load(self.path)
+        return sweep_folder, status.StatusReader(sweep_folder).rows()
 
     @property
     def name(self) -> str:
@@ -188,8 +188,8 @@ class Sweep:
     @property
     def runs(self) -> list[Run]:
         """Runs that have begun."""
-        begun = (row["id"] for row in self._rows[1] if row["id"] and (Path(row["id"]) / MANIFEST).is_file())
-        return [Run(path, trust=True) for path in begun]
+        started = (row["id"] for row in self._rows[1] if row["id"] and (Path(row["id"]) / MANIFEST).is_file())
+        return [Run(path, trust=True) for path in started]
 
     @property
     def status(self) -> dict[str, int]:
@@ -323,15 +323,15 @@ def reproduce(
 
         return settings.frame_of_rows([{**row} for row in results.rows()])
     root, launch = Path(reproductions), {"on": on, "workers": workers, "slurm": dict(slurm or {})}
-    given = {"paper": paper, "only": list(only) if not isinstance(only, str) else only, "seeds": seeds,
+    keywords = {"paper": paper, "only": list(only) if not isinstance(only, str) else only, "seeds": seeds,
              "first_seed": first_seed, "launch": launch, "reproductions": root, "trust": trust}  # fmt: skip
-    code = reproduction.reproduce(checked(ReproduceRequest, given, spelling="python"))
+    code = reproduction.reproduce(checked(ReproduceRequest, keywords, spelling="python"))
     if code == control.INTERRUPTED_CODE:
         raise KeyboardInterrupt("interrupted; the same call continues")
-    place = root / collection.find(paper).id
-    if not (place / reproduction.CLAIMS).is_file():
+    folder = root / collection.find(paper).id
+    if not (folder / reproduction.CLAIMS).is_file():
         raise UserError(f"{paper}: no network was trained; see the messages above")
-    return Reproduction(place)
+    return Reproduction(folder)
 
 
 class Reproduction:

@@ -124,8 +124,8 @@ class Run(WithFigures):
     @property
     def performance(self) -> float | None:
         """Performance in the last evaluation of the run itself; None before the first."""
-        found = self.manifest().get("performance")
-        return None if found is None else float(found)
+        score = self.manifest().get("performance")
+        return None if score is None else float(score)
 
     @overload
     def evaluate(
@@ -164,11 +164,11 @@ class Run(WithFigures):
         if request.get("compare") is not None:
             request["compare"] = stored_table(request["compare"], runs.RUNS_ROOT)
         arguments = {"trials": trials, "checkpoints": checkpoints, **request}
-        made = read_keywords(EvalRequest, arguments, "argument", EVAL_COMMAND_OPTIONS, eval_value)
-        made = made.model_copy(update={"trust": self._trust})
-        folders = [folder for _, folder in evaluate([str(self.path)], runs.RUNS_ROOT, made)]
+        eval_request = read_keywords(EvalRequest, arguments, "argument", EVAL_COMMAND_OPTIONS, eval_value)
+        eval_request = eval_request.model_copy(update={"trust": self._trust})
+        folders = [folder for _, folder in evaluate([str(self.path)], runs.RUNS_ROOT, eval_request)]
         evaluations = [Evaluation(folder, self._trust) for folder in folders]
-        return evaluations if made.checkpoints is not None else evaluations[0]
+        return evaluations if eval_request.checkpoints is not None else evaluations[0]
 
     @in_python_words
     def resume(self, progress: bool = True) -> Run:
@@ -278,11 +278,13 @@ class Run(WithFigures):
 
     def _repr_html_(self) -> str:
         manifest = {**self._scores(), **self.manifest()}
-        shown = (
+        visible_names = (
             *("status", "task", "alg", "network", "seed", "steps", "trials", "performance", "performance_ci"),
             *(*REFERENCES, "abort_rate"),
         )
-        table = settings.html(f"Run {self.path}", {k: manifest.get(k) for k in shown if manifest.get(k) is not None})
+        table = settings.html(
+            f"Run {self.path}", {k: manifest.get(k) for k in visible_names if manifest.get(k) is not None}
+        )
         return table + self._curve()
 
     def _curve(self) -> str:
@@ -300,13 +302,13 @@ def eval_value(option: Option, value: Any) -> object:
     return settings.plain(option, value) if option.table == "changes." else value
 
 
-def _words(given: PerturbedUnits) -> list[str]:
+def _words(perturbed: PerturbedUnits) -> list[str]:
     """Return perturbations as texts."""
-    if isinstance(given, str | float | int):
-        return [str(given)]
-    if isinstance(given, Mapping):
-        return [" ".join(f"{key}={_listed(value)}" for key, value in given.items())]
-    return [word for item in given for word in _words(item)]
+    if isinstance(perturbed, str | float | int):
+        return [str(perturbed)]
+    if isinstance(perturbed, Mapping):
+        return [" ".join(f"{key}={_listed(value)}" for key, value in perturbed.items())]
+    return [word for item in perturbed for word in _words(item)]
 
 
 def _listed(value: object) -> str:

@@ -135,8 +135,8 @@ def simulate(
     root = Path(runs_root)
     if request.get("compare") is not None:
         request["compare"] = stored_table(request["compare"], root)
-    given = {"simulate": reference_of("task", task), "wrappers": wrappers, **request}
-    made = read_keywords(EvalRequest, given, convert=eval_value)
+    keywords = {"simulate": reference_of("task", task), "wrappers": wrappers, **request}
+    eval_request = read_keywords(EvalRequest, keywords, convert=eval_value)
     fitted = fits.find(str(fit["path"] if isinstance(fit, Mapping) else fit), root)
-    _, evaluation = simulation.simulate(fitted, root, made)
+    _, evaluation = simulation.simulate(fitted, root, eval_request)
     return Run(evaluation.parent.parent)

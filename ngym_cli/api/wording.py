@@ -41,12 +41,12 @@ def in_python(message: str) -> str:
 
 def _options() -> dict[str, Option]:
     """Return the options of all requests that are in use, by their words in the shell."""
-    found: dict[str, Option] = {}
+    options: dict[str, Option] = {}
     for request in Request.__subclasses__():
         for option in options_of(request):
             for spelling in (option.flag.names or (option.spelling,))[0].split("/"):
-                found.setdefault(spelling.strip("-"), option)
-    return found
+                options.setdefault(spelling.strip("-"), option)
+    return options
 
 
 def _check_arguments(name: str, signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

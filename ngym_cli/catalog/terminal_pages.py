@@ -154,7 +154,7 @@ def _task_rows(page: Row) -> Row:
         "rewards": page["rewards"],
         "conditions": ", ".join(f"{key} {_short(value)}" for key, value in page["conditions"].items()),
         "chance": page["chance"],
-        "blind": _blind(page["blind"]),
+        "no-stimulus baseline": _blind(page["blind"]),
         "ceiling": _ceiling(page),
         "needs as input": "the last reward (pass_reward)" if page["needs_reward"] else None,
         "across trials": "carries information" if page["carries"] else "trials are independent",

@@ -14,8 +14,8 @@ def execute(request: FitRequest) -> None:
 
     err = terminal.console(stderr=True)
 
-    def progress(label: str, done: int, total: int) -> None:
-        err.print(f"{label} ({done + 1} of {total})", soft_wrap=True)
+    def progress(label: str, fitted: int, total: int) -> None:
+        err.print(f"{label} ({fitted + 1} of {total})", soft_wrap=True)
 
     elsewhere = None
     if request.launch:

@@ -70,7 +70,7 @@ def _train(request: RunRequest) -> int:
     config = request.load()
     printer = RunPrinter(config, request.runs, request.as_json)
     tag = lambda run: managing.tag(run, request.tag) if request.tag else None  # noqa: E731
-    hooks = main_loop.Hooks(printer.announce, printer.display, begun=tag)
+    hooks = main_loop.Hooks(printer.announce, printer.display, started=tag)
     return printer.finish(main_loop.train(config, request.runs, request.name, request.overwrite, hooks))
 
 

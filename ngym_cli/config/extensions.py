@@ -123,8 +123,8 @@ def kind_of(imported: object) -> str:
         "stable_baselines3.common.base_class.BaseAlgorithm": "algorithm",
         "stable_baselines3.common.callbacks.BaseCallback": "callback",
     }
-    found = next((kind for base, kind in kinds.items() if base in bases), None)
-    return found or ("model" if callable(getattr(imported, "from_arrays", None)) else "task")
+    matching_kind = next((kind for base, kind in kinds.items() if base in bases), None)
+    return matching_kind or ("model" if callable(getattr(imported, "from_arrays", None)) else "task")
 
 
 def file_of(reference: str) -> Path:

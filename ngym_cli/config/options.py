@@ -71,7 +71,7 @@ class OmittedByDefault:
     """Mark of an option that configurations name only while it has another value than the default."""
 
 
-def _whole(value: object) -> object:
+def _as_whole(value: object) -> object:
     """Return 1e3 as the whole number that it stands for."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
@@ -95,7 +95,7 @@ def _table(value: object) -> object:
 
 # Types of options; a number is never read from a text or a truth value.
 Float = Annotated[float, Strict()]
-Whole = Annotated[int, Strict(), BeforeValidator(_whole)]
+Whole = Annotated[int, Strict(), BeforeValidator(_as_whole)]
 Switch = Annotated[bool, Strict()]
 Word = Annotated[str, BeforeValidator(word)]
 List = Annotated[list[Any], BeforeValidator(_list)]

@@ -193,8 +193,8 @@ def _made_here(source: Path) -> tuple[str, ...]:
     if source.name != CONFIG or not manifest.is_file() or not source.resolve().is_relative_to(Path.cwd().resolve()):
         return ()
     with contextlib.suppress(UserError):
-        said = read_json(manifest)
-        return unchanged_references(said.get("code") if isinstance(said, dict) else None)
+        manifest_data = read_json(manifest)
+        return unchanged_references(manifest_data.get("code") if isinstance(manifest_data, dict) else None)
     return ()
 
 

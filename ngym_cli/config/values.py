@@ -170,13 +170,13 @@ def split_entries(text: str) -> list[str]:
     return [entry for entry in (piece.strip() for piece in text.split(",")) if entry]
 
 
-def parse_list(text: str, parse: Callable[[str], Value] = parse_value, what: str = "") -> list[Value]:
+def parse_list(text: str, parse: Callable[[str], Value] = parse_value, option: str = "") -> list[Value]:
     """Read alternatives ``a,b,c``, a range ``START:STOP[:STEP]`` (STOP excluded, as in Python), or a mixture.
 
     Args:
         text: as typed.
         parse: function that reads a single value.
-        what: name of the flag or key, for messages.
+        option: name of the flag or key, for messages.
 
     Raises:
         UserError: if the text holds no value, or an empty or too long range.
@@ -188,23 +188,23 @@ def parse_list(text: str, parse: Callable[[str], Value] = parse_value, what: str
     values: list[Value] = []
     for entry in split_entries(text):
         if parse is not str and _LEADING_ZERO.fullmatch(entry):
-            raise UserError(f"{what} {text}: '{entry}' begins with 0; a comma separates numbers, write 1024 or 1_024")
+            raise UserError(f"{option} {text}: '{entry}' begins with 0; a comma separates numbers, write 1024 or 1_024")
         bounds = _RANGE.fullmatch(entry)
         if bounds is None:
             values.append(parse(entry))
             continue
         start, stop, step = (int(number) if number else 1 for number in bounds.groups())
         if step == 0 or not range(start, stop, step):
-            raise UserError(f"{what}: range '{entry}' is empty")
+            raise UserError(f"{option}: range '{entry}' is empty")
         if len(range(start, stop, step)) > MAX_RANGE_VALUES:
-            raise UserError(f"{what}: range '{entry}' has more than {MAX_RANGE_VALUES:,} values")
+            raise UserError(f"{option}: range '{entry}' has more than {MAX_RANGE_VALUES:,} values")
         values.extend(range(start, stop, step))
     if not values:
-        raise UserError(f"{what}: no value in '{text}'")
+        raise UserError(f"{option}: no value in '{text}'")
     return values
 
 
-def parse_whole_numbers(text: str, what: str) -> list[int]:
+def parse_whole_numbers(text: str, option: str) -> list[int]:
     """Read whole numbers as in ``parse_list``, each as in ``parse_whole``.
 
     Raises:
@@ -215,16 +215,16 @@ def parse_whole_numbers(text: str, what: str) -> list[int]:
         [1, 2, 10000, 10, 11, 12]
     """
     try:
-        values: list[Any] = parse_list(text, parse_whole, what)
+        values: list[Any] = parse_list(text, parse_whole, option)
     except ValueError as error:
-        raise UserError(f"{what}: {error}") from None
+        raise UserError(f"{option}: {error}") from None
     return values
 
 
 def as_list(value: object, name: str) -> list[Any]:
     """Return the values of a parameter of a recipe as a list; a text may hold alternatives or a range."""
     if isinstance(value, str):
-        return parse_list(value, what=name)
+        return parse_list(value, option=name)
     values = list(value) if isinstance(value, list | tuple) else [value]
     if not values:
         raise UserError(f"{name}: the list is empty")
@@ -313,8 +313,8 @@ def parse_wrappers(text: str) -> list[dict[str, Any]]:
             raise UserError(f"wrapper '{entry}': expected name:key=value, not '{positional[0]}'")
         if "name" in dict(call.named):
             raise UserError(f"wrapper '{entry}': an argument cannot be called 'name'")
-        given = {key: value if ":" in value else parse_value(value) for key, value in call.named}
-        stack.append({"name": name, **given})
+        arguments = {key: value if ":" in value else parse_value(value) for key, value in call.named}
+        stack.append({"name": name, **arguments})
     return stack
 
 

@@ -65,7 +65,7 @@ class Balanced(TrialWrapper):
     Args:
         env: the whole stack; conditions that a wrapper in it decides are left to it.
         cells: the combinations, condition to an array whose first axis is the combination.
-        place: index of this environment in the batch.
+        index: index of this environment in the batch.
         of: number of environments in the batch, which together present each combination equally often.
         seed: of the order.
     """
@@ -73,9 +73,9 @@ class Balanced(TrialWrapper):
     metadata = {"description": "all combinations of conditions equally often"}
     hooks = Hooks(changes=("conditions",), history_dependent=True)
 
-    def __init__(self, env: gym.Env, cells: dict[str, np.ndarray], place: int = 0, of: int = 1, seed: int = 0):
+    def __init__(self, env: gym.Env, cells: dict[str, np.ndarray], index: int = 0, of: int = 1, seed: int = 0):
         super().__init__(env)
-        self.cells, self.place, self.of, self.seed = cells, place, of, seed
+        self.cells, self.place, self.of, self.seed = cells, index, of, seed
         self.size = len(next(iter(cells.values())))
         self._next = 0
 

@@ -135,7 +135,7 @@ class TaskProperties:
     def blind(self) -> float | None:
         """Performance of the best agent that sees nothing but the time in the trial, or None where not known."""
         with self._asking():
-            return blind_of(self.env)
+            return at_most(blind_of(self.env), self.ceiling)
 
     @property
     def ceiling(self) -> dict[str, Any] | None:
@@ -159,13 +159,14 @@ class TaskProperties:
         if not isinstance(several, ScheduleEnvs):
             return {}
         with self._asking():
+            ceilings = [verdict(env, self.memory, reward_is_seen).score for env in several.envs]
             return {
                 name: {
                     "chance": chance_of(env, inner_task(env)),
-                    "blind": blind_of(env),
-                    "ceiling": (verdict(env, self.memory, reward_is_seen).score or {}).get("performance"),
+                    "blind": at_most(blind_of(env), score),
+                    "ceiling": (score or {}).get("performance"),
                 }
-                for name, env in zip(several.names, several.envs, strict=True)
+                for name, env, score in zip(several.names, several.envs, ceilings, strict=True)
             }
 
     @property
@@ -286,6 +287,16 @@ def blind_of(env: gym.Env) -> float | None:
     """Return the best score of an agent that sees nothing but the time in the trial, or None where unknown."""
     result = blind(env)
     return None if result is None else float(result["performance"])
+
+
+def at_most(blind_score: float | None, ceiling: Mapping[str, Any] | None) -> float | None:
+    """Return a simulated blind score without the sampling error by which it may exceed the ceiling.
+
+    A ceiling that is exceeded by more than that is not reported, see `neurogym.ceilings.checks`.
+    """
+    if blind_score is None or ceiling is None:
+        return blind_score
+    return min(blind_score, float(ceiling["performance"]))
 
 
 def _try_out(env: gym.Env, inner: TrialEnv) -> str:

@@ -17,6 +17,7 @@ import gymnasium as gym
 
 from neurogym.compat.leniency import strictly
 from neurogym.core import BaseEnv, OrderEnforcing, TrialEnv
+from neurogym.envs.episodes import EPISODE_DT, EpisodeTask
 from neurogym.envs.multi import ScheduleEnvs
 from ngym_cli.config import TaskSettings, checked, extensions, options
 from ngym_cli.config.extensions import user_errors
@@ -57,12 +58,12 @@ def find_wrapper(name: str) -> Any:
 
     with contextlib.suppress(ValueError):
         return wrappers.wrapper_class(name)
-    own = extensions.find_extension("wrapper", name)
-    if own is None:
+    user_class = extensions.find_extension("wrapper", name)
+    if user_class is None:
         raise unknown("wrapper", name, wrapper_names())
-    if not (isinstance(own, type) and issubclass(own, gym.Wrapper)):
+    if not (isinstance(user_class, type) and issubclass(user_class, gym.Wrapper)):
         raise UserError(f"wrapper {name}: expected {extensions.EXTENSION_KINDS['wrapper'].base}")
-    return own
+    return user_class
 
 
 @functools.cache
@@ -127,7 +128,7 @@ def bind(name: str, args: Mapping[str, object], make: MakeTask) -> Callable[[gym
             for key, value in arguments.items():
                 if _takes_tasks(types.get(key, Any)):
                     arguments[key] = _tasks(value, types[key], lambda task: make(task, dt))
-            return _made(cls, env, arguments, "envs" in types)
+            return _wrapped(cls, env, arguments, "envs" in types)
 
     return wrap
 
@@ -147,7 +148,7 @@ def _refusals(cls: Any, name: str) -> Iterator[None]:
         raise UserError(f"wrapper {name}: {text.removeprefix(f'{cls.__name__}.__init__() ')}") from error
 
 
-def _made(cls: Any, env: gym.Env, arguments: dict[str, Any], takes_several: bool) -> gym.Env:
+def _wrapped(cls: Any, env: gym.Env, arguments: dict[str, Any], takes_several: bool) -> gym.Env:
     """Make a wrapper of converted arguments."""
     if arguments.get("share_action_space") == AUTO:
         further_tasks = [arguments[key] for key in ("distractor", "task2") if key in arguments]
@@ -231,7 +232,8 @@ def env_maker(task: Task, settings: TaskSettings, learning: bool = False) -> Cal
         make_env(task, settings, learning=True)  # refuses unknown names
         settings = presented
     kwargs: dict[str, object] = dict(settings.task_args)
-    if settings.dt is not None:
+    parameters = keyword_parameters(task.entry)
+    if settings.dt is not None and (parameters is None or "dt" in parameters):
         kwargs["dt"] = settings.dt
     if settings.timing:
         kwargs["timing"] = durations_for_task(settings.timing)
@@ -247,8 +249,11 @@ def env_maker(task: Task, settings: TaskSettings, learning: bool = False) -> Cal
         except BaseException as error:
             with user_errors(f"task {task.name}", task.own):
                 raise error
-        if not isinstance(env, gym.Env) or not isinstance(env.unwrapped, TrialEnv):
-            raise UserError(f"task {task.name}: {type(env).__name__} is not a trial-based task (neurogym.TrialEnv)")
+        if not isinstance(env, gym.Env):
+            neither = "not a trial-based task (neurogym.TrialEnv) and not an environment of Gymnasium"
+            raise UserError(f"task {task.name}: {type(env).__name__} is {neither}")
+        if not isinstance(env.unwrapped, TrialEnv):
+            env = EpisodeTask(env, settings.dt or EPISODE_DT)
         for wrap in wrappers:
             env = wrap(env)
         return env

@@ -242,16 +242,16 @@ class Staggered(TrialWrapper):
 
     Args:
         env: the whole stack.
-        place: index of this environment in the batch.
+        index: index of this environment in the batch.
     """
 
     metadata = {"description": "begins with another task in each environment of a batch"}
     hooks = Hooks(history_dependent=True)
     task: ScheduleEnvs
 
-    def __init__(self, env: gym.Env, place: int):
+    def __init__(self, env: gym.Env, index: int):
         super().__init__(env)
-        self.place = place
+        self.place = index
 
     @classmethod
     def on(cls, env: gym.Env, index: int) -> gym.Env:

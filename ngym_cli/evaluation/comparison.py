@@ -21,6 +21,7 @@ from neurogym.behaviour.describe import SubjectDescription, describe_pooled
 from neurogym.behaviour.reading import TableError, from_columns
 from neurogym.behaviour.table import Behaviour
 from ngym_cli import runs
+from ngym_cli.evaluation.fitted_agent import SIGNED
 from ngym_cli.figures.behaviour import STRENGTH, accuracy_axes, chronometric_axes, psychometric_axes
 from ngym_cli.figures.files import save_figure
 from ngym_cli.figures.source import Series
@@ -31,7 +32,6 @@ from ngym_cli.runs.records import AnimalComparison, StatisticRecord
 
 #: Bootstrap draws behind the standard errors.
 SE_DRAWS = 100
-SIGNED = "signed "  #: prefix of strengths that have the side of the correct choice
 
 
 def read(data: Path, columns: Path | None) -> Behaviour:

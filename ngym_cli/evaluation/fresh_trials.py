@@ -260,8 +260,8 @@ def _run(
         if count.complete:
             tables = [concatenate([*tables, recorder.collect()])]
             table = count.quota.counted_rows(tables[0])
-            found = _half_width(table) if half_width else 0.0
-            longer = count.quota.extended(found, half_width, steps) if found > half_width else None
+            half_width_now = _half_width(table) if half_width else 0.0
+            longer = count.quota.extended(half_width_now, half_width, steps) if half_width_now > half_width else None
             if longer is None:
                 return table, steps
             count.quota = longer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from neurogym.analysis.results import Estimate
 from ngym_cli import terminal
 from ngym_cli.evaluation.quota import SECONDS_PER_REPORT
 from ngym_cli.runs.summary import aborts_in_words, performance_of
-from ngym_cli.terminal import REFERENCES, cell, estimate_cells, print_columns, with_interval
+from ngym_cli.terminal import REFERENCES, cell, estimate_cells, print_columns, reference_word, with_interval
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,20 +37,26 @@ def print_evaluation(summary: Summary, heading: str = "") -> None:
     rows = [(row["label"], measure_in_words(row)) for row in summary.get("measures", ())]
     spread = f" over {summary['sessions']} sessions" if summary.get("sessions") else ""
     performance = performance_of(summary)
-    rows.append(("performance", f"{with_interval(performance)}{spread}{aborts_in_words(summary)}"))
-    rows += [("", text) for text in references_in_words(summary)]
+    is_defined = not math.isnan(performance.value)
+    if is_defined:
+        rows.append(("performance", f"{with_interval(performance)}{spread}{aborts_in_words(summary)}"))
+        rows += [("", text) for text in references_in_words(summary)]
+    else:
+        rows.append(("performance", "not defined: the trials are episodes without a right answer"))
     blind = summary.get("blind")
     if blind is not None and performance.low <= blind:
-        rows.append(("", "not significantly above the stimulus-blind baseline (blind)"))
+        rows.append(("", "not significantly above the no-stimulus baseline"))
     if summary.get("half_width_missed"):
         rows.append(("", limit_in_words(summary)))
-    if summary.get("no_ceiling"):
+    if summary.get("no_ceiling") and is_defined:
         rows.append(("ceiling", f"not known: {summary['no_ceiling']}"))
     chosen = "most probable actions" if summary["deterministic"] else "sampled actions"
     rows.append(("trials", f"{summary['trials']:,}, {chosen}"))
     rows.append(("reward per trial", _reward_in_words(summary)))
-    rows.append(("fixation breaks", f"{summary['abort_rate']:.2%} of trials; no answer {summary['miss_rate']:.2%}"))
-    if summary.get("reaction_times_vary") and all(row["id"] != "reaction_time" for row in summary.get("measures", ())):
+    if is_defined:
+        rows.append(("fixation breaks", f"{summary['abort_rate']:.2%} of trials; no answer {summary['miss_rate']:.2%}"))
+    is_measured = any(row["id"] == "reaction_time" for row in summary.get("measures", ()))
+    if is_defined and summary.get("reaction_times_vary") and not is_measured:
         rows.append(("reaction time", f"{summary['reaction_time']:.0f} ms on average"))
     print_columns(rows)
     values = Counter(row["condition"] for row in summary["conditions"])
@@ -62,7 +69,7 @@ def print_evaluation(summary: Summary, heading: str = "") -> None:
             for row in conditions
         ]  # fmt: skip
         out.print()
-        header = ("condition", "value", "performance", "95 % interval", "trials", *references)
+        header = ("condition", "value", "performance", "95 % interval", "trials", *map(reference_word, references))
         print_columns(lines, header, right=len(header) - 1)
 
 
@@ -91,7 +98,7 @@ def measure_in_words(row: MeasureRecord) -> str:
 
 def references_in_words(summary: Summary) -> list[str]:
     """Return lines with the reference scores and the performance relative to chance and ceiling."""
-    scores = [(name, summary.get(name)) for name in REFERENCES]
+    scores = [(reference_word(name), summary.get(name)) for name in REFERENCES]
     scores.insert(1, ("chance among answers", summary.get("chance_among_answers")))
     lines = [", ".join(f"{name} {value:.4f}" for name, value in scores if value is not None)]
     if (summary.get("ceiling_error") or 0) > NOTABLE:

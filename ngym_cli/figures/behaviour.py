@@ -34,6 +34,9 @@ BAND_DRAWS = 60
 #: Distinct strengths that determine a function with lapses.
 FEWEST_STRENGTHS = 3
 
+#: Lower end of the axis of accuracies, unless some are lower.
+USUAL_LOWEST = 0.4
+
 #: Share of reaction times at the shortest possible value above which no diffusion is fitted.
 FLOOR = 0.5
 
@@ -193,8 +196,8 @@ def chronometric(view: PlotData) -> Figure:
     """Draw reaction times and accuracy with the prediction of a diffusion to a bound."""
     figure, (left, right) = new_figure(1, 2)
     accuracy_axes(right, view.parts())
-    right.set_title("same diffusion, accuracy")
-    chronometric_axes(left, right, view.parts())
+    if chronometric_axes(left, right, view.parts()):
+        right.set_title("same diffusion, accuracy")
     legend_below(left)
     return figure
 
@@ -210,22 +213,30 @@ def accuracy_axes(axes: Axes, all_series: Sequence[Series]) -> None:
         axes: axes to draw on.
         all_series: trials with graded strength.
     """
+    lowest = USUAL_LOWEST
     for series in all_series:
         rows = rates(series.table, STRENGTH)
         curve = Curve.estimates(_strengths(rows), [row.accuracy for row in rows], [row.n for row in rows])
         interval_points(axes, curve, color=series.colour)
+        answered = curve.low[np.isfinite(curve.value)]
+        lowest = min(lowest, float(answered.min(initial=lowest)))
     guide(axes, y=0.5)
-    axes.set(xlabel=wording.axis(STRENGTH), ylabel="accuracy of answers", ylim=(0.4, 1.03), title="accuracy")
+    bottom = USUAL_LOWEST if lowest == USUAL_LOWEST else max(lowest - 0.03, -0.03)
+    axes.set(xlabel=wording.axis(STRENGTH), ylabel="accuracy of answers", ylim=(bottom, 1.03), title="accuracy")
 
 
-def chronometric_axes(times: Axes, accuracy: Axes, all_series: Sequence[Series]) -> None:
+def chronometric_axes(times: Axes, accuracy: Axes, all_series: Sequence[Series]) -> bool:
     """Draw chronometric curves: correct (filled) and error trials (open), and the diffusion fitted to both.
 
     Args:
         times: axes of the reaction times.
         accuracy: axes of the accuracy, to which the prediction of the diffusion is added.
         all_series: trials with reaction times.
+
+    Returns:
+        Whether a diffusion was fitted.
     """
+    fitted = False
     for series in all_series:
         for outcome, style in (
             ("correct", {"markerfacecolor": series.colour}),
@@ -250,6 +261,7 @@ def chronometric_axes(times: Axes, accuracy: Axes, all_series: Sequence[Series])
         text = f"{series.label}, diffusion: bound {fit.bound.value:.2g}, residual time {fit.residual_time.value:.0f} ms"
         times.plot(x, fit.predict(x), color=series.colour, label=text)
         accuracy.plot(x, fit.predict_accuracy(x), color=series.colour)
+        fitted = True
     since = {
         str(name)
         for series in all_series
@@ -258,6 +270,7 @@ def chronometric_axes(times: Axes, accuracy: Axes, all_series: Sequence[Series])
     counted = " or ".join(sorted(since - {""})) or "go cue"
     times.set(xlabel=wording.axis(STRENGTH), ylabel=f"reaction time from {counted} (ms)", title="chronometric curve")
     times.set_ylim(bottom=0)
+    return fitted
 
 
 def share_at_shortest_time(times: np.ndarray) -> float:

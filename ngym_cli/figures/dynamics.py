@@ -105,7 +105,11 @@ def flow(view: PlotData) -> Figure:
         for _, path in dynamics.paths(each.trials):
             plane.plot(*path.T, color=COLOURS[0], linewidth=0.6, alpha=0.5)
         _mark(plane, dynamics, points, "black")
-        plane.set(xlabel=dynamics.labels[0], ylabel=dynamics.labels[1], title=each.label)
+        x, y = dynamics.plane.project(points.points).T
+        low_x, high_x, low_y, high_y = dynamics.extent
+        outside = int(((x < low_x) | (x > high_x) | (y < low_y) | (y > high_y)).sum())
+        title = f"{each.label}\n{outside} points outside not shown" if outside else each.label
+        plane.set(xlabel=dynamics.labels[0], ylabel=dynamics.labels[1], title=title)
         plane.set(xlim=dynamics.extent[:2], ylim=dynamics.extent[2:])
         x, y = np.meshgrid(field.x, field.y)
         moved = dict(zip(("velocity_x", "velocity_y"), field.velocity.reshape(-1, 2).T, strict=True))

@@ -87,10 +87,23 @@ def _performance(
     style.interval_line(axes, curve, colour, label)
 
 
+def _reward(table: Table, rows: list[np.ndarray], steps: np.ndarray) -> Figure:
+    """Draw the reward per trial of a run whose trials have no right answer."""
+    figure, axes = style.new_figure()
+    means = [table["reward"][r].mean() for r in rows]
+    axes.plot(steps, means, color=style.COLOURS[2], label=f"training, {len(rows[0]):,} trials per point")
+    axes.set(xlabel="training steps", ylabel="reward per trial", title=f"learning, n = {len(table['trial']):,} trials")
+    style.thousands(axes)
+    style.legend_below(axes)
+    return figure
+
+
 def _single_run(view: PlotData) -> Figure:
     source = view.first
     table = source.training
     rows, steps = _bins(table)
+    if np.all(np.isnan(table["performance"])):  # episodes without a right answer
+        return _reward(table, rows, steps)
     figure, (left, right) = style.new_figure(1, 2)
     _performance(left, table, rows, steps, style.COLOURS[0], f"training, {DRAWN}, {len(rows[0]):,} trials per point")
     _evaluated(left, source)

@@ -320,11 +320,13 @@ def selectivity(view: PlotData) -> Figure:
     with style.unavailable_on(ValueError):
         table = selectivity_table(rate, targets)
     figure, (left, right) = style.new_figure(1, 2)
-    left.barh(range(len(table.terms)), (table.p < table.alpha).mean(axis=0), color=style.COLOURS[0])
+    selective = (table.p < table.alpha).sum(axis=0)
+    bars = left.barh(range(len(table.terms)), selective / len(table.p), color=style.COLOURS[0])
+    left.bar_label(bars, [f"{count} of {len(table.p)}" for count in selective], padding=2)  # a bar may have no length
     left.set_yticks(range(len(table.terms)), [" x ".join(map(short, term.split(":"))) for term in table.terms])
     left.invert_yaxis()
     left.set(
-        xlabel=f"share of {rate.shape[1]} units (p < {table.alpha:g}, corrected)", xlim=(0, 1.02),
+        xlabel=f"share of {rate.shape[1]} units (p < {table.alpha:g}, corrected)", xlim=(0, 1.2),
         title=f"selectivity, n = {int(finite.sum()):,} trials",
     )  # fmt: skip
     kinds = table.share()

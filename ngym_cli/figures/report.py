@@ -13,7 +13,7 @@ from ngym_cli.figures.registry import find_figure
 from ngym_cli.files.writing import check_place, write_text
 from ngym_cli.runs import records
 from ngym_cli.runs.summary import performance_of
-from ngym_cli.terminal import REFERENCES, cell, estimate_cells
+from ngym_cli.terminal import REFERENCES, cell, estimate_cells, reference_word
 
 if TYPE_CHECKING:
     from ngym_cli.figures.source import Source
@@ -142,7 +142,7 @@ def _numbers(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     performance = performance_of(result)
     return [
         (f"{performance.value:.3f}", f"performance {performance.interval('.3f')}, n = {result['trials']:,}"),
-        *((f"{result[name]:.3f}", name) for name in REFERENCES if result.get(name) is not None),
+        *((f"{result[name]:.3f}", reference_word(name)) for name in REFERENCES if result.get(name) is not None),
         (cell(result.get("reward_per_trial")), "reward per trial"),
         (f"{result['abort_rate']:.1%}", "trials with a fixation break"),
     ]

@@ -21,6 +21,7 @@ from neurogym.analysis.psychometric import PsychometricFit
 from neurogym.analysis.results import Curve, Estimate
 from ngym_cli.errors import check_known
 from ngym_cli.runs.summary import performance_of
+from ngym_cli.terminal import reference_word
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 #: Style of each reference score, and the distance below which two scores share a line.
 LINES = {"chance": ":", "blind": "-.", "ceiling": "--"}
 NEAR = 0.02
-WORDS = {"blind": "best blind agent"}
 
 #: Colours that people with any colour vision tell apart (Okabe & Ito 2008), darkest contrast first.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -306,7 +306,7 @@ def new_figure(
 
 
 def reference_lines(axes: Axes, references: Mapping[str, float | None]) -> None:
-    """Draw chance, blind score and ceiling as horizontal lines that the legend names.
+    """Draw chance, no-stimulus baseline and ceiling as horizontal lines that the legend names.
 
     Args:
         axes: axes to draw on.
@@ -322,5 +322,5 @@ def reference_lines(axes: Axes, references: Mapping[str, float | None]) -> None:
         else:
             near.append(name)
     for value, names in lines:
-        text = f"{', '.join(WORDS.get(name, name) for name in names)} {value:.3g}"
+        text = f"{', '.join(reference_word(name) for name in names)} {value:.3g}"
         axes.axhline(value, color=GREY, linestyle=LINES[names[-1]], linewidth=1, zorder=0, label=text)

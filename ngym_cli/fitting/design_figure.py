@@ -7,10 +7,10 @@ from matplotlib.figure import Figure
 
 from ngym_cli.figures.style import COLOURS, GREY, FigureUnavailableError, footnote, new_figure
 from ngym_cli.fitting.design import STRONG, hardest
-from ngym_cli.fitting.figure_data import FitData
+from ngym_cli.fitting.figure_data import FitPlotData
 
 
-def design(fit: FitData) -> Figure:
+def design(fit: FitPlotData) -> Figure:
     """Expected log Bayes factor of new trials against their number, for the pair of models that is hardest to tell."""
     record = fit.record.get("design")
     if not record:

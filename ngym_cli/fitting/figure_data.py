@@ -9,7 +9,7 @@ from ngym_cli.files import arrow, reading
 from ngym_cli.fitting.folder import TRIALS, FitFolder, ranked
 
 
-class FitData:
+class FitPlotData:
     """Content of a fit's folder that figures draw.
 
     Args:

@@ -18,7 +18,7 @@ from ngym_cli.figures.emptiness import refuse_empty
 from ngym_cli.figures.files import FigureFiles, FigureRow, draw_each
 from ngym_cli.figures.style import COLOURS, GREY, FigureUnavailableError, footnote, interval_points, new_figure, styled
 from ngym_cli.fitting.design_figure import design
-from ngym_cli.fitting.figure_data import FitData
+from ngym_cli.fitting.figure_data import FitPlotData
 from ngym_cli.fitting.folder import FitFolder, ranked, score_tables
 from ngym_cli.fitting.played import bottlenecks, simulated, stimulus_weights
 from ngym_cli.fitting.time_figures import (
@@ -34,7 +34,7 @@ SHOWN, SHOWN_STATES, HISTORY = 3000, 400, 8
 CONDITIONS = ("{0}, no reward", "{0}, reward", "{1}, no reward", "{1}, reward")
 
 
-def likelihood(fit: FitData) -> Figure:
+def likelihood(fit: FitPlotData) -> Figure:
     """Held-out likelihood of each model, chance and the best model as lines."""
     scores = fit.record["scores"]
     names = [name for name in reversed(ranked(scores)) if name != "chance"]
@@ -53,7 +53,7 @@ def likelihood(fit: FitData) -> Figure:
     return figure
 
 
-def weights(fit: FitData) -> Figure:
+def weights(fit: FitPlotData) -> Figure:
     """Weights of the drifting regression over trials, with 95 % intervals."""
     label, arrays = fit.first_with("weights_sd", "no model with drifting weights was fitted (psytrack)")
     lengths = arrays["lengths"].tolist()
@@ -71,7 +71,7 @@ def weights(fit: FitData) -> Figure:
     return figure
 
 
-def states(fit: FitData) -> Figure:
+def states(fit: FitPlotData) -> Figure:
     """Probability of each hidden state over trials, and the weights of the states."""
     label, arrays = fit.first_with("states", "no model with hidden states was fitted (glm-hmm)")
     lengths = arrays["lengths"].tolist()
@@ -92,7 +92,7 @@ def states(fit: FitData) -> Figure:
     return figure
 
 
-def phase(fit: FitData) -> Figure:
+def phase(fit: FitPlotData) -> Figure:
     """Phase portraits: change of the logit against the logit, by choice and outcome."""
     fit.require_two()
     moving = [label for label in fit.best(len(fit.labels)) if _moves(fit.arrays(label))][:4]
@@ -121,7 +121,7 @@ def _moves(arrays: Mapping[str, np.ndarray]) -> bool:
     return bool(np.any(np.abs(np.nan_to_num(arrays["change"][drawn])) > 1e-6))
 
 
-def psychometric(fit: FitData) -> Figure:
+def psychometric(fit: FitPlotData) -> Figure:
     """Psychometric curve of the subject and of the models' held-out predictions."""
     fit.require_two()
     evidence, words = _evidence(fit)
@@ -138,7 +138,7 @@ def psychometric(fit: FitData) -> Figure:
     return figure
 
 
-def history(fit: FitData) -> Figure:
+def history(fit: FitPlotData) -> Figure:
     """History kernel of the subject and of the models' held-out predictions."""
     fit.require_two()
     rows, target, keep = _lagged(fit)
@@ -169,7 +169,7 @@ def _session_lines(axes: Axes, lengths: Sequence[int], end: int) -> None:
             axes.axvline(at, color=GREY, linewidth=0.4, zorder=0)
 
 
-def _evidence(fit: FitData) -> tuple[np.ndarray, str]:
+def _evidence(fit: FitPlotData) -> tuple[np.ndarray, str]:
     """Return the evidence of each trial: the stimulus, or stimuli weighed by a logistic regression."""
     names, stimuli = fit.stimulus_names(), fit.stimuli()
     if not names:
@@ -180,7 +180,7 @@ def _evidence(fit: FitData) -> tuple[np.ndarray, str]:
     return stimuli @ w, " ".join(f"{value:+.2f} {name}" for value, name in zip(w, names, strict=True)) + " (logit)"
 
 
-def _lagged(fit: FitData) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _lagged(fit: FitPlotData) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return predictors, choices and indices of the trials that follow enough trials of the same session."""
     choice = np.asarray(fit.trials["choice"]).astype(int)
     side = np.where(choice < 0, 0.0, 2.0 * choice - 1)
@@ -195,7 +195,7 @@ def _lagged(fit: FitData) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.column_stack([*columns, fit.stimuli()[keep]]), choice[keep], keep
 
 
-FIT_FIGURES: dict[str, Callable[[FitData], Figure]] = {
+FIT_FIGURES: dict[str, Callable[[FitPlotData], Figure]] = {
     "likelihood": likelihood,
     "weights": weights,
     "states": states,
@@ -226,7 +226,7 @@ def draw(folder: FitFolder, names: Sequence[str], files: FigureFiles) -> list[Fi
     """
     for name in names:
         check_known("figure of a fit", name, FIT_FIGURES)
-    fit, chosen = FitData(folder), list(dict.fromkeys(names or FIT_FIGURES))
+    fit, chosen = FitPlotData(folder), list(dict.fromkeys(names or FIT_FIGURES))
     drawers = {name: partial(_drawn, FIT_FIGURES[name], fit) for name in chosen}
     return draw_each(drawers, files.places(folder.path, chosen), files.style, bool(names))
 
@@ -244,12 +244,12 @@ def figure_of(folder: FitFolder, name: str) -> Figure:
     check_known("figure of a fit", name, FIT_FIGURES)
     try:
         with styled():
-            return _drawn(FIT_FIGURES[name], FitData(folder))[0]
+            return _drawn(FIT_FIGURES[name], FitPlotData(folder))[0]
     except FigureUnavailableError as error:
         raise UserError(f"{name}: {error}") from None
 
 
-def _drawn(draws: Callable[[FitData], Figure], fit: FitData) -> tuple[Figure, Table]:
+def _drawn(draws: Callable[[FitPlotData], Figure], fit: FitPlotData) -> tuple[Figure, Table]:
     """Return a figure of a fit, which has no table.
 
     Raises:

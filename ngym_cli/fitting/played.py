@@ -8,13 +8,13 @@ from matplotlib.figure import Figure
 
 from neurogym.analysis.regression import fit_weights
 from ngym_cli.figures.style import COLOURS, FigureUnavailableError, new_figure
-from ngym_cli.fitting.figure_data import FitData
+from ngym_cli.fitting.figure_data import FitPlotData
 
 #: Models that are drawn, and bins of the evidence.
 MODELS, BINS = 4, 7
 
 
-def simulated(fit: FitData) -> Figure:
+def simulated(fit: FitPlotData) -> Figure:
     """Behaviour of models that chose by themselves beside the first subject's: psychometric curve, repeated choices."""
     fit.require_two()
     first_subject = fit.trials["subject"] == fit.record["table"]["subjects"][0]
@@ -95,7 +95,7 @@ def _repeats(axes: Axes, curves: list[tuple[str, np.ndarray, np.ndarray, np.ndar
     axes.set(xlabel="trials later", ylabel="P(same choice again)", xticks=[1, 2, 3])
 
 
-def bottlenecks(fit: FitData) -> Figure:
+def bottlenecks(fit: FitPlotData) -> Figure:
     """Open and closed bottlenecks of a disentangled network: latents, and what updates each latent."""
     label, arrays = fit.first_with("bottlenecks", "no network with bottlenecks was fitted (disentangled)")
     names, latents = arrays["bottleneck_names"].tolist(), len(arrays["latent_sd"])

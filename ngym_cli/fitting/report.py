@@ -15,7 +15,7 @@ from ngym_cli.figures.report import check_page, provenance_rows, write_page
 from ngym_cli.figures.style import FigureUnavailableError, styled
 from ngym_cli.files import reading
 from ngym_cli.files.writing import atomic_file, check_place
-from ngym_cli.fitting.figure_data import FitData
+from ngym_cli.fitting.figure_data import FitPlotData
 from ngym_cli.fitting.figures import FIT_FIGURES
 from ngym_cli.fitting.folder import TRIALS, FitFolder, FitRecord, ScoreRecord, ranked, score_tables
 from ngym_cli.fitting.printing import score_cells, time_score_rows, with_kind
@@ -38,10 +38,10 @@ def report(folder: FitFolder, out: Path | None = None, overwrite: bool = False) 
         UserError: if the fit is not finished, or the file exists or cannot be written.
     """
     check_page(out, overwrite)
-    return write_page(out, folder.path, html.render("fit.html.jinja", _contents(FitData(folder))))
+    return write_page(out, folder.path, html.render("fit.html.jinja", _contents(FitPlotData(folder))))
 
 
-def _contents(fit: FitData) -> dict[str, object]:
+def _contents(fit: FitPlotData) -> dict[str, object]:
     about = fit.record
     best = fit.best(1)[0]
     score = about["scores"][best]
@@ -81,7 +81,7 @@ def _contents(fit: FitData) -> dict[str, object]:
     return page | {"contents": [*links, ("parameters", "parameters"), ("provenance", "provenance")]}
 
 
-def _figures(fit: FitData) -> tuple[list[html.PageFigure], list[tuple[str, str]]]:
+def _figures(fit: FitPlotData) -> tuple[list[html.PageFigure], list[tuple[str, str]]]:
     drawn, left_out = [], []
     for name, function in FIT_FIGURES.items():
         try:

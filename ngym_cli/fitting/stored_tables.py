@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from neurogym.behaviour.columns import Columns, from_source, to_arrow
+from neurogym.behaviour.columns import Columns
+from neurogym.behaviour.conversion import from_source, to_arrow
 from neurogym.behaviour.files import read_source
 from neurogym.behaviour.reading import TableError, TableSource
 from ngym_cli.errors import UserError, message_of

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from neurogym.analysis.results import wilson
 from ngym_cli.figures.style import COLOURS, GREY, FigureUnavailableError, footnote, new_figure
-from ngym_cli.fitting.figure_data import FitData
+from ngym_cli.fitting.figure_data import FitPlotData
 from ngym_cli.fitting.played import stimulus_weights
 
 #: Quantiles of the times, bins of conditional accuracy, most conditions, models, and fewest trials of a point.
@@ -50,7 +50,7 @@ class TimedChoices:
         )
 
 
-def timed_choices(fit: FitData) -> tuple[list[TimedChoices], list[str]]:
+def timed_choices(fit: FitPlotData) -> tuple[list[TimedChoices], list[str]]:
     """Return the trials of the subjects and of the best models, and the names of the conditions.
 
     Raises:
@@ -79,7 +79,7 @@ def timed_choices(fit: FitData) -> tuple[list[TimedChoices], list[str]]:
     return samples, names
 
 
-def _conditions(fit: FitData) -> tuple[np.ndarray, np.ndarray, list[str]]:
+def _conditions(fit: FitPlotData) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Return side and level of the evidence of each trial, and the names of the levels, weakest first."""
     names, stimuli = fit.stimulus_names(), fit.stimuli()
     if not names:
@@ -108,7 +108,7 @@ def _quantiles(rt: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.quantile(rt, q), low, high
 
 
-def quantile_probability(fit: FitData) -> Figure:
+def quantile_probability(fit: FitPlotData) -> Figure:
     """Quantiles of the times of right and wrong choices against their probability, by strength of the evidence."""
     rows, names = timed_choices(fit)
     figure, axes = new_figure(width=6)
@@ -148,7 +148,7 @@ def _data_label(trials: TimedChoices) -> str:
     return f"data, {len(trials.rt):,} trials"
 
 
-def conditional_accuracy(fit: FitData) -> Figure:
+def conditional_accuracy(fit: FitPlotData) -> Figure:
     """Accuracy of fast to slow choices, by strength of the evidence."""
     rows, names = timed_choices(fit)
     figure, axes = new_figure(1, len(names), width=2.6, squeeze=False, sharey=True)
@@ -175,7 +175,7 @@ def conditional_accuracy(fit: FitData) -> Figure:
     return figure
 
 
-def defective_densities(fit: FitData) -> Figure:
+def defective_densities(fit: FitPlotData) -> Figure:
     """Densities of the times of both choices, with areas that add up to the share of answered trials."""
     rows, names = timed_choices(fit)
     figure, axes = new_figure(1, len(names), width=2.6, squeeze=False, sharey=True)
@@ -201,7 +201,7 @@ def defective_densities(fit: FitData) -> Figure:
     return figure
 
 
-def delta(fit: FitData) -> Figure:
+def delta(fit: FitPlotData) -> Figure:
     """Difference of the times between weak and strong evidence, from fast to slow choices."""
     rows, names = timed_choices(fit)
     if len(names) < 2:
@@ -224,7 +224,7 @@ def delta(fit: FitData) -> Figure:
     return figure
 
 
-def trace(fit: FitData) -> Figure:
+def trace(fit: FitPlotData) -> Figure:
     """Draws of the posterior of the first subject, chain by chain."""
     label, arrays = fit.first_with("draws", "no posterior was sampled (--posterior)")
     draws, names = arrays["draws"], arrays["draws_names"].tolist()

@@ -7,6 +7,7 @@ clear message instead of different errors in each command.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -36,8 +37,18 @@ def _interval_or_none(ends: object) -> object:
     return None if ends == [None, None] else ends
 
 
+def _nan_if_none(number: object) -> object:
+    """Return NaN for None, which JSON has in place of a performance that is not defined."""
+    return math.nan if number is None else number
+
+
+#: Performance and its interval; NaN for episodes without a right answer.
+Performance = Annotated[float, Field(allow_inf_nan=True), BeforeValidator(_nan_if_none)]
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 Interval = Annotated[Sequence[float], Field(min_length=2, max_length=2)]
+PerformanceInterval = Annotated[
+    Sequence[Performance], Field(min_length=2, max_length=2)
+]
 Moment = Annotated[str, AfterValidator(_is_moment)]
 
 
@@ -53,8 +64,8 @@ class EvaluationRow(TypedDict, total=False):
 
     step: Required[Count]
     trials: Count
-    performance: float
-    performance_ci: Interval
+    performance: Performance
+    performance_ci: PerformanceInterval
     deterministic: bool
     tasks: dict[str, list[float]]
 
@@ -78,7 +89,7 @@ class Manifest(TypedDict, total=False):
     steps: Count | None
     trials: Count | None
     performance: float | None
-    performance_ci: Interval | None
+    performance_ci: PerformanceInterval | None
     reward_per_trial: float | None
     chance: float | None
     blind: float | None
@@ -105,8 +116,8 @@ class ConditionRecord(TypedDict):
 
     condition: str
     value: Scalar
-    performance: float
-    performance_ci: Interval
+    performance: Performance
+    performance_ci: PerformanceInterval
     trials: Count
     chance: NotRequired[float | None]
     blind: NotRequired[float | None]
@@ -154,8 +165,8 @@ class Summary(TypedDict, total=False):
     """The result of an evaluation (``summary.json``)."""
 
     trials: Required[Count]
-    performance: Required[float]
-    performance_ci: Required[Interval]
+    performance: Required[Performance]
+    performance_ci: Required[PerformanceInterval]
     reward_per_trial: Required[float | None]
     abort_rate: Required[float]
     miss_rate: Required[float]
@@ -258,7 +269,7 @@ class Best(TypedDict):
 
     name: str
     step: Count
-    performance: float
+    performance: Performance
 
 
 Record = TypeVar("Record")

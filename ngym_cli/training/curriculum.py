@@ -106,7 +106,7 @@ class Curriculum:
         self.stages = list(stages)
         self._index, self.trials = 0, 0
         self._scores: deque[float] = deque(maxlen=self.stage.criterion.window)
-        self._begun: list[dict[str, object]] = [self._beginning(0, 0, 0.0)]
+        self._started: list[dict[str, object]] = [self._beginning(0, 0, 0.0)]
 
     @property
     def stage(self) -> Stage:
@@ -145,12 +145,12 @@ class Curriculum:
         self.close(reason)
         self._index, self.trials = self._index + 1, 0
         self._scores = deque(maxlen=self.stage.criterion.window)
-        self._begun.append(self._beginning(step, trials, seconds))
+        self._started.append(self._beginning(step, trials, seconds))
         return self.stage
 
     def close(self, reason: str) -> None:
         """Record why the present stage ended."""
-        self._begun[-1].update(ended=reason, trials=self.trials)
+        self._started[-1].update(ended=reason, trials=self.trials)
 
     def _beginning(self, step: int, trials: int, seconds: float) -> dict[str, object]:
         return {
@@ -160,7 +160,7 @@ class Curriculum:
 
     def record(self) -> list[dict[str, object]]:
         """Return the start of each stage and the reason of the end, for the manifest."""
-        return [dict(row) for row in self._begun]
+        return [dict(row) for row in self._started]
 
     def state(self) -> dict[str, object]:
         """Return where the curriculum is, as plain data."""
@@ -177,7 +177,7 @@ class Curriculum:
             raise UserError(f"the checkpoint is of stage {index + 1}, but there are {len(self.stages)}")
         self._index, self.trials = index, int(state["trials"])
         self._scores = deque(map(float, state["scores"]), maxlen=self.stage.criterion.window)
-        self._begun = [dict(row) for row in state["begun"]]
+        self._started = [dict(row) for row in state["begun"]]
 
 
 def renew(model: BaseAlgorithm, venv: VecEnv, config: RunConfig, seed: int) -> None:

@@ -21,7 +21,7 @@ from ngym_cli.runs import summary
 from ngym_cli.runs.records import EvaluationRow, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
 from ngym_cli.runs.trial_table import concatenate
-from ngym_cli.terminal import REFERENCES
+from ngym_cli.terminal import REFERENCES, reference_word
 from ngym_cli.training.prepare import ResolvedRun
 from ngym_cli.training.progress import Display, actions_in_words
 
@@ -348,7 +348,8 @@ def sentence(result: Summary) -> str:
     """Return the result of an evaluation as a single line."""
     text = f"performance {summary.performance_of(result):.3f} over {result['trials']:,} fresh trials"
     text += summary.aborts_in_words(result)
-    references = [f"{name} {score:.3f}" for name in REFERENCES if (score := result.get(name)) is not None]
+    scores = {reference_word(name): result.get(name) for name in REFERENCES}
+    references = [f"{word} {score:.3f}" for word, score in scores.items() if score is not None]
     return f"{text}, {actions_in_words(result['deterministic'])}" + (
         f" ({', '.join(references)})" if references else ""
     )

@@ -58,14 +58,14 @@ class Hooks:
         announce: called with the complete configuration and the properties of the task, before torch is imported.
         make_display: returns the display of the progress.
         watch: called after each evaluation; may end the run early.
-        begun: called with the folder of a new run once it is complete enough to be listed.
+        started: called with the folder of a new run once it is complete enough to be listed.
         callbacks: callbacks as objects, which a resumed run does not have.
     """
 
     announce: Callable[[ResolvedConfig, TaskProperties], None] = lambda *_: None
     make_display: Callable[[ResolvedConfig, TaskProperties, Path], Display] = lambda *_: Display()
     watch: EvaluationCallback | None = None
-    begun: Callable[[runs.RunFolder], object] = lambda *_: None
+    started: Callable[[runs.RunFolder], object] = lambda *_: None
     callbacks: Sequence[BaseCallback] = ()
 
 
@@ -102,7 +102,7 @@ def start(resolved: ResolvedRun, hooks: Hooks | None = None) -> RunResult:
     run = make()
     with writing.lock(run.path):
         run.update(**references, **learning.origin)
-        hooks.begun(run)
+        hooks.started(run)
         learning = replace(learning, callbacks=[*learning.callbacks, *hooks.callbacks])
         return _learn(run, resolved, learning, hooks)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping
+from typing import cast
 
 from rich.console import Console, Group
 
@@ -122,13 +123,13 @@ class LiveDisplay(Display):
         references = ", ".join(f"{name} {value:.3f}" for name, value in scores.items() if value is not None)
         trials = f"the last {numbers['trials']:,} trials, {self.actions}"
         stage = f"{numbers['stage']}, " if "stage" in numbers else ""
-        return [
-            f"{stage}performance {numbers['performance']:.3f} over {trials}"
-            + (f" ({references})" if references else ""),
-            f"reward per trial {numbers['reward_per_trial']:.3f}",
-            f"fixation breaks {numbers['abort_rate']:.1%}",
-            f"{numbers['steps_per_second']:,.0f} steps per second",
-        ]
+        reward = f"reward per trial {numbers['reward_per_trial']:.3f}"
+        speed = f"{numbers['steps_per_second']:,.0f} steps per second"
+        if math.isnan(cast(float, numbers["performance"])):
+            return [f"{stage}{reward} over {trials}", speed]
+        performance = f"{stage}performance {numbers['performance']:.3f} over {trials}"
+        fixation = f"fixation breaks {numbers['abort_rate']:.1%}"
+        return [performance + (f" ({references})" if references else ""), reward, fixation, speed]
 
     def say(self, text: str) -> None:
         """Print a line above the bar."""
@@ -211,7 +212,7 @@ def shortfall(evaluation: Summary) -> str | None:
     performance, ceiling = performance_of(evaluation), evaluation.get("ceiling")
     score = performance.value
     low, high = (score if math.isnan(end) else end for end in (performance.low, performance.high))
-    floors = {"chance": evaluation.get("chance"), "the stimulus-blind baseline": evaluation.get("blind")}
+    floors = {"chance": evaluation.get("chance"), "the no-stimulus baseline": evaluation.get("blind")}
     floors_known = {name: value for name, value in floors.items() if value is not None}
     if ceiling is not None and high >= FAR * ceiling:
         return None

@@ -232,19 +232,19 @@ def bench(request: BenchRequest) -> dict[str, object]:
     config = configuration.load(request.config, request.settings, request.trust)
     card = installed_card() if config.device == "auto" else None
     on_cpu = config if card is None else config.model_copy(update={"device": "cpu"})
-    best, found, rest = try_out(on_cpu, request.threads, request.seconds)
-    crossover = None if card is None else measure_device(best, found[0].speed, card)
+    best, candidates, rest = try_out(on_cpu, request.threads, request.seconds)
+    crossover = None if card is None else measure_device(best, candidates[0].speed, card)
     faster = crossover is not None and crossover.gpu > crossover.cpu
-    learning = best.timesteps / (crossover.gpu if crossover is not None and faster else found[0].speed)
+    learning = best.timesteps / (crossover.gpu if crossover is not None and faster else candidates[0].speed)
     return {
         "task": best.task,
         "alg": best.alg,
-        "flags": f"--n-envs {found[0].n_envs} --threads {found[0].threads}" + " --device cuda" * faster,
+        "flags": f"--n-envs {candidates[0].n_envs} --threads {candidates[0].threads}" + " --device cuda" * faster,
         "device": None if crossover is None else asdict(crossover),
         "timesteps": best.timesteps,
         "learning_seconds": round(learning, 1),
         "expected_seconds": round(learning + rest, 1),
-        "tried": [asdict(timed) for timed in found],
+        "tried": [asdict(timed) for timed in candidates],
     }
 
 

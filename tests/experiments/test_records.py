@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from experiments import bandit, defaults
+from experiments import bandit, defaults, short_runs
 from experiments.defaults import lines
 from experiments.records import quotes, stamp
 from experiments.records.record import Record
@@ -38,6 +38,13 @@ def test_tables_are_quoted(record):
     texts = "".join(path.read_text(encoding="utf-8") for path in quotes.texts())
     for table in record.tables:
         assert f"<!-- record {record.name} {table} -->" in texts
+
+
+def test_more_steps_are_not_clearly_worse_in_the_record_of_short_runs():
+    assert list(short_runs.clearly_worse(short_runs.RECORD.rows())) == []
+    scores = {"RDM-v0/3000": (0.9, 0.91), "RDM-v0/22000": (0.5, 0.52)}
+    rows = {item: {str(seed): {"performance": each} for seed, each in enumerate(pair)} for item, pair in scores.items()}
+    assert list(short_runs.clearly_worse(rows)) == [("RDM-v0", 3_000, 22_000)]
 
 
 def test_every_table_ends():

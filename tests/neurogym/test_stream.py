@@ -40,16 +40,11 @@ def session(env, n, seed):
 
 
 def test_a_trial_has_as_many_rows_everywhere():
-    from ngym_cli.agents.supervised.material import TrialStream, row_weights
-
     env = STACKS["reward"]()
     assert set(session(env, 500, 0)[2]) == {22}
     assert set(Dataset(env, batch_size=8, aligned=True, seed=0).sample().mask.sum(0)) == {22}
-    assert set(TrialStream(env, 0, row_weights).trials(2000).length) == {22}
     bare = rdm()  # nothing shows what the agent did: all rows can be kept
     assert set(Dataset(bare, batch_size=8, aligned=True, seed=0).sample().mask.sum(0)) == {25}
-    assert set(TrialStream(bare, 0, row_weights).trials(2000).length) == {25}
-    assert set(TrialStream(bare, 0, row_weights, keep_rows=False).trials(2000).length) == {22}
 
 
 @pytest.mark.parametrize("stack", STACKS)

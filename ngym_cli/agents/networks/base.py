@@ -199,8 +199,11 @@ class RecurrentNetwork(nn.Module):
         """Return the present weights as a network that steps in NumPy; call again after each update."""
         if self.cell is None or not kernels.available() or any_weight(self).device.type != "cpu":
             return TorchStepper(self)
-        weights = [joint(np, *map(to_numpy, self.weights(layer))) for layer in range(self.num_layers)]
-        return Stepper(self.cell, weights, self.hidden_size, self.alpha, self.noise)
+        return Stepper(self.cell, self.joint_weights(), self.hidden_size, self.alpha, self.noise)
+
+    def joint_weights(self) -> list[np.ndarray]:
+        """Return the present weights of each layer as a matrix (gate * unit, unit + feature + 1), see `joint`."""
+        return [joint(np, *map(to_numpy, self.weights(layer))) for layer in range(self.num_layers)]
 
     def initial_state(self, n: int, like: Tensor | None = None) -> State:
         """Zero state for `n` environments, of the type and device of `like` (default: of the weights)."""

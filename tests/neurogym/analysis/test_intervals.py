@@ -11,7 +11,6 @@ from experiments.ceilings.coverage import CASES, coverage
 from neurogym.analysis.intervals import clusters, mean_interval, proportion_curve
 from neurogym.analysis.results import Estimate, student_quantile
 from neurogym.analysis.trial_tables import in_sequence, sessions
-from ngym_cli.runs import summary
 
 
 def hierarchical(rng, groups, trials, spread):
@@ -72,17 +71,6 @@ def test_few_sessions_are_cut_into_blocks():
     assert len(np.unique(blocks)) == 20 and len(np.unique(blocks[:500])) == 10
     many = clusters({"env": np.arange(1000) % 16, "trial": np.arange(1000), "linked": np.full(1000, True)})
     assert len(np.unique(many)) == 16
-
-
-def test_a_condition_of_a_single_session_tells_nothing_of_others():
-    table = {
-        "env": np.repeat(np.arange(12), 50), "trial": np.arange(600), "linked": np.full(600, True),
-        "performance": np.repeat(np.arange(12) % 2, 50).astype(float), "arm": np.repeat(np.arange(12) // 6, 50),
-        "p": np.repeat(np.arange(12), 50),
-    }  # fmt: skip
-    by_session, by_arm = (summary.by_condition(table, [name]) for name in ("p", "arm"))
-    assert all(row["performance_ci"] == (0.0, 1.0) for row in by_session)
-    assert all(row["performance_ci"][1] - row["performance_ci"][0] > 0.5 for row in by_arm)
 
 
 def test_curves_take_sessions_into_account():

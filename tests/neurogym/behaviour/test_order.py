@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,6 @@ from neurogym.behaviour.models.base import Problem
 from neurogym.behaviour.models.drifting import Drifting
 from neurogym.behaviour.models.logistic import Logistic
 from neurogym.behaviour.reading import read
-from ngym_cli.evaluation import comparison
 
 
 def columns(seed: int = 0) -> dict[str, np.ndarray]:
@@ -80,15 +77,3 @@ def test_the_order_of_files_does_not_matter(tmp_path):
     ]
     first, second = (describe(read(each)) for each in (paths, paths[::-1]))
     assert [each.to_dict() for each in first] == [each.to_dict() for each in second]
-
-
-def test_comparisons_do_not_depend_on_the_order_of_rows(tmp_path):
-    agent = comparison.as_trials(read(columns(seed=5)))
-    results = []
-    for name in ("backwards", "shuffled"):
-        data = write(tmp_path / f"{name}.csv", reordered(orders()[name]))
-        reference = comparison.as_trials(comparison.read(data, None))
-        results.append(
-            json.dumps([row.to_dict() for row in comparison.statistics(agent, reference, strength=None, n_boot=20)])
-        )
-    assert results[0] == results[1]

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from neurogym.envs import registration
-from neurogym.vector import make_vec
 
 TASKS = [task for task in registration.every_task() if registration.group(task) != "image"]
 
@@ -64,37 +63,6 @@ def test_choice_and_reaction_time_are_those_of_the_agent(task):
             env.reset()
             actions = []
     assert answered or task in WITHOUT_TIME or not hasattr(space, "n")
-
-
-@pytest.mark.parametrize("task", [*FIRST_STAGE, "PerceptualDecisionMaking-v0"])
-def test_the_table_of_trials_has_the_choices_of_the_agent_and_the_trials_before(task):
-    from ngym_cli.runs.trial_recorder import TrialRecorder
-
-    n = 3
-    env = make_vec(lambda: registration.make(task), n)
-    recorder = TrialRecorder(None, task, 100, n)
-    env.reset(seed=0)
-    rng = np.random.default_rng(0)
-    first, expected = [None] * n, [[] for _ in range(n)]
-    for step in range(400):
-        actions = rng.integers(1, 3, size=n)
-        if task not in FIRST_STAGE:
-            actions[rng.random(n) < 0.9] = 0
-        first = [int(a) if f is None else f for a, f in zip(actions, first, strict=True)]
-        *_, infos = env.step(actions)
-        for i in np.flatnonzero(infos["new_trial"]):
-            expected[i].append(first[i] if task in FIRST_STAGE else int(actions[i]))
-            first[i] = None
-        recorder.add(env.finished, step)
-    table = recorder.collect()
-    for i in range(n):
-        ours = np.asarray(table["env"]) == i
-        choice = np.asarray(table["choice"], dtype=float)[ours]
-        assert choice.tolist() == expected[i] and len(set(expected[i])) > 1
-        before = np.asarray(table["prev_choice"], dtype=float)[ours]
-        assert np.isnan(before[0]) and before[1:].tolist() == expected[i][:-1]
-        outcome = np.asarray(table["outcome"], dtype=object)[ours]
-        assert np.asarray(table["prev_outcome"], dtype=object)[ours][1:].tolist() == outcome[:-1].tolist()
 
 
 @pytest.mark.parametrize("task", [*RAMPS, "ReadySetGo-v0", "MotorTiming-v0", "OneTwoThreeGo-v0"])

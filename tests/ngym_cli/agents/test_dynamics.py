@@ -74,6 +74,7 @@ def test_points_are_those_of_the_network_under_each_input(policy, recorded):
     assert system.units == UNITS and moved == pytest.approx([0, np.tanh(1), 0])
 
 
+@pytest.mark.usefixtures("variant")
 @pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize("cell", [LSTM, GRU, RNN, CTRNN, EIRNN])
 def test_a_network_as_a_system_steps_as_it_acts_and_has_exact_derivatives(cell, layers):

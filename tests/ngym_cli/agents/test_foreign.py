@@ -17,6 +17,7 @@ from ngym_cli import RecurrentPPO
 from ngym_cli.agents.algorithms.sb3 import TrialVecEnv
 
 
+@pytest.mark.slow
 def test_recurrent_ppo_learns_cart_pole():
     torch.set_num_threads(1)
     venv = make_vec_env("CartPole-v1", n_envs=8, seed=0)

@@ -1,4 +1,7 @@
-"""Defects of a drawn figure that a reader would see: repeated panels, one look for two curves, texts that overlap."""
+"""Defects of a drawn figure that a reader would see.
+
+Repeated and bare panels, one look for two curves, texts that overlap, data outside of what is shown.
+"""
 
 from __future__ import annotations
 
@@ -81,6 +84,49 @@ def overlapping_texts(figure) -> list[str]:
     return wrong
 
 
+def _points(axes) -> list[np.ndarray]:
+    """Return the finite points of each curve of a panel as fractions of the panel, shapes (points, 2)."""
+    curves = []
+    for line in axes.lines:
+        points = np.asarray(line.get_xydata(), float)
+        points = points[np.isfinite(points).all(axis=1)]
+        if line.get_color() != GREY and len(points) > 2 and line.get_transform() == axes.transData:
+            curves.append(axes.transAxes.inverted().transform(axes.transData.transform(points)))
+    return curves
+
+
+def unseen_data(figure) -> list[str]:
+    """Return panels with curves outside of their limits, or squeezed into a corner by something far away."""
+    wrong = []
+    for axes in panels_of(figure):
+        curves = _points(axes)
+        if not curves:
+            continue
+        points = np.concatenate(curves)
+        title = axes.get_title("left") or axes.get_title() or axes.get_ylabel()
+        outside = ((points < -0.02) | (points > 1.02)).any(axis=1).mean()
+        if outside > 0.1 and "not shown" not in " ".join(title.split()):  # points far away, which the title counts
+            wrong.append(f"{outside:.0%} of the curves of {title!r} lie outside of the panel")
+        if not shape_of(axes) and 0 < np.ptp(points, axis=0).max() < 0.1:  # paths in a plane
+            wrong.append(f"the paths of {title!r} fill less than a tenth of the panel")
+    return wrong
+
+
+def bare_panels(figure) -> list[str]:
+    """Return panels with bars of no length, and no number beside them, alone."""
+    bare = []
+    for axes in panels_of(figure):
+        sizes = [abs(each.get_width() * each.get_height()) for each in axes.patches if hasattr(each, "get_height")]
+        drawn = axes.lines or axes.images or axes.collections or any(text.get_text() for text in axes.texts)
+        if sizes and not max(sizes) and not drawn:
+            bare.append(f"{axes.get_title('left')!r} has bars of no length alone")
+    return bare
+
+
 def defects_of(figure) -> list[str]:
     """Return all of these."""
-    return repeated_panels(figure) + repeated_looks(figure) + overlapping_texts(figure)
+    return [
+        defect
+        for look in (repeated_panels, repeated_looks, overlapping_texts, unseen_data, bare_panels)
+        for defect in look(figure)
+    ]

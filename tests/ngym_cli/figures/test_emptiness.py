@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from neurogym.envs.registration import all_envs
+from neurogym.envs.registration import every_task
+from ngym_cli.agents.algorithms import ALGORITHMS
 from ngym_cli.config import from_dict
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import service as evaluations
@@ -23,14 +24,28 @@ from tests.ngym_cli.figures.legibility import defects_of
 
 #: Tasks whose figures were drawn empty once, and a plain one; the others take minutes.
 SAMPLE = ("MultiSensoryIntegration-v0", "ReadySetGo-v0", "GoNogo-v0", "DawTwoStep-v0")
-TASKS = [name if name in SAMPLE else pytest.param(name, marks=pytest.mark.long) for name in sorted(all_envs())]
+TASKS = [name if name in SAMPLE else pytest.param(name, marks=pytest.mark.long) for name in sorted(every_task())]
 
 
-def short_run(task, folder):
+#: Algorithms and networks; those without a mark stand for networks without memory, with one state and with two.
+FAST = (("ppo", "mlp"), ("recurrent_ppo", "gru"), ("recurrent_ppo", "lstm"))
+MODELS = [
+    (alg, network) if (alg, network) in FAST else pytest.param(alg, network, marks=pytest.mark.long)
+    for alg, spec in ALGORITHMS.items()
+    for network in spec.networks
+    if alg in ("ppo", "recurrent_ppo", "supervised", "reinforce") and network != "cnn"
+]
+
+
+def short_run(task, folder, **settings):
     """Return a run of a few steps with a recorded evaluation."""
-    config = from_dict({"task": task, "timesteps": 2000, "n_envs": 4, "units": 8, "evaluation": {"trials": 60}})
+    usual = {"timesteps": 2000, "n_envs": 4, "units": 8, "evaluation": {"trials": 60}}
+    if settings.get("alg") == "supervised":
+        del usual["n_envs"]
+    config = from_dict({"task": task, **usual, **settings})
     run = train(config, folder, "short").run
-    wanted = EvalRequest(trials=150, deterministic=False, record=("activity", "observations"))
+    recorded = ("observations",) if settings.get("network") == "mlp" else ("activity", "observations")
+    wanted = EvalRequest(trials=150, deterministic=False, record=recorded)
     assert list(evaluations.evaluate([str(run.path)], folder, wanted))
     return run.path
 
@@ -53,9 +68,18 @@ def assert_shows_data(drawn):
     assert not (len(labels) == 1 and "chosen" in next(iter(labels))), "one curve of one choice"
 
 
+@pytest.mark.parametrize(("alg", "network"), MODELS)
+def test_no_figure_of_a_model_is_empty(alg, network, tmp_path):
+    assert_figures(short_run("PerceptualDecisionMaking-v0", tmp_path / "runs", alg=alg, network=network), tmp_path)
+
+
 @pytest.mark.parametrize("task", TASKS)
 def test_no_figure_of_a_task_is_empty(task, tmp_path):
-    run = short_run(task, tmp_path / "runs")
+    assert_figures(short_run(task, tmp_path / "runs"), tmp_path)
+
+
+def assert_figures(run, tmp_path):
+    """Check every figure of a run, and that a report has those that are drawn."""
     seen = requests.view([str(run)], tmp_path)
     drawn: set[str] = set()
     defects: list[str] = []
@@ -125,6 +149,24 @@ def test_a_run_of_a_task_without_the_columns_is_named_and_left_out(made_up, tmp_
     seen = requests.view([str(made_up(task)) for task in ("TwoStep-v0", "GoNogo-v0")], tmp_path, compare="task")
     assert requests.drawn(seen, FIGURES["stay"]).reason is None
     assert list(seen.left_out.values()) == ["the trials have no column common"]
+
+
+def test_defects_that_a_reader_would_see_are_found():
+    circle = np.cos(np.arange(9)), np.sin(np.arange(9))
+    cases = {
+        "fill less than a tenth": lambda axes: (axes.plot(*circle), axes.plot([100], [200], "o")),
+        "lie outside": lambda axes: (axes.plot(np.arange(9), np.arange(9)), axes.set_xlim(5, 6)),
+        "bars of no length": lambda axes: axes.bar([0, 1], [0, 0]),
+        "look the same": lambda axes: [axes.plot([0, 1], [0, k], color="C0", label=str(k)) for k in (1, 2)],
+    }
+    for words, draw in cases.items():
+        drawn, axes = new_figure()
+        draw(axes)
+        (defect,) = defects_of(drawn)
+        assert words in defect
+    fine, axes = new_figure()
+    axes.plot(*circle)
+    assert not defects_of(fine)
 
 
 GRID = np.mgrid[0:3, 0:3].astype(float)

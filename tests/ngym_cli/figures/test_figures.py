@@ -407,6 +407,14 @@ def test_conditions_without_a_value_share_one_colour_in_any_order():
     assert looks[1] == looks[3] and len(set(looks)) == 4
 
 
+def test_accuracies_below_one_half_lie_within_the_panel(made_up):
+    drawn = requests.drawn(requests.view([str(made_up("RDM-v0"))], Path("runs")), FIGURES["chronometric"]).figure
+    _, right = drawn.axes
+    heights = np.concatenate([line.get_ydata() for line in right.lines])
+    assert heights.min() > right.get_ylim()[0]
+    assert right.get_title("left").lower().startswith(("accuracy", "same diffusion"))
+
+
 @pytest.mark.parametrize("position", range(3))
 def test_a_misspelt_figure_is_named_at_any_position(ngym, made_up, position, tmp_path):
     words = [made_up("RDM-v0"), "learning"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from neurogym.behaviour.models.responses import DiffusionResponse
-from ngym_cli.fitting.figure_data import FitData
+from ngym_cli.fitting.figure_data import FitPlotData
 from ngym_cli.fitting.folder import FitFolder
 from ngym_cli.fitting.time_figures import timed_choices
 
@@ -72,7 +72,7 @@ def test_posterior_predictive_figures_are_drawn_and_explained_where_they_cannot_
 
 def test_predictive_quantiles_are_those_of_the_data(timed, tmp_path, ngym):
     fit(ngym, timed, "--model", "ddm", "--vary", "drift=coh + block", "--folds", "2", "--name", "f", runs=tmp_path)
-    content = FitData(FitFolder(tmp_path / "dots" / "fit" / "f"))
+    content = FitPlotData(FitFolder(tmp_path / "dots" / "fit" / "f"))
     rows, names = timed_choices(content)
     data, model = rows
     assert names == ["|coh| = 0.1", "|coh| = 0.4"]

@@ -9,6 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from neurogym.envs import registration
+from neurogym.vector import make_vec
 from ngym_cli.agents.defaults import resolve
 from ngym_cli.agents.from_config import build_venv
 from ngym_cli.config import from_dict
@@ -18,6 +20,7 @@ from ngym_cli.errors import UserError
 from ngym_cli.files.reading import read_parquet
 from ngym_cli.runs.trial_recorder import TrialRecorder
 from ngym_cli.runs.trial_table import concatenate, read_trials, write_table
+from tests.neurogym.envs.test_reported import FIRST_STAGE
 
 N_ENVS, STEPS = 5, 400
 
@@ -139,3 +142,32 @@ def test_threads_of_arrow_never_need_the_lock_of_python(tmp_path, monkeypatch):
     assert sources and all(type(source) is pa.OSFile for source in sources)
     with pytest.raises(UserError, match="Is a directory"):
         read_parquet(tmp_path)
+
+
+@pytest.mark.parametrize("task", [*FIRST_STAGE, "PerceptualDecisionMaking-v0"])
+def test_the_table_of_trials_has_the_choices_of_the_agent_and_the_trials_before(task):
+    n = 3
+    env = make_vec(lambda: registration.make(task), n)
+    recorder = TrialRecorder(None, task, 100, n)
+    env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    first, expected = [None] * n, [[] for _ in range(n)]
+    for step in range(400):
+        actions = rng.integers(1, 3, size=n)
+        if task not in FIRST_STAGE:
+            actions[rng.random(n) < 0.9] = 0
+        first = [int(a) if f is None else f for a, f in zip(actions, first, strict=True)]
+        *_, infos = env.step(actions)
+        for i in np.flatnonzero(infos["new_trial"]):
+            expected[i].append(first[i] if task in FIRST_STAGE else int(actions[i]))
+            first[i] = None
+        recorder.add(env.finished, step)
+    table = recorder.collect()
+    for i in range(n):
+        ours = np.asarray(table["env"]) == i
+        choice = np.asarray(table["choice"], dtype=float)[ours]
+        assert choice.tolist() == expected[i] and len(set(expected[i])) > 1
+        before = np.asarray(table["prev_choice"], dtype=float)[ours]
+        assert np.isnan(before[0]) and before[1:].tolist() == expected[i][:-1]
+        outcome = np.asarray(table["outcome"], dtype=object)[ours]
+        assert np.asarray(table["prev_outcome"], dtype=object)[ours][1:].tolist() == outcome[:-1].tolist()

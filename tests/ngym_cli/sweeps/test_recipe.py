@@ -30,7 +30,7 @@ def test_lists_and_ranges(text, values):
 @pytest.mark.parametrize("text", ["", " , ", "3:3", "5:0", "0:9:0", "0:1000000000"])
 def test_lists_that_hold_nothing_or_too_much_are_refused(text):
     with pytest.raises(UserError):
-        parse_list(text, what="--seed")
+        parse_list(text, option="--seed")
 
 
 @pytest.mark.parametrize(

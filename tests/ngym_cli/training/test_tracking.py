@@ -85,3 +85,50 @@ def test_a_figure_that_fails_does_not_end_the_tracking(ngym, monkeypatch):
                   "--eval-every", "1000", "--eval-trials", "20")  # fmt: skip
     assert result.code == 0 and steps[-1] == "closed" and len(set(steps)) > 2
     assert result.err.count("tracking continues without figures: AttributeError") == 1
+
+
+RESUMED = """
+import os, signal, sys
+import ngym_cli as nc
+from stable_baselines3.common.callbacks import BaseCallback
+
+class Interrupting(BaseCallback):
+    def _on_step(self):
+        if self.num_timesteps == 4000:
+            os.kill(os.getpid(), signal.SIGINT)
+        return True
+
+run = nc.train("GoNogo-v0", timesteps=8000, n_envs=4, eval_every=2000, eval_trials=20, checkpoint_every=1500, name="a",
+               track=sys.argv[1], callbacks=[Interrupting()], progress=False)
+assert run.status == "interrupted", run
+print(run.resume(progress=False))
+"""
+
+
+def resumed(tmp_path, service):
+    command = [sys.executable, "-c", RESUMED, service]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert "finished, 8,192 steps" in result.stdout and "tracking ended" not in result.stderr, result.stderr
+
+
+@pytest.mark.long
+def test_a_resumed_run_has_every_step_once_in_mlflow(tmp_path, offline):
+    mlflow = pytest.importorskip("mlflow")
+    resumed(tmp_path, "mlflow")
+    client = mlflow.MlflowClient(f"sqlite:///{tmp_path}/mlflow.db")
+    (run,) = client.search_runs([client.get_experiment_by_name("ngym").experiment_id])
+    assert run.info.status == "FINISHED" and run.data.params["timesteps"] == "8000"
+    for name in ("behaviour/performance", "evaluation/performance"):
+        steps = [point.step for point in client.get_metric_history(run.info.run_id, name)]
+        assert len(steps) > 2 and len(steps) == len(set(steps)), (name, steps)
+    assert [entry.path for entry in client.list_artifacts(run.info.run_id)]
+
+
+@pytest.mark.long
+def test_a_resumed_run_is_one_run_in_wandb(tmp_path, offline):
+    pytest.importorskip("wandb")
+    resumed(tmp_path, "wandb")
+    files = list((tmp_path / "wandb-files" / "wandb").glob("offline-run-*/run-*.wandb"))
+    assert len(files) == 2 and len({file.name for file in files}) == 1  # two parts with one id
+    assert all(file.stat().st_size > 1000 for file in files)

@@ -198,8 +198,18 @@ def test_a_time_limit_is_bootstrapped_with_the_state_it_left(recall):
     before_update(model, check, rollouts=1)
 
 
-@pytest.mark.parametrize("box", [False, True])
-@pytest.mark.parametrize("algorithm", ["recurrent_ppo", "recurrent_a2c", "reinforce"])
+@pytest.mark.parametrize(
+    ("algorithm", "box"),
+    [
+        ("recurrent_ppo", False),
+        *(
+            pytest.param(algorithm, box, marks=pytest.mark.slow)
+            for algorithm in ("recurrent_ppo", "recurrent_a2c", "reinforce")
+            for box in (False, True)
+            if (algorithm, box) != ("recurrent_ppo", False)
+        ),
+    ],
+)
 def test_learns_to_remember(recall, algorithm, box):
     env = recall(n_envs=32, box=box)
     speed = {"recurrent_ppo": 1e-2, "recurrent_a2c": 3e-3, "reinforce": 1e-2}[algorithm]

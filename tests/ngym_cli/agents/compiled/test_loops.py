@@ -123,6 +123,7 @@ def test_huge_inputs_saturate_and_nan_stays(name):
     torch.testing.assert_close(activity[3], net.sequence(seq[3:], [1], net.initial_state(1))[0][0])
 
 
+@pytest.mark.usefixtures("compiled")
 def test_going_back_twice_is_refused():
     net = build("lstm")
     activity, _ = net.sequence(torch.randn(5, 3), [5], net.initial_state(5))
@@ -131,6 +132,7 @@ def test_going_back_twice_is_refused():
         activity.sum().backward()
 
 
+@pytest.mark.usefixtures("compiled")
 def test_steps_go_into_arrays_that_can_hold_them():
     stepper = build("gru", layers=1).stepper()
     state = (np.zeros((1, 4, 21), np.float32),)

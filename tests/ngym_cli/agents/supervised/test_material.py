@@ -93,3 +93,11 @@ def test_what_cannot_be_learned_from_is_refused():
 
     with pytest.raises(ValueError, match="Adaptive depend on the agent"):
         stream(Adaptive())
+
+
+def test_a_trial_has_as_many_rows_as_in_a_session():
+    timing = {"decision": 400}
+    bare = wrapped("PerceptualDecisionMaking-v0", timing=timing)  # nothing shows what the agent did: all rows are used
+    assert set(stream(wrapped("PerceptualDecisionMaking-v0", "pass_reward", timing=timing)).trials(2000).length) == {22}
+    assert set(stream(bare).trials(2000).length) == {25}
+    assert set(stream(bare, keep_rows=False).trials(2000).length) == {22}
