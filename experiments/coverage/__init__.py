@@ -136,6 +136,22 @@ def table(rows: Rows) -> str:
     return "\n".join(lines)
 
 
+def summary(rows: Rows) -> str:
+    """Return the lowest and highest coverage of the estimates of each analysis, in percent."""
+    lines = ["| analysis | estimates | few trials | many trials |", "|---|---|---|---|"]
+    for name in NAMES:
+        ranges, estimates = [], 0
+        for size in SIZES:
+            row = rows.get(f"{name}/{size}", {}).get("0", {})
+            shares = [100 * value["coverage"] for value in row.values() if "coverage" in str(value)]
+            estimates = max(estimates, len(shares))
+            ends = dict.fromkeys(f"{share:.0f}" for share in (min(shares), max(shares))) if shares else ["-"]
+            ranges.append(" to ".join(ends))
+        if estimates:
+            lines.append(f"| {name.replace('_', ' ')} | {estimates} | {' | '.join(ranges)} |")
+    return "\n".join(lines)
+
+
 def _percent(row: Row, estimate: str, repeats: int) -> str:
     if estimate not in row:
         return "-"
@@ -151,6 +167,6 @@ RECORD = Record(
     make=make,
     tasks=lambda item: (),
     settings=settings,
-    tables={"coverage": table},
+    tables={"coverage": table, "summary": summary},
     seeds=1,
 )

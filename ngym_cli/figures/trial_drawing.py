@@ -49,6 +49,10 @@ class TrialPanel(NamedTuple):
     scale: np.ndarray
 
 
+#: Height of a line of a title, in inches.
+TITLE_LINE = 0.15
+
+
 def trials_figure(trials: Sequence[TrialView], names: Sequence[str] = (), width: float = 7.0) -> Figure:
     """Draw trials side by side.
 
@@ -71,6 +75,7 @@ def trials_figure(trials: Sequence[TrialView], names: Sequence[str] = (), width:
     words = Wording(first.labels)
     order = by_peak(first.activity) if first.activity is not None else None
     scale = largest(np.concatenate([trial.observations for trial in trials]), first.labels.get("observation", {}))
+    title_lines = 0
     for column, trial in enumerate(trials):
         for row, name in enumerate(panels):
             axis = axes[row][column]
@@ -82,7 +87,9 @@ def trials_figure(trials: Sequence[TrialView], names: Sequence[str] = (), width:
         axes[-1][column].set_xlabel("time (ms)")
         axes[-1][column].set_xlim(0, len(trial) * trial.dt)
         title = [*trial.in_words(words)[:MOST_CONDITIONS], str(trial.record.get("outcome", ""))]
+        title_lines = max(title_lines, len(title))
         axes[0][column].set_title("\n".join(title), fontsize="small", pad=4 + high)
+    figure.set_figheight(figure.get_figheight() + TITLE_LINE * title_lines)  # panels keep their height
     for row, name in enumerate(panels):
         axes[row][0].set_ylabel("units, sorted\nby time of peak" if name == "units" else name)
     figure.align_ylabels()
