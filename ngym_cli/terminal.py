@@ -141,8 +141,11 @@ def in_words(seconds: float) -> str:
 
 def progress_bars(console: Console) -> Progress:
     """Return the progress bars that all commands show: name, bar, and the words in the field ``text``."""
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=None),
-               TextColumn("{task.fields[text]}", markup=False))  # fmt: skip
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=None),
+        TextColumn("{task.fields[text]}", markup=False),
+    )
     return Progress(*columns, console=console, expand=True)
 
 

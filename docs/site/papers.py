@@ -23,10 +23,14 @@ def write(site: Site) -> None:
         states = [verdict.state for verdict in verdicts.values()]
         counts = {state: states.count(state) for state in states}
         took = results.minutes(paper, seeds)
-        rows.append((
-            f"[{escaped(paper.config.title)}]({name}.md)", escaped(paper.config.citation),
-            escaped(results.in_words(counts)), "" if took is None else f"{took:.0f}",
-        ))  # fmt: skip
+        rows.append(
+            (
+                f"[{escaped(paper.config.title)}]({name}.md)",
+                escaped(paper.config.citation),
+                escaped(results.in_words(counts)),
+                "" if took is None else f"{took:.0f}",
+            )
+        )
     said = (
         "What a paper did and found, and networks trained and measured in the same way; `ngym reproduce PAPER` does it"
         " again. *Minutes* are those of all seeds on two cores."

@@ -65,10 +65,14 @@ def _named(found: Mapping[str, Any]) -> str:
     """Return the page of a name."""
     rows = {name: what for name, what in found["rows"].items() if name not in ("class", "import", "summary")}
     options = [
-        (f"`{row['id']}`", value(row["default"]), escaped(row["range"]),
-         ", ".join(prose(text) for text in (row["meaning"], row["source"]) if text))
+        (
+            f"`{row['id']}`",
+            value(row["default"]),
+            escaped(row["range"]),
+            ", ".join(prose(text) for text in (row["meaning"], row["source"]) if text),
+        )
         for row in found["options"]
-    ]  # fmt: skip
+    ]
     head = ("name", "default", "range", "meaning")
     listed = ""
     if options and found["kind"] != "analysis":
@@ -92,12 +96,21 @@ def autodoc(kind: str, path: str) -> str:
 
 #: Modules that users import, lowest first. Tasks, wrappers and analyses have pages of their own.
 MODULES = (
-    "neurogym.core", "neurogym.rules", "neurogym.spaces", "neurogym.sampling", "neurogym.stream",
-    "neurogym.vector", "neurogym.ceilings", "neurogym.envs.registration",
+    "neurogym.core",
+    "neurogym.rules",
+    "neurogym.spaces",
+    "neurogym.sampling",
+    "neurogym.stream",
+    "neurogym.vector",
+    "neurogym.ceilings",
+    "neurogym.envs.registration",
     "neurogym.plotting.runs",
-    "neurogym.plotting.psychometric", "neurogym.analysis.results", "neurogym.analysis.trial_tables", "neurogym.info",
+    "neurogym.plotting.psychometric",
+    "neurogym.analysis.results",
+    "neurogym.analysis.trial_tables",
+    "neurogym.info",
     "ngym_cli.agents.loading",
-)  # fmt: skip
+)
 
 
 def write_modules(site: Site) -> None:

@@ -186,8 +186,9 @@ def _made(seeds: Mapping[str, Row]) -> str:
     machine = row.get("machine")
     where = (
         f"one thread of an {machine['processor']} processor, compiled functions {machine['kernels']}"
-        if machine else "one thread of a processor"
-    )  # fmt: skip
+        if machine
+        else "one thread of a processor"
+    )
     said = f"Made on {made.get('on', 'an unknown day')} with commit `{made.get('commit', 'unknown')}` and {where}"
     return f"{said}:\n\n{code(command)}" if command else f"{said}."
 

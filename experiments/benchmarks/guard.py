@@ -72,9 +72,14 @@ def _steps(batch: Any, num_envs: int, steps: int, by: str = "move") -> Turn:
 
 #: Tasks of which a single environment is stepped, with the floor of the ratio to `plain_loop`.
 PLAIN_STEPS = {
-    "Bandit-v0": 0.11, "ReadySetGo-v0": 0.17, "MultiSensoryIntegration-v0": 0.17, "PerceptualDecisionMaking-v0": 0.17,
-    "GoNogo-v0": 0.17, "DelayMatchSample-v0": 0.17, "ContextDecisionMaking-v0": 0.17,
-}  # fmt: skip
+    "Bandit-v0": 0.11,
+    "ReadySetGo-v0": 0.17,
+    "MultiSensoryIntegration-v0": 0.17,
+    "PerceptualDecisionMaking-v0": 0.17,
+    "GoNogo-v0": 0.17,
+    "DelayMatchSample-v0": 0.17,
+    "ContextDecisionMaking-v0": 0.17,
+}
 
 
 def one_environment(task: str, steps: int = 8000) -> Turn:

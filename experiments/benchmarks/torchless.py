@@ -84,9 +84,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for cell in CELLS:
             train(
-                TASK, alg="supervised", network=cell, timesteps=50_000, eval_every=0, name=cell, runs_root=folder,
+                TASK,
+                alg="supervised",
+                network=cell,
+                timesteps=50_000,
+                eval_every=0,
+                name=cell,
+                runs_root=folder,
                 progress=False,
-            )  # fmt: skip
+            )
             rounds = [{use: fresh(folder, cell, use, arguments.steps) for use in USES} for _ in range(arguments.rounds)]
             for purpose in ("acting", "search"):
                 with_torch, without = (statistics.median(each[use][purpose] for each in rounds) for use in USES)

@@ -38,11 +38,20 @@ OWN: dict[str, dict[str, Any]] = {"gru": {"network_args": {"memory": 2.0}}}
 
 #: Training of the networks whose dynamics are compared: positions on a track lie along a line, a bit has two points.
 KINDS: dict[str, dict[str, Any]] = {
-    kind: {"task": task, "task_args": task_args, "alg": "supervised", "network": "ctrnn", "units": 32,
-           "timesteps": 200_000, "eval_every": 0}
-    for kind, task, task_args in (("line", "PathIntegration-v0", {"dimensions": 1}),
-                                  ("point", "FlipFlop-v0", {"n_bits": 1}))
-}  # fmt: skip
+    kind: {
+        "task": task,
+        "task_args": task_args,
+        "alg": "supervised",
+        "network": "ctrnn",
+        "units": 32,
+        "timesteps": 200_000,
+        "eval_every": 0,
+    }
+    for kind, task, task_args in (
+        ("line", "PathIntegration-v0", {"dimensions": 1}),
+        ("point", "FlipFlop-v0", {"n_bits": 1}),
+    )
+}
 
 #: Folder of the trained networks, one for each digest of code and settings.
 ROOT = Path(__file__).parents[2] / "reproductions" / "records"
@@ -121,9 +130,13 @@ def built() -> Row:
         errors = np.sort(np.abs(search.eigenvalues)) - np.sort(values[nearest])
         eigenvalue = max(eigenvalue, float(np.abs(errors).max()))
     return {
-        "repeats": REPEATS, "points": 27, "lost": lost, "invented": invented, "position_error": position,
+        "repeats": REPEATS,
+        "points": 27,
+        "lost": lost,
+        "invented": invented,
+        "position_error": position,
         "eigenvalue_error": eigenvalue,
-    }  # fmt: skip
+    }
 
 
 def descend(network: Any, starts: np.ndarray, inputs: np.ndarray, limit: float) -> tuple[np.ndarray, float, int]:
@@ -166,11 +179,17 @@ def speed() -> Row:
     repeated = np.repeat(inputs, STARTS, axis=0)
     slow, took, steps = descend(run.policy.networks[0], starts.reshape(-1, system.units), repeated, MULTIPLE * seconds)
     return {
-        "units": system.units, "inputs": INPUTS, "starts": STARTS, "search_seconds": seconds, "points": len(search),
+        "units": system.units,
+        "inputs": INPUTS,
+        "starts": STARTS,
+        "search_seconds": seconds,
+        "points": len(search),
         "converged": float(np.mean([search.of(k).share.sum() for k in range(INPUTS)])),
-        "torch_seconds": took, "torch_steps": steps, "torch_converged": float(np.mean(slow <= TOLERANCE)),
+        "torch_seconds": took,
+        "torch_steps": steps,
+        "torch_converged": float(np.mean(slow <= TOLERANCE)),
         "torch_median_speed": float(np.median(slow)),
-    }  # fmt: skip
+    }
 
 
 def built_population(kind: str, seed: int) -> PopulationTrials:
@@ -210,10 +229,11 @@ def similarity(make_population: Callable[[str, int], PopulationTrials], n: int) 
 
 
 ITEMS: dict[str, Callable[[], Row]] = {
-    "built": built, "speed": speed,
+    "built": built,
+    "speed": speed,
     "similarity": lambda: similarity(built_population, BUILT),
     "similarity-trained": lambda: similarity(trained_population, TRAINED),
-}  # fmt: skip
+}
 
 
 def make(item: str, seed: int) -> Row:
@@ -224,8 +244,10 @@ def make(item: str, seed: int) -> Row:
 
 def table(rows: Rows) -> str:
     """Points of the networks that hold three bits, a line for each."""
-    lines = ["| network | seed | stable | one unstable direction | two | three | patterns | edges with a saddle |",
-             "|---" * 8 + "|"]  # fmt: skip
+    lines = [
+        "| network | seed | stable | one unstable direction | two | three | patterns | edges with a saddle |",
+        "|---" * 8 + "|",
+    ]
     for cell in (name for name in rows if name not in ITEMS):
         for seed, row in rows[cell].items():
             counts = " | ".join(str(n) for n in row["unstable"][:4])

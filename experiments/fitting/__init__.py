@@ -43,7 +43,9 @@ ITEMS: dict[str, Callable[[int], Row]] = {
 #: Number of a row, what it is to reach, and whether larger is better.
 TARGETS: dict[str, dict[str, tuple[float, str]]] = {
     "q-learning, 60 subjects": {
-        "correlation alpha": (0.986, ">="), "correlation beta": (0.981, ">="), "correlation kappa": (0.930, ">="),
+        "correlation alpha": (0.986, ">="),
+        "correlation beta": (0.981, ">="),
+        "correlation kappa": (0.930, ">="),
         "coverage": (0.90, ">="),
     },
     "hybrid two-step, 40 subjects": {"correlation w": (0.9, ">=")},
@@ -55,14 +57,16 @@ TARGETS: dict[str, dict[str, tuple[float, str]]] = {
     "ddm, 50 subjects": {
         **{f"correlation {name}": (0.95, ">=") for name in ("k", "A", "t_R")},
         **{f"correlation {name}": (0.9, ">=") for name in ("z", "x0", "lapse")},
-        "coverage": (0.90, ">="), "seconds per subject": (1.0, "<="), "seconds, hierarchical": (60.0, "<="),
+        "coverage": (0.90, ">="),
+        "seconds per subject": (1.0, "<="),
+        "seconds, hierarchical": (60.0, "<="),
     },
     "ddm, two anticipations": {"largest shift (s.e.), as anticipations": (1.0, "<=")},
     "ddm, omissions at a deadline": {"largest bias (s.e.), counted": (1.0, "<=")},
     "q-learning with times, 50 subjects": {"coverage": (0.90, ">=")},
     "gru with times on a q-learner": {"nats below the true model": (0.004, "<=")},
     **{f"rat, {model}": {"log-likelihood": (anchor, ">=")} for model, anchor in animals.RAT.items()},
-}  # fmt: skip
+}
 
 
 def make(item: str, seed: int) -> Row:

@@ -14,11 +14,19 @@ DATA = Path(__file__).parents[1] / "data"
 
 #: Models of the rat, and the published or measured anchor of each (nats per held-out trial).
 RAT = {
-    "logistic": -0.6423, "logistic:history=1": -0.6236, "logistic:history=5": -0.6152, "psytrack": -0.6176,
-    "glm-hmm:states=2": -0.6204, "glm-hmm:states=3": -0.6148, "gru:units=1": -0.6161, "gru:units=2": -0.6119,
-    "gru:units=4": -0.6144, "gru:units=2:drift=true": -0.609, "disentangled": -0.6093,
+    "logistic": -0.6423,
+    "logistic:history=1": -0.6236,
+    "logistic:history=5": -0.6152,
+    "psytrack": -0.6176,
+    "glm-hmm:states=2": -0.6204,
+    "glm-hmm:states=3": -0.6148,
+    "gru:units=1": -0.6161,
+    "gru:units=2": -0.6119,
+    "gru:units=4": -0.6144,
+    "gru:units=2:drift=true": -0.609,
+    "disentangled": -0.6093,
     "disentangled:drift=true": -0.609,
-}  # fmt: skip
+}
 
 
 def rat(model: str) -> Callable[[int], Row]:
@@ -56,8 +64,14 @@ def trained_agent(seed: int) -> Row:
     import ngym_cli as nc
 
     with tempfile.TemporaryDirectory() as folder:
-        run = nc.train("ChangingBandit-v0", seed=seed, timesteps=1_000_000, wrappers="pass_reward,pass_action",
-                       runs_root=folder, progress=False)  # fmt: skip
+        run = nc.train(
+            "ChangingBandit-v0",
+            seed=seed,
+            timesteps=1_000_000,
+            wrappers="pass_reward,pass_action",
+            runs_root=folder,
+            progress=False,
+        )
         trials = run.evaluate(trials=6000, deterministic=False, name="choices")
         table = trials.folder / "trials.parquet"
         performance = trials.performance

@@ -51,10 +51,15 @@ def q_learning(seed: int, n: int = 60, trials: int = 1000) -> Row:
     rng, model = np.random.default_rng([seed, 1]), QLearning("q", QOptions(perseveration=True))
     truth = {"alpha": rng.uniform(0.1, 0.9, n), "beta": rng.uniform(1, 8, n), "kappa": rng.normal(0, 0.5, n)}
     tables = [
-        subject(model, BANDIT, ReversingBandit(1, trials, 2, rng), rng,
-                **{name: float(values[k]) for name, values in truth.items()})
+        subject(
+            model,
+            BANDIT,
+            ReversingBandit(1, trials, 2, rng),
+            rng,
+            **{name: float(values[k]) for name, values in truth.items()},
+        )
         for k in range(n)
-    ]  # fmt: skip
+    ]
     row = recovered(model.fit([Problem(each, seed) for each in tables]), truth)
     model.own = tuple(rate("beta", LARGEST) if each.name == "beta" else each for each in model.own)
     parameters = model.parameters(BANDIT)
@@ -65,9 +70,14 @@ def q_learning(seed: int, n: int = 60, trials: int = 1000) -> Row:
 
 def _planner(rng: np.random.Generator, w: float) -> dict[str, float]:
     return {
-        "w": w, "alpha1": rng.uniform(0.3, 0.8), "alpha2": rng.uniform(0.3, 0.8), "lambda": rng.uniform(0.3, 0.9),
-        "beta1": rng.uniform(3, 8), "beta2": rng.uniform(2.5, 6), "p": rng.normal(0.1, 0.1),
-    }  # fmt: skip
+        "w": w,
+        "alpha1": rng.uniform(0.3, 0.8),
+        "alpha2": rng.uniform(0.3, 0.8),
+        "lambda": rng.uniform(0.3, 0.9),
+        "beta1": rng.uniform(3, 8),
+        "beta2": rng.uniform(2.5, 6),
+        "p": rng.normal(0.1, 0.1),
+    }
 
 
 def two_step(seed: int, n: int = 40, trials: int = 1000) -> Row:
@@ -82,8 +92,11 @@ def two_step(seed: int, n: int = 40, trials: int = 1000) -> Row:
 def two_step_models(seed: int, n: int = 20, trials: int = 1000) -> Row:
     """Tell model-free, model-based and hybrid (weights .35 to .65) learners apart by BIC."""
     rng = np.random.default_rng([seed, 3])
-    models = {"model-free": TwoStepLearner("model-free", 0.0), "model-based": TwoStepLearner("model-based", 1.0),
-              "hybrid": TwoStepLearner("hybrid")}  # fmt: skip
+    models = {
+        "model-free": TwoStepLearner("model-free", 0.0),
+        "model-based": TwoStepLearner("model-based", 1.0),
+        "hybrid": TwoStepLearner("hybrid"),
+    }
     row: Row = {}
     for name, model in models.items():
         tables = []
@@ -180,5 +193,7 @@ def speed(seed: int) -> Row:
     model = registry.build(["gru"], (2,), 3)["gru:units=2"]
     began, wall = time.process_time(), time.perf_counter()
     validate(model, data)
-    return {"seconds on one core": round(time.process_time() - began, 1),
-            "wall_seconds": round(time.perf_counter() - wall, 1)}  # fmt: skip
+    return {
+        "seconds on one core": round(time.process_time() - began, 1),
+        "wall_seconds": round(time.perf_counter() - wall, 1),
+    }

@@ -67,9 +67,13 @@ def dots(rng: np.random.Generator, trials: int, values: Mapping[str, float], nam
 
 def _observer(rng: np.random.Generator) -> dict[str, float]:
     return {
-        "k": rng.uniform(4, 14), "A": rng.uniform(0.5, 1.2), "t_R": rng.uniform(0.2, 0.5), "x0": rng.normal(0, 0.05),
-        "z": rng.uniform(0.35, 0.65), "lapse": rng.uniform(0.005, 0.1),
-    }  # fmt: skip
+        "k": rng.uniform(4, 14),
+        "A": rng.uniform(0.5, 1.2),
+        "t_R": rng.uniform(0.2, 0.5),
+        "x0": rng.normal(0, 0.05),
+        "z": rng.uniform(0.35, 0.65),
+        "lapse": rng.uniform(0.005, 0.1),
+    }
 
 
 def diffusion(seed: int, n: int = 50, trials: int = 1000) -> Row:
@@ -105,16 +109,26 @@ def anticipations(seed: int, repeats: int = 10) -> Row:
         shifts = []
         for _ in range(repeats):
             data = dots(rng, 2000, {**_observer(rng), "lapse": 0.0}).sessions[0]
-            more = Behaviour((session(
-                np.r_[data.choice, 0, 1], stimuli=np.r_[data.stimuli, [[0.1], [0.1]]], rt=np.r_[data.rt, 0.02, 0.02]
-            ),), stimuli=("coh",))  # fmt: skip
+            more = Behaviour(
+                (
+                    session(
+                        np.r_[data.choice, 0, 1],
+                        stimuli=np.r_[data.stimuli, [[0.1], [0.1]]],
+                        rt=np.r_[data.rt, 0.02, 0.02],
+                    ),
+                ),
+                stimuli=("coh",),
+            )
             before, after = Diffusion(fastest=fastest).fit(
                 [Problem(Behaviour((data,), stimuli=("coh",))), Problem(more)]
             )
-            shifts.append([
-                abs(after.parameters[name].value - each.value) / each.se for name, each in before.parameters.items()
-                if np.isfinite(each.se)
-            ])  # fmt: skip
+            shifts.append(
+                [
+                    abs(after.parameters[name].value - each.value) / each.se
+                    for name, each in before.parameters.items()
+                    if np.isfinite(each.se)
+                ]
+            )
         row[f"largest shift (s.e.), {title}"] = round(max(map(max, shifts)), 3)
     return row
 
@@ -146,17 +160,24 @@ def timed_learner(values: Mapping[str, float], rng: np.random.Generator, session
     x = np.array([each.unbounded(values.get(each.name, 0.0)) for each in parameters])
     response_x = np.array([each.unbounded(values[each.name]) for each in response.parameters])
     policy = TimedPolicy(
-        AgentEvidencePolicy(AgentPolicy(model, parameters, x, 2), 1), ResponseParameters(response), response_x,
+        AgentEvidencePolicy(AgentPolicy(model, parameters, x, 2), 1),
+        ResponseParameters(response),
+        response_x,
         TimeSettings(),
-    )  # fmt: skip
+    )
     return simulate(policy, ReversingBandit(sessions, trials, 2, rng), TWO, rng)
 
 
 def _learner(rng: np.random.Generator) -> dict[str, float]:
     return {
-        "alpha": rng.uniform(0.2, 0.7), "beta": rng.uniform(1.5, 5), "kappa": rng.uniform(-0.3, 0.6),
-        "A": rng.uniform(0.7, 1.3), "t_R": rng.uniform(0.2, 0.5), "z": 0.5, "lapse": 0.02,
-    }  # fmt: skip
+        "alpha": rng.uniform(0.2, 0.7),
+        "beta": rng.uniform(1.5, 5),
+        "kappa": rng.uniform(-0.3, 0.6),
+        "A": rng.uniform(0.7, 1.3),
+        "t_R": rng.uniform(0.2, 0.5),
+        "z": 0.5,
+        "lapse": 0.02,
+    }
 
 
 def learner(seed: int, n: int = 50) -> Row:
@@ -196,23 +217,55 @@ def _walk(rng: np.random.Generator, trials: int) -> Gambles:
 
 #: Model, names of options, world, and ranges of the parameters of simulated subjects.
 LEARNERS: dict[str, tuple[Agent, Behaviour, Callable[[np.random.Generator], World], dict[str, tuple[float, float]]]] = {
-    "gain-loss": (GainLossLearner("m"), FOUR, lambda rng: gains_and_losses(1, 400, 4, rng),
-                  {"alpha_gain": (0.1, 0.7), "alpha_loss": (0.1, 0.7), "rho_gain": (2, 8), "rho_loss": (2, 8)}),
-    "pvl-delta": (PvlDelta("m"), FOUR, lambda rng: iowa(1, 300, rng),
-                  {"A": (0.1, 0.6), "lambda": (0.3, 3), "c": (0.4, 1.5), "alpha": (0.4, 1.2)}),
-    "orl": (OutcomeRepresentation("m"), FOUR, lambda rng: iowa(1, 300, rng),
-            {"A_rew": (0.1, 0.6), "A_pun": (0.05, 0.4), "betaF": (-2, 4), "betaP": (-2, 4), "K'": (0.2, 0.8)}),
-    "vpp": (ValuePlusPerseveration("m"), FOUR, lambda rng: iowa(1, 300, rng),
-            {"epsP": (-2, 2), "epsN": (-2, 2), "c": (0.5, 1.5), "w": (0.2, 0.8), "K": (0.2, 0.8)}),
-    "kalman": (KalmanBandit("m"), FOUR, lambda rng: _walk(rng, 400),
-               {"beta": (0.5, 3), "phi": (-1, 2), "kappa": (-0.5, 1.0), "decay": (0.9, 0.99)}),
-    "ewa": (ExperienceWeighted("m"), TWO, lambda rng: ReversingBandit(1, 600, 2, rng),
-            {"phi": (0.3, 0.95), "rho": (0.1, 0.9), "beta": (1, 5)}),
-    "fictive": (FictiveLearner("m"), TWO, lambda rng: ReversingBandit(1, 600, 2, rng),
-                {"alpha": (0.1, 0.7), "alpha_fictive": (0.1, 0.7), "beta": (2, 6), "kappa": (-0.5, 1.0)}),
-    "go-no-go": (GoNoGo("m"), TWO, lambda rng: GoNoGoWorld(1, 480, rng),
-                 {"alpha": (0.1, 0.6), "rho": (2, 8), "b": (-1, 2), "pi": (-1, 2)}),
-}  # fmt: skip
+    "gain-loss": (
+        GainLossLearner("m"),
+        FOUR,
+        lambda rng: gains_and_losses(1, 400, 4, rng),
+        {"alpha_gain": (0.1, 0.7), "alpha_loss": (0.1, 0.7), "rho_gain": (2, 8), "rho_loss": (2, 8)},
+    ),
+    "pvl-delta": (
+        PvlDelta("m"),
+        FOUR,
+        lambda rng: iowa(1, 300, rng),
+        {"A": (0.1, 0.6), "lambda": (0.3, 3), "c": (0.4, 1.5), "alpha": (0.4, 1.2)},
+    ),
+    "orl": (
+        OutcomeRepresentation("m"),
+        FOUR,
+        lambda rng: iowa(1, 300, rng),
+        {"A_rew": (0.1, 0.6), "A_pun": (0.05, 0.4), "betaF": (-2, 4), "betaP": (-2, 4), "K'": (0.2, 0.8)},
+    ),
+    "vpp": (
+        ValuePlusPerseveration("m"),
+        FOUR,
+        lambda rng: iowa(1, 300, rng),
+        {"epsP": (-2, 2), "epsN": (-2, 2), "c": (0.5, 1.5), "w": (0.2, 0.8), "K": (0.2, 0.8)},
+    ),
+    "kalman": (
+        KalmanBandit("m"),
+        FOUR,
+        lambda rng: _walk(rng, 400),
+        {"beta": (0.5, 3), "phi": (-1, 2), "kappa": (-0.5, 1.0), "decay": (0.9, 0.99)},
+    ),
+    "ewa": (
+        ExperienceWeighted("m"),
+        TWO,
+        lambda rng: ReversingBandit(1, 600, 2, rng),
+        {"phi": (0.3, 0.95), "rho": (0.1, 0.9), "beta": (1, 5)},
+    ),
+    "fictive": (
+        FictiveLearner("m"),
+        TWO,
+        lambda rng: ReversingBandit(1, 600, 2, rng),
+        {"alpha": (0.1, 0.7), "alpha_fictive": (0.1, 0.7), "beta": (2, 6), "kappa": (-0.5, 1.0)},
+    ),
+    "go-no-go": (
+        GoNoGo("m"),
+        TWO,
+        lambda rng: GoNoGoWorld(1, 480, rng),
+        {"alpha": (0.1, 0.6), "rho": (2, 8), "b": (-1, 2), "pi": (-1, 2)},
+    ),
+}
 
 
 def learners(name: str, n: int = 50) -> Callable[[int], Row]:
@@ -225,9 +278,9 @@ def learners(name: str, n: int = 50) -> Callable[[int], Row]:
         parameters, truths, problems = model.parameters(table), list[dict[str, float]](), list[Problem]()
         for _ in range(n):
             truths.append({key: float(rng.uniform(*ends)) for key, ends in ranges.items()})
-            x: FloatArray = np.array([
-                each.unbounded(truths[-1][each.name]) if each.name in ranges else each.mean for each in parameters
-            ])  # fmt: skip
+            x: FloatArray = np.array(
+                [each.unbounded(truths[-1][each.name]) if each.name in ranges else each.mean for each in parameters]
+            )
             data = simulate(policy(model, parameters, x, len(table.choices)), world(rng), table, rng)
             problems.append(Problem(data, seed))
         return recovered(model.fit(problems), truths)

@@ -76,8 +76,10 @@ PAGES: dict[str, Opening] = {
     "own_parts": Opening(("ngym new task my_task.py", "ngym check my_task.py:MyTask"), lines=20),
     "run_folder": Opening(("ls runs/RDM-v0/recurrent_ppo/demo",), (f"{TRAIN} --timesteps 3000",)),
     "other_tools": Opening(
-        ("ngym eval demo --record spikes --export npz,nwb --trials 500 --name shared",
-         "ls runs/RDM-v0/recurrent_ppo/demo/eval/shared"),
+        (
+            "ngym eval demo --record spikes --export npz,nwb --trials 500 --name shared",
+            "ls runs/RDM-v0/recurrent_ppo/demo/eval/shared",
+        ),
         (f"{TRAIN} --until 0.85",),
         lines=40,
     ),
@@ -85,13 +87,15 @@ PAGES: dict[str, Opening] = {
     "neurogym": Opening(("ngym list differences Bandit",)),
     "old_command_line": Opening(("ngym check script.py --neurogym",), files=(("script.py", SCRIPT),)),
     "python": Opening(
-        ("import ngym_cli as nc",
-         'run = nc.train("RDM-v0", "pass_reward,pass_action", until=0.85, name="demo")',
-         "run",
-         "run.evaluate(500)"),
+        (
+            "import ngym_cli as nc",
+            'run = nc.train("RDM-v0", "pass_reward,pass_action", until=0.85, name="demo")',
+            "run",
+            "run.evaluate(500)",
+        ),
         python=True,
     ),
-}  # fmt: skip
+}
 
 
 def make(item: str, seed: int) -> Row:

@@ -67,9 +67,7 @@ def _panel(axes: Any) -> dict[str, Any]:
     grid = cell.get_gridspec()
     legend = axes.get_legend()
     return {
-        "place": [
-            grid.nrows, grid.ncols, cell.rowspan.start, cell.rowspan.stop, cell.colspan.start, cell.colspan.stop
-        ],
+        "place": [grid.nrows, grid.ncols, cell.rowspan.start, cell.rowspan.stop, cell.colspan.start, cell.colspan.stop],
         "ratios": {
             name: _rounded(ratios)
             for name, ratios in (("height_ratios", grid.get_height_ratios()), ("width_ratios", grid.get_width_ratios()))
@@ -79,7 +77,7 @@ def _panel(axes: Any) -> dict[str, Any]:
         "y": _axis(axes, "y"),
         "legend": legend is not None,
         "parts": list(_artists(axes)),
-    }  # fmt: skip
+    }
 
 
 def _axis(axes: Any, name: str) -> dict[str, Any]:
@@ -125,8 +123,13 @@ def _artists(axes: Any) -> Iterator[dict[str, Any]]:
             yield {"kind": "intervals", **usual, **style, "ends": ends}
         elif isinstance(artist, PathCollection):
             places = np.ma.getdata(artist.get_offsets())
-            yield {"kind": "points", **usual, "colour": _colour(artist.get_facecolor()[0]),
-                   "x": _rounded(places[:, 0]), "y": _rounded(places[:, 1])}  # fmt: skip
+            yield {
+                "kind": "points",
+                **usual,
+                "colour": _colour(artist.get_facecolor()[0]),
+                "x": _rounded(places[:, 0]),
+                "y": _rounded(places[:, 1]),
+            }
         elif isinstance(artist, Annotation):
             yield {"kind": "words", **usual, **_words(artist)}
         elif isinstance(artist, Rectangle) and artist is not axes.patch:
@@ -177,10 +180,16 @@ def _words(note: Any) -> dict[str, Any]:
     coordinates = note.xycoords if isinstance(note.xycoords, str) else list(note.xycoords)
     offset = note.anncoords if isinstance(note.anncoords, str) else list(note.anncoords)
     return {
-        "text": note.get_text(), "at": _rounded(note.xy), "coordinates": coordinates,
-        "from": _rounded(note.get_position()), "beside": offset, "colour": _colour(note.get_color()),
-        "ha": note.get_ha(), "va": note.get_va(), "size": float(note.get_fontsize()),
-    }  # fmt: skip
+        "text": note.get_text(),
+        "at": _rounded(note.xy),
+        "coordinates": coordinates,
+        "from": _rounded(note.get_position()),
+        "beside": offset,
+        "colour": _colour(note.get_color()),
+        "ha": note.get_ha(),
+        "va": note.get_va(),
+        "size": float(note.get_fontsize()),
+    }
 
 
 def _colour(colour: Any) -> str:
@@ -282,6 +291,10 @@ def _draw_bar(axes: Any, artist: dict[str, Any], usual: dict[str, Any]) -> None:
 
 
 _PARTS = {
-    "line": _draw_line, "area": _draw_area, "intervals": _draw_intervals, "points": _draw_points,
-    "words": _draw_words, "bar": _draw_bar,
-}  # fmt: skip
+    "line": _draw_line,
+    "area": _draw_area,
+    "intervals": _draw_intervals,
+    "points": _draw_points,
+    "words": _draw_words,
+    "bar": _draw_bar,
+}

@@ -67,9 +67,12 @@ def row(item: str, seed: int, folder: Path) -> Row:
     solution = describe(view, column, conditions, item.split("/")[1], seed)
     manifest = runs.RunFolder(folder).manifest()
     return {
-        **dataclasses.asdict(solution), "column": column, "conditions": list(conditions),
-        "ceiling": manifest["ceiling"], "performance": round(manifest["performance"], 4),
-    }  # fmt: skip
+        **dataclasses.asdict(solution),
+        "column": column,
+        "conditions": list(conditions),
+        "ceiling": manifest["ceiling"],
+        "performance": round(manifest["performance"], 4),
+    }
 
 
 def solutions_of(rows: Rows, task: str) -> list[Solution]:
@@ -107,10 +110,12 @@ def table(rows: Rows) -> str:
         shapes = Counter(each.topology for each in found)
         scores = sorted(each.performance for each in found)
         cells = [
-            task, ", ".join(f"{n} {kind}" for kind, n in kinds.items()), f"{scores[0]:.2f} to {scores[-1]:.2f}",
+            task,
+            ", ".join(f"{n} {kind}" for kind, n in kinds.items()),
+            f"{scores[0]:.2f} to {scores[-1]:.2f}",
             ", ".join(str(n) for _, n in sorted(sizes.items())),
             ", ".join(f"{shape} {n}" for shape, n in shapes.most_common()),
-        ]  # fmt: skip
+        ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) if len(lines) > 2 else "Nothing is measured yet."
 

@@ -92,8 +92,16 @@ class Predictor:
         return action, None
 
 
-def supervised(dataset: Dataset, updates: int, units: int, seed: int, rate: float = 1e-2, decay: float = 0.0,
-               weights: list[float] | None = None, log: int = 100) -> Any:  # fmt: skip
+def supervised(
+    dataset: Dataset,
+    updates: int,
+    units: int,
+    seed: int,
+    rate: float = 1e-2,
+    decay: float = 0.0,
+    weights: list[float] | None = None,
+    log: int = 100,
+) -> Any:
     """An LSTM with a linear read-out, trained by cross-entropy over all steps with Adam."""
     import torch
     from torch import nn

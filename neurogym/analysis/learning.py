@@ -102,9 +102,13 @@ def _mean(curves: FloatArray) -> FloatArray:
 
 
 def _over_curves(
-    x: np.ndarray, curves: FloatArray, centre: Callable[[FloatArray], FloatArray], n_boot: int, level: float,
+    x: np.ndarray,
+    curves: FloatArray,
+    centre: Callable[[FloatArray], FloatArray],
+    n_boot: int,
+    level: float,
     seed: int | None,
-) -> Curve:  # fmt: skip
+) -> Curve:
     """Return the centre of curves, shape (curves, points), with Student's interval over whole curves.
 
     A single curve has no interval.

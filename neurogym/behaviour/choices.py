@@ -15,9 +15,23 @@ from neurogym.behaviour.roles import MOST_CHOICES, MOST_LETTERS
 RARE = 0.02  #: share of all answers below which keys other than the usual ones count as hit by mistake
 CONTRARY = 0.05  #: share of trials in which correctness and the correct choice may contradict each other by mistake
 #: Words of which the first comes first as an option, whatever the alphabet says.
-ORDERED = (("left", "right"), ("l", "r"), ("arrowleft", "arrowright"), ("leftarrow", "rightarrow"), ("no", "yes"),
-           ("false", "true"), ("down", "up"), ("arrowdown", "arrowup"), ("absent", "present"), ("old", "new"),
-           ("first", "second"), ("a", "b"), ("low", "high"), ("short", "long"), ("ccw", "cw"))  # fmt: skip
+ORDERED = (
+    ("left", "right"),
+    ("l", "r"),
+    ("arrowleft", "arrowright"),
+    ("leftarrow", "rightarrow"),
+    ("no", "yes"),
+    ("false", "true"),
+    ("down", "up"),
+    ("arrowdown", "arrowup"),
+    ("absent", "present"),
+    ("old", "new"),
+    ("first", "second"),
+    ("a", "b"),
+    ("low", "high"),
+    ("short", "long"),
+    ("ccw", "cw"),
+)
 
 
 @dataclass
@@ -290,6 +304,8 @@ def _abbreviated(word: str, options: Sequence[str]) -> int | None:
 
 def _same_side(a: str, b: str) -> bool:
     b = b.removeprefix("arrow").removesuffix("arrow")
-    return a == b or (a in ("l", "r") and b in ("left", "right") and b[0] == a) or (
-        b in ("l", "r") and a in ("left", "right") and a[0] == b
-    )  # fmt: skip
+    return (
+        a == b
+        or (a in ("l", "r") and b in ("left", "right") and b[0] == a)
+        or (b in ("l", "r") and a in ("left", "right") and a[0] == b)
+    )

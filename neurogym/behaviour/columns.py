@@ -94,8 +94,9 @@ class Column:
         entries = array.tolist()
         if any(isinstance(entry, list | dict | tuple | np.ndarray) for entry in entries):
             raise TableError("found entries with several values, expected a number or a word for each trial")
-        if entries and all(entry is None or (isinstance(entry, int | float) and not isinstance(entry, bool))
-                           for entry in entries):  # fmt: skip
+        if entries and all(
+            entry is None or (isinstance(entry, int | float) and not isinstance(entry, bool)) for entry in entries
+        ):
             return cls(floats=np.array([np.nan if entry is None else entry for entry in entries], float))
         index: dict[str, int] = {}
         codes = [index.setdefault(_text(entry), len(index)) for entry in entries]

@@ -287,8 +287,11 @@ def _parse(source: Any, form: TextForm, encoding: str) -> Any:
 
     options = {
         "read_options": arrow_csv.ReadOptions(
-            column_names=form.header, skip_rows=form.skipped, block_size=1 << 24,
-            encoding="utf8" if encoding == "utf-8" else encoding, use_threads=False,
+            column_names=form.header,
+            skip_rows=form.skipped,
+            block_size=1 << 24,
+            encoding="utf8" if encoding == "utf-8" else encoding,
+            use_threads=False,
         ),
         "parse_options": arrow_csv.ParseOptions(
             delimiter=form.separator, newlines_in_values=True, invalid_row_handler=damaged
@@ -301,7 +304,7 @@ def _parse(source: Any, form: TextForm, encoding: str) -> Any:
             null_values=["", ".", "-", *(word.strip() for word in NULLS)],
             strings_can_be_null=False,
         ),
-    }  # fmt: skip
+    }
     chunks, rows = [], 0
     try:
         with arrow_csv.open_csv(source, **options) as reader:

@@ -15,22 +15,44 @@ from neurogym.behaviour.columns import Column, Columns, TableError, is_missing, 
 from neurogym.messages.names import nearest, unknown
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq, "!=": operator.ne, ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
     "=": operator.eq,
-}  # fmt: skip
+}
 _COMPARISON = re.compile(r"^(.+?)\s*(==|!=|>=|<=|=|>|<)\s*(.*)$")
 _MEMBER = re.compile(r"^(.+?)\s+(not\s+in|in)\s+(.+)$")
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.Pow: operator.pow, ast.Mod: operator.mod, ast.FloorDiv: operator.floordiv,
-}  # fmt: skip
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+    ast.Mod: operator.mod,
+    ast.FloorDiv: operator.floordiv,
+}
 _RELATION: dict[type[ast.cmpop], str] = {
-    ast.Eq: "==", ast.NotEq: "!=", ast.Gt: ">", ast.GtE: ">=", ast.Lt: "<", ast.LtE: "<=",
-}  # fmt: skip
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+}
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "abs": np.abs, "log": np.log, "log2": np.log2, "log10": np.log10, "sqrt": np.sqrt, "exp": np.exp,
-    "sign": np.sign, "min": np.minimum, "max": np.maximum,
-}  # fmt: skip
+    "abs": np.abs,
+    "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "sqrt": np.sqrt,
+    "exp": np.exp,
+    "sign": np.sign,
+    "min": np.minimum,
+    "max": np.maximum,
+}
 
 
 def rows_where(columns: Columns, condition: str) -> BoolArray:

@@ -87,9 +87,10 @@ def _files(path: Path) -> list[Path]:
     if bids:
         return bids
     every = sorted(
-        file for file in path.rglob("*")
+        file
+        for file in path.rglob("*")
         if suffix_of(file) in FORMATS and file.is_file() and not file.name.startswith((".", "participants."))
-    )  # fmt: skip
+    )
     kinds = {suffix_of(file) for file in every}
     if not every:
         raise TableError(f"{path}: found no table, expected files such as .csv, .tsv, .parquet, .mat, .nwb or .json")
@@ -211,8 +212,13 @@ def _hdf5(path: Path) -> Source:
 
 
 _READERS: dict[str, Callable[[Path], Source]] = {
-    "text": _text, "parquet": _arrow, "feather": _arrow, "json": _json, "matlab": _matlab, "hdf5": _hdf5,
-}  # fmt: skip
+    "text": _text,
+    "parquet": _arrow,
+    "feather": _arrow,
+    "json": _json,
+    "matlab": _matlab,
+    "hdf5": _hdf5,
+}
 
 
 def _read_folder(folder: Path) -> Source:

@@ -35,9 +35,11 @@ def _member(group: Any, name: str) -> Any:
     import h5py
 
     for step in name.split("/"):
-        if group is None or not isinstance(group, h5py.Group) or not isinstance(
-            group.get(step, getlink=True), h5py.HardLink
-        ):  # fmt: skip
+        if (
+            group is None
+            or not isinstance(group, h5py.Group)
+            or not isinstance(group.get(step, getlink=True), h5py.HardLink)
+        ):
             return None
         try:
             group = group[step]

@@ -127,8 +127,9 @@ def _error(loss: object, best: FloatArray) -> float:
     step = 0.1
 
     def profiled(value: float) -> float:
-        rest = minimize(lambda free: loss(np.append(value, free)), best[1:], method="L-BFGS-B",
-                        bounds=[(-6, 3)] * (len(best) - 1))  # fmt: skip
+        rest = minimize(
+            lambda free: loss(np.append(value, free)), best[1:], method="L-BFGS-B", bounds=[(-6, 3)] * (len(best) - 1)
+        )
         return float(rest.fun)
 
     curvature = (profiled(best[0] + step) - 2 * loss(best) + profiled(best[0] - step)) / step**2

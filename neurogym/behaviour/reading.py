@@ -151,9 +151,12 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
     used = {each for role, value in assigned.items() for each in _names(value)}
     saved = column_map_of(chosen, assigned, assembler)
     reading = Reading(
-        source.form, tuple(_reading(columns, assigned, conditions, words)), {**left_out, **trials.left_out},
-        tuple(dict.fromkeys([*notes, *trials.notes, *groups.notes, *_offers(columns, assigned)])), saved,
-    )  # fmt: skip
+        source.form,
+        tuple(_reading(columns, assigned, conditions, words)),
+        {**left_out, **trials.left_out},
+        tuple(dict.fromkeys([*notes, *trials.notes, *groups.notes, *_offers(columns, assigned)])),
+        saved,
+    )
     unused = tuple(name for name in columns if name not in used)
     return Behaviour(sessions, trials.choices, trials.stimuli, dict(assigned), unused, reading)
 

@@ -254,8 +254,16 @@ class Padded:
 
 
 #: Values that fill rectangular arrays beyond the end of a session.
-PADDING: dict[str, float] = {"choice": -1, "reward": 0, "stimuli": 0, "state": -1, "choice2": -1,
-                            "gain": 0, "loss": 0, "cue": -1}  # fmt: skip
+PADDING: dict[str, float] = {
+    "choice": -1,
+    "reward": 0,
+    "stimuli": 0,
+    "state": -1,
+    "choice2": -1,
+    "gain": 0,
+    "loss": 0,
+    "cue": -1,
+}
 
 
 def rectangle(pieces: Sequence[np.ndarray], value: float) -> np.ndarray:

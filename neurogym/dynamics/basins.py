@@ -75,9 +75,13 @@ def basins(
 
 
 def connections(
-    system: System, found: FixedPoints, condition: int = 0, push: float = 0.02, steps: int = 2000,
+    system: System,
+    found: FixedPoints,
+    condition: int = 0,
+    push: float = 0.02,
+    steps: int = 2000,
     distance: float = 0.05,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the stable points that saddles of one unstable direction connect.
 
     Activity is pushed both ways along the unstable direction of each saddle and flows from there.

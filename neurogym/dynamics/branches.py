@@ -121,9 +121,13 @@ def _predicted(branch: list[BranchPoint]) -> FloatArray:
 
 
 def _extend(
-    system: System, branch: list[BranchPoint], every: list[list[BranchPoint]], inputs: PathInput, n: int,
+    system: System,
+    branch: list[BranchPoint],
+    every: list[list[BranchPoint]],
+    inputs: PathInput,
+    n: int,
     tolerance: float,
-) -> None:  # fmt: skip
+) -> None:
     """Follow a branch beyond its first and last place, where its points exist but were not found by the search."""
     gap, limit = 1 / (n - 1), MERGED * np.sqrt(system.units)
     for side, step in ((0, -gap), (-1, gap)):
@@ -213,9 +217,11 @@ def _bifurcations(branches: list[Branch], gap: float) -> list[Bifurcation]:
         trunk = [
             k
             for k, event in enumerate(crossings)
-            if k not in used and event.kind == AT_ONE and abs(event.place - a.place) <= MEETING * gap
+            if k not in used
+            and event.kind == AT_ONE
+            and abs(event.place - a.place) <= MEETING * gap
             and np.linalg.norm(event.state - middle) <= separation / 2 + 10 * MERGED * np.sqrt(len(middle))
-        ]  # fmt: skip
+        ]
         if trunk:
             nearest = min(trunk, key=lambda k: float(np.linalg.norm(crossings[k].state - middle)))
             used.add(nearest)
@@ -272,11 +278,15 @@ def _transcritical(crossings: list[Bifurcation], gap: float) -> list[Bifurcation
     events: list[Bifurcation] = []
     for event in crossings:
         twin = next(
-            (k for k, each in enumerate(events)
-             if each.kind == event.kind == AT_ONE and abs(each.place - event.place) <= MEETING * gap
-             and np.linalg.norm(each.state - event.state) <= MEETING * gap * np.sqrt(len(event.state))),
+            (
+                k
+                for k, each in enumerate(events)
+                if each.kind == event.kind == AT_ONE
+                and abs(each.place - event.place) <= MEETING * gap
+                and np.linalg.norm(each.state - event.state) <= MEETING * gap * np.sqrt(len(event.state))
+            ),
             None,
-        )  # fmt: skip
+        )
         if twin is None:
             events.append(event)
         else:

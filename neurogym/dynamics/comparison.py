@@ -237,9 +237,15 @@ def compare_populations(
     s = np.sqrt(np.maximum(1 - np.diagonal(mean), 0))
     reachable = 1 - np.outer(s, s) if metric in _SIMILARITIES else np.full((n, n), np.nan)
     return PopulationComparison(
-        metric, tuple(each.label for each in populations), mean, distance.std(axis=0), null.mean(axis=0),
-        (1 + (null <= mean).sum(axis=0)) / (1 + len(null)), reachable, tuple(shared),
-    )  # fmt: skip
+        metric,
+        tuple(each.label for each in populations),
+        mean,
+        distance.std(axis=0),
+        null.mean(axis=0),
+        (1 + (null <= mean).sum(axis=0)) / (1 + len(null)),
+        reachable,
+        tuple(shared),
+    )
 
 
 def _matrix(first: Sequence[object], second: Sequence[object], distance: Callable[..., float]) -> FloatArray:

@@ -193,9 +193,16 @@ def describe_attractor(found: FixedPoints, slow_mode: float = SLOW_MODE) -> Attr
     leading = float(np.median(size[:, 0]))
     following = float(np.median(size[:, min(max(dimension, 1), size.shape[1] - 1)]))
     cosine = np.clip(np.abs(found.direction @ axes[0]), 0, 1)
-    return Attractor(kind, dimension, leading, following, float(1 / max(abs(np.log(max(leading, 1e-300))), 1e-12)),
-                     float(variance[: 2 if kind == "ring" else max(dimension, 1)].sum()), axes[0],
-                     float(np.degrees(np.median(np.arccos(cosine)))))  # fmt: skip
+    return Attractor(
+        kind,
+        dimension,
+        leading,
+        following,
+        float(1 / max(abs(np.log(max(leading, 1e-300))), 1e-12)),
+        float(variance[: 2 if kind == "ring" else max(dimension, 1)].sum()),
+        axes[0],
+        float(np.degrees(np.median(np.arccos(cosine)))),
+    )
 
 
 def _continues(result: FixedPoints, dimension: int) -> bool:

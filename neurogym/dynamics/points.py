@@ -216,7 +216,7 @@ def find_fixed_points(
     condition, share = np.array(selected, int) // n, np.array(shares)
     return FixedPoints(
         points, point_inputs, condition, speed[selected], *modes(jacobians), share, n, outliers, on_kink, slopes
-    )  # fmt: skip
+    )
 
 
 def _sides(system: System, points: FloatArray, inputs: FloatArray) -> tuple[FloatArray, np.ndarray, FloatArray]:

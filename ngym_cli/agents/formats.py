@@ -145,9 +145,15 @@ def _onnx(agent: LoadedAgent, path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         program: Any = torch.onnx.export(
-            module, module.example(2), None, input_names=inputs, output_names=results, dynamo=True, verbose=False,
+            module,
+            module.example(2),
+            None,
+            input_names=inputs,
+            output_names=results,
+            dynamo=True,
+            verbose=False,
             dynamic_shapes=shapes,
-        )  # fmt: skip
+        )
     model = program.model_proto
     for name, text in _about(agent).items():
         entry = model.metadata_props.add()

@@ -107,10 +107,18 @@ ENOUGH = 0.9
 
 #: Settings of a run that decide how many steps are needed, with the flag of each.
 DECISIVE = {
-    "dt": "--dt", "task_args": "--task-arg", "timing": "--timing", "rewards": "--reward", "wrappers": "--wrappers",
-    "network_args": "--network-arg", "units": "--units", "n_envs": "--n-envs", "hyperparameters": "--set",
-    "init_from": "--init-from", "reset_state": "--reset-state",
-}  # fmt: skip
+    "dt": "--dt",
+    "task_args": "--task-arg",
+    "timing": "--timing",
+    "rewards": "--reward",
+    "wrappers": "--wrappers",
+    "network_args": "--network-arg",
+    "units": "--units",
+    "n_envs": "--n-envs",
+    "hyperparameters": "--set",
+    "init_from": "--init-from",
+    "reset_state": "--reset-state",
+}
 
 
 @dataclass(frozen=True)

@@ -122,9 +122,15 @@ class WithFigures:
         run = self.folder if self._evaluation is None else self.folder.parent.parent
         inputs = [str(each) for each in (input if isinstance(input, list | tuple) else [input])]
         view = requests.view(
-            [str(run)], runs.RUNS_ROOT, settings.with_commas(by), None, self._evaluation, self._trust, held=inputs,
+            [str(run)],
+            runs.RUNS_ROOT,
+            settings.with_commas(by),
+            None,
+            self._evaluation,
+            self._trust,
+            held=inputs,
             axes=settings.with_commas(axes),
-        )  # fmt: skip
+        )
         view.recorder, view.quick = recorder(runs.RUNS_ROOT, self._trust, logger.info), quick
         return view
 

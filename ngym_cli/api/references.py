@@ -182,8 +182,12 @@ def _free_names(text: str) -> list[str]:
     tree = ast.parse(text)
     stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
     stored |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    stored |= {alias.asname or alias.name.partition(".")[0] for node in ast.walk(tree)
-               if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names}  # fmt: skip
+    stored |= {
+        alias.asname or alias.name.partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
     stored |= {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef | ast.FunctionDef)}
     loaded = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
     return [name for name in dict.fromkeys(loaded) if name not in stored]

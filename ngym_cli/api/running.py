@@ -24,9 +24,15 @@ if TYPE_CHECKING:
 
 
 def start(
-    config: RunConfig, root: Path, name: str | None, overwrite: bool, progress: bool,
-    threads_for_learning: int | None = None, tags: Sequence[str] = (), callbacks: Sequence[BaseCallback] = (),
-) -> Path:  # fmt: skip
+    config: RunConfig,
+    root: Path,
+    name: str | None,
+    overwrite: bool,
+    progress: bool,
+    threads_for_learning: int | None = None,
+    tags: Sequence[str] = (),
+    callbacks: Sequence[BaseCallback] = (),
+) -> Path:
     """Train and return the folder of the run; arguments as of ``ngym_cli.training.main_loop.train``."""
     managing.check_tags(tags)
     _prepare(threads_for_learning)

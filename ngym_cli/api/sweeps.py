@@ -36,8 +36,15 @@ logger = logging.getLogger(__name__)
 
 #: Arguments of `ngym_cli.train` that runs of a sweep do not take.
 NOT_VARIED = (
-    "config", "name", "overwrite", "resume", "runs_root", "tag", "threads", "trust",
-)  # fmt: skip
+    "config",
+    "name",
+    "overwrite",
+    "resume",
+    "runs_root",
+    "tag",
+    "threads",
+    "trust",
+)
 
 
 def _refuse_entry(name: str, value: object, arguments: Mapping[str, object]) -> None:
@@ -323,8 +330,15 @@ def reproduce(
 
         return settings.frame_of_rows([{**row} for row in results.rows()])
     root, launch = Path(reproductions), {"on": on, "workers": workers, "slurm": dict(slurm or {})}
-    keywords = {"paper": paper, "only": list(only) if not isinstance(only, str) else only, "seeds": seeds,
-             "first_seed": first_seed, "launch": launch, "reproductions": root, "trust": trust}  # fmt: skip
+    keywords = {
+        "paper": paper,
+        "only": list(only) if not isinstance(only, str) else only,
+        "seeds": seeds,
+        "first_seed": first_seed,
+        "launch": launch,
+        "reproductions": root,
+        "trust": trust,
+    }
     code = reproduction.reproduce(checked(ReproduceRequest, keywords, spelling="python"))
     if code == control.INTERRUPTED_CODE:
         raise KeyboardInterrupt("interrupted; the same call continues")

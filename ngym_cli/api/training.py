@@ -87,8 +87,9 @@ def train(
 
 
 @in_python_words
-def resume(run: str | Path = "latest", runs_root: str | Path = runs.RUNS_ROOT, *, trust: bool = False,
-           progress: bool = True) -> Run:  # fmt: skip
+def resume(
+    run: str | Path = "latest", runs_root: str | Path = runs.RUNS_ROOT, *, trust: bool = False, progress: bool = True
+) -> Run:
     """Continue an interrupted run from the last checkpoint and return the run.
 
     Args:

@@ -31,8 +31,12 @@ if TYPE_CHECKING:
 TASK = "RDM-v0"
 #: A short run, interrupted at the first evaluation to try whether it can be continued.
 SHORT: dict[str, object] = {
-    "task": TASK, "n_envs": 4, "units": 8, "timesteps": 4096, "evaluation": {"every": 2048, "trials": 20},
-}  # fmt: skip
+    "task": TASK,
+    "n_envs": 4,
+    "units": 8,
+    "timesteps": 4096,
+    "evaluation": {"every": 2048, "trials": 20},
+}
 
 
 class PartSubject:

@@ -20,10 +20,18 @@ from ngym_cli.terminal import Row, cell, print_columns, printable
 
 #: Columns that a narrow terminal does without, with the width (characters) below which it does.
 WIDE: dict[str, int] = {
-    "tags": 120, "also called": 100, "started": 100, "order": 110, "changes": 90, "steps": 75, "networks": 90,
+    "tags": 120,
+    "also called": 100,
+    "started": 100,
+    "order": 110,
+    "changes": 90,
+    "steps": 75,
+    "networks": 90,
     "learned by": 140,
-    "defaults": 90, "actions": 80, "drawn for": 90,
-}  # fmt: skip
+    "defaults": 90,
+    "actions": 80,
+    "drawn for": 90,
+}
 
 #: Columns whose values are never folded.
 UNFOLDED_COLUMNS = ("task", "status", "performance", "steps")
@@ -119,11 +127,18 @@ def _print_reference(page: Row) -> None:
     _print_rows({"kind": page["kind"], **page["rows"]})
     if page["options"]:
         out.print(Text.assemble("\n  ", (page["flag"], "dim")), soft_wrap=True)
-        print_columns([
-            (row["id"], _default(row["default"]), row["range"],
-             ", ".join(filter(None, (row["meaning"], row["source"]))))
-            for row in page["options"]
-        ], indent=2)  # fmt: skip
+        print_columns(
+            [
+                (
+                    row["id"],
+                    _default(row["default"]),
+                    row["range"],
+                    ", ".join(filter(None, (row["meaning"], row["source"]))),
+                )
+                for row in page["options"]
+            ],
+            indent=2,
+        )
     if page["kind"] == "paper":
         from ngym_cli.papers import results
 

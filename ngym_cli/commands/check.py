@@ -15,9 +15,12 @@ class CheckRequest(Request):
 
     tasks: Annotated[
         list[str],
-        Flag("Ids, old names, path/to/file.py:Class or package.module:Class; with --neurogym files.",
-             positional=True, completes="tasks"),
-    ] = []  # fmt: skip
+        Flag(
+            "Ids, old names, path/to/file.py:Class or package.module:Class; with --neurogym files.",
+            positional=True,
+            completes="tasks",
+        ),
+    ] = []
     all: Annotated[bool, Flag("Check every task of the registry.")] = False
     neurogym: Annotated[
         bool, Flag("Read scripts written for NeuroGym; say line by line what is old, and what it is here.")

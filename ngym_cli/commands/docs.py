@@ -15,9 +15,12 @@ class DocsRequest(Request):
 
     name: Annotated[
         str | None,
-        Flag("Anything that ngym info explains, or a command (default: first page).", positional=True,
-             completes="everything"),
-    ] = None  # fmt: skip
+        Flag(
+            "Anything that ngym info explains, or a command (default: first page).",
+            positional=True,
+            completes="everything",
+        ),
+    ] = None
     as_json: Annotated[bool, Flag("Print the address as JSON and open nothing.", names=("--json",))] = False
 
 

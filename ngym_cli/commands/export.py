@@ -18,9 +18,11 @@ class ExportRequest(Request):
     run: RunName = "latest"
     to: Annotated[
         str | None,
-        Flag("Format: sb3 (default), onnx or torchscript (one step of the network); of a fit csv.",
-             completes="export_formats"),
-    ] = None  # fmt: skip
+        Flag(
+            "Format: sb3 (default), onnx or torchscript (one step of the network); of a fit csv.",
+            completes="export_formats",
+        ),
+    ] = None
     out: Annotated[Path | None, Flag("File to write (default: export/agent.zip, .onnx or .pt of the run).")] = None
     overwrite: Annotated[bool, Flag("Replace an existing file.")] = False
     runs: RunsFolder = Path("runs")

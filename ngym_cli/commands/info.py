@@ -21,9 +21,12 @@ class InfoRequest(Request):
 
     name: Annotated[
         str,
-        Flag("A task, wrapper, algorithm, network, figure, launcher, analysis or paper.", positional=True,
-             completes="everything"),
-    ]  # fmt: skip
+        Flag(
+            "A task, wrapper, algorithm, network, figure, launcher, analysis or paper.",
+            positional=True,
+            completes="everything",
+        ),
+    ]
     settings: Annotated[Values, replace(CHANGES, panel="Settings of the task")] = {}
     seed: Annotated[int, Flag("Random seed of the trial shown."), Field(ge=0)] = 0
     figure: Annotated[Path | None, Flag("Also draw the trial to this file (png, svg, pdf).")] = None

@@ -17,9 +17,10 @@ class ListRequest(Request):
         Flag(
             "tasks, wrappers, algs, networks, models, figures, analyses, launchers, recipes, papers, data, tags, runs, "
             "sweeps, or differences (from NeuroGym's tasks).",
-            positional=True, completes="listings",
+            positional=True,
+            completes="listings",
         ),
-    ] = "tasks"  # fmt: skip
+    ] = "tasks"
     search: Annotated[list[str], Flag("Only rows with these words; old names of tasks count.", positional=True)] = []
     tag: Annotated[str | None, Flag("Only tasks, or runs, with this tag.", completes="tags")] = None
     paper: Annotated[str | None, Flag("Only tasks whose paper contains this text.")] = None
@@ -31,9 +32,11 @@ class ListRequest(Request):
     ] = None
     learned_by: Annotated[
         str | None,
-        Flag("Only tasks that this learner was measured to learn, as in default, ctrnn or supervised.",
-             completes="learners"),
-    ] = None  # fmt: skip
+        Flag(
+            "Only tasks that this learner was measured to learn, as in default, ctrnn or supervised.",
+            completes="learners",
+        ),
+    ] = None
     ceilings: Annotated[bool, Flag("Show the ceiling (best possible performance) of tasks.")] = False
     task: Annotated[str | None, Flag("Only runs of this task.", completes="tasks")] = None
     alg: Annotated[str | None, Flag("Only runs of this algorithm.", completes="algorithms")] = None

@@ -21,9 +21,13 @@ class PlotRequest(Request):
 
     words: Annotated[
         list[str],
-        Flag("Runs, a sweep or recordings (default: latest), then figures (default: by task) or file.py:name.",
-             positional=True, metavar="[RUN]... [FIGURE]...", completes="runs_and_figures"),
-    ] = []  # fmt: skip
+        Flag(
+            "Runs, a sweep or recordings (default: latest), then figures (default: by task) or file.py:name.",
+            positional=True,
+            metavar="[RUN]... [FIGURE]...",
+            completes="runs_and_figures",
+        ),
+    ] = []
     list_figures: Annotated[bool, Flag("List available figures and explain unavailable ones.", names=("--list",))] = (
         False
     )
@@ -88,9 +92,16 @@ def execute(request: PlotRequest) -> None:
         references, figures = requests.words(request.words, request.runs)
         references, comparison = requests.comparison(references, request.metric, request.across)
         view = requests.view(
-            references, request.runs, request.by, request.compare, request.evaluation, request.trust, request.pair,
-            request.input, request.axes,
-        )  # fmt: skip
+            references,
+            request.runs,
+            request.by,
+            request.compare,
+            request.evaluation,
+            request.trust,
+            request.pair,
+            request.input,
+            request.axes,
+        )
         view.comparison = comparison
         if figures or request.list_figures:
             view.recorder = recorder(request.runs, request.trust, tell)

@@ -193,8 +193,12 @@ class Option:
         return {entry: parse_list(value, parse_value, f"{self.spelling} {entry}") for entry, value in texts.items()}
 
 
-def options_of(model: type[BaseModel], table: str = "", prefix: str = "", options: Options | None = None,
-               ) -> Iterator[Option]:  # fmt: skip
+def options_of(
+    model: type[BaseModel],
+    table: str = "",
+    prefix: str = "",
+    options: Options | None = None,
+) -> Iterator[Option]:
     """Yield the options of a model, those of nested sections and of tables of options included.
 
     Args:

@@ -21,14 +21,32 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 RENAMED = {"runs": "runs_root", "sweeps": "sweeps_root"}
 #: Names of arguments in other libraries.
 KEYWORD_SYNONYMS = {
-    "env": "task", "env_id": "task", "total_timesteps": "timesteps", "steps": "timesteps", "policy": "network",
-    "model": "network", "hidden_size": "units", "num_envs": "n_envs", "callback_list": "callbacks",
-    "policy_kwargs": "network_args", "env_kwargs": "task_args", "tracker": "track", "n_eval_episodes": "eval_trials",
-    "eval_freq": "eval_every", "save_freq": "checkpoint_every", "verbose": "progress", "cells": "units",
-    "runs": "runs_root", "sweeps": "sweeps_root", "models": "model", "figure": "words", "n_jobs": "workers",
-    "random_state": "seed", "lr": "hyperparameters",
+    "env": "task",
+    "env_id": "task",
+    "total_timesteps": "timesteps",
+    "steps": "timesteps",
+    "policy": "network",
+    "model": "network",
+    "hidden_size": "units",
+    "num_envs": "n_envs",
+    "callback_list": "callbacks",
+    "policy_kwargs": "network_args",
+    "env_kwargs": "task_args",
+    "tracker": "track",
+    "n_eval_episodes": "eval_trials",
+    "eval_freq": "eval_every",
+    "save_freq": "checkpoint_every",
+    "verbose": "progress",
+    "cells": "units",
+    "runs": "runs_root",
+    "sweeps": "sweeps_root",
+    "models": "model",
+    "figure": "words",
+    "n_jobs": "workers",
+    "random_state": "seed",
+    "lr": "hyperparameters",
     "checkpoint": "checkpoints",
-}  # fmt: skip
+}
 #: Other names of arguments.
 ALIASES = {"algorithm": "alg", "set": "hyperparameters"}
 #: Fields of requests that are only of use in the shell.
@@ -69,14 +87,16 @@ def with_keywords(
         names = {each.name for each in named if each.kind not in (each.POSITIONAL_ONLY, each.VAR_POSITIONAL)}
         options = keyword_options(request, (*without, *(each.name for each in named)))
         plain = {
-            name: option for name, option in keyword_options(request).items()
+            name: option
+            for name, option in keyword_options(request).items()
             if not option.table and not option.flag.positional
-        }  # fmt: skip
+        }
         added = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_default(option),
-                              annotation=option.info.annotation)
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=_default(option), annotation=option.info.annotation
+            )
             for name, option in options.items()
-        ]  # fmt: skip
+        ]
         lines = "".join(f"\n    {name}: {option.flag.help}" for name, option in options.items())
 
         @functools.wraps(function)
@@ -144,9 +164,12 @@ def find_option(
 
 
 def read_keywords(
-    request: type[AnyRequest], keywords: Mapping[str, Any], kind: str = "argument", without: Collection[str] = (),
+    request: type[AnyRequest],
+    keywords: Mapping[str, Any],
+    kind: str = "argument",
+    without: Collection[str] = (),
     convert: Callable[[Option, Any], object] = lambda option, value: value,
-) -> AnyRequest:  # fmt: skip
+) -> AnyRequest:
     """Return the request of keyword arguments.
 
     Args:

@@ -28,9 +28,10 @@ class LaunchSettings(Section):
     workers: Annotated[int | None, Flag("Largest number of runs at a time (one per core).", WHERE), Field(ge=1)] = None
     slurm: Annotated[
         Values,
-        Flag("NAME=VALUE for sbatch, as in partition=gpu or time=2:00:00; or runs_per_job=10.", WHERE,
-             parse=parse_option),
-    ] = Field(default_factory=dict)  # fmt: skip
+        Flag(
+            "NAME=VALUE for sbatch, as in partition=gpu or time=2:00:00; or runs_per_job=10.", WHERE, parse=parse_option
+        ),
+    ] = Field(default_factory=dict)
 
     @field_validator("slurm")
     @classmethod

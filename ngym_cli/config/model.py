@@ -51,25 +51,28 @@ class RunConfig(TaskSettings):
         Flag(
             "Task by id, old name, path/to/file.py:Class or package.module:Class; several as RDM-v0+GoNogo-v0 or a "
             "collection (yang19); 'all' with --smoke.",
-            TASK, completes="tasks",
+            TASK,
+            completes="tasks",
         ),
         Field(min_length=1),
-    ] = "RDM-v0"  # fmt: skip
+    ] = "RDM-v0"
     alg: Annotated[
         str,
         Flag(
             "Algorithm: recurrent_ppo (default), recurrent_a2c, reinforce, supervised (default of some tasks); "
             "without memory ppo, a2c, dqn, qrdqn, trpo; or file.py:Class.",
-            AGENT, completes="algorithms",
+            AGENT,
+            completes="algorithms",
         ),
-    ] = "recurrent_ppo"  # fmt: skip
+    ] = "recurrent_ppo"
     network: Annotated[
         str | None,
         Flag(
             "Network: lstm (default), gru, rnn, ctrnn, ei_rnn; mlp for algorithms without memory; or file.py:Class.",
-            AGENT, completes="networks",
+            AGENT,
+            completes="networks",
         ),
-    ] = None  # fmt: skip
+    ] = None
     network_args: Annotated[
         Values,
         Flag("Argument of the network, as in layers=2 (see ngym info lstm).", AGENT, names=("--network-arg",)),
@@ -100,10 +103,13 @@ class RunConfig(TaskSettings):
     ] = "auto"
     until: Annotated[
         float | None,
-        Flag("Stop early when performance on fresh trials clearly exceeds this fraction of the ceiling.", AGENT,
-             sweeps=False),
+        Flag(
+            "Stop early when performance on fresh trials clearly exceeds this fraction of the ceiling.",
+            AGENT,
+            sweeps=False,
+        ),
         Field(gt=0, le=1),
-    ] = None  # fmt: skip
+    ] = None
     until_performance: Annotated[
         float | None,
         Flag("Stop early when performance on fresh trials clearly exceeds this value.", AGENT, sweeps=False),
@@ -238,26 +244,42 @@ class Shorthand(Section):
         bool | None,
         Flag(
             "Use the wrappers and settings that the task needs (see ngym info TASK); your own settings have priority.",
-            TASK, key=RECOMMENDED_KEY, sweeps=False,
+            TASK,
+            key=RECOMMENDED_KEY,
+            sweeps=False,
         ),
-    ] = None  # fmt: skip
+    ] = None
     schedule: Annotated[
         str | None,
         Flag(
             "Order of several tasks: random, norepeat, sequential, block:100 or sequential_block:100 (trials).",
-            TASK, names=("--schedule",), key="task_args.schedule", completes="schedules", sweeps=False,
+            TASK,
+            names=("--schedule",),
+            key="task_args.schedule",
+            completes="schedules",
+            sweeps=False,
         ),
-    ] = None  # fmt: skip
+    ] = None
     loss_weight: Annotated[
         dict[str, float],
-        Flag("Weight of a period in the loss, as in delay=2 (supervised).", AGENT, names=("--loss-weight",),
-             key="hyperparameters.loss_weight", parse=parse_scalar),
-    ] = Field(default_factory=dict)  # fmt: skip
+        Flag(
+            "Weight of a period in the loss, as in delay=2 (supervised).",
+            AGENT,
+            names=("--loss-weight",),
+            key="hyperparameters.loss_weight",
+            parse=parse_scalar,
+        ),
+    ] = Field(default_factory=dict)
     task_weight: Annotated[
         dict[str, float],
-        Flag("Relative frequency of a task, as in GoNogo-v0=2 (supervised, several tasks).", AGENT,
-             names=("--task-weight",), key="hyperparameters.task_weight", parse=parse_scalar),
-    ] = Field(default_factory=dict)  # fmt: skip
+        Flag(
+            "Relative frequency of a task, as in GoNogo-v0=2 (supervised, several tasks).",
+            AGENT,
+            names=("--task-weight",),
+            key="hyperparameters.task_weight",
+            parse=parse_scalar,
+        ),
+    ] = Field(default_factory=dict)
 
 
 #: Sections whose options are those of a run.

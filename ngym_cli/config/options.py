@@ -102,13 +102,24 @@ List = Annotated[list[Any], BeforeValidator(_list)]
 Table = Annotated[dict[str, Any], BeforeValidator(_table)]
 
 TYPES: dict[str, Any] = {
-    "float": Float, "int": Whole, "bool": Switch, "str": Word, "list": List, "dict": Table, "any": Any,
-}  # fmt: skip
+    "float": Float,
+    "int": Whole,
+    "bool": Switch,
+    "str": Word,
+    "list": List,
+    "dict": Table,
+    "any": Any,
+}
 
 #: Allowed values of types without limits.
 ALLOWED = {
-    float: "any number", int: "any number", bool: "true or false", list: "a/b/c", str: "a word", dict: "NAME=NUMBER",
-}  # fmt: skip
+    float: "any number",
+    int: "any number",
+    bool: "true or false",
+    list: "a/b/c",
+    str: "a word",
+    dict: "NAME=NUMBER",
+}
 
 #: Expected values by the beginning of pydantic's name for an error.
 EXPECTED_VALUES = {
@@ -253,8 +264,14 @@ def range_of(field: FieldInfo) -> str:
 def type_name(field: FieldInfo) -> TypeName:
     """Return the name of an option's type; of a choice of words "str"."""
     plain: dict[object, TypeName] = {
-        float: "float", int: "int", bool: "bool", str: "str", list: "list", dict: "dict", Literal: "str",
-    }  # fmt: skip
+        float: "float",
+        int: "int",
+        bool: "bool",
+        str: "str",
+        list: "list",
+        dict: "dict",
+        Literal: "str",
+    }
     names = (plain.get(get_origin(kind) or kind) for kind in kinds_in(field.annotation))
     return next(filter(None, names), "any")
 

@@ -66,10 +66,13 @@ class EvaluationConfig(Section):
 
     every: Annotated[
         int | None,
-        Flag("Steps between evaluations; 0 for one at the end only (100,000; more for long trials).", RUN,
-             names=("--eval-every",)),
+        Flag(
+            "Steps between evaluations; 0 for one at the end only (100,000; more for long trials).",
+            RUN,
+            names=("--eval-every",),
+        ),
         Field(ge=0),
-    ] = None  # fmt: skip
+    ] = None
     trials: Annotated[
         int | None,
         Flag("Trials of each evaluation (2,000; fewer for images and in short runs).", RUN, names=("--eval-trials",)),
@@ -77,10 +80,12 @@ class EvaluationConfig(Section):
     ] = None
     deterministic: bool = Field(True, description="take the most probable action instead of drawing actions")
     half_width: float | None = Field(
-        None, ge=0, lt=0.5,
+        None,
+        ge=0,
+        lt=0.5,
         description="half width of the 95 % interval of performance up to which the last evaluation adds linked trials "
         "(0.02; 0, which adds none, in short runs and where trials are given)",
-    )  # fmt: skip
+    )
 
 
 class CheckpointConfig(Section):
@@ -88,10 +93,11 @@ class CheckpointConfig(Section):
 
     every: Annotated[
         int,
-        Flag("Steps between checkpoints; 0 for one when interrupted only (100,000).", RUN,
-             names=("--checkpoint-every",)),
+        Flag(
+            "Steps between checkpoints; 0 for one when interrupted only (100,000).", RUN, names=("--checkpoint-every",)
+        ),
         Field(ge=0),
-    ] = 100_000  # fmt: skip
+    ] = 100_000
     keep: int = Field(2, ge=1, description="number of last checkpoints kept, besides the best")
 
 
@@ -105,27 +111,39 @@ class TaskSettings(Section):
     ] = None
     task_args: Annotated[
         Values,
-        Flag("Argument of the task, as in cohs=0/10/20 (see ngym info TASK).", TASK, names=("--task-arg",),
-             changes=True),
-    ] = Field(default_factory=dict)  # fmt: skip
+        Flag(
+            "Argument of the task, as in cohs=0/10/20 (see ngym info TASK).", TASK, names=("--task-arg",), changes=True
+        ),
+    ] = Field(default_factory=dict)
     timing: Annotated[
         Values,
         Flag(
             "Duration of a period in ms, as in delay=500, delay=200/400 (one is drawn) or delay=uniform:200:600; also "
             "choice:MS1:MS2, truncated_exponential:MEAN:MIN:MAX, until:T.",
-            TASK, parse=str, changes=True,
+            TASK,
+            parse=str,
+            changes=True,
         ),
-    ] = Field(default_factory=dict)  # fmt: skip
+    ] = Field(default_factory=dict)
     rewards: Annotated[
         dict[str, float],
-        Flag("Reward of an outcome, as in fail=-0.1 (see ngym info TASK).", TASK, names=("--reward",),
-             parse=parse_scalar, changes=True),
-    ] = Field(default_factory=dict)  # fmt: skip
+        Flag(
+            "Reward of an outcome, as in fail=-0.1 (see ngym info TASK).",
+            TASK,
+            names=("--reward",),
+            parse=parse_scalar,
+            changes=True,
+        ),
+    ] = Field(default_factory=dict)
     wrappers: Annotated[
         list[WrapperConfig],
-        Flag("Wrappers, innermost first: name,name:key=value:key=v1/v2 (see ngym list wrappers); none.", TASK,
-             completes="wrappers", changes=True),
-    ] = Field(default_factory=list)  # fmt: skip
+        Flag(
+            "Wrappers, innermost first: name,name:key=value:key=v1/v2 (see ngym list wrappers); none.",
+            TASK,
+            completes="wrappers",
+            changes=True,
+        ),
+    ] = Field(default_factory=list)
 
     @field_validator("task_args", mode="after")
     @classmethod

@@ -175,14 +175,20 @@ RECOMMENDED: dict[str, Recommended] = {
             "timesteps": 12_000_000,
             "network_args": {"memory": 100},
             "hyperparameters": {
-                "n_steps": 100, "batch_size": 12_800, "n_epochs": 8, "learning_rate": 0.003, "final_rate": 0.1,
-                "trial_gamma": 0.98, "gae_lambda": 0.7, "ent_coef": 0.003,
+                "n_steps": 100,
+                "batch_size": 12_800,
+                "n_epochs": 8,
+                "learning_rate": 0.003,
+                "final_rate": 0.1,
+                "trial_gamma": 0.98,
+                "gae_lambda": 0.7,
+                "ent_coef": 0.003,
             },
         },
         "rollouts are whole sessions, and rewards of later trials count, because exploration is worthwhile for dozens "
         "of trials (Duan et al. 2016, arXiv:1611.02779; Wang et al. 2016, arXiv:1611.05763)",
     ),
-}  # fmt: skip
+}
 
 #: Settings that every run of a task has, unless the user names others: without them there is nothing to learn from.
 DEFAULTS: dict[str, Recommended] = {
@@ -208,8 +214,12 @@ DEFAULTS: dict[str, Recommended] = {
 
 #: Tasks with linked trials that are learned as well, or better, from their own observations.
 WITHOUT_HISTORY = (
-    "Bandit-v0", "CVLearning-v0", "LeverPressWithPokeRest-v0", "PatchLeaving-v0", "perceptualdecisionmaking.ibl20-v0",
-)  # fmt: skip
+    "Bandit-v0",
+    "CVLearning-v0",
+    "LeverPressWithPokeRest-v0",
+    "PatchLeaving-v0",
+    "perceptualdecisionmaking.ibl20-v0",
+)
 
 LINKED = "what is rewarded depends on earlier trials, which the last action and the last reward report"
 

@@ -177,8 +177,7 @@ class TaskProperties:
         """
         if not n_actions(self.env.action_space):
             return None
-        sizes = {name: np.size(where)
-                 for name, where in self.labels["action"].items() if name != "fixation"}  # fmt: skip
+        sizes = {name: np.size(where) for name, where in self.labels["action"].items() if name != "fixation"}
         (n,) = sizes.values() if len(sizes) == 1 else (0,)
         return 1 / n if n > 1 else None
 

@@ -97,9 +97,13 @@ class UnitRecorder:
             UserError: if the agent lacks a quantity (a memoryless one has no hidden activity).
         """
         now = {
-            "activity": act.activity, "values": act.values, "logits": act.logits,
-            "observations": observations, "actions": act.actions, "rewards": rewards,
-        }  # fmt: skip
+            "activity": act.activity,
+            "values": act.values,
+            "logits": act.logits,
+            "observations": observations,
+            "actions": act.actions,
+            "rewards": rewards,
+        }
         for name in self.quantities:
             value = now[name]
             if value is None:
@@ -138,9 +142,12 @@ class UnitRecorder:
             rows = rows.astype(np.float32) if rows.dtype == np.float64 else rows
             if name not in self.file:
                 self.file.create_dataset(
-                    name, (0, *rows.shape[1:]), rows.dtype, maxshape=(None, *rows.shape[1:]),
+                    name,
+                    (0, *rows.shape[1:]),
+                    rows.dtype,
+                    maxshape=(None, *rows.shape[1:]),
                     chunks=(STEPS_PER_CHUNK, *rows.shape[1:]),
-                )  # fmt: skip
+                )
             dataset = self.file[name]
             dataset.resize(len(dataset) + len(rows), axis=0)
             dataset[-len(rows) :] = rows

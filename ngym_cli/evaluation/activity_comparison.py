@@ -80,8 +80,11 @@ def compare(
             left_out.append(f"period {period}: {error}")
             continue
         rows += [cast(ActivityAgreement, {"part": period or TRIAL, **each.to_dict()}) for each in rows_of_period]
-    left_out += [f"period {period} of {path.name}, which the agent's trials do not have" for period in recorded
-                 if period not in ours]  # fmt: skip
+    left_out += [
+        f"period {period} of {path.name}, which the agent's trials do not have"
+        for period in recorded
+        if period not in ours
+    ]
     if len({row["measure"] for row in rows}) < len(AGREEMENTS):
         left_out.append("measures that need three conditions (prediction) or four (rsa)")
     if recorded[WHOLE_TRIALS].averaged:
@@ -90,8 +93,12 @@ def compare(
     with styled():
         save_figure(draw(rows, run.name, path.stem), figure)
     result: ActivityComparison = {
-        "data": str(path), "by": list(columns), "agreement": rows, "left_out": left_out, "figure": str(figure),
-    }  # fmt: skip
+        "data": str(path),
+        "by": list(columns),
+        "agreement": rows,
+        "left_out": left_out,
+        "figure": str(figure),
+    }
     write_json(folder / "activity_comparison.json", result)
     return result
 

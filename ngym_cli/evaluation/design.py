@@ -73,9 +73,11 @@ def run(request: FitRequest, hooks: FitHooks) -> FitRecord:
             ]
         rows += compare(task.name, simulated, trials, table.stimuli, timed)
     design: DesignRecord = {
-        "trials": trials, "repeats": REPEATS * len(candidates),
-        "scored": "choices and times" if timed else "choices", "rows": rows,
-    }  # fmt: skip
+        "trials": trials,
+        "repeats": REPEATS * len(candidates),
+        "scored": "choices and times" if timed else "choices",
+        "rows": rows,
+    }
     path = record["path"]
     folder = FitFolder(Path(path))
     folder.write({**folder.read(), "design": design})

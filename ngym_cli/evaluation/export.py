@@ -129,10 +129,13 @@ def _nwb(folder: Path, run: runs.RunFolder) -> Path:
         source_script_file_name="ngym",
         keywords=["artificial neural network", str(manifest.get("task"))],
         subject=pynwb.file.Subject(
-            subject_id=run.name, species="artificial neural network", sex="U", age="P0D",
+            subject_id=run.name,
+            species="artificial neural network",
+            sex="U",
+            age="P0D",
             description=f"{manifest.get('network')}, seed {manifest.get('seed')}",
         ),
-    )  # fmt: skip
+    )
     try:
         starts = _trials(session, table)
         if recording is not None:
@@ -195,9 +198,12 @@ def _meaning(name: str) -> str:
     if name.startswith(ONSET):
         return f"onset of the period {name.removeprefix(ONSET)} from the start of the trial, ms"
     return {
-        "rt": "reaction time, ms", "length_ms": "length of the trial, ms", "reward": "summed reward",
-        "outcome": "correct, error, abort or miss", "choice": "action on the step that ended the trial",
-    }.get(name, name)  # fmt: skip
+        "rt": "reaction time, ms",
+        "length_ms": "length of the trial, ms",
+        "reward": "summed reward",
+        "outcome": "correct, error, abort or miss",
+        "choice": "action on the step that ended the trial",
+    }.get(name, name)
 
 
 def _series(pynwb: ModuleType, session: NWBFile, recording: Recording, starts: np.ndarray) -> None:
@@ -207,13 +213,19 @@ def _series(pynwb: ModuleType, session: NWBFile, recording: Recording, starts: n
     first = None
     for name in (name for name in recording.quantities if name != SPIKES):
         about = {
-            "activity": "hidden units of the network, one column each", "values": "value that the critic assigns",
-            "logits": "action preferences", "observations": "input to the network",
-        }.get(name, name)  # fmt: skip
+            "activity": "hidden units of the network, one column each",
+            "values": "value that the critic assigns",
+            "logits": "action preferences",
+            "observations": "input to the network",
+        }.get(name, name)
         series = pynwb.TimeSeries(
-            name=name, data=_lazily(recording, name), unit="a.u.", timestamps=times if first is None else first,
-            description=about, comments="steps of all trials, one trial after the other",
-        )  # fmt: skip
+            name=name,
+            data=_lazily(recording, name),
+            unit="a.u.",
+            timestamps=times if first is None else first,
+            description=about,
+            comments="steps of all trials, one trial after the other",
+        )
         first = series if first is None else first
         module.add(series)
 

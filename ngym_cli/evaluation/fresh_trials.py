@@ -134,14 +134,20 @@ def evaluate(
     if settings.balanced and facts.links_trials:
         result["ceiling"], result["no_ceiling"] = None, "balanced conditions do not follow each other as in the task"
     half_width = _half_width(table)
-    result.update({
-        "half_width_missed": wanted if 0 < wanted < half_width else None,
-        "deterministic": settings.deterministic, "seed": settings.seed, "reset_state": config.reset_state,
-        "steps": steps, "balanced": settings.balanced, "combinations": cells,
-        "recorded": list(settings.record) or None,
-        "perturbations": [cast(PerturbationRecord, asdict(each)) for each in units],
-        "seconds": round(time.perf_counter() - began, 3),
-    })  # fmt: skip
+    result.update(
+        {
+            "half_width_missed": wanted if 0 < wanted < half_width else None,
+            "deterministic": settings.deterministic,
+            "seed": settings.seed,
+            "reset_state": config.reset_state,
+            "steps": steps,
+            "balanced": settings.balanced,
+            "combinations": cells,
+            "recorded": list(settings.record) or None,
+            "perturbations": [cast(PerturbationRecord, asdict(each)) for each in units],
+            "seconds": round(time.perf_counter() - began, 3),
+        }
+    )
     evaluation = EvaluatedTrials(table, result)
     if settings.measured:
         measure(evaluation, facts)

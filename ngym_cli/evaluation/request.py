@@ -55,15 +55,19 @@ class EvalRequest(Request):
     ] = []
     trials: Annotated[
         int | None,
-        Flag("Number of fresh trials (2,000, more if linked until performance is known to 0.02; of images 200).",
-             TRIALS),
+        Flag(
+            "Number of fresh trials (2,000, more if linked until performance is known to 0.02; of images 200).", TRIALS
+        ),
         Field(ge=1, le=MOST_TRIALS),
-    ] = None  # fmt: skip
+    ] = None
     deterministic: Annotated[
         bool | None,
-        Flag("Take the most probable action (default of networks), or draw from the policy (default of fitted models).",
-             TRIALS, names=("--deterministic/--stochastic",)),
-    ] = None  # fmt: skip
+        Flag(
+            "Take the most probable action (default of networks), or draw from the policy (default of fitted models).",
+            TRIALS,
+            names=("--deterministic/--stochastic",),
+        ),
+    ] = None
     balanced: Annotated[bool, Flag("Show all combinations of conditions equally often.", TRIALS)] = False
     seed: Annotated[int, Flag("Random seed of the trials.", TRIALS), Field(ge=0)] = 0
     checkpoints: Annotated[
@@ -124,8 +128,11 @@ class EvalRequest(Request):
         if len(texts) != 1 or sum(map(len, dict(tables or {}).values())) != 1:
             raise UserError(f"'{loose[0]}' is not a run; put the words of each perturbation in quotes")
         (kind, text), *_ = texts.items()
-        return {**data, "run": [word for word in words if word not in loose],
-                "perturbations": {kind: [" ".join([text, *loose])]}}  # fmt: skip
+        return {
+            **data,
+            "run": [word for word in words if word not in loose],
+            "perturbations": {kind: [" ".join([text, *loose])]},
+        }
 
     @field_validator("record")
     @classmethod

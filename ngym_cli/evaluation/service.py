@@ -171,14 +171,26 @@ def _evaluate_run(
         wanted = tuple(dict.fromkeys([*quantities, *(request.record or ())]))
         with atomic_folder(folder, runs.EVALUATION) as temporary:
             settings = fresh_trials.EvaluationSettings(
-                trials, request.seed, request.deterministic is not False, request.balanced, request.perturbed, wanted,
-                request.spike_rate or PEAK_RATE, temporary, request.references, half_width=HALF_WIDTH if adds else 0.0,
-            )  # fmt: skip
+                trials,
+                request.seed,
+                request.deterministic is not False,
+                request.balanced,
+                request.perturbed,
+                wanted,
+                request.spike_rate or PEAK_RATE,
+                temporary,
+                request.references,
+                half_width=HALF_WIDTH if adds else 0.0,
+            )
             result = fresh_trials.evaluate(policy, config, facts, settings, progress)
-            result.summary.update({
-                "run": str(run.path), "model_steps": steps, "checkpoint": steps if at_checkpoint else None,
-                "changes": dict(request.changes),
-            })  # fmt: skip
+            result.summary.update(
+                {
+                    "run": str(run.path),
+                    "model_steps": steps,
+                    "checkpoint": steps if at_checkpoint else None,
+                    "changes": dict(request.changes),
+                }
+            )
             fresh_trials.write(result, temporary)
         if request.export:
             result.summary["exports"] = [str(export.export(folder, run, form)) for form in request.export]

@@ -62,12 +62,17 @@ def simulate(
     label, subject, policy, about = load(fit, request.model, request.subject, request.trust)
     names = about["table"]["stimuli"]
     stimuli = stimuli_of(names, request.stimuli, facts)
-    agent = FittedModel(policy, stimuli, actions_of(facts, len(about["table"]["choices"])),
-                        "reward" not in about["table"]["roles"])  # fmt: skip
+    agent = FittedModel(
+        policy, stimuli, actions_of(facts, len(about["table"]["choices"])), "reward" not in about["table"]["roles"]
+    )
     name = runs.safe_name(f"{fit.path.name}-{label}") if request.name is None else request.name
     path = runs.folder_for(root, config.task, ALG, name, request.seed)
-    origin: FitOrigin = {"path": str(fit.path), "model": label, "subject": subject,
-                         "parameters": f"fitted to all sessions of {subject}"}  # fmt: skip
+    origin: FitOrigin = {
+        "path": str(fit.path),
+        "model": label,
+        "subject": subject,
+        "parameters": f"fitted to all sessions of {subject}",
+    }
     opening = {**provenance.opening(config, config.model_dump(), facts, 1), "alg": label, "fit": origin}
     runs.refuse_existing(path, request.overwrite)
     began, trials = time.perf_counter(), request.trials or USUAL_TRIALS

@@ -64,10 +64,15 @@ def print_evaluation(summary: Summary, heading: str = "") -> None:
     if conditions:
         references = [name for name in REFERENCES if any(name in row for row in conditions)]
         lines = [
-            (row["condition"], cell(row["value"]), *estimate_cells(performance_of(row)), f"{row['trials']:,}",
-             *(cell(row.get(name)) if name in row else "" for name in references))
+            (
+                row["condition"],
+                cell(row["value"]),
+                *estimate_cells(performance_of(row)),
+                f"{row['trials']:,}",
+                *(cell(row.get(name)) if name in row else "" for name in references),
+            )
             for row in conditions
-        ]  # fmt: skip
+        ]
         out.print()
         header = ("condition", "value", "performance", "95 % interval", "trials", *map(reference_word, references))
         print_columns(lines, header, right=len(header) - 1)
@@ -162,10 +167,14 @@ def _print_activity(comparison: ActivityComparison) -> None:
     out.print(f"\nactivity compared with {comparison['data']}, by {', '.join(comparison['by'])}", soft_wrap=True)
     keys = ("value", "corrected", "shuffled", "p")
     rows = [
-        (row["part"], row["measure"], *(cell(row.get(key)) if row.get(key) is not None else "-" for key in keys),
-         str(row["conditions"]))
+        (
+            row["part"],
+            row["measure"],
+            *(cell(row.get(key)) if row.get(key) is not None else "-" for key in keys),
+            str(row["conditions"]),
+        )
         for row in comparison["agreement"]
-    ]  # fmt: skip
+    ]
     header = ("part", "measure", "agreement", "corrected for noise", "conditions shuffled", "p", "conditions")
     print_columns(rows, header, right=5)
     for reason in comparison["left_out"]:

@@ -86,9 +86,12 @@ def _choices(table: Table) -> tuple[float, float] | None:
 
 
 @registry.figure(
-    "choices against signed strength, with the fitted function", ["two-alternative"], check=_strengths_vary,
-    columns=("choice", "outcome"), any_of=(("coh",), ("v1", "v2"), ("rate",)),
-)  # fmt: skip
+    "choices against signed strength, with the fitted function",
+    ["two-alternative"],
+    check=_strengths_vary,
+    columns=("choice", "outcome"),
+    any_of=(("coh",), ("v1", "v2"), ("rate",)),
+)
 def psychometric(view: PlotData) -> Figure:
     """Draw the probability of the second choice against signed strength, with the fitted function."""
     figure, axes = new_figure(width=4.6)
@@ -141,9 +144,11 @@ def psychometric_axes(
         guide(axes, x=0)
     how = f"{first.model} fit, " if any(determined(fit) for _, fit, *_ in fits) else ""
     axes.set(
-        xlabel=axis, ylabel=f"P({second})", ylim=(-0.03, 1.03),
+        xlabel=axis,
+        ylabel=f"P({second})",
+        ylim=(-0.03, 1.03),
         title=f"psychometric curve, {how}95 % intervals",
-    )  # fmt: skip
+    )
     if legend:
         legend_below(axes)
     return left_out
@@ -189,9 +194,11 @@ def _times_vary(view: PlotData) -> None:
 
 
 @registry.figure(
-    "reaction time against strength, with the prediction of a diffusion to a bound", ["reaction time"],
-    columns=("coh", "rt", "outcome"), check=_times_vary,
-)  # fmt: skip
+    "reaction time against strength, with the prediction of a diffusion to a bound",
+    ["reaction time"],
+    columns=("coh", "rt", "outcome"),
+    check=_times_vary,
+)
 def chronometric(view: PlotData) -> Figure:
     """Draw reaction times and accuracy with the prediction of a diffusion to a bound."""
     figure, (left, right) = new_figure(1, 2)

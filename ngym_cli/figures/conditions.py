@@ -64,10 +64,15 @@ def conditions(view: PlotData) -> Figure:
     for name in _names(view):
         values = _values(all_series, name)
         tasks = view.facts.tasks if name == "task" else {}
-        panels.append(ConditionScores(
-            name, values, [words.value(name, value) for value in values],
-            of_values(view.first, name, values), [tasks.get(value, {}).get("chance") for value in values],
-        ))  # fmt: skip
+        panels.append(
+            ConditionScores(
+                name,
+                values,
+                [words.value(name, value) for value in values],
+                of_values(view.first, name, values),
+                [tasks.get(value, {}).get("chance") for value in values],
+            )
+        )
     if panels[0].name == "task" and len(panels[0].values) > MOST_TASKS:
         return task_bars(all_series, panels[0])
     return condition_panels(all_series, panels, view.evaluated_references)
@@ -186,9 +191,11 @@ def _one_answer(view: PlotData) -> None:
 
 
 @registry.figure(
-    "go / no-go: hits, false alarms, d' and reaction times", ["go-no-go"],
-    columns=("ground_truth", "choice", "outcome", "rt"), check=_one_answer,
-)  # fmt: skip
+    "go / no-go: hits, false alarms, d' and reaction times",
+    ["go-no-go"],
+    columns=("ground_truth", "choice", "outcome", "rt"),
+    check=_one_answer,
+)
 def responses(view: PlotData) -> Figure:
     """Draw the rates of hits and false alarms, and reaction times if variable."""
     all_series = view.parts()
@@ -211,11 +218,20 @@ def responses(view: PlotData) -> Figure:
             grid[0][1].ecdf(times, color=series.colour)
     style.category_ticks(left, [words.value("ground_truth", truth) for truth in truths])
     since = "the go cue" if "rt_from" not in all_series[0].table else str(all_series[0].table["rt_from"][0])
-    left.set(ylabel="share of trials with an answer", xlabel="right answer", xlim=(-0.5, 1.5), ylim=(-0.03, 1.05),
-             title="false alarms and hits, 95 % intervals")  # fmt: skip
+    left.set(
+        ylabel="share of trials with an answer",
+        xlabel="right answer",
+        xlim=(-0.5, 1.5),
+        ylim=(-0.03, 1.05),
+        title="false alarms and hits, 95 % intervals",
+    )
     for right in grid[0][1:]:
-        right.set(xlabel=f"reaction time from {since} (ms)", ylabel="share of hits so far", ylim=(0, 1.05),
-                  title="reaction times of hits")  # fmt: skip
+        right.set(
+            xlabel=f"reaction time from {since} (ms)",
+            ylabel="share of hits so far",
+            ylim=(0, 1.05),
+            title="reaction times of hits",
+        )
     style.legend_below(left)
     return figure
 

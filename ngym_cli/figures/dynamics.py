@@ -83,9 +83,13 @@ def fixed_points(view: PlotData) -> Figure:
     plane.set_title(f"fixed points (open: unstable; crosses: slow{far})")
     _unit_circle(spectrum)
     spectrum.set(
-        xlabel="real part", ylabel="imaginary part", aspect="equal", title="eigenvalues, slowest points",
-        xticks=[-1, 0, 1], yticks=[-1, 0, 1],
-    )  # fmt: skip
+        xlabel="real part",
+        ylabel="imaginary part",
+        aspect="equal",
+        title="eigenvalues, slowest points",
+        xticks=[-1, 0, 1],
+        yticks=[-1, 0, 1],
+    )
     legend_below(plane)
     view.table = dynamics.points_table()
     return figure

@@ -22,7 +22,7 @@ from ngym_cli.agents.dynamics import (
     points_of_sets,
     read_outs,
     visited_states,
-)  # fmt: skip
+)
 from ngym_cli.errors import UserError
 from ngym_cli.figures.population import population
 from ngym_cli.figures.style import FigureUnavailableError, unavailable_on
@@ -105,8 +105,10 @@ class Dynamics:
     def labels(self) -> list[str]:
         """Labels of the two axes of the plane with the share of the variance."""
         along = self.plane.project(self.states).var(axis=0) / max(float(self.states.var(axis=0).sum()), 1e-300)
-        return [f"{axis.upper() if axis.startswith('pc') else axis} ({100 * share:.0f} %)"
-                for axis, share in zip(self.axes, along, strict=True)]  # fmt: skip
+        return [
+            f"{axis.upper() if axis.startswith('pc') else axis} ({100 * share:.0f} %)"
+            for axis, share in zip(self.axes, along, strict=True)
+        ]
 
     @property
     def extent(self) -> list[float]:
@@ -124,9 +126,11 @@ class Dynamics:
         places = self.plane.project(every[self.is_near(every)])
         margin_x, margin_y = 0.05 * (high_x - low_x), 0.05 * (high_y - low_y)
         return [
-            min([low_x, *places[:, 0] - margin_x]), max([high_x, *places[:, 0] + margin_x]),
-            min([low_y, *places[:, 1] - margin_y]), max([high_y, *places[:, 1] + margin_y]),
-        ]  # fmt: skip
+            min([low_x, *places[:, 0] - margin_x]),
+            max([high_x, *places[:, 0] + margin_x]),
+            min([low_y, *places[:, 1] - margin_y]),
+            max([high_y, *places[:, 1] + margin_y]),
+        ]
 
     def is_near(self, points: np.ndarray) -> np.ndarray:
         """Return whether points lie in the plane within the size of the visited states around these, shape (n,)."""
@@ -155,12 +159,15 @@ class Dynamics:
             n, condition = len(points), int(points.condition[0])
             flown = basins(self.system, points, self.states[drawn], condition, BASIN_STEPS)
             table = points.to_table(self.population.activity.dt)
-            pieces.append({
-                "input": np.full(n, each.label, dtype=object),
-                "attractor": np.full(n, describe_attractor(points).kind, dtype=object),
-                **{name: table.pop(name) for name in ("speed", "stable", "n_unstable", "share")},
-                "basin": flown, **{name: values for name, values in table.items() if name != "condition"},
-            })  # fmt: skip
+            pieces.append(
+                {
+                    "input": np.full(n, each.label, dtype=object),
+                    "attractor": np.full(n, describe_attractor(points).kind, dtype=object),
+                    **{name: table.pop(name) for name in ("speed", "stable", "n_unstable", "share")},
+                    "basin": flown,
+                    **{name: values for name, values in table.items() if name != "condition"},
+                }
+            )
         return concatenate(pieces)
 
     def modes_table(self) -> Table:
@@ -171,12 +178,20 @@ class Dynamics:
             point, mode = (index.ravel() for index in np.indices(shape))
             right, left = points.right.swapaxes(1, 2).reshape(-1, shape[1]), points.left.reshape(-1, shape[1])
             values = points.eigenvalues.ravel()
-            pieces.append({
-                "input": np.full(len(point), each.label, dtype=object), "point": point, "mode": mode,
-                "eigenvalue_real": values.real, "eigenvalue_imag": values.imag,
-                "time_constant": points.time_constants(self.population.activity.dt).ravel(),
-                "right_real": right.real, "right_imag": right.imag, "left_real": left.real, "left_imag": left.imag,
-            })  # fmt: skip
+            pieces.append(
+                {
+                    "input": np.full(len(point), each.label, dtype=object),
+                    "point": point,
+                    "mode": mode,
+                    "eigenvalue_real": values.real,
+                    "eigenvalue_imag": values.imag,
+                    "time_constant": points.time_constants(self.population.activity.dt).ravel(),
+                    "right_real": right.real,
+                    "right_imag": right.imag,
+                    "left_real": left.real,
+                    "left_imag": left.imag,
+                }
+            )
         return concatenate(pieces)
 
 
@@ -222,7 +237,7 @@ def dynamics_of(view: PlotData, by: tuple[str, ...] = ()) -> Dynamics:
 
 def _held_constant(
     texts: Sequence[str], names: dict[str, Index], observations: np.ndarray, trials: int
-) -> list[InputSet]:  # fmt: skip
+) -> list[InputSet]:
     """Return the constant inputs that are given in words."""
     steps, channels = np.arange(len(observations)), observations.shape[1]
     return [

@@ -49,9 +49,12 @@ def _pairs(view: PlotData) -> dict[str, tuple[int, int]]:
 
 
 @registry.figure(
-    "weight of the stimulus on the choice over time", ["perceptual"],
-    columns=("choice", "outcome"), record=("observations",), check=_stimulus_fluctuates,
-)  # fmt: skip
+    "weight of the stimulus on the choice over time",
+    ["perceptual"],
+    columns=("choice", "outcome"),
+    record=("observations",),
+    check=_stimulus_fluctuates,
+)
 def kernel(view: PlotData) -> Figure:
     """Draw the influence of stimulus fluctuations at each time on the choice, in trials of weak evidence."""
     series = view.recorded
@@ -86,9 +89,10 @@ def kernel(view: PlotData) -> Figure:
         style.interval_points(axes, result.weights, color=colour, fmt="o-", label=text)
     style.guide(axes, y=0)
     axes.set(
-        xlabel="time from stimulus onset (ms)", ylabel="weight on choice (log odds per s.d.)",
+        xlabel="time from stimulus onset (ms)",
+        ylabel="weight on choice (log odds per s.d.)",
         title=f"psychophysical kernel, n = {int(weak.sum()):,} trials",
-    )  # fmt: skip
+    )
     style.legend_below(axes)
     return figure
 
@@ -124,9 +128,11 @@ def _context_uses(view: PlotData) -> list[tuple[Series, ContextUse]]:
 
 
 @registry.figure(
-    "weight of relevant and of irrelevant evidence", ["context dependent"],
-    columns=("context", "coh_1", "coh_2", "other_choice", "choice"), check=_context_uses,
-)  # fmt: skip
+    "weight of relevant and of irrelevant evidence",
+    ["context dependent"],
+    columns=("context", "coh_1", "coh_2", "other_choice", "choice"),
+    check=_context_uses,
+)
 def context(view: PlotData) -> Figure:
     """Draw choices against the evidence of each modality in each context, and the weight of each.
 
@@ -153,8 +159,14 @@ def context(view: PlotData) -> Figure:
             fit = use.by_context[context]
             weights = [fit.weights[kind] for kind in ("relevant", "irrelevant")]
             text = f"{series.label}: selectivity {use.selectivity:.2f}, n = {len(series.table['trial']):,}"
-            style.interval_bars(bars, ["relevant", "irrelevant"], weights, color=series.colour, label=text,
-                          offset=style.dodge(k, len(having)))  # fmt: skip
+            style.interval_bars(
+                bars,
+                ["relevant", "irrelevant"],
+                weights,
+                color=series.colour,
+                label=text,
+                offset=style.dodge(k, len(having)),
+            )
         style.guide(bars, y=0)
         bars.set(ylabel="log odds per %", title=f"weights in context {context + 1}", xlim=(-0.5, 1.5))
     style.legend_below(axes[-1][2])
@@ -186,9 +198,11 @@ def _each_modality(view: PlotData) -> None:
 
 
 @registry.figure(
-    "psychometric function of each modality, observed against optimal sigma", ["perceptual"],
-    columns=("modality", "coh", "choice", "outcome"), check=_each_modality,
-)  # fmt: skip
+    "psychometric function of each modality, observed against optimal sigma",
+    ["perceptual"],
+    columns=("modality", "coh", "choice", "outcome"),
+    check=_each_modality,
+)
 def cues(view: PlotData) -> Figure:
     """Draw the psychometric function of each modality and of both, and observed against optimal sigma."""
     all_series = view.parts(keep=lambda table: table["modality"].astype(str) != "conflict")
@@ -235,9 +249,10 @@ def _presented(name: str) -> str:
 
 
 @registry.figure(
-    "use of a sure option by strength, accuracy where it was waived", ["confidence"],
+    "use of a sure option by strength, accuracy where it was waived",
+    ["confidence"],
     columns=("wager", "coh", "choice", "outcome"),
-)  # fmt: skip
+)
 def wagering(view: PlotData) -> Figure:
     """Draw the use of the sure option, and the accuracy with and without the sure option on offer."""
     sure = view.facts.labels.get("action", {}).get("sure", 3)

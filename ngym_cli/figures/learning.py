@@ -130,11 +130,12 @@ def _evaluated(axes: Axes, source: Source) -> None:
         step, summary_row = each.summary.get("model_steps"), each.summary
         if each.intact and step is not None:
             by_name[step] = {
-                "step": step, "trials": summary_row["trials"],
+                "step": step,
+                "trials": summary_row["trials"],
                 "performance": summary_row["performance"],
                 "performance_ci": summary_row.get("performance_ci") or (np.nan, np.nan),
                 "deterministic": summary_row.get("deterministic", True),
-            }  # fmt: skip
+            }
     for probable, colour in ((True, style.COLOURS[1]), (False, style.COLOURS[3])):
         rows = [row for _, row in sorted(by_name.items()) if row.get("deterministic", True) == probable]
         if not rows:
@@ -153,8 +154,17 @@ def _stages(axes: Axes, source: Source) -> None:
         if number > 1:
             axes.axvline(begin, color="black", linewidth=0.8, linestyle="--")
         name = stage.get("name") or f"stage {number}"
-        axes.annotate(name, (begin, 0), xycoords=("data", "axes fraction"), xytext=(3, 3), textcoords="offset points",
-                      rotation=90, va="bottom", color="black", fontsize="small")  # fmt: skip
+        axes.annotate(
+            name,
+            (begin, 0),
+            xycoords=("data", "axes fraction"),
+            xytext=(3, 3),
+            textcoords="offset points",
+            rotation=90,
+            va="bottom",
+            color="black",
+            fontsize="small",
+        )
 
 
 def _checkpoints_evaluated(view: PlotData) -> None:

@@ -326,9 +326,10 @@ def selectivity(view: PlotData) -> Figure:
     left.set_yticks(range(len(table.terms)), [" x ".join(map(short, term.split(":"))) for term in table.terms])
     left.invert_yaxis()
     left.set(
-        xlabel=f"share of {rate.shape[1]} units (p < {table.alpha:g}, corrected)", xlim=(0, 1.2),
+        xlabel=f"share of {rate.shape[1]} units (p < {table.alpha:g}, corrected)",
+        xlim=(0, 1.2),
         title=f"selectivity, n = {int(finite.sum()):,} trials",
-    )  # fmt: skip
+    )
     kinds = table.share()
     right.bar(range(len(kinds)), list(kinds.values()), color=[style.GREY, *style.COLOURS[:3]])
     style.category_ticks(right, [kind.replace(" ", "\n") for kind in kinds])

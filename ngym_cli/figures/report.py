@@ -21,9 +21,25 @@ if TYPE_CHECKING:
 
 #: Entries of the manifest that the page shows elsewhere.
 SHOWN_ELSEWHERE = (
-    "performance", "performance_ci", *REFERENCES, "no_ceiling", "sessions", "reward_per_trial", "evaluations", "stages",
-    "checkpoint", "process", "task", "alg", "network", "seed", "steps", "trials", "status", "config",
-)  # fmt: skip
+    "performance",
+    "performance_ci",
+    *REFERENCES,
+    "no_ceiling",
+    "sessions",
+    "reward_per_trial",
+    "evaluations",
+    "stages",
+    "checkpoint",
+    "process",
+    "task",
+    "alg",
+    "network",
+    "seed",
+    "steps",
+    "trials",
+    "status",
+    "config",
+)
 
 #: Name of the page where the user names only a folder.
 PAGE = "report.html"
@@ -114,8 +130,11 @@ def _contents(seen: PlotData, further: Sequence[str] = ()) -> dict[str, Any]:
 def _links(page: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Return the sections that the page has, as identifier and words."""
     yield from ((drawn["id"], drawn["id"].replace("-", " ")) for drawn in page["figures"])
-    sections = (("left_out", "left-out", "not drawn"), ("conditions", "conditions-table", "table by condition"),
-                ("stages", "stages", "stages"))  # fmt: skip
+    sections = (
+        ("left_out", "left-out", "not drawn"),
+        ("conditions", "conditions-table", "table by condition"),
+        ("stages", "stages", "stages"),
+    )
     yield from ((id, words) for key, id, words in sections if page[key])
     yield "evaluations", "evaluations"
     yield from ((each["id"], f"compared with {each['name']}") for each in page["comparisons"])
@@ -175,10 +194,14 @@ def _conditions(rows: Sequence[records.ConditionRecord]) -> list[tuple[str, ...]
 
 def _stages(stages: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     return [
-        (each.get("name") or f"stage {number}", cell(each.get("from_step")), cell(each.get("trials")),
-         each.get("ended") or "-")
+        (
+            each.get("name") or f"stage {number}",
+            cell(each.get("from_step")),
+            cell(each.get("trials")),
+            each.get("ended") or "-",
+        )
         for number, each in enumerate(stages, start=1)
-    ]  # fmt: skip
+    ]
 
 
 def _evaluations(source: Source) -> Iterator[tuple[str, ...]]:
@@ -191,9 +214,12 @@ def _evaluations(source: Source) -> Iterator[tuple[str, ...]]:
         special += [word for word in ("balanced",) if result.get(word)]
         special += [] if result.get("deterministic", True) else ["drawn actions"]
         yield (
-            each.folder.name, ", ".join(special) or "-",
-            *estimate_cells(performance_of(result)), cell(result["trials"]), cell(result.get("model_steps")),
-        )  # fmt: skip
+            each.folder.name,
+            ", ".join(special) or "-",
+            *estimate_cells(performance_of(result)),
+            cell(result["trials"]),
+            cell(result.get("model_steps")),
+        )
 
 
 def _records(source: Source, name: str, kind: type[records.Record]) -> Iterator[tuple[int, records.Record]]:

@@ -66,10 +66,16 @@ def _is_figure(word: str) -> bool:
 
 
 def view(
-    references: Sequence[str], root: Path, by: str | None = None, compare: str | None = None,
-    evaluations: str | None = None, trust: bool = False, pair: str | None = None,
-    held: Sequence[str] = (), axes: str | None = None,
-) -> PlotData:  # fmt: skip
+    references: Sequence[str],
+    root: Path,
+    by: str | None = None,
+    compare: str | None = None,
+    evaluations: str | None = None,
+    trust: bool = False,
+    pair: str | None = None,
+    held: Sequence[str] = (),
+    axes: str | None = None,
+) -> PlotData:
     """Return the data for the figures of runs.
 
     Args:
@@ -314,10 +320,15 @@ def available(seen: PlotData) -> list[AvailableFigure]:
         except Exception as error:
             logger.debug("figure %s", spec.name, exc_info=True)
             reason = f"the check failed: {one_line(error)}"
-        rows.append({
-            "id": spec.name, "description": spec.summary, "available": reason is None,
-            "default": reason is None and spec.suits(seen, tags) and not unrecorded(spec, seen), "reason": reason,
-        })  # fmt: skip
+        rows.append(
+            {
+                "id": spec.name,
+                "description": spec.summary,
+                "available": reason is None,
+                "default": reason is None and spec.suits(seen, tags) and not unrecorded(spec, seen),
+                "reason": reason,
+            }
+        )
     return rows
 
 

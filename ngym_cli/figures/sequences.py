@@ -43,9 +43,11 @@ def _two_choices(view: PlotData) -> None:
 
 
 @registry.figure(
-    "weights of past choices and transitions, after correct and after error trials", ["history"],
-    columns=("choice", "outcome"), check=_two_choices,
-)  # fmt: skip
+    "weights of past choices and transitions, after correct and after error trials",
+    ["history"],
+    columns=("choice", "outcome"),
+    check=_two_choices,
+)
 def history(view: PlotData) -> Figure:
     """Draw the weights of past choices and transitions on the choice, after correct and after error trials."""
 
@@ -90,9 +92,11 @@ def _both_transitions(view: PlotData) -> None:
 
 
 @registry.figure(
-    "two-step task: stay probabilities by reward and transition", ["learning"],
-    columns=("common", "choice", "reward"), check=_both_transitions,
-)  # fmt: skip
+    "two-step task: stay probabilities by reward and transition",
+    ["learning"],
+    columns=("common", "choice", "reward"),
+    check=_both_transitions,
+)
 def stay(view: PlotData) -> Figure:
     """Draw the probability of repeating the first choice, by reward and transition of the previous trial."""
     figure, axes = style.new_figure(width=4.8)
@@ -140,9 +144,10 @@ def regret(view: PlotData) -> Figure:
             _compared(axes, series, expected, curve)
     axes.plot(curve.x, random * curve.x, color=style.GREY, linestyle=":", label="random choices")
     axes.set(
-        xlabel="trial of the session", ylabel="cumulative regret (reward)",
+        xlabel="trial of the session",
+        ylabel="cumulative regret (reward)",
         title="regret, mean over sessions, 95 % interval",
-    )  # fmt: skip
+    )
     style.legend_below(axes)
     return figure
 
@@ -187,9 +192,11 @@ def reversal(view: PlotData) -> Figure:
     style.guide(axes, y=0.5)
     axes.axvline(-0.5, color=style.GREY, linestyle="--", linewidth=1, zorder=0)
     axes.set(
-        xlabel="trial from reversal", ylabel="P(what is better after it)", ylim=(-0.03, 1.05),
+        xlabel="trial from reversal",
+        ylabel="P(what is better after it)",
+        ylim=(-0.03, 1.05),
         title="reversals, 95 % interval",
-    )  # fmt: skip
+    )
     style.legend_below(axes)
     return figure
 
@@ -198,9 +205,10 @@ SEQUENCE_DRAWS = 200
 
 
 @registry.figure(
-    "choices between two goods against the ratio of their amounts", ["value-based"],
+    "choices between two goods against the ratio of their amounts",
+    ["value-based"],
     columns=("n_a", "n_b", "a_first", "choice"),
-)  # fmt: skip
+)
 def indifference(view: PlotData) -> Figure:
     """Draw the share of choices of good B against the ratio of the offered amounts, with the indifference point."""
     figure, axes = style.new_figure(width=4.6)
@@ -227,9 +235,11 @@ def indifference(view: PlotData) -> Figure:
     axes.set_xticks([ends[0], *inside, ends[1]], ["only\nA", *(f"{tick:g}" for tick in inside), "only\nB"])
     axes.minorticks_off()
     axes.set(
-        xlabel="offered amounts, B : A", ylabel="P(choose B)", ylim=(-0.03, 1.05),
+        xlabel="offered amounts, B : A",
+        ylabel="P(choose B)",
+        ylim=(-0.03, 1.05),
         title="choice between two goods, 95 % intervals",
-    )  # fmt: skip
+    )
     style.legend_below(axes)
     return figure
 

@@ -41,8 +41,11 @@ def _several(view: PlotData) -> None:
 
 @registry.figure(
     "distances between runs, layers, periods or animals, by dynamics and geometry",
-    record=NETWORK_QUANTITIES, each_run=True, check=_several, on_request=True,
-)  # fmt: skip
+    record=NETWORK_QUANTITIES,
+    each_run=True,
+    check=_several,
+    on_request=True,
+)
 def similarity(view: PlotData) -> Figure:
     """Draw a row for each metric: distances of all pairs with the noise floor, an average-linkage tree, and a map."""
     populations = populations_of(view)
@@ -118,10 +121,14 @@ def _populations(
     for piece, (values, spans) in pieces.items():
         long_enough = [k for k, span in enumerate(spans) if span.stop - span.start >= FEWEST_STEPS]
         if len(long_enough) >= 4:
-            rows.append(PopulationTrials(
-                f"{name} {piece}".strip(), [values[spans[k]] for k in long_enough], conditions[long_enough],
-                [observations[spans[k]] for k in long_enough],
-            ))  # fmt: skip
+            rows.append(
+                PopulationTrials(
+                    f"{name} {piece}".strip(),
+                    [values[spans[k]] for k in long_enough],
+                    conditions[long_enough],
+                    [observations[spans[k]] for k in long_enough],
+                )
+            )
     return rows
 
 

@@ -139,8 +139,10 @@ def _in_catalogue(view: PlotData) -> None:
 
 @registry.figure(
     "the network among the networks of the catalogue of its task: similarity, clusters, fixed-point topology",
-    record=NETWORK_QUANTITIES, check=_in_catalogue, on_request=True,
-)  # fmt: skip
+    record=NETWORK_QUANTITIES,
+    check=_in_catalogue,
+    on_request=True,
+)
 def solutions(view: PlotData) -> Figure:
     """Draw a map of the networks with their clusters and the run's network as a star, and topologies by network."""
     entry = catalogue()[view.facts.id]

@@ -228,8 +228,13 @@ def category_ticks(axes: Axes, names: Sequence[str]) -> None:
     else:
         flat = [name.replace("\n", ", ") for name in names]
         steep = 90 if 1.8 * matplotlib.rcParams["font.size"] > room else 35
-        axes.set_xticks(range(len(names)), flat, rotation=steep, ha="right" if steep < 90 else "center",
-                        rotation_mode="anchor" if steep < 90 else "default")  # fmt: skip
+        axes.set_xticks(
+            range(len(names)),
+            flat,
+            rotation=steep,
+            ha="right" if steep < 90 else "center",
+            rotation_mode="anchor" if steep < 90 else "default",
+        )
 
 
 def legend_below(axes: Axes, columns: int = 1, side: str = "left") -> None:

@@ -68,10 +68,16 @@ def trials_figure(trials: Sequence[TrialView], names: Sequence[str] = (), width:
     if panels[0] == "inputs":
         heights[0] = min(max(heights[0], 0.75 + 0.24 * first.observations.shape[1]), 3.4)
     figure, axes = new_figure(
-        len(panels), len(trials), width=each, height=0.95 * sum(heights) / len(panels), squeeze=False, sharex="col",
-        sharey="row", height_ratios=heights,
+        len(panels),
+        len(trials),
+        width=each,
+        height=0.95 * sum(heights) / len(panels),
+        squeeze=False,
+        sharex="col",
+        sharey="row",
+        height_ratios=heights,
         width_ratios=[len(trial) for trial in trials] if max(map(len, trials)) < 3 * min(map(len, trials)) else None,
-    )  # fmt: skip
+    )
     words = Wording(first.labels)
     order = by_peak(first.activity) if first.activity is not None else None
     scale = largest(np.concatenate([trial.observations for trial in trials]), first.labels.get("observation", {}))
@@ -120,9 +126,16 @@ def _name_periods(axis: Axes, trial: TrialView, room: float) -> float:
     upright = max(lines, default=0) >= LEVELS
     for middle, line, (_, _, name) in zip(middles, lines, spans, strict=True):
         axis.annotate(
-            name, (middle, 1), xycoords="axes fraction", xytext=(0, 2 if upright else 2 + 9 * line),
-            textcoords="offset points", ha="center", va="bottom", fontsize="small", rotation=90 if upright else 0,
-        )  # fmt: skip
+            name,
+            (middle, 1),
+            xycoords="axes fraction",
+            xytext=(0, 2 if upright else 2 + 9 * line),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            fontsize="small",
+            rotation=90 if upright else 0,
+        )
     longest = max((len(name) for *_, name in spans), default=0)
     return 5.0 * longest if upright else 9.0 * (1 + max(lines, default=0))
 
@@ -163,8 +176,14 @@ def _units(panel: TrialPanel) -> None:
     axis, trial = panel.axis, panel.trial
     assert trial.activity is not None
     limit = float(np.abs(trial.activity).max()) or 1.0
-    image = axis.pcolormesh(_edges(trial), np.arange(trial.activity.shape[1] + 1), trial.activity[:, panel.order].T,
-                            cmap="PuOr_r", vmin=-limit, vmax=limit)  # fmt: skip
+    image = axis.pcolormesh(
+        _edges(trial),
+        np.arange(trial.activity.shape[1] + 1),
+        trial.activity[:, panel.order].T,
+        cmap="PuOr_r",
+        vmin=-limit,
+        vmax=limit,
+    )
     if panel.last:
         figure_of(axis).colorbar(image, ax=axis, label="activity (a.u.)", pad=0.14)
 
@@ -275,8 +294,9 @@ def channel_image(
         The image, for a colour bar from -1 to 1.
     """
     n = observations.shape[1]
-    image = axes.pcolormesh(edges, np.arange(n + 1), (observations / scale).T, cmap="RdBu_r", vmin=-1, vmax=1,
-                            rasterized=True)  # fmt: skip
+    image = axes.pcolormesh(
+        edges, np.arange(n + 1), (observations / scale).T, cmap="RdBu_r", vmin=-1, vmax=1, rasterized=True
+    )
     axes.invert_yaxis()
     if n <= MOST_NAMES:
         axes.set_yticks(np.arange(n) + 0.5, channel_names(labels, n))

@@ -134,9 +134,12 @@ class PlotData:
         """
         if self.named:
             return self._coloured(
-                [(self._name(source, name), [(source, source.named(name))])
-                 for source in self.sources for name in self.named]
-            )  # fmt: skip
+                [
+                    (self._name(source, name), [(source, source.named(name))])
+                    for source in self.sources
+                    for name in self.named
+                ]
+            )
         groups: dict[str, list[tuple[Source, Evaluated]]] = {}
         for source in self.sources:
             groups.setdefault(source.property(self.compare or "run"), []).append((source, source.main()))
@@ -199,8 +202,9 @@ class PlotData:
         if self.named:
             return [] if self.series[0].has(quantities) else self.sources[:1]
         sources = self.sources if every_run else self.sources[:1]
-        return [each for each in sources
-                if not any(e.has(quantities) and not e.along_training for e in each.evaluations)]  # fmt: skip
+        return [
+            each for each in sources if not any(e.has(quantities) and not e.along_training for e in each.evaluations)
+        ]
 
     def require_recorder(self, quantities: Sequence[str]) -> Recorder:
         """Return the function that makes a missing recording.
@@ -293,8 +297,9 @@ class PlotData:
             raise UserError(f"--by {','.join(self.by)}: {len(rows)} conditions are too many to tell apart")
         colours = shades(len(rows)) if len(self.series) == 1 else [series.colour] * len(rows)
         for (values, piece), colour in zip(rows, colours, strict=True):
-            words = ", ".join(f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
-                              for name, value in values.items())  # fmt: skip
+            words = ", ".join(
+                f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in values.items()
+            )
             yield Series(words if len(self.series) == 1 else f"{series.text}, {words}", colour, rows=piece)
 
 

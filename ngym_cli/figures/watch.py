@@ -109,8 +109,9 @@ def _covers(figure: Figure, trials: Sequence[TrialView]) -> list[list[Rectangle]
     for axes in grid:
         column = axes.get_subplotspec().colspan.start  # type: ignore[union-attr]
         low, high = axes.get_ylim()
-        cover = Rectangle((0, min(low, high)), len(trials[column]) * trials[column].dt, abs(high - low),
-                          facecolor="white", zorder=10)  # fmt: skip
+        cover = Rectangle(
+            (0, min(low, high)), len(trials[column]) * trials[column].dt, abs(high - low), facecolor="white", zorder=10
+        )
         axes.add_patch(cover)
         rows[column].append(cover)
     return rows
@@ -165,12 +166,16 @@ def overview(trial: TrialView) -> list[str]:
     conditions = ", ".join(f"{key} {_number(value)}" for key, value in trial.record.items() if np.ndim(value) == 0)
     seen = trial.observations if trial.frames is None else np.zeros((len(trial), 0))
     names = channel_names(trial.labels["observation"], seen.shape[1])
-    rows = [(name, "".join("=" if np.any((begin <= c) & (c < end)) else " " for c in columns))
-            for name, (begin, end) in trial.periods.items()]  # fmt: skip
+    rows = [
+        (name, "".join("=" if np.any((begin <= c) & (c < end)) else " " for c in columns))
+        for name, (begin, end) in trial.periods.items()
+    ]
     rows.append(("", "-" * len(columns)))
     low, high = min(0.0, float(seen.min(initial=0))), float(seen.max(initial=0))
-    rows += [(name, _sparkline((seen[c, k][np.abs(seen[c, k]).argmax()] for c in columns), low, high))
-             for k, name in enumerate(names[:MOST_CHANNELS])]  # fmt: skip
+    rows += [
+        (name, _sparkline((seen[c, k][np.abs(seen[c, k]).argmax()] for c in columns), low, high))
+        for k, name in enumerate(names[:MOST_CHANNELS])
+    ]
     more = len(names) - MOST_CHANNELS
     rows += [(f"... and {more} more channels", "")] if more > 0 else []
     rows += [*_acts("ground truth", trial.ground_truth, columns), *_acts("action", trial.actions, columns)]
@@ -199,8 +204,10 @@ def _acts(label: str, acts: np.ndarray | None, columns: list[np.ndarray]) -> lis
         rare = [values[c][often[values[c]].argmin()] for c in columns]
         return [(label, "".join(DIGITS[value] if value < len(DIGITS) else "+" for value in rare))]
     low, high = float(acts.min()), float(acts.max())
-    return [(label if k == 0 else " ", _sparkline((piece[c].mean() for c in columns), low, high))
-            for k, piece in enumerate(acts.T)]  # fmt: skip
+    return [
+        (label if k == 0 else " ", _sparkline((piece[c].mean() for c in columns), low, high))
+        for k, piece in enumerate(acts.T)
+    ]
 
 
 def _sign(reward: float) -> str:
@@ -216,8 +223,10 @@ def step_by_step(trial: TrialView, number: int) -> Iterator[str]:
     """
     words, labels = Wording(trial.labels), trial.labels.get("observation", {})
     yield f"trial {number}: {', '.join([*trial.in_words(words), str(trial.record.get('outcome', ''))])}"
-    channels = ", ".join(name if len(where) == 1 else f"{name} x{len(where)}"
-                         for name, where in groups(labels, trial.observations.shape[1]))  # fmt: skip
+    channels = ", ".join(
+        name if len(where) == 1 else f"{name} x{len(where)}"
+        for name, where in groups(labels, trial.observations.shape[1])
+    )
     yield f"inputs: {channels}; each relative to its largest value"
     rows = [_row(trial, step, words, largest(trial.observations, labels)) for step in range(len(trial))]
     heads = list(rows[0])

@@ -57,28 +57,30 @@ class BottleneckWeights(SimpleNamespace):
         size = EMBEDDING if subjects > 1 else 0
         observed, stimuli = observed + size, stimuli + size
         seen_by, n = observed + latents, rng.normal
-        return BottleneckWeights(**{
-            "z": rng.uniform(-0.1, 0.1, latents),
-            "latent_sd": rng.uniform(0, 0.05, latents),
-            "gain": np.ones((latents, seen_by)),
-            "sd": rng.uniform(0, 0.05, (latents, seen_by)),
-            "first": n(0, seen_by**-0.5, (latents, seen_by, h)),
-            "first_bias": np.zeros((latents, 1, h)),
-            "hidden": n(0, (h * layers) ** -0.5, (layers, latents, h, h)),
-            "hidden_bias": np.zeros((layers, latents, 1, h)),
-            "last": n(0, h**-0.5, (latents, h, 2)),
-            "last_bias": np.tile([-1.0, 0.0], (latents, 1, 1)),
-            "choice_gain": np.ones(latents),
-            "choice_sd": rng.uniform(0, 0.05, latents),
-            "choice_first": n(0, (latents + stimuli) ** -0.5, (latents + stimuli, c)),
-            "choice_bias": np.zeros((1, c)),
-            "choice_hidden": n(0, (c * more) ** -0.5, (more, c, c)),
-            "choice_hidden_bias": np.zeros((more, 1, c)),
-            "choice_last": 0.3 * n(0, c**-0.5, (c, choices)),
-            "direct": np.zeros((stimuli, choices)),
-            "choice_last_bias": np.zeros((1, choices)),
-            "embedding": n(0, 0.3, (subjects, size)),
-        })  # fmt: skip
+        return BottleneckWeights(
+            **{
+                "z": rng.uniform(-0.1, 0.1, latents),
+                "latent_sd": rng.uniform(0, 0.05, latents),
+                "gain": np.ones((latents, seen_by)),
+                "sd": rng.uniform(0, 0.05, (latents, seen_by)),
+                "first": n(0, seen_by**-0.5, (latents, seen_by, h)),
+                "first_bias": np.zeros((latents, 1, h)),
+                "hidden": n(0, (h * layers) ** -0.5, (layers, latents, h, h)),
+                "hidden_bias": np.zeros((layers, latents, 1, h)),
+                "last": n(0, h**-0.5, (latents, h, 2)),
+                "last_bias": np.tile([-1.0, 0.0], (latents, 1, 1)),
+                "choice_gain": np.ones(latents),
+                "choice_sd": rng.uniform(0, 0.05, latents),
+                "choice_first": n(0, (latents + stimuli) ** -0.5, (latents + stimuli, c)),
+                "choice_bias": np.zeros((1, c)),
+                "choice_hidden": n(0, (c * more) ** -0.5, (more, c, c)),
+                "choice_hidden_bias": np.zeros((more, 1, c)),
+                "choice_last": 0.3 * n(0, c**-0.5, (c, choices)),
+                "direct": np.zeros((stimuli, choices)),
+                "choice_last_bias": np.zeros((1, choices)),
+                "embedding": n(0, 0.3, (subjects, size)),
+            }
+        )
 
 
 def spread(p: Any) -> Any:

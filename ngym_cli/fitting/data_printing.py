@@ -18,8 +18,12 @@ from ngym_cli.terminal import console, estimate_cells, print_columns
 SUBJECTS, POINTS = 20, 14
 #: Numbers in the line of a subject among several.
 LINE = ("accuracy", "rewards", "reaction_time", "pse", "threshold", "lapse_low", "lapse_high")
-CURVES = {"psychometric": "evidence", "accuracy_by_level": "size of evidence", "chronometric": "size of evidence",
-          "learning": "session"}  # fmt: skip
+CURVES = {
+    "psychometric": "evidence",
+    "accuracy_by_level": "size of evidence",
+    "chronometric": "size of evidence",
+    "learning": "session",
+}
 
 
 def table_as_dict(
@@ -81,10 +85,15 @@ def show_table(
         out.print("\neach subject")
         names = [name for name in LINE if any(getattr(each, name) is not None for each in statistics[1:])]
         rows = [
-            [each.subject, f"{each.sessions:,}", f"{each.trials:,}", f"{each.misses:,}",
-             *("" if (value := getattr(each, name)) is None else estimate_cells(value, ".3f")[0] for name in names)]
+            [
+                each.subject,
+                f"{each.sessions:,}",
+                f"{each.trials:,}",
+                f"{each.misses:,}",
+                *("" if (value := getattr(each, name)) is None else estimate_cells(value, ".3f")[0] for name in names),
+            ]
             for each in statistics[1 : subjects + 1]
-        ]  # fmt: skip
+        ]
         header = ["subject", "sessions", "trials", "misses", *(name.replace("_", " ") for name in names)]
         print_columns(rows, header=header, indent=2, right=len(header) - 1)
         if len(statistics) - 1 > subjects:

@@ -134,6 +134,11 @@ def named_by(path: Path) -> DataSet | None:
 
 def rows() -> list[dict[str, object]]:
     """Return a row for each data set, for ``ngym list data``."""
-    return [{"id": name, **{key: value for key, value in vars(each).items() if key not in ("name",)},
-             "where": "with ngym" if each.shipped else "--download" if each.address else "by hand"}
-            for name, each in every().items()]  # fmt: skip
+    return [
+        {
+            "id": name,
+            **{key: value for key, value in vars(each).items() if key not in ("name",)},
+            "where": "with ngym" if each.shipped else "--download" if each.address else "by hand",
+        }
+        for name, each in every().items()
+    ]

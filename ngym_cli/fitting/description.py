@@ -63,8 +63,11 @@ class Description:
         table = []
         for each in self.subjects:
             row: dict[str, object] = {
-                "subject": each.subject, "sessions": each.sessions, "trials": each.trials, "misses": each.misses,
-            }  # fmt: skip
+                "subject": each.subject,
+                "sessions": each.sessions,
+                "trials": each.trials,
+                "misses": each.misses,
+            }
             for name in SCALARS:
                 value = getattr(each, name)
                 if value is not None:
@@ -123,9 +126,10 @@ class Description:
             if value
         )
         table = self.behaviour
-        subjects, sessions = (f"{n:,} {word}{'s' * (n != 1)}" for n, word in (
-            (len(table.subjects), "subject"), (len(table.sessions), "session")
-        ))  # fmt: skip
+        subjects, sessions = (
+            f"{n:,} {word}{'s' * (n != 1)}"
+            for n, word in ((len(table.subjects), "subject"), (len(table.sessions), "session"))
+        )
         return f"<Description {self.name}: {table.n_trials:,} trials, {subjects}, {sessions}; {roles}>"
 
     def _repr_html_(self) -> str:
@@ -146,9 +150,13 @@ class Description:
 
 
 def describe_table(
-    source: TableSource, roles: Mapping[str, Any], columns: Mapping[str, Any] | None = None, by: str | None = None,
-    name: str = "table", **options: Any,
-) -> Description:  # fmt: skip
+    source: TableSource,
+    roles: Mapping[str, Any],
+    columns: Mapping[str, Any] | None = None,
+    by: str | None = None,
+    name: str = "table",
+    **options: Any,
+) -> Description:
     """Return the description of a table.
 
     Args:

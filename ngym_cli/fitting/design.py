@@ -104,9 +104,12 @@ def conditions_of(sessions: Sequence[Session], stimuli: Sequence[str]) -> tuple[
 
 
 def compare(
-    task: str, simulated: Mapping[str, Sequence[tuple[Mapping[str, Candidate], Sequence[Session]]]],
-    trials: Sequence[int], stimuli: Sequence[str], timed: bool,
-) -> list[DesignRow]:  # fmt: skip
+    task: str,
+    simulated: Mapping[str, Sequence[tuple[Mapping[str, Candidate], Sequence[Session]]]],
+    trials: Sequence[int],
+    stimuli: Sequence[str],
+    timed: bool,
+) -> list[DesignRow]:
     """Return the separation of all pairs of models in a task.
 
     Args:
@@ -149,13 +152,16 @@ def _row(
     ]
     per_trial = estimates[-1].value / trials[-1]
     return {
-        "task": task, "condition": condition, "true": true, "rival": rival,
+        "task": task,
+        "condition": condition,
+        "true": true,
+        "rival": rival,
         "log_bayes_factor": [
             {"value": each.value, "low": each.low, "high": each.high, "se": each.se} for each in estimates
         ],
         "correct": [float((x > 0).mean()) for x in factors],
         "trials_needed": STRONG / per_trial if per_trial > 0 else None,
-    }  # fmt: skip
+    }
 
 
 def hardest(record: DesignRecord) -> list[DesignRow]:

@@ -62,8 +62,14 @@ def weights(fit: FitPlotData) -> Figure:
     figure, axes = new_figure(width=7)
     for k, name in enumerate(arrays["names"].tolist()[:7]):
         axes.plot(mean[:, k], label=name, color=COLOURS[k])
-        axes.fill_between(np.arange(len(mean)), mean[:, k] - 1.96 * sd[:, k], mean[:, k] + 1.96 * sd[:, k],
-                          color=COLOURS[k], alpha=0.2, linewidth=0)  # fmt: skip
+        axes.fill_between(
+            np.arange(len(mean)),
+            mean[:, k] - 1.96 * sd[:, k],
+            mean[:, k] + 1.96 * sd[:, k],
+            color=COLOURS[k],
+            alpha=0.2,
+            linewidth=0,
+        )
     _session_lines(axes, lengths, len(mean))
     axes.axhline(0, color=GREY, linewidth=1, zorder=0)
     axes.set(xlabel="trial", ylabel="weight (logit)", title=f"{label}, given all choices")
@@ -103,8 +109,14 @@ def phase(fit: FitPlotData) -> Figure:
         arrays = fit.arrays(label)
         for k, words in enumerate(CONDITIONS):
             rows = arrays["condition"] == k
-            axis.plot(arrays["logit"][rows], arrays["change"][rows], ".", markersize=2, color=COLOURS[k],
-                      label=words.format("other choice", fit.second))  # fmt: skip
+            axis.plot(
+                arrays["logit"][rows],
+                arrays["change"][rows],
+                ".",
+                markersize=2,
+                color=COLOURS[k],
+                label=words.format("other choice", fit.second),
+            )
         axis.axhline(0, color=GREY, linewidth=1, zorder=0)
         axis.set(xlabel=f"logit of {fit.second}", title=label)
     axes[0, 0].set_ylabel("change of the logit")

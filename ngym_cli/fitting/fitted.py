@@ -25,8 +25,17 @@ from ngym_cli.fitting.settings import read_data
 from ngym_cli.fitting.validation import FitData, FitResult, ModelScore
 
 #: Details of a fit that figures draw; most sessions of a simulation, fewest and most trials of each.
-DRAWN = ("weights", "weights_sd", "states", "transitions", "names", "lengths",
-         "bottlenecks", "bottleneck_names", "latent_sd")  # fmt: skip
+DRAWN = (
+    "weights",
+    "weights_sd",
+    "states",
+    "transitions",
+    "names",
+    "lengths",
+    "bottlenecks",
+    "bottleneck_names",
+    "latent_sd",
+)
 PLAYED = (20, 50, 300)
 #: Arrays of models of times with a row for each trial, and trials that are simulated for figures.
 OF_TRIALS, SIMULATED = ("densities", "predictive_choice", "predictive_rt"), 20_000
@@ -188,9 +197,12 @@ def _played(policy: Policy, table: Behaviour) -> dict[str, np.ndarray]:
 def common_of(settings: Mapping[str, Any]) -> registry.Common:
     """Return the settings of all models of a fit from its settings as plain values."""
     return registry.Common(
-        settings.get("times"), settings.get("deadline"), formulas(settings.get("vary") or ()),
-        settings.get("transition"), fixed_values(settings.get("fix") or ()),
-    )  # fmt: skip
+        settings.get("times"),
+        settings.get("deadline"),
+        formulas(settings.get("vary") or ()),
+        settings.get("transition"),
+        fixed_values(settings.get("fix") or ()),
+    )
 
 
 def models_of(settings: FitSettings) -> dict[str, Model]:

@@ -90,8 +90,15 @@ def _repeats(axes: Axes, curves: list[tuple[str, np.ndarray, np.ndarray, np.ndar
                 half.append(1.96 * np.sqrt(again.mean() * (1 - again.mean()) / len(again)) if len(again) else np.nan)
             shift = 0.06 * (k - len(curves) / 2)
             name = f"{label}{'' if k else ', after reward'}" if rewarded else "after no reward" if k == 0 else None
-            axes.errorbar(np.arange(1, 4) + shift, value, half, fmt=f"o{style}" if k == 0 else f".{style}",
-                          color=colour, label=name, linewidth=1)  # fmt: skip
+            axes.errorbar(
+                np.arange(1, 4) + shift,
+                value,
+                half,
+                fmt=f"o{style}" if k == 0 else f".{style}",
+                color=colour,
+                label=name,
+                linewidth=1,
+            )
     axes.set(xlabel="trials later", ylabel="P(same choice again)", xticks=[1, 2, 3])
 
 

@@ -268,13 +268,15 @@ def leave_one_out(samples: Samples, likelihoods: Sequence[Likelihood], seed: int
     chains, draws = samples.subjects.shape[:2]
     count = min(draws, POINTWISE // chains)
     chosen = np.sort(np.random.default_rng(seed).choice(draws, count, replace=False))
-    rows = np.array([
+    rows = np.array(
         [
-            np.concatenate([each.pointwise(samples.subjects[c, t, k]) for k, each in enumerate(likelihoods)])
-            for t in chosen
+            [
+                np.concatenate([each.pointwise(samples.subjects[c, t, k]) for k, each in enumerate(likelihoods)])
+                for t in chosen
+            ]
+            for c in range(chains)
         ]
-        for c in range(chains)
-    ])  # fmt: skip
+    )
     data = arviz.from_dict(posterior={"x": samples.subjects[:, chosen, 0]}, log_likelihood={"trials": rows})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the share of unreliable trials is part of the result

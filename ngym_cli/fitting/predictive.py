@@ -81,16 +81,28 @@ def check(
     words = next(iter(tables.values())).choices
     observed = statistics([(each.choice, each.rt) for each in sessions], sessions, words)
     simulated = [
-        statistics([row for k, (likelihood, table) in enumerate(zip(likelihoods, tables.values(), strict=True))
-                    for row in _simulated(likelihood.policy(points[draw, k]), table.sessions, rng)], sessions, words)
+        statistics(
+            [
+                row
+                for k, (likelihood, table) in enumerate(zip(likelihoods, tables.values(), strict=True))
+                for row in _simulated(likelihood.policy(points[draw, k]), table.sessions, rng)
+            ],
+            sessions,
+            words,
+        )
         for draw in chosen
-    ]  # fmt: skip
+    ]
     record = {}
     for name, value in observed.items():
         draws = np.array([each[name] for each in simulated if name in each])
         if len(draws):
             low, high = np.quantile(draws, [0.025, 0.975])
             above = float((draws >= value).mean())
-            record[name] = {"observed": value, "value": float(draws.mean()), "low": float(low), "high": float(high),
-                            "p": 2 * min(above, 1 - above)}  # fmt: skip
+            record[name] = {
+                "observed": value,
+                "value": float(draws.mean()),
+                "low": float(low),
+                "high": float(high),
+                "p": 2 * min(above, 1 - above),
+            }
     return record

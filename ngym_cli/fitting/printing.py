@@ -87,10 +87,15 @@ def _posterior(label: str, record: PosteriorRecord) -> None:
     print_columns(cells, ["  parameter", "mean", "95 % interval", "R-hat", "ESS"])
     if checks := record.get("predictive"):
         predictive_cells = [
-            [f"  {name}", f"{row['observed'] or 0:.3f}", f"{row['value'] or 0:.3f}",
-             f"[{row['low'] or 0:.3f}, {row['high'] or 0:.3f}]", f"{row['p'] or 0:.2f}"]
+            [
+                f"  {name}",
+                f"{row['observed'] or 0:.3f}",
+                f"{row['value'] or 0:.3f}",
+                f"[{row['low'] or 0:.3f}, {row['high'] or 0:.3f}]",
+                f"{row['p'] or 0:.2f}",
+            ]
             for name, row in checks.items()
-        ]  # fmt: skip
+        ]
         print_columns(predictive_cells, ["  posterior predictive check", "data", "simulated", "95 % interval", "p"])
     if loo := record.get("loo"):
         out.print(f"  leave-one-out: {loo['elpd']:.1f} nats, s.e. {loo['se']:.1f}, {loo['p']:.1f} effective parameters")
@@ -101,10 +106,13 @@ def time_score_rows(record: FitRecord) -> list[list[str]]:
     scores = {label: about["time_score"] for label, about in record["models"].items() if "time_score" in about}
     best_first = sorted(scores, key=lambda label: -Estimate.from_record(scores[label]["together"]).value)
     return [
-        [label, *estimate_cells(Estimate.from_record(scores[label]["together"])),
-         *(f"{Estimate.from_record(scores[label][name]).value:.4f}" for name in ("choice", "time"))]
+        [
+            label,
+            *estimate_cells(Estimate.from_record(scores[label]["together"])),
+            *(f"{Estimate.from_record(scores[label][name]).value:.4f}" for name in ("choice", "time")),
+        ]
         for label in best_first
-    ]  # fmt: skip
+    ]
 
 
 def parameter_cells(name: str, estimate: Estimate, marks: Mapping[str, str]) -> list[str]:
@@ -131,11 +139,15 @@ def _design(record: DesignRecord) -> None:
     """Print the pair of models that is hardest to separate in each condition of each task."""
     numbers = [f"{n:,} trials" for n in record["trials"]]
     rows = [
-        [f"{row['task']}, {row['condition']}", f"{row['true']} / {row['rival']}",
-         *(f"{factor['value'] or 0:.1f}" for factor in row["log_bayes_factor"]),
-         f"{row['correct'][-1]:.0%}", "-" if row["trials_needed"] is None else f"{row['trials_needed']:,.0f}"]
+        [
+            f"{row['task']}, {row['condition']}",
+            f"{row['true']} / {row['rival']}",
+            *(f"{factor['value'] or 0:.1f}" for factor in row["log_bayes_factor"]),
+            f"{row['correct'][-1]:.0%}",
+            "-" if row["trials_needed"] is None else f"{row['trials_needed']:,.0f}",
+        ]
         for row in hardest(record)
-    ]  # fmt: skip
+    ]
     header = ["design: task, condition", "true / rival (hardest pair)", *numbers, "right", "for 3 nats"]
     print_columns(rows, header, right=len(numbers) + 2)
     console().print(

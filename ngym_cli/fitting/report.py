@@ -137,16 +137,28 @@ def export(folder: FitFolder, form: str = "csv", out: Path | None = None, overwr
     about = folder.finished()
     target = out or folder.path / "export"
     parameters = [
-        {"model": label, "subject": subject, "parameter": name, "value": number.value,
-         "low": number.low, "high": number.high, "mark": mark}
+        {
+            "model": label,
+            "subject": subject,
+            "parameter": name,
+            "value": number.value,
+            "low": number.low,
+            "high": number.high,
+            "mark": mark,
+        }
         for label, subject, name, number, mark in _parameters(about)
-    ]  # fmt: skip
+    ]
     kinds = [("held-out", about["scores"]), ("test", about.get("test_scores") or {})]
     scores = [
-        {"model": name, "data": kind, "trials": row["trials"],
-         **{key: row["log_likelihood"][key] for key in ("value", "low", "high")}}
-        for kind, rows in kinds for name, row in rows.items()
-    ]  # fmt: skip
+        {
+            "model": name,
+            "data": kind,
+            "trials": row["trials"],
+            **{key: row["log_likelihood"][key] for key in ("value", "low", "high")},
+        }
+        for kind, rows in kinds
+        for name, row in rows.items()
+    ]
     for name, table in (
         ("trials", reading.read_parquet(folder.path / TRIALS)),
         ("parameters", pa.Table.from_pylist(parameters)),

@@ -264,9 +264,13 @@ class FitRequest(FitSettings):
     ] = 0
     design: Annotated[
         Texts,
-        Flag("Task in which new trials of the fitted models are simulated, to find what separates them; repeat for "
-             "several.", DESIGN, completes="tasks"),
-    ] = []  # fmt: skip
+        Flag(
+            "Task in which new trials of the fitted models are simulated, to find what separates them; repeat for "
+            "several.",
+            DESIGN,
+            completes="tasks",
+        ),
+    ] = []
     design_trials: Annotated[
         tuple[Annotated[StrictInt, Field(ge=1, le=100_000)], ...],
         Flag("Numbers of trials of --design, as in 100,300.", DESIGN),

@@ -121,11 +121,19 @@ def quantile_probability(fit: FitPlotData) -> Figure:
         for j in range(len(QUANTILES)):
             if k == 0:
                 spread = [value[:, j] - low[:, j], high[:, j] - value[:, j]]
-                axes.errorbar(p, value[:, j], spread, fmt="o", markersize=4, color="black",
-                              label=_data_label(trials) if j == 0 else None)  # fmt: skip
+                axes.errorbar(
+                    p,
+                    value[:, j],
+                    spread,
+                    fmt="o",
+                    markersize=4,
+                    color="black",
+                    label=_data_label(trials) if j == 0 else None,
+                )
             else:
-                axes.plot(p, value[:, j], ".-", color=COLOURS[k - 1], linewidth=1,
-                          label=trials.label if j == 0 else None)  # fmt: skip
+                axes.plot(
+                    p, value[:, j], ".-", color=COLOURS[k - 1], linewidth=1, label=trials.label if j == 0 else None
+                )
     axes.set(
         xlabel="probability of the choice (against, with the evidence)", ylabel="reaction time (s)", xlim=(-0.03, 1.03)
     )

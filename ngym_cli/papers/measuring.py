@@ -65,10 +65,16 @@ def measure_all(
     stored = {key: _read(root, *key, claim_key) for key, claim_key in keys.items() if claim_key is not None}
     open_ = {seed for (_, seed), result in stored.items() if result is None}
     work = [
-        (str(paper.folder), seed, {name: each.path for (name, s), each in finished.items() if s == seed}, root,
-         {claim: keys[claim, seed] for claim in claims})
-        for seed in seeds if seed in open_
-    ]  # fmt: skip
+        (
+            str(paper.folder),
+            seed,
+            {name: each.path for (name, s), each in finished.items() if s == seed},
+            root,
+            {claim: keys[claim, seed] for claim in claims},
+        )
+        for seed in seeds
+        if seed in open_
+    ]
     results: list[list[ClaimResult]] = []
     if len(work) > 1 and workers > 1:
         context = processes.spawn_context()

@@ -68,10 +68,15 @@ class EvaluationRequest(EvalRequest):
         settings = {key: value for key, value in dump(self).items() if key in self.model_fields_set}
         texts = {kind: texts[0] if len(texts) == 1 else texts for kind, texts in self.perturbations if texts}
         return {
-            **settings, "trials": self.trials, "deterministic": self.deterministic is not False, "seed": self.seed,
-            "balanced": self.balanced, "changes": self.changes, "record": list(self.record or ()),
+            **settings,
+            "trials": self.trials,
+            "deterministic": self.deterministic is not False,
+            "seed": self.seed,
+            "balanced": self.balanced,
+            "changes": self.changes,
+            "record": list(self.record or ()),
             "perturbations": texts,
-        }  # fmt: skip
+        }
 
     @model_validator(mode="before")
     @classmethod

@@ -31,9 +31,12 @@ class ReproduceRequest(Request):
 
     paper: Annotated[
         str | None,
-        Flag("Name of a paper, or folder of your own; without it, all papers are listed.", positional=True,
-             completes="papers"),
-    ] = None  # fmt: skip
+        Flag(
+            "Name of a paper, or folder of your own; without it, all papers are listed.",
+            positional=True,
+            completes="papers",
+        ),
+    ] = None
     only: Annotated[Texts, Flag("Only this part or claim (see ngym info PAPER); repeat for several.")] = []
     seeds: Annotated[int | None, Flag("Networks for each part (default: as in the paper)."), Field(ge=1, le=10_000)] = (
         None

@@ -24,10 +24,15 @@ def print_papers(rows: Sequence[Row]) -> None:
     """Print a line for each paper."""
     out = terminal.console()
     lines = [
-        (row["id"], row["title"], str(row["claims"]), in_words(row["verdicts"]),
-         "-" if row["minutes"] is None else f"{row['minutes']:.0f}")
+        (
+            row["id"],
+            row["title"],
+            str(row["claims"]),
+            in_words(row["verdicts"]),
+            "-" if row["minutes"] is None else f"{row['minutes']:.0f}",
+        )
         for row in rows
-    ]  # fmt: skip
+    ]
     terminal.print_columns(lines, ("paper", "what", "claims", "our record", "minutes"))
     out.print(
         "minutes: all seeds on two cores; next: ngym reproduce PAPER, ngym info PAPER", style="dim", soft_wrap=True

@@ -209,7 +209,13 @@ def trials_to_criterion(run: PaperRun) -> float:
 MEASURES: dict[str, Callable[[PaperRun], float | dict[str, float]]] = {
     each.__name__: each
     for each in (
-        performance, reward_per_trial, share_of_ceiling, performance_by_task, lowest_task, abort_rate,
-        training_trials, trials_to_criterion,
+        performance,
+        reward_per_trial,
+        share_of_ceiling,
+        performance_by_task,
+        lowest_task,
+        abort_rate,
+        training_trials,
+        trials_to_criterion,
     )
-}  # fmt: skip
+}

@@ -39,8 +39,12 @@ _SEEDS = ("mean", "every seed", "most seeds")
 _NUMBERS = ("all numbers", "most numbers")
 
 REACHED, IN_PART, NOT_REACHED, UNTESTABLE, OPEN = (
-    "reached", "reached in part", "not reached", "cannot be tested", "not measured"
-)  # fmt: skip
+    "reached",
+    "reached in part",
+    "not reached",
+    "cannot be tested",
+    "not measured",
+)
 VERDICTS = (REACHED, IN_PART, NOT_REACHED, UNTESTABLE, OPEN)
 
 #: Result of a seed: a number, or several by name. None: the measure could not be computed.
@@ -72,8 +76,11 @@ class ClaimNumber:
     def to_dict(self) -> Row:
         """Return the number as a row of a table or a record."""
         estimate = self.mean.to_dict()
-        return {**{key: estimate[key] for key in ("value", "low", "high")}, "seeds": self.seeds,
-                "seed_numbers": self.seed_numbers}  # fmt: skip
+        return {
+            **{key: estimate[key] for key in ("value", "low", "high")},
+            "seeds": self.seeds,
+            "seed_numbers": self.seed_numbers,
+        }
 
     @property
     def mostly_known(self) -> bool:

@@ -135,9 +135,11 @@ def _from_arrays(path: Path, arrays: Mapping[str, np.ndarray], by: Sequence[str]
     for period, ends in spans.items():
         segments = [slice(int(a), int(b)) for a, b in ends]
         rows = [activity[k, span][mask[k, span]] for k, span in enumerate(segments)]
-        input_segments = None if inputs is None else [
-            np.asarray(inputs[k, span], float)[mask[k, span]] for k, span in enumerate(segments)
-        ]  # fmt: skip
+        input_segments = (
+            None
+            if inputs is None
+            else [np.asarray(inputs[k, span], float)[mask[k, span]] for k, span in enumerate(segments)]
+        )
         populations |= _long(path, period, rows, names, input_segments)
     return populations
 

@@ -22,8 +22,16 @@ PACKAGES_FOLDER = Path(__file__).resolve().parents[2]
 
 #: Packages whose versions decide what a run computes.
 PACKAGES = (
-    "ngym", "numpy", "torch", "gymnasium", "stable-baselines3", "sb3-contrib", "scipy", "safetensors", "pyarrow",
-)  # fmt: skip
+    "ngym",
+    "numpy",
+    "torch",
+    "gymnasium",
+    "stable-baselines3",
+    "sb3-contrib",
+    "scipy",
+    "safetensors",
+    "pyarrow",
+)
 
 
 def opening(config: RunConfig, settings: dict[str, Any], facts: TaskProperties, threads: int) -> Manifest:

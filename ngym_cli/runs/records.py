@@ -46,9 +46,7 @@ def _nan_if_none(number: object) -> object:
 Performance = Annotated[float, Field(allow_inf_nan=True), BeforeValidator(_nan_if_none)]
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 Interval = Annotated[Sequence[float], Field(min_length=2, max_length=2)]
-PerformanceInterval = Annotated[
-    Sequence[Performance], Field(min_length=2, max_length=2)
-]
+PerformanceInterval = Annotated[Sequence[Performance], Field(min_length=2, max_length=2)]
 Moment = Annotated[str, AfterValidator(_is_moment)]
 
 

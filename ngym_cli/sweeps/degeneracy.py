@@ -117,9 +117,14 @@ class OutsideTraining:
 
         parsed = {key: text if key.startswith("timing.") else parse_value(text) for key, text in changed.items()}
         request = EvalRequest(
-            trials=TRIALS, changes=nest(parsed), record=NETWORK_QUANTITIES if name else None, name=name, overwrite=True,
-            trust=self.trust, references=not changed,  # the figure shows no scores of reference agents
-        )  # fmt: skip
+            trials=TRIALS,
+            changes=nest(parsed),
+            record=NETWORK_QUANTITIES if name else None,
+            name=name,
+            overwrite=True,
+            trust=self.trust,
+            references=not changed,  # the figure shows no scores of reference agents
+        )
         folder = path / "eval" / request.label(TRIALS)
         if not (folder / "summary.json").exists():
             for summary, evaluation_folder in evaluate([str(path)], path.parent, request):

@@ -69,9 +69,11 @@ class SweepRequest(Request):
 
     what: Annotated[
         str | None,
-        Flag("Recipe (TOML file), or 'status' or 'resume' followed by a sweep; without it, flags are the recipe.",
-             positional=True),
-    ] = None  # fmt: skip
+        Flag(
+            "Recipe (TOML file), or 'status' or 'resume' followed by a sweep; without it, flags are the recipe.",
+            positional=True,
+        ),
+    ] = None
     sweep: Annotated[str | None, Flag("Name or folder of a sweep, or 'latest'.", positional=True)] = None
     varied: Annotated[
         dict[str, list[Any]], Options(RUN_SECTIONS, VARIED, many=True, chosen=lambda flag: flag.sweeps)

@@ -72,10 +72,19 @@ def row(sweep: SweepFolder, entry: Entry) -> RunRow:
     """Return the state of a run."""
     values = sweep.values(entry)
     run_row: RunRow = {
-        "id": None, "name": entry.name, "job": entry.job, "values": values or dict(entry.values), "state": "queued",
-        "performance": None, "steps": 0, "timesteps": None, "seconds": None, "left": None, "error": None,
+        "id": None,
+        "name": entry.name,
+        "job": entry.job,
+        "values": values or dict(entry.values),
+        "state": "queued",
+        "performance": None,
+        "steps": 0,
+        "timesteps": None,
+        "seconds": None,
+        "left": None,
+        "error": None,
         "reason": None,
-    }  # fmt: skip
+    }
     if values is not None:
         path = sweep.run_path(entry, values)
         run_row["id"] = str(path)
@@ -99,19 +108,21 @@ def _take_manifest(run_row: RunRow, manifest: Manifest) -> None:
     states = {"running": "running", "finished": "done", "failed": "failed"}
     state = PRUNED if status == "interrupted" and reason == PRUNED else states.get(status, "interrupted")
     config = manifest.get("config") or {}
-    run_row.update({
-        "state": state,
-        "performance": manifest.get("performance"),
-        "reward_per_trial": manifest.get("reward_per_trial"),
-        "steps": manifest.get("steps") or 0,
-        "timesteps": steps if isinstance(steps := config.get("timesteps"), int) else None,
-        "seconds": manifest.get("wall_seconds"),
-        "chance": manifest.get("chance"),
-        "blind": manifest.get("blind"),
-        "ceiling": manifest.get("ceiling"),
-        "reason": reason,
-        "error": reason if state == "failed" else None,
-    })  # fmt: skip
+    run_row.update(
+        {
+            "state": state,
+            "performance": manifest.get("performance"),
+            "reward_per_trial": manifest.get("reward_per_trial"),
+            "steps": manifest.get("steps") or 0,
+            "timesteps": steps if isinstance(steps := config.get("timesteps"), int) else None,
+            "seconds": manifest.get("wall_seconds"),
+            "chance": manifest.get("chance"),
+            "blind": manifest.get("blind"),
+            "ceiling": manifest.get("ceiling"),
+            "reason": reason,
+            "error": reason if state == "failed" else None,
+        }
+    )
     if state == "running":
         run_row["seconds"], run_row["left"] = _progress(manifest, run_row["steps"], run_row["timesteps"] or 0)
 

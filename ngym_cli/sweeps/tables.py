@@ -175,10 +175,12 @@ def print_settings(out: Console, settings: Sequence[SettingRow], search: bool) -
     rich_table = plain_table([*plan.short_names(keys).values(), *numbers], numbers)
     for setting in chosen[:MOST_SETTINGS]:
         rich_table.add_row(
-            *(word(setting["values"].get(key)) for key in keys), f"{setting['n']:,}",
-            *_cells(setting["mean"], setting["mean_ci"]), *_cells(setting["iqm"], setting["iqm_ci"]),
+            *(word(setting["values"].get(key)) for key in keys),
+            f"{setting['n']:,}",
+            *_cells(setting["mean"], setting["mean_ci"]),
+            *_cells(setting["iqm"], setting["iqm_ci"]),
             str(setting["failed"]) if setting["failed"] else "-",
-        )  # fmt: skip
+        )
     out.print(rich_table)
     if len(settings) > len(chosen[:MOST_SETTINGS]) and not search:
         out.print(f"and {len(settings) - MOST_SETTINGS:,} more settings", style="dim")
@@ -208,8 +210,9 @@ def print_best(out: Console, best: results.BestSetting | None, n_settings: int) 
     text = ", ".join(f"{names[key]}={word(value)}" for key, value in best["values"].items())
     mean, interval = _cells(best["mean"], best["mean_ci"])
     spread = f" {interval}" if best["mean_ci"] else ""
-    out.print(f"best setting: {text} ({mean}{spread}); {quoted('ngym', 'run', '--config', best['config'])}",
-              soft_wrap=True)  # fmt: skip
+    out.print(
+        f"best setting: {text} ({mean}{spread}); {quoted('ngym', 'run', '--config', best['config'])}", soft_wrap=True
+    )
 
 
 def print_importance(out: Console, importance: Mapping[str, float]) -> None:

@@ -154,9 +154,14 @@ class Curriculum:
 
     def _beginning(self, step: int, trials: int, seconds: float) -> dict[str, object]:
         return {
-            "stage": self.stage.number, "name": self.stage.name, "from_step": step, "from_trial": trials,
-            "from_seconds": round(seconds, 3), "trials": None, "ended": None,
-        }  # fmt: skip
+            "stage": self.stage.number,
+            "name": self.stage.name,
+            "from_step": step,
+            "from_trial": trials,
+            "from_seconds": round(seconds, 3),
+            "trials": None,
+            "ended": None,
+        }
 
     def record(self) -> list[dict[str, object]]:
         """Return the start of each stage and the reason of the end, for the manifest."""

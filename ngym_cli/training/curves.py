@@ -277,9 +277,12 @@ class Evaluator:
         self.board.scalars({f"evaluation/{tag.removeprefix('behaviour/')}": v for tag, v in values.items()}, step)
         result = evaluated.summary
         row: EvaluationRow = {
-            "step": step, "trials": result["trials"], "performance": result["performance"],
-            "performance_ci": result["performance_ci"], "deterministic": result["deterministic"],
-        }  # fmt: skip
+            "step": step,
+            "trials": result["trials"],
+            "performance": result["performance"],
+            "performance_ci": result["performance_ci"],
+            "deterministic": result["deterministic"],
+        }
         tasks = _by_task(result) or self._by_stage(evaluated, step)
         self.recorded.append({**row, "tasks": tasks} if tasks else row)
         self.run.update(evaluations=self.recorded)

@@ -53,9 +53,14 @@ class WandbTracker:
     def __init__(self, run: runs.RunFolder, config: RunConfig, key: str):
         self._library = tracking_library("wandb")
         self._run = self._library.init(
-            project=os.environ.get("WANDB_PROJECT", PROJECT), name=run.name, id=key, resume="allow", group=config.task,
-            config=flatten(config.model_dump()), settings=self._library.Settings(console="off", silent=True),
-        )  # fmt: skip
+            project=os.environ.get("WANDB_PROJECT", PROJECT),
+            name=run.name,
+            id=key,
+            resume="allow",
+            group=config.task,
+            config=flatten(config.model_dump()),
+            settings=self._library.Settings(console="off", silent=True),
+        )
 
     def scalars(self, values: Mapping[str, float], step: int) -> None:
         """Add a point to each curve."""

@@ -52,10 +52,16 @@ def trained():
 
 @pytest.mark.parametrize(
     "change",
-    [{"hyperparameters": {"ent_coef": 0.02}}, {"network": "gru"}, {"timesteps": 40_000}, {"alg": "supervised"},
-     {"wrappers": "pass_reward"}, {"rewards": {"correct": 1.1}}],
+    [
+        {"hyperparameters": {"ent_coef": 0.02}},
+        {"network": "gru"},
+        {"timesteps": 40_000},
+        {"alg": "supervised"},
+        {"wrappers": "pass_reward"},
+        {"rewards": {"correct": 1.1}},
+    ],
     ids=lambda change: next(iter(change)),
-)  # fmt: skip
+)
 def test_training_follows_its_settings(trained, change):
     assert behaviour.of_trainings([{**RUN, **change}]) != trained
 

@@ -55,8 +55,12 @@ def test_points_intervals_and_words_are_kept():
     assert [next(iter(line.get_ydata())) for line in marked] == [0.5]
     assert left.get_title(loc="left") == "a title" and left.get_xscale() == "symlog"
     assert [text.get_text() for text in right.get_xticklabels()] == ["one", "two"]
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["fit", "chance 0.5", "ceiling 0.9",
-                                                                         "agent, n = 7"]  # fmt: skip
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "fit",
+        "chance 0.5",
+        "ceiling 0.9",
+        "agent, n = 7",
+    ]
     assert any(np.allclose(line.get_ydata(), 0.9) for line in left.get_lines())
 
 

@@ -33,8 +33,16 @@ def run(calls, heavy=HEAVY):
 
 
 def test_no_heavy_imports():
-    lines = ("--help", "run --help", "list tasks", "list algs", "info RDM-v0 --json", "list runs",
-             "run --task RMD-v0", "run --wrappers pas_reward")  # fmt: skip
+    lines = (
+        "--help",
+        "run --help",
+        "list tasks",
+        "list algs",
+        "info RDM-v0 --json",
+        "list runs",
+        "run --task RMD-v0",
+        "run --wrappers pas_reward",
+    )
     results = run([(line.split(), {}) for line in lines])
     assert {line: heavy for line, (_, heavy) in zip(lines, results, strict=True)} == {line: [] for line in lines}
 

@@ -45,9 +45,18 @@ def no_rename_over(monkeypatch):
 def test_a_run_on_a_disk_that_lacks(ngym, tmp_path, monkeypatch, lacks):
     lacks(monkeypatch)
     folder = tmp_path / "runs/RDM-v0/recurrent_ppo/it"
-    for line in (SMALL, [*SMALL, "--overwrite"], ["eval", folder, "--trials", "4"], ["eval", folder, "--trials", "4"],
-                 ["plot", folder, "learning"], ["plot", folder, "learning"], ["report", folder], ["report", folder],
-                 ["runs", "note", folder, "mine"], ["list", "runs"]):  # fmt: skip
+    for line in (
+        SMALL,
+        [*SMALL, "--overwrite"],
+        ["eval", folder, "--trials", "4"],
+        ["eval", folder, "--trials", "4"],
+        ["plot", folder, "learning"],
+        ["plot", folder, "learning"],
+        ["report", folder],
+        ["report", folder],
+        ["runs", "note", folder, "mine"],
+        ["list", "runs"],
+    ):
         result = ngym(*line)
         assert result.code == 0, (line, result)
     assert len(list(folder.glob("checkpoints/step_*"))) >= 1
@@ -80,8 +89,15 @@ def test_two_users_share_a_folder_of_runs(shared):
     run = shared / "runs/RDM-v0/recurrent_ppo/it"
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     assert "finished" in call(["list", "runs"], shared, user=second).out
-    for line in (SMALL, [*SMALL, "--overwrite"], ["eval", "it", "--trials", "4"], ["plot", "it", "learning"],
-                 ["report", "it"], ["runs", "rm", "it", "--yes"], ["run", "--resume", "it"]):  # fmt: skip
+    for line in (
+        SMALL,
+        [*SMALL, "--overwrite"],
+        ["eval", "it", "--trials", "4"],
+        ["plot", "it", "learning"],
+        ["report", "it"],
+        ["runs", "rm", "it", "--yes"],
+        ["run", "--resume", "it"],
+    ):
         ended = call(line, shared, user=second)
         assert ended.wrong is None and ended.code == 2 and len(ended.err.strip().splitlines()) <= 3, (line, ended)
     ours = call([*SMALL[:-3], "other", *SMALL[-2:]], shared, user=second)

@@ -226,8 +226,13 @@ def damages(folder: Path, random_: random.Random) -> list[list[str]]:
     if "checkpoints" in path.parts:
         reseal(path.parent)
         return [["run", "--resume", str(folder)]]
-    commands = [["eval", str(folder), "--trials", "5"], ["plot", str(folder), "learning"], ["report", str(folder)],
-                ["plot", str(folder)], ["run", "--resume", str(folder)]]  # fmt: skip
+    commands = [
+        ["eval", str(folder), "--trials", "5"],
+        ["plot", str(folder), "learning"],
+        ["report", str(folder)],
+        ["plot", str(folder)],
+        ["run", "--resume", str(folder)],
+    ]
     return [["list", "runs"], ["diff", "it", str(folder)], random_.choice(commands)]
 
 

@@ -18,9 +18,12 @@ class KalmanBandit(Agent):
     """
 
     own = (
-        rate("decay"), positive("q", 0.1, 1.0), positive("beta", 2.0, 0.8), ModelParameter("phi", sd=1.5),
+        rate("decay"),
+        positive("q", 0.1, 1.0),
+        positive("beta", 2.0, 0.8),
+        ModelParameter("phi", sd=1.5),
         ModelParameter("kappa", sd=1.5),
-    )  # fmt: skip
+    )
 
     def begin(self, p: ParameterValues, shape: tuple[int, ...]) -> AgentState:
         """See `Agent.begin`."""

@@ -123,9 +123,13 @@ def next_states(state: FloatArray, transitions: FloatArray, t: int) -> FloatArra
 
 
 def improve(
-    chain: Chain, posterior: Posterior, x: FloatArray, choice: np.ndarray, precision: FloatArray,
+    chain: Chain,
+    posterior: Posterior,
+    x: FloatArray,
+    choice: np.ndarray,
+    precision: FloatArray,
     inputs: FloatArray = NO_INPUTS,
-) -> Chain:  # fmt: skip
+) -> Chain:
     """Update the parameters: a step of Newton's method for the weights, expected counts for the chain."""
     valid = choice >= 0
     rows, chosen = x[valid], choice[valid]

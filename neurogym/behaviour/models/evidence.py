@@ -93,10 +93,15 @@ def with_state_columns(policy: EvidencePolicy, sessions: Sequence[Session]) -> l
         rows.append(policy.columns_before(state))
         state = policy.advance(state, trial_of(data, t))
     return [
-        replace(each, conditions={
-            **each.conditions, **{name: np.array([row[name][k] for row in rows[: len(each)]]) for name in rows[0]}
-        }) for k, each in enumerate(sessions)
-    ]  # fmt: skip
+        replace(
+            each,
+            conditions={
+                **each.conditions,
+                **{name: np.array([row[name][k] for row in rows[: len(each)]]) for name in rows[0]},
+            },
+        )
+        for k, each in enumerate(sessions)
+    ]
 
 
 @dataclass(frozen=True)

@@ -88,9 +88,12 @@ class GainLossLearner(OutcomeAgent):
     """
 
     own = (
-        rate("alpha_gain"), rate("alpha_loss"), positive("rho_gain", 3.0, 0.8), positive("rho_loss", 3.0, 0.8),
+        rate("alpha_gain"),
+        rate("alpha_loss"),
+        positive("rho_gain", 3.0, 0.8),
+        positive("rho_loss", 3.0, 0.8),
         ModelParameter("kappa", sd=1.5),
-    )  # fmt: skip
+    )
 
     def begin(self, p: ParameterValues, shape: tuple[int, ...]) -> AgentState:
         """See `Agent.begin`."""
@@ -126,9 +129,11 @@ class PvlDelta(OutcomeAgent):
     """
 
     own = (
-        rate("A"), ModelParameter("alpha", "unit", 0.0, 1.2, 0.0, 2.0),
-        ModelParameter("lambda", "unit", -1.0, 1.2, 0.0, 10.0), CHOICE_CONSISTENCY,
-    )  # fmt: skip
+        rate("A"),
+        ModelParameter("alpha", "unit", 0.0, 1.2, 0.0, 2.0),
+        ModelParameter("lambda", "unit", -1.0, 1.2, 0.0, 10.0),
+        CHOICE_CONSISTENCY,
+    )
 
     def begin(self, p: ParameterValues, shape: tuple[int, ...]) -> AgentState:
         """See `Agent.begin`."""
@@ -154,10 +159,15 @@ class ValuePlusPerseveration(OutcomeAgent):
     """
 
     own = (
-        rate("A"), ModelParameter("alpha", "unit", 0.0, 1.2, 0.0, 2.0),
-        ModelParameter("lambda", "unit", -1.0, 1.2, 0.0, 10.0), CHOICE_CONSISTENCY,
-        ModelParameter("epsP", sd=4.0), ModelParameter("epsN", sd=4.0), rate("K"), rate("w"),
-    )  # fmt: skip
+        rate("A"),
+        ModelParameter("alpha", "unit", 0.0, 1.2, 0.0, 2.0),
+        ModelParameter("lambda", "unit", -1.0, 1.2, 0.0, 10.0),
+        CHOICE_CONSISTENCY,
+        ModelParameter("epsP", sd=4.0),
+        ModelParameter("epsN", sd=4.0),
+        rate("K"),
+        rate("w"),
+    )
 
     def begin(self, p: ParameterValues, shape: tuple[int, ...]) -> AgentState:
         """See `Agent.begin`."""
@@ -190,9 +200,12 @@ class OutcomeRepresentation(OutcomeAgent):
     """
 
     own = (
-        rate("A_rew"), rate("A_pun"), ModelParameter("K'", "unit", -1.4, 1.2, 0.0, 5.0),
-        ModelParameter("betaF", sd=2.0), ModelParameter("betaP", sd=2.0),
-    )  # fmt: skip
+        rate("A_rew"),
+        rate("A_pun"),
+        ModelParameter("K'", "unit", -1.4, 1.2, 0.0, 5.0),
+        ModelParameter("betaF", sd=2.0),
+        ModelParameter("betaP", sd=2.0),
+    )
 
     def begin(self, p: ParameterValues, shape: tuple[int, ...]) -> AgentState:
         """See `Agent.begin`."""

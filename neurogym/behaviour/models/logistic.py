@@ -76,9 +76,15 @@ class Features:
         stimulus_names = table.stimuli if stimuli else ()
         more = len(table.choices) > 2
         return cls(
-            table.choices, stimulus_names, history, outcomes, centre, past_stimuli,
-            plain_outcomes and outcomes and not more, plain_outcomes and more,
-        )  # fmt: skip
+            table.choices,
+            stimulus_names,
+            history,
+            outcomes,
+            centre,
+            past_stimuli,
+            plain_outcomes and outcomes and not more,
+            plain_outcomes and more,
+        )
 
     @property
     def _words(self) -> list[str]:

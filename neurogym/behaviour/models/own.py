@@ -106,8 +106,9 @@ class FunctionModel:
         """Return the parameters by name from the unbounded scale."""
         return {p.name: float(p.value(np.asarray(x[k]))) for k, p in enumerate(self.parameters)}
 
-    def call(self, values: Mapping[str, float], state: object, before: LastTrial, stimulus: Mapping[str, float],
-             choices: int) -> tuple[FloatArray, object]:  # fmt: skip
+    def call(
+        self, values: Mapping[str, float], state: object, before: LastTrial, stimulus: Mapping[str, float], choices: int
+    ) -> tuple[FloatArray, object]:
         """Return logits and the new state, checked.
 
         Raises:

@@ -93,9 +93,16 @@ def diffusion_parameters() -> dict[str, ModelParameter]:
 
 #: Names of the parameters of the diffusion in words and in the notation of other packages (a is the whole distance).
 DIFFUSION_WORDS = {
-    "bound": "A", "non_decision": "t_R", "start": "z", "lapse": "lapse", "drift_sd": "eta", "start_range": "sz",
-    "time_range": "st", "sv": "eta", "st0": "st",
-}  # fmt: skip
+    "bound": "A",
+    "non_decision": "t_R",
+    "start": "z",
+    "lapse": "lapse",
+    "drift_sd": "eta",
+    "start_range": "sz",
+    "time_range": "st",
+    "sv": "eta",
+    "st0": "st",
+}
 #: Values of parameters of the diffusion that are not estimated.
 FIXED = {"z": 0.5, "lapse": 0.0, "eta": 0.0, "sz": 0.0, "st": 0.0}
 
@@ -183,9 +190,14 @@ class DiffusionResponse:
                 total[valid] += f
                 low = np.where(p["z"][valid] <= 0.5, 1.0, -1.0)
                 derivatives = {
-                    "v": d.drift, "A": 2 * d.bound, "t_R": -d.time, "eta": d.spread, "st": y * d.time,
-                    "sz": x * room[valid] * d.start, "z": d.start * (1 + 2 * x * low * p["sz"][valid]),
-                }  # fmt: skip
+                    "v": d.drift,
+                    "A": 2 * d.bound,
+                    "t_R": -d.time,
+                    "eta": d.spread,
+                    "st": y * d.time,
+                    "sz": x * room[valid] * d.start,
+                    "z": d.start * (1 + 2 * x * low * p["sz"][valid]),
+                }
                 for name, value in derivatives.items():
                     slope[name][valid] += f * value
         contaminant, lapse = 0.5 * trials.settings.contaminant_density(trials.rt[rows]), p["lapse"]

@@ -159,9 +159,9 @@ class FixedEvidence:
         self.evidence = evidence
         every = evidence.parameters
         self._free = np.array([each.name not in fix for each in every], bool)
-        self._x = np.array([
-            each.unbounded(_in_range(each, each.name, fix[each.name])) if each.name in fix else 0.0 for each in every
-        ])  # fmt: skip
+        self._x = np.array(
+            [each.unbounded(_in_range(each, each.name, fix[each.name])) if each.name in fix else 0.0 for each in every]
+        )
         self.parameters = tuple(each for each, free in zip(every, self._free, strict=True) if free)
 
     def _complete(self, x: FloatArray) -> FloatArray:

@@ -168,10 +168,15 @@ class TimedModel:
             return table.only(with_state_columns(LogitPolicy(policy, 1.0, 1), table.sessions))
         rng = np.random.default_rng(0)
         sessions = [
-            replace(each, conditions={
-                **each.conditions, **{f"state_{k}": rng.random(len(each)) for k in range(2, self.states + 1)}
-            }) for each in table.sessions
-        ]  # fmt: skip
+            replace(
+                each,
+                conditions={
+                    **each.conditions,
+                    **{f"state_{k}": rng.random(len(each)) for k in range(2, self.states + 1)},
+                },
+            )
+            for each in table.sessions
+        ]
         return table.only(sessions)
 
     def _columns(self, table: Behaviour) -> int:

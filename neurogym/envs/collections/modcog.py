@@ -109,8 +109,13 @@ class ModCog(TrialEnv):
         taught="the networks of the paper learned the right outputs",
     )
     default_timing: ClassVar = {
-        "fixation": 500, "first": 500, "delay": 500, "second": 500, "decision": 400, "report": STEP
-    }  # fmt: skip
+        "fixation": 500,
+        "first": 500,
+        "delay": 500,
+        "second": 500,
+        "decision": 400,
+        "report": STEP,
+    }
     default_rewards: ClassVar = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0, "withhold": 1.0}
     rule = Rule(fixate=("fixation",), answer=("report",))
 
@@ -249,9 +254,11 @@ def _task(name: str) -> Callable[..., ModCog]:
     metadata = ModCog.metadata.replace(description=_words(name), family="tasks of Mod-Cog")
 
     def make(
-        dt: float = STEP, rewards: dict[str, float] | None = None, timing: dict[str, object] | None = None,
+        dt: float = STEP,
+        rewards: dict[str, float] | None = None,
+        timing: dict[str, object] | None = None,
         sigma: NonNegative = 0.1,
-    ) -> ModCog:  # fmt: skip
+    ) -> ModCog:
         env = ModCog(tasks=name, sigma=sigma, dt=dt, rewards=rewards, timing=timing)
         env.metadata = metadata
         return env

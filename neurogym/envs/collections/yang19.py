@@ -21,8 +21,10 @@ _TAUGHT = (
     "are not learned in five minutes with every seed"
 )
 _FAMILIES: dict[type[YangTask], str] = {
-    Respond: "respond to one stimulus", Decide: "decide between two stimuli", Match: "compare with a sample",
-}  # fmt: skip
+    Respond: "respond to one stimulus",
+    Decide: "decide between two stimuli",
+    Match: "compare with a sample",
+}
 
 
 def _task(

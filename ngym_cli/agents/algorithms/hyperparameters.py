@@ -197,8 +197,10 @@ class PenaltySettings(Hyperparameters):
 
 def with_penalties(settings: type[Hyperparameters]) -> dict[str, FieldInfo]:
     """Return the fields of an algorithm, followed by the penalties that it does not declare itself."""
-    return {**settings.model_fields, **{name: field for name, field in PenaltySettings.model_fields.items()
-                                        if name not in settings.model_fields}}  # fmt: skip
+    return {
+        **settings.model_fields,
+        **{name: field for name, field in PenaltySettings.model_fields.items() if name not in settings.model_fields},
+    }
 
 
 class RecurrentPPOSettings(Hyperparameters):

@@ -29,8 +29,13 @@ from ngym_cli.environments.trial_batch import TrialBatch
 
 #: Counters of a learner; the last exists for algorithms with random exploration.
 COUNTERS = (
-    "num_timesteps", "_episode_num", "_n_updates", "_n_calls", "_current_progress_remaining", "exploration_rate",
-)  # fmt: skip
+    "num_timesteps",
+    "_episode_num",
+    "_n_updates",
+    "_n_calls",
+    "_current_progress_remaining",
+    "exploration_rate",
+)
 #: Last observations and episode starts of a learner.
 SEEN = ("_last_obs", "_last_original_obs", "_last_episode_starts")
 #: Statistics of the last episodes.

@@ -79,10 +79,13 @@ OutputDensity = Annotated[Float, Field(gt=0, le=1, description="fraction of the 
 OutputMask = Annotated[List | None, Field(description="units (zeros and ones) that are read out")]
 Ring = Annotated[
     Whole | None,
-    Field(ge=1, description="harmonics of the preferences over actions that are angles, so that neighbouring angles "
-          "share what is learned; none: each action has weights of its own"),
+    Field(
+        ge=1,
+        description="harmonics of the preferences over actions that are angles, so that neighbouring angles "
+        "share what is learned; none: each action has weights of its own",
+    ),
     About(aliases=("harmonics",)),
-]  # fmt: skip
+]
 Inhibitory = Annotated[
     Float,
     Field(ge=0, le=1, description="fraction of inhibitory units, the last ones; all others are excitatory"),

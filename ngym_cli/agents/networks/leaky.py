@@ -28,8 +28,10 @@ from ngym_cli.agents.networks.constraints import balance
 
 #: Gain functions of rate units.
 GAIN_FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "tanh": torch.tanh, "relu": torch.relu, "softplus": nn.functional.softplus,
-}  # fmt: skip
+    "tanh": torch.tanh,
+    "relu": torch.relu,
+    "softplus": nn.functional.softplus,
+}
 
 
 class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]

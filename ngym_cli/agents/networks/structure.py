@@ -205,9 +205,12 @@ def _channels(area: Area, channels: int) -> np.ndarray:
 
 
 def _mask(
-    density: float | np.ndarray, requested: ArrayLike | None, shape: tuple[int, int], name: str,
+    density: float | np.ndarray,
+    requested: ArrayLike | None,
+    shape: tuple[int, int],
+    name: str,
     rng: np.random.Generator,
-) -> np.ndarray | None:  # fmt: skip
+) -> np.ndarray | None:
     """Return a mask with random connections of the given density, and of these those in a requested mask."""
     if requested is None and np.all(density == 1.0):
         return None

@@ -156,9 +156,11 @@ class TrialBuffer:
 
 def join(blocks: list[TrialBuffer]) -> TrialBuffer:
     """Concatenate batches of trials."""
-    return blocks[0] if len(blocks) == 1 else TrialBuffer(
-        **{name: np.concatenate([vars(block)[name] for block in blocks]) for name in vars(blocks[0])}
-    )  # fmt: skip
+    return (
+        blocks[0]
+        if len(blocks) == 1
+        else TrialBuffer(**{name: np.concatenate([vars(block)[name] for block in blocks]) for name in vars(blocks[0])})
+    )
 
 
 def side_by_side(blocks: list[TrialBuffer]) -> TrialBuffer:

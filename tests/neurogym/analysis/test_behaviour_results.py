@@ -27,9 +27,14 @@ def test_bootstrap_draws_are_those_of_scipy():
     values = np.random.default_rng(3).normal(size=(9, 2))
     ours = analysis.bootstrap(lambda rows: values[rows].mean(axis=0), 9, 50, seed=4)
     reference = scipy_bootstrap(
-        (np.arange(9),), lambda rows: values[rows].mean(axis=0), n_resamples=50, vectorized=False, batch=1,
-        random_state=np.random.default_rng(4), method="percentile",
-    )  # fmt: skip
+        (np.arange(9),),
+        lambda rows: values[rows].mean(axis=0),
+        n_resamples=50,
+        vectorized=False,
+        batch=1,
+        random_state=np.random.default_rng(4),
+        method="percentile",
+    )
     assert np.allclose(ours.T, reference.bootstrap_distribution)
 
 

@@ -142,9 +142,12 @@ def test_the_sure_action_is_that_of_the_task():
     truth, offered = rng.integers(1, 5, n), rng.random(n) < 0.5
     sure = offered & (rng.random(n) < 0.4)
     table = {
-        "trial": np.arange(n), "choice": np.where(sure, 5, truth), "wager": offered, "coh": rng.choice([6.4, 51.2], n),
+        "trial": np.arange(n),
+        "choice": np.where(sure, 5, truth),
+        "wager": offered,
+        "coh": rng.choice([6.4, 51.2], n),
         "outcome": np.where(sure, "none", "correct").astype(object),
-    }  # fmt: skip
+    }
     (estimate, *_) = measures(["wagering"], table, sure=5)
     assert estimate.id == "sure" and estimate.value == pytest.approx(0.4, abs=0.03)
 

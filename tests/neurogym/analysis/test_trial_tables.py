@@ -84,8 +84,12 @@ def test_context_use_finds_the_relevant_source(rng):
     relevant, irrelevant = coh[np.arange(1500), context], coh[np.arange(1500), 1 - context]
     drive = 0.08 * relevant * (2 * towards - 3) + 0.02 * irrelevant * (2 * second - 3)
     table = answered(drive + rng.logistic(size=1500) > 0, towards == 2) | {
-        "context": context, "ground_truth": towards, "other_choice": second, "coh_1": coh[:, 0], "coh_2": coh[:, 1],
-    }  # fmt: skip
+        "context": context,
+        "ground_truth": towards,
+        "other_choice": second,
+        "coh_1": coh[:, 0],
+        "coh_2": coh[:, 1],
+    }
     estimate = from_trials.context_use(table)
     assert 0.08 in estimate.relevant and 0.02 in estimate.irrelevant
 
@@ -105,9 +109,11 @@ def test_cues_from_strengths_and_from_shares(rng):
 
 def test_wager_counts_the_sure_action_whatever_its_outcome():
     table = {
-        "choice": [3, 1, 2, 1, 3], "outcome": ["error", "correct", "error", "correct", "abort"],
-        "wager": [True, True, True, False, False], "coh": [0.0, 1, 1, 1, 0],
-    }  # fmt: skip
+        "choice": [3, 1, 2, 1, 3],
+        "outcome": ["error", "correct", "error", "correct", "abort"],
+        "wager": [True, True, True, False, False],
+        "coh": [0.0, 1, 1, 1, 0],
+    }
     estimate = from_trials.wagering(table, n_boot=20)
     assert estimate.p_sure.value == pytest.approx(1 / 3) and estimate.sure.value.tolist() == [1, 0]
     assert estimate.accuracy_offered.value[1] == 0.5 and estimate.accuracy_not_offered.value[1] == 1
@@ -126,11 +132,20 @@ def test_intervals_two_step_bandit_reversal_and_learning(rng):
     n = 400
     target = rng.choice([800.0, 1200], n)
     table = {
-        "outcome": np.full(n, "correct"), "production": target, "rt": rng.normal(target - 80, 60), "env": np.zeros(n),
-        "trial": np.arange(n), "choice": rng.integers(0, 2, n), "common": rng.random(n) < 0.8,
-        "p_0": np.full(n, 0.2), "p_1": np.full(n, 0.8), "best": np.repeat([0, 1], n // 2), "step": np.arange(n),
-        "performance": np.linspace(0, 1, n), "reward": rng.random(n) < 0.5,
-    }  # fmt: skip
+        "outcome": np.full(n, "correct"),
+        "production": target,
+        "rt": rng.normal(target - 80, 60),
+        "env": np.zeros(n),
+        "trial": np.arange(n),
+        "choice": rng.integers(0, 2, n),
+        "common": rng.random(n) < 0.8,
+        "p_0": np.full(n, 0.2),
+        "p_1": np.full(n, 0.8),
+        "best": np.repeat([0, 1], n // 2),
+        "step": np.arange(n),
+        "performance": np.linspace(0, 1, n),
+        "reward": rng.random(n) < 0.5,
+    }
     assert 0 in from_trials.interval_reproduction(table, lag=80, n_boot=100).bias
     assert 0 in from_trials.two_step(table).model_based
     assert from_trials.cumulative_regret(table, ["p_0", "p_1"]).value[-1] == pytest.approx(0.3 * n, rel=0.2)

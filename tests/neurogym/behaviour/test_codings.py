@@ -122,8 +122,13 @@ def test_keys_that_are_not_allowed_are_no_answers():
 
 
 def test_sessions_of_blocks_and_restarting_trials_are_said():
-    rows = {"subject": [1] * 40, "block": np.repeat([1, 2], 20), "trial": list(range(20)) * 2, "choice": [0, 1] * 20,
-            "reward": [1, 0, 0, 1] * 10}  # fmt: skip
+    rows = {
+        "subject": [1] * 40,
+        "block": np.repeat([1, 2], 20),
+        "trial": list(range(20)) * 2,
+        "choice": [0, 1] * 20,
+        "reward": [1, 0, 0, 1] * 10,
+    }
     result = reading.read(rows)
     assert len(result.sessions) == 2 and "block is read as a session" in notes_of(result)
     rows["trial"] = list(range(40))
@@ -161,8 +166,14 @@ def test_screens_of_jspsych_are_left_out_without_correct_responses_as_well():
 
 def test_names_of_e_prime_are_read():
     _, stimulus, right, correct = signed()
-    table = {"Subject": [1] * 300, "Stim.RESP": right + 1, "Stim.ACC": correct, "Stim.RT": 500 + np.arange(300),
-             "Stim.CRESP": (stimulus > 0) + 1, "Coherence": stimulus}  # fmt: skip
+    table = {
+        "Subject": [1] * 300,
+        "Stim.RESP": right + 1,
+        "Stim.ACC": correct,
+        "Stim.RT": 500 + np.arange(300),
+        "Stim.CRESP": (stimulus > 0) + 1,
+        "Coherence": stimulus,
+    }
     roles = reading.read(table).roles
     assert (roles["choice"], roles["correct"], roles["rt"]) == ("Stim.RESP", "Stim.ACC", "Stim.RT")
 

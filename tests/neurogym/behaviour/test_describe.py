@@ -24,8 +24,14 @@ TRUTH = {
 
 def frame(rng, trials=400):
     d = laboratories.detection(rng, trials=trials)
-    return {"mouse": d.subject, "session": d.session, "contrast": d.signed, "rt": d.seconds, "correct": d.correct,
-            "choice": np.where(d.missed, np.nan, d.right)}  # fmt: skip
+    return {
+        "mouse": d.subject,
+        "session": d.session,
+        "contrast": d.signed,
+        "rt": d.seconds,
+        "correct": d.correct,
+        "choice": np.where(d.missed, np.nan, d.right),
+    }
 
 
 @pytest.mark.long
@@ -55,8 +61,10 @@ def test_the_shift_between_blocks_is_found():
     n = 3000
     prior, stimulus = np.repeat([0.2, 0.8] * 5, n // 10), rng.choice([-1, -0.5, -0.25, 0, 0.25, 0.5, 1], n)
     right = rng.random(n) < 1 / (1 + np.exp(-(5 * stimulus - 2 * (prior - 0.5))))
-    table = reading.read({"choice": right * 1, "contrast": stimulus, "probabilityLeft": prior, "correct": right},
-                         keep=["probabilityLeft"])  # fmt: skip
+    table = reading.read(
+        {"choice": right * 1, "contrast": stimulus, "probabilityLeft": prior, "correct": right},
+        keep=["probabilityLeft"],
+    )
     rows = describe(table, "probabilityLeft")[0].conditions
     assert [row.value for row in rows] == ["0.2", "0.8"] and rows[0].shift is None
     assert 0.24 in rows[1].shift and rows[1].shift.low > 0.1
@@ -119,8 +127,10 @@ def test_a_group_has_intervals_over_subjects():
     for subject, bias in enumerate(rng.normal(0, 1, 6)):
         stimulus = rng.choice([-1, -0.5, 0, 0.5, 1], 400)
         right = rng.random(400) < 1 / (1 + np.exp(-(4 * stimulus + bias)))
-        tables += [{"subject": f"s{subject}", "choice": int(r), "contrast": s, "correct": int(r == (s > 0))}
-                   for r, s in zip(right, stimulus, strict=True)]  # fmt: skip
+        tables += [
+            {"subject": f"s{subject}", "choice": int(r), "contrast": s, "correct": int(r == (s > 0))}
+            for r, s in zip(right, stimulus, strict=True)
+        ]
     group, *each = describe(reading.read(tables))
     values = [private.pse.value for private in each]
     assert len(each) == 6 and group.pse.value == pytest.approx(np.mean(values))

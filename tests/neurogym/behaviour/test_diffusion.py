@@ -41,9 +41,14 @@ def test_parameters_of_many_subjects_are_recovered_with_honest_intervals():
     rng = np.random.default_rng(3)
     truth, fits = [], []
     for _ in range(16):
-        values = {"k": rng.uniform(4, 14), "A": rng.uniform(0.5, 1.2), "t_R": rng.uniform(0.2, 0.5),
-                  "x0": rng.normal(0, 0.05), "z": rng.uniform(0.35, 0.65),
-                  "lapse": rng.uniform(0.005, 0.08)}  # fmt: skip
+        values = {
+            "k": rng.uniform(4, 14),
+            "A": rng.uniform(0.5, 1.2),
+            "t_R": rng.uniform(0.2, 0.5),
+            "x0": rng.normal(0, 0.05),
+            "z": rng.uniform(0.35, 0.65),
+            "lapse": rng.uniform(0.005, 0.08),
+        }
         truth.append(values)
         fits.append(fitted(table(*simulated(rng, 700, **values))))
     inside = []
@@ -164,10 +169,13 @@ def test_densities_and_probabilities_of_a_fit_add_up():
     settings = TimeSettings(longest=policy.settings.longest)
     evidence = policy.inner.evidence(0, np.full((len(grid), 1), 0.064))
     total = sum(
-        np.exp(policy.response.response.log_likelihood(
-            evidence, policy.values(data.sessions), TimedTrials(np.full(len(grid), side), grid, settings)).log).sum()
+        np.exp(
+            policy.response.response.log_likelihood(
+                evidence, policy.values(data.sessions), TimedTrials(np.full(len(grid), side), grid, settings)
+            ).log
+        ).sum()
         for side in (0, 1)
-    ) * (grid[1] - grid[0])  # fmt: skip
+    ) * (grid[1] - grid[0])
     assert total == pytest.approx(1, abs=0.03)
     assert predict(policy, data.sessions)[0].sum(1) == pytest.approx(np.ones(400))
 

@@ -29,8 +29,14 @@ def test_distribution_functions_are_integrals_of_the_density(case):
 
 def test_derivatives_of_the_density_are_those_of_finite_differences():
     rng, n, step = np.random.default_rng(0), 500, 1e-6
-    arguments = [rng.gamma(2, 0.3, n) + 0.01, rng.random(n) < 0.5, rng.normal(0, 2, n), rng.uniform(0.6, 2.5, n),
-                 rng.uniform(0.1, 0.9, n), rng.uniform(0, 1.5, n)]  # fmt: skip
+    arguments = [
+        rng.gamma(2, 0.3, n) + 0.01,
+        rng.random(n) < 0.5,
+        rng.normal(0, 2, n),
+        rng.uniform(0.6, 2.5, n),
+        rng.uniform(0.1, 0.9, n),
+        rng.uniform(0, 1.5, n),
+    ]
     result = first_passage.log_density(*arguments)
     for k, name in ((0, "time"), (2, "drift"), (3, "bound"), (4, "start"), (5, "spread")):
         low, high = list(arguments), list(arguments)

@@ -33,8 +33,14 @@ def data():
 
 def test_coefficients_are_recovered(data):
     fit = Diffusion(vary={"drift": "coh * block", "bound": "speed"}).fit([Problem(data)])[0]
-    truth = {"drift: Intercept": 0.5, "drift: coh": 5.0, "drift: block[T.b]": -1.0, "drift: coh:block[T.b]": 3.0,
-             "log A: Intercept": 0.1, "log A: speed": -0.5}  # fmt: skip
+    truth = {
+        "drift: Intercept": 0.5,
+        "drift: coh": 5.0,
+        "drift: block[T.b]": -1.0,
+        "drift: coh:block[T.b]": 3.0,
+        "log A: Intercept": 0.1,
+        "log A: speed": -0.5,
+    }
     assert set(truth) < set(fit.parameters)
     for name, value in truth.items():
         assert abs(fit.parameters[name].value - value) < 3 * fit.parameters[name].se

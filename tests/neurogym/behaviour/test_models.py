@@ -161,10 +161,14 @@ def test_a_plain_function_is_a_model():
 
 @pytest.mark.parametrize(
     ("returned", "message"),
-    [(3, r"expected \(logits, state\)"), (([0.0], None), "expected 2 finite"),
-     (([0.0, np.nan], None), "expected 2 finite"), ((1.0, None), "expected 2 finite"),
-     ((["a", "b"], None), "could not convert")],
-)  # fmt: skip
+    [
+        (3, r"expected \(logits, state\)"),
+        (([0.0], None), "expected 2 finite"),
+        (([0.0, np.nan], None), "expected 2 finite"),
+        ((1.0, None), "expected 2 finite"),
+        ((["a", "b"], None), "could not convert"),
+    ],
+)
 def test_what_a_plain_function_returns_is_checked(returned, message):
     table = BANDIT.only([session([0, 1, 1, 0], reward=[1.0, 0, 1, 0])])
     with pytest.raises((UnfitError, ValueError), match=message):

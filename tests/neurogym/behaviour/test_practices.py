@@ -41,20 +41,25 @@ ROWS = [f"a,{k},{k % 2},{k % 3}" for k in range(30)]
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        (["# made by a script", "", "subject,trial,choice,rt", *ROWS[:9], "# pause", "a,9,1,slow"],
-         ["'rt'", "row 10 (line 14)", "'slow'", "--where 'rt != slow'"]),
-        (["session,trial,choice,reward", *ROWS, "a,29,1,1"],
-         ["'trial'", "row 31 (line 32)", "found 29 again", "--trial none"]),
-        (["subject,trial,choice,reward", *ROWS[:3], *["a,1"] * 9],
-         ["9 lines", "line 5", "2 entries", "4 as in line 1"]),
+        (
+            ["# made by a script", "", "subject,trial,choice,rt", *ROWS[:9], "# pause", "a,9,1,slow"],
+            ["'rt'", "row 10 (line 14)", "'slow'", "--where 'rt != slow'"],
+        ),
+        (
+            ["session,trial,choice,reward", *ROWS, "a,29,1,1"],
+            ["'trial'", "row 31 (line 32)", "found 29 again", "--trial none"],
+        ),
+        (
+            ["subject,trial,choice,reward", *ROWS[:3], *["a,1"] * 9],
+            ["9 lines", "line 5", "2 entries", "4 as in line 1"],
+        ),
         (["subject,choice,choice", *["a,1,0"] * 9], ["line 1", "2 columns named 'choice'", "rename"]),
-        (["1,0.5,2020-01-01T10:00:00.01", *["0,0.7,2020-01-01T10:00:00.02"] * 9],
-         ["line 1", "names", "subject,trial"]),
+        (["1,0.5,2020-01-01T10:00:00.01", *["0,0.7,2020-01-01T10:00:00.02"] * 9], ["line 1", "names", "subject,trial"]),
         (["subject,choice", *[f"a,{k}" for k in range(60)]], ["choice has 60 different entries", "--choice COLUMN"]),
         (["subject,choice,reward", *["a,,1"] * 9], ["choice is empty", "--choice COLUMN"]),
         (["time,type,content", *["0.1,state,go", "0.2,event,poke"] * 9], ["--choice COLUMN", "a row for each trial"]),
     ],
-)  # fmt: skip
+)
 def test_a_refusal_says_the_line_and_what_to_type_next(tmp_path, lines, words):
     path = tmp_path / "table.csv"
     path.write_text("\n".join(lines) + "\n")

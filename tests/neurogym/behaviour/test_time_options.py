@@ -44,8 +44,11 @@ MODELS = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("options", [{}, {"fastest": 0.0}, {"fastest": 0.0, "contaminants": "exponential"}],
-                         ids=["anticipations", "uniform", "exponential"])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"fastest": 0.0}, {"fastest": 0.0, "contaminants": "exponential"}],
+    ids=["anticipations", "uniform", "exponential"],
+)
 def test_two_early_answers_among_two_thousand_move_nothing_by_a_standard_error(name, options):
     model = MODELS[name](**options)
     before, after = (model.fit([Problem(dots(2000, 5, extra=extra))])[0].parameters for extra in (0, 2))
@@ -91,8 +94,14 @@ def test_codes_for_no_time_change_no_model_and_are_named(name, code):
     data = dots(300).sessions[0]
     data.rt[::40] = np.nan
     clean = Behaviour((data,), stimuli=("x",))
-    coded = Behaviour((session(data.choice, stimuli=data.stimuli, reward=data.reward,
-                               rt=np.where(np.isnan(data.rt), code, data.rt)),), stimuli=("x",))  # fmt: skip
+    coded = Behaviour(
+        (
+            session(
+                data.choice, stimuli=data.stimuli, reward=data.reward, rt=np.where(np.isnan(data.rt), code, data.rt)
+            ),
+        ),
+        stimuli=("x",),
+    )
     model = MODELS[name]()
     first, second = model.posterior(Problem(clean)), model.posterior(Problem(coded))
     x = first.mean + 0.1
@@ -127,8 +136,9 @@ def test_fixed_parameters_make_a_simpler_model():
     assert learner.policy.inner.agent.values["alpha"] == pytest.approx(0.3)
 
 
-@pytest.mark.parametrize(("fix", "words"), [({"lapse": 0.9}, "between 0 and 0.5"), ({"bound": 0}, "above 0"),
-                                            ({"A": -1}, "above 0")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("fix", "words"), [({"lapse": 0.9}, "between 0 and 0.5"), ({"bound": 0}, "above 0"), ({"A": -1}, "above 0")]
+)
 def test_values_outside_the_range_are_refused(fix, words):
     with pytest.raises(UnfitError, match=words):
         Diffusion(fix=fix)

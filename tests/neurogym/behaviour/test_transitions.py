@@ -73,8 +73,9 @@ def test_states_have_the_same_numbers_in_folds_and_seeds():
     pieces = [[each for k, each in enumerate(data.sessions) if k % 4 != fold] for fold in range(4)]
     numbered = []
     for seed in (0, 1):
-        fits = GlmHmm(2, 0).fit([*(Problem(data.only(each), seed + k) for k, each in enumerate(pieces)),
-                                 Problem(data, seed)])  # fmt: skip
+        fits = GlmHmm(2, 0).fit(
+            [*(Problem(data.only(each), seed + k) for k, each in enumerate(pieces)), Problem(data, seed)]
+        )
         whole = fits[-1].details["weights"]
         for fit in fits:
             distance = ((fit.details["weights"][:, None] - whole) ** 2).sum(-1)
@@ -131,8 +132,9 @@ def test_without_drift_the_model_is_the_one_of_hidden_states():
 
 def test_drift_rates_are_bounded_and_fixed():
     data, _ = drifting_states(sessions=3, trials=150)
-    bounded, fixed = (Drifting(0, **options).fit([Problem(data)])[0] for options in ({"sigma_max": 0.03},
-                                                                                    {"sigma": 0.05}))  # fmt: skip
+    bounded, fixed = (
+        Drifting(0, **options).fit([Problem(data)])[0] for options in ({"sigma_max": 0.03}, {"sigma": 0.05})
+    )
     assert bounded.parameters["sigma bias"].value == pytest.approx(0.03)
     assert bounded.marks["sigma bias"] == "at its bound 0.03"
     assert fixed.parameters["sigma bias"].value == fixed.parameters["sigma x"].value == pytest.approx(0.05)

@@ -46,9 +46,13 @@ def test_a_learner_is_recovered_from_choices_and_times():
         return truth[name][k % 2] if name != "A" else truth[name][k // 2]
 
     subjects = learners(
-        4, diffusion_response(), lambda k: {"alpha": value("alpha", k), "beta": value("beta", k), "kappa": 0.3},
-        lambda k: {"A": value("A", k), "t_R": value("t_R", k), "z": 0.5, "lapse": 0.02}, sessions=4, trials=150,
-    )  # fmt: skip
+        4,
+        diffusion_response(),
+        lambda k: {"alpha": value("alpha", k), "beta": value("beta", k), "kappa": 0.3},
+        lambda k: {"A": value("A", k), "t_R": value("t_R", k), "z": 0.5, "lapse": 0.02},
+        sessions=4,
+        trials=150,
+    )
     fits = TimedModel(LEARNER).fit([Problem(each) for each in subjects])
     for k, fit in enumerate(fits):
         for name in truth:
@@ -115,8 +119,11 @@ def test_regression_function_and_drifting_weights_have_times():
     assert logistic.details["joint"] > plain.details["joint"] + 20  # history is in the times as well
 
 
-@pytest.mark.parametrize("model", [TimedModel(Logistic(1)), TimedModel(LEARNER), TimedModel(Drifting(1)), Diffusion()],
-                         ids=["logistic", "q", "psytrack", "ddm"])  # fmt: skip
+@pytest.mark.parametrize(
+    "model",
+    [TimedModel(Logistic(1)), TimedModel(LEARNER), TimedModel(Drifting(1)), Diffusion()],
+    ids=["logistic", "q", "psytrack", "ddm"],
+)
 def test_saved_policies_have_the_same_choices_and_times(model):
     data = evidence_table(sessions=2, trials=80)
     data = data.only([replace(each, reward=each.choice.astype(float)) for each in data.sessions])

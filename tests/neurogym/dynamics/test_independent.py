@@ -50,8 +50,13 @@ def roots(net, starts, inputs) -> np.ndarray:
 
 
 def leaky(rng, units: int, cell: str, gain: float) -> dynamics.Leaky:
-    return dynamics.Leaky(gain * rng.normal(size=(units, units)) / np.sqrt(units), rng.normal(size=(units, 1)),
-                          0.1 * rng.normal(size=units), cell, 0.4)  # fmt: skip
+    return dynamics.Leaky(
+        gain * rng.normal(size=(units, units)) / np.sqrt(units),
+        rng.normal(size=(units, 1)),
+        0.1 * rng.normal(size=units),
+        cell,
+        0.4,
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))

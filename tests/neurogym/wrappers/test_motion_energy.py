@@ -41,9 +41,13 @@ def test_there_is_no_motion_before_two_frames_can_be_compared() -> None:
 
 @pytest.mark.parametrize(
     ("task", "arguments", "error"),
-    [("RDM-v0", {}, TypeError), ("RandomDotMotion-v0", {"delay": 0}, ValueError),
-     ("RandomDotMotion-v0", {"speed": -1}, ValueError), ("RandomDotMotion-v0", {"directions": 1}, ValueError)],
-)  # fmt: skip
+    [
+        ("RDM-v0", {}, TypeError),
+        ("RandomDotMotion-v0", {"delay": 0}, ValueError),
+        ("RandomDotMotion-v0", {"speed": -1}, ValueError),
+        ("RandomDotMotion-v0", {"directions": 1}, ValueError),
+    ],
+)
 def test_what_does_not_fit_is_refused(task: str, arguments: dict, error: type) -> None:
     with pytest.raises(error, match=r"MotionEnergy|delay|speed|directions"):
         MotionEnergy(ngym.make(task), **arguments)

@@ -74,10 +74,14 @@ def test_flags_of_earlier_versions_are_refused_because_they_would_have_no_effect
 @pytest.mark.parametrize(
     ("method", "entry"),
     [
-        ("plan", "changes"), ("revise", "changes"), ("observe", "shows"), ("trial_ended", "follows_agent"),
-        ("step", "own_step"), ("new_trial", "own_new_trial"),
+        ("plan", "changes"),
+        ("revise", "changes"),
+        ("observe", "shows"),
+        ("trial_ended", "follows_agent"),
+        ("step", "own_step"),
+        ("new_trial", "own_new_trial"),
     ],
-)  # fmt: skip
+)
 def test_a_declaration_that_leaves_an_overridden_method_out_is_refused(method, entry):
     with pytest.raises(TypeError, match=f"Mine overrides {method}, but its hooks do not declare {entry}"):
         type("Mine", (TrialWrapper,), {"hooks": Hooks(), method: lambda self, *args, **kwargs: None})

@@ -42,9 +42,13 @@ def recorded():
     activity = Activity(rng.uniform(-1, 1, (40 * LENGTH, UNITS)), offsets, 100.0)
     fifty = np.full(40, 500.0)
     table = {
-        "choice": np.ones(40), "context": context, "onset_stimulus": fifty, "period_stimulus": fifty,
-        "onset_delay": np.where(context == 0, 0.0, np.nan), "period_delay": np.where(context == 0, 200.0, np.nan),
-    }  # fmt: skip
+        "choice": np.ones(40),
+        "context": context,
+        "onset_stimulus": fifty,
+        "period_stimulus": fifty,
+        "onset_delay": np.where(context == 0, 0.0, np.nan),
+        "period_delay": np.where(context == 0, 200.0, np.nan),
+    }
     return table, activity, observations
 
 
@@ -52,8 +56,10 @@ def test_inputs_are_means_of_conditions_and_periods(recorded):
     table, activity, observations = recorded
     sets = input_sets(table, activity, observations, ("context",))
     assert [(each.values, each.period) for each in sets] == [
-        ({"context": 0}, "stimulus"), ({"context": 0}, "delay"), ({"context": 1}, "stimulus"),
-    ]  # fmt: skip
+        ({"context": 0}, "stimulus"),
+        ({"context": 0}, "delay"),
+        ({"context": 1}, "stimulus"),
+    ]
     assert [each.inputs.tolist() for each in sets] == [[0.5, 0], [0, 0], [0, 0.5]]
     assert sets[0].label == "context 0, stimulus" and sets[0].trials.sum() == 20
     assert len(sets[1].steps) == 40
@@ -98,18 +104,31 @@ def test_a_network_as_a_system_steps_as_it_acts_and_has_exact_derivatives(cell, 
 NAMES = {"fixation": 0, "stimulus": [1, 2]}
 
 
-@pytest.mark.parametrize(("text", "values"), [
-    ("0.5", [0.5, 0.5, 0.5]), ("1,0,-1", [1, 0, -1]), ("stimulus=2", [0, 2, 2]),
-    ("fixation=1,stimulus=.5", [1, 0.5, 0.5]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("0.5", [0.5, 0.5, 0.5]),
+        ("1,0,-1", [1, 0, -1]),
+        ("stimulus=2", [0, 2, 2]),
+        ("fixation=1,stimulus=.5", [1, 0.5, 0.5]),
+    ],
+)
 def test_an_input_is_held_at_numbers_or_by_the_names_of_channels(text, values):
     assert held_input(text, NAMES, 3).tolist() == values
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    ("1,2", "expected 1 or 3 numbers, got 2"), ("stim=1", "did you mean 'stimulus'"), ("a", "expected numbers"),
-    ("fixation=", "expected numbers"), ("", "got 0"), ("nan", "finite"), ("stimulus=inf", "finite"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("1,2", "expected 1 or 3 numbers, got 2"),
+        ("stim=1", "did you mean 'stimulus'"),
+        ("a", "expected numbers"),
+        ("fixation=", "expected numbers"),
+        ("", "got 0"),
+        ("nan", "finite"),
+        ("stimulus=inf", "finite"),
+    ],
+)
 def test_an_input_that_does_not_fit_says_why(text, words):
     with pytest.raises(UserError, match=words):
         held_input(text, NAMES, 3)

@@ -22,9 +22,17 @@ def test_recurrent_ppo_learns_cart_pole():
     torch.set_num_threads(1)
     venv = make_vec_env("CartPole-v1", n_envs=8, seed=0)
     agent = RecurrentPPO(
-        "RecurrentPolicy", venv, n_steps=32, batch_size=256, n_epochs=20, gamma=0.98, gae_lambda=0.8,
-        learning_rate=1e-3, seed=0, policy_kwargs={"network": "gru", "units": 32},
-    )  # fmt: skip
+        "RecurrentPolicy",
+        venv,
+        n_steps=32,
+        batch_size=256,
+        n_epochs=20,
+        gamma=0.98,
+        gae_lambda=0.8,
+        learning_rate=1e-3,
+        seed=0,
+        policy_kwargs={"network": "gru", "units": 32},
+    )
     before, _ = evaluate_policy(agent, make_vec_env("CartPole-v1", n_envs=8, seed=1), 20)
     agent.learn(60_000)
     after, _ = evaluate_policy(agent, make_vec_env("CartPole-v1", n_envs=8, seed=1), 20)

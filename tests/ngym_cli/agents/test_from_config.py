@@ -220,9 +220,14 @@ def test_what_the_user_says_of_a_short_run_stands():
 
 @pytest.mark.parametrize(
     ("name", "value", "says"),
-    [("lr", 1e-3, "did you mean 'learning_rate'"), ("gamma", 1.5, "0 to 1"), ("clip_range", "none", "given a value"),
-     ("entropy", 0.1, "did you mean 'ent_coef'"), ("normalize_advantage", 3, "true or false")],
-)  # fmt: skip
+    [
+        ("lr", 1e-3, "did you mean 'learning_rate'"),
+        ("gamma", 1.5, "0 to 1"),
+        ("clip_range", "none", "given a value"),
+        ("entropy", 0.1, "did you mean 'ent_coef'"),
+        ("normalize_advantage", 3, "true or false"),
+    ],
+)
 def test_hyperparameters_are_checked_by_the_list(name, value, says):
     config, facts = resolve(from_dict({"task": "GoNogo-v0", "hyperparameters": {name: value}}))
     with pytest.raises(UserError, match=says):

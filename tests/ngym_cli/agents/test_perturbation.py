@@ -19,10 +19,17 @@ UNITS = (3, 7)
 @pytest.fixture(scope="module", params=NETWORKS)
 def agent(request):
     """An untrained agent of each network, and what evaluates it."""
-    config = from_dict({
-        "task": "RDM-v0", "alg": "recurrent_ppo", "network": request.param, "units": 16, "n_envs": 2,
-        "timing": {"fixation": 200, "stimulus": 400, "delay": 300, "decision": 100}, "reset_state": "trial",
-    })  # fmt: skip
+    config = from_dict(
+        {
+            "task": "RDM-v0",
+            "alg": "recurrent_ppo",
+            "network": request.param,
+            "units": 16,
+            "n_envs": 2,
+            "timing": {"fixation": 200, "stimulus": 400, "delay": 300, "decision": 100},
+            "reset_state": "trial",
+        }
+    )
     config, facts = defaults.resolve(config)
     config = defaults.complete(config, facts)
     venv = from_config.build_venv(config, 2)

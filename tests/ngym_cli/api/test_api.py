@@ -102,8 +102,11 @@ def test_sweep(user_parts):
     result = nc.sweep(base, network=["gru", user_parts.Mine], seed=range(2), workers=1)
     table = result.results
     assert sorted(zip(table["network"], table["seed"], strict=True)) == [
-        ("gru", 0), ("gru", 1), ("parts.py:Mine", 0), ("parts.py:Mine", 1),
-    ]  # fmt: skip
+        ("gru", 0),
+        ("gru", 1),
+        ("parts.py:Mine", 0),
+        ("parts.py:Mine", 1),
+    ]
     assert len(result.settings) == 2 and len(result.runs) == 4 and "4 of 4" in repr(result)
     together = [("units", "hyperparameters.n_steps")]
     again = nc.sweep(result.runs[0], units=[4, 5], hyperparameters={"n_steps": [16, 32]}, zip=together, workers=1)
@@ -159,7 +162,7 @@ def test_signatures_show_every_option_of_the_command_line_with_its_default():
     parameters = inspect.signature(nc.train).parameters
     assert {entry for entry in options if "." not in entry} - set(parameters) == {
         *("resume", "runs", "smoke", "dry_run", "print_config", "as_json"),
-    }  # fmt: skip
+    }
     assert parameters["eval_trials"].default is None and parameters["device"].default == "auto"
     assert parameters["progress"].default is True and "Units per layer (64)." in nc.train.__doc__
     evaluate = inspect.signature(nc.Run.evaluate).parameters

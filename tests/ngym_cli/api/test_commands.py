@@ -19,24 +19,40 @@ from ngym_cli.config.keywords import OF_THE_SHELL, RENAMED
 
 #: Function of each command that trains, shows or writes results.
 FUNCTIONS = {
-    "run": nc.train, "sweep": nc.sweep, "reproduce": nc.reproduce, "fit": nc.fit, "eval": nc.evaluate, "data": nc.data,
-    "plot": nc.plot, "watch": nc.watch, "list": nc.list, "info": nc.info, "diff": nc.diff, "check": nc.check,
+    "run": nc.train,
+    "sweep": nc.sweep,
+    "reproduce": nc.reproduce,
+    "fit": nc.fit,
+    "eval": nc.evaluate,
+    "data": nc.data,
+    "plot": nc.plot,
+    "watch": nc.watch,
+    "list": nc.list,
+    "info": nc.info,
+    "diff": nc.diff,
+    "check": nc.check,
     "export": nc.export,
-}  # fmt: skip
+}
 #: Commands without a function: pages, templates and bookkeeping of the shell.
 OF_THE_SHELL_ONLY = {"bench", "docs", "new", "report", "runs"}
 #: Options that a function has in another form.
 OTHERWISE = {
     "run": {"resume": "resume(run)"},
     "sweep": {
-        "what": "base", "sweep": "Sweep(path)", "detach": "shell", "trials": "search", "space": "search",
-        "maximize": "search", "sampler": "search", "pruner": "search",
+        "what": "base",
+        "sweep": "Sweep(path)",
+        "detach": "shell",
+        "trials": "search",
+        "space": "search",
+        "maximize": "search",
+        "sampler": "search",
+        "pruner": "search",
     },
     "eval": {"simulate": "simulate()", "model": "simulate()", "subject": "simulate()", "stimuli": "simulate()"},
     "data": {"out": "plot()", "format": "plot()", "subjects_shown": "subjects"},
     "plot": {"list_figures": "Run.figures"},
     "watch": {"steps": "shell", "pause": "shell"},
-}  # fmt: skip
+}
 
 
 def parameters_of(function):

@@ -18,38 +18,59 @@ from ngym_cli.config.keywords import keyword_options
 
 #: Function with the keyword arguments of each group.
 FUNCTIONS = {
-    "TrainOptions": nc.train, "VariedOptions": nc.sweep, "EvaluateOptions": nc.Run.evaluate,
-    "SimulateOptions": nc.simulate, "PlotOptions": nc.plot, "InfoOptions": nc.info, "CheckOptions": nc.check,
-    "ExportOptions": nc.export, "DiffOptions": nc.diff, "WatchOptions": nc.watch, "ListOptions": nc.list,
-    "DataOptions": nc.data, "FitOptions": nc.fit,
-}  # fmt: skip
+    "TrainOptions": nc.train,
+    "VariedOptions": nc.sweep,
+    "EvaluateOptions": nc.Run.evaluate,
+    "SimulateOptions": nc.simulate,
+    "PlotOptions": nc.plot,
+    "InfoOptions": nc.info,
+    "CheckOptions": nc.check,
+    "ExportOptions": nc.export,
+    "DiffOptions": nc.diff,
+    "WatchOptions": nc.watch,
+    "ListOptions": nc.list,
+    "DataOptions": nc.data,
+    "FitOptions": nc.fit,
+}
 #: Types by the type of an option.
 TYPES = {
-    "word": "str", "path": "str | Path", "names": "str | Sequence[object]", "words": "str | Sequence[object]",
-    "number": "float", "whole": "float", "switch": "bool", "wrappers": "Wrappers", "table": "Mapping[str, object]",
-}  # fmt: skip
+    "word": "str",
+    "path": "str | Path",
+    "names": "str | Sequence[object]",
+    "words": "str | Sequence[object]",
+    "number": "float",
+    "whole": "float",
+    "switch": "bool",
+    "wrappers": "Wrappers",
+    "table": "Mapping[str, object]",
+}
 #: Types of arguments for which Python takes more than the shell.
 WIDER = {
     "TrainOptions": {"alg": "Part", "callbacks": "Callbacks"},
     "VariedOptions": {
-        **dict.fromkeys(("task", "network", "alg"), "Part"), "callbacks": "Part | Sequence[Part]",
+        **dict.fromkeys(("task", "network", "alg"), "Part"),
+        "callbacks": "Part | Sequence[Part]",
         **dict.fromkeys(("reset_state", "track"), "str"),
     },
     "EvaluateOptions": {
         **dict.fromkeys(("lesion", "silence", "clamp", "noise"), "PerturbedUnits"),
-        **dict.fromkeys(("compare", "compare_activity"), "TableSource"), **dict.fromkeys(("by", "record"), "Columns"),
+        **dict.fromkeys(("compare", "compare_activity"), "TableSource"),
+        **dict.fromkeys(("by", "record"), "Columns"),
     },
     "SimulateOptions": {"compare": "TableSource"},
     "PlotOptions": dict.fromkeys(("by", "pair", "metric", "axes"), "Columns"),
     "WatchOptions": {"where": "str | Mapping[str, object]"},
     "FitOptions": {"units": "int | Sequence[int]", "test": "TableSource"},
-}  # fmt: skip
+}
 
 
 def keywords_of(function) -> dict[str, Option]:
     """Return the options that a function takes as ``**keywords``."""
-    named = {name for name, each in inspect.signature(inspect.unwrap(function)).parameters.items()
-             if each.kind is not each.VAR_KEYWORD}  # fmt: skip
+    named = {
+        name
+        for name, each in inspect.signature(inspect.unwrap(function)).parameters.items()
+        if each.kind is not each.VAR_KEYWORD
+    }
     added = [name for name in inspect.signature(function).parameters if name not in named]
     request = function.request
     return {name: keyword_options(request)[name] for name in added}
@@ -83,8 +104,11 @@ def test_types_are_those_of_the_options():
 
 @pytest.mark.parametrize("group", FUNCTIONS)
 def test_functions_have_these_types(group):
-    (keywords,) = [each for each in inspect.signature(inspect.unwrap(FUNCTIONS[group])).parameters.values()
-                   if each.kind is each.VAR_KEYWORD]  # fmt: skip
+    (keywords,) = [
+        each
+        for each in inspect.signature(inspect.unwrap(FUNCTIONS[group])).parameters.values()
+        if each.kind is each.VAR_KEYWORD
+    ]
     assert keywords.annotation == f"Unpack[{group}]"
 
 

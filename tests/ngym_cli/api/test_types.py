@@ -14,9 +14,10 @@ PROGRAMS = Path(__file__).with_name("typed")
 MYPY = (sys.executable, "-m", "mypy", "--strict")
 #: Lines of the wrong program that have a mistake.
 WRONG_LINES = {
-    number for number, line in enumerate((PROGRAMS / "wrong.py").read_text().splitlines(), start=1)
+    number
+    for number, line in enumerate((PROGRAMS / "wrong.py").read_text().splitlines(), start=1)
     if "nc." in line or "run." in line
-}  # fmt: skip
+}
 
 
 def checked(tmp_path, name, command=MYPY):

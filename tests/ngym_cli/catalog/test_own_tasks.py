@@ -173,8 +173,12 @@ class Old(ngym.TrialEnv):
 '''
 
 
-def old(names='{"fixation": 0, "stimulus": [1, 2]}', where="trial['ground_truth']", truth="trial['ground_truth']",
-        end="return trial"):  # fmt: skip
+def old(
+    names='{"fixation": 0, "stimulus": [1, 2]}',
+    where="trial['ground_truth']",
+    truth="trial['ground_truth']",
+    end="return trial",
+):
     text = OLD.replace("NAMES", names).replace("WHERE", where).replace("TRUTH", truth)
     return text.replace("RETURN", end)
 
@@ -269,8 +273,11 @@ def test_checks_that_have_nothing_to_look_at_are_not_ok(ngym, tmp_path):
     status = {row["id"]: row["status"] for row in result["checks"]}
     nothing = {name for name, case in status.items() if case == "nothing to check"}
     assert nothing == {
-        "ground_truth_is_an_action", "channels_carry_something", "ground_truth_is_best_paid", "necessary"
-    }  # fmt: skip
+        "ground_truth_is_an_action",
+        "channels_carry_something",
+        "ground_truth_is_best_paid",
+        "necessary",
+    }
     text = ngym("check", "limited.py:Silent").out
     passed = sum(case == "ok" for case in status.values())
     assert f"{passed} of {len(status) - 4} checks passed" in text

@@ -103,9 +103,11 @@ def server(tmp_path, monkeypatch):
         address = f"http://127.0.0.1:{service.server_port}/examples.tar.gz"
         same = {**vars(entry), "address": address, "sha256": digest}
         changed = {**data_sets.every(), entry.name: data_sets.DataSet(**same)}
-        for name, more in (("other", {"sha256": "0" * 64}), ("lacking", {"member": "none.txt"}),
-                           ("plain", {"address": address.replace("examples.tar.gz", created.source.name),
-                                      "sha256": "", "member": ""})):  # fmt: skip
+        for name, more in (
+            ("other", {"sha256": "0" * 64}),
+            ("lacking", {"member": "none.txt"}),
+            ("plain", {"address": address.replace("examples.tar.gz", created.source.name), "sha256": "", "member": ""}),
+        ):
             changed[name] = data_sets.DataSet(**{**same, "name": name, "file": f"{name}.txt", **more})
         monkeypatch.setattr(data_sets, "every", lambda: changed)
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

@@ -57,9 +57,13 @@ def test_a_new_option_is_one_field():
 
 #: Requests of commands, and words that each needs besides the new option.
 REQUESTS = {
-    "run": (RunRequest, ("--name", "first")), "sweep": (SweepRequest, ()), "fit": (FitRequest, ("rat.csv",)),
-    "data": (DataRequest, ("rat.csv",)), "plot": (PlotRequest, ("latest",)), "eval": (EvalRequest, ("latest",)),
-}  # fmt: skip
+    "run": (RunRequest, ("--name", "first")),
+    "sweep": (SweepRequest, ()),
+    "fit": (FitRequest, ("rat.csv",)),
+    "data": (DataRequest, ("rat.csv",)),
+    "plot": (PlotRequest, ("latest",)),
+    "eval": (EvalRequest, ("latest",)),
+}
 
 
 @pytest.mark.parametrize("name", REQUESTS)

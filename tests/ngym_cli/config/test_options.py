@@ -53,8 +53,10 @@ def test_values_of_another_type_are_refused(value, kind, message):
 def test_options_are_completed_in_the_order_of_the_table():
     fields = options(DEFINED, {"rate": 0.1, "steps": "none", "cell": {"default": "tanh"}})
     assert list(complete(fields, {"steps": 4}, {"cell": "relu"}, "option").items()) == [
-        ("rate", 0.1), ("steps", 4), ("cell", "relu"),
-    ]  # fmt: skip
+        ("rate", 0.1),
+        ("steps", 4),
+        ("cell", "relu"),
+    ]
     assert [range_of(field) for field in fields.values()] == ["above 0 and at most 10", "at least 1", "tanh or relu"]
 
 

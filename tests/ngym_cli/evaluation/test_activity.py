@@ -132,10 +132,16 @@ def test_averages_in_hdf5_are_compared_and_what_is_missing_is_said(ngym, run_fol
         "period_stimulus": [1, 8],
     }
     for name, changes in {
-        "fine": {}, "flat": {"activity": np.zeros((4, 9))}, "other": {"condition_coh": [1, 2, 3, 4]},
-        "short": {"condition_coh": [0, 6.4]}, "none": {"condition_coh": None}, "masked": {"mask": np.ones(4)},
-        "early": {"period_stimulus": [-5, 8]}, "late": {"period_stimulus": [1, 10]}, "seen": {"inputs": np.ones(9)},
-    }.items():  # fmt: skip
+        "fine": {},
+        "flat": {"activity": np.zeros((4, 9))},
+        "other": {"condition_coh": [1, 2, 3, 4]},
+        "short": {"condition_coh": [0, 6.4]},
+        "none": {"condition_coh": None},
+        "masked": {"mask": np.ones(4)},
+        "early": {"period_stimulus": [-5, 8]},
+        "late": {"period_stimulus": [1, 10]},
+        "seen": {"inputs": np.ones(9)},
+    }.items():
         with h5py.File(tmp_path / f"{name}.h5", "w") as file:
             for key, value in {**averages, **changes}.items():
                 if value is not None:
@@ -144,10 +150,15 @@ def test_averages_in_hdf5_are_compared_and_what_is_missing_is_said(ngym, run_fol
     visible = ngym(*requested, tmp_path / "fine.h5")
     assert visible.code == 0 and "single row for each condition" in visible.out
     for name, words in {
-        "flat": "must have the shape (trials, steps, units)", "other": "expected two or more shared conditions",
-        "short": "has 2 entries, expected 4", "none": "has no condition of the trials", "missing": "no such recording",
-        "early": "must lie between 0 and 9", "late": "must lie between 0 and 9", "masked": "mask has the shape (4,)",
+        "flat": "must have the shape (trials, steps, units)",
+        "other": "expected two or more shared conditions",
+        "short": "has 2 entries, expected 4",
+        "none": "has no condition of the trials",
+        "missing": "no such recording",
+        "early": "must lie between 0 and 9",
+        "late": "must lie between 0 and 9",
+        "masked": "mask has the shape (4,)",
         "seen": "inputs has the shape (9,)",
-    }.items():  # fmt: skip
+    }.items():
         refused = ngym(*requested, tmp_path / f"{name}.h5")
         assert refused.code == 2 and words in refused.err and refused.err.count("\n") == 1

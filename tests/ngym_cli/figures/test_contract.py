@@ -15,12 +15,22 @@ from ngym_cli.figures.style import styled
 
 #: A task that each figure of behaviour can be drawn of; the others are drawn of a recorded run.
 DRAWN_OF = {
-    "learning": "RDM-v0", "psychometric": "RDM-v0", "chronometric": "RDM-v0", "conditions": "RDM-v0",
-    "history": "RDM-v0", "responses": "GoNogo-v0", "context": "ContextDecisionMaking-v0",
-    "cues": "MultiSensoryIntegration-v0", "wagering": "PostDecisionWager-v0", "stay": "TwoStep-v0",
-    "regret": "ChangingBandit-v0", "reversal": "ReversalLearning-v0", "indifference": "EconomicDecisionMaking-v0",
-    "interval": "ReadySetGo-v0", "forgetting": "GoNogo-v0+RDM-v0",
-}  # fmt: skip
+    "learning": "RDM-v0",
+    "psychometric": "RDM-v0",
+    "chronometric": "RDM-v0",
+    "conditions": "RDM-v0",
+    "history": "RDM-v0",
+    "responses": "GoNogo-v0",
+    "context": "ContextDecisionMaking-v0",
+    "cues": "MultiSensoryIntegration-v0",
+    "wagering": "PostDecisionWager-v0",
+    "stay": "TwoStep-v0",
+    "regret": "ChangingBandit-v0",
+    "reversal": "ReversalLearning-v0",
+    "indifference": "EconomicDecisionMaking-v0",
+    "interval": "ReadySetGo-v0",
+    "forgetting": "GoNogo-v0+RDM-v0",
+}
 
 
 @pytest.fixture
@@ -42,8 +52,11 @@ def view_for(made_up, recorded_run, monkeypatch):
             tasks = {"GoNogo-v0": [0.9, 0.8, 0.95], "RDM-v0": [0.7, 0.6, 0.75]}
             rows = [{"step": step, "trials": 100, "tasks": tasks} for step in (1000, 2000, 3000)]
             runs.RunFolder(folders[0]).update(evaluations=rows)
-        view = requests.view([str(folder) for folder in folders * (2 if name == "similarity" else 1)], Path("runs"),
-                             by="coh" if name == "similarity" else None)  # fmt: skip
+        view = requests.view(
+            [str(folder) for folder in folders * (2 if name == "similarity" else 1)],
+            Path("runs"),
+            by="coh" if name == "similarity" else None,
+        )
         if name == "solutions":
             fill_catalogue(view)
         return view
@@ -70,8 +83,12 @@ def assert_readable(figure):
     for box in boxes:
         assert not any(box.overlaps(axes.get_window_extent(renderer)) for axes in panels), "a legend covers data"
     assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2)), "legends cover each other"
-    titles = [(text.get_text(), text.get_window_extent(renderer)) for axes in panels
-              for text in (axes.title, axes._left_title) if text.get_text()]  # fmt: skip
+    titles = [
+        (text.get_text(), text.get_window_extent(renderer))
+        for axes in panels
+        for text in (axes.title, axes._left_title)
+        if text.get_text()
+    ]
     for (first, a), (two, b) in itertools.combinations(titles, 2):
         assert not a.overlaps(b), f"titles {first!r} and {two!r} touch"
     words = [text.get_text() for legend in legends for text in legend.get_texts()]

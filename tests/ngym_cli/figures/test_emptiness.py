@@ -118,8 +118,13 @@ def test_figures_are_refused_with_the_reason():
     def waiting(axes):
         axes.plot([0, 1], [0, 1], label="fixation chosen")
 
-    expected = {nothing: "nothing to draw", unjoined: "nothing to draw", band: "nothing to draw", dot: "single point",
-                waiting: "all trials are of one kind"}  # fmt: skip
+    expected = {
+        nothing: "nothing to draw",
+        unjoined: "nothing to draw",
+        band: "nothing to draw",
+        dot: "single point",
+        waiting: "all trials are of one kind",
+    }
 
     for content, message in expected.items():
 

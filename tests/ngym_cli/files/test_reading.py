@@ -13,9 +13,15 @@ from ngym_cli.files import reading
 
 N = 200_000
 SLOW = {
-    "letters": "a" * N, "dotted": "a." * N, "quotes": '"' * N, "words": "a b " * N, "blanks": "a" + " " * N,
-    "open": 'a = "' + "x" * N, "apostrophes": "'a" * N, "nearly": (".".join(["ab"] * 60) + " x ") * (N // 180),
-}  # fmt: skip
+    "letters": "a" * N,
+    "dotted": "a." * N,
+    "quotes": '"' * N,
+    "words": "a b " * N,
+    "blanks": "a" + " " * N,
+    "open": 'a = "' + "x" * N,
+    "apostrophes": "'a" * N,
+    "nearly": (".".join(["ab"] * 60) + " x ") * (N // 180),
+}
 
 
 @pytest.mark.parametrize("kind", SLOW)

@@ -38,10 +38,25 @@ def dots(tmp_path_factory):
 
 def test_trials_of_a_task_separate_the_fitted_models(dots, tmp_path, ngym):
     own = tmp_path / "own.py"
-    own.write_text("PARAMETERS = {'b': (-3, 3)}\ndef guess(params, state, choice, reward, stimulus):\n"
-                   "    return [0.0, params['b']], None\n")  # fmt: skip
-    arguments = ("fit", dots, "--model", f"logistic,{own}:guess", "--folds", "2", *STIMULI, "--design-trials",
-                 "20,60", "--runs", tmp_path, "--name", "d")  # fmt: skip
+    own.write_text(
+        "PARAMETERS = {'b': (-3, 3)}\ndef guess(params, state, choice, reward, stimulus):\n"
+        "    return [0.0, params['b']], None\n"
+    )
+    arguments = (
+        "fit",
+        dots,
+        "--model",
+        f"logistic,{own}:guess",
+        "--folds",
+        "2",
+        *STIMULI,
+        "--design-trials",
+        "20,60",
+        "--runs",
+        tmp_path,
+        "--name",
+        "d",
+    )
     outcome = ngym(*arguments)
     assert outcome.code == 0, outcome.err
     assert "RDM-v0, all trials" in outcome.out and "expected log Bayes factors" in outcome.out
@@ -61,8 +76,15 @@ def test_trials_of_a_task_separate_the_fitted_models(dots, tmp_path, ngym):
 
 
 def test_designs_from_python_count_times_where_all_models_have_them(dots, tmp_path):
-    fit = ngym_cli.fit(dots, "ddm,ddm:start=false:lapse=0", folds=2, design="RDM-v0", design_trials=(20,),
-                       design_stimuli="coh=signed coh*0.01", runs=tmp_path)  # fmt: skip
+    fit = ngym_cli.fit(
+        dots,
+        "ddm,ddm:start=false:lapse=0",
+        folds=2,
+        design="RDM-v0",
+        design_trials=(20,),
+        design_stimuli="coh=signed coh*0.01",
+        runs=tmp_path,
+    )
     design = fit["design"]
     assert design["scored"] == "choices and times"
     assert {row["condition"] for row in design["rows"]} >= {"all trials", "|coh| = 0.512"}
@@ -93,11 +115,13 @@ def test_bayes_factors_integrate_over_parameters():
         (("--model", "logistic", "--design", "RDM-v0"), "--design compares models"),
         (("--model", "logistic,bias", "--design", "RDMv0"), "RDM-v0"),
         (("--model", "logistic,ddm", "--design-stimuli", "coh=coh"), "--design-stimuli belongs to --design"),
-        (("--model", "logistic,win-stay-lose-shift", "--design", "RDM-v0", "--design-stimuli", "coh=cohh"),
-         "--design-stimuli coh=NAME"),
+        (
+            ("--model", "logistic,win-stay-lose-shift", "--design", "RDM-v0", "--design-stimuli", "coh=cohh"),
+            "--design-stimuli coh=NAME",
+        ),
         (("--model", "logistic,ddm", "--design", "RDM-v0", "--design-trials", "0"), "design-trials"),
     ],
-)  # fmt: skip
+)
 def test_mistakes_in_designs_get_one_line(dots, tmp_path, ngym, arguments, words):
     outcome = ngym("fit", dots, *arguments, "--folds", "2", "--runs", tmp_path)
     assert outcome.code == 2

@@ -32,23 +32,39 @@ def gambles(rng):
 
 def two_step(rng):
     return {
-        "level1_choice": rng.integers(1, 3, TRIALS), "level2_choice": rng.integers(1, 5, TRIALS),
+        "level1_choice": rng.integers(1, 3, TRIALS),
+        "level2_choice": rng.integers(1, 5, TRIALS),
         "reward": rng.integers(0, 2, TRIALS),
-    }  # fmt: skip
+    }
 
 
 def cues(rng):
-    return {"cue": rng.integers(1, 5, TRIALS), "keyPressed": rng.integers(0, 2, TRIALS),
-            "outcome": rng.integers(-1, 2, TRIALS)}  # fmt: skip
+    return {
+        "cue": rng.integers(1, 5, TRIALS),
+        "keyPressed": rng.integers(0, 2, TRIALS),
+        "outcome": rng.integers(-1, 2, TRIALS),
+    }
 
 
 CASES = {
-    bandit: ["q-learning", "q-learning-two-rates", "q-learning-forgetting", "rescorla-wagner", "win-stay-lose-shift",
-             "bayes-reversal", "kalman", "ewa", "fictive", "logistic:history=1", "psytrack", "glm-hmm:states=2"],
+    bandit: [
+        "q-learning",
+        "q-learning-two-rates",
+        "q-learning-forgetting",
+        "rescorla-wagner",
+        "win-stay-lose-shift",
+        "bayes-reversal",
+        "kalman",
+        "ewa",
+        "fictive",
+        "logistic:history=1",
+        "psytrack",
+        "glm-hmm:states=2",
+    ],
     gambles: ["gain-loss", "pvl-delta", "vpp", "orl"],
     two_step: ["model-free", "model-based", "hybrid"],
     cues: ["go-no-go"],
-}  # fmt: skip
+}
 
 
 def check(fit):

@@ -27,8 +27,11 @@ def test_learners_of_gains_losses_and_cues_are_proposed_where_columns_allow(tmp_
     rng = np.random.default_rng(0)
     gambles = read(write_gambles(tmp_path / "a.csv", rng))
     assert {"gain-loss", "pvl-delta", "vpp", "orl"} <= {*registry.suited(gambles, "each")}
-    cues = {"cue": rng.integers(1, 5, TRIALS), "keyPressed": rng.integers(0, 2, TRIALS),
-            "outcome": rng.integers(-1, 2, TRIALS)}  # fmt: skip
+    cues = {
+        "cue": rng.integers(1, 5, TRIALS),
+        "keyPressed": rng.integers(0, 2, TRIALS),
+        "outcome": rng.integers(-1, 2, TRIALS),
+    }
     assert "go-no-go" in registry.suited(read(cues), "each")
     assert "q-learning" not in registry.suited(read(cues), "each")
 

@@ -33,8 +33,11 @@ def test_claim_by_claim_and_again_without_training(ngym, tmp_path, study):
     document = json.loads(result.out)
     claims = {row["id"]: row for row in document["claims"]}
     assert {name: row["verdict"] for name, row in claims.items()} == {
-        "number": "reached", "several": "reached in part", "late": "not reached", "never": "cannot be tested",
-    }  # fmt: skip
+        "number": "reached",
+        "several": "reached in part",
+        "late": "not reached",
+        "never": "cannot be tested",
+    }
     assert claims["number"]["numbers"][""]["seeds"] == [0.5, 0.51]
     assert claims["number"]["numbers"][""]["value"] == pytest.approx(0.505)
     assert claims["several"]["numbers"]["b"]["value"] == 3.0
@@ -207,10 +210,10 @@ def test_listing_checking_and_explaining_run_no_code(ngym, tmp_path, study):
         ('id = "several"', 'id = "first"', ("also the name of a part",)),
         ('id = "several"', 'id = "se/veral"', ("se/veral",)),
         ("seeds = 2", "seeds = 0", ("seeds",)),
-        ('published = 0.5', 'published = "half"', ("claim number: reached",)),
+        ("published = 0.5", 'published = "half"', ("claim number: reached",)),
         ("[parts.first]", "[parts", ("paper.toml",)),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_in_the_file_is_one_line(ngym, study, tmp_path, old, new, words):
     file = study / "paper.toml"
     text = file.read_text()

@@ -14,9 +14,16 @@ from ngym_cli.papers.verdicts import judge, parse_criterion
 
 def claim(published=0.5, reached=">= 0.8", in_part=None):
     return ClaimConfig(
-        id="it", title="It", published=published, where="Fig. 1", provenance="P", part="one", measure="m",
-        reached=reached, in_part=in_part,
-    )  # fmt: skip
+        id="it",
+        title="It",
+        published=published,
+        where="Fig. 1",
+        provenance="P",
+        part="one",
+        measure="m",
+        reached=reached,
+        in_part=in_part,
+    )
 
 
 @pytest.mark.parametrize(
@@ -82,8 +89,9 @@ def test_a_missing_value_hides_no_seed():
     assert verdict_words(row) == "reached in part (2 of 4 seeds; seed 4: too few trials)"
     assert [rows for *_, rows in number_lines(row)] == ["0.8 [0.552, 1.048], 3 of 4 seeds"]
     assert seed_lines([row]) == (
-        ("claim", "number", "seed 3", "seed 4", "seed 7", "seed 9"), [("It", "", "0.9", "-", "0.7", "0.8")],
-    )  # fmt: skip
+        ("claim", "number", "seed 3", "seed 4", "seed 7", "seed 9"),
+        [("It", "", "0.9", "-", "0.7", "0.8")],
+    )
 
 
 @pytest.mark.parametrize(("published", "message"), [(0.9, "0.9"), ("high", "high")])

@@ -13,9 +13,15 @@ from ngym_cli.sweeps.recipe import build
 def test_a_grid_with_seeds_innermost():
     entries = plan.entries(build({"grid": {"seed": [0, 1], "alg": ["ppo", "recurrent_ppo"], "units": [8, 16]}}, {}))
     assert [tuple(e.values[k] for k in ("alg", "units", "seed")) for e in entries] == [
-        ("ppo", 8, 0), ("ppo", 8, 1), ("ppo", 16, 0), ("ppo", 16, 1),
-        ("recurrent_ppo", 8, 0), ("recurrent_ppo", 8, 1), ("recurrent_ppo", 16, 0), ("recurrent_ppo", 16, 1),
-    ]  # fmt: skip
+        ("ppo", 8, 0),
+        ("ppo", 8, 1),
+        ("ppo", 16, 0),
+        ("ppo", 16, 1),
+        ("recurrent_ppo", 8, 0),
+        ("recurrent_ppo", 8, 1),
+        ("recurrent_ppo", 16, 0),
+        ("recurrent_ppo", 16, 1),
+    ]
     assert [e.job for e in entries] == list(range(8))
     assert len({e.name for e in entries}) == 8
 

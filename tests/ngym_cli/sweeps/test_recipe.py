@@ -53,11 +53,15 @@ def test_whole_numbers_have_one_form_in_lists():
 
 def test_flags_become_shared_settings_and_lists():
     flags = {
-        "varied.alg": "ppo,recurrent_ppo", "varied.seed": "0:3", "varied.units": "32",
-        "varied.timing": ["stimulus=300,600"], "varied.network": None, "varied.evaluation.every": "100",
+        "varied.alg": "ppo,recurrent_ppo",
+        "varied.seed": "0:3",
+        "varied.units": "32",
+        "varied.timing": ["stimulus=300,600"],
+        "varied.network": None,
+        "varied.evaluation.every": "100",
         "varied.hyperparameters": ["learning_rate=1e-3,1e-4", "gamma=0.9"],
         "varied.wrappers": ["pass_reward,pass_action", "none"],
-    }  # fmt: skip
+    }
     recipe = recipes.build({}, read_options(recipes.SweepRequest, flags).varied)
     assert recipe.run == {"units": 32, "evaluation": {"every": 100}, "hyperparameters": {"gamma": 0.9}}
     assert recipe.grid == {

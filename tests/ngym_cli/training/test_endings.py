@@ -58,8 +58,9 @@ def test_a_run_whose_output_is_cut_off_is_finished(tmp_path, lines):
 
 def test_the_printed_command_can_be_pasted(tmp_path, ngym):
     name = "Maus №3 'a'"
-    result = ngym("run", "--task", "RDM-v0", "--timesteps", 256, "--n-envs", 4, "--units", 8, "--eval-trials", 4,
-                 "--name", name)  # fmt: skip
+    result = ngym(
+        "run", "--task", "RDM-v0", "--timesteps", 256, "--n-envs", 4, "--units", 8, "--eval-trials", 4, "--name", name
+    )
     (line,) = [line for line in result.out.splitlines() if line.startswith("next: ")]
     assert shlex.split(line.removeprefix("next: ")) == ["ngym", "plot", f"runs/RDM-v0/recurrent_ppo/{name}"]
 
@@ -111,9 +112,14 @@ def test_a_name_that_was_asked_for_is_taken_once(tmp_path):
 
 
 SMALL = {
-    "task": "RDM-v0", "n_envs": 4, "units": 4, "timesteps": 3000, "hyperparameters": {"n_steps": 32},
-    "evaluation": {"every": 1000, "trials": 10}, "checkpoint": {"every": 500},
-}  # fmt: skip
+    "task": "RDM-v0",
+    "n_envs": 4,
+    "units": 4,
+    "timesteps": 3000,
+    "hyperparameters": {"n_steps": 32},
+    "evaluation": {"every": 1000, "trials": 10},
+    "checkpoint": {"every": 500},
+}
 
 
 @pytest.mark.parametrize("case", ["manifest.json", "config.toml", "trials", "trials/part-000000.parquet", "."])

@@ -119,8 +119,10 @@ def test_tensorboard_has_one_chart_for_the_values_of_a_condition(run_folder):
     events = EventAccumulator(str(run_folder)).Reload()
     layout = layout_pb2.Layout.FromString(events.Tensors("custom_scalars__config__")[0].tensor_proto.string_val[0])
     charts = {chart.title: chart.multiline.tag for category in layout.category for chart in category.chart}
-    drawn = {title: [tag for tag in result if any(re.fullmatch(rule, tag) for rule in rules)]
-             for title, rules in charts.items()}  # fmt: skip
+    drawn = {
+        title: [tag for tag in result if any(re.fullmatch(rule, tag) for rule in rules)]
+        for title, rules in charts.items()
+    }
     assert {tag.rpartition("/")[2] for tag in drawn["training by coh"]} == {"0", "6.4", "12.8", "25.6", "51.2"}
     assert all(tag.startswith("evaluation/") for tag in drawn["evaluation by coh"]) and drawn["evaluation by coh"]
     assert drawn["training and evaluation"] == ["behaviour/performance", "evaluation/performance"]

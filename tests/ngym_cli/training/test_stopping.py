@@ -36,9 +36,16 @@ def test_only_the_first_time_counts():
     until.hold(0.91, 400, 20, 9, 2.0)
     until.hold(0.99, 400, 30, 15, 3.0)
     assert until.record() == {
-        "fraction": None, "of": "performance", "target": 0.9, "reached": True,
-        "trials": 9, "steps": 20, "seconds": 2.0, "performance": 0.91, "looked": 400,
-    }  # fmt: skip
+        "fraction": None,
+        "of": "performance",
+        "target": 0.9,
+        "reached": True,
+        "trials": 9,
+        "steps": 20,
+        "seconds": 2.0,
+        "performance": 0.91,
+        "looked": 400,
+    }
     again = Until(0.9, 10**6)
     again.probed, again.reached = json.loads(json.dumps([until.probed, until.reached]))
     assert again.record() == until.record()

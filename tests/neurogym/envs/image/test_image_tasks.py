@@ -157,8 +157,10 @@ def test_plaids_of_other_sizes_durations_and_diameters_are_others():
     for diameter, size, stimulus in ((1.0, 20, 300), (0.5, 20, 300), (1.0, 24, 300), (1.0, 20, 200)):
         env = ngym.make(
             "SpatialSuppressMotionImage-v0",
-            diameter=diameter, win_kwargs={"size": (size, size)}, timing={"stimulus": stimulus},
-        )  # fmt: skip
+            diameter=diameter,
+            win_kwargs={"size": (size, size)},
+            timing={"stimulus": stimulus},
+        )
         env.reset(seed=0)
         env.unwrapped.new_trial(direction=1, contrast=0.99)
         visible[diameter, size, stimulus] = env.unwrapped.ob.copy()

@@ -112,9 +112,15 @@ def test_advantages_are_those_of_the_definition(algorithm, make):
         n = int(np.flatnonzero(saved["starts"][1:, env])[-1]) + 1  # up to the last reset: the rest needs a last value
         rows = slice(0, n)
         expected = definition(
-            saved["rewards"][rows, env], saved["values"][rows, env], 0.0, 0.9, decay, saved["starts"][1:, env][rows],
-            saved["ends"][rows, env], model.trial_gamma,
-        )  # fmt: skip
+            saved["rewards"][rows, env],
+            saved["values"][rows, env],
+            0.0,
+            0.9,
+            decay,
+            saved["starts"][1:, env][rows],
+            saved["ends"][rows, env],
+            model.trial_gamma,
+        )
         np.testing.assert_allclose(saved["advantages"][rows, env], expected, atol=1e-5)
         np.testing.assert_allclose(saved["returns"], saved["advantages"] + saved["values"], atol=1e-6)
 
@@ -160,9 +166,15 @@ def test_the_discount_between_trials_applies_where_a_trial_ends(gamma, trial_gam
     rollout.estimate_advantages(last, gamma, 0.9, trial_gamma)
     for env in range(envs):
         expected = definition(
-            rollout.rewards[:, env], rollout.values[:, env], last[env], gamma, 0.9, np.zeros(n, bool),
-            rollout.ends[:, env], trial_gamma,
-        )  # fmt: skip
+            rollout.rewards[:, env],
+            rollout.values[:, env],
+            last[env],
+            gamma,
+            0.9,
+            np.zeros(n, bool),
+            rollout.ends[:, env],
+            trial_gamma,
+        )
         np.testing.assert_allclose(rollout.advantages[:, env], expected, atol=1e-5)
 
 
@@ -193,8 +205,10 @@ def objective(model, rollout, counts):
         advantages = (advantages - chosen.mean()) / (chosen.std() + 1e-8)
     total = torch.zeros(())
     for env in range(2):
-        states = [tuple(torch.from_numpy(rollout.states[2 * k + i][0, 0, env : env + 1].copy()) for i in (0, 1))
-                  for k in range(len(cells))]  # fmt: skip
+        states = [
+            tuple(torch.from_numpy(rollout.states[2 * k + i][0, 0, env : env + 1].copy()) for i in (0, 1))
+            for k in range(len(cells))
+        ]
         for t in range(n):
             if rollout.starts[t, env]:
                 states = [tuple(torch.zeros_like(each) for each in state) for state in states]
@@ -215,9 +229,15 @@ def objective(model, rollout, counts):
 def test_gradients_are_those_of_the_objective_step_by_step(algorithm, make, shared):
     env = DummyVecEnv([make] * 2)
     model = make_model(
-        algorithm, env, "lstm", 8, {"shared": shared}, {"n_steps": 11, "gamma": 0.9, "ent_coef": 0.03}, seed=1,
+        algorithm,
+        env,
+        "lstm",
+        8,
+        {"shared": shared},
+        {"n_steps": 11, "gamma": 0.9, "ent_coef": 0.03},
+        seed=1,
         device="cpu",
-    )  # fmt: skip
+    )
     rollouts = []
 
     def compare():

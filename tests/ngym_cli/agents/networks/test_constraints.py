@@ -198,7 +198,7 @@ def test_critic_that_reads_the_activity_leaves_the_actor_alone(network):
         ({"readout": [0]}, "not '0'"),
         ({"critic_reads": "activity"}, "shared=false"),
     ],
-)  # fmt: skip
+)
 def test_contradictions_are_refused_in_a_line(wrong, says):
     with pytest.raises((UserError, ValueError), match=says):
         build("gru", **wrong)
