@@ -85,6 +85,7 @@ class TaskEntries(_Described, total=False):
         history_dependent: Whether a trial depends on earlier trials, so that memory across trials is useful. By default
             where rewards are needed, which report on earlier trials.
         carries: Older name of ``history_dependent``; metadata have both.
+        taught: Older name of ``supervised``; metadata have both.
         differences: Where it differs from NeuroGym's task of the same name, a sentence each; of the tasks of this
             package they are in ``compat/neurogym.toml``.
         necessary: What cannot be ignored without loss: labels of channels, names of periods, tuples of such that are
@@ -92,7 +93,7 @@ class TaskEntries(_Described, total=False):
         needs_reward: Whether the agent cannot do well without seeing its rewards.
         probabilistic: Whether the outcome of an action is drawn.
         small: Arguments that make trials few and alike, for tests of what is necessary.
-        taught: Why networks learn it from the right actions by default, not from reward: a sentence, with the paper
+        supervised: Why networks learn it from the right actions by default, not from reward: a sentence, with the paper
             that did so where there is one.
         trained_with: Arguments that ``ngym run`` gives the task, where networks learn better with them.
         family: Which tasks of its collection it belongs with.
@@ -107,9 +108,13 @@ class TaskEntries(_Described, total=False):
     needs_reward: bool
     probabilistic: bool
     small: Mapping[str, object]
+    supervised: str
     taught: str
     trained_with: Mapping[str, object]
 
+
+#: Older names of entries.
+OLDER_NAMES = {"history_dependent": "carries", "supervised": "taught"}
 
 #: Entries that may be left out.
 USUAL: dict[str, object] = {"paper_name": None, "paper_link": None}
@@ -119,10 +124,14 @@ USUAL_OF_TASKS: dict[str, object] = {**USUAL, "differences": ()}
 REQUIRED = ("paper_name", "paper_link", "tags", "description", "history_dependent", "differences", "necessary")
 
 
-def _with_older_name(entries: Mapping[str, object]) -> dict[str, object]:
-    """Entries with ``history_dependent`` under the older name ``carries`` as well, and the other way round."""
-    name = next((name for name in ("history_dependent", "carries") if name in entries), None)
-    return {**entries, "history_dependent": entries[name], "carries": entries[name]} if name else dict(entries)
+def _with_older_names(entries: Mapping[str, object]) -> dict[str, object]:
+    """Entries under their older names as well, and the other way round."""
+    completed = dict(entries)
+    for names in OLDER_NAMES.items():
+        name = next((name for name in names if name in entries), None)
+        if name:
+            completed |= dict.fromkeys(names, entries[name])
+    return completed
 
 
 def entries_of(kind: type) -> frozenset[str]:
@@ -145,18 +154,18 @@ class TaskInfo(dict[str, Any]):
 
     def __init__(self, **entries: Unpack[TaskEntries]):
         usual = {**USUAL_OF_TASKS, "history_dependent": bool(entries.get("needs_reward"))}
-        super().__init__(_with_older_name({**usual, **_with_older_name(_checked(entries, TaskEntries))}))
+        super().__init__(_with_older_names({**usual, **_with_older_names(_checked(entries, TaskEntries))}))
 
     @classmethod
     def of(cls, entries: Mapping[str, object]) -> Self:
         """Metadata of a user-defined task, with entries of any name."""
         info = cls.__new__(cls)
-        info.update(_with_older_name(entries))
+        info.update(_with_older_names(entries))
         return info
 
     def replace(self, **entries: Unpack[TaskEntries]) -> Self:
         """Copy the metadata with some entries replaced."""
-        return self.of({**self, **_with_older_name(_checked(entries, TaskEntries))})
+        return self.of({**self, **_with_older_names(_checked(entries, TaskEntries))})
 
 
 class WrapperInfo(dict[str, Any]):

@@ -102,7 +102,7 @@ class GroundTruthStream:
             trials = make_trials(self.task, n, conditions, answered=not self.after_answer)
         else:
             self.env.new_trial(**conditions)
-            self.task.settle()
+            self.task.finish_pending_step()
             trials = self.task.this_trial
         if not trials.has_gt:
             raise self._no_truth()
@@ -147,7 +147,7 @@ class GroundTruthStream:
         task, obs, truths = self.task, [], []
         if task.cursor.gt is None:
             raise self._no_truth()
-        task.settle()
+        task.finish_pending_step()
         trials = task.this_trial
         ended = False
         while not ended:

@@ -34,6 +34,9 @@ STEPS, IMAGE_STEPS, IMAGE = 400, 40, 500
 #: Updates of a short training, most steps of these updates, and trials of the evaluation afterwards.
 UPDATES, MOST_STEPS, TRIALS = 3, 15_000, 20
 
+#: Settings that were renamed: a new name does not make a row old.
+FIRST_NAMES = {"inter_trial_discount": "trial_gamma"}
+
 #: Seed of sessions and trainings, which no record uses.
 SEED = 100
 
@@ -51,8 +54,14 @@ def rounded(values: Any) -> list[str]:
 
 
 def hashed(data: Any) -> str:
-    """Return eight characters that change with plain data."""
-    return hashlib.sha256(json.dumps(data, sort_keys=True, default=str).encode()).hexdigest()[:8]
+    """Return eight characters that change with plain data; settings enter under the names that they had at first."""
+    return hashlib.sha256(json.dumps(_first_names(data), sort_keys=True, default=str).encode()).hexdigest()[:8]
+
+
+def _first_names(data: Any) -> Any:
+    if isinstance(data, Mapping):
+        return {FIRST_NAMES.get(key, key): _first_names(value) for key, value in data.items()}
+    return [_first_names(value) for value in data] if isinstance(data, list | tuple) else data
 
 
 def of_tasks(names: Sequence[str]) -> str:

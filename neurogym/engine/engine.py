@@ -17,7 +17,7 @@ from neurogym.engine.making import make_together
 from neurogym.engine.reports import finished_columns
 from neurogym.state import Data, capture, restore
 from neurogym.trials import Info, Trials
-from neurogym.trials.cursor import PreparedTrials, has_trials
+from neurogym.trials.cursor import PrefetchedTrials, has_trials
 from neurogym.wrappers.stack import Stack
 
 Actions = np.ndarray | Sequence[object]  #: one for each environment
@@ -184,9 +184,9 @@ class Engine:
         first, *rest = self.tasks
         if not first.groups_trials:
             return False
-        if self._compared is not PreparedTrials.last_drop:
+        if self._compared is not PrefetchedTrials.last_drop:
             self._alike = all(task.groups_trials and task.has_parameters_of(first) for task in rest)
-            self._compared = PreparedTrials.last_drop
+            self._compared = PrefetchedTrials.last_drop
         return self._alike
 
     # -- parameters, records and state --------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from neurogym.engine.stepping import Stepping
 from neurogym.plotting.frames import picture
 from neurogym.state import snapshot
 from neurogym.trials import Info, ResetResult, Trials
-from neurogym.trials.cursor import PreparedTrials
+from neurogym.trials.cursor import PrefetchedTrials
 from neurogym.trials.events import EVENT_TABLES
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.forwarding import layers
@@ -43,7 +43,7 @@ class Session(Stepping):
 
     def __init__(self, dt: float = 100):
         super().__init__(dt)
-        self.ahead = PreparedTrials()
+        self.ahead = PrefetchedTrials()
         self.top: Any = self
         self.block_described: Trials | None = None
         self.num_tr = 0
@@ -183,7 +183,7 @@ class Session(Stepping):
             ahead.next = k + 1
             self.begin_trial(block, k)
 
-    def settle(self) -> None:
+    def finish_pending_step(self) -> None:
         """Apply the rule to a trial changed by the ``new_trial`` of wrappers."""
         if self._is_settled:
             return

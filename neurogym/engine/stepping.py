@@ -102,7 +102,7 @@ class Stepping(BaseEnv):
         """The wrappers, taken together."""
         raise NotImplementedError
 
-    def settle(self) -> None:
+    def finish_pending_step(self) -> None:
         """Apply the rule to a trial changed by the ``new_trial`` of wrappers."""
         raise NotImplementedError
 
@@ -184,7 +184,7 @@ class Stepping(BaseEnv):
         if type(action) is not int or not 0 <= action < self._n_actions:
             action = checked_action(action, self.action_space, self._n_actions)
         if not self._is_settled:
-            self.settle()
+            self.finish_pending_step()
         row = cursor.row
         event, reward, programmed = self.act_at(row, action)
         info: Info = {"new_trial": False} if programmed is None else programmed.info

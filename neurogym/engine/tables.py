@@ -18,7 +18,7 @@ from neurogym.engine.pools import Pools
 from neurogym.engine.step import EndedTrials, advance
 from neurogym.state import Data, capture
 from neurogym.trials import Info, Trials
-from neurogym.trials.cursor import PreparedTrials
+from neurogym.trials.cursor import PrefetchedTrials
 from neurogym.trials.events import OUTCOMES
 from neurogym.wrappers.base import no_action
 from neurogym.wrappers.stack import Stack
@@ -156,8 +156,8 @@ class TableEngine(Engine):
     def _used_up(self, env: np.ndarray) -> list[int]:
         """Environments that need new trials because none is left or a parameter has changed."""
         over = env[self._pools.trial.take(env) >= self._pools.n_trials.take(env)].tolist()
-        if self._looked is not PreparedTrials.last_drop:
-            self._looked = PreparedTrials.last_drop
+        if self._looked is not PrefetchedTrials.last_drop:
+            self._looked = PrefetchedTrials.last_drop
             self._stale = {i for i, task in enumerate(self.tasks) if task.ahead.is_stale}
         if not self._stale:
             return over

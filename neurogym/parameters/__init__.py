@@ -6,6 +6,6 @@ Belongs here: what follows from a change of a parameter. May use: `messages`, `m
 from __future__ import annotations
 
 from neurogym.parameters.base import BaseEnv
-from neurogym.parameters.dictionaries import Conditions, Settings
+from neurogym.parameters.dictionaries import Conditions, TrackedDict
 
-__all__ = ["BaseEnv", "Conditions", "Settings"]
+__all__ = ["BaseEnv", "Conditions", "TrackedDict"]

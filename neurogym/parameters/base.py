@@ -18,7 +18,7 @@ import numpy as np
 from neurogym.messages.names import unknown
 from neurogym.metadata import RENDER_MODES, TaskInfo, describe
 from neurogym.parameters.arguments import OTHERS, argument, attributes_of, recorded
-from neurogym.parameters.dictionaries import Conditions, Settings
+from neurogym.parameters.dictionaries import Conditions, TrackedDict
 from neurogym.sampling.generator import LegacyGenerator, generator_of
 from neurogym.spaces import n_actions
 
@@ -35,10 +35,10 @@ _OF_SESSION = frozenset(
 )
 
 
-def _table(name: str, kind: type[Settings]) -> property:
+def _table(name: str, kind: type[TrackedDict]) -> property:
     """Attribute of a task that is a dictionary; what is assigned is copied."""
 
-    def get(task: Any) -> Settings:
+    def get(task: Any) -> TrackedDict:
         try:
             settings = vars(task)[name]
         except KeyError:
@@ -80,8 +80,8 @@ class BaseEnv(gym.Env):
     rule: ClassVar[Any] = None
     default_timing: ClassVar[Mapping[str, object]] = {}
     default_rewards: ClassVar[Mapping[str, object]] = {}
-    rewards = _table("rewards", Settings)
-    timing = _table("timing", Settings)
+    rewards = _table("rewards", TrackedDict)
+    timing = _table("timing", TrackedDict)
     conditions = _table("conditions", Conditions)
     _arguments: Mapping[str, Any]  # replaced as a whole, never changed
 
@@ -173,7 +173,7 @@ class BaseEnv(gym.Env):
         return name in self.known_names(kind) or (kind in TABLES and not self.parameter_tables[kind])
 
     @property
-    def parameter_tables(self) -> dict[str, Settings]:
+    def parameter_tables(self) -> dict[str, TrackedDict]:
         """The dictionaries of the task, by the name of the attribute."""
         return {"rewards": self.rewards, "timing": self.timing, "conditions": self.conditions}
 
@@ -279,7 +279,7 @@ class BaseEnv(gym.Env):
         for name, value in after.items():
             if name in _OF_SESSION or isinstance(value, np.random.Generator):
                 continue
-            if isinstance(value, Settings) and isinstance(vars(self).get(name), Settings):
+            if isinstance(value, TrackedDict) and isinstance(vars(self).get(name), TrackedDict):
                 for key, entry in value.items():
                     if key not in before[name] or differ(before[name][key], entry):
                         vars(self)[name].replace(key, entry)

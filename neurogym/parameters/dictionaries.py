@@ -7,7 +7,7 @@ from typing import Any
 from neurogym.sampling.distributions import values_of
 
 
-class Settings(dict[str, Any]):
+class TrackedDict(dict[str, Any]):
     """Dictionary of a task. Setting an entry of a task that is made has the effect of :meth:`BaseEnv.update`.
 
     Attributes:
@@ -38,7 +38,7 @@ class Settings(dict[str, Any]):
         for key, value in dict(*args, **kwargs).items():
             self[key] = value
 
-    def __ior__(self, entries: object) -> Settings:  # type: ignore[misc, override]
+    def __ior__(self, entries: object) -> TrackedDict:  # type: ignore[misc, override]
         """Set several entries."""
         self.update(entries)
         return self
@@ -64,7 +64,7 @@ class Settings(dict[str, Any]):
             self.task.forget_trials_ahead()
 
 
-class Conditions(Settings):
+class Conditions(TrackedDict):
     """Conditions of a trial: name to a sequence of values or a :class:`Distribution`."""
 
     def __init__(self, *args: object, **kwargs: object):

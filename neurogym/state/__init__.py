@@ -10,7 +10,7 @@ A session consists of
   as its attributes; functions, classes and spaces stay what the constructor made them;
 * the current trial: its number in the block, its row, and its arrays where the block cannot be made again;
 * the trials made ahead. They are not saved. What is saved is the state of the session before they were made
-  (``PreparedTrials.before``) and their number; :func:`restore` makes them again.
+  (``PrefetchedTrials.before``) and their number; :func:`restore` makes them again.
 
 What cannot be saved (an open file, a tensor, an object that the constructor does not make) is an error that names the
 attribute. Its class then defines what to save::

@@ -65,7 +65,7 @@ class SessionEncoder:
         task = env.unwrapped
         begins = has_trials(task) and any(layer is task for layer in new)
         if begins:
-            task.settle()  # type: ignore[attr-defined]  # later the rewards may be others
+            task.finish_pending_step()  # type: ignore[attr-defined]  # later the rewards may be others
         session: Data = {"layers": [self._layer(layer) for layer in new]}
         return {**session, "trials": self._trials(task, path)} if begins else session
 

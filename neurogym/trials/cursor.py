@@ -117,7 +117,7 @@ def _quiet(event: np.ndarray, reward: np.ndarray, performance: np.ndarray) -> by
     return ((numbers[0] | numbers[1] | event) == 0).tobytes()
 
 
-class PreparedTrials:
+class PrefetchedTrials:
     """Trials of a session that were made in advance: few after a reset, later many at a time.
 
     Attributes:
@@ -142,7 +142,7 @@ class PreparedTrials:
 
     def drop(self) -> None:
         """Discard the trials that have not begun; the next block has the same size."""
-        self.is_stale, PreparedTrials.last_drop = True, object()
+        self.is_stale, PrefetchedTrials.last_drop = True, object()
 
     @property
     def is_used_up(self) -> bool:

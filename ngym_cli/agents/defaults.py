@@ -150,7 +150,7 @@ def _defaults(entry: Callable[..., object], without: tuple[str, ...]) -> dict[st
 # -- agent ------------------------------------------------------------------------------------------------------------
 
 
-def complete(config: RunConfig, facts: TaskProperties) -> ResolvedConfig:
+def complete(config: RunConfig, properties: TaskProperties) -> ResolvedConfig:
     """Complete the defaults of the algorithm and the network, and refuse incompatible settings.
 
     Raises:
@@ -158,16 +158,21 @@ def complete(config: RunConfig, facts: TaskProperties) -> ResolvedConfig:
     """
     algorithm = find_algorithm(config.alg)
     network = find_network(config.network or algorithm.networks[0])
-    task, dt, observation_space, action_space = facts.id, facts.dt, facts.observation_space, facts.action_space
+    task, dt, observation_space, action_space = (
+        properties.id,
+        properties.dt,
+        properties.observation_space,
+        properties.action_space,
+    )
     try:
         check_pairing(algorithm, network, observation_space, action_space)
     except UserError as error:
         raise UserError(f"{error} (task {config.task})") from None
-    special = exceptional(task, facts.rt_from, dt)
+    special = exceptional(task, properties.rt_from, dt)
     if special is None or special.algorithm != config.alg:
         special = TaskDefaults("the defaults of the algorithm apply")
     timesteps = config.timesteps or default_steps(config, task)
-    usual = {**algorithm.rollout_for(facts.trial_steps), **special.hyperparameters}
+    usual = {**algorithm.rollout_for(properties.trial_steps), **special.hyperparameters}
     hyperparameters = complete_hyperparameters(algorithm, usual, config.hyperparameters)
     if config.hyperparameters.get("consolidation") and not config.stages:
         raise UserError("consolidation protects what earlier stages learned; expected [[stages]] in a --config file")
@@ -175,7 +180,7 @@ def complete(config: RunConfig, facts: TaskProperties) -> ResolvedConfig:
         raise UserError(f"draw=batch needs reset_state=trial, not {config.reset_state}, which continues sessions")
     n_envs, usual = sized(algorithm, usual, timesteps, config)
     hyperparameters |= {name: value for name, value in usual.items() if name not in config.hyperparameters}
-    network_args = complete_arguments(network, _network_defaults(network, special, dt, facts), config.network_args)
+    network_args = complete_arguments(network, _network_defaults(network, special, dt, properties), config.network_args)
     completed = {
         "dt": dt if config.dt is None else config.dt,
         "network": network.name,
@@ -183,13 +188,13 @@ def complete(config: RunConfig, facts: TaskProperties) -> ResolvedConfig:
         "units": config.units or units_of_areas(network_args) or DEFAULT_UNITS,
         "n_envs": n_envs,
         "timesteps": timesteps,
-        "evaluation": evaluation(config.evaluation, facts, timesteps),
+        "evaluation": evaluation(config.evaluation, properties, timesteps),
         "hyperparameters": hyperparameters,
     }
     return ResolvedConfig.model_construct(**{**dict(config), **completed})  # every value is checked already
 
 
-def _network_defaults(network: NetworkSpec, special: TaskDefaults, dt: float, facts: TaskProperties) -> Values:
+def _network_defaults(network: NetworkSpec, special: TaskDefaults, dt: float, properties: TaskProperties) -> Values:
     """Return the arguments of a network that follow from the task, name to value."""
     names = network.options
     # An argument of a user's own cell may have the name, but not the meaning, of an option of built-in networks.
@@ -198,7 +203,7 @@ def _network_defaults(network: NetworkSpec, special: TaskDefaults, dt: float, fa
     if "dt" in names:
         defaults["dt"] = dt
     if network.own_class is None and "memory" in names and "memory" not in defaults:
-        defaults["memory"] = float(max(names["memory"], facts.trial_steps))
+        defaults["memory"] = float(max(names["memory"], properties.trial_steps))
     return defaults
 
 
@@ -272,33 +277,33 @@ def sized(algorithm: AlgorithmSpec, usual: Values, timesteps: int, config: RunCo
     return n_envs, usual
 
 
-def evaluation(given: EvaluationConfig, facts: TaskProperties, timesteps: int) -> ResolvedEvaluation:
+def evaluation(given: EvaluationConfig, properties: TaskProperties, timesteps: int) -> ResolvedEvaluation:
     """Complete the times and lengths of evaluations; settings of the user have priority.
 
     Args:
         given: by the user.
-        facts: known properties of the task.
+        properties: known properties of the task.
         timesteps: steps of the run.
     """
-    trials = given.trials or evaluation_trials(facts, timesteps)
+    trials = given.trials or evaluation_trials(properties, timesteps)
     every = given.every
     if every is None:  # with long trials an evaluation would otherwise take longer than what is learned in between
-        every = EVALUATE_EVERY * max(1, -(-trials * facts.trial_steps // EVALUATE_EVERY))
+        every = EVALUATE_EVERY * max(1, -(-trials * properties.trial_steps // EVALUATE_EVERY))
     precise = HALF_WIDTH if given.trials is None and timesteps >= EVALUATE_EVERY else 0.0
     half_width = precise if given.half_width is None else given.half_width
     return ResolvedEvaluation(trials=trials, every=every, deterministic=given.deterministic, half_width=half_width)
 
 
-def evaluation_trials(facts: TaskProperties, timesteps: int | None = None) -> int:
+def evaluation_trials(properties: TaskProperties, timesteps: int | None = None) -> int:
     """Return the default number of trials of an evaluation: fewer for images, which are slow, and in short runs.
 
     Args:
-        facts: known properties of the task.
+        properties: known properties of the task.
         timesteps: steps of the run, in which an evaluation should not take longer than the training.
     """
-    image = int(np.prod(facts.observation_space.shape or (1,))) > IMAGE
+    image = int(np.prod(properties.observation_space.shape or (1,))) > IMAGE
     most = IMAGE_TRIALS if image else TRIALS
     if timesteps is None:
         return most
     steps = timesteps if image else EVALUATION_SHARE * timesteps
-    return max(FEWEST_TRIALS, min(most, steps // max(facts.trial_steps, 1)))
+    return max(FEWEST_TRIALS, min(most, steps // max(properties.trial_steps, 1)))

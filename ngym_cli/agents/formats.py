@@ -76,8 +76,8 @@ def _sb3(agent: LoadedAgent, path: Path) -> None:
     """Write the learner with hyperparameters and weights."""
     from ngym_cli.agents.from_config import build_model, build_venv
 
-    taught = "Stable-Baselines3 has no supervised learner" if find_algorithm(agent.config.alg).supervised else ""
-    if reason := taught or (agent.recurrent and missing_in_contrib(agent.policy)):
+    supervised = "Stable-Baselines3 has no supervised learner" if find_algorithm(agent.config.alg).supervised else ""
+    if reason := supervised or (agent.recurrent and missing_in_contrib(agent.policy)):
         raise UserError(f"{reason}; export to onnx or torchscript")
     venv = build_venv(agent.config, int(agent.config.n_envs or 1))
     try:

@@ -12,7 +12,7 @@ from ngym_cli.agents.networks import find_network
 from ngym_cli.agents.networks.structure import Structure
 from ngym_cli.config import ResolvedConfig, RunConfig, streams
 from ngym_cli.config.values import Values
-from ngym_cli.environments.trial_batch import Around, TrialBatch, make_batch, unchanged
+from ngym_cli.environments.trial_batch import EnvWrapper, TrialBatch, make_batch, unchanged
 from ngym_cli.errors import UserError, message_of, one_line
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv
 
 
-def build_venv(config: RunConfig, n_envs: int, around: Around = unchanged, learning: bool = True) -> VecEnv:
+def build_venv(config: RunConfig, n_envs: int, around: EnvWrapper = unchanged, learning: bool = True) -> VecEnv:
     """Make the batch of environments (a ``TrialVecEnv``; images with channels first) that a learner learns from.
 
     Args:
@@ -46,7 +46,7 @@ def _for_networks(venv: VecEnv) -> VecEnv:
     return VecTransposeImage(venv) if is_image_space(venv.observation_space) else venv
 
 
-def build_batch(config: RunConfig, n_envs: int, around: Around = unchanged) -> TrialBatch | VecEnv:
+def build_batch(config: RunConfig, n_envs: int, around: EnvWrapper = unchanged) -> TrialBatch | VecEnv:
     """Make a batch to be acted on without a learner: like ``build_venv``, but Stable-Baselines3 is not imported.
 
     Tasks of images have channels first, as in ``build_venv``.

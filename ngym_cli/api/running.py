@@ -89,18 +89,18 @@ def hooks(progress: bool, tags: Sequence[str] = (), callbacks: Sequence[BaseCall
     from ngym_cli.agents.algorithms import find_algorithm
     from ngym_cli.training.main_loop import Hooks
 
-    def display(resolved: ResolvedConfig, facts: TaskProperties, path: Path) -> Display:
+    def display(resolved: ResolvedConfig, properties: TaskProperties, path: Path) -> Display:
         total = resolved.timesteps
         if not progress:
             return Display()
-        taught = find_algorithm(resolved.alg).supervised
-        return LiveDisplay(terminal.console(stderr=True), total, facts.references, taught)
+        supervised = find_algorithm(resolved.alg).supervised
+        return LiveDisplay(terminal.console(stderr=True), total, properties.references, supervised)
 
     def begun(run: runs.RunFolder) -> None:
         if tags:
             managing.tag(run, tags)
 
-    return Hooks(lambda resolved, facts: processes.limit_torch(), display, started=begun, callbacks=callbacks)
+    return Hooks(lambda resolved, properties: processes.limit_torch(), display, started=begun, callbacks=callbacks)
 
 
 def in_notebook() -> bool:

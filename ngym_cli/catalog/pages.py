@@ -89,9 +89,9 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
     with user_errors(f"task {name}", task.own):
         trial = oracle_trial(env, seed)
         lengths = inner.trial_length_stats(1_000)
-        facts = properties_of(env, task, str(inner.make_trials(1).go_period))
-        exception = exceptional(task.id, facts.rt_from, facts.dt)
-        trial = dataclasses.replace(trial, conditions=list(facts.conditions))
+        properties = properties_of(env, task, str(inner.make_trials(1).go_period))
+        exception = exceptional(task.id, properties.rt_from, properties.dt)
+        trial = dataclasses.replace(trial, conditions=list(properties.conditions))
     if figure is not None:
         _save_trial(trial, figure)
     arguments, meaning = _arguments(task)
@@ -106,22 +106,22 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
         "link": meta.get("paper_link"),
         "tags": list(meta.get("tags", [])),
         "differences": list(meta.get("differences", [])),
-        "carries": facts.links_trials,
-        "dt": facts.dt,
+        "carries": properties.links_trials,
+        "dt": properties.dt,
         "periods": [{"id": name, "duration": Distribution.of(spec).phrase()} for name, spec in inner.timing.items()],
         "trial_steps": lengths,
-        "trial_ms": {key: value * facts.dt for key, value in lengths.items()},
+        "trial_ms": {key: value * properties.dt for key, value in lengths.items()},
         "observation": _space(env.observation_space),
         "action": _space(env.action_space),
         "rewards": dict(inner.rewards),
-        "conditions": {key: _values(value) for key, value in facts.conditions.items()},
-        "chance": facts.chance,
-        "blind": facts.blind,
-        "ceiling": facts.ceiling,
-        "no_ceiling": facts.no_ceiling,
+        "conditions": {key: _values(value) for key, value in properties.conditions.items()},
+        "chance": properties.chance,
+        "blind": properties.blind,
+        "ceiling": properties.ceiling,
+        "no_ceiling": properties.no_ceiling,
         "needs_reward": needs_reward(env),
-        "ceiling_with_reward": inner.ceiling() if facts.lacks_reward else None,
-        "taught": meta.get("taught"),
+        "ceiling_with_reward": inner.ceiling() if properties.lacks_reward else None,
+        "supervised": meta.get("supervised"),
         "default_wrappers": {"flags": usual.words, "reason": usual.reason} if usual else None,
         "recommended": {"flags": advised.words, "reason": advised.reason} if advised else None,
         "steps": default_steps(settings, task.id),

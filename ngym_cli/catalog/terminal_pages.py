@@ -173,7 +173,7 @@ def _task_rows(page: Row) -> Row:
         "ceiling": _ceiling(page),
         "needs as input": "the last reward (pass_reward)" if page["needs_reward"] else None,
         "across trials": "carries information" if page["carries"] else "trials are independent",
-        "learned by": f"supervised: {page['taught']}" if page["taught"] else None,
+        "learned by": f"supervised: {page['supervised']}" if page["supervised"] else None,
         "learned": _learned(page),
         "learned elsewhere": page["learned_elsewhere"],
         "by default": f"{usual['flags']}: {usual['reason']}" if usual else None,

@@ -199,10 +199,10 @@ class RunPrinter:
         self.err.print(f"run folder {path}; {terminal.quoted('tensorboard', '--logdir', self.root)}", soft_wrap=True)
         if notice := progress.advance_notice(self.config, properties):
             self.err.print(notice, soft_wrap=True)
-        taught = find_algorithm(resolved.alg).supervised
+        supervised = find_algorithm(resolved.alg).supervised
         if self.json:
             return progress.Display()
-        return progress.LiveDisplay(self.err, resolved.timesteps, properties.references, taught)
+        return progress.LiveDisplay(self.err, resolved.timesteps, properties.references, supervised)
 
     def finish(self, outcome: RunResult) -> int:
         """Print the results and return the exit code."""

@@ -39,6 +39,9 @@ ResetState = Literal["auto", "trial", "session", "block", "never"]
 STREAMS = ("network", "environments", "evaluation", "schedule")
 
 
+#: Older names of hyperparameters, in runs and recipes of earlier versions.
+OLDER_HYPERPARAMETERS = {"trial_gamma": "inter_trial_discount"}
+
 #: Tables of arguments of a class, in which the word "none" stands for Python's None.
 ARGUMENTS = ("task_args", "network_args", "hyperparameters")
 
@@ -139,6 +142,16 @@ class RunConfig(TaskSettings):
             if "alg" not in data and "task" in data:
                 return {**data, "alg": usual_algorithm(data["task"])}
         return data
+
+    @field_validator("hyperparameters", mode="before")
+    @classmethod
+    def _present_names(cls, arguments: object) -> object:
+        if not isinstance(arguments, Mapping):
+            return arguments
+        for older, present in OLDER_HYPERPARAMETERS.items():
+            if older in arguments and present in arguments:
+                raise ValueError(f"{older} is the older name of {present}: give only one")
+        return {OLDER_HYPERPARAMETERS.get(key, key): value for key, value in arguments.items()}
 
     @field_validator("network_args", "hyperparameters", mode="after")
     @classmethod

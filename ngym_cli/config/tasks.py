@@ -111,7 +111,7 @@ def built_in(name: object) -> tuple[str, Mapping[str, Any]]:
 
 def is_supervised_by_default(name: object) -> bool:
     """Return whether a built-in task is learned by supervision by default; False for all other names."""
-    return bool(built_in(name)[1].get("taught"))
+    return bool(built_in(name)[1].get("supervised"))
 
 
 def usual_algorithm(task: object) -> str:
@@ -180,7 +180,7 @@ RECOMMENDED: dict[str, Recommended] = {
                 "n_epochs": 8,
                 "learning_rate": 0.003,
                 "final_rate": 0.1,
-                "trial_gamma": 0.98,
+                "inter_trial_discount": 0.98,
                 "gae_lambda": 0.7,
                 "ent_coef": 0.003,
             },

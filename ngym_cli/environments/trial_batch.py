@@ -235,7 +235,7 @@ def _refuse_not_finite(observations: np.ndarray, rewards: np.ndarray) -> None:
 IN_STEP = (RandomBlockSchedule, SequentialBlockSchedule, SequentialSchedule)
 
 
-class Staggered(TrialWrapper):
+class RandomStart(TrialWrapper):
     """Wrapper that begins each session with a task that depends on the position in the batch.
 
     A batch thus has trials of all tasks at any time, in training as in an evaluation shorter than a block.
@@ -266,7 +266,7 @@ class Staggered(TrialWrapper):
 
 
 #: Function that adds wrappers to an environment.
-Around = Callable[[gym.Env], gym.Env]
+EnvWrapper = Callable[[gym.Env], gym.Env]
 
 
 def unchanged(env: gym.Env) -> gym.Env:
@@ -274,7 +274,7 @@ def unchanged(env: gym.Env) -> gym.Env:
     return env
 
 
-def make_batch(config: RunConfig, n_envs: int, around: Around = unchanged, learning: bool = True) -> Batch:
+def make_batch(config: RunConfig, n_envs: int, around: EnvWrapper = unchanged, learning: bool = True) -> Batch:
     """Make the batch of environments of a configuration.
 
     Args:
@@ -290,5 +290,5 @@ def make_batch(config: RunConfig, n_envs: int, around: Around = unchanged, learn
 
     make = env_maker(find_task(config.task), config, learning)
     envs = [make() for _ in range(n_envs)]
-    stacks = iter([around(Staggered.on(env, index)) for index, env in enumerate(envs)])
+    stacks = iter([around(RandomStart.on(env, index)) for index, env in enumerate(envs)])
     return make_vec(lambda: next(stacks), n_envs)

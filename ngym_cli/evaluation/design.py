@@ -36,12 +36,12 @@ class DesignTask:
     Attributes:
         name: name of the task.
         config: resolved configuration.
-        facts: properties of the task.
+        properties: properties of the task.
     """
 
     name: str
     config: RunConfig
-    facts: TaskProperties
+    properties: TaskProperties
 
 
 def run(request: FitRequest, hooks: FitHooks) -> FitRecord:
@@ -108,8 +108,8 @@ def _candidates(request: FitRequest, record: FitRecord) -> tuple[list[dict[str, 
 
 
 def _agent(policy: Policy, table: Behaviour, task: DesignTask, stimuli: str | None) -> FittedModel:
-    sources = stimuli_of(table.stimuli, stimuli, task.facts, "--design-stimuli")
-    return FittedModel(policy, sources, actions_of(task.facts, len(table.choices)), "reward" not in table.roles)
+    sources = stimuli_of(table.stimuli, stimuli, task.properties, "--design-stimuli")
+    return FittedModel(policy, sources, actions_of(task.properties, len(table.choices)), "reward" not in table.roles)
 
 
 class RecordingAgent(FittedAgent):

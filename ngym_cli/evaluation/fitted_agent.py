@@ -51,14 +51,14 @@ class Stimulus:
 
 
 def stimuli_of(
-    names: Iterable[str], text: str | None, facts: TaskProperties, flag: str = "--stimuli"
+    names: Iterable[str], text: str | None, properties: TaskProperties, flag: str = "--stimuli"
 ) -> tuple[Stimulus, ...]:
     """Return the source of each stimulus of a model.
 
     Args:
         names: stimuli of the model.
         text: ``NAME=COLUMN`` or ``NAME=COLUMN*FACTOR+OFFSET``, with commas between; other stimuli are found by name.
-        facts: properties of the task.
+        properties: properties of the task.
         flag: option that holds the text, for messages.
 
     Raises:
@@ -72,7 +72,9 @@ def stimuli_of(
         if match[1].strip() in requested:
             raise UserError(f"{flag}: '{match[1].strip()}' is given twice")
         requested[match[1].strip()] = match[2], float(match[3] or 1), float(match[4] or 0)
-    columns = [key for key, value in facts.inner.trial.items() if np.ndim(value) == 0 and not isinstance(value, str)]
+    columns = [
+        key for key, value in properties.inner.trial.items() if np.ndim(value) == 0 and not isinstance(value, str)
+    ]
     sources = []
     for name in names:
         plain = name.removeprefix(SIGNED)
@@ -80,7 +82,7 @@ def stimuli_of(
         signed = name.startswith(SIGNED) or column.startswith(SIGNED)
         column = column.removeprefix(SIGNED)
         if column not in columns:
-            where = f"entry of the trials of {facts.id} (for stimulus {plain} of the fit, {flag} {plain}=NAME)"
+            where = f"entry of the trials of {properties.id} (for stimulus {plain} of the fit, {flag} {plain}=NAME)"
             raise unknown(where, column, columns)
         sources.append(Stimulus(name, column, factor, offset, signed))
     for name in requested:
@@ -88,22 +90,22 @@ def stimuli_of(
     return tuple(sources)
 
 
-def actions_of(facts: TaskProperties, choices: int) -> np.ndarray:
+def actions_of(properties: TaskProperties, choices: int) -> np.ndarray:
     """Return the action of each choice.
 
     Raises:
         UserError: if the task has another number of choices, or actions that are not choices.
     """
-    space = facts.inner.action_space
-    if facts.inner.rule is None or not isinstance(space, gym.spaces.Discrete):
+    space = properties.inner.action_space
+    if properties.inner.rule is None or not isinstance(space, gym.spaces.Discrete):
         raise UserError(
-            f"{facts.id} has no simple response rule (one choice in each trial); fitted models cannot act in it"
+            f"{properties.id} has no simple response rule (one choice in each trial); fitted models cannot act in it"
         )
     named = names_of(space).get("choice")
-    hold = facts.inner.rule.hold
+    hold = properties.inner.rule.hold
     actions = [a for a in range(int(space.n)) if a != hold] if named is None else np.atleast_1d(named).tolist()
     if len(actions) != choices:
-        raise UserError(f"{facts.id} has {len(actions)} choices, the fit {choices}")
+        raise UserError(f"{properties.id} has {len(actions)} choices, the fit {choices}")
     return np.asarray(actions)
 
 

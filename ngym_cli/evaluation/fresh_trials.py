@@ -97,7 +97,7 @@ class EvaluationSettings:
 def evaluate(
     policy: Policy,
     config: RunConfig,
-    facts: TaskProperties,
+    properties: TaskProperties,
     settings: EvaluationSettings,
     progress: Progress | None = None,
 ) -> EvaluatedTrials:
@@ -109,7 +109,7 @@ def evaluate(
     Args:
         policy: a trained policy, a copy of its weights, or a fitted model of choices.
         config: resolved configuration; task, wrappers and reset rule are taken from it.
-        facts: known properties of the task.
+        properties: known properties of the task.
         settings: settings of the evaluation.
         progress: called repeatedly with the number of finished trials and the total.
 
@@ -117,7 +117,9 @@ def evaluate(
         UserError: if the agent cannot be perturbed or recorded as asked, or the task not balanced.
     """
     began = time.perf_counter()
-    quota = TrialQuota.of(settings.trials or evaluation_trials(facts), config, facts, settings.balanced, settings.exact)
+    quota = TrialQuota.of(
+        settings.trials or evaluation_trials(properties), config, properties, settings.balanced, settings.exact
+    )
     env_seed, action_seed, unit_seed = (int(s) for s in np.random.SeedSequence(settings.seed).generate_state(3))
     around, cells = _around(policy, config, settings, quota.n_envs, unit_seed)
     with contextlib.closing(build_batch(config, quota.n_envs, around)) as venv:
@@ -125,13 +127,13 @@ def evaluate(
         units = _perturbed(policy, settings, unit_seed)
         perturber = Perturber(units, _within(venv), unit_seed) if units else None
         agent = _agent(policy, venv, settings.deterministic, action_seed, perturber)
-        recorder = TrialRecorder.of(None, config, facts, quota.n_envs)
+        recorder = TrialRecorder.of(None, config, properties, quota.n_envs)
         count = TrialCount(quota, progress)
-        with _recording(settings, quota.n_envs, facts.dt, unit_seed) as activity:
+        with _recording(settings, quota.n_envs, properties.dt, unit_seed) as activity:
             wanted = 0.0 if settings.balanced or activity is not None else settings.half_width
             table, steps = _run(venv, agent, recorder, count, activity, wanted)
-    result = summarise(table, facts, settings.references)
-    if settings.balanced and facts.links_trials:
+    result = summarise(table, properties, settings.references)
+    if settings.balanced and properties.links_trials:
         result["ceiling"], result["no_ceiling"] = None, "balanced conditions do not follow each other as in the task"
     half_width = _half_width(table)
     result.update(
@@ -150,14 +152,14 @@ def evaluate(
     )
     evaluation = EvaluatedTrials(table, result)
     if settings.measured:
-        measure(evaluation, facts)
+        measure(evaluation, properties)
     return evaluation
 
 
-def measure(evaluation: EvaluatedTrials, facts: TaskProperties) -> None:
+def measure(evaluation: EvaluatedTrials, properties: TaskProperties) -> None:
     """Add the task's ``measures`` to an evaluation."""
-    sure = facts.labels.get("action", {}).get("sure", 3)
-    rows = [each.to_dict() for each in measures(facts.measures, evaluation.table, int(sure))]
+    sure = properties.labels.get("action", {}).get("sure", 3)
+    rows = [each.to_dict() for each in measures(properties.measures, evaluation.table, int(sure))]
     evaluation.summary["measures"] = cast(list[MeasureRecord], rows)
 
 
@@ -283,7 +285,7 @@ def _half_width(table: Table) -> float:
     return (high - low) / 2
 
 
-def summarise(table: Table, facts: TaskProperties, references: bool = True) -> Summary:
+def summarise(table: Table, properties: TaskProperties, references: bool = True) -> Summary:
     """Return the summary of an evaluation; scores of reference agents are None unless ``references`` are asked for.
 
     Returns:
@@ -296,26 +298,26 @@ def summarise(table: Table, facts: TaskProperties, references: bool = True) -> S
     """
     from neurogym.analysis.intervals import clusters
 
-    names = summary.condition_names(facts.conditions, table)
+    names = summary.condition_names(properties.conditions, table)
     rows = summary.by_condition(table, names)
     for row in rows if references else ():
-        if row["condition"] == "task" and row["value"] in facts.tasks:
-            scores = facts.tasks[str(row["value"])]
+        if row["condition"] == "task" and row["value"] in properties.tasks:
+            scores = properties.tasks[str(row["value"])]
             row["chance"], row["blind"], row["ceiling"] = scores["chance"], scores["blind"], scores["ceiling"]
-    ceiling, groups = (facts.ceiling if references else None) or {}, clusters(table)
+    ceiling, groups = (properties.ceiling if references else None) or {}, clusters(table)
     reward_ci = summary.interval(table, "reward")  # not known of a single trial or session
     result = {
         **summary.summarise(table),
         "performance_ci": summary.interval(table),
         "sessions": None if groups is None else len(np.unique(groups)),
-        "chance": facts.chance if references else None,
-        "blind": facts.blind if references else None,
+        "chance": properties.chance if references else None,
+        "blind": properties.blind if references else None,
         "ceiling": ceiling.get("performance"),
         "ceiling_error": ceiling.get("error"),
         "reward_ci": reward_ci if np.isfinite(reward_ci).all() else None,
         "reward_ceiling": ceiling.get("reward"),
-        "no_ceiling": facts.no_ceiling if references else "reference scores were not computed",
-        "chance_among_answers": facts.chance_among_answers,
+        "no_ceiling": properties.no_ceiling if references else "reference scores were not computed",
+        "chance_among_answers": properties.chance_among_answers,
         "reaction_times_vary": len(np.unique(table["rt"][np.isfinite(table["rt"])])) > 1,
         "conditions": rows,
         "choices": summary.choice_probabilities(table),

@@ -50,7 +50,7 @@ class TrialQuota:
 
     @classmethod
     def of(
-        cls, trials: int, config: RunConfig, facts: TaskProperties, balanced: bool = False, exact: bool = False
+        cls, trials: int, config: RunConfig, properties: TaskProperties, balanced: bool = False, exact: bool = False
     ) -> TrialQuota:
         """Divide trials evenly among environments.
 
@@ -59,15 +59,15 @@ class TrialQuota:
         places of a block so that no part of it is favoured. If ``exact``, only as many as the requested trials fill.
         """
         most = MOST_ENVS if config.reset_state == "trial" else MOST_ENVS_CARRIED
-        block = 0 if balanced else min(facts.block, LONGEST_BLOCK)
-        session = 0 if balanced else facts.session or 0
+        block = 0 if balanced else min(properties.block, LONGEST_BLOCK)
+        session = 0 if balanced else properties.session or 0
         if session:
             units = max(-(-trials // session), 1 if exact else min(SESSIONS, MOST_TRIALS_OF_SESSIONS // session))
             n = min(units, most)
             return cls(np.zeros(n, int), session * (units // n + (np.arange(n) < units % n)), session)
         n = min(trials, most, max(1, trials // (BLOCKS * block)) if exact and block else most)
         each = np.maximum(trials // n + (np.arange(n) < trials % n), BLOCKS * block)
-        warm = WARM_UP_TRIALS if facts.links_trials and not balanced else 0
+        warm = WARM_UP_TRIALS if properties.links_trials and not balanced else 0
         return cls(warm + block * np.arange(n) // n, each, block or 1)
 
     @property

@@ -153,11 +153,11 @@ def _evaluate_run(
     config = run.config(request.trust).in_stage(-1)
     if request.changes:
         config = configuration.from_dict(configuration.merge(config.model_dump(exclude_none=True), request.changes))
-        config, facts = defaults.resolve(config)
+        config, properties = defaults.resolve(config)
     else:
-        facts = of_task.inspect(config)
-    trials = request.trials or evaluation_trials(facts)
-    linked = facts.links_trials or config.reset_state != "trial"
+        properties = of_task.inspect(config)
+    trials = request.trials or evaluation_trials(properties)
+    linked = properties.links_trials or config.reset_state != "trial"
     adds = linked and request.trials is None and not request.balanced and not request.record and not request.export
     label = request.label(trials, adds)
     if request.at_checkpoints is None:
@@ -182,7 +182,7 @@ def _evaluate_run(
                 request.references,
                 half_width=HALF_WIDTH if adds else 0.0,
             )
-            result = fresh_trials.evaluate(policy, config, facts, settings, progress)
+            result = fresh_trials.evaluate(policy, config, properties, settings, progress)
             result.summary.update(
                 {
                     "run": str(run.path),
@@ -199,7 +199,7 @@ def _evaluate_run(
                 result.table, folder, run, request.compare, request.columns
             )
         if request.compare_activity is not None:
-            names = summary.condition_names(facts.conditions, result.table)
+            names = summary.condition_names(properties.conditions, result.table)
             result.summary["activity"] = activity_comparison.compare(
                 result.table, folder, run, request.compare_activity, request.by or (), names
             )

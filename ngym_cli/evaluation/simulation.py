@@ -58,12 +58,12 @@ def simulate(
     config = configuration.from_dict(
         {"alg": ALG, "reset_state": "never", "seed": request.seed, "task": request.simulate, **request.changes}
     )
-    config, facts = defaults.resolve(config)
+    config, properties = defaults.resolve(config)
     label, subject, policy, about = load(fit, request.model, request.subject, request.trust)
     names = about["table"]["stimuli"]
-    stimuli = stimuli_of(names, request.stimuli, facts)
+    stimuli = stimuli_of(names, request.stimuli, properties)
     agent = FittedModel(
-        policy, stimuli, actions_of(facts, len(about["table"]["choices"])), "reward" not in about["table"]["roles"]
+        policy, stimuli, actions_of(properties, len(about["table"]["choices"])), "reward" not in about["table"]["roles"]
     )
     name = runs.safe_name(f"{fit.path.name}-{label}") if request.name is None else request.name
     path = runs.folder_for(root, config.task, ALG, name, request.seed)
@@ -73,13 +73,13 @@ def simulate(
         "subject": subject,
         "parameters": f"fitted to all sessions of {subject}",
     }
-    opening = {**provenance.opening(config, config.model_dump(), facts, 1), "alg": label, "fit": origin}
+    opening = {**provenance.opening(config, config.model_dump(), properties, 1), "alg": label, "fit": origin}
     runs.refuse_existing(path, request.overwrite)
     began, trials = time.perf_counter(), request.trials or USUAL_TRIALS
     exact = request.trials is not None
     settings = fresh_trials.EvaluationSettings(trials, request.seed, bool(request.deterministic), exact=exact)
-    evaluated = fresh_trials.evaluate(agent, config, facts, settings, progress)
-    if facts.links_trials:
+    evaluated = fresh_trials.evaluate(agent, config, properties, settings, progress)
+    if properties.links_trials:
         evaluated.summary.update(cast(Summary, _ceiling(config, agent.by_correctness)))
     run = runs.create(path, request.overwrite, config.to_toml(), opening)
     warnings = _warnings(names, stimuli, evaluated.table)
@@ -145,8 +145,8 @@ def _ceiling(config: RunConfig, by_correctness: bool) -> dict[str, float | str |
         missing = [entry for entry in HISTORY if entry["name"] not in names]
         settings = config.model_dump()
         try:
-            facts = inspect(configuration.from_dict({**settings, "wrappers": [*settings["wrappers"], *missing]}))
-            ceiling, reason = facts.ceiling or {}, facts.no_ceiling
+            properties = inspect(configuration.from_dict({**settings, "wrappers": [*settings["wrappers"], *missing]}))
+            ceiling, reason = properties.ceiling or {}, properties.no_ceiling
         except UserError as error:
             reason = str(error)
     return {

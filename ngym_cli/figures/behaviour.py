@@ -96,7 +96,7 @@ def psychometric(view: PlotData) -> Figure:
     """Draw the probability of the second choice against signed strength, with the fitted function."""
     figure, axes = new_figure(width=4.6)
     all_series, draws = view.parts(), view.draws(BAND_DRAWS, least=0)
-    view.left_out.update(psychometric_axes(axes, all_series, draws, labels=view.facts.labels))
+    view.left_out.update(psychometric_axes(axes, all_series, draws, labels=view.properties.labels))
     return figure
 
 

@@ -47,7 +47,7 @@ class ConditionScores:
 def _names(view: PlotData) -> list[str]:
     for name in view.by:
         view.parts(name)
-    names = list(view.by) or summary.condition_names(view.facts.conditions, view.series[0].table)
+    names = list(view.by) or summary.condition_names(view.properties.conditions, view.series[0].table)
     if "task" in names and not view.by:
         names = ["task"]
     if not names:
@@ -59,11 +59,11 @@ def _names(view: PlotData) -> list[str]:
 def conditions(view: PlotData) -> Figure:
     """Draw performance at each value of each condition, with chance and the ceiling of each."""
     all_series = [Series(series.text, series.colour, rows=series.table) for series in view.series]
-    words = wording.Wording(view.facts.labels, all_series[0].table)
+    words = wording.Wording(view.properties.labels, all_series[0].table)
     panels = []
     for name in _names(view):
         values = _values(all_series, name)
-        tasks = view.facts.tasks if name == "task" else {}
+        tasks = view.properties.tasks if name == "task" else {}
         panels.append(
             ConditionScores(
                 name,
@@ -182,7 +182,7 @@ def _family(task: str) -> str:
 
 
 def _one_answer(view: PlotData) -> None:
-    words = wording.Wording(view.facts.labels, view.series[0].table)
+    words = wording.Wording(view.properties.labels, view.series[0].table)
     if len(words.actions) != 2 or "fixation" not in words.actions.values():
         raise style.FigureUnavailableError("the task has more than one answer")
     for series in view.parts():
@@ -202,7 +202,7 @@ def responses(view: PlotData) -> Figure:
     timed = any(len(np.unique(series.table["rt"][np.isfinite(series.table["rt"])])) > 1 for series in all_series)
     figure, grid = style.new_figure(1, 2 if timed else 1, width=3.8, squeeze=False)
     left = grid[0][0]
-    words = wording.Wording(view.facts.labels, all_series[0].table)
+    words = wording.Wording(view.properties.labels, all_series[0].table)
     for k, series in enumerate(all_series):
         truths = sorted(np.unique(series.table["ground_truth"]).tolist())
         went = np.nan_to_num(series.table["choice"]) > 0
@@ -248,9 +248,9 @@ def of_values(source: Source, name: str, values: Sequence[Any]) -> list[float | 
         values: values of the condition.
     """
     if name == "task":
-        return [source.facts.tasks.get(value, {}).get("ceiling") for value in values]
+        return [source.properties.tasks.get(value, {}).get("ceiling") for value in values]
     argument = _argument(source, name)
-    if argument is None or source.facts.links_trials or source.manifest.get("ceiling") is None:
+    if argument is None or source.properties.links_trials or source.manifest.get("ceiling") is None:
         return [None] * len(values)
     return [_with(source, argument, value) for value in values]
 

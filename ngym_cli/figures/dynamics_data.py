@@ -216,7 +216,7 @@ def dynamics_of(view: PlotData, by: tuple[str, ...] = ()) -> Dynamics:
     source = view.recorded.members[0][0]
     observations, _ = view.recorded.recording.first("observations", len(trials.activity))
     observations = observations.reshape(len(observations), -1)
-    names = source.facts.labels["observation"]
+    names = source.properties.labels["observation"]
     sets = _held_constant(view.held, names, observations, len(trials.activity))
     sets = sets or input_sets(trials.table, trials.activity, observations, by)
     if len(sets) > MOST_SETS:

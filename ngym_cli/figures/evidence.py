@@ -35,7 +35,7 @@ def _stimulus_fluctuates(view: PlotData) -> None:
 
 def _pairs(view: PlotData) -> dict[str, tuple[int, int]]:
     """Return the channels that favour the first and the second choice, by name of the stimulus."""
-    labels = view.facts.labels.get("observation", {})
+    labels = view.properties.labels.get("observation", {})
     by_name = {}
     for name, where in labels.items():
         indices = np.ravel(where)
@@ -152,7 +152,7 @@ def context(view: PlotData) -> Figure:
             axis.set(ylim=(-0.03, 1.03), title=f"modality {modality + 1}, {kind}")
             if row == len(contexts) - 1:
                 axis.set_xlabel(f"signed coherence\nof modality {modality + 1} (%)")
-        second = second_choice(uses[0][0].table, view.facts.labels)
+        second = second_choice(uses[0][0].table, view.properties.labels)
         axes[row][0].set_ylabel(f"context {context + 1}\nP({second})")
         bars = axes[row][2]
         for k, (series, use) in enumerate(having):
@@ -225,7 +225,7 @@ def cues(view: PlotData) -> Figure:
             bars, names, [*use.sigma.values(), use.optimal_sigma], color=series.colour, label=text, offset=offset
         )
     style.guide(curves, y=0.5)
-    second = second_choice(analysed[0][0].table, view.facts.labels)
+    second = second_choice(analysed[0][0].table, view.properties.labels)
     title = f"by what was presented, {analysed[0][0].label}"
     curves.set(xlabel="signed coherence in each modality (%)", ylabel=f"P({second})", title=title)
     bars.set(ylabel="sigma (% coherence)", title="precision, 95 % intervals")
@@ -255,7 +255,7 @@ def _presented(name: str) -> str:
 )
 def wagering(view: PlotData) -> Figure:
     """Draw the use of the sure option, and the accuracy with and without the sure option on offer."""
-    sure = view.facts.labels.get("action", {}).get("sure", 3)
+    sure = view.properties.labels.get("action", {}).get("sure", 3)
     figure, (left, right) = style.new_figure(1, 2)
     all_series = view.parts()
     analysis = lambda series: from_trials.wagering(series.table, sure=float(sure), n_boot=view.draws(EVIDENCE_DRAWS))  # noqa: E731

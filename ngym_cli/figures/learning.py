@@ -205,7 +205,7 @@ def _by_condition(axes: Axes, source: Source) -> None:
     values: list[Any] = sorted({row["value"] for _, row in rows if row["condition"] == name})
     for value, colour in zip(values, style.shades(len(values)), strict=True):
         line = [(step, row["performance"]) for step, row in rows if (row["condition"], row["value"]) == (name, value)]
-        words = wording.Wording(source.facts.labels).phrase(str(name), value)
+        words = wording.Wording(source.properties.labels).phrase(str(name), value)
         axes.plot(*zip(*line, strict=True), "o-", markersize=3, color=colour, label=words)
     style.along_training(axes, f"by {wording.short(str(name))}, {source.run.name}")
     if values:

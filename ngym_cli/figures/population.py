@@ -100,7 +100,7 @@ def _conditions(view: PlotData, table: Table) -> list[str]:
             if name not in table:
                 raise style.FigureUnavailableError(f"the trials have no column {name}")
         return list(view.by)
-    names = [name for name in view.facts.conditions if name in table and table[name].ndim == 1]
+    names = [name for name in view.properties.conditions if name in table and table[name].ndim == 1]
     few = [name for name in names if 1 < len(np.unique(table[name].astype(str))) <= MOST_CONDITIONS]
     if "ground_truth" in few and "coh" in few:
         return ["ground_truth", "coh"]
@@ -199,7 +199,7 @@ def psth(view: PlotData) -> Figure:
         sharex="col",
         sharey="row",
     )
-    words = Wording(view.facts.labels, recorded.table)
+    words = Wording(view.properties.labels, recorded.table)
     for column, (each, average) in enumerate(zip(aligned, averages, strict=True)):
         for position, unit in enumerate(units):
             axis = axes[position][column]
@@ -226,7 +226,7 @@ def trajectories(view: PlotData) -> Figure:
         raise style.FigureUnavailableError("fewer than three units")
     space = pca_trajectories(rows.mean, 3)
     figure, (plane, first, second) = style.new_figure(1, 3, width=3.6)
-    words = Wording(view.facts.labels, recorded.table)
+    words = Wording(view.properties.labels, recorded.table)
     for path, look in zip(space.projection, _styles(rows.conditions, words), strict=True):
         finite = np.flatnonzero(np.isfinite(path[:, 0]))
         if not len(finite):
@@ -249,7 +249,7 @@ def trajectories(view: PlotData) -> Figure:
 def _targets(view: PlotData, table: Table) -> dict[str, np.ndarray]:
     """Return the variables to decode: the choice, and the task's conditions with a few values."""
     by_name = {}
-    for name in view.by or ("choice", *view.facts.conditions):
+    for name in view.by or ("choice", *view.properties.conditions):
         if name not in table or table[name].ndim != 1:
             continue
         values = table[name].astype(str) if table[name].dtype == object else numbers(table[name])

@@ -285,19 +285,19 @@ def drawn(seen: PlotData, spec: FigureSpec, style: str = "screen") -> FigureResu
 
 
 def best_figure(
-    run: runs.RunFolder, quick: bool = True, facts: TaskProperties | None = None
+    run: runs.RunFolder, quick: bool = True, properties: TaskProperties | None = None
 ) -> tuple[str, Figure] | None:
     """Return the most informative figure of a run's evaluation and the figure's name, or None if no figure is suitable.
 
     Args:
         run: the run.
         quick: use few bootstrap samples, because the user waits at the end of a run.
-        facts: properties of the task, where already known.
+        properties: properties of the task, where already known.
     """
     from ngym_cli.figures.source import Source
     from ngym_cli.figures.view import PlotData
 
-    seen = PlotData([Source(run, trust=True, facts=facts)], quick=quick)
+    seen = PlotData([Source(run, trust=True, properties=properties)], quick=quick)
     for spec in ranked_figures(seen):
         figure = drawn(seen, spec).figure
         if figure is not None:

@@ -131,7 +131,7 @@ def _topology(view: PlotData) -> str:
 
 
 def _in_catalogue(view: PlotData) -> None:
-    if view.facts.id not in catalogue():
+    if view.properties.id not in catalogue():
         raise FigureUnavailableError(
             f"there is no catalogue of this task; there are {', '.join(catalogue()) or 'none'}"
         )
@@ -145,7 +145,7 @@ def _in_catalogue(view: PlotData) -> None:
 )
 def solutions(view: PlotData) -> Figure:
     """Draw a map of the networks with their clusters and the run's network as a star, and topologies by network."""
-    entry = catalogue()[view.facts.id]
+    entry = catalogue()[view.properties.id]
     config = view.first.config
     own = describe(view, entry.column, entry.conditions, str(config.network), int(config.seed))
     labels = clusters(entry.solutions)

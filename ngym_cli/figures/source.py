@@ -67,11 +67,11 @@ class Source:
     Args:
         run: the run.
         trust: accept user code named in the run's record.
-        facts: properties of the task, where already known.
+        properties: properties of the task, where already known.
     """
 
-    def __init__(self, run: runs.RunFolder, trust: bool = False, facts: TaskProperties | None = None):
-        self.run, self.trust, self._facts = run, trust, facts
+    def __init__(self, run: runs.RunFolder, trust: bool = False, properties: TaskProperties | None = None):
+        self.run, self.trust, self._properties = run, trust, properties
         self.manifest = run.manifest()
 
     @cached_property
@@ -80,11 +80,16 @@ class Source:
         return self.run.config(self.trust).in_stage(-1)
 
     @cached_property
-    def facts(self) -> TaskProperties:
+    def properties(self) -> TaskProperties:
         """Known properties of the task."""
         from ngym_cli.environments.properties import inspect
 
-        return inspect(self.config) if self._facts is None else self._facts
+        return inspect(self.config) if self._properties is None else self._properties
+
+    @property
+    def facts(self) -> TaskProperties:
+        """Older name of `properties`, in scripts of papers."""
+        return self.properties
 
     @cached_property
     def evaluations(self) -> list[Evaluated]:

@@ -232,7 +232,7 @@ def _trial(steps: list[RecordedStep], row: dict[str, Any], source: Source) -> Tr
     from scipy.special import softmax
 
     acts = [step.act for step in steps]
-    dt = source.facts.dt
+    dt = source.properties.dt
     periods = {}
     onsets = {name.removeprefix(ONSET): row[name] for name in row if name.startswith(ONSET) and np.isfinite(row[name])}
     for name, onset in sorted(onsets.items(), key=lambda item: item[1]):
@@ -242,13 +242,13 @@ def _trial(steps: list[RecordedStep], row: dict[str, Any], source: Source) -> Tr
             periods[name] = begin, end
     truth = [np.ravel(step.truth[0]) for step in steps if step.truth is not None]
     logits = _of_all_steps([act.logits for act in acts])
-    discrete = isinstance(source.facts.action_space, Discrete)
+    discrete = isinstance(source.properties.action_space, Discrete)
     return TrialView(
         observations=np.stack([step.seen for step in steps]),
         actions=np.stack([np.ravel(act.actions[0]) for act in acts]),
         rewards=np.array([step.reward for step in steps]),
         dt=dt,
-        labels=source.facts.labels,
+        labels=source.properties.labels,
         discrete=discrete,
         ground_truth=np.stack(truth) if truth else None,
         activity=_of_all_steps([act.activity for act in acts]),
@@ -256,7 +256,7 @@ def _trial(steps: list[RecordedStep], row: dict[str, Any], source: Source) -> Tr
         policy=softmax(logits, axis=1) if logits is not None and discrete else None,
         periods=periods,
         record=row,
-        conditions=list(source.facts.conditions),
+        conditions=list(source.properties.conditions),
     )
 
 

@@ -91,9 +91,14 @@ class PlotData:
         return self.sources[0]
 
     @property
-    def facts(self) -> TaskProperties:
+    def properties(self) -> TaskProperties:
         """Known properties of the task of the first run."""
-        return self.first.facts
+        return self.first.properties
+
+    @property
+    def facts(self) -> TaskProperties:
+        """Older name of `properties`."""
+        return self.properties
 
     @property
     def references(self) -> dict[str, float | None]:

@@ -136,9 +136,9 @@ class Answered(PaperRun):
         """Return the summary of the strategy's answers."""
         from ngym_cli.evaluation import fresh_trials
 
-        table, facts = self.trials(name), self.source.facts
-        evaluated = fresh_trials.EvaluatedTrials(table, fresh_trials.summarise(table, facts))
-        fresh_trials.measure(evaluated, facts)
+        table, properties = self.trials(name), self.source.properties
+        evaluated = fresh_trials.EvaluatedTrials(table, fresh_trials.summarise(table, properties))
+        fresh_trials.measure(evaluated, properties)
         return evaluated.summary
 
     def recording(self, name: str | None = None) -> object:  # type: ignore[override]

@@ -40,7 +40,7 @@ class PaperRun:
         seed: the seed.
         path: the run folder.
         requested: the part's evaluations, by name.
-        source: configuration, facts, policy, manifest and training trials of the run.
+        source: configuration, properties, policy, manifest and training trials of the run.
         kept: what has to exist as long as the run is used.
     """
 
@@ -127,7 +127,7 @@ class PaperRun:
 
         settings = fresh_trials.EvaluationSettings(trials, seed, perturbations=tuple(perturbations), **options)
         source = self.source
-        return fresh_trials.evaluate(source.policy, source.config, source.facts, settings)
+        return fresh_trials.evaluate(source.policy, source.config, source.properties, settings)
 
 
 @dataclass(frozen=True)

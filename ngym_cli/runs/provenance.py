@@ -34,19 +34,19 @@ PACKAGES = (
 )
 
 
-def opening(config: RunConfig, settings: dict[str, Any], facts: TaskProperties, threads: int) -> Manifest:
+def opening(config: RunConfig, settings: dict[str, Any], properties: TaskProperties, threads: int) -> Manifest:
     """Return the manifest entries at the start of a run.
 
     Args:
         config: complete configuration.
         settings: the configuration as plain data.
-        facts: known properties of the task.
+        properties: known properties of the task.
         threads: threads that share the learning.
     """
     manifest: Manifest = {
         "status": "running",
         "task": config.task,
-        "task_id": facts.id,
+        "task_id": properties.id,
         "alg": config.alg,
         "network": config.network,
         "seed": config.seed,
@@ -57,7 +57,7 @@ def opening(config: RunConfig, settings: dict[str, Any], facts: TaskProperties, 
         "started": runs.now(),
         "steps": 0,
         "trials": 0,
-        "rt_from": facts.rt_from,
+        "rt_from": properties.rt_from,
         "process": runs.this_process(),
         "machine": machine(threads),
         "versions": versions(),

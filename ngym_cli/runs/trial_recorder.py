@@ -53,10 +53,10 @@ class TrialRecorder:
         self._extra: list[str] = []  # columns beyond the usual ones, in the order in which they appeared in the run
 
     @classmethod
-    def of(cls, folder: Path | None, config: RunConfig, facts: TaskProperties, n_envs: int) -> TrialRecorder:
+    def of(cls, folder: Path | None, config: RunConfig, properties: TaskProperties, n_envs: int) -> TrialRecorder:
         """Return the recorder of the trials of a configuration, given the properties of the task."""
-        linked = facts.links_trials or config.reset_state != "trial"
-        return cls(folder, config.task, facts.dt, n_envs, facts.rt_from, linked)
+        linked = properties.links_trials or config.reset_state != "trial"
+        return cls(folder, config.task, properties.dt, n_envs, properties.rt_from, linked)
 
     def describe(self, stage: int, task: str, dt: float, rt_from: str, anew: bool = False) -> None:
         """Set the stage of a curriculum to which the coming trials belong.

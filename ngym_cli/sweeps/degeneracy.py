@@ -95,7 +95,7 @@ class OutsideTraining:
         from ngym_cli.environments.stack import inner_task
         from ngym_cli.figures.style import FigureUnavailableError
 
-        drawn = {name: Distribution.of(spec) for name, spec in inner_task(source.facts.env).timing.items()}
+        drawn = {name: Distribution.of(spec) for name, spec in inner_task(source.properties.env).timing.items()}
         rng = np.random.default_rng(0)
         lengths = {name: float(each.sample(rng, 1000).mean()) for name, each in drawn.items() if each.kind != "until"}
         if not lengths:

@@ -69,11 +69,11 @@ class Setting(NamedTuple):
 
     Attributes:
         config: complete configuration of its runs.
-        facts: known properties of the task, shared by settings with the same task.
+        properties: known properties of the task, shared by settings with the same task.
     """
 
     config: ResolvedConfig
-    facts: TaskProperties
+    properties: TaskProperties
 
 
 def check(recipe: Recipe) -> list[Setting]:
@@ -118,9 +118,9 @@ def completed(
     task = _task_of(config)
     if task not in inspected:
         inspected[task] = resolve(config)
-    resolved, facts = inspected[task]
+    resolved, properties = inspected[task]
     config = config.model_copy(update={name: value for name, value in resolved if name in _TASK})
-    return Setting(complete(config, facts), facts)
+    return Setting(complete(config, properties), properties)
 
 
 #: Keys of a configuration that concern the task, as opposed to the agent.
@@ -213,15 +213,15 @@ def _estimated_seconds(recipe: Recipe, settings: Sequence[Setting]) -> tuple[flo
     references: dict[int, float] = {}
     each: list[float] = []
     began = time.monotonic()
-    for config, facts in settings:
+    for config, properties in settings:
         kind = (config.task, config.alg, config.network, config.units, config.n_envs, config.dt)
         if kind not in per_step:
             enough = len(per_step) >= MOST_KINDS or (per_step and time.monotonic() - began > LONGEST_MEASUREMENT)
             measured = list(per_step.values())
             per_step[kind] = sum(measured) / len(measured) if enough else 1 / timing.speed(config)
-        if id(facts) not in references:
-            references[id(facts)] = _seconds_of_references(facts)
-        fixed = timing.besides_learning(config, facts) + references[id(facts)]
+        if id(properties) not in references:
+            references[id(properties)] = _seconds_of_references(properties)
+        fixed = timing.besides_learning(config, properties) + references[id(properties)]
         each.append(fixed + per_step[kind] * config.timesteps)
     seeds = len(recipe.grid.get("seed", [0]))
     if recipe.search is not None:
@@ -229,8 +229,8 @@ def _estimated_seconds(recipe: Recipe, settings: Sequence[Setting]) -> tuple[flo
     return seeds * sum(each), max(each)
 
 
-def _seconds_of_references(facts: TaskProperties) -> float:
+def _seconds_of_references(properties: TaskProperties) -> float:
     """Return the processor seconds in which a run finds the scores of reference agents."""
     began = time.process_time()
-    _ = facts.references
+    _ = properties.references
     return time.process_time() - began

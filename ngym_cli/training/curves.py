@@ -336,7 +336,7 @@ class Evaluator:
         """Add the most informative figure of the last evaluation to TensorBoard; at the end, since drawing is slow."""
         from ngym_cli.figures import requests
 
-        if drawn := requests.best_figure(self.run, facts=self.properties):
+        if drawn := requests.best_figure(self.run, properties=self.properties):
             self.board.figure(f"figures/{drawn[0]}", drawn[1], self.step)
 
 

@@ -263,8 +263,8 @@ def _has(config: ResolvedConfig, needed: Recommended) -> bool:
 
 def _other_signal(config: ResolvedConfig, properties: TaskProperties) -> Iterator[str]:
     """Yield an algorithm that learns from another signal, unless measured not to learn the task."""
-    taught = find_algorithm(config.alg).supervised
-    alternative = "recurrent_ppo" if taught else "supervised"
+    supervised = find_algorithm(config.alg).supervised
+    alternative = "recurrent_ppo" if supervised else "supervised"
     if alternative not in ALGORITHMS or (
         alternative == "supervised" and "supervised" not in properties.task.metadata.get("tags", ())
     ):
@@ -278,4 +278,4 @@ def _other_signal(config: ResolvedConfig, properties: TaskProperties) -> Iterato
         check_pairing(find_algorithm(alternative), None, properties.observation_space, properties.action_space)
     except UserError:
         return
-    yield f"--alg {alternative} (learning from {'reward' if taught else 'the right actions'})"
+    yield f"--alg {alternative} (learning from {'reward' if supervised else 'the right actions'})"

@@ -211,7 +211,7 @@ def test_hyperparameters_come_from_the_signature(folder):
 
     spec = find_algorithm("alg.py:Bonus")
     assert spec.defaults["bonus"] == 0.1 and spec.defaults["learning_rate"] == 2e-3
-    assert spec.defaults["trial_gamma"] == find_algorithm("recurrent_a2c").defaults["trial_gamma"]
+    assert spec.defaults["inter_trial_discount"] == find_algorithm("recurrent_a2c").defaults["inter_trial_discount"]
     assert spec.hyperparameters["bonus"].description == "weight of the bonus"
     foreign = find_algorithm("stable_baselines3:SAC")
     assert foreign.defaults["buffer_size"] == 1_000_000 and "action_noise" not in foreign.defaults

@@ -106,7 +106,7 @@ class ModCog(TrialEnv):
     metadata = TaskInfo(
         doi="10.1162/neco_a_01613",
         tags=["perceptual", "n-alternative", "working memory", "context dependent", "supervised"],
-        taught="the networks of the paper learned the right outputs",
+        supervised="the networks of the paper learned the right outputs",
     )
     default_timing: ClassVar = {
         "fixation": 500,

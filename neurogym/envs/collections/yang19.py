@@ -16,7 +16,7 @@ from neurogym.metadata import RENDER_MODES, TaskInfo
 ARGUMENTS = "    Args:\n        **kwargs: ``dt``, ``rewards``, ``timing``, ``dim_ring``, ``sigma``, ``abort``{more}.\n"
 
 _BOTH = ("stimulus_mod1", "stimulus_mod2")
-_TAUGHT = (
+_SUPERVISED = (
     "the networks of the paper learned the right outputs; from reward it takes several times as long, and some tasks "
     "are not learned in five minutes with every seed"
 )
@@ -45,7 +45,7 @@ def _task(
         description=description,
         differences=family.metadata["differences"],
         necessary=necessary,
-        taught=_TAUGHT,
+        supervised=_SUPERVISED,
     )
 
     def make(**kwargs: object) -> YangTask:

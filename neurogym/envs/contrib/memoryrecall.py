@@ -40,7 +40,7 @@ class MemoryRecall(TrialEnv):
     metadata = TaskInfo(
         tags=["working memory", "continuous action space", "multidimensional action space", "supervised"],
         necessary=(),
-        taught="ten numbers are requested at once and a reward says only how good they are on average",
+        supervised="ten numbers are requested at once and a reward says only how good they are on average",
     )
     default_rewards = {"error": -1.0}
 

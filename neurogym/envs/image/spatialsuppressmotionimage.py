@@ -40,8 +40,8 @@ class SpatialSuppressMotionImage(ImageTask, SpatialSuppressMotion):
 
     metadata = SpatialSuppressMotion.metadata.replace(
         necessary=(),
-        taught="networks are fitted to the answers of people, which are known for every frame; from reward it takes "
-        "too long with images",
+        supervised="networks are fitted to the answers of people, which are known for every frame; from reward it "
+        "takes too long with images",
     )
     background = 127
 

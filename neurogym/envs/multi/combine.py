@@ -168,7 +168,7 @@ class Combine(JointParameters, TrialEnv):
         record: Info = {"combine_type": kind, "task_type": TYPES[kind]}
         for env, role, conditions, runs in zip(self.envs, self._parts, requested, self._running, strict=True):
             trial = env.new_trial(**conditions)  # type: ignore[attr-defined]
-            role.task.settle()
+            role.task.finish_pending_step()
             if not runs:
                 trial = {k: np.nan if np.isscalar(v) and not isinstance(v, str) else None for k, v in trial.items()}
             record |= {role.prefix + name: value for name, value in trial.items()}

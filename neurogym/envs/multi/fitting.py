@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import gymnasium as gym
 
 from neurogym.core import TrialEnv, TrialWrapper
-from neurogym.parameters import Settings
+from neurogym.parameters import TrackedDict
 from neurogym.sampling.scheduler import BaseSchedule
 from neurogym.spaces import n_actions
 from neurogym.wrappers.forwarding import layers
@@ -23,7 +23,7 @@ class JointParameters:
 
     remakes: ClassVar[bool] = False
     tasks: list[TrialEnv]
-    parameter_tables: dict[str, Settings]
+    parameter_tables: dict[str, TrackedDict]
 
     def name_in(self, j: int, kind: str, name: str) -> str | None:
         """Name in task ``j`` of a parameter, reward or period of this environment; None if absent."""

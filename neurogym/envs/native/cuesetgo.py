@@ -39,7 +39,7 @@ class CueSetGo(TrialEnv):
     metadata = TaskInfo(
         tags=["timing", "continuous action space", "supervised"],
         necessary=("context",),
-        taught="networks were trained on the ramp (Wang et al. 2018, 10.1038/s41593-017-0028-6; Sohn et al. 2019, "
+        supervised="networks were trained on the ramp (Wang et al. 2018, 10.1038/s41593-017-0028-6; Sohn et al. 2019, "
         "10.1016/j.neuron.2019.06.012); of random trials fewer than one in a thousand are rewarded",
         trained_with={"ramp_end": 0.95},  # at 1 the threshold is crossed at the early edge of what is right
     )

@@ -39,7 +39,7 @@ class FlipFlop(Tracking):
         tags=["working memory", "continuous action space", "multidimensional action space", "supervised"],
         necessary=("pulse",),
         small={"n_bits": 1, "p_pulse": 0.5, "timing": {"memory": 100}},
-        taught="networks are trained on the levels that the outputs should have (Sussillo & Barak 2013, "
+        supervised="networks are trained on the levels that the outputs should have (Sussillo & Barak 2013, "
         "10.1162/NECO_a_00409)",
     )
     default_timing = {"memory": 2560}

@@ -36,7 +36,7 @@ class PathIntegration(Tracking):
         tags=["working memory", "continuous action space", "multidimensional action space", "supervised"],
         necessary=("velocity",),
         small={"dimensions": 1, "timing": {"path": 200}},
-        taught="networks are trained on the position that they should report (Cueva & Wei 2018, "
+        supervised="networks are trained on the position that they should report (Cueva & Wei 2018, "
         "10.48550/arXiv.1803.07770)",
     )
     default_timing = {"path": 2000}

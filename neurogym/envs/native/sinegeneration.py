@@ -31,7 +31,7 @@ class SineGeneration(Tracking):
         tags=["timing", "continuous action space", "supervised"],
         necessary=("frequency",),
         small={"n_frequencies": 5},
-        taught="networks are trained on the wave that the output should have (Maheswaranathan et al. 2019, "
+        supervised="networks are trained on the wave that the output should have (Maheswaranathan et al. 2019, "
         "10.48550/arXiv.1907.08549)",
     )
     default_timing = {"wave": 2000}

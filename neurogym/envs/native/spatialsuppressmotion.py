@@ -44,7 +44,7 @@ class SpatialSuppressMotion(TrialEnv):
         doi="10.1038/nature01800",
         tags=["perceptual", "plaid", "motion", "center-surround", "continuous action space", "supervised"],
         necessary=("stimulus",),
-        taught="networks are fitted to the answers of people, which are known for every frame",
+        supervised="networks are fitted to the answers of people, which are known for every frame",
     )
     default_timing = {"stimulus": 300}
     default_rewards = {"correct": 1.0, "fail": 0.0}

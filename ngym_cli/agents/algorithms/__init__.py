@@ -12,15 +12,15 @@ from pydantic.fields import FieldInfo
 from neurogym.messages.plain_data import plain
 from ngym_cli.agents import user_classes
 from ngym_cli.agents.algorithms.hyperparameters import (
-    A2CSettings,
-    DQNSettings,
-    PPOSettings,
-    QRDQNSettings,
-    RecurrentA2CSettings,
-    RecurrentPPOSettings,
-    ReinforceSettings,
-    SupervisedSettings,
-    TRPOSettings,
+    A2CHyperparameters,
+    DQNHyperparameters,
+    PPOHyperparameters,
+    QRDQNHyperparameters,
+    RecurrentA2CHyperparameters,
+    RecurrentPPOHyperparameters,
+    ReinforceHyperparameters,
+    SupervisedHyperparameters,
+    TRPOHyperparameters,
     with_penalties,
 )
 from ngym_cli.agents.networks import NETWORKS, NetworkSpec
@@ -111,7 +111,7 @@ BUILT_IN_ALGORITHMS = (
         "ngym_cli.agents.algorithms.recurrent_ppo:RecurrentPPO",
         RECURRENT_NETWORKS,
         ANY_ACTIONS,
-        with_penalties(RecurrentPPOSettings),
+        with_penalties(RecurrentPPOHyperparameters),
     ),
     AlgorithmSpec(
         "recurrent_a2c",
@@ -120,7 +120,7 @@ BUILT_IN_ALGORITHMS = (
         "ngym_cli.agents.algorithms.recurrent_a2c:RecurrentA2C",
         RECURRENT_NETWORKS,
         ANY_ACTIONS,
-        with_penalties(RecurrentA2CSettings),
+        with_penalties(RecurrentA2CHyperparameters),
         n_envs=16,
     ),
     AlgorithmSpec(
@@ -130,7 +130,7 @@ BUILT_IN_ALGORITHMS = (
         "ngym_cli.agents.algorithms.recurrent_a2c:Reinforce",
         RECURRENT_NETWORKS,
         ANY_ACTIONS,
-        with_penalties(ReinforceSettings),
+        with_penalties(ReinforceHyperparameters),
         n_envs=16,
     ),
     AlgorithmSpec(
@@ -140,7 +140,7 @@ BUILT_IN_ALGORITHMS = (
         "ngym_cli.agents.supervised.learner:Supervised",
         RECURRENT_NETWORKS,
         ANY_ACTIONS,
-        with_penalties(SupervisedSettings),
+        with_penalties(SupervisedHyperparameters),
         timesteps=1600000,
         supervised=True,
     ),
@@ -151,7 +151,7 @@ BUILT_IN_ALGORITHMS = (
         "stable_baselines3:PPO",
         ("mlp",),
         ANY_ACTIONS,
-        PPOSettings.model_fields,
+        PPOHyperparameters.model_fields,
     ),
     AlgorithmSpec(
         "a2c",
@@ -160,7 +160,7 @@ BUILT_IN_ALGORITHMS = (
         "stable_baselines3:A2C",
         ("mlp",),
         ANY_ACTIONS,
-        A2CSettings.model_fields,
+        A2CHyperparameters.model_fields,
     ),
     AlgorithmSpec(
         "dqn",
@@ -169,7 +169,7 @@ BUILT_IN_ALGORITHMS = (
         "stable_baselines3:DQN",
         ("mlp",),
         DISCRETE,
-        DQNSettings.model_fields,
+        DQNHyperparameters.model_fields,
         n_envs=8,
     ),
     AlgorithmSpec(
@@ -179,7 +179,7 @@ BUILT_IN_ALGORITHMS = (
         "sb3_contrib:QRDQN",
         ("mlp",),
         DISCRETE,
-        QRDQNSettings.model_fields,
+        QRDQNHyperparameters.model_fields,
         n_envs=8,
     ),
     AlgorithmSpec(
@@ -189,7 +189,7 @@ BUILT_IN_ALGORITHMS = (
         "sb3_contrib:TRPO",
         ("mlp",),
         ANY_ACTIONS,
-        TRPOSettings.model_fields,
+        TRPOHyperparameters.model_fields,
     ),
 )
 

@@ -20,7 +20,7 @@ from ngym_cli.agents.acting import Act, within
 from ngym_cli.agents.algorithms.objective import LossCoefficients
 from ngym_cli.agents.algorithms.rollout import Minibatches, PackedRollout, Rollout
 from ngym_cli.agents.compiled import AgentSizes, CompiledAgent, loops
-from ngym_cli.agents.compiled.agent import Arguments, Sequences
+from ngym_cli.agents.compiled.agent import Arguments, MinibatchSequences
 from ngym_cli.agents.networks.base import RecurrentNetwork
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 
@@ -178,9 +178,9 @@ class CompiledLearner(CompiledPolicy):
         sums = self.agent.apply("ppo", self._sequences(minibatches), arguments, adam, max_norm)
         return self._statistics(sums, coefficients)
 
-    def _sequences(self, minibatches: Minibatches) -> Sequences:
+    def _sequences(self, minibatches: Minibatches) -> MinibatchSequences:
         segments = minibatches.segments[minibatches.longest_first]
-        return Sequences(segments.first(self._n_envs), segments.length, minibatches.begin)
+        return MinibatchSequences(segments.first(self._n_envs), segments.length, minibatches.begin)
 
     def _statistics(self, sums: np.ndarray, coefficients: LossCoefficients) -> Tensor:
         """Numbers in `STATISTICS` of the minibatches with steps that count."""

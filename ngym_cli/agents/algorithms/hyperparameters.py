@@ -37,7 +37,7 @@ Gamma = Annotated[
     Field(ge=0, le=1, description="discount of reward per step within a trial"),
     About(aliases=("discount", "discount_factor")),
 ]
-TrialGamma = Annotated[
+InterTrialDiscount = Annotated[
     Float, Field(ge=0, le=1, description="discount of what follows a trial, where the state carries over to the next")
 ]
 GaeLambda = Annotated[
@@ -184,7 +184,7 @@ class Hyperparameters(BaseModel):
     """Hyperparameters of an algorithm."""
 
 
-class PenaltySettings(Hyperparameters):
+class PenaltyHyperparameters(Hyperparameters):
     """Weights of the penalties that every algorithm with recurrent networks can add to its loss."""
 
     l1_rate: Annotated[L1Rate, OmittedByDefault()] = 0.0
@@ -199,11 +199,15 @@ def with_penalties(settings: type[Hyperparameters]) -> dict[str, FieldInfo]:
     """Return the fields of an algorithm, followed by the penalties that it does not declare itself."""
     return {
         **settings.model_fields,
-        **{name: field for name, field in PenaltySettings.model_fields.items() if name not in settings.model_fields},
+        **{
+            name: field
+            for name, field in PenaltyHyperparameters.model_fields.items()
+            if name not in settings.model_fields
+        },
     }
 
 
-class RecurrentPPOSettings(Hyperparameters):
+class RecurrentPPOHyperparameters(Hyperparameters):
     """Hyperparameters of recurrent_ppo, proximal policy optimisation over whole sequences."""
 
     final_rate: FinalRate = 0.02
@@ -213,7 +217,7 @@ class RecurrentPPOSettings(Hyperparameters):
     n_epochs: NEpochs = 4
     bptt: Bptt = None
     gamma: Gamma = 0.9
-    trial_gamma: TrialGamma = 0.0
+    inter_trial_discount: InterTrialDiscount = 0.0
     gae_lambda: GaeLambda = 0.95
     clip_range: ClipRange = 0.2
     clip_range_vf: ClipRangeVf = None
@@ -224,14 +228,14 @@ class RecurrentPPOSettings(Hyperparameters):
     target_kl: TargetKl = None
 
 
-class RecurrentA2CSettings(Hyperparameters):
+class RecurrentA2CHyperparameters(Hyperparameters):
     """Hyperparameters of recurrent_a2c, synchronous advantage actor-critic, one update per short rollout."""
 
     final_rate: FinalRate = 0.02
     learning_rate: LearningRate = 0.003
     n_steps: NSteps = 32
     gamma: Gamma = 0.99
-    trial_gamma: TrialGamma = 0.0
+    inter_trial_discount: InterTrialDiscount = 0.0
     gae_lambda: GaeLambda = 0.95
     normalize_advantage: NormalizeAdvantage = False
     ent_coef: EntCoef = 0.0
@@ -240,7 +244,7 @@ class RecurrentA2CSettings(Hyperparameters):
     rms_prop_eps: RmsPropEps = 1e-05
 
 
-class ReinforceSettings(Hyperparameters):
+class ReinforceHyperparameters(Hyperparameters):
     """Hyperparameters of reinforce, policy gradient on whole trials with a learned baseline."""
 
     final_rate: FinalRate = 0.02
@@ -253,7 +257,7 @@ class ReinforceSettings(Hyperparameters):
     max_grad_norm: MaxGradNorm = 1.0
 
 
-class SupervisedSettings(Hyperparameters):
+class SupervisedHyperparameters(Hyperparameters):
     """Hyperparameters of supervised, backpropagation through time on the right action of every step."""
 
     final_rate: FinalRate = 0.01
@@ -273,7 +277,7 @@ class SupervisedSettings(Hyperparameters):
     l2_weight: L2Weight = 0.0
 
 
-class PPOSettings(Hyperparameters):
+class PPOHyperparameters(Hyperparameters):
     """Hyperparameters of ppo, proximal policy optimisation without memory."""
 
     final_rate: FinalRate = 0.02
@@ -292,7 +296,7 @@ class PPOSettings(Hyperparameters):
     target_kl: TargetKl = None
 
 
-class A2CSettings(Hyperparameters):
+class A2CHyperparameters(Hyperparameters):
     """Hyperparameters of a2c, advantage actor-critic without memory."""
 
     final_rate: FinalRate = 0.02
@@ -308,7 +312,7 @@ class A2CSettings(Hyperparameters):
     normalize_advantage: NormalizeAdvantage = False
 
 
-class DQNSettings(Hyperparameters):
+class DQNHyperparameters(Hyperparameters):
     """Hyperparameters of dqn, deep Q-learning without memory."""
 
     final_rate: FinalRate = 0.02
@@ -329,7 +333,7 @@ class DQNSettings(Hyperparameters):
     exploration_final_eps: ExplorationFinalEps = 0.05
 
 
-class QRDQNSettings(Hyperparameters):
+class QRDQNHyperparameters(Hyperparameters):
     """Hyperparameters of qrdqn, quantile-regression deep Q-learning without memory."""
 
     final_rate: FinalRate = 0.02
@@ -354,7 +358,7 @@ class QRDQNSettings(Hyperparameters):
     exploration_final_eps: ExplorationFinalEps = 0.01
 
 
-class TRPOSettings(Hyperparameters):
+class TRPOHyperparameters(Hyperparameters):
     """Hyperparameters of trpo, trust-region policy optimisation without memory."""
 
     final_rate: FinalRate = 0.02

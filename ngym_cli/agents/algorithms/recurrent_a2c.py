@@ -84,7 +84,14 @@ class Reinforce(RecurrentPPO):
 
     def __init__(self, policy: str | type[RecurrentPolicy], env: VecEnv, n_steps: int = 128, **kwargs: Any) -> None:
         super().__init__(
-            policy, env, n_steps=n_steps, batch_size=None, n_epochs=1, gae_lambda=1.0, trial_gamma=0.0, **kwargs
+            policy,
+            env,
+            n_steps=n_steps,
+            batch_size=None,
+            n_epochs=1,
+            gae_lambda=1.0,
+            inter_trial_discount=0.0,
+            **kwargs,
         )
 
     def collect_rollouts(  # type: ignore[override]

@@ -61,8 +61,9 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         env: a vectorised environment; `dones` says where the recurrent state resets.
         bptt: longest stretch (steps) that gradients flow back through, separate from the length of the rollout;
             None for no limit within it.
-        trial_gamma: discount of what follows a trial where the state carries over to it, in place of `gamma`. The
-            rewards of coming trials are mostly noise to the actions of this one; to explore for their sake needs more.
+        inter_trial_discount: discount of what follows a trial where the state carries over to it, in place of `gamma`.
+            The rewards of coming trials are mostly noise to the actions of this one; to explore for their sake needs
+            more.
         consolidation: strength with which weights that earlier environments depend on keep their values (see
             `Consolidation`).
         kwargs: penalties (see `Penalties`) and every other argument of sb3-contrib's RecurrentPPO. `batch_size` is the
@@ -85,13 +86,13 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         env: VecEnv,
         *,
         bptt: int | None = None,
-        trial_gamma: float = 0.0,
+        inter_trial_discount: float = 0.0,
         consolidation: float = 0.0,
         **kwargs: Any,
     ) -> None:
         discounts = {name: kwargs[name] for name in ("gamma", "gae_lambda") if name in kwargs}
-        check_ranges(bptt=bptt, trial_gamma=trial_gamma, **discounts)
-        self.bptt, self.trial_gamma, self._strength = bptt, trial_gamma, consolidation
+        check_ranges(bptt=bptt, inter_trial_discount=inter_trial_discount, **discounts)
+        self.bptt, self.inter_trial_discount, self._strength = bptt, inter_trial_discount, consolidation
         self._penalty: list[float] = []
         self.penalties = Penalties.among(kwargs)
         super().__init__(policy, env, **kwargs)
@@ -153,7 +154,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             self.see(new_obs, dones)
         agent.finish(self.starts)
         last_values = agent.values(np.asarray(self.seen), n_rollout_steps)
-        rollout_buffer.estimate_advantages(last_values, self.gamma, self.gae_lambda, self.trial_gamma)
+        rollout_buffer.estimate_advantages(last_values, self.gamma, self.gae_lambda, self.inter_trial_discount)
         callback.on_rollout_end()
         return True
 

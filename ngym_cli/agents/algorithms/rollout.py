@@ -103,16 +103,18 @@ class Rollout:
         for array in self.states:
             array[0] = array[-1]
 
-    def estimate_advantages(self, last_values: np.ndarray, gamma: float, gae_lambda: float, trial_gamma: float) -> None:
+    def estimate_advantages(
+        self, last_values: np.ndarray, gamma: float, gae_lambda: float, inter_trial_discount: float
+    ) -> None:
         """Generalised advantage estimation (Schulman et al. 2016, arXiv:1506.02438); nothing flows over a start.
 
         Args:
             last_values: (environment,), of the state after the last step.
             gamma: discount from one step to the next.
             gae_lambda: share that is passed to the previous step.
-            trial_gamma: takes the place of `gamma` from the last step of a trial to the first of the next.
+            inter_trial_discount: takes the place of `gamma` from the last step of a trial to the first of the next.
         """
-        discount = np.where(self.ends, np.float32(trial_gamma), np.float32(gamma)) * ~self.starts[1:]
+        discount = np.where(self.ends, np.float32(inter_trial_discount), np.float32(gamma)) * ~self.starts[1:]
         following = np.concatenate([self.values[1:], last_values[None]])
         np.subtract(self.rewards + discount * following, self.values, out=self.advantages)
         discount *= np.float32(gae_lambda)

@@ -65,7 +65,7 @@ class AgentSizes:
         return np.array([*network, *read_out, *counts, self.has_values, *self.hidden[0], *self.hidden[1]], np.int64)
 
 
-class Sequences(NamedTuple):
+class MinibatchSequences(NamedTuple):
     """Sequences of minibatches in a rollout of steps (time, environment), the longest of each minibatch first.
 
     Attributes:
@@ -170,7 +170,7 @@ class CompiledAgent:
         act = self.functions["act"]
         processes.share_work(lambda arguments: act(time=time, draws=draws, **arguments), self._acting)
 
-    def gradient(self, objective: Objective, sequences: Sequences, columns: Arguments) -> np.ndarray:
+    def gradient(self, objective: Objective, sequences: MinibatchSequences, columns: Arguments) -> np.ndarray:
         """Find the gradient of the present weights over the sequences of a single minibatch.
 
         Args:
@@ -184,7 +184,7 @@ class CompiledAgent:
         return self._update(objective, sequences, columns, NO_STEP)
 
     def apply(
-        self, objective: Objective, sequences: Sequences, columns: Arguments, adam: Arguments, max_norm: float
+        self, objective: Objective, sequences: MinibatchSequences, columns: Arguments, adam: Arguments, max_norm: float
     ) -> np.ndarray:
         """Take a step of Adam down the gradient of each minibatch.
 
@@ -200,7 +200,9 @@ class CompiledAgent:
         """
         return self._update(objective, sequences, columns, {**adam, "most": max_norm})
 
-    def _update(self, objective: Objective, sequences: Sequences, columns: Arguments, adam: Arguments) -> np.ndarray:
+    def _update(
+        self, objective: Objective, sequences: MinibatchSequences, columns: Arguments, adam: Arguments
+    ) -> np.ndarray:
         """Compute an update with all threads; without arrays of Adam, only the gradient."""
         function = self.functions[f"{objective}_gradient"]
         team = np.zeros(TEAM_SIZE, np.int64)  # its own, for threads may still look at that of the last update

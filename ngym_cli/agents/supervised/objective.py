@@ -16,7 +16,7 @@ from torch import Tensor
 
 from ngym_cli.agents.algorithms.compiled_learner import CompiledPolicy
 from ngym_cli.agents.algorithms.rollout import PackedRollout
-from ngym_cli.agents.compiled.agent import Sequences
+from ngym_cli.agents.compiled.agent import MinibatchSequences
 from ngym_cli.agents.networks.policy import Categorical, RecurrentPolicy
 from ngym_cli.agents.supervised.material import TrialBuffer
 
@@ -100,7 +100,7 @@ class SupervisedKernel(CompiledPolicy):
             **{name: state.numpy()[None] for name, state in zip(("h", "c"), carry or (), strict=False)},
         }
         longest_first = sequences[np.argsort(-sequences.length, kind="stable")]
-        minibatch = Sequences(longest_first.first(n_envs), longest_first.length, np.array([0, len(sequences)]))
+        minibatch = MinibatchSequences(longest_first.first(n_envs), longest_first.length, np.array([0, len(sequences)]))
         columns = {**arrays, "noise": noise, "l1": l1, "l2": l2}
         sums = self.agent.gradient("supervised", minibatch, columns)[0].tolist()
         numbers = [sums[LOSS] + sums[RATES], sums[STEP_LOSS] / steps, sums[RATES], sums[CORRECT]]

@@ -19,8 +19,8 @@ N = 3
 
 
 def built(alg="recurrent_ppo", task="GoNogo-v0", **settings):
-    config, facts = resolve(from_dict({"task": task, "alg": alg, "units": 8, "n_envs": N, **settings}))
-    config = complete(config, facts)
+    config, properties = resolve(from_dict({"task": task, "alg": alg, "units": 8, "n_envs": N, **settings}))
+    config = complete(config, properties)
     venv = build_venv(config, N)
     venv.seed(0)
     return build_model(config, venv), venv

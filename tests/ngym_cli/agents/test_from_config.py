@@ -20,8 +20,8 @@ from ngym_cli.errors import UserError
 
 @pytest.mark.parametrize("alg", [name for name in ALGORITHMS if name != "supervised"])
 def test_every_algorithm_is_built_from_its_defaults(alg):
-    config, facts = resolve(from_dict({"task": "GoNogo-v0", "alg": alg, "n_envs": 2}))
-    config = complete(config, facts)
+    config, properties = resolve(from_dict({"task": "GoNogo-v0", "alg": alg, "n_envs": 2}))
+    config = complete(config, properties)
     assert set(config.hyperparameters) == set(find_algorithm(alg).defaults)
     model = build_model(config, build_venv(config, 2))
     assert model.lr_schedule(1.0) == pytest.approx(config.hyperparameters["learning_rate"])
@@ -30,8 +30,8 @@ def test_every_algorithm_is_built_from_its_defaults(alg):
 
 
 def test_the_time_step_of_the_task_reaches_networks_with_time_constants():
-    config, facts = resolve(from_dict({"task": "GoNogo-v0", "dt": 20, "network": "ctrnn"}))
-    assert complete(config, facts).network_args["dt"] == 20
+    config, properties = resolve(from_dict({"task": "GoNogo-v0", "dt": 20, "network": "ctrnn"}))
+    assert complete(config, properties).network_args["dt"] == 20
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def test_the_time_step_of_the_task_reaches_networks_with_time_constants():
     ids=str,
 )
 def test_a_task_has_its_own_number_of_steps_for_what_it_is_learned_from(settings, steps):
-    config, facts = resolve(from_dict(settings))
-    assert complete(config, facts).timesteps == steps
+    config, properties = resolve(from_dict(settings))
+    assert complete(config, properties).timesteps == steps
 
 
 def test_steps_are_given_for_tasks_that_exist():
@@ -60,8 +60,8 @@ def test_steps_are_given_for_tasks_that_exist():
 
 
 def test_a_patient_network_keeps_its_first_action():
-    config, facts = resolve(from_dict({"task": "MotorTiming-v0"}))
-    config = complete(config, facts)
+    config, properties = resolve(from_dict({"task": "MotorTiming-v0"}))
+    config = complete(config, properties)
     patience = config.network_args["patience"]
     policy = build_model(config, build_venv(config, 1)).policy
     go = 1 / (1 + np.exp(policy.action_net.bias[0].item() - policy.action_net.bias[1].item()))
@@ -70,29 +70,32 @@ def test_a_patient_network_keeps_its_first_action():
 
 @pytest.mark.parametrize(("task", "memory"), [("GoNogo-v0", 30), ("PulseDecisionMaking-v0", 250)])
 def test_the_memory_of_the_network_is_as_long_as_a_trial(task, memory):
-    config, facts = resolve(from_dict({"task": task}))
-    assert complete(config, facts).network_args["memory"] == memory
+    config, properties = resolve(from_dict({"task": task}))
+    assert complete(config, properties).network_args["memory"] == memory
     requested = config.model_copy(update={"network_args": {"memory": 5.0}})
-    assert complete(requested, facts).network_args["memory"] == 5
+    assert complete(requested, properties).network_args["memory"] == 5
 
 
 @pytest.mark.parametrize("alg", ["recurrent_ppo", "recurrent_a2c", "reinforce"])
 def test_a_rollout_holds_a_trial(alg):
-    config, facts = resolve(from_dict({"task": "PulseDecisionMaking-v0", "alg": alg}))
-    assert facts.trial_steps == 250
-    assert complete(config, facts).hyperparameters["n_steps"] == 256
+    config, properties = resolve(from_dict({"task": "PulseDecisionMaking-v0", "alg": alg}))
+    assert properties.trial_steps == 250
+    assert complete(config, properties).hyperparameters["n_steps"] == 256
     requested = config.model_copy(update={"hyperparameters": {"n_steps": 20}})
-    assert complete(requested, facts).hyperparameters["n_steps"] == 20
+    assert complete(requested, properties).hyperparameters["n_steps"] == 20
 
 
 def test_a_task_may_have_its_own_defaults_and_the_user_has_the_last_word():
     settings = {"task": "DelayMatchSampleDistractor1D-v0"}
-    config, facts = resolve(from_dict(settings))
-    assert complete(config, facts).hyperparameters["ent_coef"] == EXCEPTIONS[facts.id].hyperparameters["ent_coef"]
+    config, properties = resolve(from_dict(settings))
+    assert (
+        complete(config, properties).hyperparameters["ent_coef"]
+        == EXCEPTIONS[properties.id].hyperparameters["ent_coef"]
+    )
     requested = from_dict({**settings, "hyperparameters": {"ent_coef": 0.02}})
-    assert complete(requested, facts).hyperparameters["ent_coef"] == 0.02
+    assert complete(requested, properties).hyperparameters["ent_coef"] == 0.02
     another = from_dict({**settings, "alg": "recurrent_a2c"})
-    assert complete(another, facts).hyperparameters["ent_coef"] == 0.0
+    assert complete(another, properties).hyperparameters["ent_coef"] == 0.0
 
 
 @pytest.mark.parametrize("task", EXCEPTIONS)
@@ -106,11 +109,11 @@ def test_exceptions_are_of_known_tasks_and_hyperparameters_and_say_why(task):
 
 
 def test_a_task_may_have_its_own_defaults_of_the_network_and_the_user_has_the_last_word():
-    config, facts = resolve(from_dict({"task": "MemoryRecall-v0"}))
-    custom = EXCEPTIONS[facts.id].network_args
-    assert custom and custom.items() <= complete(config, facts).network_args.items()
-    assert complete(config.model_copy(update={"network_args": {"layers": 1}}), facts).network_args["layers"] == 1
-    assert complete(config.model_copy(update={"alg": "recurrent_ppo"}), facts).network_args["layers"] == 1
+    config, properties = resolve(from_dict({"task": "MemoryRecall-v0"}))
+    custom = EXCEPTIONS[properties.id].network_args
+    assert custom and custom.items() <= complete(config, properties).network_args.items()
+    assert complete(config.model_copy(update={"network_args": {"layers": 1}}), properties).network_args["layers"] == 1
+    assert complete(config.model_copy(update={"alg": "recurrent_ppo"}), properties).network_args["layers"] == 1
 
 
 @pytest.mark.parametrize(
@@ -123,11 +126,11 @@ def test_gates_of_networks_that_hold_bits_begin_fast(network, memory):
 
 @pytest.mark.parametrize("task", every_task())
 def test_a_task_says_whether_it_is_learned_from_the_right_actions_and_the_user_has_the_last_word(task):
-    taught = metadata(task).get("taught")
-    assert from_dict({"task": task}).alg == ("supervised" if taught else "recurrent_ppo")
+    supervised = metadata(task).get("supervised")
+    assert from_dict({"task": task}).alg == ("supervised" if supervised else "recurrent_ppo")
     assert from_dict({"task": task, "alg": "reinforce"}).alg == "reinforce"
-    if taught:
-        assert len(taught.split()) > 5 and "supervised" in metadata(task)["tags"]
+    if supervised:
+        assert len(supervised.split()) > 5 and "supervised" in metadata(task)["tags"]
         check(ngym.make(task))
 
 
@@ -144,11 +147,11 @@ def test_a_task_that_is_taught_is_so_under_each_of_its_names_and_in_a_file(tmp_p
 
 @pytest.mark.parametrize(("task", "every"), [("GoNogo-v0", 100_000), ("ReadySetGoSinglePrior-v0", 400_000)])
 def test_evaluations_do_not_take_more_steps_than_what_is_learned_in_between(task, every):
-    config, facts = resolve(from_dict({"task": task}))
-    results = complete(config, facts).evaluation
-    assert results.every == every >= results.trials * facts.trial_steps
+    config, properties = resolve(from_dict({"task": task}))
+    results = complete(config, properties).evaluation
+    assert results.every == every >= results.trials * properties.trial_steps
     requested = config.model_copy(update={"evaluation": EvaluationConfig(every=7)})
-    assert complete(requested, facts).evaluation.every == 7
+    assert complete(requested, properties).evaluation.every == 7
 
 
 @pytest.mark.parametrize("dt", [50, 100])
@@ -156,24 +159,24 @@ def test_evaluations_do_not_take_more_steps_than_what_is_learned_in_between(task
     "task", [{"task": "perceptualdecisionmaking.roitman02-v0"}, {"task": "RDM-v0", "wrappers": "reaction_time"}]
 )
 def test_where_the_agent_decides_when_to_answer_waiting_costs_the_same_at_every_time_step(task, dt):
-    config, facts = resolve(from_dict({**task, "dt": dt}))
-    gamma = complete(config, facts).hyperparameters["gamma"]
+    config, properties = resolve(from_dict({**task, "dt": dt}))
+    gamma = complete(config, properties).hyperparameters["gamma"]
     assert gamma ** (100 / dt) == pytest.approx(0.99, abs=1e-5)
     requested = config.model_copy(update={"hyperparameters": {"gamma": 0.5}})
-    assert complete(requested, facts).hyperparameters["gamma"] == 0.5
+    assert complete(requested, properties).hyperparameters["gamma"] == 0.5
 
 
 @pytest.mark.parametrize("alg", [name for name in ALGORITHMS if name not in ("dqn", "qrdqn")])
 @pytest.mark.parametrize("timesteps", [500, 2_000, 20_000])
 def test_a_short_run_has_several_updates_and_no_more_steps_than_asked_for(alg, timesteps):
-    config, facts = resolve(from_dict({"task": "RDM-v0", "alg": alg, "timesteps": timesteps}))
-    config = complete(config, facts)
+    config, properties = resolve(from_dict({"task": "RDM-v0", "alg": alg, "timesteps": timesteps}))
+    config = complete(config, properties)
     expected = config.hyperparameters
     update = expected["batch_size"] * expected["seq_len"] * expected["n_updates"] if alg == "supervised" else None
     update = update or config.n_envs * expected["n_steps"]
     if alg != "supervised" or timesteps >= 16 * 100 * 8:
         assert timesteps / update >= 3
-    assert config.evaluation.trials * facts.trial_steps <= max(4 * timesteps, 20 * facts.trial_steps)
+    assert config.evaluation.trials * properties.trial_steps <= max(4 * timesteps, 20 * properties.trial_steps)
 
 
 @pytest.mark.parametrize("trial_steps", [22, 256])
@@ -199,8 +202,8 @@ def test_longer_runs_have_at_least_as_many_gradient_steps():
 
 def test_evaluations_are_as_long_as_given_or_as_long_as_their_interval_needs(tmp_path):
     def half_width(**settings):
-        config, facts = resolve(from_dict({"task": "TwoStep-v0", **settings}))
-        return complete(config, facts).evaluation.half_width
+        config, properties = resolve(from_dict({"task": "TwoStep-v0", **settings}))
+        return complete(config, properties).evaluation.half_width
 
     assert half_width() == 0.02
     assert half_width(evaluation={"trials": 300}) == half_width(timesteps=2_000) == 0
@@ -213,8 +216,8 @@ def test_evaluations_are_as_long_as_given_or_as_long_as_their_interval_needs(tmp
 
 def test_what_the_user_says_of_a_short_run_stands():
     settings = {"task": "RDM-v0", "timesteps": 2_000, "n_envs": 64, "hyperparameters": {"n_steps": 50}}
-    config, facts = resolve(from_dict({**settings, "evaluation": {"trials": 777}}))
-    config = complete(config, facts)
+    config, properties = resolve(from_dict({**settings, "evaluation": {"trials": 777}}))
+    config = complete(config, properties)
     assert (config.n_envs, config.hyperparameters["n_steps"], config.evaluation.trials) == (64, 50, 777)
 
 
@@ -229,6 +232,6 @@ def test_what_the_user_says_of_a_short_run_stands():
     ],
 )
 def test_hyperparameters_are_checked_by_the_list(name, value, says):
-    config, facts = resolve(from_dict({"task": "GoNogo-v0", "hyperparameters": {name: value}}))
+    config, properties = resolve(from_dict({"task": "GoNogo-v0", "hyperparameters": {name: value}}))
     with pytest.raises(UserError, match=says):
-        complete(config, facts)
+        complete(config, properties)

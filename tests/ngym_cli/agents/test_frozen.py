@@ -44,10 +44,10 @@ def untrained_run(tmp_path):
 
     def make(task, network, args, alg="recurrent_ppo"):
         arguments = {"task": task, "alg": alg, "network": network, "network_args": args}
-        config, facts = resolve(from_dict(arguments))
-        config = complete(config, facts)
+        config, properties = resolve(from_dict(arguments))
+        config = complete(config, properties)
         save_model(build_model(config, build_venv(config, 1)), config, tmp_path / MODEL)
-        return RunFolder(tmp_path), config, facts
+        return RunFolder(tmp_path), config, properties
 
     return make
 
@@ -86,12 +86,12 @@ def _without_torch(cwd, *words):
     ],
 )
 def test_trials_are_the_same_to_the_bit(untrained_run, task, network, args, deterministic):
-    run, config, facts = untrained_run(task, network, args)
+    run, config, properties = untrained_run(task, network, args)
     actor, steps = load_to_act(run, config)
     policy, expected_steps = load_policy(run, config)
     assert isinstance(actor, Actor) and steps == expected_steps
     settings = fresh_trials.EvaluationSettings(60, 3, deterministic, measured=False)
-    ours, another = (fresh_trials.evaluate(each, config, facts, settings).table for each in (actor, policy))
+    ours, another = (fresh_trials.evaluate(each, config, properties, settings).table for each in (actor, policy))
     assert ours.keys() == another.keys()
     for name, values in ours.items():
         np.testing.assert_array_equal(values, another[name], err_msg=name)

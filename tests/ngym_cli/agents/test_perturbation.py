@@ -30,20 +30,20 @@ def agent(request):
             "reset_state": "trial",
         }
     )
-    config, facts = defaults.resolve(config)
-    config = defaults.complete(config, facts)
+    config, properties = defaults.resolve(config)
+    config = defaults.complete(config, properties)
     venv = from_config.build_venv(config, 2)
-    return from_config.build_model(config, venv).policy, config, facts
+    return from_config.build_model(config, venv).policy, config, properties
 
 
 def recorded(agent, folder, *perturbations, **more):
-    policy, config, facts = agent
+    policy, config, properties = agent
     quantities = ("activity", "observations")
     settings = fresh_trials.EvaluationSettings(
         40, 1, perturbations=perturbations, record=quantities, folder=folder, **more
     )
     folder.mkdir()
-    fresh_trials.evaluate(policy, config, facts, settings)
+    fresh_trials.evaluate(policy, config, properties, settings)
     results = Recording(folder)
     rows = np.arange(int(results.offsets[-1])) - np.repeat(results.offsets[:-1], np.diff(results.offsets))
     delay = (rows >= 6) & (rows < 9)

@@ -35,8 +35,8 @@ def test_only_true_and_false_are_answers():
 
 @pytest.mark.parametrize("task", [id_ for id_ in every_task() if recommended(id_)])
 def test_recommended_settings_are_valid(task):
-    _, facts = resolve(from_dict({"task": task, "recommended": True}))
-    assert not facts.lacks_reward and recommended(task).reason
+    _, properties = resolve(from_dict({"task": task, "recommended": True}))
+    assert not properties.lacks_reward and recommended(task).reason
 
 
 def test_every_task_with_settings_of_its_own_exists():

@@ -21,9 +21,9 @@ ALL = [pytest.param(task, marks=() if task in FEW else pytest.mark.long) for tas
 
 @pytest.mark.parametrize("task", ALL)
 def test_a_resolved_configuration_is_the_same_task(task):
-    config, facts = resolve(from_dict({"task": task}))
+    config, properties = resolve(from_dict({"task": task}))
     again, facts_again = resolve(from_dict(config.model_dump()))
     assert again.to_toml() == config.to_toml()
-    assert facts_again.ceiling == facts.ceiling
-    assert facts_again.chance == facts.chance
-    assert inspect(again).observation_space == facts.observation_space
+    assert facts_again.ceiling == properties.ceiling
+    assert facts_again.chance == properties.chance
+    assert inspect(again).observation_space == properties.observation_space

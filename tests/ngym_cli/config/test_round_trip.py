@@ -12,6 +12,7 @@ from neurogym.envs.registration import every_task
 from ngym_cli.agents.defaults import resolve
 from ngym_cli.config import from_dict
 from ngym_cli.environments.stack import argument_types, find_wrapper, wrapper_names
+from ngym_cli.errors import UserError
 from ngym_cli.sweeps import recipe as recipes
 
 WORDS = st.text("abcdefgh_", min_size=1, max_size=8).filter(lambda word: word not in ("true", "false", "null"))
@@ -44,10 +45,10 @@ def test_the_resolved_configuration_of_a_task_survives(task):
 
 
 def test_no_value_is_a_value():
-    config, facts = resolve(from_dict({"task": "MemoryRecall-v0", "task_args": {"t_max": "none"}}))
-    assert facts.inner.arguments()["t_max"] is None and config.task_args["t_max"] is None
-    again, facts = resolve(read_again(config))
-    assert facts.inner.arguments()["t_max"] is None and again == config
+    config, properties = resolve(from_dict({"task": "MemoryRecall-v0", "task_args": {"t_max": "none"}}))
+    assert properties.inner.arguments()["t_max"] is None and config.task_args["t_max"] is None
+    again, properties = resolve(read_again(config))
+    assert properties.inner.arguments()["t_max"] is None and again == config
     config, _ = resolve(from_dict({"task": "RDM-v0", "wrappers": "catch_trials:stim_th=none"}))
     assert config.wrappers[0].args["stim_th"] is None and resolve(read_again(config))[0] == config
 
@@ -56,3 +57,11 @@ def test_no_value_is_a_value_of_a_sweep():
     recipe = recipes.build({"run": {"task_args": {"t_max": None}}}, {"task_args.other": [None, 3]})
     again = recipes.Recipe(**tomllib.loads(recipe.to_toml()))
     assert again.grid == {"task_args.other": [None, 3]}
+
+
+def test_older_names_of_hyperparameters_are_read():
+    settings = {"task": "RDM-v0", "hyperparameters": {"trial_gamma": 0.5}}
+    config = from_dict(settings)
+    assert config.hyperparameters == {"inter_trial_discount": 0.5}
+    with pytest.raises(UserError, match="trial_gamma is the older name of inter_trial_discount"):
+        from_dict({"task": "RDM-v0", "hyperparameters": {"trial_gamma": 0.5, "inter_trial_discount": 0.1}})

@@ -177,9 +177,9 @@ def test_several_tasks_in_one_run(ngym, schedule):
 
 def test_a_collection_is_told_by_rule_input():
     config = from_dict({"task": "yang19", "task_args": {"schedule": "sequential"}})
-    resolved, facts = resolve(config)
+    resolved, properties = resolve(config)
     assert resolved.task_args == {"schedule": "sequential", "rule_input": True, "pad": True}
-    assert len(facts.labels["observation"]["task"]) == len(facts.tasks) == 20
+    assert len(properties.labels["observation"]["task"]) == len(properties.tasks) == 20
 
 
 def test_environments_side_by_side_begin_with_different_tasks():

@@ -24,11 +24,11 @@ def recorded_run(run_folder, tmp_path_factory):
     """A recorded evaluation of everything there is."""
     run = RunFolder(run_folder)
     config = run.config()
-    facts = of_task.inspect(config)
+    properties = of_task.inspect(config)
     policy, _ = load_policy(run, config)
     folder = tmp_path_factory.mktemp("recorded")
     protocol = fresh_trials.EvaluationSettings(301, 3, record=QUANTITIES, folder=folder)
-    result = fresh_trials.evaluate(policy, config, facts, protocol)
+    result = fresh_trials.evaluate(policy, config, properties, protocol)
     return result.table, Recording(folder), policy, folder
 
 

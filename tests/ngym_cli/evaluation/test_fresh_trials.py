@@ -20,31 +20,31 @@ Settings = fresh_trials.EvaluationSettings
 
 
 def untrained(**arguments):
-    config, facts = resolve(from_dict({"task": "RDM-v0", **arguments}))
-    config = complete(config, facts)
-    return build_model(config, build_venv(config, 1)).policy, config, facts
+    config, properties = resolve(from_dict({"task": "RDM-v0", **arguments}))
+    config = complete(config, properties)
+    return build_model(config, build_venv(config, 1)).policy, config, properties
 
 
 def test_exactly_the_trials_asked_for_and_the_same_again():
-    policy, config, facts = untrained()
+    policy, config, properties = untrained()
     settings = Settings(203, 4, deterministic=False)
-    first, second = (fresh_trials.evaluate(policy, config, facts, settings) for _ in range(2))
+    first, second = (fresh_trials.evaluate(policy, config, properties, settings) for _ in range(2))
     assert first.summary["trials"] == len(first.table["trial"]) == 203
     for name in ("coh", "choice", "reward"):
         np.testing.assert_array_equal(first.table[name], second.table[name])
-    different = fresh_trials.evaluate(policy, config, facts, Settings(203, 5, deterministic=False))
+    different = fresh_trials.evaluate(policy, config, properties, Settings(203, 5, deterministic=False))
     assert not np.array_equal(first.table["coh"], different.table["coh"])
 
 
 def test_long_trials_are_not_left_out():
-    policy, config, facts = untrained(timing={"stimulus": "choice:100:3000"})
-    result = fresh_trials.evaluate(policy, config, facts, Settings(1_000, 0))
+    policy, config, properties = untrained(timing={"stimulus": "choice:100:3000"})
+    result = fresh_trials.evaluate(policy, config, properties, Settings(1_000, 0))
     assert np.mean(result.table["period_stimulus"] == 3000) == pytest.approx(0.5, abs=0.06)
 
 
 def test_the_summary_is_that_of_the_trials(tmp_path):
-    policy, config, facts = untrained()
-    result = fresh_trials.evaluate(policy, config, facts, Settings(300, 1, deterministic=False))
+    policy, config, properties = untrained()
+    result = fresh_trials.evaluate(policy, config, properties, Settings(300, 1, deterministic=False))
     fresh_trials.save(result, tmp_path / "it")
     table, summary = read_trials(tmp_path / "it/trials.parquet"), read_json(tmp_path / "it/summary.json")
     assert summary["performance"] == pytest.approx(table["performance"].mean())
@@ -58,9 +58,9 @@ def test_the_summary_is_that_of_the_trials(tmp_path):
 
 
 def test_an_untrained_random_agent_scores_chance():
-    policy, config, facts = untrained()
-    result = fresh_trials.evaluate(policy, config, facts, Settings(2_000, 2, deterministic=False))
-    assert result.summary["performance"] == pytest.approx(facts.chance, abs=0.05)
+    policy, config, properties = untrained()
+    result = fresh_trials.evaluate(policy, config, properties, Settings(2_000, 2, deterministic=False))
+    assert result.summary["performance"] == pytest.approx(properties.chance, abs=0.05)
 
 
 def test_reset_state_is_never_where_the_task_carries_information():
@@ -97,9 +97,9 @@ def test_a_saved_model_acts_as_the_trained_one(run_folder):
 
 
 def test_tasks_with_sessions_are_evaluated_over_whole_sessions():
-    policy, config, facts = untrained(task="ChangingBandit-v0", wrappers="pass_reward,pass_action")
-    assert facts.session == 100 and config.reset_state == "never"
-    result = fresh_trials.evaluate(policy, config, facts, Settings(1_950, 0))
+    policy, config, properties = untrained(task="ChangingBandit-v0", wrappers="pass_reward,pass_action")
+    assert properties.session == 100 and config.reset_state == "never"
+    result = fresh_trials.evaluate(policy, config, properties, Settings(1_950, 0))
     path = result.table["session_trial"]
     assert result.summary["trials"] == 4_000 and result.summary["sessions"] == 40
     assert np.bincount(path.astype(int)).tolist() == [40] * 100
@@ -110,24 +110,24 @@ def test_tasks_with_sessions_are_evaluated_over_whole_sessions():
 
 
 def test_blocks_are_evaluated_whole_from_different_places():
-    policy, config, facts = untrained(task="IBLBlock-v0", wrappers="pass_reward,pass_action")
-    assert facts.block == 200
-    result = fresh_trials.evaluate(policy, config, facts, Settings(500, 0))
+    policy, config, properties = untrained(task="IBLBlock-v0", wrappers="pass_reward,pass_action")
+    assert properties.block == 200
+    result = fresh_trials.evaluate(policy, config, properties, Settings(500, 0))
     counts = np.bincount(result.table["env"].astype(int))
-    assert (counts == 2 * facts.block).all() and len(counts) == 16
+    assert (counts == 2 * properties.block).all() and len(counts) == 16
     blocks = [result.table["block"][result.table["env"] == env] for env in range(16)]
-    changes = {int(position) % facts.block for block in blocks for position in np.flatnonzero(np.diff(block))}
+    changes = {int(position) % properties.block for block in blocks for position in np.flatnonzero(np.diff(block))}
     assert len(changes) > 5, "each environment begins at another place of a block"
 
 
 def test_linked_trials_without_sessions_are_warmed_up_and_begin_in_any_state():
-    policy, config, facts = untrained(task="DawTwoStep-v0", wrappers="pass_reward,pass_action")
-    result = fresh_trials.evaluate(policy, config, facts, Settings(800, 0, deterministic=False))
+    policy, config, properties = untrained(task="DawTwoStep-v0", wrappers="pass_reward,pass_action")
+    result = fresh_trials.evaluate(policy, config, properties, Settings(800, 0, deterministic=False))
     assert result.summary["trials"] == 800 and np.isfinite(result.table["prev_choice"]).all()
     assert 0.2 < np.mean(result.table["hi_state"]) < 0.8
     first = [result.table["hi_state"][result.table["env"] == env][0] for env in range(16)]
     assert 0 < np.mean(first) < 1
-    assert result.summary["ceiling"] == facts.ceiling["performance"] > 0.9
+    assert result.summary["ceiling"] == properties.ceiling["performance"] > 0.9
     plain = fresh_trials.evaluate(*untrained(), Settings(300, 0))
     assert plain.summary["sessions"] is None and "linked" not in plain.table
 
@@ -160,22 +160,22 @@ def test_scores_are_those_of_the_stack_that_ran():
 def test_where_the_ceiling_is_unknown_nothing_is_called_a_share_of_it(settings, reason, capsys):
     from ngym_cli.evaluation import summary_text
 
-    policy, config, facts = untrained(**settings)
-    result = fresh_trials.evaluate(policy, config, facts, Settings(60, 0))
+    policy, config, properties = untrained(**settings)
+    result = fresh_trials.evaluate(policy, config, properties, Settings(60, 0))
     summary_text.print_evaluation(result.summary)
     text = capsys.readouterr().out
-    if facts.ceiling is None:
-        assert reason in facts.no_ceiling and "not known" in text and "of the ceiling" not in text
+    if properties.ceiling is None:
+        assert reason in properties.no_ceiling and "not known" in text and "of the ceiling" not in text
     else:  # where it is known after all, it says how
-        assert not reason and facts.ceiling["method"] and "of the ceiling" in text
+        assert not reason and properties.ceiling["method"] and "of the ceiling" in text
 
 
 @pytest.mark.parametrize("task", ["TwoStep-v0", "DawTwoStep-v0"])
 def test_linked_trials_are_added_until_performance_is_known_well_enough(task):
-    policy, config, facts = untrained(task=task)
-    short = fresh_trials.evaluate(policy, config, facts, Settings(400, 0, deterministic=False))
+    policy, config, properties = untrained(task=task)
+    short = fresh_trials.evaluate(policy, config, properties, Settings(400, 0, deterministic=False))
     settings = Settings(400, 0, deterministic=False, half_width=0.01)
-    longer = fresh_trials.evaluate(policy, config, facts, settings)
+    longer = fresh_trials.evaluate(policy, config, properties, settings)
     low, high = short.summary["performance_ci"]
     assert (high - low) / 2 > 0.01
     low, high = longer.summary["performance_ci"]
@@ -188,25 +188,25 @@ def test_linked_trials_are_added_until_performance_is_known_well_enough(task):
 
 
 def test_sessions_are_added_whole():
-    policy, config, facts = untrained(task="TwoStep-v0")
-    result = fresh_trials.evaluate(policy, config, facts, Settings(400, 0, deterministic=False, half_width=0.01))
+    policy, config, properties = untrained(task="TwoStep-v0")
+    result = fresh_trials.evaluate(policy, config, properties, Settings(400, 0, deterministic=False, half_width=0.01))
     counts = np.bincount(result.table["session_trial"].astype(int))
     assert counts.min() == counts.max() == result.summary["sessions"] > 40
 
 
 def test_independent_recorded_and_balanced_trials_stay_as_many(tmp_path):
-    policy, config, facts = untrained()
-    assert fresh_trials.evaluate(policy, config, facts, Settings(100, 0, half_width=0.01)).summary["trials"] == 100
-    policy, config, facts = untrained(task="DawTwoStep-v0")
+    policy, config, properties = untrained()
+    assert fresh_trials.evaluate(policy, config, properties, Settings(100, 0, half_width=0.01)).summary["trials"] == 100
+    policy, config, properties = untrained(task="DawTwoStep-v0")
     recorded = Settings(160, 0, half_width=0.01, record=("rewards",), folder=tmp_path)
-    assert fresh_trials.evaluate(policy, config, facts, recorded).summary["trials"] == 160
+    assert fresh_trials.evaluate(policy, config, properties, recorded).summary["trials"] == 160
 
 
 def test_the_limit_of_trials_is_recorded(monkeypatch):
     monkeypatch.setattr(quota, "MOST_ADDED_TRIALS", 1_000)
-    policy, config, facts = untrained(task="DawTwoStep-v0")
+    policy, config, properties = untrained(task="DawTwoStep-v0")
     result = fresh_trials.evaluate(
-        policy, config, facts, Settings(400, 0, deterministic=False, half_width=0.01)
+        policy, config, properties, Settings(400, 0, deterministic=False, half_width=0.01)
     ).summary
     assert result["trials"] <= 1_000 and result["half_width_missed"] == 0.01
     assert f"{result['trials']:,} trials are the limit" in limit_in_words(result)

@@ -32,17 +32,17 @@ TASKS = {
 
 def made_up_run(folder: Path, task: str, settings: dict, trials: int = 1200) -> Path:
     """A run folder with trials of an agent that mostly waits and else answers at random."""
-    config, facts = defaults.resolve(from_dict({"task": task, **NO_MEMORY, **settings}))
+    config, properties = defaults.resolve(from_dict({"task": task, **NO_MEMORY, **settings}))
     venv = from_config.build_venv(config, 16)
     venv.seed(1)
     venv.reset()
-    recorder = TrialRecorder(None, task, facts.dt, 16, facts.rt_from)
+    recorder = TrialRecorder(None, task, properties.dt, 16, properties.rt_from)
     rng = np.random.default_rng(0)
     steps = 0
     count = 0
     while count < trials:
         actions = rng.integers(venv.action_space.n, size=16)
-        if facts.labels["action"].get("fixation") == 0:
+        if properties.labels["action"].get("fixation") == 0:
             actions = np.where(rng.random(16) < 0.6, 0, actions)
         venv.step(actions)
         steps += 16
@@ -50,13 +50,13 @@ def made_up_run(folder: Path, task: str, settings: dict, trials: int = 1200) -> 
             recorder.add(venv.finished, steps)
             count += len(venv.finished["env"])
     table = recorder.collect()
-    result = fresh_trials.summarise(table, facts)
-    fresh_trials.measure(fresh_trials.EvaluatedTrials(table, result), facts)
+    result = fresh_trials.summarise(table, properties)
+    fresh_trials.measure(fresh_trials.EvaluatedTrials(table, result), properties)
     result.update(deterministic=False, seed=0, model_steps=steps, trials=len(table["trial"]))
     folder.mkdir(parents=True)
-    write_text(folder / runs.CONFIG, defaults.complete(config, facts).to_toml())
+    write_text(folder / runs.CONFIG, defaults.complete(config, properties).to_toml())
     manifest = {"status": "finished", "task": task, "alg": "ppo", "network": "mlp", "seed": 0, "started": runs.now()}
-    manifest |= {"chance": facts.chance, "ceiling": (facts.ceiling or {}).get("performance"), "steps": steps}
+    manifest |= {"chance": properties.chance, "ceiling": (properties.ceiling or {}).get("performance"), "steps": steps}
     write_json(folder / runs.MANIFEST, manifest | {"trials": len(table["trial"])})
     write_table(table, folder / runs.TRIALS / "part-000000.parquet")
     write_table(table, folder / "eval" / "final" / "trials.parquet")

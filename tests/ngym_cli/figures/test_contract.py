@@ -41,7 +41,7 @@ def view_for(made_up, recorded_run, monkeypatch):
         column, conditions = solutions.conditions_of(view.recorded.table)
         found = tuple(solutions.describe(view, column, conditions, name, 0) for name in ("lstm", "gru", "ctrnn", "rnn"))
         monkeypatch.setattr(
-            solutions, "catalogue", lambda: {view.facts.id: solutions.Catalogue(column, conditions, found)}
+            solutions, "catalogue", lambda: {view.properties.id: solutions.Catalogue(column, conditions, found)}
         )
 
     def view(name):

@@ -41,7 +41,7 @@ def test_a_network_is_nearest_to_networks_like_itself(ngym, run, monkeypatch):
     networks = (*others, *alike)
     words = sentence(own, networks)
     assert f"{own.topology}, as 4 of 7 lstm networks" in words and "nearest to cluster 1 (4 of 7 networks" in words
-    task = view.facts.id
+    task = view.properties.id
     monkeypatch.setattr(figure, "catalogue", lambda: {task: Catalogue(column, conditions, networks)})
     result = ngym("plot", run, "solutions")
     assert result.code == 0, result.err

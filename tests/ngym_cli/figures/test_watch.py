@@ -115,14 +115,14 @@ def test_an_ffmpeg_that_cannot_write_films_is_one_line(ngym, run_folder, tmp_pat
 
 
 def test_a_trial_of_several_tasks_is_headed_by_its_task_on_every_way(tmp_path):
-    _config, facts = defaults.resolve(from_dict({"task": "RDM-v0+GoNogo-v0"}))
+    _config, properties = defaults.resolve(from_dict({"task": "RDM-v0+GoNogo-v0"}))
     names = np.array(["RDM-v0"], dtype=object)  # as the trial table has words
     trial = single_trials.TrialView(
         observations=np.zeros((2, 3)), actions=np.zeros((2, 1)), rewards=np.zeros(2), ground_truth=None, activity=None,
         values=None, policy=None, periods={}, record={"task": names[0], "coh": np.float64("nan"), "outcome": "correct"},
-        dt=100.0, labels=facts.labels, discrete=True, conditions=[*facts.conditions, "coh"],
+        dt=100.0, labels=properties.labels, discrete=True, conditions=[*properties.conditions, "coh"],
     )  # fmt: skip
-    assert trial.in_words(Wording(facts.labels)) == ["RDM-v0"]
+    assert trial.in_words(Wording(properties.labels)) == ["RDM-v0"]
     assert next(watch.step_by_step(trial, 1)) == "trial 1: RDM-v0, correct"
 
 

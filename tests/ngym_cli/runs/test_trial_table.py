@@ -66,12 +66,12 @@ def stepped_alone(config, seeds, actions):
 
 @pytest.mark.parametrize("settings", STACKS, ids=lambda given: f"{given['task']} {given.get('wrappers', '')}")
 def test_rows_are_those_of_environments_stepped_alone(settings, tmp_path):
-    config, facts = resolve(from_dict(settings))
+    config, properties = resolve(from_dict(settings))
     venv = build_venv(config, N_ENVS)
     seeds = [int(seed) for seed in venv.seed(11)]
     venv.reset()
-    recorder = TrialRecorder(tmp_path, config.task, facts.dt, N_ENVS, facts.rt_from)
-    space, actions = facts.action_space, []
+    recorder = TrialRecorder(tmp_path, config.task, properties.dt, N_ENVS, properties.rt_from)
+    space, actions = properties.action_space, []
     space.seed(5)
     for step in range(STEPS):
         actions.append(np.array([space.sample() for _ in range(N_ENVS)]))
@@ -92,7 +92,7 @@ def test_rows_are_those_of_environments_stepped_alone(settings, tmp_path):
             for name in ("step", "steps", "performance", "outcome"):
                 assert table[name][row] == trial[name], name
             assert table["reward"][row] == pytest.approx(trial["reward"])
-            assert table["length_ms"][row] == trial["steps"] * facts.dt
+            assert table["length_ms"][row] == trial["steps"] * properties.dt
             np.testing.assert_allclose(table["choice"][row], trial["choice"])
             np.testing.assert_equal(table["rt"][row], trial["rt"])
             for name, value in trial["info"].items():

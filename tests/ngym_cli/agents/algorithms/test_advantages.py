@@ -19,7 +19,7 @@ from ngym_cli.agents.from_config import make_model
 LEARNERS = ("recurrent_ppo", "recurrent_a2c", "reinforce")
 
 
-def definition(rewards, values, last_value, gamma, decay, stops, trial_ends, trial_gamma):
+def definition(rewards, values, last_value, gamma, decay, stops, trial_ends, inter_trial_discount):
     """Return the advantages of one environment, as a sum over the coming steps.
 
     Args:
@@ -29,12 +29,12 @@ def definition(rewards, values, last_value, gamma, decay, stops, trial_ends, tri
         gamma: discount of a step.
         decay: lambda.
         stops: whether the state resets after a step, so that nothing of what follows counts.
-        trial_ends: whether a trial ends with a step, after which ``trial_gamma`` discounts.
-        trial_gamma: discount from one trial to the next.
+        trial_ends: whether a trial ends with a step, after which ``inter_trial_discount`` discounts.
+        inter_trial_discount: discount from one trial to the next.
     """
     n = len(rewards)
     following = [*values[1:], last_value]
-    step = [0.0 if stops[t] else trial_gamma if trial_ends[t] else gamma for t in range(n)]
+    step = [0.0 if stops[t] else inter_trial_discount if trial_ends[t] else gamma for t in range(n)]
     errors = [rewards[t] + step[t] * following[t] - values[t] for t in range(n)]
     results = []
     for t in range(n):
@@ -119,7 +119,7 @@ def test_advantages_are_those_of_the_definition(algorithm, make):
             decay,
             saved["starts"][1:, env][rows],
             saved["ends"][rows, env],
-            model.trial_gamma,
+            model.inter_trial_discount,
         )
         np.testing.assert_allclose(saved["advantages"][rows, env], expected, atol=1e-5)
         np.testing.assert_allclose(saved["returns"], saved["advantages"] + saved["values"], atol=1e-6)
@@ -156,14 +156,14 @@ def test_states_are_zero_after_a_reset_and_carried_on_elsewhere():
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("trial_gamma", [0.0, 0.7])
-def test_the_discount_between_trials_applies_where_a_trial_ends(gamma, trial_gamma):
+@pytest.mark.parametrize("inter_trial_discount", [0.0, 0.7])
+def test_the_discount_between_trials_applies_where_a_trial_ends(gamma, inter_trial_discount):
     rng, (n, envs) = np.random.default_rng(0), (9, 2)
     rollout = learner("recurrent_ppo", Ending, n_steps=n).rollout_buffer
     rollout.rewards[:], rollout.values[:] = rng.normal(size=(2, n, envs))
     rollout.ends[:], rollout.starts[:] = rng.random((n, envs)) < 0.4, False
     last = rng.normal(size=envs).astype(np.float32)
-    rollout.estimate_advantages(last, gamma, 0.9, trial_gamma)
+    rollout.estimate_advantages(last, gamma, 0.9, inter_trial_discount)
     for env in range(envs):
         expected = definition(
             rollout.rewards[:, env],
@@ -173,7 +173,7 @@ def test_the_discount_between_trials_applies_where_a_trial_ends(gamma, trial_gam
             0.9,
             np.zeros(n, bool),
             rollout.ends[:, env],
-            trial_gamma,
+            inter_trial_discount,
         )
         np.testing.assert_allclose(rollout.advantages[:, env], expected, atol=1e-5)
 

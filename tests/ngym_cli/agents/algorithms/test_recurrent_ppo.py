@@ -148,7 +148,7 @@ def test_same_seed_same_weights(recall, algorithm, network):
 @pytest.mark.parametrize("reset", [True, False])
 def test_advantages_are_stable_baselines(recall, reset):
     """With the end of a trial as the end of an episode, even where the state carries over."""
-    model = build(recall(reset=reset, tells=True), gamma=0.9, gae_lambda=0.8, trial_gamma=0.0)
+    model = build(recall(reset=reset, tells=True), gamma=0.9, gae_lambda=0.8, inter_trial_discount=0.0)
     space = model.observation_space, model.action_space
     expected = RolloutBuffer(24, *space, device="cpu", gamma=0.9, gae_lambda=0.8, n_envs=6)
 
@@ -165,8 +165,8 @@ def test_advantages_are_stable_baselines(recall, reset):
     before_update(model, check)
 
 
-def test_what_follows_a_trial_counts_by_trial_gamma(recall):
-    model = build(recall(reset=False, tells=True), gamma=0.9, gae_lambda=0.0, trial_gamma=0.3)
+def test_what_follows_a_trial_counts_by_the_inter_trial_discount(recall):
+    model = build(recall(reset=False, tells=True), gamma=0.9, gae_lambda=0.0, inter_trial_discount=0.3)
 
     def check():
         rollout = model.rollout_buffer
@@ -178,7 +178,7 @@ def test_what_follows_a_trial_counts_by_trial_gamma(recall):
     before_update(model, check, rollouts=1)
 
 
-@pytest.mark.parametrize("name", ["gamma", "gae_lambda", "trial_gamma"])
+@pytest.mark.parametrize("name", ["gamma", "gae_lambda", "inter_trial_discount"])
 def test_a_discount_lies_between_0_and_1(recall, name):
     with pytest.raises(ValueError, match=f"{name} must be 0 to 1, not 2"):
         build(recall(), **{name: 2})

@@ -262,15 +262,15 @@ def test_participation_and_silent_units():
 @pytest.mark.parametrize("alg", ["recurrent_ppo", "supervised"])
 def test_preferences_over_angles_are_a_few_harmonics_before_and_after_learning(alg):
     settings = {"task": "AntiReach-v0", "alg": alg, "network_args": {"ring": 3}, "units": 10, "timesteps": 4_000}
-    config, facts = resolve(from_dict(settings))
-    config = complete(config, facts)
+    config, properties = resolve(from_dict(settings))
+    config = complete(config, properties)
     with closing(build_venv(config, config.n_envs)) as venv:
         model = build_model(config, venv)
         before = model.policy.action_net.weight.detach().clone()
         model.learn(4_000)
     weight, bias = model.policy.action_net.weight.detach(), model.policy.action_net.bias.detach()
     assert not torch.equal(weight, before)
-    ring = facts.action_space.name["choice"]
+    ring = properties.action_space.name["choice"]
     for rows in (weight[ring], bias[ring][:, None]):
         power = torch.fft.rfft(rows, dim=0).abs().square().sum(1)
         assert power[4:].sum() < 1e-8 * power.sum()
@@ -279,8 +279,8 @@ def test_preferences_over_angles_are_a_few_harmonics_before_and_after_learning(a
 
 def test_a_ring_needs_angles():
     for task, ring, says in (("GoNogo-v0", 1, "no 4 or more actions"), ("AntiReach-v0", 20, "at most 15 harmonics")):
-        config, facts = resolve(from_dict({"task": task, "network_args": {"ring": ring}}))
-        config = complete(config, facts)
+        config, properties = resolve(from_dict({"task": task, "network_args": {"ring": ring}}))
+        config = complete(config, properties)
         with closing(build_venv(config, 1)) as venv, pytest.raises(UserError, match=says):
             build_model(config, venv)
 
