@@ -50,7 +50,7 @@ def words(chosen: Sequence[str], root: Path) -> tuple[list[str], list[str]]:
     figures = [word for word in chosen if _is_figure(word)]
     references = [word for word in chosen if word not in figures]
     for word in references if len(chosen) > 1 else ():
-        if "/" not in word and Path(word).suffix not in ENDINGS and not Path(word).exists():
+        if word != runs.LATEST and "/" not in word and Path(word).suffix not in ENDINGS and not Path(word).exists():
             try:
                 runs.find(word, root)
             except UserError:

@@ -133,5 +133,5 @@ def test_a_program_that_fails_to_write_a_film_is_reported_in_one_line(run_folder
     fake(tmp_path / "bin/ffmpeg", "echo first >&2; echo 'no such codec' >&2; exit 3")
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
     result = ngym("watch", run_folder, "--trials", "1", "--out", tmp_path / "film.mp4")
-    assert result.code == 2 and result.err.splitlines()[-1].endswith("film.mp4: ffmpeg: no such codec"), result.err
+    assert result.code == 2 and "film.mp4: ffmpeg: no such codec; a .gif" in result.err.splitlines()[-1], result.err
     assert not (tmp_path / "film.mp4").exists()
