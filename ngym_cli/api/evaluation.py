@@ -228,6 +228,31 @@ class Evaluation(WithFigures):
         record = self.summary.get("comparison")
         return None if record is None else DataComparison(record, self.folder)
 
+    @in_python_words
+    def plot(
+        self,
+        figure: FigureChoice | None = None,
+        *,
+        by: Columns | None = None,
+        style: str = "screen",
+        **options: Any,
+    ) -> Figure:
+        """Draw a figure; by default the comparison with a table of trials, where there is one.
+
+        Args:
+            figure: name of a figure (see ``figures``), a reference to one of your own, or the function itself.
+            by: columns to split by, as a list or separated by commas.
+            style: ``screen`` or ``paper``.
+            **options: ``input`` and ``axes`` of figures of dynamics, as in ``ngym plot``.
+
+        Raises:
+            UserError: if the figure does not exist or cannot be drawn, with the reason.
+        """
+        comparison = self.comparison
+        if figure is None and comparison is not None:
+            return comparison.plot(style=style)
+        return super().plot(figure, by=by, style=style, **options)
+
     def __repr__(self) -> str:
         """Return trials, scores with references, and the distance from data in one line."""
         words = [f"{self.summary.get('trials', 0):,} trials", scores_in_words(self.summary)]

@@ -81,7 +81,10 @@ def test_objects_train_evaluate_and_draw(user_parts):
     assert set(result.trials["coh"]) <= {4.0, 20.0} and result.summary["trials"] == 60
     assert isinstance(result.plot("learning"), matplotlib.figure.Figure)
     Path("rat.csv").write_text("coh,choice,correct\n" + "6.4,0,1\n51.2,1,0\n" * 20)
-    neighbour = run.evaluate(20, compare="rat.csv", name="beside").summary
+    compared = run.evaluate(20, compare="rat.csv", name="beside")
+    statistics = compared.comparison.plot()
+    assert [axes.get_xlabel() for axes in compared.plot().axes] == [axes.get_xlabel() for axes in statistics.axes]
+    neighbour = compared.summary
     assert neighbour["trials"] == 20 and neighbour["comparison"]["data"] == "rat.csv"
     assert run.report("page.html") == Path("page.html")
     assert "finished" in repr(run) and "\n" not in repr(run)
