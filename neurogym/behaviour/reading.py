@@ -99,7 +99,7 @@ def _load(source: TableSource) -> tuple[Source, str]:
     columns = from_source(source)
     if columns is None:
         raise TableError(
-            f"found a {type(source).__name__}, expected a path, a DataFrame, a dict of arrays or a list of dicts"
+            f"expected a path, a DataFrame, a dict of arrays or a list of dicts, not {type(source).__name__}"
         )
     return Source(columns), ""
 

@@ -44,7 +44,7 @@ def stored_table(table: TableSource, root: Path) -> Path:
         raise UserError(message_of(error)) from None
     if not columns:
         kinds = "a path, a DataFrame, a dict of arrays or a list of dicts"
-        raise UserError(f"found a {type(table).__name__}, expected {kinds}")
+        raise UserError(f"expected {kinds}, not {type(table).__name__}")
     path = root / TABLES / f"table-{_digest(columns)}.parquet"
     if not path.is_file():
         from pyarrow import parquet
