@@ -30,7 +30,7 @@ class Objects(SessionsInSequence, Arms):
 
     def start_session(self) -> None:
         """Draw new objects at the next trial."""
-        self._n_done, self._objects = 0, np.zeros((2, FEATURES))
+        self._done, self._objects = 0, np.zeros((2, FEATURES))
 
     def _new_trials(self, trials: Trials) -> None:
         position = self.session_trials(trials)
@@ -69,7 +69,7 @@ class Volatility(SessionsInSequence, Arms):
 
     def start_session(self) -> None:
         """Draw the kind of session and the better arm at the next trial."""
-        self._n_done, self._volatile, self._better = 0, False, 0
+        self._done, self._volatile, self._better = 0, False, 0
 
     def _new_trials(self, trials: Trials) -> None:
         position, rng = self.session_trials(trials), trials.rng
