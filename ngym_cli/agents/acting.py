@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from gymnasium import spaces
 
-from ngym_cli.agents.compiled.loops import ArrayState, Stepper
+from ngym_cli.agents.compiled.steps import ArrayState, Stepper
 
 #: Weight (in, out), bias and the name of the activation that follows, or "".
 Layer = tuple[np.ndarray, np.ndarray, str]

@@ -13,7 +13,7 @@ from neurogym.analysis.trial_tables import Table
 from neurogym.dynamics import systems
 from neurogym.spaces import Index
 from ngym_cli.agents.acting import Actor
-from ngym_cli.agents.compiled.loops import GATES, Stepper
+from ngym_cli.agents.compiled.steps import GATES, Stepper
 from ngym_cli.config.values import Scalar, split_entries
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.runs import summary

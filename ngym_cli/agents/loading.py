@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from ngym_cli import runs
 from ngym_cli.agents.acting import Act
-from ngym_cli.agents.compiled.loops import ArrayState
+from ngym_cli.agents.compiled.steps import ArrayState
 from ngym_cli.agents.trained import is_recurrent
 from ngym_cli.config import RunConfig
 from ngym_cli.errors import UserError

@@ -13,7 +13,7 @@ from ngym_cli.config.values import Values, parse_call, parse_scalar, parse_whole
 from ngym_cli.errors import UserError, check_known
 
 if TYPE_CHECKING:
-    from ngym_cli.agents.compiled.loops import ArrayState
+    from ngym_cli.agents.compiled.steps import ArrayState
 
 PERTURBATIONS = ("lesion", "silence", "clamp", "noise")
 

@@ -16,7 +16,7 @@ from gymnasium import spaces
 from neurogym import kernels
 from ngym_cli import processes, runs
 from ngym_cli.agents.acting import Act, Actor, BatchAgent, Layer, ReadOut
-from ngym_cli.agents.compiled.loops import ROWS, Stepper, joint, leak, unpack_weights
+from ngym_cli.agents.compiled.steps import ROWS, Stepper, joint, leak, unpack_weights
 from ngym_cli.agents.from_config import build_batch
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.perturbation import Perturber

@@ -13,7 +13,7 @@ import numpy as np
 from ngym_cli import config as configuration
 from ngym_cli import processes, terminal
 from ngym_cli.agents.algorithms import find_algorithm
-from ngym_cli.agents.compiled.loops import ROWS
+from ngym_cli.agents.compiled.steps import ROWS
 from ngym_cli.agents.defaults import complete, resolve
 from ngym_cli.agents.device import selection
 from ngym_cli.agents.device.selection import Crossover

@@ -11,7 +11,7 @@ import numpy as np
 
 from neurogym import kernels
 from ngym_cli import processes
-from ngym_cli.agents.compiled.loops import COMPILED_CELLS
+from ngym_cli.agents.compiled.steps import COMPILED_CELLS
 
 Objective = Literal["ppo", "supervised"]
 #: Arrays and coefficients of a call, by the names in `python.c`.

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from neurogym import kernels
 from ngym_cli.agents.compiled import loops
-from ngym_cli.agents.compiled.loops import ArrayState, Stepper, draw_noise, joint
+from ngym_cli.agents.compiled.steps import ArrayState, Stepper, draw_noise, joint
 
 State = tuple[Tensor, ...]
 WeightKind = Literal["input", "recurrent", "bias"]

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from ngym_cli.agents.compiled import loops
-from ngym_cli.agents.compiled.loops import unpack_weights
+from ngym_cli.agents.compiled.steps import unpack_weights
 from ngym_cli.agents.networks.base import RecurrentNetwork, State
 
 #: Bound of the first weights of one input of a gated network; of n inputs sqrt(n) times less.

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from ngym_cli.agents.compiled.loops import leak, scale_of_noise
+from ngym_cli.agents.compiled.steps import leak, scale_of_noise
 from ngym_cli.agents.networks.base import RecurrentNetwork, State, last_steps
 from ngym_cli.agents.networks.constraints import balance
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from ngym_cli.agents.acting import Actor, Layer, ReadOut
-from ngym_cli.agents.compiled.loops import ArrayState
+from ngym_cli.agents.compiled.steps import ArrayState
 from ngym_cli.agents.networks import find_network
 from ngym_cli.agents.networks.base import RecurrentNetwork, State, to_numpy
 from ngym_cli.agents.networks.optimizer import Adam, Optimizer
