@@ -50,7 +50,7 @@ KERNELS: Mapping[str, Kernel] = {
     "run_out": Kernel(_ROWS, "neurogym.trials.rows:Tables.run_out", "neurogym.trials.rows:Tables.run_out", _ROWS_TEST),
     "forward": Kernel(f"{_COMPILED}/loops.c", _NETWORK, _LOOP, _LOOPS_TEST),
     "backward": Kernel(f"{_COMPILED}/loops.c", _NETWORK, _LOOP, _LOOPS_TEST),
-    "packed_size": Kernel(f"{_COMPILED}/loops.c", _NETWORK, "ngym_cli.agents.compiled.loops:packed_size", _LOOPS_TEST),
+    "packed_size": Kernel(f"{_COMPILED}/loops.c", _NETWORK, "ngym_cli.agents.compiled.steps:packed_size", _LOOPS_TEST),
     "sizes": Kernel(f"{_COMPILED}/python.c", _PPO, f"{_AGENT}.reserve", _PASSES_TEST),
     "prepare": Kernel(f"{_COMPILED}/python.c", _PPO, f"{_AGENT}.prepare", _PASSES_TEST),
     "act": Kernel(f"{_COMPILED}/python.c", _ACT, f"{_AGENT}.act", _PASSES_TEST),
