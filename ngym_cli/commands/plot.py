@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from ngym_cli.commands.app import RunsFolder, TrustRecord
+from ngym_cli.commands.shell import RunsFolder, TrustRecord
 from ngym_cli.config.fields import Flag, Request, Texts
 
 if TYPE_CHECKING:

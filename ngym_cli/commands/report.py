@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from ngym_cli.commands.app import RunName, RunsFolder, TrustRecord
+from ngym_cli.commands.shell import RunName, RunsFolder, TrustRecord
 from ngym_cli.config.fields import Flag, Request, Texts
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ngym_cli.commands.app import RunName, RunsFolder, command
+from ngym_cli.commands.shell import RunName, RunsFolder, command
 from ngym_cli.config.fields import Flag, Request
 
 app = typer.Typer(

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from pydantic import Field
 
-from ngym_cli.commands.app import RunName, RunsFolder, TrustRecord
+from ngym_cli.commands.shell import RunName, RunsFolder, TrustRecord
 from ngym_cli.config.fields import Flag, Request
 
 

@@ -11,8 +11,8 @@ import typer
 from pydantic import Field, create_model
 from typer.testing import CliRunner
 
-from ngym_cli.commands.app import command
 from ngym_cli.commands.plot import PlotRequest
+from ngym_cli.commands.shell import command
 from ngym_cli.config.fields import Flag, checked
 from ngym_cli.config.keywords import read_keywords, with_keywords
 from ngym_cli.errors import UserError
