@@ -49,7 +49,8 @@ class WithFigures:
 
         Args:
             figure: name of a figure (see ``figures``), a reference to one of your own, or the function itself; by
-                default the most informative figure for the task.
+                default the comparison with a table of trials where there is one, else the most informative figure for
+                the task.
             by: columns to split by, as a list or separated by commas.
             style: ``screen`` or ``paper``.
             **options: ``input`` and ``axes`` of figures of dynamics, as in ``ngym plot``; ``input`` may be a list.
@@ -60,8 +61,13 @@ class WithFigures:
         Raises:
             UserError: if the figure does not exist or cannot be drawn, with the reason.
         """
-        drawn, _ = self._draw(self._best_figure() if figure is None else figure, by, style, options)
-        return running.shown(drawn)
+        if figure is None:
+            return self._default_plot(by, style, options)
+        return running.shown(self._draw(figure, by, style, options)[0])
+
+    def _default_plot(self, by: Columns | None, style: str, options: dict[str, Any]) -> Figure:
+        """Draw the most informative figure."""
+        return running.shown(self._draw(self._best_figure(), by, style, options)[0])
 
     @property
     def figures(self) -> settings.DataTable:
@@ -228,30 +234,10 @@ class Evaluation(WithFigures):
         record = self.summary.get("comparison")
         return None if record is None else DataComparison(record, self.folder)
 
-    @in_python_words
-    def plot(
-        self,
-        figure: FigureChoice | None = None,
-        *,
-        by: Columns | None = None,
-        style: str = "screen",
-        **options: Any,
-    ) -> Figure:
-        """Draw a figure; by default the comparison with a table of trials, where there is one.
-
-        Args:
-            figure: name of a figure (see ``figures``), a reference to one of your own, or the function itself.
-            by: columns to split by, as a list or separated by commas.
-            style: ``screen`` or ``paper``.
-            **options: ``input`` and ``axes`` of figures of dynamics, as in ``ngym plot``.
-
-        Raises:
-            UserError: if the figure does not exist or cannot be drawn, with the reason.
-        """
+    def _default_plot(self, by: Columns | None, style: str, options: dict[str, Any]) -> Figure:
+        """Draw the comparison with a table of trials, where there is one."""
         comparison = self.comparison
-        if figure is None and comparison is not None:
-            return comparison.plot(style=style)
-        return super().plot(figure, by=by, style=style, **options)
+        return super()._default_plot(by, style, options) if comparison is None else comparison.plot(style=style)
 
     def __repr__(self) -> str:
         """Return trials, scores with references, and the distance from data in one line."""
