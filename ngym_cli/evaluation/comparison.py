@@ -144,10 +144,9 @@ def in_percent(animal: Behaviour, table: Table, notes: list[str]) -> Behaviour:
         table: trials of the agent.
         notes: remarks, to which the change of the scale is added.
     """
-    stimuli = animal.join("stimuli")
-    if STRENGTH not in table or stimuli.shape[1] not in (1, 2):
+    strength = strength_of(animal)
+    if STRENGTH not in table or strength is None:
         return animal
-    strength = np.abs(stimuli[:, 0] if stimuli.shape[1] == 1 else stimuli[:, 1] - stimuli[:, 0])
     if not 0 < np.nanmax(strength) <= 1 < np.nanmax(np.asarray(table[STRENGTH], float)):
         return animal
     notes.append("strengths of the table are fractions, those of the task percent: multiplied by 100")
@@ -192,6 +191,14 @@ def as_trials(behaviour: Behaviour) -> Table:
     return with_previous(table) if behaviour.roles.get("trial") and "outcome" in table else table
 
 
+def strength_of(animal: Behaviour) -> np.ndarray | None:
+    """Return the strength of the evidence, of one stimulus or of the difference of a pair; None for other numbers."""
+    stimuli = animal.join("stimuli")
+    if stimuli.shape[1] not in (1, 2):
+        return None
+    return np.abs(stimuli[:, 0] if stimuli.shape[1] == 1 else stimuli[:, 1] - stimuli[:, 0])
+
+
 def add_strength(animal_table: Table, animal: Behaviour, table: Table, notes: list[str]) -> str:
     """Add the strength of evidence under the name that the task has; a pair of stimuli counts as its difference.
 
@@ -207,14 +214,10 @@ def add_strength(animal_table: Table, animal: Behaviour, table: Table, notes: li
     if STRENGTH not in table or len(np.unique(table[STRENGTH])) < 2:
         return f"the task has no graded strength ({STRENGTH})"
     if STRENGTH not in animal_table:
-        values = animal.join("stimuli")
-        named = ", ".join(animal.stimuli)
-        if values.shape[1] == 2:
-            strength, name = np.abs(values[:, 1] - values[:, 0]), f"the difference of {named}"
-        elif values.shape[1] == 1:
-            strength, name = np.abs(values[:, 0]), named
-        else:
-            return f"the table has {values.shape[1]} stimuli ({named or 'none'}), expected one, or a pair"
+        strength, named = strength_of(animal), ", ".join(animal.stimuli)
+        if strength is None:
+            return f"the table has {len(animal.stimuli)} stimuli ({named or 'none'}), expected one, or a pair"
+        name = named if len(animal.stimuli) == 1 else f"the difference of {named}"
         animal_table[STRENGTH] = strength
         notes.append(f"{name} is compared with {STRENGTH} of the task")
     return ""
