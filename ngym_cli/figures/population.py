@@ -189,7 +189,9 @@ def psth(view: PlotData) -> Figure:
     averages = [_psth(each) for each in aligned]
     rows = averages[0]
     spread = np.nanmean(np.nanvar(rows.mean, axis=0), axis=0) if len(rows.mean) > 1 else np.nanvar(rows.mean[0], axis=0)
-    units = np.argsort(-spread)[:MOST_UNITS]
+    units = np.argsort(-spread)[: min(MOST_UNITS, np.count_nonzero(spread))]  # silent units have nothing to show
+    if not len(units):
+        raise style.FigureUnavailableError("no unit's activity differs between the conditions")
     figure, axes = style.new_figure(
         len(units),
         len(aligned),
