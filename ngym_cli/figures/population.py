@@ -227,6 +227,8 @@ def trajectories(view: PlotData) -> Figure:
     if recorded.activity.n_units < 3:
         raise style.FigureUnavailableError("fewer than three units")
     space = pca_trajectories(rows.mean, 3)
+    if not space.explained[1] > 0:
+        raise style.FigureUnavailableError("the mean activity varies along fewer than two axes")
     figure, (plane, first, second) = style.new_figure(1, 3, width=3.6)
     words = Wording(view.properties.labels, recorded.table)
     for path, look in zip(space.projection, _styles(rows.conditions, words), strict=True):
