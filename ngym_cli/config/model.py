@@ -235,6 +235,7 @@ class ResolvedEvaluation(EvaluationConfig):
     every: int
     trials: int
     half_width: float = Field(0.0, ge=0, lt=0.5)
+    exact: bool = False
 
 
 class ResolvedConfig(RunConfig):
