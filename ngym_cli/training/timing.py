@@ -78,13 +78,15 @@ def expected(config: ResolvedConfig, properties: TaskProperties) -> float | None
         properties: known properties of the task.
 
     Returns:
-        None where the arithmetic is not sufficient: agents without a recurrent network, images, users' own parts.
+        None where the arithmetic is not sufficient: agents without a recurrent network, images, users' own parts, and
+        learning in torch.
     """
     shape = properties.observation_space.shape or (1,)
     algorithm = find_algorithm(config.alg)
     features = int(np.prod(shape))
     built_in = algorithm.own_class is None and find_network(config.network).own_class is None
-    if not built_in or not algorithm.recurrent or len(shape) > 1:
+    in_torch = config.network not in ROWS or bool(config.hyperparameters.get("value_temperature"))
+    if not built_in or not algorithm.recurrent or len(shape) > 1 or in_torch:
         return None
     units, layers = config.units, int(config.network_args.get("layers", 1))
     wide = ROWS.get(config.network, 1) * units
