@@ -193,9 +193,10 @@ def learner_of(config: RunConfig) -> str | None:
         if name != "recommended":
             if is_plain and (line.alg, line.network) == (config.alg, config.network):
                 return name
-        elif recommended(config.task) is not None:
-            if all(getattr(config, key) == getattr(line, key) for key in ("alg", "network", *DECISIVE)):
-                return name
+        elif recommended(config.task) is not None and all(
+            getattr(config, key) == getattr(line, key) for key in ("alg", "network", *DECISIVE)
+        ):
+            return name
     return None
 
 

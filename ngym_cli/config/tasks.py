@@ -270,7 +270,8 @@ def recommended(task: object) -> Recommended | None:
 def with_defaults(data: Mapping[str, Any]) -> dict[str, object]:
     """Return settings with the default wrappers, network, units and stages of their task where they name none.
 
-    Network, units and stages are of the task's usual algorithm; an argument or timing that stages change leaves these out.
+    Network, units and stages are of the task's usual algorithm; an argument or timing that stages change leaves stages
+    out.
 
     Args:
         data: settings of a configuration.
