@@ -17,6 +17,7 @@ from neurogym import kernels
 from ngym_cli import processes, runs
 from ngym_cli.agents.acting import Act, Actor, BatchAgent, Layer, ReadOut
 from ngym_cli.agents.compiled.steps import ROWS, Stepper, joint, leak, unpack_weights
+from ngym_cli.agents.device.selection import CPU
 from ngym_cli.agents.from_config import build_batch
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.perturbation import Perturber
@@ -135,16 +136,21 @@ class MemorylessAgent:
         return Act(self.policy.predict(observations, deterministic=self.deterministic)[0])
 
 
-def load_to_act(run: runs.RunFolder, config: RunConfig) -> tuple[Actor | BasePolicy, int]:
+def load_to_act(run: runs.RunFolder, config: RunConfig, device: str = CPU) -> tuple[Actor | BasePolicy, int]:
     """Return an acting copy of a run's trained policy, and the number of training steps.
+
+    Args:
+        run: the run.
+        config: its complete configuration.
+        device: name of the device that the policy acts on, wherever it was trained.
 
     Raises:
         UserError: see ``ngym_cli.agents.saving.load_model``.
     """
-    actor = _read(run, config)
+    actor = _read(run, config) if device == CPU else None
     if actor is None:
         processes.limit_torch()
-        return load_policy(run, config)
+        return load_policy(run, config, device)
     return actor, int(records.read(run.path / runs.MODEL / DESCRIPTION, records.NetworkDescription).get("steps", 0))
 
 
