@@ -182,13 +182,19 @@ def initialise_from(model: BaseAlgorithm, config: RunConfig, run: runs.RunFolder
     return {"run": str(run.path.resolve()), "steps": description.get("steps"), "fresh": fresh}
 
 
-def load_policy(run: runs.RunFolder, config: RunConfig) -> tuple[BasePolicy, int]:
+def load_policy(run: runs.RunFolder, config: RunConfig, device: str = "cpu") -> tuple[BasePolicy, int]:
     """Return the trained policy of a run and the number of training steps.
+
+    Args:
+        run: the run.
+        config: its complete configuration.
+        device: name of the device that the policy acts on, wherever it was trained.
 
     Raises:
         UserError: if the run has no model yet, and as ``load_model``.
     """
     run.require_model()
+    config = config.model_copy(update={"device": device})
     venv = build_venv(config, 1)
     try:
         model, steps = load_model(run.path / runs.MODEL, config, venv)

@@ -18,6 +18,7 @@ from neurogym import kernels
 from ngym_cli import processes, runs
 from ngym_cli.agents.acting import Act, Actor, Agent, Layer, Perturb, ReadOut
 from ngym_cli.agents.compiled.steps import ROWS, Stepper, joint, leak, unpack_weights
+from ngym_cli.agents.device.selection import CPU
 from ngym_cli.agents.from_config import build_batch
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.saving import WEIGHTS, load_policy, read_description
@@ -96,17 +97,24 @@ class MemorylessAgent(Agent):
         return Act(self.policy.predict(observations, deterministic=self.deterministic)[0]), state
 
 
-def load_to_act(run: runs.RunFolder, config: RunConfig) -> tuple[Actor | BasePolicy, int]:
+def load_to_act(run: runs.RunFolder, config: RunConfig, device: str = CPU) -> tuple[Actor | BasePolicy, int]:
     """Return an acting copy of a run's trained policy, and the number of training steps.
+
+    Args:
+        run: the run.
+        config: its complete configuration.
+        device: name of the device that the policy acts on, wherever it was trained.
 
     Raises:
         UserError: see ``ngym_cli.agents.saving.load_model``.
     """
     run.require_model()
-    loaded: tuple[Actor | BasePolicy, int] | None = _read(run.path / runs.MODEL, config)
+    loaded: tuple[Actor | BasePolicy, int] | None = None
+    if device == CPU:
+        loaded = _read(run.path / runs.MODEL, config)
     if loaded is None:
         processes.limit_torch()
-        loaded = load_policy(run, config)
+        loaded = load_policy(run, config, device)
     return loaded
 
 
