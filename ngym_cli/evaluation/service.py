@@ -162,7 +162,7 @@ def _evaluate_run(
     label = request.label(trials, adds)
     if request.at_checkpoints is None:
         _refuse_loss(run.path / "eval" / label, request)
-    for policy, steps, at_checkpoint in _policies(run, config, request.at_checkpoints):
+    for policy, steps, at_checkpoint in _policies(run, config, request.at_checkpoints, request.device):
         folder = run.path / "eval" / (f"{label}@{steps}" if at_checkpoint else label)
         _refuse_loss(folder, request)
         needed = [name for form in request.export for name in CONTENTS.get(form, ())]
@@ -207,7 +207,7 @@ def _evaluate_run(
 
 
 def _policies(
-    run: runs.RunFolder, config: RunConfig, wanted: str | None
+    run: runs.RunFolder, config: RunConfig, wanted: str | None, device: str
 ) -> Iterator[tuple[Actor | BasePolicy, int, bool]]:
     """Yield the final policy or the policy of each checkpoint, with its training steps and whether a checkpoint.
 
@@ -215,6 +215,7 @@ def _policies(
         run: the run.
         config: its settings.
         wanted: ``all``, ``best`` or step numbers separated by commas; None for the final policy.
+        device: name of the device that policies act on.
 
     Raises:
         UserError: if a checkpoint does not exist.
@@ -222,13 +223,13 @@ def _policies(
     if wanted is None:
         from ngym_cli.agents.trained import load_to_act
 
-        yield *load_to_act(run, config), False
+        yield *load_to_act(run, config, device), False
         return
     from ngym_cli import processes
     from ngym_cli.agents import checkpoints, saving
 
     processes.limit_torch()
-    policy, _ = saving.load_policy(run, config)
+    policy, _ = saving.load_policy(run, config, device)
     by_step = {int(path.name[5:]): path for path in checkpoints.found_in(run.path / checkpoints.CHECKPOINTS_FOLDER)}
     if not by_step:
         raise UserError(f"{run.path} kept no checkpoints")
