@@ -23,9 +23,9 @@ from ngym_cli.agents.per_task import ELSEWHERE, LEARNERS, exceptional, measured
 from ngym_cli.catalog import reference
 from ngym_cli.config import docstrings
 from ngym_cli.config.extensions import is_reference, user_errors
-from ngym_cli.config.tasks import DEFAULTS, Task, find_task, keyword_parameters, recommended, task_names
-from ngym_cli.environments.properties import properties_of
-from ngym_cli.environments.stack import inner_task, make_env
+from ngym_cli.config.tasks import DEFAULTS, Task, find_task, recommended, task_names
+from ngym_cli.environments.properties import inner_task, properties_of
+from ngym_cli.environments.stack import keyword_parameters, make_env
 from ngym_cli.errors import UserError, check_known, unknown
 from ngym_cli.figures.trial import TrialView, oracle_trial
 from ngym_cli.files.writing import check_place
