@@ -15,7 +15,7 @@ import numpy as np
 
 from neurogym.analysis.measures import measures
 from neurogym.analysis.trial_tables import Table
-from ngym_cli.agents.acting import BatchAgent, rollout
+from ngym_cli.agents.acting import Agent, rollout
 from ngym_cli.agents.defaults import evaluation_trials
 from ngym_cli.agents.from_config import build_batch
 from ngym_cli.agents.perturbation import Perturbation, Perturber, Within, drawn
@@ -187,13 +187,11 @@ def _perturbed(policy: Policy, settings: EvaluationSettings, seed: int) -> list[
     return drawn(settings.perturbations, units_of(policy), seed) if settings.perturbations else []
 
 
-def _agent(
-    policy: Policy, venv: Environments, deterministic: bool, seed: int, perturber: Perturber | None
-) -> BatchAgent:
+def _agent(policy: Policy, venv: Environments, deterministic: bool, seed: int, perturber: Perturber | None) -> Agent:
     """Return the agent that acts in a batch of environments."""
     if isinstance(policy, FittedModel):
         return policy.acting(venv, seed, deterministic)
-    return agent_for(policy, venv.num_envs, seed, deterministic, perturber)
+    return agent_for(policy, seed, deterministic, perturber)
 
 
 @contextlib.contextmanager
@@ -234,7 +232,7 @@ def units_of(policy: Policy) -> int:
 
 def _run(
     venv: Environments,
-    agent: BatchAgent,
+    agent: Agent,
     recorder: TrialRecorder,
     count: TrialCount,
     activity: UnitRecorder | None,

@@ -304,7 +304,8 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         obs = tensor.cpu().numpy()
         state = self.initial_state(len(obs)) if state is None else state
         starts = np.zeros(len(obs), bool) if episode_start is None else np.asarray(episode_start)
-        act, state = self.actor().act(obs, state, starts, deterministic, self.rng)
+        actor = self.actor().bind(self.rng, deterministic)
+        act, state = actor.act(obs, actor.restart(state, starts))
         return (act.actions if batched else act.actions[0]), state
 
 
