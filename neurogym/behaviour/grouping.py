@@ -66,7 +66,7 @@ def group(columns: Columns, roles: dict[str, object], rows: IntArray, locate: Ca
         _say_blocks(columns, roles, session, subject, groups)
     valid = (subject >= 0) & (session >= 0)
     groups.rows_left_out = int((~valid).sum())
-    key = subject * (len(names) + 1) + session
+    key = subject.astype(np.int64) * (len(names) + 1) + session
     valid_rows = np.flatnonzero(valid)
     _, first, index = np.unique(key[valid_rows], return_index=True, return_inverse=True)
     appearance = np.argsort(np.argsort(first))[index]
