@@ -90,11 +90,11 @@ def expected(config: ResolvedConfig, properties: TaskProperties) -> float | None
     wide = ROWS.get(config.network, 1) * units
     weights = wide * (features + units) + (layers - 1) * wide * 2 * units
     passes = 3 if algorithm.supervised else 1 + 3 * int(config.hyperparameters.get("n_epochs", 1))
-    per_step = 2 * weights * passes / (REACHED * _rate()) + STEP
+    per_step = 2 * weights * passes / (REACHED * operations_per_second()) + STEP
     return START + per_step * config.timesteps
 
 
-def _rate() -> float:
+def operations_per_second() -> float:
     """Return floating-point operations a second of a matrix product, the best of some; takes a few milliseconds."""
     size = 256
     left, right = np.ones((2, size, size), np.float32)
@@ -146,7 +146,7 @@ def try_out(
                 break
             configs[n_envs] = complete(resolved.model_copy(update={"n_envs": n_envs}), properties)
             for count in counts:
-                turns[n_envs, count] = _turn(configs[n_envs], count, clock)
+                turns[n_envs, count] = make_turn(configs[n_envs], count, clock)
         speeds: dict[Candidate, list[float]] = {pair: [] for pair in turns}
         for pair in itertools.cycle(turns):  # each at least once
             if all(speeds.values()) and clock() - began >= seconds:
@@ -164,7 +164,7 @@ def try_out(
     return best, timed_candidates, besides_learning(best, properties)
 
 
-def _turn(config: ResolvedConfig, n_threads: int, clock: Callable[[], float]) -> Callable[[], float]:
+def make_turn(config: ResolvedConfig, n_threads: int, clock: Callable[[], float]) -> Callable[[], float]:
     """Return a function that trains briefly and returns the steps per second; the first turn is already done."""
     processes.set_learning_threads(n_threads)
     venv = build_venv(config, config.n_envs)
@@ -264,7 +264,7 @@ def measure_device(config: ResolvedConfig, cpu: float, card: str, device: str = 
         card: name of the device's card.
         device: name of the device in torch.
     """
-    take = _turn(config.model_copy(update={"device": device}), processes.learning_threads(), time.perf_counter)
+    take = make_turn(config.model_copy(update={"device": device}), processes.learning_threads(), time.perf_counter)
     gpu = float(np.median([take() for _ in range(DEVICE_TURNS)]))
     sequences = sequences_side_by_side(config)
     crossover = Crossover(card, str(config.network), config.units, sequences, cpu, gpu)
