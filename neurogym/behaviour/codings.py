@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from neurogym.array_types import FloatArray, IntArray
+from neurogym.behaviour.column_names import DETECTION, MISSED, NO, YES
 from neurogym.behaviour.columns import Column, TableError, label, parse_number, plain
-from neurogym.behaviour.roles import DETECTION, MISSED, NO, YES, is_detection
+from neurogym.behaviour.roles import is_detection
 
 #: Numbers that laboratories write for a reaction time or an amount that does not exist.
 TIME_CODES = (0.0, 9.0, 99.0, 999.0, 9999.0, 99999.0, 999999.0)

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from neurogym.behaviour.column_names import COLUMN_NAMES, ROLES
 from neurogym.behaviour.columns import Column, Columns, TableError, parse_number, rows_of
-from neurogym.behaviour.roles import COLUMN_NAMES, ROLES, Roles
+from neurogym.behaviour.roles import Roles
 from neurogym.messages.names import unknown
 
 #: Names that a file with a column map may use, as for a comparison with animals, and the roles here.
