@@ -125,7 +125,7 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
         "default_wrappers": {"flags": usual.words, "reason": usual.reason} if usual else None,
         "recommended": {"flags": advised.words, "reason": advised.reason} if advised else None,
         "steps": default_steps(settings, task.id),
-        "learned": {name: dataclasses.asdict(row) for name in LEARNERS if (row := measured(task.id, name))},
+        "learned": {name: plain(row) for name in LEARNERS if (row := measured(task.id, name))},
         "learned_elsewhere": "by {by}; missing here: {missing}".format(**alternative) if alternative else None,
         "learned_with": {"settings": exception.settings, "reason": exception.reason} if exception else None,
         "arguments": arguments,

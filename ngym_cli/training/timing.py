@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from neurogym.messages.plain_data import plain
 from ngym_cli import config as configuration
 from ngym_cli import processes, terminal
 from ngym_cli.agents.algorithms import ALGORITHMS
@@ -238,11 +239,11 @@ def bench(request: BenchRequest) -> dict[str, object]:
         "task": best.task,
         "alg": best.alg,
         "flags": f"--n-envs {candidates[0].n_envs} --threads {candidates[0].threads}" + " --device cuda" * faster,
-        "device": None if crossover is None else asdict(crossover),
+        "device": plain(crossover),
         "timesteps": best.timesteps,
         "learning_seconds": round(learning, 1),
         "expected_seconds": round(learning + rest, 1),
-        "tried": [asdict(timed) for timed in candidates],
+        "tried": plain(candidates),
     }
 
 
