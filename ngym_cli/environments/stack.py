@@ -87,12 +87,18 @@ def check_arguments(
 
 
 @functools.cache
+def default_arguments(entry: Callable[..., object]) -> dict[str, Any]:
+    """Return the named parameters of a class or function with defaults; ``inspect.Parameter.empty`` without one."""
+    parameters = inspect.signature(entry).parameters.values()
+    several = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+    return {each.name: each.default for each in parameters if each.kind not in several and each.name != "self"}
+
+
+@functools.cache
 def keyword_parameters(entry: Callable[..., object]) -> dict[str, Any] | None:
     """Return the keyword parameters of a class or function with defaults; None if any keyword is accepted."""
-    parameters = inspect.signature(entry).parameters.values()
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return None
-    return {p.name: p.default for p in parameters if p.kind is not p.VAR_POSITIONAL and p.name != "self"}
+    kinds = (each.kind for each in inspect.signature(entry).parameters.values())
+    return None if inspect.Parameter.VAR_KEYWORD in kinds else default_arguments(entry)
 
 
 @functools.cache
