@@ -19,6 +19,9 @@ from neurogym.behaviour.role_columns import RoleColumns
 from neurogym.behaviour.roles import is_flag
 from neurogym.behaviour.table import Session
 
+#: Least and largest correlation with the correct choice from which a number without a sign encodes the side, between
+#: them as many standard errors as are not by chance.
+ENCODES_SIDE, BEYOND_CHANCE = (0.3, 0.7), 3.0
 MOST_LEVELS, MOST_CONDITIONS = 30, 16  #: of a further column that is kept, and most such columns
 #: Choices of the International Brain Laboratory: a clockwise turn of the wheel reports the left.
 WHEEL = {"1": "left", "-1": "right"}
@@ -194,8 +197,8 @@ class Assembler(RoleColumns):
         if np.nanmin(strength) < 0 or len(np.unique(strength[np.isfinite(strength)])) < 2:
             return stimuli, names
         with np.errstate(invalid="ignore", divide="ignore"):  # of constant columns, which encode nothing
-            encodes_side = np.corrcoef(np.nan_to_num(strength[valid]), truth[valid])[0, 1] ** 2 > 0.01
-        if encodes_side:
+            r = abs(np.corrcoef(np.nan_to_num(strength[valid]), truth[valid])[0, 1])
+        if r > np.clip(BEYOND_CHANCE / np.sqrt(valid.sum()), *ENCODES_SIDE):
             return stimuli, names
         second = self.choices.words[1]
         self.words[names[0]] = f"strength; positive where {second} is correct"

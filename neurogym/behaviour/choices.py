@@ -9,29 +9,12 @@ import numpy as np
 
 from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour.codings import is_missed_word
+from neurogym.behaviour.column_names import ORDERED
 from neurogym.behaviour.columns import Column, TableError, label, parse_number, plain
 from neurogym.behaviour.roles import MOST_CHOICES, MOST_LETTERS
 
 RARE = 0.02  #: share of all answers below which keys other than the usual ones count as hit by mistake
 CONTRARY = 0.05  #: share of trials in which correctness and the correct choice may contradict each other by mistake
-#: Words of which the first comes first as an option, whatever the alphabet says.
-ORDERED = (
-    ("left", "right"),
-    ("l", "r"),
-    ("arrowleft", "arrowright"),
-    ("leftarrow", "rightarrow"),
-    ("no", "yes"),
-    ("false", "true"),
-    ("down", "up"),
-    ("arrowdown", "arrowup"),
-    ("absent", "present"),
-    ("old", "new"),
-    ("first", "second"),
-    ("a", "b"),
-    ("low", "high"),
-    ("short", "long"),
-    ("ccw", "cw"),
-)
 NO_GO = ("nogo", "no", "neither")  #: words of no answer beside an ordered pair
 
 

@@ -7,6 +7,8 @@ import re
 #: Roles that a column can have, and names (lower case, letters and digits only) that suggest the role, best first.
 COLUMN_NAMES: dict[str, tuple[str, ...]] = {
     "subject": ("subject", "subjectid", "subjectname", "subj", "subjid", "subjidx", "subjname", "sub", "subid",
+                "subjectnumber", "subjectnum", "subjectnr", "subjectno", "subjnum", "subjnr", "subjno", "subnum",
+                "subno", "observer", "observerid", "parcode", "user", "userid", "proband", "vp", "vpn",
                 "animal", "animalid", "animalname", "rat", "ratid", "ratname", "mouse", "mouseid", "mousename",
                 "monkey", "monkeyname", "bird", "fish", "participant", "participantid", "participantnumber",
                 "uniqueparticipant", "prolificid", "prolificpid", "workerid", "ppt", "pid", "person", "player",
@@ -95,3 +97,26 @@ DETECTION = {"hit": True, "cr": True, "correctrejection": True, "correctreject":
 OFFER_CHOICES = ("gamble", "gambled", "accept", "accepted")
 CLOCKS = {"time", "timestamp", "timestamps", "times"}
 SAFE = ("cert", "certain", "sure", "safe")
+#: Pairs of choices of which the first comes first as an option, whatever the alphabet says.
+ORDERED = (
+    ("left", "right"),
+    ("l", "r"),
+    ("arrowleft", "arrowright"),
+    ("leftarrow", "rightarrow"),
+    ("links", "rechts"),
+    ("gauche", "droite"),
+    ("izquierda", "derecha"),
+    ("sinistra", "destra"),
+    ("esquerda", "direita"),
+    ("no", "yes"),
+    ("false", "true"),
+    ("down", "up"),
+    ("arrowdown", "arrowup"),
+    ("absent", "present"),
+    ("old", "new"),
+    ("first", "second"),
+    ("a", "b"),
+    ("low", "high"),
+    ("short", "long"),
+    ("ccw", "cw"),
+)

@@ -130,9 +130,11 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
     if "choice" not in assigned:
         listed = ", ".join(list(columns)[:20]) + (", ..." if len(columns) > 20 else "")
         reasons = "".join(f"; {why}" for why in roles.unfit("choice", columns))
+        may_be = [name for name in roles.unnamed_choices(columns) if name not in assigned.values()]
+        hint = f"; {' or '.join(may_be)} may be it" if may_be else ""
         raise TableError(
-            f"found no column of choices among {listed}{reasons}; expected --choice COLUMN in a table with a row for "
-            "each trial"
+            f"found no column of choices among {listed}{reasons}{hint}; expected --choice COLUMN in a table with a row "
+            "for each trial"
         )
     if "stimuli" not in given:
         columns, assigned = derivation.with_differences(columns, assigned, chosen, notes)
@@ -245,6 +247,11 @@ def _offers(columns: Columns, assigned: Mapping[str, Any]) -> list[str]:
     notes = [
         f"{a} and {b} are two stimuli; --derive difference={b}-{a} --stimuli difference makes one" for a, b in pairs
     ]
+    if not assigned["stimuli"] and not {"reward", "gain", "choice2"} & set(assigned):
+        may_be = roles.unnamed_stimuli(columns, assigned)
+        notes += [
+            f"choices depend on {' and '.join(may_be)}: --stimuli {','.join(may_be)} if these are stimuli"
+        ] * bool(may_be)
     offered = [name for name in roles.offers(columns, {"choice": assigned["choice"]}) if name in assigned["stimuli"]]
     if len(offered) > 1:
         notes.append(

@@ -19,6 +19,7 @@ from neurogym.behaviour.column_names import (
     NOT_CHOICES,
     NOT_STIMULI,
     OFFER_CHOICES,
+    ORDERED,
     SAFE,
     SCREENS,
     STIMULUS,
@@ -78,10 +79,9 @@ def guess(columns: Columns) -> dict[str, object]:
     _settle_correct(columns, assigned)
     _settle_rewards(columns, assigned)
     if "choice" not in assigned and not (set(short.values()) & CLOCKS and not assigned):  # a log of events
-        rest = [name for name in columns if name not in assigned.values() and _is_choice(columns[name])]
-        rest = [name for name in rest if not NOT_CHOICES.search(name.lower())]
-        if rest:
-            assigned["choice"] = rest[0]
+        choices = unnamed_choices({name: column for name, column in columns.items() if name not in assigned.values()})
+        if len(choices) == 1:
+            assigned["choice"] = choices[0]
     _settle_two_stages(columns, assigned)
     assigned["stimuli"] = () if "choice2" in assigned else _stimuli(columns, assigned)
     return assigned
@@ -220,6 +220,21 @@ def _settle_two_stages(columns: Columns, assigned: dict[str, object]) -> None:
         assigned["cue"] = cues[0]
 
 
+def unnamed_choices(columns: Columns) -> list[str]:
+    """Return the columns without a telling name that may be choices; those of pairs as left and right before others."""
+    names = [name for name, column in columns.items() if _is_choice(column) and not NOT_CHOICES.search(name.lower())]
+    names = [name for name in names if not changes_between_blocks(columns[name])]
+    pairs = [name for name in names if {plain(word) for word in columns[name].levels[0]} in map(set, ORDERED)]
+    return pairs or names
+
+
+def changes_between_blocks(column: Column) -> bool:
+    """Return whether the rows with an entry follow one another, for each of several entries, as those of a subject."""
+    index = column.levels[1]
+    n = len(column.levels[0])
+    return 1 < n <= len(index) / 2 and index.min() >= 0 and int(np.count_nonzero(np.diff(index))) == n - 1
+
+
 def _is_choice(column: Column) -> bool:
     """Return whether a column without a telling name holds two to four words, each several times."""
     if column.is_numeric or not 2 <= len(column.distinct) <= 4 or not _is_label(column) or is_flag(column):
@@ -241,6 +256,13 @@ def _stimuli(columns: Columns, assigned: Mapping[str, object]) -> tuple[str, ...
         named = [name for name in rest if _varies_within(columns[name], columns, assigned)]
         named = [name for name in named if _goes_with_answers(columns[name].numbers, columns, assigned)]
     return tuple(named)
+
+
+def unnamed_stimuli(columns: Columns, assigned: Mapping[str, object]) -> list[str]:
+    """Return the numbers without a role that may be stimuli, because answers depend on them."""
+    free = [name for name in columns if name not in assigned.values() and columns[name].is_numeric]
+    free = [name for name in free if len(columns[name].distinct) > 1 and not NOT_STIMULI.search(name.lower())]
+    return [name for name in free if _goes_with_answers(columns[name].numbers, columns, assigned)]
 
 
 def _goes_with_answers(values: FloatArray, columns: Columns, assigned: Mapping[str, object]) -> bool:

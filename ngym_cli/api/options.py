@@ -83,6 +83,7 @@ class EvaluateOptions(TypedDict, total=False):
     deterministic: bool | None
     balanced: bool | None
     seed: int | None
+    device: str | None
     dt: float | None
     task_args: Mapping[str, object] | None
     timing: Mapping[str, object] | None

@@ -109,7 +109,7 @@ def sweep(
         tables["run"] = tomllib.loads(base.config.to_toml())
     elif base is not None and file is None:
         tables["run"] = settings.nested(settings.dictionary("base", base))
-    recipe = control.make_recipe(file, tables, _values(varied), trust)
+    recipe = control.make_recipe(file, tables, alternatives_of(varied), trust)
     sweep_folder, launcher = control.open_sweep(recipe, control.name_of(recipe, name, file), Path(sweeps_root))
     rows, interrupted = control.do_jobs(sweep_folder, launcher, trust=True)
     results.write(sweep_folder, rows)
@@ -130,7 +130,7 @@ def _search(search: Mapping[str, object] | int) -> dict[str, object]:
     return values
 
 
-def _values(varied: Mapping[str, object]) -> dict[str, list[object]]:
+def alternatives_of(varied: Mapping[str, object]) -> dict[str, list[object]]:
     """Return the values of arguments by dotted key; a single value is the same for all runs."""
     alternatives: dict[str, list[object]] = {}
     for key, values in settings.flat(varied, _alternatives).items():

@@ -23,9 +23,9 @@ from ngym_cli.agents.per_task import ELSEWHERE, LEARNERS, exceptional, measured
 from ngym_cli.catalog import reference
 from ngym_cli.config import docstrings
 from ngym_cli.config.extensions import is_reference, user_errors
-from ngym_cli.config.tasks import DEFAULTS, Task, find_task, keyword_parameters, recommended, task_names
-from ngym_cli.environments.properties import properties_of
-from ngym_cli.environments.stack import inner_task, make_env
+from ngym_cli.config.tasks import DEFAULTS, Task, find_task, recommended, task_names
+from ngym_cli.environments.properties import inner_task, properties_of
+from ngym_cli.environments.stack import keyword_parameters, make_env
 from ngym_cli.errors import UserError, check_known, unknown
 from ngym_cli.figures.trial import TrialView, oracle_trial
 from ngym_cli.files.writing import check_place
@@ -125,7 +125,7 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
         "default_wrappers": {"flags": usual.words, "reason": usual.reason} if usual else None,
         "recommended": {"flags": advised.words, "reason": advised.reason} if advised else None,
         "steps": default_steps(settings, task.id),
-        "learned": {name: dataclasses.asdict(row) for name in LEARNERS if (row := measured(task.id, name))},
+        "learned": {name: plain(row) for name in LEARNERS if (row := measured(task.id, name))},
         "learned_elsewhere": "by {by}; missing here: {missing}".format(**alternative) if alternative else None,
         "learned_with": {"settings": exception.settings, "reason": exception.reason} if exception else None,
         "arguments": arguments,

@@ -12,14 +12,18 @@ from neurogym.behaviour.models.transitions import improve_transitions, transitio
 from neurogym.behaviour.table import Behaviour, session
 
 
-def switching(effect, sessions=20, trials=150):
-    """Return choices of an engaged and a biased state, to which errors lead by ``effect``."""
+def switching(effect, sessions=20, trials=150, weights=((0.0, 4.0), (-2.0, 0.0))):
+    """Return choices of an engaged and a biased state, to which errors lead by ``effect``.
+
+    ``weights`` are bias and weight of the stimulus in each state.
+    """
     rng, rows = np.random.default_rng(0), []
     for k in range(sessions):
         x, state = rng.choice([-1.0, 1.0], trials), 0
         choice, reward = np.zeros(trials, int), np.zeros(trials)
         for t in range(trials):
-            logit = 4 * x[t] if state == 0 else -2.0
+            bias, slope = weights[state]
+            logit = bias + slope * x[t]
             choice[t] = rng.random() < 1 / (1 + np.exp(-logit))
             reward[t] = choice[t] == (x[t] > 0)
             odds = np.log(0.1 / 0.9) if state == 0 else np.log(0.85 / 0.15)
@@ -82,9 +86,14 @@ def test_states_have_the_same_numbers_in_folds_and_seeds():
             assert distance.argmin(1).tolist() == [0, 1]
         numbered.append(whole)
     np.testing.assert_allclose(*numbered, atol=0.1)
-    turned = GlmHmm(2, 0)
-    like = numbered[0][::-1]
-    np.testing.assert_allclose(turned._fit(Problem(data), like).details["weights"], like, atol=0.1)
+
+
+def test_states_of_fewer_sessions_have_the_numbers_of_most_even_if_their_weights_order_them_otherwise():
+    most = switching(1.0, sessions=16, weights=((1.5, 3.0), (-3.0, 0.0)))
+    few = switching(1.0, sessions=8, weights=((1.5, 1.0), (-2.0, 2.5)))
+    (alone,) = GlmHmm(2, 0).fit([Problem(few)])
+    _, matched = GlmHmm(2, 0).fit([Problem(most), Problem(few)])
+    np.testing.assert_allclose(matched.details["weights"], alone.details["weights"][::-1], atol=0.1)
 
 
 def habitual(name, sensitivity, seed):

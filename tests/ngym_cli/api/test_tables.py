@@ -10,6 +10,7 @@ import pytest
 import ngym_cli as nc
 from ngym_cli.api.trained import Run
 from tests.neurogym.behaviour import laboratories
+from tests.ngym_cli.api.notebook import html
 
 FORMS = {
     "DataFrame": lambda frame: frame,
@@ -41,7 +42,7 @@ def test_a_description_is_a_table_a_figure_and_a_column_file(frame):
     assert list(mice.table["subject"]) == ["all", "0", "1"] and {"pse", "pse_low", "accuracy"} <= set(mice.table)
     assert mice.table["pse"][0] == mice.subjects[0].pse.value
     assert isinstance(mice.plot(), matplotlib.figure.Figure)
-    assert "400 trials" in repr(mice) and "<table>" in mice._repr_html_()
+    assert "400 trials" in repr(mice) and "<table>" in html(mice)
     mice.save_columns("mice.toml")
     assert nc.data(frame, columns="mice.toml").to_dict()["subjects"] == mice.to_dict()["subjects"]
     with pytest.raises(nc.UserError, match=r"psychometrics.*psychometric"):
