@@ -15,6 +15,7 @@ from neurogym.behaviour.roles import MOST_CHOICES, MOST_LETTERS
 
 RARE = 0.02  #: share of all answers below which keys other than the usual ones count as hit by mistake
 CONTRARY = 0.05  #: share of trials in which correctness and the correct choice may contradict each other by mistake
+NO_GO = ("nogo", "no", "neither")  #: words of no answer beside an ordered pair
 
 
 @dataclass
@@ -113,6 +114,11 @@ def _missed_codes(
     if missed:
         return [k for k, word in enumerate(words) if word in missed or is_missed_word(word)], ""
     gone = [k for k, word in enumerate(words) if is_missed_word(word)]
+    if len(words) - len(gone) == 3:  # beside a pair such as left and right, not to go is no answer
+        rest = [k for k in range(len(words)) if k not in gone]
+        none = [k for k in rest if plain(words[k]) in NO_GO]
+        pair = tuple(plain(words[k]) for k in rest if k not in none)
+        gone += none if pair in ORDERED or pair[::-1] in ORDERED else []
     numbers = [parse_number(word) for word in words]
     if words and all(number is not None for number in numbers):
         more, note = _missed_numbers([float(n) for n in numbers if n is not None], index, counts, witness)

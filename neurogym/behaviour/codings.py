@@ -13,7 +13,8 @@ from neurogym.behaviour.roles import is_detection
 
 #: Numbers that laboratories write for a reaction time or an amount that does not exist.
 TIME_CODES = (0.0, 9.0, 99.0, 999.0, 9999.0, 99999.0, 999999.0)
-MILLISECONDS = 30.0  #: median from which times are milliseconds
+#: Median from which times are in a unit, and units in a second.
+UNITS = {"us": (100_000.0, 1e6), "ms": (30.0, 1e3), "s": (0.0, 1.0)}
 
 
 def is_missed_word(word: str) -> bool:
@@ -94,7 +95,7 @@ class Times:
 
     Attributes:
         seconds: shape (rows,), nan where there is none.
-        unit: unit in the table, s or ms.
+        unit: unit in the table: s, ms or us.
         codes: numbers that mean no time, with the number of rows.
         negative: number of other times below 0, which are left out.
         signed: whether the sign of the time said the choice (HDDM).
@@ -107,6 +108,15 @@ class Times:
     signed: bool = False
 
 
+def _unit_of(short: str, typical: float) -> str:
+    """Return the unit of times that a name without separators says, or else their typical size."""
+    if short.endswith(("us", "usec", "micros", "microseconds")):
+        return "us"
+    if short.endswith(("ms", "msec", "millis")) and not short.endswith("times") and typical <= UNITS["us"][0]:
+        return "ms"
+    return next(unit for unit, (size, _) in UNITS.items() if typical > size or not size)
+
+
 def read_times(values: FloatArray, name: str = "", choice: IntArray | None = None, unit: str | None = None) -> Times:
     """Return reaction times in seconds.
 
@@ -117,7 +127,7 @@ def read_times(values: FloatArray, name: str = "", choice: IntArray | None = Non
         values: entries, nan for missing ones, shape (rows,).
         name: name of the column, which may say the unit.
         choice: index of the choice, -1 for no answer, shape (rows,).
-        unit: s or ms, if the user says so.
+        unit: s, ms or us, if the user says so.
     """
     values = np.where(np.isfinite(values), values, np.nan)
     times = Times(values)
@@ -144,8 +154,6 @@ def read_times(values: FloatArray, name: str = "", choice: IntArray | None = Non
     times.negative = int((negative & ~rows).sum())
     values = np.where(rows | (values < 0), np.nan, values)
     valid = values[np.isfinite(values)]
-    short = plain(name)
-    says_ms = short.endswith(("ms", "msec", "millis")) and not short.endswith("times")
-    times.unit = unit or ("ms" if len(valid) and (np.median(valid) > MILLISECONDS or says_ms) else "s")
-    times.seconds = values / 1000 if times.unit == "ms" else values
+    times.unit = unit or _unit_of(plain(name), float(np.median(valid)) if len(valid) else 0.0)
+    times.seconds = values / UNITS[times.unit][1]
     return times

@@ -12,10 +12,11 @@ COLUMN_NAMES: dict[str, tuple[str, ...]] = {
                 "animal", "animalid", "animalname", "rat", "ratid", "ratname", "mouse", "mouseid", "mousename",
                 "monkey", "monkeyname", "bird", "fish", "participant", "participantid", "participantnumber",
                 "uniqueparticipant", "prolificid", "prolificpid", "workerid", "ppt", "pid", "person", "player",
-                "nickname", "id", "runid"),
+                "nickname", "subjectnickname", "id", "runid"),
     "session": ("session", "sessionid", "sessionnumber", "sessionnum", "sessionnr", "sessionno", "sessionindex",
                 "sessionidx", "sessionname", "sessnum", "sessid", "sess", "ses", "eid", "sessiondate", "sessdate",
-                "day", "daynumber", "daynum", "date", "visit", "episode", "run", "env", "element", "game"),
+                "sessionstarttime", "day", "daynumber", "daynum", "date", "visit", "episode", "run", "env",
+                "element", "game"),
     "trial": ("trial", "trialnumber", "trialnum", "trialnr", "trialno", "trialid", "trialindex", "trialidx", "ntrial",
               "trialn", "trialsthisn", "trialcount"),
     "choice2": ("choice2", "level2choice", "secondchoice", "secondstagechoice", "stage2choice", "choicestage2",
@@ -30,6 +31,8 @@ COLUMN_NAMES: dict[str, tuple[str, ...]] = {
                "a1", "choose", "chosenoption", "chosenarm", "chosentarget", "chosenport", "selected", "selection",
                "selectedoption", "gamble", "gambled", "accept", "accepted", "wentright", "pokedright", "pokedr",
                "choseright", "choserighttarget", "choiceright", "rightchoice", "rightward", "wentleft", "choseleft",
+               "pokedleft", "pokedl", "wentr", "wentl", "choser", "chosel", "choicedirection", "chosendirection",
+               "choicedir", "choiceangle", "responsedirection", "responsechoice",
                "lick", "licked", "report", "reported", "judgment", "judgement", "participantresponse",
                "participantchoice", "subjectresponse", "userresponse", "userchoice", "buttonpress", "respkey",
                "answergiven"),
@@ -44,7 +47,8 @@ COLUMN_NAMES: dict[str, tuple[str, ...]] = {
                      "correctoption", "target", "rewardedside", "answer", "truth", "stimulusside", "stimside",
                      "correctport", "stimulus", "stim", "category", "stimuluscategory", "side", "direction",
                      "motiondirection"),
-    "rt": ("rt", "rtdec", "reactiontime", "responsetime", "rts", "rtms", "reactiontimems", "responsetimems",
+    "rt": ("rt", "rtdec", "reactiontime", "responsetime", "rts", "rtms", "rtus", "rtsec", "reactiontimeus",
+           "responsetimeus",  "reactiontimems", "responsetimems",
            "reactiontimes", "keyresprt", "resprt", "latency", "decisiontime", "responselatency", "rxtime", "rxntime",
            "decisionlatency", "choicelatency", "choicert", "rt1", "rtdecconf"),
     "confidence": ("confidence", "conf", "confidencerating", "confrating", "confidencejudgment",
@@ -79,11 +83,13 @@ STIMULUS_OR_TRUTH = ("stimulus", "stim", "category", "target", "stimuluscategory
 #: Names of pairs that are stimuli although neither is alone, and of screens in tables of jsPsych.
 VALUE = re.compile(r"^(value|val|v|offer|amount|magnitude|mag|ev|evidence|payoff)$")
 SCREENS = {"trialtype", "trialindex", "timeelapsed", "internalnodeid"}
-YES = {"1", "true", "yes", "y", "correct", "right", "hit", "rewarded", "reward", "win", "success", "pass"}
-NO = {"0", "-1", "false", "no", "n", "error", "incorrect", "wrong", "unrewarded", "loss", "failure", "fail", "miss",
-      "false alarm"}  # fmt: skip
+YES = {"1", "true", "t", "yes", "y", "correct", "right", "hit", "rewarded", "reward", "win", "success", "pass"}
+NO = {"0", "-1", "false", "f", "no", "n", "error", "incorrect", "wrong", "unrewarded", "loss", "failure", "fail",
+      "miss", "false alarm"}  # fmt: skip
 MISSED = ("miss", "missed", "omission", "omitted", "noresponse", "nochoice", "noanswer", "timeout", "abort",
           "aborted", "invalid", "toolate", "tooslow", "late", "ignore", "ignored", "skip", "skipped")  # fmt: skip
+#: Names of flags of trials without an answer, besides the words above.
+MISSED_FLAGS = (*MISSED, "istimeout", "timedout", "ismissed", "ismiss", "violation", "noresp", "didnotrespond")
 #: Outcomes of signal detection: beside these, a miss is an error and not a trial without an answer.
 DETECTION = {"hit": True, "cr": True, "correctrejection": True, "correctreject": True, "miss": False, "fa": False,
              "falsealarm": False}  # fmt: skip

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -161,10 +161,10 @@ class Column:
         if self.codes is None:
             values, index = np.unique(self.numbers, return_inverse=True)
             present = int((~np.isnan(values)).sum())
-            return tuple(map(label, values[:present])), np.where(index < present, index, -1).astype(np.int32)
+            return tuple(map(label, values[:present])), _small(np.where(index < present, index, -1))
         if self.words and np.isfinite(self.parsed).all() and not self.is_truth:
             values, index = np.unique(self.parsed, return_inverse=True)
-            return tuple(map(label, values)), np.append(index, -1).astype(np.int32)[self.codes]
+            return tuple(map(label, values)), _small(np.append(index, -1))[self.codes]
         order = sorted(range(len(self.words)), key=lambda k: self.words[k].lower())
         return tuple(self.words[k] for k in order), _ranks(order, len(order))[self.codes]
 
@@ -221,9 +221,14 @@ Columns = dict[str, Column]
 
 def _ranks(order: Sequence[int] | IntArray, n: int) -> IntArray:
     """Return the place in an order of each of n indices, and -1 for a missing entry, shape (n + 1,)."""
-    rank = np.full(n + 1, -1, np.int32)
+    rank = np.full(n + 1, -1)
     rank[order] = np.arange(len(order))
-    return rank
+    return _small(rank)
+
+
+def _small(index: np.ndarray) -> IntArray:
+    """Return indices as integers of four bytes, which save memory in long tables."""
+    return cast("IntArray", index.astype(np.int32))
 
 
 def _text(entry: object) -> str:

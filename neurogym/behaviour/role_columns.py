@@ -10,8 +10,9 @@ from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour import codings
 from neurogym.behaviour.choices import Witness
 from neurogym.behaviour.codings import BadEntry
+from neurogym.behaviour.column_names import DETECTION, MISSED_FLAGS
 from neurogym.behaviour.columns import Column, Columns, TableError, plain, rows_of
-from neurogym.behaviour.roles import MOST_CHOICES, missed_words
+from neurogym.behaviour.roles import MOST_CHOICES, is_flag, missed_words
 
 ROLES_OF_MISSES = ("correct", "reward", "outcome")
 
@@ -93,7 +94,25 @@ class RoleColumns:
             if column.codes is not None:
                 missed = missed_words(column.words)
                 gone |= np.isin(column.codes, [k for k, word in enumerate(column.words) if word in missed])
-        return gone
+        return gone | self.flagged_as_missed()
+
+    def flagged_as_missed(self) -> BoolArray:
+        """Return a mask of trials that a flag such as ``timeout`` marks as missed, in less than half of all trials.
+
+        A flag ``miss`` beside flags of hits and false alarms means an error and not a trial without an answer.
+        """
+        flagged, short = np.zeros(self.n, bool), {plain(name) for name in self.columns}
+        detection = "hit" in short and bool(short & set(DETECTION) - {"hit", "miss"})
+        for name, column in self.columns.items():
+            if plain(name) not in MISSED_FLAGS or name in self.roles.values() or not is_flag(column):
+                continue
+            if detection and plain(name) in DETECTION:
+                continue
+            rows = codings.read_flags(column)[0] == 1
+            if 0 < rows.mean() < 0.5:
+                self.words[name] = f"1: no answer ({int(rows.sum()):,})"
+                flagged |= rows
+        return flagged
 
     def witness(self, correct: FloatArray) -> Witness:
         """Return the other columns by which codes of the choice are judged."""

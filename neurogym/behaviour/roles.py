@@ -61,7 +61,12 @@ def guess(columns: Columns) -> dict[str, object]:
     short = {name: plain(name) for name in columns}
     assigned: dict[str, object] = {}
     for role, words in COLUMN_NAMES.items():
-        named = [name for word in words for name in columns if short[name] == word and name not in assigned.values()]
+        named = [
+            name
+            for word in words
+            for name in columns
+            if word in (short[name], _without_prefix(role, short[name])) and name not in assigned.values()
+        ]
         ending = [name for name in columns if name.rpartition(".")[2].lower() in ENDINGS.get(role, ()) and "." in name]
         named += sorted(ending, key=lambda name: int(columns[name].missing.sum()))
         if role == "ground_truth" and len(SCREENS & set(short.values())) >= 2:
@@ -80,6 +85,11 @@ def guess(columns: Columns) -> dict[str, object]:
     _settle_two_stages(columns, assigned)
     assigned["stimuli"] = () if "choice2" in assigned else _stimuli(columns, assigned)
     return assigned
+
+
+def _without_prefix(role: str, short: str) -> str:
+    """Return a name without ``trial`` at its beginning, as in ``trial_feedback_type``."""
+    return short if role == "trial" else short.removeprefix("trial")
 
 
 def offers(columns: Columns, assigned: Mapping[str, object]) -> list[str]:
