@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -235,3 +236,21 @@ def test_what_is_private_in_stable_baselines_is_used_in_one_place():
         if isinstance(node, ast.Attribute) and node.attr in private
     }
     assert not results, "\n".join(sorted(results))
+
+
+def test_tests_use_no_private_attributes():
+    """Tests go through what is public; names of NeuroGym that scripts use are tested by scripts."""
+    tests = Path(__file__).parent
+    used = []
+    for path in tests.rglob("*.py"):
+        if path.parent.name == "scripts":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and re.match("_[^_]", node.attr):
+                owner = ast.unparse(node.value)
+                if owner not in ("self", "cls", "super()", "os"):  # os._exit is public
+                    used.append(f"{path.relative_to(tests)}:{node.lineno}: {owner}.{node.attr}")
+            if isinstance(node, ast.ImportFrom):
+                private = [alias.name for alias in node.names if re.match("_[^_]", alias.name)]
+                used += [f"{path.relative_to(tests)}:{node.lineno}: import {name}" for name in private]
+    assert not used, "\n".join(used)

@@ -182,7 +182,8 @@ class LoadedAgent:
         seen = tensor.cpu().numpy()
         state = self.policy.initial_state(len(seen)) if state is None else state
         rng = self.policy.rng if seed is None else np.random.default_rng(seed)
-        return *self._actor.act(seen, state, np.zeros(len(seen), bool), deterministic, rng), batched
+        agent = self._actor.bind(rng, deterministic)
+        return *agent.act(seen, agent.restart(state, np.zeros(len(seen), bool))), batched
 
 
 def _plain(action: object) -> int | np.ndarray:

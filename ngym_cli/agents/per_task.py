@@ -170,7 +170,8 @@ class LineResult:
 
 
 @functools.cache
-def _tables() -> dict[str, dict[str, LineResult]]:
+def measurements() -> dict[str, dict[str, LineResult]]:
+    """Return the measured results by learner and task; empty if there are none."""
     tables: dict[str, dict[str, Any]] = json.loads(MEASURED.read_text(encoding="utf-8")) if MEASURED.is_file() else {}
     return {name: {id_: LineResult(**row) for id_, row in rows.items()} for name, rows in tables.items()}
 
@@ -182,7 +183,7 @@ def measured(task: str, learner: str = "default") -> LineResult | None:
         task: id.
         learner: a key of `LEARNERS`.
     """
-    return _tables().get(learner, {}).get(task)
+    return measurements().get(learner, {}).get(task)
 
 
 def learner_of(config: RunConfig) -> str | None:

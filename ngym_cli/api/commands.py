@@ -22,7 +22,7 @@ from ngym_cli.commands.diff import DiffRequest
 from ngym_cli.commands.export import ExportRequest
 from ngym_cli.commands.info import InfoRequest
 from ngym_cli.commands.list import ListRequest
-from ngym_cli.commands.plot import PlotRequest
+from ngym_cli.commands.plot import PlotRequest, view_of
 from ngym_cli.commands.watch import WatchRequest
 from ngym_cli.config.fields import Option
 from ngym_cli.config.keywords import read_keywords, with_keywords
@@ -185,19 +185,10 @@ def _collected(drawers: Mapping[str, Any], owner: Path, files: FigureFiles, requ
 
 def _figures_of_runs(request: PlotRequest, files: FigureFiles) -> Figures:
     """Draw figures of runs."""
-    from ngym_cli.evaluation.service import recorder
     from ngym_cli.figures import requests
     from ngym_cli.figures.registry import find_figure
 
-    references, names = requests.words(request.words, request.runs)
-    references, comparison = requests.comparison(references, request.metric, request.across)
-    view = requests.view(
-        references, request.runs, request.by, request.compare, request.evaluation, request.trust, request.pair,
-        request.input, request.axes,
-    )  # fmt: skip
-    view.comparison = comparison
-    if names:
-        view.recorder = recorder(request.runs, request.trust, lambda text: None)
+    view, names = view_of(request, lambda text: None)
     specs = [find_figure(name) for name in names] or requests.natural_figures(view)
     places = files.places(view.first.run.path, [f"{spec.name}{requests.suffix(view)}" for spec in specs])
     drawn: dict[str, Figure] = {}

@@ -86,7 +86,8 @@ def _entries_of_tables(task: object) -> Iterator[tuple[str, Collection[str]]]:
     from ngym_cli.agents.algorithms import HYPERPARAMETERS
     from ngym_cli.agents.networks import NETWORKS
     from ngym_cli.config.model import RunConfig
-    from ngym_cli.config.tasks import find_task, keyword_parameters
+    from ngym_cli.config.tasks import find_task
+    from ngym_cli.environments.stack import keyword_parameters
 
     yield "hyperparameters", HYPERPARAMETERS
     yield "network_args", {name for network in NETWORKS.values() for name in network.options}

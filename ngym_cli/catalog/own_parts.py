@@ -18,8 +18,7 @@ from neurogym.envs.contract.subject import require
 from ngym_cli import config as configuration
 from ngym_cli import runs
 from ngym_cli.config import RunConfig
-from ngym_cli.config.tasks import keyword_parameters
-from ngym_cli.environments.stack import find_wrapper
+from ngym_cli.environments.stack import find_wrapper, keyword_parameters
 from ngym_cli.errors import UserError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from neurogym.core import TrialWrapper
 from neurogym.trials import Trials
 from neurogym.wrappers.hooks import Hooks
-from ngym_cli.environments.stack import inner_task
+from ngym_cli.environments.properties import inner_task
 from ngym_cli.errors import UserError, unknown
 
 #: Column with the time from the start of a trial at which a period begins, ms.

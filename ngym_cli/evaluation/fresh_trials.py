@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -15,7 +15,8 @@ import numpy as np
 
 from neurogym.analysis.measures import measures
 from neurogym.analysis.trial_tables import Table
-from ngym_cli.agents.acting import BatchAgent, rollout
+from neurogym.messages.plain_data import plain
+from ngym_cli.agents.acting import Agent, rollout
 from ngym_cli.agents.defaults import evaluation_trials
 from ngym_cli.agents.from_config import build_batch
 from ngym_cli.agents.perturbation import Perturbation, Perturber, Within, drawn
@@ -148,7 +149,7 @@ def evaluate(
             "balanced": settings.balanced,
             "combinations": cells,
             "recorded": list(settings.record) or None,
-            "perturbations": [cast(PerturbationRecord, asdict(each)) for each in units],
+            "perturbations": cast(list[PerturbationRecord], plain(units)),
             "seconds": round(time.perf_counter() - began, 3),
         }
     )
@@ -189,13 +190,11 @@ def _perturbed(policy: Policy, settings: EvaluationSettings, seed: int) -> list[
     return drawn(settings.perturbations, units_of(policy), seed) if settings.perturbations else []
 
 
-def _agent(
-    policy: Policy, venv: Environments, deterministic: bool, seed: int, perturber: Perturber | None
-) -> BatchAgent:
+def _agent(policy: Policy, venv: Environments, deterministic: bool, seed: int, perturber: Perturber | None) -> Agent:
     """Return the agent that acts in a batch of environments."""
     if isinstance(policy, FittedModel):
         return policy.acting(venv, seed, deterministic)
-    return agent_for(policy, venv.num_envs, seed, deterministic, perturber)
+    return agent_for(policy, seed, deterministic, perturber)
 
 
 @contextlib.contextmanager
@@ -236,7 +235,7 @@ def units_of(policy: Policy) -> int:
 
 def _run(
     venv: Environments,
-    agent: BatchAgent,
+    agent: Agent,
     recorder: TrialRecorder,
     count: TrialCount,
     activity: UnitRecorder | None,

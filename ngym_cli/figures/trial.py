@@ -192,7 +192,7 @@ def record(
     batch, met = trials_of(venv), 0
     try:
         venv.seed(seed)
-        for step in rollout(venv, agent_for(source.actor, 1, seed, not stochastic)):
+        for step in rollout(venv, agent_for(source.actor, seed, not stochastic)):
             steps.append(RecordedStep(_channels(step.seen[0]), step.act, float(step.rewards[0]), batch.ground_truth))
             if batch.finished is not None:
                 row = {name: np.asarray(values)[0] for name, values in batch.finished.items()}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from neurogym.analysis.trial_tables import Table
+from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.sweeps import degeneracy, plan, space, status
 from ngym_cli.sweeps.folder import STUDY, SweepFolder
@@ -111,9 +112,10 @@ def parameters(sweep: SweepFolder, by: str | None) -> list[str]:
     if by is None:
         return [key for key in swept if key != "seed"] or swept[:1]
     names = {**{key: key for key in swept}, **{short: key for key, short in plan.short_names(swept).items()}}
-    for name in by.split(","):
+    chosen = split_entries(by)
+    for name in chosen:
         check_known("parameter of the sweep", name, names)
-    return [names[name] for name in by.split(",")]
+    return [names[name] for name in chosen]
 
 
 def _performance(sweep: SweepFolder, rows: Sequence[RunRow], keys: Sequence[str]) -> Figure:

@@ -16,7 +16,7 @@ from ngym_cli.errors import library
 from ngym_cli.training.stopping import Until
 
 if TYPE_CHECKING:
-    from ngym_cli.training.curriculum import Curriculum, Stage
+    from ngym_cli.training.curriculum import Stage
 
 
 def tracking_library(name: str) -> Any:
@@ -61,14 +61,6 @@ class ResolvedRun:
     def toml(self) -> str:
         """The configuration as TOML."""
         return self.config.to_toml(self.settings)
-
-    def curriculum(self) -> Curriculum | None:
-        """Return a curriculum at its first stage, or None without stages."""
-        if not self.stages:
-            return None
-        from ngym_cli.training.curriculum import Curriculum
-
-        return Curriculum(self.stages)
 
     def until(self) -> Until | None:
         """Return the criterion on evaluations that ends the run, or None.

@@ -149,7 +149,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         callback.on_rollout_start()
         agent = self._rollout_agent(rollout_buffer)
         steps = acting.rollout(env, agent, self.seen, self.starts)
-        for t, (_, act, new_obs, rewards, dones, infos) in enumerate(islice(steps, n_rollout_steps)):
+        for t, (_, act, new_obs, rewards, dones, infos, _) in enumerate(islice(steps, n_rollout_steps)):
             actions = act.actions
             self.num_timesteps += env.num_envs
             callback.update_locals(locals())

@@ -55,7 +55,7 @@ def test_activity_is_what_the_network_computes_from_the_recorded_observations(re
         rows = slice(*recording.offsets[k : k + 2])
         state = policy.initial_state(1)
         for seen, expected in zip(observations[rows], activity[rows], strict=True):
-            act, state = policy.actor().act(seen[None], state, np.zeros(1, bool), True, policy.rng)
+            act, state = policy.actor().act(seen[None], state)
             assert np.allclose(act.activity[0], expected, atol=1e-5)
 
 

@@ -83,7 +83,7 @@ GOOD = per_task.LineResult(steps=1000, seconds=1.0, seeds=3, reached=3, performa
 )
 def test_a_run_that_will_not_learn_says_so_before_it_starts(monkeypatch, settings, rows, text):
     tables = {learner: {settings["task"]: row} for learner, row in rows.items()}
-    monkeypatch.setattr(per_task, "_tables", lambda: tables)
+    monkeypatch.setattr(per_task, "measurements", lambda: tables)
     config = from_dict(settings)
     message = advance_notice(config, resolve(config)[1])
     assert message is None if text is None else text in message and "\n" not in message

@@ -158,7 +158,7 @@ def test_advantages_are_stable_baselines(recall, reset):
         expected.reset()
         expected.rewards[:], expected.values[:] = rollout.rewards, rollout.values
         expected.episode_starts[1:] = rollout.ends[:-1]
-        last = model.policy.actor().values(model._last_obs, rollout.state(24))
+        last = model.policy.actor().values(model.seen, rollout.state(24))
         expected.compute_returns_and_advantage(torch.from_numpy(last), rollout.ends[-1])
         np.testing.assert_allclose(rollout.advantages, expected.advantages, atol=1e-5)
         np.testing.assert_allclose(rollout.returns, expected.returns, atol=1e-5)
@@ -290,7 +290,7 @@ def test_works_as_a_stable_baselines_model(recall, tmp_path):
 
 def test_target_kl_stops_the_epochs(recall):
     free, bound = (build(recall(), n_epochs=10, learning_rate=0.01, target_kl=kl) for kl in (None, 1e-6))
-    assert bound.learn(144)._n_updates < free.learn(144)._n_updates == 10
+    assert bound.learn(144).updates < free.learn(144).updates == 10
 
 
 def test_bptt_must_be_positive(recall):
