@@ -65,12 +65,11 @@ def test_features_of_a_place_move_with_the_image():
 def test_an_agent_acts_as_it_learns(space):
     torch.manual_seed(0)
     policy = RecurrentPolicy(space, spaces.Box(-1, 1, (2,)), lambda _: 1e-3, network="attention", units=8)
-    rng = np.random.default_rng(0)
     obs = np.stack([[space.sample() for _ in range(2)] for _ in range(4)])
     state, values = policy.initial_state(2), []
     actor = policy.actor()
     for step in obs:
-        act, state = actor.act(step, state, np.zeros(2, bool), True, rng)
+        act, state = actor.act(step, state)
         values.append(act.values)
     start = tuple(torch.from_numpy(array) for array in policy.initial_state(2))
     sequences = PackedSequences(torch.from_numpy(obs.reshape(8, *space.shape)), [2] * 4, start)
