@@ -242,7 +242,7 @@ def test_a_restored_session_makes_its_block_once_and_tries_the_next(monkeypatch)
     for _ in range(50):
         first.step(0)
     state, task, sizes = capture(first), type(second.unwrapped), []
-    new_trials = task._new_trials
+    new_trials = vars(task)["_new_trials"]
 
     def counted(self, trials):
         sizes.append(trials.n)
