@@ -44,8 +44,8 @@ def test_the_posterior_of_a_group_is_sampled_reported_and_drawn(tmp_path, ngym):
         for row in parameters.values():
             assert 0.99 < row["r_hat"] < 1.1 and row["ess"] > 40
             assert row["low"] < row["value"] < row["high"]
-    inside = [low <= rate <= high for rate, (low, high) in zip(RATES, (
-        (each["alpha"]["low"], each["alpha"]["high"]) for each in posterior["parameters"].values()), strict=True)]  # fmt: skip
+    intervals = [each["alpha"] for each in posterior["parameters"].values()]
+    inside = [each["low"] <= rate <= each["high"] for rate, each in zip(RATES, intervals, strict=True)]
     assert sum(inside) >= 2
     assert np.isfinite([posterior["loo"]["elpd"], posterior["loo"]["se"]]).all()
     figure = nc.Fit(record["path"]).plot("trace")
