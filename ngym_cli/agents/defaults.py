@@ -5,7 +5,6 @@ No torch is imported, except by a user's own cell or algorithm.
 
 from __future__ import annotations
 
-import inspect as inspection
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -24,7 +23,7 @@ from ngym_cli.config.sections import with_none, written_duration
 from ngym_cli.config.tasks import Task, built_in, find_task, is_supervised_by_default
 from ngym_cli.config.values import Values
 from ngym_cli.environments.properties import TaskProperties, inspect, links_trials
-from ngym_cli.environments.stack import ALWAYS, find_wrapper, keyword_parameters, make_env
+from ngym_cli.environments.stack import ALWAYS, default_arguments, find_wrapper, keyword_parameters, make_env
 from ngym_cli.errors import UserError
 
 #: Units of a run, whatever the algorithm.
@@ -125,8 +124,8 @@ def _plain_defaults(task: Task) -> dict[str, object]:
     registered = {} if task.own else dict(gym.registry[task.name].kwargs) if task.name in gym.registry else {}
     without = ("dt", "timing", "rewards")
     if task.several:
-        parameters = inspection.signature(task.entry).parameters
-        return {name: p.default for name, p in parameters.items() if name not in without and is_plain(p.default)}
+        defaults = default_arguments(task.entry)
+        return {name: value for name, value in defaults.items() if name not in without and is_plain(value)}
     fixed = {name: value for name, value in registered.items() if name not in without and is_plain(value)}
     return {**_defaults(task.entry, without), **fixed, **built_in(task.name)[1].get("trained_with", {})}
 
@@ -291,7 +290,10 @@ def evaluation(given: EvaluationConfig, properties: TaskProperties, timesteps: i
         every = EVALUATE_EVERY * max(1, -(-trials * properties.trial_steps // EVALUATE_EVERY))
     precise = HALF_WIDTH if given.trials is None and timesteps >= EVALUATE_EVERY else 0.0
     half_width = precise if given.half_width is None else given.half_width
-    return ResolvedEvaluation(trials=trials, every=every, deterministic=given.deterministic, half_width=half_width)
+    exact = given.trials is not None if given.exact is None else given.exact
+    return ResolvedEvaluation(
+        trials=trials, every=every, deterministic=given.deterministic, half_width=half_width, exact=exact
+    )
 
 
 def evaluation_trials(properties: TaskProperties, timesteps: int | None = None) -> int:

@@ -16,8 +16,6 @@ from ngym_cli.errors import UserError, check_known
 if TYPE_CHECKING:
     from ngym_cli.agents.compiled.steps import ArrayState
 
-PERTURBATIONS = ("lesion", "silence", "clamp", "noise")
-
 #: Arguments of each kind; a bare number stands for the first.
 KEYS = {
     "lesion": ("fraction", "units"),

@@ -42,7 +42,7 @@ ANSWER_COLUMNS = ("ground_truth", "choice")
 MAX_CONDITION_VALUES = 12
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TaskProperties:
     """Properties of a task and wrappers that a run needs.
 
