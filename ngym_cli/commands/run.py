@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ngym_cli import config as configuration
 from ngym_cli import processes
 from ngym_cli.config import RunConfig, merge
+from ngym_cli.config.tasks import find_task
 from ngym_cli.errors import UserError, message_of, one_line
 from ngym_cli.training.request import RunRequest
 
@@ -127,7 +128,6 @@ def _smoke(request: RunRequest) -> int:
     """Build, check and briefly train a single task or all tasks; return 1 if one failed."""
     from neurogym.envs import registration
     from ngym_cli import terminal
-    from ngym_cli.config.tasks import find_task
 
     base: Values = merge(configuration.read_toml(request.config) if request.config else {}, request.settings)
     request.load()
@@ -267,7 +267,6 @@ def _check(config: RunConfig) -> None:
     """Check an environment with Gymnasium's own checker; warnings count as errors."""
     from gymnasium.utils.env_checker import check_env
 
-    from ngym_cli.config.tasks import find_task
     from ngym_cli.environments.stack import make_env
 
     env = make_env(find_task(config.task), config)

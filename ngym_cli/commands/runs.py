@@ -10,6 +10,7 @@ import typer
 
 from ngym_cli.commands.shell import RunName, RunsFolder, command
 from ngym_cli.config.fields import Flag, Request
+from ngym_cli.errors import UserError
 
 app = typer.Typer(
     help="Tag, annotate and remove runs.",
@@ -58,7 +59,6 @@ class NoteRequest(Request):
 def remove(request: RemoveRequest) -> None:
     """Remove run folders."""
     from ngym_cli import runs, terminal
-    from ngym_cli.errors import UserError
     from ngym_cli.runs import managing
 
     references = request.run

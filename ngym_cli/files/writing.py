@@ -24,6 +24,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
+from neurogym.messages.plain_data import plain
 from ngym_cli.errors import InUseError, UserError, os_errors
 from ngym_cli.processes import start_of_process
 
@@ -305,8 +306,6 @@ def write_text(path: Path, text: str) -> None:
 
 def write_json(path: Path, data: object) -> None:
     """Write a JSON file as a whole or not at all; numbers that JSON has not (nan, inf) become null."""
-    from neurogym.messages.plain_data import plain
-
     write_text(path, json.dumps(plain(data), indent=2) + "\n")
 
 

@@ -21,6 +21,8 @@ from ngym_cli.files import writing
 from ngym_cli.runs import provenance
 from ngym_cli.runs.records import RunState, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
+from ngym_cli.training import tracking
+from ngym_cli.training.curriculum import renew
 from ngym_cli.training.curves import Curves, Evaluator, TensorBoardWriter
 from ngym_cli.training.prepare import ResolvedRun, prepare, reopen
 from ngym_cli.training.progress import Display
@@ -285,7 +287,6 @@ def _session(
         return checkpoints.write(folder, step, model, venv, state)
 
     def change_stage(stage: Stage) -> None:
-        from ngym_cli.training.curriculum import renew
 
         renew(model, venv, stage.config, stage.seed)
 
@@ -314,7 +315,6 @@ def _board(
     """Return the writer of a run's curves."""
     if config.track is None:
         return TensorBoardWriter(run.path, state)
-    from ngym_cli.training import tracking
 
     return tracking.board_of(run, config, state, display.say)
 

@@ -13,10 +13,11 @@ from ngym_cli.agents.defaults import complete, resolve
 from ngym_cli.config import ResolvedConfig, RunConfig, streams
 from ngym_cli.environments.properties import TaskProperties, inspect
 from ngym_cli.errors import library
+from ngym_cli.training.curriculum import Curriculum, stages_of
 from ngym_cli.training.stopping import Until
 
 if TYPE_CHECKING:
-    from ngym_cli.training.curriculum import Curriculum, Stage
+    from ngym_cli.training.curriculum import Stage
 
 
 def tracking_library(name: str) -> Any:
@@ -66,7 +67,6 @@ class ResolvedRun:
         """Return a curriculum at its first stage, or None without stages."""
         if not self.stages:
             return None
-        from ngym_cli.training.curriculum import Curriculum
 
         return Curriculum(self.stages)
 
@@ -128,8 +128,6 @@ def reopen(run: runs.RunFolder, trust: bool = False) -> ResolvedRun:
 def _run(config: ResolvedConfig, properties: TaskProperties, path: Path) -> ResolvedRun:
     stages: tuple[Stage, ...] = ()
     if config.stages:
-        from ngym_cli.training.curriculum import stages_of
-
         stages = tuple(stages_of(config, properties))
     resolved = ResolvedRun(config, stages[-1].properties if stages else properties, stages, streams(config.seed), path)
     resolved.until()  # refused before anything is written

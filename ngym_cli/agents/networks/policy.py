@@ -19,8 +19,9 @@ from torch.nn.functional import linear
 
 from ngym_cli.agents.acting import Actor, Layer, ReadOut
 from ngym_cli.agents.compiled.steps import ArrayState
-from ngym_cli.agents.networks import find_network
+from ngym_cli.agents.networks import constraints, find_network
 from ngym_cli.agents.networks.base import RecurrentNetwork, State, to_numpy
+from ngym_cli.agents.networks.images import ConvolutionalFront, FeatureCache, distinct
 from ngym_cli.agents.networks.optimizer import Adam, Optimizer
 from ngym_cli.agents.networks.structure import Structure
 
@@ -131,8 +132,6 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         if self.chained and shared:
             raise ValueError("critic_reads=activity needs a critic of its own: shared=false")
         if is_image_space(observation_space):
-            from ngym_cli.agents.networks.images import ConvolutionalFront
-
             kwargs.setdefault("features_extractor_class", ConvolutionalFront)
             kwargs.setdefault("features_extractor_kwargs", {"features_dim": cnn_features})
         kwargs.setdefault("features_extractor_class", FlattenExtractor)
@@ -159,8 +158,6 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
             with torch.no_grad():
                 self.action_net.bias[0] = np.log((patience - 1) * max(int(action_space.n) - 1, 1))
         if structure:
-            from ngym_cli.agents.networks import constraints
-
             for net in self.networks:
                 constraints.impose(net, structure)
             constraints.impose_on_outputs(self, structure)
@@ -196,7 +193,6 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         find: Any = self.extract_features
         if not is_image_space(self.observation_space) or obs.device.type != "cpu":
             return find(obs)
-        from ngym_cli.agents.networks.images import distinct
 
         first, index = (torch.from_numpy(array).to(obs.device) for array in distinct(obs.cpu().numpy()))
         return find(obs[first])[index]
@@ -269,8 +265,6 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         space = self.observation_space
         front: Callable[[np.ndarray], np.ndarray] | None = None if isinstance(space, spaces.Box) else self._extracted
         if is_image_space(space):
-            from ngym_cli.agents.networks.images import FeatureCache
-
             front = FeatureCache(self._extracted)
         read_out = ReadOut(
             [*_layers(self.mlp_extractor.policy_net), *_layers(self.action_net)],

@@ -15,7 +15,7 @@ from ngym_cli import processes
 from ngym_cli.errors import UserError, library, message_of, one_line
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import write_json
-from ngym_cli.sweeps import folder, status
+from ngym_cli.sweeps import folder, status, worker
 from ngym_cli.sweeps.launchers import SECONDS_PER_READING, JobSpec, Perform
 
 FOLDER, JOBS = "slurm", "jobs.json"
@@ -171,8 +171,6 @@ class ArrayTask:
 
     def __call__(self) -> list[str]:
         """Do the jobs that are not done; when warned of the end, put this task back into the queue with the rest."""
-        from ngym_cli.sweeps import worker
-
         if self.perform is not None:
             return [self.perform(self.path, job, self.trust) for job in self.jobs]
         number = signal.Signals[f"SIG{WARNING}"]
