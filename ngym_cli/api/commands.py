@@ -17,7 +17,6 @@ from ngym_cli.api.sweeps import Sweep
 from ngym_cli.api.tables import Fit
 from ngym_cli.api.trained import EVAL_COMMAND_OPTIONS, Run, load
 from ngym_cli.api.wording import in_python_words
-from ngym_cli.catalog import checking, listing, pages, terminal_pages
 from ngym_cli.commands.check import CheckRequest
 from ngym_cli.commands.diff import DiffRequest
 from ngym_cli.commands.export import ExportRequest
@@ -29,12 +28,8 @@ from ngym_cli.config.fields import Option
 from ngym_cli.config.keywords import read_keywords, with_keywords
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.request import EvalRequest
-from ngym_cli.figures.files import FigureFiles, save_with_table
-from ngym_cli.figures.trial import conditions_wanted, record
 from ngym_cli.fitting import folder as fits
 from ngym_cli.runs import managing
-from ngym_cli.sweeps import folder
-from ngym_cli.sweeps.figures import FIGURE_NAMES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,6 +44,7 @@ if TYPE_CHECKING:
         PlotOptions,
         WatchOptions,
     )
+    from ngym_cli.figures.files import FigureFiles
 
 #: A run, a sweep or a fit: an object, a folder, a name or ``latest``.
 Result = str | Path | Run | Sweep | Fit | Evaluation
@@ -149,12 +145,17 @@ def plot(*words: Result, overwrite: bool = False, **request: Unpack[PlotOptions]
     Example:
         >>> plot("latest", "psychometric", by="context")["psychometric"]  # doctest: +SKIP
     """
+    from ngym_cli.figures.files import FigureFiles
+    from ngym_cli.sweeps import folder
+
     processes.limit_libraries()
     references = [reference(word) for word in words] or [runs.LATEST]
     read = read_keywords(PlotRequest, {"words": references, "overwrite": overwrite, **request}, convert=_written)
     files = FigureFiles(read.format, read.style, read.out, read.overwrite)
     first, *names = references
     if (sweep := folder.named(first, read.sweeps)) is not None:
+        from ngym_cli.sweeps.figures import FIGURE_NAMES
+
         sweep_result = Sweep(sweep.path)
         drawers = {name: lambda name=name: sweep_result.plot(name, by=read.by, style=read.style, outside=read.outside)
                    for name in names or FIGURE_NAMES}  # fmt: skip
@@ -208,6 +209,8 @@ def _figures_of_runs(request: PlotRequest, files: FigureFiles) -> Figures:
 
 def _saved(figures: Figures, paths: Mapping[str, Path], tables: Mapping[str, Any], files: FigureFiles) -> Figures:
     """Write figures if the user names a folder, and return them."""
+    from ngym_cli.figures.files import save_with_table
+
     if running.in_notebook():
         running.show_figures()
     if files.out is None:
@@ -225,6 +228,7 @@ class Page(Mapping[str, Any]):
     """
 
     def __init__(self, page: dict[str, Any]):
+        from ngym_cli.catalog import pages
 
         self._page, self._data = page, pages.as_json(page)
 
@@ -242,6 +246,8 @@ class Page(Mapping[str, Any]):
 
     def __str__(self) -> str:
         """Return the page as text."""
+        from ngym_cli.catalog import terminal_pages
+
         with terminal.printed_text() as text:
             terminal_pages.print_page(self._page)
         return text.getvalue().rstrip()
@@ -269,6 +275,8 @@ def info(name: str | type, *, seed: int = 0, **request: Unpack[InfoOptions]) -> 
     Raises:
         UserError: if there is nothing of that name, with the nearest.
     """
+    from ngym_cli.catalog import pages
+
     part = reference_of("task", name)
     read = read_keywords(InfoRequest, {"name": part, "seed": seed, **request}, convert=_written)
     return Page(pages.describe(read.name, read.settings, read.seed, read.figure, read.overwrite))
@@ -289,6 +297,8 @@ def check(*tasks: str | type, **request: Unpack[CheckOptions]) -> DataTable:
     Raises:
         UserError: if a part does not exist, or none is named.
     """
+    from ngym_cli.catalog import checking
+
     names = [reference_of("task", task) for task in tasks]
     read = read_keywords(CheckRequest, {"tasks": names, **request})
     if read.neurogym:
@@ -372,6 +382,7 @@ def watch(
     from ngym_cli.figures import watch as drawing
     from ngym_cli.figures.source import Source
     from ngym_cli.figures.style import styled
+    from ngym_cli.figures.trial import conditions_wanted, record
     from ngym_cli.figures.trial_drawing import trials_figure
 
     arguments = {"run": reference(run), "trials": trials, "out": out, **request}
@@ -401,6 +412,8 @@ def list(what: str = "tasks", *search: str, **request: Unpack[ListOptions]) -> D
     Raises:
         UserError: if there is no such listing, or it has no such filter.
     """
+    from ngym_cli.catalog import listing
+
     read = read_keywords(ListRequest, {"what": what, "search": [*search], **request})
     filters = read.model_dump(exclude={"what", "search", "runs", "as_json"})
     _, rows = listing.rows(read.what, read.search, filters, read.runs)

@@ -15,7 +15,6 @@ from ngym_cli.api.results import Activity, DataComparison, as_image, scores_in_w
 from ngym_cli.api.settings import Columns
 from ngym_cli.api.wording import in_python_words
 from ngym_cli.errors import UserError, check_known
-from ngym_cli.evaluation.service import recorder
 from ngym_cli.files.reading import read_json
 from ngym_cli.runs import RUNS_ROOT
 from ngym_cli.runs.trial_table import read_trials
@@ -124,6 +123,7 @@ class WithFigures:
         axes: Columns | None = None,
     ) -> PlotData:
         """Return the data for figures."""
+        from ngym_cli.evaluation.service import recorder
         from ngym_cli.figures import requests
 
         run = self.folder if self._evaluation is None else self.folder.parent.parent
@@ -283,6 +283,7 @@ def compare(
         >>> found = compare(["first", "second", "rat.nwb"], metric="dsa,cka", by="coh")  # doctest: +SKIP
         >>> found.table, found.plot()  # doctest: +SKIP
     """
+    from ngym_cli.evaluation.service import recorder
     from ngym_cli.figures import requests
 
     several = runs if isinstance(runs, list | tuple) else [runs]

@@ -13,8 +13,6 @@ from ngym_cli import processes, runs, terminal
 from ngym_cli.agents.algorithms import find_algorithm
 from ngym_cli.errors import UserError
 from ngym_cli.runs import managing
-from ngym_cli.training import main_loop
-from ngym_cli.training.main_loop import Hooks
 from ngym_cli.training.progress import Display, LiveDisplay
 
 if TYPE_CHECKING:
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 
     from ngym_cli.config import ResolvedConfig, RunConfig
     from ngym_cli.environments.properties import TaskProperties
-    from ngym_cli.training.main_loop import RunResult
+    from ngym_cli.training.main_loop import Hooks, RunResult
 
 
 def start(
@@ -39,6 +37,7 @@ def start(
     """Train and return the folder of the run; arguments as of ``ngym_cli.training.main_loop.train``."""
     managing.check_tags(tags)
     _prepare(threads_for_learning)
+    from ngym_cli.training import main_loop
 
     return _folder(main_loop.train(config, root, name, overwrite, hooks(progress, tags, callbacks)), progress)
 
@@ -70,6 +69,7 @@ def callbacks_of(objects: Sequence[object]) -> list[BaseCallback]:
 def go_on(run: runs.RunFolder, trust: bool, progress: bool) -> Path:
     """Continue a run and return the run folder; arguments as of ``ngym_cli.training.main_loop.resume``."""
     _prepare()
+    from ngym_cli.training import main_loop
 
     return _folder(main_loop.resume(run, trust, hooks(progress)), progress)
 
@@ -87,6 +87,7 @@ def _folder(outcome: RunResult, progress: bool) -> Path:
 
 def hooks(progress: bool, tags: Sequence[str] = (), callbacks: Sequence[BaseCallback] = ()) -> Hooks:
     """Return the hooks of a run with a display, or without, and with tags."""
+    from ngym_cli.training.main_loop import Hooks
 
     def display(resolved: ResolvedConfig, properties: TaskProperties, path: Path) -> Display:
         total = resolved.timesteps

@@ -21,11 +21,7 @@ from ngym_cli.config.keywords import ALIASES, keyword_options, with_keywords
 from ngym_cli.config.launch import LaunchSettings
 from ngym_cli.errors import UserError
 from ngym_cli.files.reading import read_json
-from ngym_cli.papers.request import ReproduceRequest
 from ngym_cli.runs import MANIFEST
-from ngym_cli.sweeps import control, figures, folder, results, status
-from ngym_cli.sweeps.degeneracy import OutsideTraining
-from ngym_cli.sweeps.recipe import zip_groups
 from ngym_cli.training.request import RunRequest
 
 if TYPE_CHECKING:
@@ -96,6 +92,9 @@ def sweep(
     Example:
         >>> sweep({"task": "RDM-v0"}, network=["lstm", "gru"], seed=range(5)).results  # doctest: +SKIP
     """
+    from ngym_cli.sweeps import control, results
+    from ngym_cli.sweeps.recipe import zip_groups
+
     refuse_while_importing()
     processes.limit_libraries()
     file = Path(base) if isinstance(base, str | Path) else None
@@ -164,11 +163,13 @@ class Sweep:
     """
 
     def __init__(self, path: str | Path):
+        from ngym_cli.sweeps import folder
 
         self.path = folder.find(str(path)).path
 
     @cached_property
     def _rows(self) -> tuple[SweepFolder, list[RunRow]]:
+        from ngym_cli.sweeps import folder, status
 
         sweep_folder = folder.load(self.path)
         return sweep_folder, status.StatusReader(sweep_folder).rows()
@@ -181,11 +182,15 @@ class Sweep:
     @property
     def results(self) -> DataTable:
         """Results with a row per run, as a pandas.DataFrame, or a pyarrow.Table where pandas is not installed."""
+        from ngym_cli.sweeps import results
+
         return settings.frame_of_rows(results.table(*self._rows))
 
     @property
     def settings(self) -> DataTable:
         """Results with a row per setting: mean performance and intervals over seeds."""
+        from ngym_cli.sweeps import results
+
         return settings.frame_of_rows([settings.simple(row) for row in results.settings(*self._rows)])
 
     @property
@@ -197,6 +202,8 @@ class Sweep:
     @property
     def status(self) -> dict[str, int]:
         """Number of runs in each state: queued, running, interrupted, done, pruned, failed."""
+        from ngym_cli.sweeps import status
+
         return status.counts(self._rows[1])
 
     @property
@@ -205,16 +212,22 @@ class Sweep:
 
         ``best["values"]`` are its parameters; ``train(config=best["config"])`` trains with it.
         """
+        from ngym_cli.sweeps import control
+
         return control.result(*self._rows)["best"]
 
     @property
     def importance(self) -> dict[str, float]:
         """Importance of each parameter of a search; empty where scores do not differ."""
+        from ngym_cli.sweeps import control
+
         return control.result(*self._rows)["importance"]
 
     @property
     def figures(self) -> list[str]:
         """Names of the figures of sweeps."""
+        from ngym_cli.sweeps import figures
+
         return [*figures.FIGURE_NAMES, figures.DEGENERACY]
 
     @in_python_words
@@ -237,6 +250,9 @@ class Sweep:
         Raises:
             UserError: if the figure does not exist or cannot be drawn, with the reason.
         """
+        from ngym_cli.sweeps import figures
+        from ngym_cli.sweeps.degeneracy import OutsideTraining
+
         folder, _ = self._rows
         name = figure or ("performance" if folder.recipe.search is None else "search")
         conditions = OutsideTraining(list(outside), True, logger.info)
@@ -307,6 +323,8 @@ def reproduce(
     """
     processes.limit_libraries()
     from ngym_cli.papers import collection, reproduction
+    from ngym_cli.papers.request import ReproduceRequest
+    from ngym_cli.sweeps import control
 
     if paper is None:
         from ngym_cli.papers import results

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from ngym_cli import runs
-from ngym_cli.agents.dynamics import system_of
-from ngym_cli.agents.trained import load_to_act, remembers
 from ngym_cli.api import running, settings
 from ngym_cli.api.evaluation import Evaluation, WithFigures
 from ngym_cli.api.results import as_image, scores_in_words
@@ -19,7 +17,6 @@ from ngym_cli.config.fields import Option
 from ngym_cli.config.keywords import keyword_options, read_keywords, with_keywords
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.request import OF_SIMULATIONS, EvalRequest
-from ngym_cli.evaluation.service import evaluate
 from ngym_cli.fitting.stored_tables import stored_table
 from ngym_cli.runs import finding, records
 from ngym_cli.runs.trial_table import read_trials
@@ -162,6 +159,8 @@ class Run(WithFigures):
         Raises:
             UserError: if something does not exist or does not fit.
         """
+        from ngym_cli.evaluation.service import evaluate
+
         if request.get("compare") is not None:
             request["compare"] = stored_table(request["compare"], runs.RUNS_ROOT)
         arguments = {"trials": trials, "checkpoints": checkpoints, **request}
@@ -214,6 +213,9 @@ class Run(WithFigures):
         Raises:
             UserError: for agents without recurrent network, and several layers of a cell of your own.
         """
+        from ngym_cli.agents.dynamics import system_of
+        from ngym_cli.agents.trained import load_to_act, remembers
+
         actor = load_to_act(self.run, self.config)[0]
         if not remembers(actor):
             raise UserError("a memoryless agent has no recurrent dynamics")

@@ -13,7 +13,6 @@ from neurogym.behaviour.reading import TableSource
 from neurogym.behaviour.table import Behaviour, Reading
 from ngym_cli.config import read_toml
 from ngym_cli.errors import UserError, check_known, message_of
-from ngym_cli.figures.files import FIGURE_FORMATS
 from ngym_cli.files.writing import write_text
 from ngym_cli.fitting import data_printing, data_sets
 from ngym_cli.fitting.data_sets import DataSet
@@ -86,6 +85,7 @@ class Description:
         Raises:
             UserError: if the format does not exist.
         """
+        from ngym_cli.figures.files import FIGURE_FORMATS
         from ngym_cli.fitting import data_figures
 
         check_known("format", form, FIGURE_FORMATS)
