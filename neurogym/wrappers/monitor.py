@@ -248,7 +248,7 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
         """
         files = order_by_sufix(list(self._folder.glob("trial_*.npz"))) if self._folder is not None else []
         if not files:
-            logging.getLogger(__name__).warning("nothing has been saved yet: there is no training history to draw")
+            logging.getLogger(__name__).warning("nothing has been saved yet: no training history to draw")
             return None
         name = self.config.env.name
         fname = Path(self.config.local_dir) / f"{name}_training_history.png" if save_fig else None

@@ -66,7 +66,7 @@ def export(run: runs.RunFolder, to: str, out: Path | None = None, trust: bool = 
     check_known("format", to, EXPORT_FORMATS)
     path = out or run.path / "export" / f"agent{EXPORT_FORMATS[to][1]}"
     if path.exists() and not overwrite:
-        raise UserError(f"{path} exists; choose another --out or say --overwrite")
+        raise UserError(f"{path} exists; choose another --out or pass --overwrite")
     agent = LoadedAgent(run, trust)
     with os_errors(f"cannot write {path}"), atomic_path(path) as temporary:
         _WRITERS[to](agent, temporary)

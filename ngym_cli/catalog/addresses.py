@@ -85,7 +85,7 @@ def open_address(name: str | None, commands: Collection[str] = ()) -> str:
     """
     where = address(page(name, commands) if name else "index.html")
     if where is None:
-        raise UserError("there is no site here: 'make docs' in a checkout builds it; 'ngym info NAME' explains a name")
+        raise UserError("no site is built here: run 'make docs' in a checkout, or 'ngym info NAME'")
     return where
 
 

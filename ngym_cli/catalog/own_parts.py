@@ -150,7 +150,7 @@ def wrapper_made(subject: PartSubject) -> None:
     """The wrapper can be put around a task with its default arguments."""
     arguments = keyword_parameters(find_wrapper(subject.name)) or {}
     missing = [name for name, default in arguments.items() if default is inspect.Parameter.empty and name != "env"]
-    require(not missing, f"argument {', '.join(missing)} of __init__ has no default; give one to check the wrapper")
+    require(not missing, f"argument {', '.join(missing)} of __init__ has no default; add one to check the wrapper")
     subject.make_env()
 
 

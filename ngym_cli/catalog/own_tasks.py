@@ -38,7 +38,7 @@ def chosen(names: Sequence[str], everything: bool, longest: float = LONGEST_CHEC
         UserError: if one does not exist, or none is named.
     """
     if everything == bool(names):
-        raise UserError("name one or more tasks to check, or say --all")
+        raise UserError("name one or more tasks to check, or pass --all")
     try:
         with _time_limit(longest):
             tasks = [_find_any_task(name) for name in (registration.every_task() if everything else names)]

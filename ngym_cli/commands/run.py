@@ -51,12 +51,12 @@ def execute(request: RunRequest) -> int:
     processes.limit_libraries()
     if request.is_planned:
         if request.resume or request.smoke:
-            raise UserError("--dry-run and --print-config go with neither --resume nor --smoke")
+            raise UserError("--dry-run and --print-config cannot be combined with --resume or --smoke")
         return _plan(request)
     if request.smoke:
         for name in ("resume", "name", "tag"):
             if getattr(request, name):
-                raise UserError(f"--smoke keeps nothing; --{name} does not go with it")
+                raise UserError(f"--smoke keeps nothing; remove --{name}")
         return _smoke(request)
     return _train(request) if request.resume is None else _resume(request, request.resume)
 
@@ -81,7 +81,7 @@ def _resume(request: RunRequest, reference: str) -> int:
     from ngym_cli.training import main_loop
 
     if request.settings or request.config or request.name or request.overwrite or request.tag:
-        raise UserError("--resume continues a run as it was configured; no other settings go with it")
+        raise UserError("--resume continues a run as it was configured; remove the other settings")
     printer = RunPrinter(None, request.runs, request.as_json)
     hooks = main_loop.Hooks(printer.announce, printer.display)
     return printer.finish(main_loop.resume(runs.find(reference, request.runs), request.trust, hooks))

@@ -65,7 +65,7 @@ def remove(request: RemoveRequest) -> None:
     folders = list(dict.fromkeys(runs.find(each, request.runs, checked=False, fits=True) for each in references))
     if not request.yes:
         if not sys.stdin.isatty():
-            raise UserError(f"{len(folders)} runs would be removed, the first {folders[0].path}; say --yes to do it")
+            raise UserError(f"pass --yes to remove {len(folders)} runs, the first {folders[0].path}")
         typer.confirm(f"remove {', '.join(str(each.path) for each in folders)}?", abort=True, err=True)
     managing.remove(folders)
     if request.as_json:

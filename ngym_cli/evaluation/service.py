@@ -120,7 +120,7 @@ def _refuse_loss(folder: Path, request: EvalRequest) -> None:
     if request.overwrite or not folder.is_dir():
         return
     if request.name is not None:
-        raise UserError(f"evaluation {folder} exists; choose another --name or say --overwrite")
+        raise UserError(f"evaluation {folder} exists; choose another --name or pass --overwrite")
     comes = {"trials.parquet", "summary.json", *(EXPORTS[form] for form in request.export)}
     if (request.record or ()) or set(CONTENTS) & set(request.export):
         comes.add(ACTIVITY_FILE)
@@ -135,7 +135,7 @@ def _refuse_loss(folder: Path, request: EvalRequest) -> None:
     if lost:
         raise UserError(
             f"evaluation {folder} holds more than the new one would ({', '.join(lost)}); ask for the same again, "
-            "choose another --name or say --overwrite"
+            "choose another --name or pass --overwrite"
         )
 
 

@@ -137,7 +137,7 @@ def comparison(
     files = [Path(word) for word in references if Path(word).suffix in ENDINGS]
     for path in files:
         if not path.is_file():
-            raise UserError(f"there is no file {path}")
+            raise UserError(f"no file {path}")
     rest = [word for word in references if Path(word).suffix not in ENDINGS] or [runs.LATEST]
     return rest, ComparisonRequest(tuple(split_entries(metrics or "")), across or "", tuple(files))
 

@@ -285,7 +285,7 @@ def check_place(path: Path, overwrite: bool) -> None:
     """
     refuse_non_file(path)
     if os.path.lexists(path) and not overwrite:
-        raise UserError(f"{path} exists; choose another place or say --overwrite")
+        raise UserError(f"{path} exists; choose another place or pass --overwrite")
 
 
 @contextlib.contextmanager

@@ -70,7 +70,7 @@ class PaperRun:
         """
         name = next(iter(self.requested)) if name is None else name
         if name not in self.requested:
-            raise ValueError(f"there is no evaluation '{name}'; the part has {', '.join(self.requested)}")
+            raise ValueError(f"no evaluation '{name}'; expected one of: {', '.join(self.requested)}")
         return self.source.named(self.requested[name].folder(name))
 
     def trials(self, name: str | None = None) -> Table:

@@ -150,7 +150,7 @@ def execute(request: SweepRequest) -> int:
     action, reference, over = request.what, request.sweep, request.tables()
     if action in ACTIONS:
         if request.varied or "zip" in over or "search" in over or request.name is not None or request.is_planned:
-            raise UserError(f"ngym sweep {action} takes a sweep as it is; no other settings go with it")
+            raise UserError(f"ngym sweep {action} takes only the sweep; remove the other settings")
         sweep = folder.find(reference or runs.LATEST, request.sweeps)
         return _show(request, sweep) if action == "status" else _resume(request, sweep)
     if reference is not None:

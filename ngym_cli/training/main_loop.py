@@ -127,7 +127,7 @@ def resume(run: runs.RunFolder, trust: bool = False, hooks: Hooks | None = None)
         runs.clear_leftovers(run.path, below=True)
         manifest = run.manifest()
         if manifest["status"] == "finished":
-            raise UserError(f"run {run.path} is finished ({manifest.get('steps')} steps); there is nothing to resume")
+            raise UserError(f"run {run.path} is finished ({manifest.get('steps')} steps); nothing to resume")
         runs.refuse_if_running_elsewhere(run, manifest)
         resolved = reopen(run, trust)
         hooks.announce(resolved.config, resolved.properties)
@@ -369,7 +369,7 @@ def _writing(run: runs.RunFolder) -> Iterator[None]:
         yield
     except OSError as error:
         checkpoints_kept = checkpoints.found_in(run.path / checkpoints.CHECKPOINTS_FOLDER)
-        rest = f"all before {checkpoints_kept[-1].name} is kept" if checkpoints_kept else "there is no checkpoint yet"
+        rest = f"all before {checkpoints_kept[-1].name} is kept" if checkpoints_kept else "no checkpoint yet"
         reason = f"{error.strerror or one_line(error)}; {rest}; ngym run --resume continues it"
         raise UserError(f"cannot write run folder {run.path}: {reason}") from error
 

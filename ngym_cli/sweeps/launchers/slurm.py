@@ -57,7 +57,7 @@ class Slurm:
             try:
                 processes.program("sbatch")
             except FileNotFoundError:
-                raise UserError("there is no Slurm here: sbatch is not installed") from None
+                raise UserError("no Slurm here: sbatch is not installed") from None
             in_queue()  # fails before anything is made if the cluster does not answer
         self.submitit, self.workers = submitit, workers
         self.options = dict(options)
@@ -119,7 +119,7 @@ class Slurm:
         try:
             executor = (make or self.submitit.SlurmExecutor)(folder=logs / "%A", max_num_timeout=REQUEUES)
         except (RuntimeError, OSError) as error:
-            raise UserError(f"there is no Slurm here: {one_line(error)}") from None
+            raise UserError(f"no Slurm here: {one_line(error)}") from None
         parameters = {**DEFAULTS, **self.options, "job_name": f"ngym-{name}"}
         parameters.setdefault("signal_delay_s", min(MOST_WARNING, parameters["time"] * 60 // 4))
         if self.workers:
@@ -209,7 +209,7 @@ def in_queue() -> set[str]:
         command = [processes.program("squeue"), "--noheader", "--array", "--format=%F_%K", "--me"]
         process = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     except FileNotFoundError:
-        raise UserError("there is no Slurm here: squeue is not installed") from None
+        raise UserError("no Slurm here: squeue is not installed") from None
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
         raise UserError(f"Slurm does not answer: {message_of(error.stderr or error)}") from None
     return {name.removesuffix("_N/A") for name in process.stdout.split()}
