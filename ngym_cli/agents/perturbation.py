@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import DTypeLike
 
+from ngym_cli.config import options
 from ngym_cli.config.values import Values, parse_call, parse_scalar, parse_whole_numbers
 from ngym_cli.errors import UserError, check_known
 
 if TYPE_CHECKING:
     from ngym_cli.agents.compiled.steps import ArrayState
-
-PERTURBATIONS = ("lesion", "silence", "clamp", "noise")
 
 #: Arguments of each kind; a bare number stands for the first.
 KEYS = {
@@ -27,6 +26,13 @@ KEYS = {
 
 #: Largest size of a number: far beyond any activity, and small enough for products in single precision.
 MAX_SIZE = 1_000_000
+
+#: Numbers of a perturbation with their ranges.
+NUMBERS = {
+    "fraction": options.option({"type": "float", "gt": 0, "le": 1}),
+    "value": options.option({"type": "float", "ge": -MAX_SIZE, "le": MAX_SIZE}),
+    "sd": options.option({"type": "float", "gt": 0, "le": MAX_SIZE}),
+}
 
 #: Function from a period to a mask of the environments in which the period is active.
 Within = Callable[[str], np.ndarray]
@@ -105,14 +111,7 @@ def _read(kind: str, key: str, text: str) -> str | float | tuple[int, ...]:
         if units[0] < 0:
             raise UserError(f"--{kind} units count from 0, not {units[0]}")
         return units
-    number = parse_scalar(text)
-    if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) <= MAX_SIZE:
-        raise UserError(f"--{kind} {key} must be a number between -{MAX_SIZE:,} and {MAX_SIZE:,}, not '{text}'")
-    if key == "fraction" and not 0 < number <= 1:
-        raise UserError(f"--{kind} fraction must lie between 0 and 1, not {text}")
-    if key == "sd" and number <= 0:
-        raise UserError(f"--{kind} must be a positive standard deviation, not {text}")
-    return float(number)
+    return float(options.read(f"--{kind} {key}", NUMBERS[key], parse_scalar(text)))
 
 
 def drawn(perturbations: Sequence[Perturbation], n_units: int, seed: int) -> list[Perturbation]:

@@ -87,6 +87,12 @@ def refuse_entry_of_table(name: str, value: object, options: Mapping[str, Option
 
 def _entries_of_tables(task: object) -> Iterator[tuple[str, Collection[str]]]:
     """Yield dictionaries among the arguments of a run, with the names of entries."""
+    from ngym_cli.agents.algorithms import HYPERPARAMETERS
+    from ngym_cli.agents.networks import NETWORKS
+    from ngym_cli.config.model import RunConfig
+    from ngym_cli.config.tasks import find_task
+    from ngym_cli.environments.stack import keyword_parameters
+
     yield "hyperparameters", HYPERPARAMETERS
     yield "network_args", {name for network in NETWORKS.values() for name in network.options}
     chosen = RunConfig.model_fields["task"].default if task is None else task

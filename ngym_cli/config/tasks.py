@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import gymnasium as gym
+from typing import Any
 
 from ngym_cli.config import extensions
-from ngym_cli.errors import UserError, unknown
-
-if TYPE_CHECKING:
-    import gymnasium as gym
+from ngym_cli.errors import unknown
 
 
 @dataclass(frozen=True)
@@ -40,21 +34,6 @@ class Task:
     def metadata(self) -> dict[str, Any]:
         """Metadata of the task's class."""
         return dict(getattr(self.entry, "metadata", {}) or {})
-
-    def entry_for(self, kwargs: Mapping[str, object]) -> Callable[[], gym.Env]:
-        """Return a function that makes environments with arguments, whose names are checked.
-
-        Raises:
-            UserError: if the task takes no argument of a name, with the nearest.
-        """
-        from neurogym.envs import registration
-
-        if "schedule" in kwargs and "schedule" not in (keyword_parameters(self.entry) or kwargs):
-            raise UserError(f"a schedule needs several tasks, as in {self.name}+GoNogo-v0, not one")
-        check_arguments(self.entry, kwargs, f"task {self.name}")
-        if self.own or self.several:
-            return functools.partial(self.entry, **kwargs)
-        return functools.partial(registration.make, self.name, **kwargs)
 
 
 def find_task(name: str) -> Task:
@@ -278,35 +257,3 @@ def with_recommended(data: Mapping[str, Any], default_task: str) -> dict[str, ob
         if isinstance(value, Mapping) and isinstance(data.get(key), Mapping)
     }
     return {**settings.settings, **data, **tables}
-
-
-def check_arguments(
-    entry: Callable[..., object], names: Iterable[str], subject: str, without: Sequence[str] = ()
-) -> None:
-    """Refuse arguments that a class or function does not take.
-
-    Args:
-        entry: the class or function.
-        names: names of arguments.
-        subject: subject of the message.
-        without: parameters that are not set by users.
-
-    Raises:
-        UserError: names the argument and the nearest valid name.
-    """
-    parameters = keyword_parameters(entry)
-    if parameters is None:
-        return
-    valid = [name for name in parameters if name not in without]
-    for name in names:
-        if name not in valid:
-            raise unknown(f"argument of {subject}", name, valid)
-
-
-@functools.cache
-def keyword_parameters(entry: Callable[..., object]) -> dict[str, Any] | None:
-    """Return the keyword parameters of a class or function with defaults; None if any keyword is accepted."""
-    parameters = inspect.signature(entry).parameters.values()
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return None
-    return {p.name: p.default for p in parameters if p.kind is not p.VAR_POSITIONAL and p.name != "self"}

@@ -11,7 +11,7 @@ from neurogym.core import TrialWrapper
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
 from neurogym.wrappers.hooks import Hooks
-from ngym_cli.environments.stack import inner_task
+from ngym_cli.environments.properties import inner_task
 from ngym_cli.errors import UserError, unknown
 
 #: Column with the time from the start of a trial at which a period begins, ms.

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -16,6 +16,7 @@ import numpy as np
 from neurogym.analysis.intervals import clusters
 from neurogym.analysis.measures import measures
 from neurogym.analysis.trial_tables import Table
+from neurogym.messages.plain_data import plain
 from ngym_cli.agents.acting import Agent, rollout
 from ngym_cli.agents.defaults import evaluation_trials
 from ngym_cli.agents.from_config import build_batch
@@ -147,7 +148,7 @@ def evaluate(
             "balanced": settings.balanced,
             "combinations": cells,
             "recorded": list(settings.record) or None,
-            "perturbations": [cast(PerturbationRecord, asdict(each)) for each in units],
+            "perturbations": cast(list[PerturbationRecord], plain(units)),
             "seconds": round(time.perf_counter() - began, 3),
         }
     )

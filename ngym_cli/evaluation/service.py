@@ -5,15 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ngym_cli import config as configuration
-from ngym_cli import processes, runs
-from ngym_cli.agents import checkpoints, defaults, saving
-from ngym_cli.agents.defaults import HALF_WIDTH, evaluation_trials
-from ngym_cli.agents.trained import load_to_act, remembers
-from ngym_cli.config.values import parse_whole, split_entries
-from ngym_cli.environments import properties as of_task
+from ngym_cli import runs
+from ngym_cli.agents.trained import remembers
+from ngym_cli.config.values import parse_list, parse_whole
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.evaluation.activity import PEAK_RATE, SPIKES
 from ngym_cli.evaluation.quota import Progress
@@ -239,18 +236,18 @@ def _policies(
 def _steps(wanted: str, by_step: Mapping[int, Path], best: int | None) -> list[int]:
     if wanted == "all":
         return sorted(by_step)
-    steps = []
-    for word in split_entries(wanted) or [wanted]:
+
+    def parse(word: str) -> int | str:
         if word == "best":
             if best is None or best not in by_step:
                 raise UserError("no checkpoint is marked as the best; evaluations in training (--eval-every) find it")
-            steps.append(best)
-            continue
-        try:
-            step = parse_whole(word)
-        except ValueError:
-            step = -1
+            return best
+        with contextlib.suppress(ValueError):
+            return parse_whole(word)
+        return word
+
+    steps = parse_list(wanted, parse, "--checkpoints")
+    for step in steps:
         if step not in by_step:
-            raise unknown("checkpoint", word, ["all", "best", *map(str, sorted(by_step))])
-        steps.append(step)
-    return steps
+            raise unknown("checkpoint", str(step), ["all", "best", *map(str, sorted(by_step))])
+    return cast(list[int], steps)

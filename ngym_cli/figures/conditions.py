@@ -258,6 +258,9 @@ def of_values(source: Source, name: str, values: Sequence[Any]) -> list[float | 
 
 def _argument(source: Source, name: str) -> str | None:
     """Return the argument of the task that lists the values of a condition: ``cohs`` for ``coh``."""
+    from ngym_cli.config.tasks import find_task
+    from ngym_cli.environments.stack import keyword_parameters
+
     parameters = keyword_parameters(find_task(source.config.task).entry) or {}
     return f"{name}s" if f"{name}s" in parameters else None
 

@@ -102,6 +102,8 @@ class OutsideTraining:
         """Return the changed conditions of a run by dotted key."""
         if self.conditions:
             return parse_assignments(self.conditions, "--outside", str)
+        from neurogym.sampling.distributions import Distribution
+        from ngym_cli.environments.properties import inner_task
         from ngym_cli.figures.style import FigureUnavailableError
 
         drawn = {name: Distribution.of(spec) for name, spec in inner_task(source.properties.env).timing.items()}

@@ -10,7 +10,7 @@ import numpy as np
 
 from neurogym.analysis.intervals import spread_interval
 from neurogym.analysis.trial_tables import Table
-from ngym_cli import runs
+from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.figures.files import draw_each
 from ngym_cli.runs.trial_table import read_trials
@@ -114,9 +114,10 @@ def parameters(sweep: SweepFolder, by: str | None) -> list[str]:
     if by is None:
         return [key for key in swept if key != "seed"] or swept[:1]
     names = {**{key: key for key in swept}, **{short: key for key, short in plan.short_names(swept).items()}}
-    for name in by.split(","):
+    chosen = split_entries(by)
+    for name in chosen:
         check_known("parameter of the sweep", name, names)
-    return [names[name] for name in by.split(",")]
+    return [names[name] for name in chosen]
 
 
 def _performance(sweep: SweepFolder, rows: Sequence[RunRow], keys: Sequence[str]) -> Figure:

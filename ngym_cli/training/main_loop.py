@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ngym_cli import processes, runs
+from ngym_cli import runs
 from ngym_cli.agents import checkpoints, saving
 from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.config import ResolvedConfig, RunConfig
@@ -136,7 +136,7 @@ def resume(run: runs.RunFolder, trust: bool = False, hooks: Hooks | None = None)
         missing = {} if saved or "chance" in manifest else resolved.properties.references  # killed while it was built
         with _writing(run):
             checkpoints.discard_after(run.path / checkpoints.CHECKPOINTS_FOLDER, saved.step if saved else -1)
-            again = provenance.reopening(manifest, saved.step if saved else 0, processes.learning_threads())
+            again = provenance.reopening(manifest, saved.step if saved else 0)
             run.update(**again, **missing, **learning.origin)
         return _learn(run, resolved, learning, hooks, saved, complaints)
 
@@ -167,8 +167,8 @@ def _new_folder(resolved: ResolvedRun) -> Iterator[Callable[[], runs.RunFolder]]
     Yields:
         A function that returns the folder; a run that is replaced stays until it is called.
     """
-    curriculum = resolved.curriculum()
-    manifest = provenance.opening(resolved.config, resolved.settings, resolved.properties, processes.learning_threads())
+    curriculum = _curriculum(resolved)
+    manifest = provenance.opening(resolved.config, resolved.settings, resolved.seeds, resolved.properties)
     manifest |= {"stages": curriculum.record()} if curriculum else {}
     manifest |= {"init_from": {"run": resolved.init_from}} if resolved.init_from else {}
 
@@ -186,13 +186,22 @@ def _new_folder(resolved: ResolvedRun) -> Iterator[Callable[[], runs.RunFolder]]
         raise
 
 
+def _curriculum(resolved: ResolvedRun) -> Curriculum | None:
+    """Return the curriculum of a run at its first stage, or None without stages."""
+    if not resolved.stages:
+        return None
+    from ngym_cli.training.curriculum import Curriculum
+
+    return Curriculum(resolved.stages)
+
+
 def _build(resolved: ResolvedRun, saved: checkpoints.Saved | None = None) -> Learning:
     """Build environments and learner, as a checkpoint left them or with the weights of another run.
 
     Raises:
         UserError: if something does not exist or fit together, or the checkpoint does not fit.
     """
-    curriculum = resolved.curriculum()
+    curriculum = _curriculum(resolved)
     if saved is not None and curriculum is not None:
         with checkpoints.fitting(saved):
             curriculum.set_state(saved.session["curriculum"])

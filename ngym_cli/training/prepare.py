@@ -63,13 +63,6 @@ class ResolvedRun:
         """The configuration as TOML."""
         return self.config.to_toml(self.settings)
 
-    def curriculum(self) -> Curriculum | None:
-        """Return a curriculum at its first stage, or None without stages."""
-        if not self.stages:
-            return None
-
-        return Curriculum(self.stages)
-
     def until(self) -> Until | None:
         """Return the criterion on evaluations that ends the run, or None.
 

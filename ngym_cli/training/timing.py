@@ -5,20 +5,21 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from neurogym.messages.plain_data import plain
 from ngym_cli import config as configuration
 from ngym_cli import processes, terminal
-from ngym_cli.agents.algorithms import find_algorithm
+from ngym_cli.agents.algorithms import ALGORITHMS
 from ngym_cli.agents.compiled.steps import ROWS
 from ngym_cli.agents.defaults import complete, resolve
 from ngym_cli.agents.device import selection
 from ngym_cli.agents.device.selection import Crossover
 from ngym_cli.agents.from_config import build_model, build_venv, sequences_side_by_side
-from ngym_cli.agents.networks import find_network
+from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.config import ResolvedConfig, RunConfig
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.terminal import in_words, print_columns
@@ -80,12 +81,10 @@ def expected(config: ResolvedConfig, properties: TaskProperties) -> float | None
     Returns:
         None where the arithmetic is not sufficient: agents without a recurrent network, images, users' own parts.
     """
-    shape = properties.observation_space.shape or (1,)
-    algorithm = find_algorithm(config.alg)
-    features = int(np.prod(shape))
-    built_in = algorithm.own_class is None and find_network(config.network).own_class is None
-    if not built_in or not algorithm.recurrent or len(shape) > 1:
+    shape, algorithm = properties.observation_space.shape or (1,), ALGORITHMS.get(config.alg)
+    if algorithm is None or config.network not in NETWORKS or not algorithm.recurrent or len(shape) > 1:
         return None
+    features = int(np.prod(shape))
     units, layers = config.units, int(config.network_args.get("layers", 1))
     wide = ROWS.get(config.network, 1) * units
     weights = wide * (features + units) + (layers - 1) * wide * 2 * units
@@ -240,11 +239,11 @@ def bench(request: BenchRequest) -> dict[str, object]:
         "task": best.task,
         "alg": best.alg,
         "flags": f"--n-envs {candidates[0].n_envs} --threads {candidates[0].threads}" + " --device cuda" * faster,
-        "device": None if crossover is None else asdict(crossover),
+        "device": plain(crossover),
         "timesteps": best.timesteps,
         "learning_seconds": round(learning, 1),
         "expected_seconds": round(learning + rest, 1),
-        "tried": [asdict(timed) for timed in candidates],
+        "tried": plain(candidates),
     }
 
 

@@ -101,6 +101,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         kwargs: other options of sb3-contrib's recurrent policy.
 
     Attributes:
+        networks: the actor's network, followed by the critic's network if separate.
         activity: of the actor's top layer (step, unit) in the last `evaluate_sequences`.
         vector_optimizer: moves all weights with the optimiser, as a single vector.
     """
@@ -154,6 +155,8 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         self.lstm_actor = build(self.features_dim, units, layers, **options)
         if not shared:
             self.lstm_critic = build(units if self.chained else self.features_dim, units, layers, **options)
+        networks: list[Any] = [self.lstm_actor, self.lstm_critic]
+        self.networks: list[RecurrentNetwork] = [net for net in networks if net is not None]
         if patience is not None and isinstance(action_space, spaces.Discrete):
             with torch.no_grad():
                 self.action_net.bias[0] = np.log((patience - 1) * max(int(action_space.n) - 1, 1))
@@ -167,12 +170,6 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         self.vector_optimizer = Optimizer(list(self.parameters()))
         self.optimizer = optimizer([self.vector_optimizer.vector], lr=lr_schedule(1), **self.optimizer_kwargs)
         self.rng = np.random.default_rng(int(torch.randint(2**31, (1,))))
-
-    @property
-    def networks(self) -> list[RecurrentNetwork]:
-        """The actor's network, followed by the critic's network if separate."""
-        networks: list[Any] = [self.lstm_actor, self.lstm_critic]
-        return [network for network in networks if network is not None]
 
     def descend(self, gradient: Tensor, max_norm: float) -> None:
         """Step the optimiser down a gradient.

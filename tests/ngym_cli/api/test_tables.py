@@ -82,3 +82,13 @@ def test_a_pair_of_numbers_counts_as_the_strength_of_a_comparison(frame, run_fol
     result = Run(run_folder).evaluate(300, compare=table, name="pair", overwrite=True).summary["comparison"]
     assert "difference of s1, s2" in " ".join(result["notes"])
     assert any("threshold" in row["name"] for row in result["statistics"])
+
+
+def test_a_stimulus_of_two_categories_is_no_strength_of_a_comparison(frame, run_folder):
+    category = np.where(frame["contrast"] >= 0, 1, -1)
+    table = pd.DataFrame({"stimulus": category, "choice": frame["choice"], "correct": frame["correct"]})
+    result = Run(run_folder).evaluate(300, compare=table, name="category", overwrite=True).summary["comparison"]
+    assert any("category, without a graded strength" in reason for reason in result["left_out"])
+    assert not any("multiplied" in note or "compared with coh" in note for note in result["notes"])
+    names = {row["name"] for row in result["statistics"]}
+    assert "accuracy" in names and not names & {"PSE", "81.6 % threshold", "bias (logit)", "lapses, low end"}
