@@ -20,6 +20,7 @@ from ngym_cli.config.fields import Option
 from ngym_cli.config.keywords import ALIASES, keyword_options, read_keywords, with_keywords
 from ngym_cli.config.launch import LaunchSettings
 from ngym_cli.errors import UserError
+from ngym_cli.files.reading import read_json
 from ngym_cli.papers.request import ReproduceRequest
 from ngym_cli.runs import MANIFEST
 from ngym_cli.sweeps.recipe import SweepRequest

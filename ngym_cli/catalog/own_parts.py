@@ -20,7 +20,8 @@ from ngym_cli import runs
 from ngym_cli.agents.algorithms import find_algorithm
 from ngym_cli.api.trained import Run
 from ngym_cli.config import RunConfig
-from ngym_cli.environments.stack import find_wrapper, keyword_parameters
+from ngym_cli.config.tasks import find_task
+from ngym_cli.environments.stack import find_wrapper, keyword_parameters, make_env
 from ngym_cli.errors import UserError
 from ngym_cli.fitting import registry
 from ngym_cli.training import main_loop

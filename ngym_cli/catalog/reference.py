@@ -15,6 +15,7 @@ from ngym_cli.agents.networks import find_network
 from ngym_cli.config import docstrings, extensions
 from ngym_cli.config.options import about, is_optional, range_of
 from ngym_cli.environments.stack import find_wrapper, keyword_parameters, wrapper_names
+from ngym_cli.papers.model import PROVENANCE
 from ngym_cli.terminal import Row
 
 if TYPE_CHECKING:

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from ngym_cli import config as configuration
-from ngym_cli import runs
-from ngym_cli.agents.trained import remembers
+from ngym_cli import processes, runs
+from ngym_cli.agents import checkpoints, defaults, saving
+from ngym_cli.agents.defaults import HALF_WIDTH, evaluation_trials
+from ngym_cli.agents.trained import load_to_act, remembers
 from ngym_cli.config.values import parse_list, parse_whole
+from ngym_cli.environments import properties as of_task
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.evaluation.activity import PEAK_RATE, SPIKES
 from ngym_cli.evaluation.quota import Progress

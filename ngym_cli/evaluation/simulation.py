@@ -18,7 +18,9 @@ from neurogym.behaviour.models.base import Policy
 from neurogym.behaviour.table import Behaviour
 from ngym_cli import config as configuration
 from ngym_cli import runs
+from ngym_cli.agents import defaults
 from ngym_cli.config import RunConfig, streams, trust
+from ngym_cli.config.tasks import HISTORY
 from ngym_cli.environments.properties import inspect
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.evaluation import fresh_trials

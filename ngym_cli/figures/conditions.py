@@ -12,8 +12,9 @@ from matplotlib.figure import Figure
 
 from neurogym.analysis.intervals import clusters, proportion_curve
 from neurogym.analysis.outcomes import d_prime
-from ngym_cli.config.tasks import find_task, keyword_parameters
+from ngym_cli.config.tasks import find_task
 from ngym_cli.environments.properties import ceiling_of
+from ngym_cli.environments.stack import keyword_parameters
 from ngym_cli.errors import UserError
 from ngym_cli.figures import registry, style, wording
 from ngym_cli.figures.source import Series
@@ -258,9 +259,6 @@ def of_values(source: Source, name: str, values: Sequence[Any]) -> list[float | 
 
 def _argument(source: Source, name: str) -> str | None:
     """Return the argument of the task that lists the values of a condition: ``cohs`` for ``coh``."""
-    from ngym_cli.config.tasks import find_task
-    from ngym_cli.environments.stack import keyword_parameters
-
     parameters = keyword_parameters(find_task(source.config.task).entry) or {}
     return f"{name}s" if f"{name}s" in parameters else None
 

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import neurogym
 from neurogym.messages.plain_data import plain
 from ngym_cli import processes, runs
 from ngym_cli.errors import UserError, one_line

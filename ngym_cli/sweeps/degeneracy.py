@@ -28,7 +28,7 @@ from neurogym.sampling.distributions import Distribution
 from ngym_cli import runs
 from ngym_cli.config import nest
 from ngym_cli.config.values import Values, parse_assignments, parse_value
-from ngym_cli.environments.stack import inner_task
+from ngym_cli.environments.properties import inner_task
 from ngym_cli.evaluation.request import EvalRequest
 from ngym_cli.evaluation.service import evaluate
 from ngym_cli.files.reading import read_json
@@ -102,8 +102,6 @@ class OutsideTraining:
         """Return the changed conditions of a run by dotted key."""
         if self.conditions:
             return parse_assignments(self.conditions, "--outside", str)
-        from neurogym.sampling.distributions import Distribution
-        from ngym_cli.environments.properties import inner_task
         from ngym_cli.figures.style import FigureUnavailableError
 
         drawn = {name: Distribution.of(spec) for name, spec in inner_task(source.properties.env).timing.items()}

@@ -10,6 +10,7 @@ import numpy as np
 
 from neurogym.analysis.intervals import spread_interval
 from neurogym.analysis.trial_tables import Table
+from ngym_cli import runs
 from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.figures.files import draw_each

@@ -22,7 +22,7 @@ from ngym_cli.runs import provenance
 from ngym_cli.runs.records import RunState, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
 from ngym_cli.training import tracking
-from ngym_cli.training.curriculum import renew
+from ngym_cli.training.curriculum import Curriculum, renew
 from ngym_cli.training.curves import Curves, Evaluator, TensorBoardWriter
 from ngym_cli.training.prepare import ResolvedRun, prepare, reopen
 from ngym_cli.training.progress import Display
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.vec_env import VecEnv
 
-    from ngym_cli.training.curriculum import Curriculum, Stage
+    from ngym_cli.training.curriculum import Stage
 
 
 @dataclass
@@ -190,7 +190,6 @@ def _curriculum(resolved: ResolvedRun) -> Curriculum | None:
     """Return the curriculum of a run at its first stage, or None without stages."""
     if not resolved.stages:
         return None
-    from ngym_cli.training.curriculum import Curriculum
 
     return Curriculum(resolved.stages)
 

@@ -13,7 +13,7 @@ from ngym_cli.agents.defaults import complete, resolve
 from ngym_cli.config import ResolvedConfig, RunConfig, streams
 from ngym_cli.environments.properties import TaskProperties, inspect
 from ngym_cli.errors import library
-from ngym_cli.training.curriculum import Curriculum, stages_of
+from ngym_cli.training.curriculum import stages_of
 from ngym_cli.training.stopping import Until
 
 if TYPE_CHECKING:
