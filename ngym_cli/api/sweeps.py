@@ -23,7 +23,7 @@ from ngym_cli.errors import UserError
 from ngym_cli.files.reading import read_json
 from ngym_cli.papers.request import ReproduceRequest
 from ngym_cli.runs import MANIFEST
-from ngym_cli.sweeps.recipe import SweepRequest
+from ngym_cli.sweeps.recipe import SweepRequest, zip_groups
 from ngym_cli.training.request import RunRequest
 
 if TYPE_CHECKING:
@@ -97,7 +97,6 @@ def sweep(
         >>> sweep({"task": "RDM-v0"}, network=["lstm", "gru"], seed=range(5)).results  # doctest: +SKIP
     """
     from ngym_cli.sweeps import control, results
-    from ngym_cli.sweeps.recipe import zip_groups
 
     refuse_while_importing()
     processes.limit_libraries()
