@@ -290,7 +290,10 @@ def evaluation(given: EvaluationConfig, properties: TaskProperties, timesteps: i
         every = EVALUATE_EVERY * max(1, -(-trials * properties.trial_steps // EVALUATE_EVERY))
     precise = HALF_WIDTH if given.trials is None and timesteps >= EVALUATE_EVERY else 0.0
     half_width = precise if given.half_width is None else given.half_width
-    return ResolvedEvaluation(trials=trials, every=every, deterministic=given.deterministic, half_width=half_width)
+    exact = given.trials is not None if given.exact is None else given.exact
+    return ResolvedEvaluation(
+        trials=trials, every=every, deterministic=given.deterministic, half_width=half_width, exact=exact
+    )
 
 
 def evaluation_trials(properties: TaskProperties, timesteps: int | None = None) -> int:

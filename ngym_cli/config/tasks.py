@@ -169,11 +169,27 @@ RECOMMENDED: dict[str, Recommended] = {
     ),
 }
 
+LINKED = "what is rewarded depends on earlier trials, which the last action and the last reward report"
+
 #: Settings that every run of a task has, unless the user names others: without them there is nothing to learn from.
 DEFAULTS: dict[str, Recommended] = {
+    **{
+        task: Recommended({"wrappers": HISTORY}, LINKED)
+        for task in (
+            "ChangingEnvironment-v0",
+            "ContextSwitch-v0",
+            "DawTwoStep-v0",
+            "DriftingBandit-v0",
+            "DynamicForaging-v0",
+            "TwoStep-v0",
+        )
+    },
     "CVLearning-v0": Recommended(
         {"wrappers": [{"name": "pass_action"}]},
         "a side that was chosen three times in a row is not rewarded any more, and the last action shows which it was",
+    ),
+    "DelayEstimation-v0": Recommended(
+        {"units": 128}, "up to eight colours are remembered, each as two numbers, until a cue tells which is asked for"
     ),
     "HierarchicalReasoning-v0": Recommended(
         {
@@ -189,18 +205,31 @@ DEFAULTS: dict[str, Recommended] = {
         {"wrappers": [{"name": "motion_energy"}]},
         "motion lies between frames, and a single frame does not show it; detectors of motion compare two frames",
     ),
+    "VisualSearch-v0": Recommended(
+        {
+            "network": "attention",
+            "stages": [
+                {
+                    "name": "short trials",
+                    "performance": 0.9,
+                    "window": 600,
+                    "timing": {"fixation": 32, "sample": 64, "delay": 64, "decision": 64},
+                },
+                {"name": "long trials"},
+            ],
+        },
+        "each line is compared with the sample, which all places share where gaze goes to what resembles a template; "
+        "trials are short at first, because their images take most of the time",
+    ),
 }
 
 #: Tasks with linked trials that are learned as well, or better, from their own observations.
 WITHOUT_HISTORY = (
     "Bandit-v0",
-    "CVLearning-v0",
     "LeverPressWithPokeRest-v0",
     "PatchLeaving-v0",
     "perceptualdecisionmaking.ibl20-v0",
 )
-
-LINKED = "what is rewarded depends on earlier trials, which the last action and the last reward report"
 
 
 def recommended(task: object) -> Recommended | None:
@@ -212,13 +241,16 @@ def recommended(task: object) -> Recommended | None:
     id_, metadata = built_in(task)
     if id_ in WITHOUT_HISTORY:
         return None
+    if "wrappers" in (DEFAULTS[id_].settings if id_ in DEFAULTS else ()):
+        return None
     return RECOMMENDED.get(id_) or (Recommended({"wrappers": HISTORY}, LINKED) if metadata.get("carries") else None)
 
 
 def with_defaults(data: Mapping[str, Any]) -> dict[str, object]:
-    """Return settings with the default wrappers and stages of their task where they name none.
+    """Return settings with the default wrappers, network, units and stages of their task where they name none.
 
-    Stages are of the task's usual algorithm; an argument of the task that stages change leaves them out.
+    Network, units and stages are of the task's usual algorithm; an argument or timing that stages change leaves stages
+    out.
 
     Args:
         data: settings of a configuration.
@@ -226,12 +258,19 @@ def with_defaults(data: Mapping[str, Any]) -> dict[str, object]:
     defaults = DEFAULTS.get(built_in(data.get("task"))[0])
     if defaults is None:
         return dict(data)
-    settings, arguments = dict(defaults.settings), data.get("task_args")
-    changed = {name for stage in settings.get("stages", ()) for name in stage.get("task_args", ())}
+    settings = dict(defaults.settings)
     is_usual = data.get("alg") in (None, usual_algorithm(data["task"]))
-    if not is_usual or (isinstance(arguments, Mapping) and changed & arguments.keys()):
+    if not is_usual or any(_overlap(stage, data) for stage in settings.get("stages", ())):
         settings.pop("stages", None)
+    if not is_usual:
+        settings = {name: value for name, value in settings.items() if name not in ("network", "units")}
     return {**settings, **data}
+
+
+def _overlap(stage: Mapping[str, Any], data: Mapping[str, Any]) -> bool:
+    """Return whether settings name an argument or a period that a stage changes."""
+    tables = [(stage.get(table), data.get(table)) for table in ("task_args", "timing")]
+    return any(isinstance(a, Mapping) and isinstance(b, Mapping) and bool(a.keys() & b.keys()) for a, b in tables)
 
 
 def with_recommended(data: Mapping[str, Any], default_task: str) -> dict[str, object]:

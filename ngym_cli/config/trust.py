@@ -255,7 +255,7 @@ def load(
     from_dict(data, source=str(path))
     evaluation, in_file = settings.get("evaluation"), data.get("evaluation")
     if isinstance(evaluation, Mapping) and "trials" in evaluation and isinstance(in_file, Mapping):
-        data["evaluation"] = {name: value for name, value in in_file.items() if name != "half_width"}
+        data["evaluation"] = {name: value for name, value in in_file.items() if name not in ("half_width", "exact")}
     config = from_dict(merge(data, settings), spelling=spelling)
     if not trust:
         require(config, str(path), from_dict(settings))

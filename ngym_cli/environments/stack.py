@@ -10,6 +10,7 @@ import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -247,32 +248,27 @@ def make_env(task: Task, settings: TaskSettings, learning: bool = False) -> gym.
     return env_maker(task, settings, learning)()
 
 
+@dataclass
 class EnvMaker:
     """Makes environments of a task with its stack of wrappers.
 
-    Args:
+    Attributes:
         task: the task.
         entry: makes the task.
         arguments: of the task.
         wrappers: put wrappers around an environment, innermost first.
         dt: time step of environments without trials (ms).
-
-    Attributes:
         timing: durations of the last task that was made, before wrappers changed them.
         rewards: its rewards.
     """
 
-    def __init__(
-        self,
-        task: Task,
-        entry: Callable[..., Any],
-        arguments: Mapping[str, object],
-        wrappers: Sequence[Callable[[gym.Env], gym.Env]],
-        dt: float,
-    ) -> None:
-        self._task, self._entry, self._arguments, self._wrappers, self._dt = task, entry, arguments, wrappers, dt
-        self.timing: dict[str, object] = {}
-        self.rewards: dict[str, object] = {}
+    task: Task
+    entry: Callable[..., Any]
+    arguments: Mapping[str, object]
+    wrappers: Sequence[Callable[[gym.Env], gym.Env]]
+    dt: float
+    timing: dict[str, object] = field(default_factory=dict)
+    rewards: dict[str, object] = field(default_factory=dict)
 
     @strictly()
     def __call__(self) -> gym.Env:
@@ -281,9 +277,9 @@ class EnvMaker:
         Raises:
             UserError: if the task or a wrapper refuses its arguments.
         """
-        task = self._task
+        task = self.task
         try:
-            env = self._entry(**self._arguments)
+            env = self.entry(**self.arguments)
         except BaseException as error:
             with user_errors(f"task {task.name}", task.own):
                 raise error
@@ -292,9 +288,9 @@ class EnvMaker:
             raise UserError(f"task {task.name}: {type(env).__name__} is {neither}")
         inner = env.unwrapped
         if not isinstance(inner, TrialEnv):
-            env = inner = EpisodeTask(env, self._dt)
+            env = inner = EpisodeTask(env, self.dt)
         self.timing, self.rewards = dict(inner.timing), dict(inner.rewards)
-        for wrap in self._wrappers:
+        for wrap in self.wrappers:
             env = wrap(env)
         return env
 

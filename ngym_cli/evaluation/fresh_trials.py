@@ -138,8 +138,10 @@ def evaluate(
     if settings.balanced and properties.links_trials:
         result["ceiling"], result["no_ceiling"] = None, "balanced conditions do not follow each other as in the task"
     half_width = _half_width(table)
+    requested = settings.trials if settings.exact else None
     result.update(
         {
+            "trials_requested": requested if requested is not None and requested < len(table["trial"]) else None,
             "half_width_missed": wanted if 0 < wanted < half_width else None,
             "deterministic": settings.deterministic,
             "seed": settings.seed,

@@ -180,6 +180,7 @@ def _evaluate_run(
                 request.spike_rate or PEAK_RATE,
                 temporary,
                 request.references,
+                exact=request.trials is not None,
                 half_width=HALF_WIDTH if adds else 0.0,
             )
             result = fresh_trials.evaluate(policy, config, properties, settings, progress)

@@ -178,6 +178,7 @@ class Summary(TypedDict, total=False):
     ceiling_error: float | None
     no_ceiling: str | None
     sessions: Count | None
+    trials_requested: Count | None
     half_width_missed: float | None
     reaction_times_vary: bool
     measures: list[MeasureRecord]

@@ -323,8 +323,9 @@ class Evaluator:
         seed = int(np.random.SeedSequence([self._seed, *stream]).generate_state(1)[0])
         goal, properties = (stage.config, stage.properties) if stage else (self.config.in_stage(-1), self.properties)
         began = time.monotonic()
+        evaluation = self.config.evaluation
         settings = fresh_trials.EvaluationSettings(
-            trials, seed, self.config.evaluation.deterministic, measured=False, half_width=half_width
+            trials, seed, evaluation.deterministic, exact=evaluation.exact, measured=False, half_width=half_width
         )
         evaluated = fresh_trials.evaluate(self.policy(), goal, properties, settings, self.display.evaluating)
         self.display.evaluated(time.monotonic() - began)

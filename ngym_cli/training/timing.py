@@ -19,7 +19,6 @@ from ngym_cli.agents.defaults import complete, resolve
 from ngym_cli.agents.device import selection
 from ngym_cli.agents.device.selection import Crossover
 from ngym_cli.agents.from_config import build_model, build_venv, sequences_side_by_side
-from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.config import ResolvedConfig, RunConfig
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.terminal import in_words, print_columns
@@ -79,10 +78,12 @@ def expected(config: ResolvedConfig, properties: TaskProperties) -> float | None
         properties: known properties of the task.
 
     Returns:
-        None where the arithmetic is not sufficient: agents without a recurrent network, images, users' own parts.
+        None where the arithmetic is not sufficient: agents without a recurrent network, images, users' own parts, and
+        learning in torch.
     """
     shape, algorithm = properties.observation_space.shape or (1,), ALGORITHMS.get(config.alg)
-    if algorithm is None or config.network not in NETWORKS or not algorithm.recurrent or len(shape) > 1:
+    in_torch = config.network not in ROWS or bool(config.hyperparameters.get("value_temperature"))
+    if algorithm is None or not algorithm.recurrent or len(shape) > 1 or in_torch:
         return None
     features = int(np.prod(shape))
     units, layers = config.units, int(config.network_args.get("layers", 1))

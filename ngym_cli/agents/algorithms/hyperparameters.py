@@ -132,6 +132,15 @@ Consolidation = Annotated[
         aliases=("ewc", "ewc_lambda", "elastic_weight_consolidation"),
     ),
 ]
+ValueTemperature = Annotated[
+    Float,
+    Field(
+        ge=0,
+        description="learn the returns of actions, with preferences as their differences divided by this; 0: follow "
+        "the gradient of the policy, which is slow where actions are worth almost the same",
+    ),
+    About(source="Schulman et al. 2017, arXiv:1704.06440", aliases=("temperature", "soft_q")),
+]
 BufferSize = Annotated[
     Whole,
     Field(ge=1, description="steps that are remembered for learning"),
@@ -226,6 +235,7 @@ class RecurrentPPOHyperparameters(Hyperparameters):
     vf_coef: VfCoef = 0.5
     max_grad_norm: MaxGradNorm = 2.0
     target_kl: TargetKl = None
+    value_temperature: Annotated[ValueTemperature, OmittedByDefault()] = 0.0
 
 
 class RecurrentA2CHyperparameters(Hyperparameters):

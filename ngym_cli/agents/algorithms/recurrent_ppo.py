@@ -42,6 +42,7 @@ from ngym_cli.agents.algorithms.objective import (
     Minibatch,
     Objective,
     Penalties,
+    action_value_loss,
 )
 from ngym_cli.agents.algorithms.rollout import Experience, Minibatches, PackedRollout, Rollout, cut, minibatches
 from ngym_cli.agents.algorithms.sb3 import Learner
@@ -65,6 +66,8 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             more.
         consolidation: strength with which weights that earlier environments depend on keep their values (see
             `Consolidation`).
+        value_temperature: temperature of preferences that are returns of actions (see `action_value_loss`); 0 for the
+            gradient of the policy.
         kwargs: penalties (see `Penalties`) and every other argument of sb3-contrib's RecurrentPPO. `batch_size` is the
             number of steps in a minibatch; segments are never split, so it is met on average.
     """
@@ -87,12 +90,14 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         bptt: int | None = None,
         inter_trial_discount: float = 0.0,
         consolidation: float = 0.0,
+        value_temperature: float = 0.0,
         **kwargs: Any,
     ) -> None:
         discounts = {name: kwargs[name] for name in ("gamma", "gae_lambda") if name in kwargs}
         check_ranges(bptt=bptt, inter_trial_discount=inter_trial_discount, **discounts)
         self.bptt, self.inter_trial_discount, self._strength = bptt, inter_trial_discount, consolidation
         self._penalty: list[float] = []
+        self.value_temperature = value_temperature
         self.penalties = Penalties.among(kwargs)
         super().__init__(policy, env, **kwargs)
 
@@ -111,7 +116,10 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             self.rollout_buffer, self._step = rollout, ActingStep(self.policy, rollout)
         else:
             self.rollout_buffer = Rollout(*sizes)
-        usual = type(self).loss is RecurrentPPO.loss and not self.penalties  # compiled passes know no other objective
+        if self.value_temperature and not discrete:
+            raise ValueError("value_temperature needs actions to choose from, not continuous actions")
+        # Compiled passes know no other objective.
+        usual = type(self).loss is RecurrentPPO.loss and not self.penalties and not self.value_temperature
         self.in_torch = CompiledLearner.obstacle(self.policy) if usual else "the objective is not the usual one"
         in_torch = self.in_torch or on_device
         self.compiled = None if in_torch else CompiledLearner(self.policy, self.rollout_buffer)
@@ -278,6 +286,9 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
     def loss(self, batch: Minibatch) -> tuple[Tensor, Tensor]:
         """The clipped objective of a minibatch, and the numbers to log in the order of `STATISTICS`."""
         coefficients = self.coefficients()
+        if self.value_temperature:
+            logits, values = self.policy.outputs(batch.sequences)
+            return action_value_loss(logits, values, batch, coefficients, self.value_temperature)
         values, log_probs, entropies = self.policy.evaluate_sequences(batch.sequences, batch.actions)
         limit = coefficients.clip_range_vf
         if limit < inf:

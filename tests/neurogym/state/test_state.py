@@ -233,3 +233,21 @@ def test_attributes_of_wrappers_are_saved_whatever_their_names_unless_declared_a
     second.reset(seed=1)
     restore(second, capture(env))
     assert env.counted[0] > 3 and second.counted == env.counted and second.table.shape == (5,)
+
+
+def test_a_restored_session_makes_its_block_once_and_tries_the_next(monkeypatch):
+    first, second = ngym.make("GoNogo-v0"), ngym.make("GoNogo-v0")
+    for env in (first, second):
+        env.reset(seed=1)
+    for _ in range(50):
+        first.step(0)
+    state, task, sizes = capture(first), type(second.unwrapped), []
+    new_trials = vars(task)["_new_trials"]
+
+    def counted(self, trials):
+        sizes.append(trials.n)
+        return new_trials(self, trials)
+
+    monkeypatch.setattr(task, "_new_trials", counted)
+    restore(second, state)
+    assert len(sizes) == 2 and sizes[0] == sizes[1]

@@ -59,6 +59,24 @@ def test_own_settings_leave_default_stages_out(settings):
     assert from_dict({"task": "HierarchicalReasoning-v0", **settings}).stages == []
 
 
+def test_a_default_network_is_of_the_usual_algorithm_and_is_replaced_by_others():
+    task = {"task": "VisualSearch-v0"}
+    default = from_dict(task)
+    assert (default.alg, default.network, len(default.stages)) == ("supervised", "attention", 2)
+    assert from_dict({**task, "network": "gru"}).network == "gru"
+    for settings in ({"alg": "ppo"}, {"alg": "recurrent_ppo"}):
+        other = from_dict({**task, **settings})
+        assert other.network is None and other.stages == []
+    assert from_dict({**task, "timing": {"delay": 100}}).stages == []
+    assert from_dict({"task": "DelayEstimation-v0"}).units == 128
+    assert from_dict({"task": "DelayEstimation-v0", "units": 64}).units == 64
+    assert from_dict({"task": "DelayEstimation-v0", "alg": "ppo"}).units is None
+
+
+def test_settings_that_are_the_default_are_not_recommended():
+    assert recommended("TwoStep-v0") is None and recommended("ReversalLearning-v0") is not None
+
+
 @pytest.mark.parametrize("task", [id_ for id_ in DEFAULTS if "wrappers" in DEFAULTS[id_].settings])
 def test_default_wrappers_are_replaced_by_own_wrappers(task):
     default, own, without = (
