@@ -205,22 +205,6 @@ DEFAULTS: dict[str, Recommended] = {
         {"wrappers": [{"name": "motion_energy"}]},
         "motion lies between frames, and a single frame does not show it; detectors of motion compare two frames",
     ),
-    "VisualSearch-v0": Recommended(
-        {
-            "network": "attention",
-            "stages": [
-                {
-                    "name": "short trials",
-                    "performance": 0.9,
-                    "window": 600,
-                    "timing": {"fixation": 32, "sample": 64, "delay": 64, "decision": 64},
-                },
-                {"name": "long trials"},
-            ],
-        },
-        "each line is compared with the sample, which all places share where gaze goes to what resembles a template; "
-        "trials are short at first, because their images take most of the time",
-    ),
 }
 
 #: Tasks with linked trials that are learned as well, or better, from their own observations.

@@ -8,7 +8,7 @@ from neurogym.envs.registration import every_task
 from ngym_cli.agents.defaults import default_steps, resolve
 from ngym_cli.agents.per_task import BUDGETS, has_own_stages, measured
 from ngym_cli.config import from_dict
-from ngym_cli.config.tasks import DEFAULTS, RECOMMENDED, WITHOUT_HISTORY, recommended
+from ngym_cli.config.tasks import DEFAULTS, RECOMMENDED, WITHOUT_HISTORY, Recommended, recommended
 from ngym_cli.errors import UserError
 
 
@@ -59,18 +59,21 @@ def test_own_settings_leave_default_stages_out(settings):
     assert from_dict({"task": "HierarchicalReasoning-v0", **settings}).stages == []
 
 
-def test_a_default_network_is_of_the_usual_algorithm_and_is_replaced_by_others():
-    task = {"task": "VisualSearch-v0"}
-    default = from_dict(task)
-    assert (default.alg, default.network, len(default.stages)) == ("supervised", "attention", 2)
-    assert from_dict({**task, "network": "gru"}).network == "gru"
-    for settings in ({"alg": "ppo"}, {"alg": "recurrent_ppo"}):
-        other = from_dict({**task, **settings})
-        assert other.network is None and other.stages == []
-    assert from_dict({**task, "timing": {"delay": 100}}).stages == []
-    assert from_dict({"task": "DelayEstimation-v0"}).units == 128
-    assert from_dict({"task": "DelayEstimation-v0", "units": 64}).units == 64
-    assert from_dict({"task": "DelayEstimation-v0", "alg": "ppo"}).units is None
+def test_default_units_are_of_the_usual_algorithm_and_are_replaced_by_others():
+    task = {"task": "DelayEstimation-v0"}
+    assert from_dict(task).units == 128 and from_dict({**task, "units": 64}).units == 64
+    assert from_dict({**task, "alg": "ppo"}).units is None
+
+
+@pytest.mark.parametrize("settings", [{"timing": {"delay": 100}}, {"task_args": {"hidden": True}}], ids=str)
+def test_stages_that_change_a_named_setting_are_left_out(monkeypatch, settings):
+    stages = [
+        {"name": "short", "trials": 10, "timing": {"delay": 50}, "task_args": {"hidden": False}},
+        {"name": "long"},
+    ]
+    monkeypatch.setitem(DEFAULTS, "HierarchicalReasoning-v0", Recommended({"stages": stages}, ""))
+    task = {"task": "HierarchicalReasoning-v0"}
+    assert len(from_dict(task).stages) == 2 and from_dict({**task, **settings}).stages == []
 
 
 def test_settings_that_are_the_default_are_not_recommended():
