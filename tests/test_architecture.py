@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -61,10 +62,15 @@ def modules(package: str) -> dict[str, Path]:
     return results
 
 
+@functools.cache
+def syntax(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imports(module: str, path: Path, expected: dict[str, Path]) -> Iterator[tuple[int, str]]:
     """Yield line and name of each import from the same package, including imports inside functions."""
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(syntax(path)):
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -182,16 +188,17 @@ def _own_names(tree: ast.Module) -> set[str]:
 
 @pytest.mark.parametrize("package", LAYERS)
 def test_no_module_uses_what_is_private_to_another(package):
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in modules(package).values()}
+    trees = {path: syntax(path) for path in modules(package).values()}
     private = {path: _own_names(tree) for path, tree in trees.items()}
     ours = set().union(*private.values())
     wrong = []
     for path, tree in trees.items():
+        foreign = ours - private[path]
         for node in ast.walk(tree):
             names = [node.attr] if isinstance(node, ast.Attribute) else []
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(package):
                 names = [alias.name for alias in node.names]
-            wrong += [f"{path}:{node.lineno}: {name}" for name in names if name in ours - private[path]]
+            wrong += [f"{path}:{node.lineno}: {name}" for name in names if name in foreign]
     assert not wrong, "\n".join(wrong)
 
 

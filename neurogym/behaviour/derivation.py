@@ -57,7 +57,7 @@ def with_differences(
     ]
     if strengths and len(strengths) < len(assigned["stimuli"]):
         assigned = {**assigned, "stimuli": tuple(each for each in assigned["stimuli"] if each not in strengths)}
-        notes.append(f"{', '.join(strengths)} is the size of {', '.join(assigned['stimuli'])} and not used beside it")
+        notes.append(f"{', '.join(strengths)} is the size of {', '.join(assigned['stimuli'])} and not used next to it")
     if "rt" not in assigned:
         extended, assigned = _with_times(extended, assigned, chosen)
     return extended, assigned

@@ -95,7 +95,7 @@ def parse(kind: str, text: str) -> Perturbation:
     if not values:
         raise UserError(f"--{kind} needs {' or '.join(KEYS[kind])}")
     if "units" in values and "fraction" in values:
-        raise UserError(f"--{kind}: say units or fraction, not both")
+        raise UserError(f"--{kind}: pass units or fraction, not both")
     if kind in ("lesion", "silence", "clamp") and not {"units", "fraction"} & set(values):
         raise UserError(f"--{kind} needs units=3,7 or fraction=0.2")
     if kind == "noise" and "sd" not in values:
@@ -134,7 +134,7 @@ def drawn(perturbations: Sequence[Perturbation], n_units: int, seed: int) -> lis
             size = max(1, round(share * n_units))
             units = np.sort(rng.choice(n_units, size, replace=False)).tolist()
         elif max(units) >= n_units:
-            raise UserError(f"--{each.kind}: there is no unit {max(units)}; the network has units 0 to {n_units - 1}")
+            raise UserError(f"--{each.kind}: no unit {max(units)}; expected 0 to {n_units - 1}")
         numbers_of_units.append(replace(each, units=tuple(units)))
     return numbers_of_units
 

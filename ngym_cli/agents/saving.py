@@ -9,6 +9,7 @@ from gymnasium.spaces import Discrete, Space
 
 from ngym_cli import runs
 from ngym_cli.agents.from_config import build_model, build_venv
+from ngym_cli.agents.networks import find_network
 from ngym_cli.config import RunConfig
 from ngym_cli.errors import UserError
 from ngym_cli.files import reading
@@ -106,8 +107,6 @@ def _refuse_small(path: Path, config: RunConfig) -> None:
         UserError: if the file has fewer bytes than a matrix of the recurrent weights, or than one of its two factors
             if the rank is low (for others: a layer's biases).
     """
-    from ngym_cli.agents.networks import find_network
-
     units = int(config.units or 0)
     network = find_network(config.network) if config.network else None
     square = network is not None and network.recurrent and network.own_class is None

@@ -28,6 +28,8 @@ from ngym_cli.config.fields import Option
 from ngym_cli.config.keywords import read_keywords, with_keywords
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.request import EvalRequest
+from ngym_cli.fitting import folder as fits
+from ngym_cli.runs import managing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -144,7 +146,6 @@ def plot(*words: Result, overwrite: bool = False, **request: Unpack[PlotOptions]
         >>> plot("latest", "psychometric", by="context")["psychometric"]  # doctest: +SKIP
     """
     from ngym_cli.figures.files import FigureFiles
-    from ngym_cli.fitting import folder as fits
     from ngym_cli.sweeps import folder
 
     processes.limit_libraries()
@@ -326,7 +327,6 @@ def export(run: Result = "latest", to: str | None = None, **request: Unpack[Expo
     """
     processes.limit_libraries()
     from ngym_cli.agents import formats
-    from ngym_cli.fitting import folder as fits
 
     read = read_keywords(ExportRequest, {"run": reference(run), "to": to, **request})
     if (fit := fits.named(read.run, read.runs)) is not None:
@@ -353,8 +353,6 @@ def diff(one: Result, other: Result, **request: Unpack[DiffOptions]) -> DataTabl
     Raises:
         UserError: if a run does not exist or is damaged.
     """
-    from ngym_cli.runs import managing
-
     read = read_keywords(DiffRequest, {"one": reference(one), "other": reference(other), **request})
     rows = managing.between(read.one, read.other, read.runs)
     words = [{key: None if value is None else str(value) for key, value in row.items()} for row in rows]

@@ -20,9 +20,10 @@ from ngym_cli.config.fields import Option
 from ngym_cli.config.keywords import ALIASES, keyword_options, read_keywords, with_keywords
 from ngym_cli.config.launch import LaunchSettings
 from ngym_cli.errors import UserError
+from ngym_cli.files.reading import read_json
 from ngym_cli.papers.request import ReproduceRequest
 from ngym_cli.runs import MANIFEST
-from ngym_cli.sweeps.recipe import SweepRequest
+from ngym_cli.sweeps.recipe import SweepRequest, zip_groups
 from ngym_cli.training.request import RunRequest
 
 if TYPE_CHECKING:
@@ -96,7 +97,6 @@ def sweep(
         >>> sweep({"task": "RDM-v0"}, network=["lstm", "gru"], seed=range(5)).results  # doctest: +SKIP
     """
     from ngym_cli.sweeps import control, results
-    from ngym_cli.sweeps.recipe import zip_groups
 
     refuse_while_importing()
     processes.limit_libraries()
@@ -347,7 +347,6 @@ class Reproduction:
     @property
     def document(self) -> dict[str, Any]:
         """Everything that was found, as in ``claims.json``."""
-        from ngym_cli.files.reading import read_json
         from ngym_cli.papers.reproduction import CLAIMS
 
         return dict(read_json(self.path / CLAIMS))

@@ -11,6 +11,7 @@ from typing import Any
 from gymnasium.spaces import Discrete, Space
 
 from neurogym.ceilings.stack import needs_reward
+from neurogym.compat.changes import ALIASES
 from neurogym.core import TrialEnv
 from neurogym.envs import registration
 from neurogym.envs.multi.make import make_multi, task_ids
@@ -80,8 +81,6 @@ def as_json(page: Row) -> Row:
 
 def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Path | None) -> Row:
     """Return the description of a task made with the given flags."""
-    from neurogym.compat.changes import ALIASES
-
     settings = configuration.from_dict({"wrappers": [], **flags, "task": name})
     task = find_task(name)
     env = make_env(task, settings)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ngym_cli import processes
 from ngym_cli.config import RunConfig, from_dict, merge, read_toml
+from ngym_cli.config.tasks import find_task
 from ngym_cli.errors import UserError, message_of, one_line
 from ngym_cli.training.request import RunRequest
 
@@ -49,12 +50,12 @@ def execute(request: RunRequest) -> int:
     processes.limit_libraries()
     if request.is_planned:
         if request.resume or request.smoke:
-            raise UserError("--dry-run and --print-config go with neither --resume nor --smoke")
+            raise UserError("--dry-run and --print-config cannot be combined with --resume or --smoke")
         return _plan(request)
     if request.smoke:
         for name in ("resume", "name", "tag"):
             if getattr(request, name):
-                raise UserError(f"--smoke keeps nothing; --{name} does not go with it")
+                raise UserError(f"--smoke keeps nothing; remove --{name}")
         return _smoke(request)
     return _train(request) if request.resume is None else _resume(request, request.resume)
 
@@ -79,7 +80,7 @@ def _resume(request: RunRequest, reference: str) -> int:
     from ngym_cli.training import main_loop
 
     if request.settings or request.config or request.name or request.overwrite or request.tag:
-        raise UserError("--resume continues a run as it was configured; no other settings go with it")
+        raise UserError("--resume continues a run as it was configured; remove the other settings")
     printer = RunPrinter(None, request.runs, request.as_json)
     hooks = main_loop.Hooks(printer.announce, printer.display)
     return printer.finish(main_loop.resume(runs.find(reference, request.runs), request.trust, hooks))
@@ -126,7 +127,6 @@ def _smoke(request: RunRequest) -> int:
     """Build, check and briefly train a single task or all tasks; return 1 if one failed."""
     from neurogym.envs import registration
     from ngym_cli import terminal
-    from ngym_cli.config.tasks import find_task
 
     base: Values = merge(read_toml(request.config) if request.config else {}, request.settings)
     request.load()
@@ -267,7 +267,6 @@ def _check(config: RunConfig) -> None:
     """Check an environment with Gymnasium's own checker; warnings count as errors."""
     from gymnasium.utils.env_checker import check_env
 
-    from ngym_cli.config.tasks import find_task
     from ngym_cli.environments.stack import make_env
 
     env = make_env(find_task(config.task), config)

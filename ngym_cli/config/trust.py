@@ -125,7 +125,7 @@ def require_names(names: Iterable[str], code: object, trusted: bool, source: str
 def _refuse_missing(name: str, source: str) -> None:
     """Refuse a reference to a Python file that does not exist."""
     if ".py:" in name and not file_of(name).is_file():
-        raise UserError(f"{source} needs {name}, but there is no file {file_of(name)} here; copy the file here")
+        raise UserError(f"{source} needs {name}: copy the file {file_of(name)} here")
 
 
 def record(config: RunConfig) -> Code | None:

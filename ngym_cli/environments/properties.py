@@ -17,6 +17,7 @@ from neurogym.ceilings.stack import StackCeiling, needs_reward, sees_reward, ver
 from neurogym.core import TrialEnv
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.recording.rollout import ModelAgent, rollout
+from neurogym.sampling.distributions import Distribution
 from neurogym.spaces import Index, n_actions, names_of
 from neurogym.state import CannotSave
 from neurogym.state import check as check_state
@@ -322,6 +323,5 @@ def listed_conditions(conditions: Mapping[str, object]) -> list[str]:
 
 
 def _few(values: Any) -> bool:
-    from neurogym.sampling.distributions import Distribution
 
     return not isinstance(values, Distribution) and 1 < len(values) <= MAX_CONDITION_VALUES and np.ndim(values[0]) == 0

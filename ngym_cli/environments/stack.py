@@ -16,11 +16,13 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import gymnasium as gym
 
+from neurogym import wrappers
 from neurogym.compat.leniency import strictly
 from neurogym.core import BaseEnv, OrderEnforcing, TrialEnv
 from neurogym.envs import registration
 from neurogym.envs.episodes import EPISODE_DT, EpisodeTask
 from neurogym.envs.multi import ScheduleEnvs
+from neurogym.sampling.scheduler import schedule_from
 from ngym_cli.config import TaskSettings, checked, extensions, options
 from ngym_cli.config.extensions import user_errors
 from ngym_cli.config.sections import durations_for_task
@@ -41,8 +43,6 @@ ALWAYS: dict[str, dict[str, str]] = {
 
 def wrapper_names() -> list[str]:
     """Return the names of all wrappers on the command line, including wrappers of other packages."""
-    from neurogym import wrappers
-
     return [*(wrappers.key_of(name) for name in wrappers.all_wrappers()), *extensions.offered("wrapper")]
 
 
@@ -52,8 +52,6 @@ def find_wrapper(name: str) -> Any:
     Raises:
         UserError: if no wrapper has this name, with the nearest one, or the user's class is not a wrapper.
     """
-    from neurogym import wrappers
-
     with contextlib.suppress(ValueError):
         return wrappers.wrapper_class(name)
     user_class = extensions.find_extension("wrapper", name)
@@ -241,8 +239,6 @@ def _value(value: Any, kind: object, key: str) -> Any:
 def _scheduled(arguments: dict[str, object], n: int) -> dict[str, object]:
     """Replace the name of a schedule by a schedule over ``n`` conditions."""
     if isinstance(schedule := arguments.get("schedule"), str):
-        from neurogym.sampling.scheduler import schedule_from
-
         return {**arguments, "schedule": schedule_from(schedule, n)}
     return arguments
 

@@ -14,6 +14,7 @@ from neurogym.core import TrialWrapper
 from neurogym.engine.engine import BatchStepResult
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.sampling.scheduler import RandomBlockSchedule, SequentialBlockSchedule, SequentialSchedule
+from neurogym.vector import make_vec
 from neurogym.vector.batch import Batch
 from neurogym.wrappers.hooks import Hooks
 from ngym_cli.config import RunConfig
@@ -286,8 +287,6 @@ def make_batch(config: RunConfig, n_envs: int, around: EnvWrapper = unchanged, l
     Raises:
         UserError: see ``make_env``.
     """
-    from neurogym.vector import make_vec
-
     make = env_maker(find_task(config.task), config, learning)
     envs = [make() for _ in range(n_envs)]
     stacks = iter([around(RandomStart.on(env, index)) for index, env in enumerate(envs)])

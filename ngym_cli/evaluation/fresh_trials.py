@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 import gymnasium as gym
 import numpy as np
 
+from neurogym.analysis.intervals import clusters
 from neurogym.analysis.measures import measures
 from neurogym.analysis.trial_tables import Table
 from neurogym.messages.plain_data import plain
@@ -297,8 +298,6 @@ def summarise(table: Table, properties: TaskProperties, references: bool = True)
         as in ``ngym_cli.runs.summary.summarise``, and ``conditions``: a row per value of each condition; of several
         tasks each with its own chance, blind score and ceiling.
     """
-    from neurogym.analysis.intervals import clusters
-
     names = summary.condition_names(properties.conditions, table)
     rows = summary.by_condition(table, names)
     for row in rows if references else ():

@@ -8,14 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from ngym_cli import config as configuration
-from ngym_cli import runs
-from ngym_cli.agents.trained import remembers
+from ngym_cli import processes, runs
+from ngym_cli.agents import checkpoints, defaults, saving
+from ngym_cli.agents.defaults import HALF_WIDTH, evaluation_trials
+from ngym_cli.agents.trained import load_to_act, remembers
 from ngym_cli.config.values import parse_list, parse_whole
+from ngym_cli.environments import properties as of_task
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.evaluation.activity import PEAK_RATE, SPIKES
 from ngym_cli.evaluation.quota import Progress
 from ngym_cli.evaluation.request import EXPORTS, EvalRequest
 from ngym_cli.files.writing import atomic_folder
+from ngym_cli.fitting import folder as fits
 from ngym_cli.runs import records, summary
 from ngym_cli.runs.recordings import ACTIVITY_FILE, NETWORK_QUANTITIES, RECORDING_NAME, Recording
 from ngym_cli.runs.records import Summary
@@ -50,7 +54,6 @@ def perform(request: EvalRequest, root: Path, progress: Progress | None = None) 
         yield from evaluate(references, root, request, progress)
         return
     from ngym_cli.evaluation import simulation
-    from ngym_cli.fitting import folder as fits
 
     for fit in [fits.find(reference, root) for reference in references]:
         yield simulation.simulate(fit, root, request, progress)
@@ -117,7 +120,7 @@ def _refuse_loss(folder: Path, request: EvalRequest) -> None:
     if request.overwrite or not folder.is_dir():
         return
     if request.name is not None:
-        raise UserError(f"evaluation {folder} exists; choose another --name or say --overwrite")
+        raise UserError(f"evaluation {folder} exists; choose another --name or pass --overwrite")
     comes = {"trials.parquet", "summary.json", *(EXPORTS[form] for form in request.export)}
     if (request.record or ()) or set(CONTENTS) & set(request.export):
         comes.add(ACTIVITY_FILE)
@@ -132,7 +135,7 @@ def _refuse_loss(folder: Path, request: EvalRequest) -> None:
     if lost:
         raise UserError(
             f"evaluation {folder} holds more than the new one would ({', '.join(lost)}); ask for the same again, "
-            "choose another --name or say --overwrite"
+            "choose another --name or pass --overwrite"
         )
 
 
@@ -145,9 +148,6 @@ def _redrawn(path: Path, request: EvalRequest) -> bool:
 def _evaluate_run(
     run: runs.RunFolder, request: EvalRequest, progress: Progress | None
 ) -> Iterator[tuple[Summary, Path]]:
-    from ngym_cli.agents import defaults
-    from ngym_cli.agents.defaults import HALF_WIDTH, evaluation_trials
-    from ngym_cli.environments import properties as of_task
     from ngym_cli.evaluation import activity_comparison, comparison, export, fresh_trials
 
     config = run.config(request.trust).in_stage(-1)
@@ -222,12 +222,8 @@ def _policies(
         UserError: if a checkpoint does not exist.
     """
     if wanted is None:
-        from ngym_cli.agents.trained import load_to_act
-
         yield *load_to_act(run, config, device), False
         return
-    from ngym_cli import processes
-    from ngym_cli.agents import checkpoints, saving
 
     processes.limit_torch()
     policy, _ = saving.load_policy(run, config, device)

@@ -133,7 +133,7 @@ def to_response(recorded: Population) -> Population | None:
 
 def _several_steps(view: PlotData) -> None:
     if not view.unrecorded(("activity",)) and int(np.diff(view.recorded.recording.offsets).max(initial=0)) < 2:
-        raise style.FigureUnavailableError("every trial is a single step: there is no course of time to draw")
+        raise style.FigureUnavailableError("every trial is a single step: no course of time to draw")
 
 
 def _psth(recorded: Population) -> PSTH:

@@ -15,7 +15,8 @@ from gymnasium.spaces import Discrete
 from neurogym.recording.rollout import Oracle, RolloutStep, rollout
 from neurogym.spaces import Action, names_of
 from ngym_cli.config.values import parse_assignments, split_entries
-from ngym_cli.environments.probes import ONSET
+from ngym_cli.environments.probes import ONSET, PeriodProbe
+from ngym_cli.environments.trial_batch import trials_of
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.figures.wording import Wording
 
@@ -183,8 +184,6 @@ def record(
     from ngym_cli.agents.acting import rollout
     from ngym_cli.agents.from_config import build_batch
     from ngym_cli.agents.trained import agent_for
-    from ngym_cli.environments.probes import PeriodProbe
-    from ngym_cli.environments.trial_batch import trials_of
 
     venv = build_batch(source.config, 1, PeriodProbe)
     rows: list[TrialView] = []

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import neurogym
 from neurogym.messages.plain_data import plain
 from ngym_cli import processes, runs
 from ngym_cli.errors import UserError, one_line
@@ -123,8 +124,6 @@ def _key(paper: Paper, claim_id: str, seed: int, finished: Mapping[tuple[str, in
 
 def _library() -> str:
     """Return a digest of the measuring code."""
-    import neurogym
-
     ours, toolkit = Path(__file__).parents[1], Path(neurogym.__file__).parent
     digest = hashlib.sha256()
     code = [*toolkit.glob("analysis/*.py"), *ours.glob("evaluation/*.py")]

@@ -21,6 +21,8 @@ from ngym_cli.files import writing
 from ngym_cli.runs import provenance
 from ngym_cli.runs.records import RunState, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
+from ngym_cli.training import tracking
+from ngym_cli.training.curriculum import Curriculum, renew
 from ngym_cli.training.curves import Curves, Evaluator, TensorBoardWriter
 from ngym_cli.training.prepare import ResolvedRun, prepare, reopen
 from ngym_cli.training.progress import Display
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.vec_env import VecEnv
 
-    from ngym_cli.training.curriculum import Curriculum, Stage
+    from ngym_cli.training.curriculum import Stage
 
 
 @dataclass
@@ -125,7 +127,7 @@ def resume(run: runs.RunFolder, trust: bool = False, hooks: Hooks | None = None)
         runs.clear_leftovers(run.path, below=True)
         manifest = run.manifest()
         if manifest["status"] == "finished":
-            raise UserError(f"run {run.path} is finished ({manifest.get('steps')} steps); there is nothing to resume")
+            raise UserError(f"run {run.path} is finished ({manifest.get('steps')} steps); nothing to resume")
         runs.refuse_if_running_elsewhere(run, manifest)
         resolved = reopen(run, trust)
         hooks.announce(resolved.config, resolved.properties)
@@ -188,7 +190,6 @@ def _curriculum(resolved: ResolvedRun) -> Curriculum | None:
     """Return the curriculum of a run at its first stage, or None without stages."""
     if not resolved.stages:
         return None
-    from ngym_cli.training.curriculum import Curriculum
 
     return Curriculum(resolved.stages)
 
@@ -294,7 +295,6 @@ def _session(
         return checkpoints.write(folder, step, model, venv, state)
 
     def change_stage(stage: Stage) -> None:
-        from ngym_cli.training.curriculum import renew
 
         renew(model, venv, stage.config, stage.seed)
 
@@ -323,7 +323,6 @@ def _board(
     """Return the writer of a run's curves."""
     if config.track is None:
         return TensorBoardWriter(run.path, state)
-    from ngym_cli.training import tracking
 
     return tracking.board_of(run, config, state, display.say)
 
@@ -378,7 +377,7 @@ def _writing(run: runs.RunFolder) -> Iterator[None]:
         yield
     except OSError as error:
         checkpoints_kept = checkpoints.found_in(run.path / checkpoints.CHECKPOINTS_FOLDER)
-        rest = f"all before {checkpoints_kept[-1].name} is kept" if checkpoints_kept else "there is no checkpoint yet"
+        rest = f"all before {checkpoints_kept[-1].name} is kept" if checkpoints_kept else "no checkpoint yet"
         reason = f"{error.strerror or one_line(error)}; {rest}; ngym run --resume continues it"
         raise UserError(f"cannot write run folder {run.path}: {reason}") from error
 

@@ -13,6 +13,7 @@ from ngym_cli.agents.defaults import complete, resolve
 from ngym_cli.config import ResolvedConfig, RunConfig, streams
 from ngym_cli.environments.properties import TaskProperties, inspect
 from ngym_cli.errors import library
+from ngym_cli.training.curriculum import stages_of
 from ngym_cli.training.stopping import Until
 
 if TYPE_CHECKING:
@@ -120,8 +121,6 @@ def reopen(run: runs.RunFolder, trust: bool = False) -> ResolvedRun:
 def _run(config: ResolvedConfig, properties: TaskProperties, path: Path) -> ResolvedRun:
     stages: tuple[Stage, ...] = ()
     if config.stages:
-        from ngym_cli.training.curriculum import stages_of
-
         stages = tuple(stages_of(config, properties))
     resolved = ResolvedRun(config, stages[-1].properties if stages else properties, stages, streams(config.seed), path)
     resolved.until()  # refused before anything is written

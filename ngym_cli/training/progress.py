@@ -179,7 +179,7 @@ def advance_notice(config: RunConfig | None, properties: TaskProperties) -> str 
     if properties.id not in ELSEWHERE:
         return None
     best = f"{row.performance:.2f} of {row.target:.2f} after {row.steps:,} steps"
-    return f"no line learns this task yet ({best}); ngym info {properties.id} says what is missing"
+    return f"no known configuration learns this task ({best}); see ngym info {properties.id}"
 
 
 def advice(config: ResolvedConfig, properties: TaskProperties, evaluation: Summary) -> str | None:
@@ -200,7 +200,7 @@ def advice(config: ResolvedConfig, properties: TaskProperties, evaluation: Summa
     tried = [*_suggestions(config, properties)][:MAX_SUGGESTIONS]
     sentence = f"{result}; try {' or '.join(tried)}" if tried else result
     return (
-        f"{sentence}; no line learns this task yet, see ngym info {properties.id}"
+        f"{sentence}; no known configuration learns this task, see ngym info {properties.id}"
         if properties.id in ELSEWHERE
         else sentence
     )

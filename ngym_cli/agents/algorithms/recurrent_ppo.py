@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from math import inf
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -46,10 +46,9 @@ from ngym_cli.agents.algorithms.objective import (
 )
 from ngym_cli.agents.algorithms.rollout import Experience, Minibatches, PackedRollout, Rollout, cut, minibatches
 from ngym_cli.agents.algorithms.sb3 import Learner
+from ngym_cli.agents.device.acting import ActingStep, DeviceRolloutAgent
+from ngym_cli.agents.device.rollout import DeviceRollout
 from ngym_cli.agents.networks.policy import RecurrentPolicy
-
-if TYPE_CHECKING:
-    from ngym_cli.agents.device.acting import ActingStep, DeviceRolloutAgent
 
 GradientAndStatistics = tuple[Tensor, Tensor] | None  #: gradient and statistics of a minibatch
 
@@ -113,9 +112,6 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         self.split = BatchSplitter()
         on_device = self.learns_on_device
         if on_device:
-            from ngym_cli.agents.device.acting import ActingStep
-            from ngym_cli.agents.device.rollout import DeviceRollout
-
             rollout = DeviceRollout(*sizes, self.device, keep_states=self.bptt is not None)
             self.rollout_buffer, self._step = rollout, ActingStep(self.policy, rollout)
         else:
@@ -169,8 +165,6 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
     def _rollout_agent(self, rollout: Rollout) -> RolloutAgent | DeviceRolloutAgent:
         """Agent that fills the rollout with the present weights."""
         if self._step is not None:
-            from ngym_cli.agents.device.acting import DeviceRolloutAgent
-
             return DeviceRolloutAgent(self.policy, self._step.rollout, self.rng, self._step)
         return RolloutAgent(self.policy, rollout, self.rng, self.compiled)
 

@@ -19,8 +19,9 @@ from torch.nn.functional import linear
 
 from ngym_cli.agents.acting import Actor, Layer, ReadOut
 from ngym_cli.agents.compiled.steps import ArrayState
-from ngym_cli.agents.networks import SPATIAL_CHANNELS, find_network
+from ngym_cli.agents.networks import SPATIAL_CHANNELS, constraints, find_network
 from ngym_cli.agents.networks.base import RecurrentNetwork, State, to_numpy
+from ngym_cli.agents.networks.images import ConvolutionalFront, FeatureCache, SpatialFront, distinct
 from ngym_cli.agents.networks.optimizer import Adam, Optimizer
 from ngym_cli.agents.networks.structure import Structure
 
@@ -133,8 +134,6 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
             raise ValueError("critic_reads=activity needs a critic of its own: shared=false")
         spec, options = find_network(network), dict(network_kwargs or {})
         if is_image_space(observation_space):
-            from ngym_cli.agents.networks.images import ConvolutionalFront, SpatialFront
-
             if spec.spatial:
                 kwargs.setdefault("ortho_init", False)  # large features would attend to a single place from the start
                 kwargs.setdefault("features_extractor_class", SpatialFront)
@@ -167,8 +166,6 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
             with torch.no_grad():
                 self.action_net.bias[0] = np.log((patience - 1) * max(int(action_space.n) - 1, 1))
         if structure:
-            from ngym_cli.agents.networks import constraints
-
             for net in self.networks:
                 constraints.impose(net, structure)
             constraints.impose_on_outputs(self, structure)
@@ -198,7 +195,6 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         find: Any = self.extract_features
         if not is_image_space(self.observation_space) or obs.device.type != "cpu":
             return find(obs)
-        from ngym_cli.agents.networks.images import distinct
 
         first, index = (torch.from_numpy(array).to(obs.device) for array in distinct(obs.cpu().numpy()))
         return find(obs[first])[index]
@@ -275,8 +271,6 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         space = self.observation_space
         front: Callable[[np.ndarray], np.ndarray] | None = None if isinstance(space, spaces.Box) else self._extracted
         if is_image_space(space):
-            from ngym_cli.agents.networks.images import FeatureCache
-
             front = FeatureCache(self._extracted)
         read_out = ReadOut(
             [*_layers(self.mlp_extractor.policy_net), *_layers(self.action_net)],

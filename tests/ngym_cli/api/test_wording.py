@@ -98,7 +98,7 @@ def test_messages_name_arguments_in_place_of_options(run_folder):
     run.evaluate(20, name="twice", overwrite=True)
     with pytest.raises(nc.UserError) as error:
         run.evaluate(20, name="twice")
-    assert "another name= or say overwrite=True" in str(error.value) and "--" not in str(error.value)
+    assert "another name= or pass overwrite=True" in str(error.value) and "--" not in str(error.value)
     assert wording.in_python("--noise needs a number, as --noise 0.1") == "noise= needs a number, as noise=0.1"
     assert wording.in_python("a -- b, x--y") == "a -- b, x--y"
 

@@ -173,7 +173,7 @@ def test_dynamics_that_cannot_be_drawn_say_why(ngym, recorded_run, requested, wo
     (("--metric", "dsb"), "unknown metric 'dsb'; did you mean 'dsa'?"),
     (("--across", "perod"), "did you mean 'period'?"),
     (("--across", "layer"), "has a single layer"),
-    (("none.nwb",), "there is no file none.nwb"),
+    (("none.nwb",), "no file none.nwb"),
     ((), "needs 2 runs or more"),
 ])  # fmt: skip
 def test_what_cannot_be_compared_says_why(ngym, recorded_run, requested, words):
