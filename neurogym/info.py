@@ -10,7 +10,9 @@ import gymnasium as gym
 from neurogym.compat.changes import CHANGES
 from neurogym.core import env_string
 from neurogym.envs import registration
+from neurogym.messages.console import logger
 from neurogym.messages.names import unknown
+from neurogym.wrappers import all_wrappers, wrapper_class
 
 
 def show_all_tasks(tag: str | None = None) -> None:
@@ -22,8 +24,6 @@ def show_all_tasks(tag: str | None = None) -> None:
 
 def show_all_wrappers() -> None:
     """Names of all wrappers and what each does."""
-    from neurogym.wrappers import all_wrappers, wrapper_class
-
     lines = [f"{name}: {wrapper_class(name).metadata['description']}" for name in all_wrappers()]
     _say("\n".join(["Available wrappers:", *lines]))
 
@@ -52,7 +52,6 @@ def describe(obj_: object) -> str:
         return env_string(obj_)
     if not isinstance(obj_, str):
         raise TypeError(f"expected the id of a task, the name of a wrapper or an environment, not {obj_!r}")
-    from neurogym.wrappers import all_wrappers, wrapper_class
 
     try:
         return env_string(registration.make(obj_))
@@ -75,7 +74,6 @@ def wrapper_string(wrapper: Any) -> str:
 
 
 def _say(text: str) -> None:
-    from neurogym.messages.console import logger
 
     logger.info("%s", text)
 

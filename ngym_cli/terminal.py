@@ -21,6 +21,8 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from neurogym.messages.plain_data import plain
+
 if TYPE_CHECKING:
     from neurogym.analysis.results import Estimate
 
@@ -267,8 +269,6 @@ def print_columns(rows: Sequence[Sequence[str]], header: Sequence[str] = (), ind
 
 def print_json(data: object) -> None:
     """Print data as a JSON document."""
-    from neurogym.messages.plain_data import plain
-
     sys.stdout.write(json.dumps(plain(data), indent=2) + "\n")
 
 

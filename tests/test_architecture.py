@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import functools
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -60,10 +62,15 @@ def modules(package: str) -> dict[str, Path]:
     return results
 
 
+@functools.cache
+def syntax(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imports(module: str, path: Path, expected: dict[str, Path]) -> Iterator[tuple[int, str]]:
     """Yield line and name of each import from the same package, including imports inside functions."""
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(syntax(path)):
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -181,16 +188,17 @@ def _own_names(tree: ast.Module) -> set[str]:
 
 @pytest.mark.parametrize("package", LAYERS)
 def test_no_module_uses_what_is_private_to_another(package):
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in modules(package).values()}
+    trees = {path: syntax(path) for path in modules(package).values()}
     private = {path: _own_names(tree) for path, tree in trees.items()}
     ours = set().union(*private.values())
     wrong = []
     for path, tree in trees.items():
+        foreign = ours - private[path]
         for node in ast.walk(tree):
             names = [node.attr] if isinstance(node, ast.Attribute) else []
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(package):
                 names = [alias.name for alias in node.names]
-            wrong += [f"{path}:{node.lineno}: {name}" for name in names if name in ours - private[path]]
+            wrong += [f"{path}:{node.lineno}: {name}" for name in names if name in foreign]
     assert not wrong, "\n".join(wrong)
 
 
@@ -235,3 +243,21 @@ def test_what_is_private_in_stable_baselines_is_used_in_one_place():
         if isinstance(node, ast.Attribute) and node.attr in private
     }
     assert not results, "\n".join(sorted(results))
+
+
+def test_tests_use_no_private_attributes():
+    """Tests go through what is public; names of NeuroGym that scripts use are tested by scripts."""
+    tests = Path(__file__).parent
+    used = []
+    for path in tests.rglob("*.py"):
+        if path.parent.name == "scripts":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and re.match("_[^_]", node.attr):
+                owner = ast.unparse(node.value)
+                if owner not in ("self", "cls", "super()", "os"):  # os._exit is public
+                    used.append(f"{path.relative_to(tests)}:{node.lineno}: {owner}.{node.attr}")
+            if isinstance(node, ast.ImportFrom):
+                private = [alias.name for alias in node.names if re.match("_[^_]", alias.name)]
+                used += [f"{path.relative_to(tests)}:{node.lineno}: import {name}" for name in private]
+    assert not used, "\n".join(used)

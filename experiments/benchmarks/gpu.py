@@ -270,6 +270,37 @@ def ways(main: tuple[str, int, int], device: str, budget: Budget) -> JSON:
     return seconds
 
 
+def shares(main: tuple[str, int, int], device: str, budget: Budget) -> JSON:
+    """Seconds of a rollout with its updates: in all, of steps of environments (CPU) and of updates; medians."""
+    import torch
+
+    model = Case(*main, device, budget.sizes).ours()
+    environments, steps, updates = model.env, list[float](), list[float]()
+
+    def timed(call: Callable[..., Any], seconds: list[float]) -> Callable[..., Any]:
+        def run(*arguments: Any) -> Any:
+            began = time.perf_counter()
+            result = call(*arguments)
+            seconds.append(time.perf_counter() - began)
+            return result
+
+        return run
+
+    def update(train: Callable[[], None] = model.train) -> None:
+        train()
+        if device != "cpu":
+            torch.cuda.synchronize()
+
+    environments.step, model.train = timed(environments.step, steps), timed(update, updates)
+    totals = list[float]()
+    learn = timed(turn(model), totals)
+    for _ in range(2 if budget.sizes is TINY else 7):
+        learn()
+    of_rollout = [sum(steps[k : k + model.n_steps]) for k in range(0, len(steps), model.n_steps)]
+    middle = {"total": totals[1:], "environments": of_rollout[2:], "updates": updates[2:]}
+    return {name: sorted(seconds)[len(seconds) // 2] for name, seconds in middle.items()}
+
+
 def parity(cells: tuple[str, ...], units: int, device: str, sizes: Sizes) -> JSON:
     """Differences of losses and gradients from those on the CPU, relative to the largest; in TF32 and without."""
     import torch
@@ -442,6 +473,7 @@ def report(device: str, tiny: bool, seconds: float, problem: str) -> JSON:
     cases = order(cells, sizes, widths, main)
     rows = list(grid(cases[:1], device, budget))
     result["ways"] = ways(main, device, budget)
+    result["seconds of a rollout"] = shares(main, device, budget)
     jax = jax_anchor(main[1], main[2], budget)
     batch = 4 if tiny else 256
     result["supervised"] = [supervised(u, batch, device, budget) for u in ((8,) if tiny else (256, 1024))]

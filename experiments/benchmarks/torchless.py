@@ -43,7 +43,7 @@ def child(folder: str, cell: str, use: str, steps: int) -> dict[str, float]:
 
     run = load(cell, Path(folder))
     actor: Any = load_to_act(run.run, run.config)[0]
-    acted = rollout(build_batch(run.config, ENVIRONMENTS), agent_for(actor, ENVIRONMENTS, 0))
+    acted = rollout(build_batch(run.config, ENVIRONMENTS), agent_for(actor, 0))
     states = np.random.default_rng(0).uniform(-1, 1, (STARTS, run.system.units))
     for _ in range(20):
         next(acted)

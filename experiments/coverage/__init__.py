@@ -44,7 +44,7 @@ TIMED = (f"{BEHAVIOUR}/timed.py", f"{BEHAVIOUR}/responses.py", f"{BEHAVIOUR}/mar
 FURTHER = {
     "strong_weights": (f"{BEHAVIOUR}/logistic.py",),
     "weak_weights": (f"{BEHAVIOUR}/logistic.py",),
-    "drifting_weight": (f"{BEHAVIOUR}/logistic.py", f"{BEHAVIOUR}/drifting.py"),
+    "drifting_weight": (f"{BEHAVIOUR}/logistic.py", f"{BEHAVIOUR}/drifting.py", f"{BEHAVIOUR}/walks.py"),
     "sessions": (f"{BEHAVIOUR}/logistic.py", "neurogym/behaviour/describe.py"),
     "hidden_states": (f"{BEHAVIOUR}/glm_hmm.py", f"{BEHAVIOUR}/chains.py", f"{BEHAVIOUR}/chain_estimates.py"),
     "diffusion": (*TIMED, f"{BEHAVIOUR}/diffusion.py"),

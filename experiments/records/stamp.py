@@ -72,7 +72,7 @@ def digest(tasks: Iterable[str], settings: Any, runs: Iterable[Mapping[str, Any]
 @functools.cache
 def task_digest(*tasks: str) -> str:
     """Return the part of a digest that says what tasks show and reward; takes hundredths of a second for each."""
-    return _cached(behaviour.of_tasks, sorted(set(tasks))) if tasks else "0"
+    return cached_answer(behaviour.of_tasks, sorted(set(tasks))) if tasks else "0"
 
 
 def task_part(digest: str) -> str:
@@ -82,10 +82,10 @@ def task_part(digest: str) -> str:
 
 def _run_digest(runs: list[Mapping[str, Any]]) -> str:
     """Return the part of a digest that says how runs learn; takes half a second for each."""
-    return _cached(behaviour.of_trainings, runs) if runs else "0"
+    return cached_answer(behaviour.of_trainings, runs) if runs else "0"
 
 
-def _cached(ask: Callable[[Any], str], question: Any) -> str:
+def cached_answer(ask: Callable[[Any], str], question: Any) -> str:
     """Return an answer about behaviour, from a file if the same code has given it before."""
     path = ANSWERS / _sources() / f"{ask.__name__}-{behaviour.hashed(question)}"
     if path.exists():

@@ -64,14 +64,22 @@ def evaluate(
     from ngym_cli.agents.trained import agent_for
 
     venv = make_vec(make_env, n_envs)
-    agent = agent_for(model.policy, n_envs, seed) if model is not None else None
+    agent = agent_for(model.policy, seed) if model is not None else None
     venv.action_space.seed(seed)
     obs, _ = venv.reset(seed=10_000 + seed)
-    starts, batches, count = np.ones(n_envs, bool), [], 0
+    state = None if agent is None else agent.initial_state(n_envs)
+    batches, count = [], 0
     while count < trials:
-        actions = venv.action_space.sample() if agent is None else agent.act(obs, starts).actions
+        if agent is None:
+            actions = venv.action_space.sample()
+        else:
+            act, state = agent.act(obs, state)
+            actions = act.actions
         obs, _, terminated, truncated, infos = venv.step(actions)
-        starts = terminated | truncated | (infos["new_trial"] if reset_state == "trial" else False)
+        if agent is not None:
+            state = agent.restart(
+                state, terminated | truncated | (infos["new_trial"] if reset_state == "trial" else False)
+            )
         if venv.finished is not None:
             batches.append(venv.finished)
             count += len(batches[-1]["env"])
@@ -84,12 +92,12 @@ class Predictor:
     def __init__(self, model: Any):
         from ngym_cli.agents.trained import agent_for
 
-        self.agent, self.starts = agent_for(model.policy, 1, 0), np.ones(1, bool)
+        self.agent = agent_for(model.policy, 0)
+        self.state = self.agent.initial_state(1)
 
     def predict(self, observation: np.ndarray, deterministic: bool = True) -> tuple[Any, None]:
-        action = self.agent.act(observation[None], self.starts).actions[0]
-        self.starts = np.zeros(1, bool)
-        return action, None
+        act, self.state = self.agent.act(observation[None], self.state)
+        return act.actions[0], None
 
 
 def supervised(

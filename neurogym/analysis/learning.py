@@ -179,7 +179,7 @@ def reversal_curve(
     session = np.zeros(len(chosen), int) if session is None else np.asarray(session)
     change = np.flatnonzero((right[1:] != right[:-1]) & (session[1:] == session[:-1])) + 1
     if not len(change):
-        raise ValueError("the best alternative never changes: there is no reversal to align to")
+        raise ValueError("the best alternative never changes: no reversal to align to")
     new_session = np.flatnonzero(np.r_[True, session[1:] != session[:-1]])
     ends = np.sort(np.r_[change, new_session, len(chosen)])
     offsets = np.arange(-before, after)

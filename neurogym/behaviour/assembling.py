@@ -7,17 +7,21 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from neurogym.array_types import BoolArray, FloatArray, IntArray
+from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour import codings
-from neurogym.behaviour.choices import Choices, Witness, map_truth, read_choices
-from neurogym.behaviour.codings import BadEntry, Times
+from neurogym.behaviour.choices import Choices, map_truth, read_choices
+from neurogym.behaviour.codings import Times
 from neurogym.behaviour.column_maps import ColumnMap
-from neurogym.behaviour.columns import Column, Columns, TableError, plain, rows_of
+from neurogym.behaviour.column_names import STIMULUS_OR_TRUTH
+from neurogym.behaviour.columns import Columns, TableError, plain
 from neurogym.behaviour.orientation import ENOUGH_TRIALS, falls, minus, within_states
-from neurogym.behaviour.roles import MOST_CHOICES, STIMULUS_OR_TRUTH, is_flag, missed_words
+from neurogym.behaviour.role_columns import RoleColumns
+from neurogym.behaviour.roles import is_flag
 from neurogym.behaviour.table import Session
 
-ROLES_OF_MISSES = ("correct", "reward", "outcome")
+#: Least and largest correlation with the correct choice from which a number without a sign encodes the side, between
+#: them as many standard errors as are not by chance.
+ENCODES_SIDE, BEYOND_CHANCE = (0.3, 0.7), 3.0
 MOST_LEVELS, MOST_CONDITIONS = 30, 16  #: of a further column that is kept, and most such columns
 #: Choices of the International Brain Laboratory: a clockwise turn of the wheel reports the left.
 WHEEL = {"1": "left", "-1": "right"}
@@ -44,7 +48,7 @@ class AssembledTrials:
     notes: list[str] = field(default_factory=list)
 
 
-class Assembler:
+class Assembler(RoleColumns):
     """Trials from columns with roles.
 
     Args:
@@ -60,12 +64,8 @@ class Assembler:
         self, columns: Columns, roles: dict[str, object], named: Sequence[str], settings: ColumnMap, rows: IntArray,
         locate: Callable[[int], str],
     ):  # fmt: skip
-        self.columns, self.roles, self.named, self.settings = columns, roles, named, settings
-        self.rows, self.locate = rows, locate
-        self.n = rows_of(columns)
-        self.words: dict[str, str] = {}
-        self.left_out: dict[str, int] = {}
-        self.notes: list[str] = []
+        super().__init__(columns, roles, rows, locate)
+        self.named, self.settings = named, settings
         self.turned: list[str] = []
         self.times = Times(np.full(self.n, np.nan))
         self.choices = Choices(np.full(self.n, -1), ())
@@ -100,78 +100,6 @@ class Assembler:
             "state": state, "choice2": choice2, "gain": gain, "loss": loss, "cue": cue, "confidence": confidence,
         }  # fmt: skip
         return AssembledTrials(arrays, choices.words, names, self.words, self.left_out, self.notes)
-
-    def column(self, role: str) -> tuple[str, Column]:
-        """Return name and column of a role."""
-        name = str(self.roles[role])
-        return name, self.columns[name]
-
-    def bad(self, name: str, error: BadEntry) -> TableError:
-        """Return the error of an entry with column, row in the source, and a way on."""
-        row = self.locate(int(self.rows[error.row]))
-        cure = f"--where '{name} != {error.entry}' leaves such rows out"
-        return TableError(f"column {name!r}, {row}: found {error.entry!r}, expected {error.expected}; {cure}")
-
-    def numbers(self, name: object) -> FloatArray:
-        """Return a column as numbers, nan for missing entries; all nan without a column."""
-        if name is None:
-            return np.broadcast_to(np.nan, self.n)
-        try:
-            return codings.read_numbers(self.columns[str(name)])
-        except BadEntry as error:
-            raise self.bad(str(name), error) from None
-
-    def flags(self, role: str) -> FloatArray:
-        """Return a column of yes and no as 1 and 0, nan for missing entries; all nan without a column."""
-        if role not in self.roles:
-            return np.full(self.n, np.nan)
-        name, column = self.column(role)
-        try:
-            values, self.words[name] = codings.read_flags(column)
-        except BadEntry as error:
-            raise self.bad(name, error) from None
-        return values
-
-    def labels(self, role: str) -> IntArray:
-        """Return the index of each entry among the entries of a column in order; negative numbers are missing."""
-        name, column = self.column(role)
-        words, index = column.levels
-        retained = [k for k, word in enumerate(words) if not word.startswith("-")]
-        if len(retained) > MOST_CHOICES:
-            raise TableError(f"column {name!r}: found {len(retained)} values, expected at most {MOST_CHOICES}")
-        lookup = np.full(len(words) + 1, -1)
-        lookup[retained] = np.arange(len(retained))
-        self.words[name] = ", ".join(words[k] for k in retained)
-        return lookup[index].astype(np.int64)
-
-    def marked_as_missed(self) -> BoolArray:
-        """Return a mask of trials that a word in another column marks as missed."""
-        gone = np.zeros(self.n, bool)
-        names = {str(self.roles[role]) for role in ROLES_OF_MISSES if role in self.roles}
-        names |= {name for name in self.columns if plain(name) == "outcome"}
-        for name in names:
-            column = self.columns[name]
-            if column.codes is not None:
-                missed = missed_words(column.words)
-                gone |= np.isin(column.codes, [k for k, word in enumerate(column.words) if word in missed])
-        return gone
-
-    def witness(self, correct: FloatArray) -> Witness:
-        """Return the other columns by which codes of the choice are judged."""
-        reward, rt = np.full(self.n, np.nan), np.full(self.n, np.nan)
-        for role in ("reward", "gain"):
-            if role in self.roles and self.column(role)[1].is_numeric:
-                reward = self.column(role)[1].numbers
-                break
-        if "rt" in self.roles:
-            rt = self.column("rt")[1].numbers
-        stimulus = None
-        for name in self.roles.get("stimuli", ()):  # type: ignore[attr-defined]
-            if self.columns[str(name)].is_numeric:
-                stimulus = self.columns[str(name)].numbers
-                break
-        truth = self.column("ground_truth")[1].levels[0] if "ground_truth" in self.roles else ()
-        return Witness(correct, reward, rt, stimulus, truth)
 
     def read_choices(self, correct: FloatArray) -> Choices:
         """Return the choices and the reading of their column."""
@@ -269,8 +197,8 @@ class Assembler:
         if np.nanmin(strength) < 0 or len(np.unique(strength[np.isfinite(strength)])) < 2:
             return stimuli, names
         with np.errstate(invalid="ignore", divide="ignore"):  # of constant columns, which encode nothing
-            encodes_side = np.corrcoef(np.nan_to_num(strength[valid]), truth[valid])[0, 1] ** 2 > 0.01
-        if encodes_side:
+            r = abs(np.corrcoef(np.nan_to_num(strength[valid]), truth[valid])[0, 1])
+        if r > np.clip(BEYOND_CHANCE / np.sqrt(valid.sum()), *ENCODES_SIDE):
             return stimuli, names
         second = self.choices.words[1]
         self.words[names[0]] = f"strength; positive where {second} is correct"

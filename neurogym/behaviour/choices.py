@@ -9,29 +9,13 @@ import numpy as np
 
 from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour.codings import is_missed_word
+from neurogym.behaviour.column_names import ORDERED
 from neurogym.behaviour.columns import Column, TableError, label, parse_number, plain
 from neurogym.behaviour.roles import MOST_CHOICES, MOST_LETTERS
 
 RARE = 0.02  #: share of all answers below which keys other than the usual ones count as hit by mistake
 CONTRARY = 0.05  #: share of trials in which correctness and the correct choice may contradict each other by mistake
-#: Words of which the first comes first as an option, whatever the alphabet says.
-ORDERED = (
-    ("left", "right"),
-    ("l", "r"),
-    ("arrowleft", "arrowright"),
-    ("leftarrow", "rightarrow"),
-    ("no", "yes"),
-    ("false", "true"),
-    ("down", "up"),
-    ("arrowdown", "arrowup"),
-    ("absent", "present"),
-    ("old", "new"),
-    ("first", "second"),
-    ("a", "b"),
-    ("low", "high"),
-    ("short", "long"),
-    ("ccw", "cw"),
-)
+NO_GO = ("nogo", "no", "neither")  #: words of no answer beside an ordered pair
 
 
 @dataclass
@@ -130,6 +114,11 @@ def _missed_codes(
     if missed:
         return [k for k, word in enumerate(words) if word in missed or is_missed_word(word)], ""
     gone = [k for k, word in enumerate(words) if is_missed_word(word)]
+    if len(words) - len(gone) == 3:  # beside a pair such as left and right, not to go is no answer
+        rest = [k for k in range(len(words)) if k not in gone]
+        none = [k for k in rest if plain(words[k]) in NO_GO]
+        pair = tuple(plain(words[k]) for k in rest if k not in none)
+        gone += none if pair in ORDERED or pair[::-1] in ORDERED else []
     numbers = [parse_number(word) for word in words]
     if words and all(number is not None for number in numbers):
         more, note = _missed_numbers([float(n) for n in numbers if n is not None], index, counts, witness)

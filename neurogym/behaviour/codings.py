@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from neurogym.array_types import FloatArray, IntArray
+from neurogym.behaviour.column_names import DETECTION, MISSED, NO, YES
 from neurogym.behaviour.columns import Column, TableError, label, parse_number, plain
-from neurogym.behaviour.roles import DETECTION, MISSED, NO, YES, is_detection
+from neurogym.behaviour.roles import is_detection
 
 #: Numbers that laboratories write for a reaction time or an amount that does not exist.
 TIME_CODES = (0.0, 9.0, 99.0, 999.0, 9999.0, 99999.0, 999999.0)
-MILLISECONDS = 30.0  #: median from which times are milliseconds
+#: Median from which times are in a unit, and units in a second.
+UNITS = {"us": (100_000.0, 1e6), "ms": (30.0, 1e3), "s": (0.0, 1.0)}
 
 
 def is_missed_word(word: str) -> bool:
@@ -93,7 +95,7 @@ class Times:
 
     Attributes:
         seconds: shape (rows,), nan where there is none.
-        unit: unit in the table, s or ms.
+        unit: unit in the table: s, ms or us.
         codes: numbers that mean no time, with the number of rows.
         negative: number of other times below 0, which are left out.
         signed: whether the sign of the time said the choice (HDDM).
@@ -106,6 +108,15 @@ class Times:
     signed: bool = False
 
 
+def _unit_of(short: str, typical: float) -> str:
+    """Return the unit of times that a name without separators says, or else their typical size."""
+    if short.endswith(("us", "usec", "micros", "microseconds")):
+        return "us"
+    if short.endswith(("ms", "msec", "millis")) and not short.endswith("times") and typical <= UNITS["us"][0]:
+        return "ms"
+    return next(unit for unit, (size, _) in UNITS.items() if typical > size or not size)
+
+
 def read_times(values: FloatArray, name: str = "", choice: IntArray | None = None, unit: str | None = None) -> Times:
     """Return reaction times in seconds.
 
@@ -116,7 +127,7 @@ def read_times(values: FloatArray, name: str = "", choice: IntArray | None = Non
         values: entries, nan for missing ones, shape (rows,).
         name: name of the column, which may say the unit.
         choice: index of the choice, -1 for no answer, shape (rows,).
-        unit: s or ms, if the user says so.
+        unit: s, ms or us, if the user says so.
     """
     values = np.where(np.isfinite(values), values, np.nan)
     times = Times(values)
@@ -143,8 +154,6 @@ def read_times(values: FloatArray, name: str = "", choice: IntArray | None = Non
     times.negative = int((negative & ~rows).sum())
     values = np.where(rows | (values < 0), np.nan, values)
     valid = values[np.isfinite(values)]
-    short = plain(name)
-    says_ms = short.endswith(("ms", "msec", "millis")) and not short.endswith("times")
-    times.unit = unit or ("ms" if len(valid) and (np.median(valid) > MILLISECONDS or says_ms) else "s")
-    times.seconds = values / 1000 if times.unit == "ms" else values
+    times.unit = unit or _unit_of(plain(name), float(np.median(valid)) if len(valid) else 0.0)
+    times.seconds = values / UNITS[times.unit][1]
     return times

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from neurogym.behaviour.codings import UNITS
+from neurogym.behaviour.column_names import COLUMN_NAMES, ROLES
 from neurogym.behaviour.columns import Column, Columns, TableError, parse_number, rows_of
-from neurogym.behaviour.roles import COLUMN_NAMES, ROLES, Roles
+from neurogym.behaviour.roles import Roles
 from neurogym.messages.names import unknown
 
 #: Names that a file with a column map may use, as for a comparison with animals, and the roles here.
@@ -29,7 +31,7 @@ class ColumnMap:
         missed: entries of the choice that mean no answer.
         choices: the options in order.
         turned: stimuli whose sign is turned.
-        rt_unit: unit of reaction times, s or ms.
+        rt_unit: unit of reaction times: s, ms or us.
     """
 
     rules: Mapping[str, Any] = field(default_factory=dict)
@@ -58,8 +60,8 @@ class ColumnMap:
             chosen.derive = {str(name): str(formula) for name, formula in rules.pop("derive").items()}
         if isinstance(rules.get("rt_unit"), str):
             chosen.rt_unit = rules.pop("rt_unit")
-            if chosen.rt_unit not in ("s", "ms"):
-                raise TableError(f"column map: rt_unit is {chosen.rt_unit!r}, expected s or ms")
+            if chosen.rt_unit not in UNITS:
+                raise TableError(f"column map: rt_unit is {chosen.rt_unit!r}, expected s, ms or us")
         roles = rules.pop("roles", None)
         if isinstance(roles, Mapping):
             for role in roles:

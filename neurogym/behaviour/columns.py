@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -111,15 +111,15 @@ class Column:
         """Number of each of `words`, nan for other words."""
         return np.array([np.nan if (n := parse_number(w)) is None else n for w in self.words], float)
 
-    @cached_property
+    @property
     def numbers(self) -> FloatArray:
-        """Entries as numbers, nan for missing and other entries, shape (rows,)."""
+        """Entries as numbers, nan for missing and other entries, shape (rows,); looked up anew to save memory."""
         if self.codes is None:
             assert self.floats is not None
             return self.floats
         return np.append(self.parsed, np.nan)[self.codes]
 
-    @cached_property
+    @property
     def missing(self) -> BoolArray:
         """Mask of the rows without an entry, shape (rows,)."""
         return np.isnan(self.numbers) if self.codes is None else self.codes < 0
@@ -158,14 +158,15 @@ class Column:
     @cached_property
     def levels(self) -> tuple[tuple[str, ...], IntArray]:
         """Labels in the order of numbers or of the alphabet, and the index of each row's label, -1 if missing."""
-        if self.codes is None or (self.words and np.isfinite(self.parsed).all() and not self.is_truth):
+        if self.codes is None:
             values, index = np.unique(self.numbers, return_inverse=True)
             present = int((~np.isnan(values)).sum())
-            return tuple(map(label, values[:present])), np.where(index < present, index, -1).astype(np.int64)
+            return tuple(map(label, values[:present])), _small(np.where(index < present, index, -1))
+        if self.words and np.isfinite(self.parsed).all() and not self.is_truth:
+            values, index = np.unique(self.parsed, return_inverse=True)
+            return tuple(map(label, values)), _small(np.append(index, -1))[self.codes]
         order = sorted(range(len(self.words)), key=lambda k: self.words[k].lower())
-        rank = np.full(len(order) + 1, -1)
-        rank[order] = np.arange(len(order))
-        return tuple(self.words[k] for k in order), rank[self.codes]
+        return tuple(self.words[k] for k in order), _ranks(order, len(order))[self.codes]
 
     @cached_property
     def texts(self) -> tuple[tuple[str, ...], IntArray]:
@@ -174,16 +175,12 @@ class Column:
             seen, first = np.unique(self.codes, return_index=True)
             order = seen[np.argsort(first)]
             order = order[order >= 0]
-            rank = np.full(len(self.words) + 1, -1)
-            rank[order] = np.arange(len(order))
-            return tuple(self.words[k] for k in order), rank[self.codes]
+            return tuple(self.words[k] for k in order), _ranks(order, len(self.words))[self.codes]
         words, index = self.levels
         used, first = np.unique(index, return_index=True)
         order = used[np.argsort(first)]
         order = order[order >= 0]
-        rank = np.full(len(words) + 1, -1)
-        rank[order] = np.arange(len(order))
-        return tuple(words[k] for k in order), rank[index]
+        return tuple(words[k] for k in order), _ranks(order, len(words))[index]
 
     def entry(self, row: int) -> object:
         """Return the entry of a row: a number, a word as written, or None."""
@@ -220,6 +217,18 @@ class Column:
 
 
 Columns = dict[str, Column]
+
+
+def _ranks(order: Sequence[int] | IntArray, n: int) -> IntArray:
+    """Return the place in an order of each of n indices, and -1 for a missing entry, shape (n + 1,)."""
+    rank = np.full(n + 1, -1)
+    rank[order] = np.arange(len(order))
+    return _small(rank)
+
+
+def _small(index: np.ndarray) -> IntArray:
+    """Return indices as integers of four bytes, which save memory in long tables."""
+    return cast("IntArray", index.astype(np.int32))
 
 
 def _text(entry: object) -> str:

@@ -35,14 +35,25 @@ def from_mapping(table: Mapping[Any, Any]) -> Columns:
 
 
 def from_records(records: Iterable[Mapping[str, Any]]) -> Columns:
-    """Return columns from a list of dictionaries, one for each trial; absent keys and lists are missing entries."""
-    rows = list(records)
+    """Return columns from a list of dictionaries, one for each trial; absent keys and lists are missing entries.
+
+    Entries of a dictionary within a trial get its name before their own, as in ``response.rt``.
+    """
+    rows = [_flat(row) for row in records]
     names = dict.fromkeys(name for row in rows for name in row)
     table = {}
     for name in names:
         values: list[object] = [row.get(name) for row in rows]
         table[name] = [None if isinstance(value, list | dict | tuple) else value for value in values]
     return from_mapping({name: np.array(values, object) for name, values in table.items()})
+
+
+def _flat(row: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return a dictionary without dictionaries among its entries."""
+    entries: dict[str, Any] = {}
+    for name, value in row.items():
+        entries |= _flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
+    return entries
 
 
 def from_arrow(table: Any) -> Columns:
@@ -110,6 +121,14 @@ def _all_numbers(words: Any) -> FloatArray | None:
     except pa.ArrowInvalid:
         return None
     return np.asarray(numbers.to_numpy(zero_copy_only=False), float)
+
+
+def without_brackets(column: Column) -> Column:
+    """Return a column whose entries are lists as texts, as ``['f', 'j']``, with the first of each list."""
+    if not column.words or not all(word.startswith("[") and word.endswith("]") for word in column.words):
+        return column
+    assert column.codes is not None
+    return Column.of_words([word[1:-1].split(",")[0].strip(" '\"") for word in column.words], column.codes)
 
 
 def with_decimal_points(column: Column) -> Column:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from neurogym.behaviour.columns import Columns, TableError, is_missing
-from neurogym.behaviour.conversion import from_arrow, with_decimal_points
+from neurogym.behaviour.conversion import from_arrow, with_decimal_points, without_brackets
 
 SEPARATORS = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "bar", " ": "space"}
 HEAD, LINES = 400_000, 40  #: bytes and lines from which a file is judged
@@ -107,7 +107,7 @@ def read_text(path: Path) -> tuple[Columns, TextForm, dict[str, int]]:
         table = _parse(source, form, "latin-1")
     columns = from_arrow(table)
     del table
-    columns = _without_comments(columns, form)
+    columns = {name: without_brackets(column) for name, column in _without_comments(columns, form).items()}
     if form.separator in ";\t| ":
         fixed = {name: with_decimal_points(column) for name, column in columns.items()}
         form.decimal_comma = any(fixed[name] is not columns[name] for name in columns)

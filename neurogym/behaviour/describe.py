@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from neurogym.analysis.intervals import mean_interval
 from neurogym.analysis.regression import fit_weights
-from neurogym.analysis.results import Curve, Estimate, Result
+from neurogym.analysis.results import Curve, Estimate
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.metacognition import ConfidenceNumbers, confidence_numbers
 from neurogym.behaviour.models.base import Problem
@@ -40,9 +40,9 @@ ENOUGH = 5  #: subjects from which numbers of all are means over subjects
 GROUP = "all"  #: name of all subjects together
 
 
-@dataclass(frozen=True)
-class SubjectDescription(Result):
-    """Statistics of a single subject, or of all subjects together.
+@dataclass(frozen=True, kw_only=True)
+class SubjectDescription(PsychometricNumbers):
+    """Statistics of a single subject, or of all subjects together, with psychometric numbers if there is a stimulus.
 
     Of five or more subjects together, numbers are means over subjects with intervals over subjects, and curves are
     pooled; of fewer, which do not show how subjects vary, all is pooled over trials.
@@ -50,21 +50,13 @@ class SubjectDescription(Result):
     Attributes:
         subject: name, or "all".
         sessions: number of sessions.
-        trials: number of trials.
+        trials: number of trials, missed ones among them.
         misses: number of trials without a choice.
         accuracy: share of correct choices; None if unknown.
         rewards: mean reward of a choice; None if the table has no rewards.
         choices: share of each choice, by its word.
         reaction_time: mean reaction time (s); None without reaction times.
         bias: intercept of the regression on stimuli alone (logit for the second of two choices).
-        pse: evidence at which both choices are equally frequent but for lapses.
-        threshold: distance from the PSE to 75 % of the range between the lapses.
-        slope: of the psychometric function, logit per unit of evidence.
-        lapse_low: lapses at the low end of the psychometric function; None without a stimulus.
-        lapse_high: lapses at the high end.
-        psychometric: share of second choices against the evidence.
-        accuracy_by_level: share of correct choices against the size of the evidence.
-        chronometric: mean reaction time (s) against the size of the evidence.
         history: weights of stimuli and of choices, outcomes and choices x outcomes of previous trials.
         evidence: meaning of the axis of the curves.
         conditions: psychometric numbers by a condition.
@@ -77,21 +69,12 @@ class SubjectDescription(Result):
 
     subject: str
     sessions: int
-    trials: int
     misses: int
     accuracy: Estimate | None
     rewards: Estimate | None
     choices: dict[str, Estimate]
     reaction_time: Estimate | None = None
     bias: Estimate | None = None
-    pse: Estimate | None = None
-    threshold: Estimate | None = None
-    slope: Estimate | None = None
-    lapse_low: Estimate | None = None
-    lapse_high: Estimate | None = None
-    psychometric: Curve | None = None
-    accuracy_by_level: Curve | None = None
-    chronometric: Curve | None = None
     history: dict[str, Estimate] | None = None
     evidence: str = ""
     conditions: tuple[ConditionNumbers, ...] = field(default_factory=tuple)
@@ -152,13 +135,13 @@ def describe_pooled(
     rewarded = not table.roles or bool({"reward", "gain"} & set(table.roles))
     shares = {word: mean((choice == k).astype(float), True) for k, word in enumerate(table.choices)}
     description = SubjectDescription(
-        name,
-        len(table.sessions),
-        len(choice),
-        int((~valid).sum()),
-        mean(table.join("correct"), True),
-        mean(reward, bounded) if rewarded else None,
-        {word: share for word, share in shares.items() if share is not None},
+        subject=name,
+        sessions=len(table.sessions),
+        trials=len(choice),
+        misses=int((~valid).sum()),
+        accuracy=mean(table.join("correct"), True),
+        rewards=mean(reward, bounded) if rewarded else None,
+        choices={word: share for word, share in shares.items() if share is not None},
         reaction_time=mean(table.join("rt"), False),
         learning=learning_curve(table),
         stay=None if table.stimuli else stay_numbers(table),
@@ -185,7 +168,7 @@ def _fitted(table: Behaviour, by: str | None, fast: bool) -> dict[str, Any]:
         return out
     evidence, out["evidence"] = evidence_of(table, plain)
     numbers = psychometric_numbers(table, evidence, intervals=not fast)
-    out |= {name: getattr(numbers, name) for name in vars(PsychometricNumbers(0)) if name != "trials"}
+    out |= {name: value for name, value in vars(numbers).items() if name != "trials"}
     if by is not None:
         out["conditions"] = by_condition(table, evidence, by)
     return out

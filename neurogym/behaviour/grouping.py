@@ -11,7 +11,7 @@ import numpy as np
 from neurogym.array_types import IntArray
 from neurogym.behaviour.columns import Columns, TableError, label, plain, rows_of
 from neurogym.behaviour.files import FILE
-from neurogym.behaviour.roles import fits_role
+from neurogym.behaviour.roles import changes_between_blocks, fits_role
 
 #: Columns that may number games or blocks.
 BLOCK_COLUMNS = ("block", "blocknumber", "blocknum", "blocknr", "blockid", "game", "gamenumber", "task", "tasknumber")
@@ -49,6 +49,7 @@ def group(columns: Columns, roles: dict[str, object], rows: IntArray, locate: Ca
     """
     groups = Groups([])
     _by_files(columns, roles, groups)
+    _say_unnamed_subjects(columns, roles, groups)
     n = rows_of(columns)
     subjects: tuple[str, ...] = ("subject",)
     subject = np.zeros(n, np.int64)
@@ -66,7 +67,7 @@ def group(columns: Columns, roles: dict[str, object], rows: IntArray, locate: Ca
         _say_blocks(columns, roles, session, subject, groups)
     valid = (subject >= 0) & (session >= 0)
     groups.rows_left_out = int((~valid).sum())
-    key = subject * (len(names) + 1) + session
+    key = subject.astype(np.int64) * (len(names) + 1) + session
     valid_rows = np.flatnonzero(valid)
     _, first, index = np.unique(key[valid_rows], return_index=True, return_inverse=True)
     appearance = np.argsort(np.argsort(first))[index]
@@ -129,6 +130,20 @@ def _by_files(columns: Columns, roles: dict[str, object], groups: Groups) -> Non
         subject, file = columns[str(roles["subject"])].texts[1], columns[FILE].texts[1]
         if len(np.unique(file)) > len(np.unique(subject)):
             roles["session"] = FILE
+
+
+def _say_unnamed_subjects(columns: Columns, roles: dict[str, object], groups: Groups) -> None:
+    """Say which columns may name subjects in a table that is read as that of a single subject."""
+    if "subject" in roles:
+        return
+    used = {*roles.values(), *roles.get("stimuli", ())}  # type: ignore[misc]
+    names = [name for name, column in columns.items() if name not in used and changes_between_blocks(column)]
+    names = [name for name in names if plain(name) not in BLOCK_COLUMNS]
+    if names:
+        groups.notes.append(
+            f"all rows are read as one subject; {' or '.join(names)} changes only from one block of rows to the next: "
+            f"--subject {names[0]} if it names subjects, --session {names[0]} if sessions"
+        )
 
 
 def _counted(subject: IntArray, trial: np.ndarray) -> IntArray:

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.behaviour import assembling, expressions, grouping, roles, screens
+from neurogym.behaviour import assembling, derivation, expressions, grouping, roles, screens
 from neurogym.behaviour.column_maps import ColumnMap
-from neurogym.behaviour.columns import Column, Columns, TableError, plain, rows_of
+from neurogym.behaviour.column_names import ROLES
+from neurogym.behaviour.columns import Column, Columns, TableError, rows_of
 from neurogym.behaviour.conversion import from_source
 from neurogym.behaviour.files import Source, read_source
-from neurogym.behaviour.roles import ROLES, Roles
+from neurogym.behaviour.roles import Roles
 from neurogym.behaviour.table import Behaviour, ColumnReading, Reading
 from neurogym.messages.names import unknown
 
@@ -35,8 +36,8 @@ class TableOptions:
     """What a user says about a table; the rest is guessed.
 
     Attributes:
-        roles: columns of roles (see `neurogym.behaviour.roles.COLUMN_NAMES`; ``stimuli``: several); None: the table
-            has no such column.
+        roles: columns of roles (see `neurogym.behaviour.column_names.COLUMN_NAMES`; ``stimuli``: several); None: the
+            table has no such column.
         columns: content of a column file, see `neurogym.behaviour.column_maps`.
         where: conditions that choose rows, see `neurogym.behaviour.expressions.rows_where`.
         derive: formulas that make columns, see `neurogym.behaviour.expressions.derived`.
@@ -124,17 +125,19 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
         tentative: dict[str, Any] = {**(mapped or roles.guess(columns)), **options.roles}
         columns, rows = _without_screens(columns, rows, tentative, chosen, left_out)
     if mapped is None:
-        columns = _with_rewards(columns, chosen)
+        columns = derivation.with_rewards(columns, chosen)
     assigned, given = _assigned(columns, options.roles, mapped)
     if "choice" not in assigned:
         listed = ", ".join(list(columns)[:20]) + (", ..." if len(columns) > 20 else "")
         reasons = "".join(f"; {why}" for why in roles.unfit("choice", columns))
+        may_be = [name for name in roles.unnamed_choices(columns) if name not in assigned.values()]
+        hint = f"; {' or '.join(may_be)} may be it" if may_be else ""
         raise TableError(
-            f"found no column of choices among {listed}{reasons}; expected --choice COLUMN in a table with a row for "
-            "each trial"
+            f"found no column of choices among {listed}{reasons}{hint}; expected --choice COLUMN in a table with a row "
+            "for each trial"
         )
     if "stimuli" not in given:
-        columns, assigned = _with_differences(columns, assigned, chosen, notes)
+        columns, assigned = derivation.with_differences(columns, assigned, chosen, notes)
     for name in options.keep:
         if name not in columns:
             raise TableError(unknown("column", name, columns))
@@ -239,81 +242,16 @@ def _names(value: Any) -> list[str]:
     return [] if value is None else [value] if isinstance(value, str) else list(value)
 
 
-def _with_rewards(columns: Columns, chosen: ColumnMap) -> Columns:
-    """Return the table with one column of rewards, where it has a column for each side (foraging mice)."""
-    if any(plain(name) in roles.COLUMN_NAMES["reward"] for name in columns):
-        return columns
-    sides = {plain(name): name for name in columns}
-    for ending in (("l", "r"), ("left", "right")):
-        for short, left in sides.items():
-            right = sides.get(short.removesuffix(ending[0]) + ending[1])
-            if "reward" not in short or "prob" in short or not short.endswith(ending[0]) or right is None:
-                continue
-            if roles.is_flag(columns[left]) and roles.is_flag(columns[right]):
-                chosen.derive["reward"] = f"max(`{left}`, `{right}`)"
-                return expressions.derived(columns, {"reward": chosen.derive["reward"]})[0]
-    return columns
-
-
-def _with_differences(
-    columns: Columns, assigned: dict[str, Any], chosen: ColumnMap, notes: list[str]
-) -> tuple[Columns, dict[str, Any]]:
-    """Return the table with signed differences of the left and the right, and times from differences (IBL)."""
-    extended = dict(columns)
-    assigned_names = [value for role, value in assigned.items() if role != "stimuli"]
-    signed = [name for name in assigned["stimuli"] if np.nanmin(extended[name].numbers) < 0]
-    if "choice2" not in assigned:
-        for left, right in roles.side_pairs(columns, assigned_names):
-            formula = f"`{right}`-`{left}`" if not (left.isidentifier() and right.isidentifier()) else f"{right}-{left}"
-            name = f"{right}-{left}"
-            extended, remarks = expressions.derived(extended, {name: formula})
-            rest = tuple(each for each in assigned["stimuli"] if each not in (left, right))
-            copies = [each for each in signed if each in rest and _same(extended[each], extended[name])]
-            assigned = {**assigned, "stimuli": rest if copies else (*rest, name)}
-            if copies:
-                extended.pop(name)
-                continue
-            chosen.derive[name] = formula
-            notes.append(f"{left} and {right} are read as one signed stimulus {name}; --stimuli {left},{right} for two")
-            notes += remarks
-    sizes = {name: Column(floats=np.abs(extended[name].numbers)) for name in assigned["stimuli"]}
-    strengths = [
-        name
-        for name in assigned["stimuli"]
-        if any(name != each and _same(extended[name], size) for each, size in sizes.items())
-    ]
-    if strengths and len(strengths) < len(assigned["stimuli"]):
-        assigned = {**assigned, "stimuli": tuple(each for each in assigned["stimuli"] if each not in strengths)}
-        notes.append(f"{', '.join(strengths)} is the size of {', '.join(assigned['stimuli'])} and not used beside it")
-    if "rt" not in assigned:
-        extended, assigned = _with_times(extended, assigned, chosen)
-    return extended, assigned
-
-
-def _with_times(columns: Columns, assigned: dict[str, Any], chosen: ColumnMap) -> tuple[Columns, dict[str, Any]]:
-    """Return the table with reaction times from times of the session, as IBL keeps them."""
-    short = {plain(name): name for name in columns if columns[name].is_numeric}
-    start = short.get("stimontimes") or short.get("gocuetimes")
-    end = short.get("firstmovementtimes") or short.get("responsetimes")
-    if start is None or end is None:
-        return columns, assigned
-    chosen.derive["rt"] = f"{end}-{start}"
-    return expressions.derived(columns, {"rt": chosen.derive["rt"]})[0], {**assigned, "rt": "rt"}
-
-
-def _same(a: Column, b: Column) -> bool:
-    """Return whether two columns are proportional to each other."""
-    x, y = np.nan_to_num(a.numbers), np.nan_to_num(b.numbers)
-    if not x.any() or not y.any():
-        return False
-    return bool(abs(x @ y) > 0.99999 * np.linalg.norm(x) * np.linalg.norm(y))
-
-
 def _offers(columns: Columns, assigned: Mapping[str, Any]) -> list[str]:
     pairs = roles.numbered_pairs(columns, assigned["stimuli"])
     notes = [
         f"{a} and {b} are two stimuli; --derive difference={b}-{a} --stimuli difference makes one" for a, b in pairs
     ]
+    if not assigned["stimuli"] and not {"reward", "gain", "choice2"} & set(assigned):
+        may_be = roles.unnamed_stimuli(columns, assigned)
+        notes += [
+            f"choices depend on {' and '.join(may_be)}: --stimuli {','.join(may_be)} if these are stimuli"
+        ] * bool(may_be)
     offered = [name for name in roles.offers(columns, {"choice": assigned["choice"]}) if name in assigned["stimuli"]]
     if len(offered) > 1:
         notes.append(

@@ -8,95 +8,29 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from neurogym.array_types import FloatArray
+from neurogym.behaviour.column_names import (
+    CLOCKS,
+    COLUMN_NAMES,
+    DETECTION,
+    ENDINGS,
+    MISSED,
+    MORE,
+    NO,
+    NOT_CHOICES,
+    NOT_STIMULI,
+    OFFER_CHOICES,
+    ORDERED,
+    SAFE,
+    SCREENS,
+    STIMULUS,
+    STIMULUS_OR_TRUTH,
+    VALUE,
+    YES,
+)
 from neurogym.behaviour.columns import Column, Columns, plain, rows_of
 
 Roles = Mapping[str, str | Sequence[str] | None]  #: role to its column, to the columns of stimuli, or to none
 
-#: Roles that a column can have, and names (lower case, letters and digits only) that suggest the role, best first.
-COLUMN_NAMES: dict[str, tuple[str, ...]] = {
-    "subject": ("subject", "subjectid", "subjectname", "subj", "subjid", "subjidx", "subjname", "sub", "subid",
-                "animal", "animalid", "animalname", "rat", "ratid", "ratname", "mouse", "mouseid", "mousename",
-                "monkey", "monkeyname", "bird", "fish", "participant", "participantid", "participantnumber",
-                "uniqueparticipant", "prolificid", "prolificpid", "workerid", "ppt", "pid", "person", "player",
-                "nickname", "id", "runid"),
-    "session": ("session", "sessionid", "sessionnumber", "sessionnum", "sessionnr", "sessionno", "sessionindex",
-                "sessionidx", "sessionname", "sessnum", "sessid", "sess", "ses", "eid", "sessiondate", "sessdate",
-                "day", "daynumber", "daynum", "date", "visit", "episode", "run", "env", "element", "game"),
-    "trial": ("trial", "trialnumber", "trialnum", "trialnr", "trialno", "trialid", "trialindex", "trialidx", "ntrial",
-              "trialn", "trialsthisn", "trialcount"),
-    "choice2": ("choice2", "level2choice", "secondchoice", "secondstagechoice", "stage2choice", "choicestage2",
-                "action2", "response2", "a2"),
-    "state": ("state2", "state", "secondstate", "secondstagestate", "secondstepstate", "secondstep", "stage2state",
-              "step2state", "finalstate"),
-    "choice": ("choice", "choice1", "level1choice", "firstchoice", "stage1choice", "choicestage1", "response",
-               "response1", "responseside", "responsekey", "choiceside", "chosenside", "animalresponse",
-               "animalchoice", "ratchoice", "mousechoice", "subjectchoice", "chosen", "resp", "action", "action1",
-               "keypressed", "keypress", "keyrespkeys", "respkeys", "key", "button", "buttonpressed", "side",
-               "leftright", "trgchoice", "targetchoice", "targcho", "targchoice", "decision", "port", "arm", "deck",
-               "a1", "choose", "chosenoption", "chosenarm", "chosentarget", "chosenport", "selected", "selection",
-               "selectedoption", "gamble", "gambled", "accept", "accepted", "wentright", "pokedright", "pokedr",
-               "choseright", "choserighttarget", "choiceright", "rightchoice", "rightward", "wentleft", "choseleft",
-               "lick", "licked", "report", "reported", "judgment", "judgement", "participantresponse",
-               "participantchoice", "subjectresponse", "userresponse", "userchoice", "buttonpress", "respkey",
-               "answergiven"),
-    "correct": ("correct", "iscorrect", "correctness", "performance", "hit", "accuracy", "acc", "keyrespcorr",
-                "respcorr", "wascorrect", "feedbacktype", "success", "errordirectionjudgment"),
-    "gain": ("gain", "gains", "win", "wins", "won", "winamount"),
-    "loss": ("loss", "losses", "lose", "lost", "lossamount"),
-    "reward": ("reward", "rewarded", "rewards", "isrewarded", "rewardamount", "payoff", "points", "outcome", "win",
-               "money", "gain", "rewardvolume", "r", "feedback"),
-    "ground_truth": ("groundtruth", "correctside", "correctchoice", "correctresponse", "correctanswer", "correctresp",
-                     "corrans", "correctans", "corrresp", "correctkey", "corrkey", "targcor", "correcttarget",
-                     "correctoption", "target", "rewardedside", "answer", "truth", "stimulusside", "stimside",
-                     "correctport", "stimulus", "stim", "category", "stimuluscategory", "side", "direction",
-                     "motiondirection"),
-    "rt": ("rt", "rtdec", "reactiontime", "responsetime", "rts", "rtms", "reactiontimems", "responsetimems",
-           "reactiontimes", "keyresprt", "resprt", "latency", "decisiontime", "responselatency", "rxtime", "rxntime",
-           "decisionlatency", "choicelatency", "choicert", "rt1", "rtdecconf"),
-    "confidence": ("confidence", "conf", "confidencerating", "confrating", "confidencejudgment",
-                   "confidencejudgement", "wager"),
-}  # fmt: skip
-#: Roles besides these that can be named: a cue before the choice, and whether a second stage was the common one.
-MORE = {"cue": ("cue", "cueid"), "common": ("common", "iscommon", "transition")}
-ROLES = (*COLUMN_NAMES, *MORE, "stimuli")
-#: Ways in which names of PsychoPy and E-Prime end, after a dot.
-ENDINGS = {"choice": ("keys", "resp"), "rt": ("rt",), "correct": ("corr", "acc"), "ground_truth": ("cresp", "corrans")}
-
-STIMULUS = re.compile(
-    r"^(s|x|stim|stimulus|stimuli|coh|coherence|contrast|evidence|strength|intensity|freq|frequency|loudness|tone|sound|"
-    r"click|clicks|duration|angle|orientation|ori|tilt|motion|level|amplitude|difference|delta|diff|signed\w*|signal|"
-    r"cue|offer|left|right|morph|ratio|dotcoh|f)\d*([ab]|left|right|l|r|db|ms|hz|strength|level|contrast|coherence|evidence|diff|"
-    r"difference|intensity|freq|frequency|value|clicks)?\d*$"
-)
-#: Parts of names of numeric columns that hold no stimulus: times, generating probabilities, counters, judgements.
-NOT_STIMULI = re.compile(
-    r"(time|onset|offset|started|stopped|prob|^p\d|date|index|^id|id$|number|block|count|weight|^age|phase|^q\d|^mu\d|"
-    r"env|this\w*n$|fix|gaze|dwell|saccade|pupil|(^|[_.])cond|group|gender|sex|"
-    r"conf|rating|(^|[_.])rt([_.]|$)|version|frame|reward|outcome|gain|loss|choice|resp|volume|period|interval|order|row|session)"
-)
-#: Parts of names of columns of words that are no choices: kinds of rows, groups of subjects, conditions.
-NOT_CHOICES = re.compile(
-    r"(type|kind|event|phase|block|task|stage|screen|sex|gender|group|cond|hand|version|lang|browser|strain|genotype|"
-    r"species|treatment|drug|session|date|day|status|stim|cue|context|environment|room|site|device|difficulty)"
-)
-#: Names of ground truth that may as well name a graded stimulus.
-STIMULUS_OR_TRUTH = ("stimulus", "stim", "category", "target", "stimuluscategory", "side", "direction",
-                     "motiondirection")  # fmt: skip
-#: Names of pairs that are stimuli although neither is alone, and of screens in tables of jsPsych.
-VALUE = re.compile(r"^(value|val|v|offer|amount|magnitude|mag|ev|evidence|payoff)$")
-SCREENS = {"trialtype", "trialindex", "timeelapsed", "internalnodeid"}
-YES = {"1", "true", "yes", "y", "correct", "right", "hit", "rewarded", "reward", "win", "success", "pass"}
-NO = {"0", "-1", "false", "no", "n", "error", "incorrect", "wrong", "unrewarded", "loss", "failure", "fail", "miss",
-      "false alarm"}  # fmt: skip
-MISSED = ("miss", "missed", "omission", "omitted", "noresponse", "nochoice", "noanswer", "timeout", "abort",
-          "aborted", "invalid", "toolate", "tooslow", "late", "ignore", "ignored", "skip", "skipped")  # fmt: skip
-#: Outcomes of signal detection: beside these, a miss is an error and not a trial without an answer.
-DETECTION = {"hit": True, "cr": True, "correctrejection": True, "correctreject": True, "miss": False, "fa": False,
-             "falsealarm": False}  # fmt: skip
-#: Choices for or against an offer, whose gains and losses are what is offered.
-OFFER_CHOICES = ("gamble", "gambled", "accept", "accepted")
-CLOCKS = {"time", "timestamp", "timestamps", "times"}
-SAFE = ("cert", "certain", "sure", "safe")
 #: Standard errors from which a correlation shows that a number without a telling name is a stimulus.
 CLEAR_CORRELATION = 4.0
 MOST_CHOICES = 12
@@ -127,7 +61,12 @@ def guess(columns: Columns) -> dict[str, object]:
     short = {name: plain(name) for name in columns}
     assigned: dict[str, object] = {}
     for role, words in COLUMN_NAMES.items():
-        named = [name for word in words for name in columns if short[name] == word and name not in assigned.values()]
+        named = [
+            name
+            for word in words
+            for name in columns
+            if word in (short[name], _without_prefix(role, short[name])) and name not in assigned.values()
+        ]
         ending = [name for name in columns if name.rpartition(".")[2].lower() in ENDINGS.get(role, ()) and "." in name]
         named += sorted(ending, key=lambda name: int(columns[name].missing.sum()))
         if role == "ground_truth" and len(SCREENS & set(short.values())) >= 2:
@@ -140,13 +79,17 @@ def guess(columns: Columns) -> dict[str, object]:
     _settle_correct(columns, assigned)
     _settle_rewards(columns, assigned)
     if "choice" not in assigned and not (set(short.values()) & CLOCKS and not assigned):  # a log of events
-        rest = [name for name in columns if name not in assigned.values() and _is_choice(columns[name])]
-        rest = [name for name in rest if not NOT_CHOICES.search(name.lower())]
-        if rest:
-            assigned["choice"] = rest[0]
+        choices = unnamed_choices({name: column for name, column in columns.items() if name not in assigned.values()})
+        if len(choices) == 1:
+            assigned["choice"] = choices[0]
     _settle_two_stages(columns, assigned)
     assigned["stimuli"] = () if "choice2" in assigned else _stimuli(columns, assigned)
     return assigned
+
+
+def _without_prefix(role: str, short: str) -> str:
+    """Return a name without ``trial`` at its beginning, as in ``trial_feedback_type``."""
+    return short if role == "trial" else short.removeprefix("trial")
 
 
 def offers(columns: Columns, assigned: Mapping[str, object]) -> list[str]:
@@ -277,6 +220,21 @@ def _settle_two_stages(columns: Columns, assigned: dict[str, object]) -> None:
         assigned["cue"] = cues[0]
 
 
+def unnamed_choices(columns: Columns) -> list[str]:
+    """Return the columns without a telling name that may be choices; those of pairs as left and right before others."""
+    names = [name for name, column in columns.items() if _is_choice(column) and not NOT_CHOICES.search(name.lower())]
+    names = [name for name in names if not changes_between_blocks(columns[name])]
+    pairs = [name for name in names if {plain(word) for word in columns[name].levels[0]} in map(set, ORDERED)]
+    return pairs or names
+
+
+def changes_between_blocks(column: Column) -> bool:
+    """Return whether the rows with an entry follow one another, for each of several entries, as those of a subject."""
+    index = column.levels[1]
+    n = len(column.levels[0])
+    return 1 < n <= len(index) / 2 and index.min() >= 0 and int(np.count_nonzero(np.diff(index))) == n - 1
+
+
 def _is_choice(column: Column) -> bool:
     """Return whether a column without a telling name holds two to four words, each several times."""
     if column.is_numeric or not 2 <= len(column.distinct) <= 4 or not _is_label(column) or is_flag(column):
@@ -298,6 +256,13 @@ def _stimuli(columns: Columns, assigned: Mapping[str, object]) -> tuple[str, ...
         named = [name for name in rest if _varies_within(columns[name], columns, assigned)]
         named = [name for name in named if _goes_with_answers(columns[name].numbers, columns, assigned)]
     return tuple(named)
+
+
+def unnamed_stimuli(columns: Columns, assigned: Mapping[str, object]) -> list[str]:
+    """Return the numbers without a role that may be stimuli, because answers depend on them."""
+    free = [name for name in columns if name not in assigned.values() and columns[name].is_numeric]
+    free = [name for name in free if len(columns[name].distinct) > 1 and not NOT_STIMULI.search(name.lower())]
+    return [name for name in free if _goes_with_answers(columns[name].numbers, columns, assigned)]
 
 
 def _goes_with_answers(values: FloatArray, columns: Columns, assigned: Mapping[str, object]) -> bool:

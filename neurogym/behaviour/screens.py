@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from neurogym.array_types import BoolArray
+from neurogym.behaviour.column_names import SCREENS
 from neurogym.behaviour.columns import Column, Columns, plain, rows_of
-from neurogym.behaviour.roles import SCREENS
 
 #: Columns that say which phase of an experiment a row belongs to, and words for phases without trials of the task.
 PHASE_COLUMNS = (

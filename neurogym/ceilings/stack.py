@@ -19,6 +19,7 @@ from neurogym.core import TrialEnv
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.rules import PAID
 from neurogym.scores import Score
+from neurogym.wrappers import key_of
 from neurogym.wrappers.forwarding import layers
 
 HARMLESS = ("OrderEnforcing", "PassiveEnvChecker")  #: wrappers of Gymnasium that pass everything on
@@ -167,7 +168,6 @@ def _names(env: gym.Env) -> list[str]:
 
 
 def _key(layer: gym.Env) -> str:
-    from neurogym.wrappers import key_of
 
     return key_of(type(layer).__name__)
 

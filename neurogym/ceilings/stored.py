@@ -8,6 +8,7 @@ import json
 from importlib import resources
 from typing import Any
 
+from neurogym.ceilings.observer import OBSERVED, IdealObserver
 from neurogym.core import TrialEnv
 from neurogym.envs import registration
 from neurogym.messages.plain_data import plain
@@ -99,8 +100,6 @@ def own_wrappers(env: TrialEnv) -> int:
 
 def _computed(env: TrialEnv) -> Score | None:
     """Ceiling from the observer of noise-free trials, for tasks with such an observer."""
-    from neurogym.ceilings.observer import OBSERVED, IdealObserver
-
     settings = OBSERVED.get(id_of(env))
     if settings is None:
         return None

@@ -10,6 +10,11 @@ from typing import Any
 
 import gymnasium as gym
 
+from neurogym.compat.changes import ALIASES
+from neurogym.config import PACKAGE
+from neurogym.envs.registration import all_envs, entry, every_task, group, make
+from neurogym.info import describe, wrapper_string
+from neurogym.wrappers import WRAPPERS, all_wrappers, module_of, wrapper_class
 from neurogym.wrappers.pass_reward import PassAction, PassReward
 
 METADATA_DEF_KEYS = ("description", "paper_name", "paper_link", "timing", "tags")
@@ -27,25 +32,16 @@ _GROUPS = {
 def __getattr__(name: str) -> Any:
     """Make a list, or find the class behind an old id, on access."""
     if name in _GROUPS:
-        from neurogym.envs.registration import every_task, group
-
         return {id_: str(gym.registry[id_].entry_point) for id_ in every_task() if group(id_) in _GROUPS[name]}
     if name == "ALL_WRAPPERS":
-        from neurogym.wrappers import WRAPPERS, module_of
-
         return {f"{cls}-v0": f"{module_of(cls)}:{cls}" for cls in WRAPPERS}
     if name in ("ROOT_DIR", "CONFIG_DIR"):
-        from neurogym.config import PACKAGE
-
         return PACKAGE.parent if name == "ROOT_DIR" else PACKAGE / "config"
     if name == "_SB3_INSTALLED":
         return importlib.util.find_spec("stable_baselines3") is not None
     if name == "LOCAL_DIR":
         return Path.cwd() / "runs"
     if "-v" in name:
-        from neurogym.compat.changes import ALIASES
-        from neurogym.envs.registration import entry
-
         target, arguments = ALIASES[name]
         return functools.partial(entry(target), **arguments) if arguments else entry(target)
     raise AttributeError(f"module 'neurogym.compat.lists' has no attribute {name!r}")
@@ -53,8 +49,6 @@ def __getattr__(name: str) -> Any:
 
 def all_tasks() -> list[str]:
     """Sorted ids of the native tasks."""
-    from neurogym.envs.registration import all_envs
-
     return all_envs()
 
 
@@ -65,9 +59,6 @@ def info(env: str | gym.Env | None = None, show_code: bool = False) -> str:
         env: Its id, or an environment; None: the ids of all tasks, one a line.
         show_code: Whether to add the source of the task.
     """
-    from neurogym.envs.registration import make
-    from neurogym.info import describe
-
     if env is None:
         return "\n".join(all_tasks())
     task = make(env) if isinstance(env, str) else env
@@ -81,9 +72,6 @@ def info_wrapper(wrapper: str | None = None, show_code: bool = False) -> str:
         wrapper: Its name; None: the names of all, one a line.
         show_code: Whether to add the source of the wrapper.
     """
-    from neurogym.info import wrapper_string
-    from neurogym.wrappers import all_wrappers, wrapper_class
-
     if wrapper is None:
         return "\n".join(all_wrappers())
     cls = wrapper_class(wrapper)

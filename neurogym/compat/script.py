@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from neurogym.compat import table
-from neurogym.compat.changes import ARGUMENTS, CHANGED, CHANGES, FAILS, MEMBERS, WARNS, WORKS
+from neurogym.compat.changes import ALIASES, ARGUMENTS, CHANGED, CHANGES, FAILS, MEMBERS, WARNS, WORKS
+from neurogym.envs import registration
 from neurogym.messages.names import nearest
 
 MAKERS = ("make", "plot_env", "Dataset", "make_vec")
@@ -176,9 +177,6 @@ class _Reader(ast.NodeVisitor):
 
     def task(self, node: ast.AST, id_: str, arguments: Mapping[str, Any]) -> None:
         """Note the meaning of an id, and arguments, periods and rewards unknown to the task."""
-        from neurogym.compat.changes import ALIASES
-        from neurogym.envs import registration
-
         ids = [*ALIASES, *registration.every_task()]
         if not (id_ in ids or f"{id_}-v0" in ids):
             if id_ not in self.registered_ids and nearest(id_, ids):

@@ -46,6 +46,7 @@ class Pools:
         at: The row of each environment in the flattened ``rows``; ``first`` the row at which its trial began.
         trial: Its trial in its block; ``n_trials`` how many the block has.
         score, sum, aborts: Performance, reward and breaks of fixation in its trial so far.
+        capacity: Rows that there is room for in each environment; ``filled`` how many its block has.
         skipped: Rows that its trial has skipped so far, in tasks with jumps (see :class:`neurogym.rules.Jump`).
     """
 
@@ -55,9 +56,9 @@ class Pools:
         self.tables: dict[str, np.ndarray] = {}
         self.records = RecordColumns(n)
         self.offset, self.go = np.zeros((2, n, 0), np.int64)
-        self._capacity = 0
+        self.capacity = 0
         self._room = FEWEST_ENTRIES
-        self._filled = [0] * n  # rows of the block of each environment
+        self.filled = [0] * n
         self._entries = [0] * n  # and of its tables
         self.at, self.first, self.trial, self.n_trials, self.aborts, self.skipped = np.zeros((6, n), np.int64)
         self.score, self.sum = np.zeros((2, n))
@@ -72,18 +73,18 @@ class Pools:
 
     def load(self, i: int, block: Trials) -> None:
         """Copy the block of environment ``i`` into the pools, and begin with the block's first trial."""
-        if block.total > self._capacity:
+        if block.total > self.capacity:
             self._grow(block.total)
         if not self.rows:
-            self.rows["_code"] = np.zeros((self.n, self._capacity), CODE)
+            self.rows["_code"] = np.zeros((self.n, self.capacity), CODE)
         for name, values in block.fields.items():
             if name not in COLUMN_TYPES:
                 pool = self.rows.get(name)
                 if pool is None:
-                    pool = self.rows[name] = np.zeros((self.n, self._capacity, *values.shape[1:]), values.dtype)
+                    pool = self.rows[name] = np.zeros((self.n, self.capacity, *values.shape[1:]), values.dtype)
                 pool[i, : block.total] = values
         self._fill_tables(i, block, self.rows["_code"][i, : block.total])
-        self._filled[i] = block.total
+        self.filled[i] = block.total
         if block.n > self.offset.shape[1]:
             self._grow_trials(block.n)
         self._describe(i, slice(block.n), block, block.offset)
@@ -95,9 +96,9 @@ class Pools:
         Each of them has had a block of its own before.
         """
         rows = np.diff(block.offset, append=block.total)
-        if rows.max() > self._capacity:
+        if rows.max() > self.capacity:
             self._grow(int(rows.max()))
-        at = np.arange(block.total) + np.repeat(env * self._capacity - block.offset, rows)
+        at = np.arange(block.total) + np.repeat(env * self.capacity - block.offset, rows)
         for name in block.fields.keys() - COLUMN_TYPES.keys():
             pool = self.rows[name]
             pool.reshape(-1, *pool.shape[2:])[at] = block.fields[name]
@@ -110,7 +111,7 @@ class Pools:
         self._describe(env, 0, block, np.zeros(block.n, np.int64))
         self.trial[env], self.n_trials[env] = 0, 1
         for i, filled in zip(env.tolist(), rows.tolist(), strict=True):
-            self._filled[i], self._entries[i] = filled, entries
+            self.filled[i], self._entries[i] = filled, entries
 
     def _describe(self, i: Selection, at: Selection, block: Trials, offset: np.ndarray) -> None:
         """Keep what describes trials, of environments ``i`` at the trials ``at``."""
@@ -155,12 +156,12 @@ class Pools:
         capacity = int(rows * 1.25)
         for name, old in self.rows.items():
             self.rows[name] = new = np.zeros((self.n, capacity, *old.shape[2:]), old.dtype)
-            for i, count in enumerate(self._filled):  # unused pages take no memory
+            for i, count in enumerate(self.filled):  # unused pages take no memory
                 new[i, :count] = old[i, :count]
-        shift = np.arange(self.n) * (capacity - self._capacity)
+        shift = np.arange(self.n) * (capacity - self.capacity)
         self.at += shift
         self.first += shift
-        self._capacity, self._places = capacity, None
+        self.capacity, self._places = capacity, None
 
     def _grow_trials(self, trials: int) -> None:
         """Allocate memory for blocks of more trials."""
@@ -173,7 +174,7 @@ class Pools:
 
     def begin(self, i: int | np.ndarray) -> None:
         """Place environments ``i`` at the first row of the present trial."""
-        self.at[i] = self.first[i] = i * self._capacity + self.offset[i, self.trial[i]]
+        self.at[i] = self.first[i] = i * self.capacity + self.offset[i, self.trial[i]]
 
     def forget_sums(self, i: int | np.ndarray) -> None:
         """Reset the sums of the present trials of environments ``i``."""
@@ -250,7 +251,7 @@ class Pools:
                 raise ValueError(f"the batch: expected {self.n} finite numbers, got {values!r}")
         if np.any(trial < 0) or np.any(trial >= self.n_trials):
             raise ValueError("the batch: an environment is outside its trials")
-        if np.any(steps < 0) or np.any(steps >= np.array(self._filled)):  # before the sum, which may overflow
+        if np.any(steps < 0) or np.any(steps >= np.array(self.filled)):  # before the sum, which may overflow
             raise ValueError("the batch: an environment is outside its trial")
         self.trial[:], self.skipped[:], self.score[:], self.sum[:], self.aborts[:] = (
             trial,
@@ -261,7 +262,7 @@ class Pools:
         )
         self.begin(every)
         self.at += steps
-        if np.any(self.at - every * self._capacity >= np.array(self._filled)):
+        if np.any(self.at - every * self.capacity >= np.array(self.filled)):
             raise ValueError("the batch: an environment is outside its trial")
 
 

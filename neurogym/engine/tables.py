@@ -39,7 +39,7 @@ class TableEngine(Engine):
         self._stack = Stack(envs[0])
         rule = self.tasks[0].rule
         assert rule is not None, "the stack is not batchable"
-        self._pools = Pools(self.num_envs, -1 if rule.hold is None else rule.hold)
+        self.pools = Pools(self.num_envs, -1 if rule.hold is None else rule.hold)
         self._jumps = bool(rule.jumps)
         self._stale: set[int] = set()  # environments with outdated trials
         self._looked: object = None  # the last change of a parameter when they were looked for
@@ -49,7 +49,7 @@ class TableEngine(Engine):
     @property
     def is_reset(self) -> bool:
         """Whether a session has begun in every environment."""
-        return bool(self._pools.rows)
+        return bool(self.pools.rows)
 
     def _forget(self, i: np.ndarray) -> None:
         """Reset the last actions and rewards of environments ``i``."""
@@ -74,9 +74,9 @@ class TableEngine(Engine):
             if options or not self._stack.ahead:  # the first trial is one of its own
                 self._take(i, task.cursor.block)
             else:
-                self._pools.load(i, task.ahead.block)
-        self._pools.begin(env)
-        self._pools.forget_sums(env)
+                self.pools.load(i, task.ahead.block)
+        self.pools.begin(env)
+        self.pools.forget_sums(env)
         self._forget(env)
         self.finished = None
         return self._observed(), {}
@@ -88,7 +88,7 @@ class TableEngine(Engine):
         actions = np.asarray(actions)
         if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iub":
             raise self.wrong(actions)
-        pools = self._pools
+        pools = self.pools
         skipped = pools.jumps(actions, self.tasks[0].most_steps) if self._jumps else None
         result = advance(pools.places(), np.ascontiguousarray(actions, np.int64))
         if result is None:
@@ -118,7 +118,7 @@ class TableEngine(Engine):
 
     def _columns_of(self, ended: EndedTrials, actions: np.ndarray) -> dict[str, np.ndarray]:
         """Trials that ended, in the format of ``finished``."""
-        self.record = record = self._pools.records.of(ended.env, ended.trial)
+        self.record = record = self.pools.records.of(ended.env, ended.trial)
         of_step = {
             "env": ended.env,
             "performance": ended.performance,
@@ -132,30 +132,30 @@ class TableEngine(Engine):
         return {**of_step, **record, **of_step}  # in this order, but what is called the same is not the record's
 
     def _observed(self) -> np.ndarray:
-        return self._stack.observe(self._pools.field("ob"), self._actions, self._rewards, self._field)
+        return self._stack.observe(self.pools.field("ob"), self._actions, self._rewards, self._field)
 
     def _field(self, name: str) -> np.ndarray:
         if name != "last_gt":
-            return self._pools.field(name)
-        return np.zeros_like(self._pools.field("gt")) if self._last_gt is None else self._last_gt
+            return self.pools.field(name)
+        return np.zeros_like(self.pools.field("gt")) if self._last_gt is None else self._last_gt
 
     # -- trials -------------------------------------------------------------------------------------------------------
 
     def _refill(self, i: int) -> None:
         """Make the next block of trials of environment ``i``, and keep its rows only in the pools."""
         block = self.tasks[i].make_ahead()
-        self._pools.load(i, block)
+        self.pools.load(i, block)
         block.free_rows()
-        self._pools.begin(i)
+        self.pools.begin(i)
         self._stale.discard(i)
 
     def present(self, env: np.ndarray) -> dict[str, np.ndarray]:
         """Records of the present trials of some environments; see :meth:`Engine.present`."""
-        return self._pools.records.of(env, self._pools.trial[env])
+        return self.pools.records.of(env, self.pools.trial[env])
 
     def _used_up(self, env: np.ndarray) -> list[int]:
         """Environments that need new trials because none is left or a parameter has changed."""
-        over = env[self._pools.trial.take(env) >= self._pools.n_trials.take(env)].tolist()
+        over = env[self.pools.trial.take(env) >= self.pools.n_trials.take(env)].tolist()
         if self._looked is not PrefetchedTrials.last_drop:
             self._looked = PrefetchedTrials.last_drop
             self._stale = {i for i, task in enumerate(self.tasks) if task.ahead.is_stale}
@@ -171,21 +171,21 @@ class TableEngine(Engine):
             self.tasks[i].follow(*trial)
         for env, block in self.begin_next(indices):
             if len(env) == 1:
-                self._pools.load(env[0], block)
+                self.pools.load(env[0], block)
             else:
-                self._pools.load_each(np.array(env), block)
-        self._pools.begin(ended.env)
+                self.pools.load_each(np.array(env), block)
+        self.pools.begin(ended.env)
 
     def _take(self, i: int, block: Trials) -> None:
         """Load trials of environment ``i``, to be followed by newly made trials."""
         self.tasks[i].ahead.clear()
         self._stale.add(i)
-        self._pools.load(i, block)
+        self.pools.load(i, block)
 
     def close(self) -> None:
         """Close every environment and free the trials."""
         super().close()
-        self._pools = Pools(self.num_envs, self._pools.hold)
+        self.pools = Pools(self.num_envs, self.pools.hold)
         for task in self.tasks:
             task.ahead.restart()
             task.cursor.leave()
@@ -203,7 +203,7 @@ class TableEngine(Engine):
             "envs": [
                 capture(env, trial=task.ahead.block is None) for env, task in zip(self.envs, self.tasks, strict=True)
             ],
-            "batch": self._pools.state(),
+            "batch": self.pools.state(),
             "seen": [np.array(values) for values in (self._actions, self._rewards, last_gt)],
         }
 
@@ -215,13 +215,13 @@ class TableEngine(Engine):
         self._looked = None
         for i, task in enumerate(self.tasks):
             if task.ahead.block is not None:
-                self._pools.load(i, task.ahead.block)
+                self.pools.load(i, task.ahead.block)
                 task.ahead.block.free_rows()
             elif self._stack.ahead:
                 self._take(i, task.cursor.block)
             else:
-                self._pools.load(i, task.cursor.alone())
-        self._pools.set_state(state["batch"])
+                self.pools.load(i, task.cursor.alone())
+        self.pools.set_state(state["batch"])
         self._actions, self._rewards, last_gt = self._checked(state["seen"])
         self._last_gt = last_gt if len(last_gt) else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping, Set
 from typing import Any, Protocol, runtime_checkable
@@ -26,8 +27,8 @@ class _AsDict(Protocol):
 def plain(value: object) -> Any:
     """A value made of ``None``, truth values, numbers, words, lists and dictionaries with words as keys.
 
-    Arrays and the numbers of NumPy are unpacked, what has a ``to_dict`` is that, numbers that are not finite are
-    ``None``, and anything else is its text.
+    Arrays and the numbers of NumPy are unpacked, what has a ``to_dict`` is that, a dataclass is its fields, numbers
+    that are not finite are ``None``, and anything else is its text.
 
     >>> import numpy as np
     >>> plain({"a": (1, np.float64(0.5)), 2: np.array([np.nan, 1.0])})
@@ -43,6 +44,8 @@ def plain(value: object) -> Any:
         return plain(value.to_dict())
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, list | tuple | range):
         return [plain(item) for item in value]
     if isinstance(value, Set):

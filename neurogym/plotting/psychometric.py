@@ -43,7 +43,7 @@ def plot_psychometric(
     evidence, right = np.asarray(sig_ev, dtype=float), np.asarray(ch, dtype=float)
     levels = np.unique(evidence)
     if len(levels) == 0:
-        raise ValueError("there are no trials to draw a psychometric curve of")
+        raise ValueError("no trials to draw a psychometric curve of")
     beta = alpha = float("nan")
     if len(levels) > 1:
         fit = fit_psychometric(evidence, right, guess=0.0, lapse=0.0, n_boot=0, profile=False)

@@ -82,8 +82,10 @@ def restore(env: gym.Env, state: Data) -> None:
     try:
         SessionDecoder().session(env, state, name)
         if "before" in state.get("trials", {}):  # trials after these must be possible as well, or training would fail
-            task.make_trials(task.ahead.block.n)
-            SessionDecoder().session(env, state, name)
+            block = task.ahead.block
+            task.make_trials(block.n)
+            task.ahead.block = block
+            SessionDecoder(made=env).session(env, state, name)
     except _MISFITS as error:
         raise ValueError(f"the saved state does not fit {env}: {error}") from error
 

@@ -105,10 +105,14 @@ class SessionEncoder:
 
 
 class SessionDecoder:
-    """Puts a saved session into a stack that was made in the same way."""
+    """Puts a saved session into a stack that was made in the same way.
 
-    def __init__(self) -> None:
-        self._decoder = Decoder(self.session)
+    Args:
+        made: a stack whose trials made ahead are those of the session already.
+    """
+
+    def __init__(self, made: gym.Env | None = None) -> None:
+        self._decoder, self._made = Decoder(self.session), made
         self._met: set[int] = set()
 
     def session(self, env: gym.Env, data: Data, path: str) -> None:
@@ -124,7 +128,7 @@ class SessionDecoder:
             raise ValueError(f"the saved state is of another stack ({', '.join(saved)}), expected {', '.join(names)}")
         task: Any = env.unwrapped
         trials = data.get("trials", {})
-        if "before" in trials:
+        if "before" in trials and env is not self._made:
             n = _whole_number(trials["n"], 1, MOST_AGAIN, "number of trials in the block")
             SessionDecoder().session(task.top, trials["before"], path)
             task.make_ahead(n)

@@ -11,11 +11,11 @@ import numpy as np
 
 from neurogym.compat.leniency import warn_once
 from neurogym.messages.names import unknown
+from neurogym.plotting.training import plot_traces
+from neurogym.recording.probes import ActivationProbe
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from neurogym.recording.probes import ActivationProbe
 
 
 class ActivityRecorder:
@@ -40,8 +40,6 @@ class ActivityRecorder:
         Raises:
             NotImplementedError: If the layer is of another kind.
         """
-        from neurogym.recording.probes import ActivationProbe
-
         longest = int(np.ceil(self.env.unwrapped.trial_length_stats(1000)["max"]))  # type: ignore[attr-defined]
         name = type(layer).__name__ if name is None else name
         if name in self.probes:
@@ -81,8 +79,6 @@ class ActivityRecorder:
             ValueError: If there is no such record, nothing was recorded or a unit does not exist.
             KeyError: If the layer has no such population.
         """
-        from neurogym.plotting.training import plot_traces
-
         if batch_dim is not None:
             warn_once(
                 f"plot_activations(batch_dim={batch_dim!r}): traces have no batch dimension",

@@ -14,7 +14,11 @@ import numpy as np
 from neurogym.ceilings.effects import LEAVES
 from neurogym.compat.attributes import takes_older_names
 from neurogym.compat.members import forgive_reset
+from neurogym.config import settings_of
+from neurogym.messages.console import logger
 from neurogym.metadata import WrapperInfo
+from neurogym.plotting.runs import visualize_run
+from neurogym.plotting.training import draw_history
 from neurogym.recording.files import ensure_dir, iso_timestamp, order_by_sufix
 from neurogym.recording.rollout import ModelAgent, evaluate, row_of
 from neurogym.spaces import Action
@@ -84,7 +88,6 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
     ):
         arguments = {name: value for name, value in locals().items() if name not in ("self", "env")}
         gym.utils.RecordConstructorArgs.__init__(self, **arguments)
-        from neurogym.config import settings_of
 
         gym.Wrapper.__init__(self, env)
         plot = {"create": plot_create, "step": plot_steps, "ext": ext}
@@ -177,8 +180,6 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
         np.savez(temporary, **columns)  # type: ignore[arg-type]
         temporary.replace(path)
         if self.config.monitor.verbose:
-            from neurogym.messages.console import logger
-
             means = [float(np.nanmean(columns[key])) for key in ("reward", "performance") if len(columns[key])]
             logger.info(
                 "%s: %d trials, mean reward %.3f, mean performance %.3f, saved to %s",
@@ -218,7 +219,6 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
             self._recorded = None
 
     def _draw(self, recorded: dict[str, list[Any]]) -> None:
-        from neurogym.plotting.runs import visualize_run
 
         visualize_run(
             np.array(recorded["ob"]),
@@ -246,11 +246,9 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
         Returns:
             The figure; None (and a warning) if nothing has been saved.
         """
-        from neurogym.plotting.training import draw_history
-
         files = order_by_sufix(list(self._folder.glob("trial_*.npz"))) if self._folder is not None else []
         if not files:
-            logging.getLogger(__name__).warning("nothing has been saved yet: there is no training history to draw")
+            logging.getLogger(__name__).warning("nothing has been saved yet: no training history to draw")
             return None
         name = self.config.env.name
         fname = Path(self.config.local_dir) / f"{name}_training_history.png" if save_fig else None
@@ -288,8 +286,6 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
         seed = 2**20 + self._evaluations if seed is None else seed
         self.data_eval, result = evaluate(env, agent, seed, num_trials, self.end_traces)
         if verbose:
-            from neurogym.messages.console import logger
-
             logger.info(
                 "%d trials: mean reward %.3f, mean performance %.3f",
                 num_trials,

@@ -1,10 +1,11 @@
-"""Agents that act on a batch of environments, in training, in evaluations and in figures: interface, loop, and `Actor`.
+"""Agents that act on a batch of environments, in training, in evaluations and in figures: `Agent`, loop, and `Actor`.
 
 An `Actor` is a recurrent policy as plain arrays. No torch here.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
@@ -15,6 +16,8 @@ from ngym_cli.agents.compiled.steps import ArrayState, Stepper
 
 #: Weight (in, out), bias and the name of the activation that follows, or "".
 Layer = tuple[np.ndarray, np.ndarray, str]
+#: Changes the state after a step in place, given the state before.
+Perturb = Callable[[ArrayState, ArrayState], None]
 
 
 class Act(NamedTuple):
@@ -33,15 +36,30 @@ class Act(NamedTuple):
     logits: np.ndarray | None = None
 
 
-class BatchAgent(Protocol):
-    """Interface of agents that select actions for a batch of environments."""
+class Agent(Protocol):
+    """Interface of agents that select actions for a batch of environments.
 
-    def act(self, observations: np.ndarray, starts: np.ndarray) -> Act:
+    A state is whatever the agent needs of earlier steps; it travels outside of the agent. Agents without memory have
+    the empty state.
+    """
+
+    def initial_state(self, n_envs: int) -> Any:
+        """Return the state before the first step of a number of environments."""
+        return ()
+
+    def restart(self, state: Any, starts: np.ndarray) -> Any:
+        """Return a state without memory of what came before in the environments where ``starts`` is true."""
+        return state
+
+    def act(self, observations: np.ndarray, state: Any) -> tuple[Act, Any]:
         """Act once.
 
         Args:
             observations: shape (environments, ...).
-            starts: shape (environments,); where true, nothing is remembered from before.
+            state: of `initial_state`, `restart` or the step before.
+
+        Returns:
+            The output and the state after the step.
         """
 
 
@@ -55,6 +73,7 @@ class AgentStep(NamedTuple):
         rewards: shape (environments,).
         starts: whether the agent's state is reset before the next step, shape (environments,).
         infos: Stable-Baselines3's info dictionary of each environment.
+        state: of the agent after the step.
     """
 
     seen: np.ndarray
@@ -63,9 +82,12 @@ class AgentStep(NamedTuple):
     rewards: np.ndarray
     starts: np.ndarray
     infos: list[dict[str, object]]
+    state: Any
 
 
-def rollout(venv: Any, agent: BatchAgent, seen: Any = None, starts: np.ndarray | None = None) -> Iterator[AgentStep]:
+def rollout(
+    venv: Any, agent: Agent, seen: Any = None, starts: np.ndarray | None = None, state: Any = None
+) -> Iterator[AgentStep]:
     """Yield the steps of an agent that acts on a ``VecEnv``, endlessly.
 
     Args:
@@ -73,13 +95,15 @@ def rollout(venv: Any, agent: BatchAgent, seen: Any = None, starts: np.ndarray |
         agent: the acting agent.
         seen: the observations to go on from; None: the batch is reset.
         starts: whether the agent's state is reset before the first step, shape (environments,); None: everywhere.
+        state: of the agent before the first step; None: its initial state.
     """
     seen = venv.reset() if seen is None else seen
     starts = np.ones(venv.num_envs, bool) if starts is None else starts
+    state = agent.initial_state(venv.num_envs) if state is None else state
     while True:
-        act = agent.act(seen, starts)
+        act, state = agent.act(seen, agent.restart(state, starts))
         observations, rewards, starts, infos = venv.step(act.actions)
-        yield AgentStep(seen, act, observations, rewards, starts, infos)
+        yield AgentStep(seen, act, observations, rewards, starts, infos, state)
         seen = observations
 
 
@@ -97,8 +121,10 @@ class ReadOut(NamedTuple):
     log_std: np.ndarray
 
 
-class Actor:
-    """Agent with fixed weights; build a new instance after each update.
+class Actor(Agent):
+    """Recurrent agent with fixed weights; build a new instance after each update.
+
+    It takes the most probable actions; `bind` returns an agent of the same weights that draws.
 
     Args:
         networks: the actor's network and, if it is separate, the critic's.
@@ -110,7 +136,6 @@ class Actor:
     Attributes:
         networks: the actor's network and, if it is separate, the critic's.
         read_out: the layers of both heads.
-        perturb: changes the new state of the actor's network in place before the read-out, given the state before.
     """
 
     def __init__(
@@ -123,7 +148,8 @@ class Actor:
     ) -> None:
         self.action_space, self.discrete = action_space, isinstance(action_space, spaces.Discrete)
         self.networks, self.read_out = networks, read_out
-        self.perturb: Callable[[ArrayState, ArrayState], None] | None = None
+        self._rng, self._deterministic = np.random.default_rng(0), True
+        self._perturb: Perturb | None = None
         self._pi, self._vf, self.log_std = read_out
         self._both = None
         if len(networks) == len(self._pi) == len(self._vf) == 1:  # both heads read the same units: one product
@@ -131,39 +157,38 @@ class Actor:
             self._both = [(np.hstack([pi_weight, vf_weight]), np.hstack([pi_bias, vf_bias]), "")]
         self._front, self._chained = front, chained
 
+    def bind(
+        self, seed: int | np.random.Generator, deterministic: bool = True, perturb: Perturb | None = None
+    ) -> Actor:
+        """Return an agent with the same weights.
+
+        Args:
+            seed: random seed, or source, of drawn actions and of recurrent noise.
+            deterministic: take the most probable action instead of drawing one.
+            perturb: changes the new state of the actor's network in place before the read-out, given the state before.
+        """
+        agent = copy.copy(self)
+        agent._rng, agent._deterministic, agent._perturb = np.random.default_rng(seed), deterministic, perturb
+        return agent
+
     def initial_state(self, n_envs: int) -> ArrayState:
         """Zero state of every network, arrays (layer, environment, unit)."""
         shapes = [(each.shape[0], n_envs, size) for each in self.networks for size in each.state_sizes]
         return tuple(np.zeros(shape, np.float32) for shape in shapes)
 
-    def act(
-        self,
-        obs: np.ndarray,
-        state: ArrayState,
-        episode_starts: np.ndarray,
-        deterministic: bool,
-        rng: np.random.Generator,
-    ) -> tuple[Act, ArrayState]:
-        """Act on a batch of environments.
+    def restart(self, state: ArrayState, starts: np.ndarray) -> ArrayState:
+        """Return a copy of the state with zeros in the environments where ``starts`` is true."""
+        keep = ~np.asarray(starts, bool)[None, :, None]
+        return tuple(array * keep for array in state)
 
-        Args:
-            obs: (environment, ...).
-            state: from `initial_state` or the last call.
-            episode_starts: (environment,); where true, the state is zeroed first.
-            deterministic: take the most probable action.
-            rng: source of the sampled actions and the recurrent noise.
-
-        Returns:
-            The output and the new state.
-        """
-        keep = ~np.asarray(episode_starts, bool)[None, :, None]
-        state = tuple(array * keep for array in state)
+    def act(self, observations: np.ndarray, state: ArrayState) -> tuple[Act, ArrayState]:
+        """See `Agent`."""
         out = tuple(np.empty_like(array) for array in state)
-        draws = [network.draw_noise(1, len(obs), rng) for network in self.networks]
+        draws = [network.draw_noise(1, len(observations), self._rng) for network in self.networks]
         noise = [None if array is None else array[0] for array in draws]
-        activity = self.step(self.features(obs), state, out, noise)
+        activity = self.step(self.features(observations), state, out, noise)
         logits, values = self.heads(activity)
-        actions = self.choose(logits, None if deterministic else self.draw(logits.shape, rng))
+        actions = self.choose(logits, None if self._deterministic else self.draw(logits.shape, self._rng))
         return Act(within(self.action_space, actions), values, activity[0], logits), out
 
     def features(self, obs: np.ndarray) -> np.ndarray:
@@ -179,8 +204,8 @@ class Actor:
             x = activity[0] if self._chained and activity else x
             before, after = (arrays[at : at + network.n_states] for arrays in (state, out))
             activity.append(network.step(x, before, after, draws))
-            if self.perturb is not None and not at:
-                self.perturb(before, after)
+            if self._perturb is not None and not at:
+                self._perturb(before, after)
             at += network.n_states
         return activity
 

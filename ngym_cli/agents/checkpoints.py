@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ngym_cli.environments.trial_batch import batch_of
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.files import reading
 from ngym_cli.files.reading import digest
@@ -91,7 +92,6 @@ def write(folder: Path, step: int, model: BaseAlgorithm, venv: VecEnv, session: 
     from safetensors.torch import save_file
 
     from ngym_cli.agents.algorithms.training_state import flatten_tree, join, training_state
-    from ngym_cli.environments.trial_batch import batch_of
 
     tensors, learner = training_state(model)
     if bad := not_finite(tensors):
@@ -236,7 +236,6 @@ def restore(saved: Saved, model: BaseAlgorithm, venv: VecEnv) -> None:
         UserError: if it does not fit them.
     """
     from ngym_cli.agents.algorithms.training_state import load_training_state
-    from ngym_cli.environments.trial_batch import batch_of
 
     with fitting(saved):
         venv.reset()

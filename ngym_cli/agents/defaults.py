@@ -5,7 +5,6 @@ No torch is imported, except by a user's own cell or algorithm.
 
 from __future__ import annotations
 
-import inspect as inspection
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -21,10 +20,10 @@ from ngym_cli.agents.networks.structure import read_areas
 from ngym_cli.agents.per_task import BUDGETS, TaskDefaults, exceptional, has_own_stages
 from ngym_cli.config import EvaluationConfig, ResolvedConfig, ResolvedEvaluation, RunConfig, options
 from ngym_cli.config.sections import with_none, written_duration
-from ngym_cli.config.tasks import Task, built_in, find_task, is_supervised_by_default, keyword_parameters
+from ngym_cli.config.tasks import Task, built_in, find_task, is_supervised_by_default
 from ngym_cli.config.values import Values
 from ngym_cli.environments.properties import TaskProperties, inspect, links_trials
-from ngym_cli.environments.stack import ALWAYS, find_wrapper, inner_task, make_env
+from ngym_cli.environments.stack import ALWAYS, default_arguments, find_wrapper, keyword_parameters, make_env
 from ngym_cli.errors import UserError
 
 #: Units of a run, whatever the algorithm.
@@ -65,21 +64,20 @@ def resolve(config: RunConfig) -> tuple[RunConfig, TaskProperties]:
     """
     task = find_task(config.task)
     properties = inspect(config, trained=True, task=task)
-    inner = inner_task(make_env(task, config.model_copy(update={"wrappers": []})))
     resolved: dict[str, Any] = {"dt": int(properties.dt) if properties.dt.is_integer() else properties.dt}
     plain_defaults = {key: with_none(value) for key, value in _plain_defaults(task).items()}
     resolved["task_args"] = {**plain_defaults, **config.task_args}
     if task.several and isinstance(config.task_args.get("instructions"), str):  # a run keeps the table, not its place
-        assert isinstance(inner, ScheduleEnvs) and inner.rule_input.rows is not None
-        resolved["task_args"]["instructions"] = inner.rule_input.rows.tolist()
+        assert isinstance(properties.inner, ScheduleEnvs) and properties.inner.rule_input.rows is not None
+        resolved["task_args"]["instructions"] = properties.inner.rule_input.rows.tolist()
     takes = keyword_parameters(task.entry)
     if not task.several and (takes is None or "timing" in takes):
-        written = {period: written_duration(value) for period, value in inner.timing.items()}
+        written = {period: written_duration(value) for period, value in properties.timing.items()}
         resolved["timing"] = {period: value for period, value in written.items() if value is not None} | config.timing
     if not task.several and (takes is None or "rewards" in takes):
         resolved["rewards"] = {
             key: float(value)
-            for key, value in inner.rewards.items()
+            for key, value in properties.rewards.items()
             if isinstance(key, str) and isinstance(value, int | float) and math.isfinite(value)
         } | config.rewards
     classes = [find_wrapper(entry.name) for entry in config.wrappers]
@@ -126,8 +124,8 @@ def _plain_defaults(task: Task) -> dict[str, object]:
     registered = {} if task.own else dict(gym.registry[task.name].kwargs) if task.name in gym.registry else {}
     without = ("dt", "timing", "rewards")
     if task.several:
-        parameters = inspection.signature(task.entry).parameters
-        return {name: p.default for name, p in parameters.items() if name not in without and is_plain(p.default)}
+        defaults = default_arguments(task.entry)
+        return {name: value for name, value in defaults.items() if name not in without and is_plain(value)}
     fixed = {name: value for name, value in registered.items() if name not in without and is_plain(value)}
     return {**_defaults(task.entry, without), **fixed, **built_in(task.name)[1].get("trained_with", {})}
 
@@ -168,11 +166,12 @@ def complete(config: RunConfig, properties: TaskProperties) -> ResolvedConfig:
         check_pairing(algorithm, network, observation_space, action_space)
     except UserError as error:
         raise UserError(f"{error} (task {config.task})") from None
+    usual = algorithm.rollout_for(properties.trial_steps)
     special = exceptional(task, properties.rt_from, dt)
     if special is None or special.algorithm != config.alg:
         special = TaskDefaults("the defaults of the algorithm apply")
     timesteps = config.timesteps or default_steps(config, task)
-    usual = {**algorithm.rollout_for(properties.trial_steps), **special.hyperparameters}
+    usual = {**usual, **special.hyperparameters}
     hyperparameters = complete_hyperparameters(algorithm, usual, config.hyperparameters)
     if config.hyperparameters.get("consolidation") and not config.stages:
         raise UserError("consolidation protects what earlier stages learned; expected [[stages]] in a --config file")
@@ -291,7 +290,10 @@ def evaluation(given: EvaluationConfig, properties: TaskProperties, timesteps: i
         every = EVALUATE_EVERY * max(1, -(-trials * properties.trial_steps // EVALUATE_EVERY))
     precise = HALF_WIDTH if given.trials is None and timesteps >= EVALUATE_EVERY else 0.0
     half_width = precise if given.half_width is None else given.half_width
-    return ResolvedEvaluation(trials=trials, every=every, deterministic=given.deterministic, half_width=half_width)
+    exact = given.trials is not None if given.exact is None else given.exact
+    return ResolvedEvaluation(
+        trials=trials, every=every, deterministic=given.deterministic, half_width=half_width, exact=exact
+    )
 
 
 def evaluation_trials(properties: TaskProperties, timesteps: int | None = None) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from neurogym.analysis.trial_tables import Table
-from neurogym.dynamics import systems
+from neurogym.dynamics import find_between, find_fixed_points, systems
 from neurogym.spaces import Index
 from ngym_cli.agents.acting import Actor
 from ngym_cli.agents.compiled.steps import GATES, Stepper
@@ -154,8 +154,6 @@ def search_points(
         slow: largest speed of slow points; None returns fixed points only.
         between: further starts between each pair of neighbouring stable points, where saddles lie.
     """
-    from neurogym.dynamics import find_between, find_fixed_points
-
     starts = starts or min(STARTS, max(FEWEST, STATES // system.units))
     rng = np.random.default_rng(0)
     begin = np.stack([_starts(each, starts, rng) for each in states])

@@ -20,6 +20,7 @@ from neurogym.spaces import names_of
 from ngym_cli import runs
 from ngym_cli.agents.algorithms import find_algorithm
 from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
+from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.agents.loading import LoadedAgent, StepModule
 from ngym_cli.agents.networks.images import ConvolutionalFront
 from ngym_cli.errors import UserError, check_known, library, os_errors
@@ -65,7 +66,7 @@ def export(run: runs.RunFolder, to: str, out: Path | None = None, trust: bool = 
     check_known("format", to, EXPORT_FORMATS)
     path = out or run.path / "export" / f"agent{EXPORT_FORMATS[to][1]}"
     if path.exists() and not overwrite:
-        raise UserError(f"{path} exists; choose another --out or say --overwrite")
+        raise UserError(f"{path} exists; choose another --out or pass --overwrite")
     agent = LoadedAgent(run, trust)
     with os_errors(f"cannot write {path}"), atomic_path(path) as temporary:
         _WRITERS[to](agent, temporary)
@@ -74,8 +75,6 @@ def export(run: runs.RunFolder, to: str, out: Path | None = None, trust: bool = 
 
 def _sb3(agent: LoadedAgent, path: Path) -> None:
     """Write the learner with hyperparameters and weights."""
-    from ngym_cli.agents.from_config import build_model, build_venv
-
     supervised = "Stable-Baselines3 has no supervised learner" if find_algorithm(agent.config.alg).supervised else ""
     if reason := supervised or (agent.recurrent and missing_in_contrib(agent.policy)):
         raise UserError(f"{reason}; export to onnx or torchscript")

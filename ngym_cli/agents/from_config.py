@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ngym_cli.agents.algorithms import check_pairing, find_algorithm
+from ngym_cli.agents.algorithms import AlgorithmSpec, check_pairing, find_algorithm
 from ngym_cli.agents.defaults import DEFAULT_UNITS, complete_arguments, complete_hyperparameters
 from ngym_cli.agents.device.selection import choose
-from ngym_cli.agents.networks import find_network
+from ngym_cli.agents.networks import NetworkSpec, find_network
 from ngym_cli.agents.networks.structure import Structure
 from ngym_cli.config import ResolvedConfig, RunConfig, streams
 from ngym_cli.config.values import Values
@@ -67,31 +67,20 @@ def build_model(config: RunConfig, venv: VecEnv) -> BaseAlgorithm:
     """
     units = int(config.units or DEFAULT_UNITS)
     choice = choose(config.device, str(config.network), units, sequences_side_by_side(config))
+    common: Values = {"seed": streams(config.seed)["network"], "device": choice.device, "verbose": 0}
     try:
-        model = make_model(
-            config.alg,
-            venv,
-            config.network,
-            int(config.units or DEFAULT_UNITS),
-            config.network_args,
-            _complete_hyperparameters_of(config),
-            config.dt,
-            seed=streams(config.seed)["network"],
-            device=choice.device,
-            verbose=0,
-        )
+        if isinstance(config, ResolvedConfig):
+            parts = find_algorithm(config.alg), find_network(config.network)
+            model = _make(*parts, venv, units, config.network_args, config.hyperparameters, **common)
+        else:  # of an older version, which may not name all hyperparameters
+            hyperparameters = complete_hyperparameters(find_algorithm(config.alg), {}, config.hyperparameters)
+            arguments = config.network, units, config.network_args, hyperparameters, config.dt
+            model = make_model(config.alg, venv, *arguments, **common)
     except (TypeError, ValueError, AssertionError, RuntimeError, MemoryError, OverflowError) as error:
         raise UserError(f"{config.alg}: {message_of(error) or one_line(error)}") from error
     if hasattr(model, "device_reason"):
         model.device_reason = choice.reason
     return model
-
-
-def _complete_hyperparameters_of(config: RunConfig) -> Values:
-    """Return all hyperparameters of a configuration, which those of older versions may not name."""
-    if isinstance(config, ResolvedConfig):
-        return config.hyperparameters
-    return complete_hyperparameters(find_algorithm(config.alg), {}, config.hyperparameters)
 
 
 def sequences_side_by_side(config: RunConfig) -> int:
@@ -125,14 +114,28 @@ def make_model(
     Raises:
         UserError: if the parts do not fit together, or an option of the network is unknown or out of range.
     """
-    from stable_baselines3.common.preprocessing import is_image_space
-    from torch import nn
-
-    algorithm, overrides = find_algorithm(alg), hyperparameters or {}
+    algorithm = find_algorithm(alg)
     chosen = find_network(network or algorithm.networks[0])
     check_pairing(algorithm, chosen, venv.observation_space, venv.action_space)
     usual = {} if dt is None or "dt" not in chosen.options else {"dt": float(dt)}
-    args = {**chosen.options, **complete_arguments(chosen, usual, network_args or {})}
+    args = complete_arguments(chosen, usual, network_args or {})
+    return _make(algorithm, chosen, venv, units, args, hyperparameters or {}, **kwargs)
+
+
+def _make(
+    algorithm: AlgorithmSpec,
+    chosen: NetworkSpec,
+    venv: VecEnv,
+    units: int,
+    network_args: Mapping[str, object],
+    overrides: Mapping[str, object],
+    **kwargs: object,
+) -> BaseAlgorithm:
+    """Build a learner of complete arguments; the others as in `make_model`."""
+    from stable_baselines3.common.preprocessing import is_image_space
+    from torch import nn
+
+    args: Values = {**chosen.options, **network_args}
     own_args = {name: args[name] for name in chosen.own}
     if chosen.recurrent:
         policy = "RecurrentPolicy"

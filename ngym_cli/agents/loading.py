@@ -13,8 +13,11 @@ from torch import Tensor, nn
 from ngym_cli import runs
 from ngym_cli.agents.acting import Act
 from ngym_cli.agents.compiled.steps import ArrayState
+from ngym_cli.agents.saving import load_policy
 from ngym_cli.agents.trained import is_recurrent
 from ngym_cli.config import RunConfig
+from ngym_cli.config.tasks import find_task
+from ngym_cli.environments.stack import make_env
 from ngym_cli.errors import UserError
 
 if TYPE_CHECKING:
@@ -93,7 +96,6 @@ class LoadedAgent:
     """
 
     def __init__(self, run: runs.RunFolder, trust: bool = False):
-        from ngym_cli.agents.saving import load_policy
 
         self.run = run
         self.config: RunConfig = run.config(trust).in_stage(-1)
@@ -110,9 +112,6 @@ class LoadedAgent:
 
     def make_env(self) -> Env:
         """Return a new environment with the task and the wrappers that the agent was trained on (Gymnasium)."""
-        from ngym_cli.config.tasks import find_task
-        from ngym_cli.environments.stack import make_env
-
         return make_env(find_task(self.config.task), self.config)
 
     @property
@@ -182,7 +181,8 @@ class LoadedAgent:
         seen = tensor.cpu().numpy()
         state = self.policy.initial_state(len(seen)) if state is None else state
         rng = self.policy.rng if seed is None else np.random.default_rng(seed)
-        return *self._actor.act(seen, state, np.zeros(len(seen), bool), deterministic, rng), batched
+        agent = self._actor.bind(rng, deterministic)
+        return *agent.act(seen, agent.restart(state, np.zeros(len(seen), bool))), batched
 
 
 def _plain(action: object) -> int | np.ndarray:

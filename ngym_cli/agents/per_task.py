@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ngym_cli.config import RunConfig, from_dict
-from ngym_cli.config.tasks import recommended, usual_algorithm
+from ngym_cli.config.tasks import recommended
 from ngym_cli.config.values import Values
 
 TASKS, MEASURED = (Path(__file__).with_name(name) for name in ("tasks.toml", "measured.json"))
@@ -170,7 +170,8 @@ class LineResult:
 
 
 @functools.cache
-def _tables() -> dict[str, dict[str, LineResult]]:
+def measurements() -> dict[str, dict[str, LineResult]]:
+    """Return the measured results by learner and task; empty if there are none."""
     tables: dict[str, dict[str, Any]] = json.loads(MEASURED.read_text(encoding="utf-8")) if MEASURED.is_file() else {}
     return {name: {id_: LineResult(**row) for id_, row in rows.items()} for name, rows in tables.items()}
 
@@ -182,21 +183,21 @@ def measured(task: str, learner: str = "default") -> LineResult | None:
         task: id.
         learner: a key of `LEARNERS`.
     """
-    return _tables().get(learner, {}).get(task)
+    return measurements().get(learner, {}).get(task)
 
 
 def learner_of(config: RunConfig) -> str | None:
     """Return the learner of a configuration before defaults are spelled out, or None where there is no table."""
-    is_plain, usual = not changed(config), usual_algorithm(config.task)
+    is_plain = not changed(config)
     for name, settings in LEARNERS.items():
+        line = from_dict({"task": config.task, **settings})
         if name != "recommended":
-            agent = (settings.get("alg", usual), settings.get("network"))
-            if is_plain and agent == (config.alg, config.network):
+            if is_plain and (line.alg, line.network) == (config.alg, config.network):
                 return name
-        elif recommended(config.task) is not None:
-            line = from_dict({"task": config.task, **settings})
-            if all(getattr(config, key) == getattr(line, key) for key in ("alg", "network", *DECISIVE)):
-                return name
+        elif recommended(config.task) is not None and all(
+            getattr(config, key) == getattr(line, key) for key in ("alg", "network", *DECISIVE)
+        ):
+            return name
     return None
 
 

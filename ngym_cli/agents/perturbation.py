@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import DTypeLike
 
+from ngym_cli.config import options
 from ngym_cli.config.values import Values, parse_call, parse_scalar, parse_whole_numbers
 from ngym_cli.errors import UserError, check_known
 
 if TYPE_CHECKING:
     from ngym_cli.agents.compiled.steps import ArrayState
-
-PERTURBATIONS = ("lesion", "silence", "clamp", "noise")
 
 #: Arguments of each kind; a bare number stands for the first.
 KEYS = {
@@ -27,6 +26,13 @@ KEYS = {
 
 #: Largest size of a number: far beyond any activity, and small enough for products in single precision.
 MAX_SIZE = 1_000_000
+
+#: Numbers of a perturbation with their ranges.
+NUMBERS = {
+    "fraction": options.option({"type": "float", "gt": 0, "le": 1}),
+    "value": options.option({"type": "float", "ge": -MAX_SIZE, "le": MAX_SIZE}),
+    "sd": options.option({"type": "float", "gt": 0, "le": MAX_SIZE}),
+}
 
 #: Function from a period to a mask of the environments in which the period is active.
 Within = Callable[[str], np.ndarray]
@@ -89,7 +95,7 @@ def parse(kind: str, text: str) -> Perturbation:
     if not values:
         raise UserError(f"--{kind} needs {' or '.join(KEYS[kind])}")
     if "units" in values and "fraction" in values:
-        raise UserError(f"--{kind}: say units or fraction, not both")
+        raise UserError(f"--{kind}: pass units or fraction, not both")
     if kind in ("lesion", "silence", "clamp") and not {"units", "fraction"} & set(values):
         raise UserError(f"--{kind} needs units=3,7 or fraction=0.2")
     if kind == "noise" and "sd" not in values:
@@ -105,14 +111,7 @@ def _read(kind: str, key: str, text: str) -> str | float | tuple[int, ...]:
         if units[0] < 0:
             raise UserError(f"--{kind} units count from 0, not {units[0]}")
         return units
-    number = parse_scalar(text)
-    if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) <= MAX_SIZE:
-        raise UserError(f"--{kind} {key} must be a number between -{MAX_SIZE:,} and {MAX_SIZE:,}, not '{text}'")
-    if key == "fraction" and not 0 < number <= 1:
-        raise UserError(f"--{kind} fraction must lie between 0 and 1, not {text}")
-    if key == "sd" and number <= 0:
-        raise UserError(f"--{kind} must be a positive standard deviation, not {text}")
-    return float(number)
+    return float(options.read(f"--{kind} {key}", NUMBERS[key], parse_scalar(text)))
 
 
 def drawn(perturbations: Sequence[Perturbation], n_units: int, seed: int) -> list[Perturbation]:
@@ -135,7 +134,7 @@ def drawn(perturbations: Sequence[Perturbation], n_units: int, seed: int) -> lis
             size = max(1, round(share * n_units))
             units = np.sort(rng.choice(n_units, size, replace=False)).tolist()
         elif max(units) >= n_units:
-            raise UserError(f"--{each.kind}: there is no unit {max(units)}; the network has units 0 to {n_units - 1}")
+            raise UserError(f"--{each.kind}: no unit {max(units)}; expected 0 to {n_units - 1}")
         numbers_of_units.append(replace(each, units=tuple(units)))
     return numbers_of_units
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gymnasium.spaces import Discrete, Space
 
 from ngym_cli import runs
 from ngym_cli.agents.from_config import build_model, build_venv
+from ngym_cli.agents.networks import find_network
 from ngym_cli.config import RunConfig
 from ngym_cli.errors import UserError
 from ngym_cli.files import reading
@@ -73,20 +74,30 @@ def load_model(folder: Path, config: RunConfig, venv: VecEnv) -> tuple[BaseAlgor
     Raises:
         UserError: if files are missing or damaged, or the weights do not fit the task or the network.
     """
-    description = records.read(folder / DESCRIPTION, records.NetworkDescription)
-    if description["format"] != WEIGHTS_FORMAT:
-        raise UserError(f"{folder / DESCRIPTION}: unknown format; expected {WEIGHTS_FORMAT}")
-    for name, space in (("observation_space", venv.observation_space), ("action_space", venv.action_space)):
-        trained, present = description.get(name), describe_space(space)
-        if trained != present:
-            raise UserError(f"the model was trained with {name} {trained}, but the task now has {present}")
+    steps = read_description(folder, venv.observation_space, venv.action_space)
     tensors = read_weights(folder / WEIGHTS)
     _refuse_small(folder / WEIGHTS, config)
     sizes = {"n_steps": 2, "batch_size": 2, "buffer_size": 2}  # a learner that only acts needs no experience
     smaller = {name: sizes.get(name, value) for name, value in config.hyperparameters.items()}
     model = build_model(config.model_copy(update={"hyperparameters": smaller}), venv)
     fill(model.policy, tensors, folder / WEIGHTS)
-    return model, int(description.get("steps", 0))
+    return model, steps
+
+
+def read_description(folder: Path, observation_space: Space[Any], action_space: Space[Any]) -> int:
+    """Check that stored weights belong to a task with these spaces, and return the number of training steps.
+
+    Raises:
+        UserError: if the format is unknown or a space differs.
+    """
+    description = records.read(folder / DESCRIPTION, records.NetworkDescription)
+    if description["format"] != WEIGHTS_FORMAT:
+        raise UserError(f"{folder / DESCRIPTION}: unknown format; expected {WEIGHTS_FORMAT}")
+    for name, space in (("observation_space", observation_space), ("action_space", action_space)):
+        trained, present = description.get(name), describe_space(space)
+        if trained != present:
+            raise UserError(f"the model was trained with {name} {trained}, but the task now has {present}")
+    return int(description.get("steps", 0))
 
 
 def _refuse_small(path: Path, config: RunConfig) -> None:
@@ -96,8 +107,6 @@ def _refuse_small(path: Path, config: RunConfig) -> None:
         UserError: if the file has fewer bytes than a matrix of the recurrent weights, or than one of its two factors
             if the rank is low (for others: a layer's biases).
     """
-    from ngym_cli.agents.networks import find_network
-
     units = int(config.units or 0)
     network = find_network(config.network) if config.network else None
     square = network is not None and network.recurrent and network.own_class is None
@@ -172,13 +181,19 @@ def initialise_from(model: BaseAlgorithm, config: RunConfig, run: runs.RunFolder
     return {"run": str(run.path.resolve()), "steps": description.get("steps"), "fresh": fresh}
 
 
-def load_policy(run: runs.RunFolder, config: RunConfig) -> tuple[BasePolicy, int]:
+def load_policy(run: runs.RunFolder, config: RunConfig, device: str = "cpu") -> tuple[BasePolicy, int]:
     """Return the trained policy of a run and the number of training steps.
+
+    Args:
+        run: the run.
+        config: its complete configuration.
+        device: name of the device that the policy acts on, wherever it was trained.
 
     Raises:
         UserError: if the run has no model yet, and as ``load_model``.
     """
     run.require_model()
+    config = config.model_copy(update={"device": device})
     venv = build_venv(config, 1)
     try:
         model, steps = load_model(run.path / runs.MODEL, config, venv)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
@@ -15,17 +16,16 @@ from gymnasium import spaces
 
 from neurogym import kernels
 from ngym_cli import processes, runs
-from ngym_cli.agents.acting import Act, Actor, BatchAgent, Layer, ReadOut
+from ngym_cli.agents.acting import Act, Actor, Agent, Layer, Perturb, ReadOut
 from ngym_cli.agents.compiled.steps import ROWS, Stepper, joint, leak, unpack_weights
+from ngym_cli.agents.device.selection import CPU
 from ngym_cli.agents.from_config import build_batch
 from ngym_cli.agents.networks import NETWORKS
-from ngym_cli.agents.perturbation import Perturber
-from ngym_cli.agents.saving import DESCRIPTION, WEIGHTS, WEIGHTS_FORMAT, describe_space, load_policy
+from ngym_cli.agents.saving import WEIGHTS, load_policy, read_description
 from ngym_cli.config import RunConfig, options
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError
 from ngym_cli.files.reading import read_tensors
-from ngym_cli.runs import records
 
 if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
@@ -39,25 +39,34 @@ HEADS = {"action_net": "mlp_extractor.policy_net", "value_net": "mlp_extractor.v
 
 
 def agent_for(
-    policy: Actor | BasePolicy, n_envs: int, seed: int, deterministic: bool = True, perturb: Perturber | None = None
-) -> BatchAgent:
-    """Return an agent that acts with frozen weights.
+    policy: Actor | BasePolicy,
+    seed: int | np.random.Generator,
+    deterministic: bool = True,
+    perturb: Perturb | None = None,
+) -> Agent:
+    """Return an agent that acts with the present weights of a policy.
 
     Args:
         policy: of Stable-Baselines3, a recurrent one of this package, or a copy of its weights.
-        n_envs: number of environments.
-        seed: random seed of drawn actions and recurrent noise.
+        seed: random seed of drawn actions and recurrent noise; or their source, for recurrent policies.
         deterministic: take the most probable action instead of drawing one.
         perturb: changes the hidden state after each step, see ``ngym_cli.agents.perturbation``.
 
     Raises:
         UserError: if there is no hidden state to perturb.
     """
-    if isinstance(policy, Actor) or is_recurrent(policy):
-        return RecurrentAgent(policy, n_envs, np.random.default_rng(seed), deterministic, perturb)
+    if isinstance(policy, Actor):
+        return policy.bind(seed, deterministic, perturb)
+    policy.set_training_mode(False)
+    if is_recurrent(policy):
+        return policy.actor().bind(seed, deterministic, perturb)
     if perturb is not None:
         raise UserError("a memoryless agent has no hidden state to perturb")
-    return MemorylessAgent(policy, seed, deterministic)
+    if not deterministic:
+        import torch
+
+        torch.manual_seed(seed if isinstance(seed, int) else int(seed.integers(2**31)))
+    return MemorylessAgent(policy, deterministic)
 
 
 def remembers(policy: Actor | BasePolicy) -> TypeGuard[Actor | RecurrentPolicy]:
@@ -72,85 +81,46 @@ def is_recurrent(policy: BasePolicy) -> TypeGuard[RecurrentPolicy]:
     return isinstance(policy, RecurrentPolicy)
 
 
-class RecurrentAgent:
-    """Acts with a copy of a recurrent policy's weights.
-
-    Args:
-        policy: the policy, or a copy of its weights.
-        n_envs: number of environments.
-        rng: source of the actions that are drawn and of recurrent noise.
-        deterministic: take the most probable action instead of drawing one.
-        perturb: changes the hidden state after each step.
-
-    Attributes:
-        state: arrays (layer, environment, unit) that the next step starts from.
-    """
-
-    def __init__(
-        self,
-        policy: Actor | RecurrentPolicy,
-        n_envs: int,
-        rng: np.random.Generator,
-        deterministic: bool = True,
-        perturb: Perturber | None = None,
-    ):
-        self.policy, self.rng, self.deterministic, self.perturb = policy, rng, deterministic, perturb
-        self.state = policy.initial_state(n_envs)
-        self.take_weights()
-
-    def take_weights(self) -> None:
-        """Act with the policy's present weights from now on."""
-        actor = self.policy
-        if not isinstance(actor, Actor):
-            actor.set_training_mode(False)
-            actor = actor.actor()
-        actor.perturb = self.perturb
-        self._actor = actor
-
-    def act(self, observations: np.ndarray, starts: np.ndarray) -> Act:
-        """See ``BatchAgent``."""
-        act, self.state = self._actor.act(observations, self.state, starts, self.deterministic, self.rng)
-        return act
-
-
-class MemorylessAgent:
+class MemorylessAgent(Agent):
     """Acts as a policy of Stable-Baselines3 predicts.
 
     Args:
         policy: the policy.
-        seed: random seed of drawn actions, in torch.
-        deterministic: take the most probable action instead of drawing one.
+        deterministic: take the most probable action instead of drawing one, from the generator of torch.
     """
 
-    def __init__(self, policy: BasePolicy, seed: int, deterministic: bool = True):
+    def __init__(self, policy: BasePolicy, deterministic: bool = True):
         self.policy, self.deterministic = policy, deterministic
-        policy.set_training_mode(False)
-        if not deterministic:
-            import torch
 
-            torch.manual_seed(seed)
-
-    def act(self, observations: np.ndarray, starts: np.ndarray) -> Act:
-        """See ``BatchAgent``."""
-        return Act(self.policy.predict(observations, deterministic=self.deterministic)[0])
+    def act(self, observations: np.ndarray, state: tuple[()]) -> tuple[Act, tuple[()]]:
+        """See `Agent`."""
+        return Act(self.policy.predict(observations, deterministic=self.deterministic)[0]), state
 
 
-def load_to_act(run: runs.RunFolder, config: RunConfig) -> tuple[Actor | BasePolicy, int]:
+def load_to_act(run: runs.RunFolder, config: RunConfig, device: str = CPU) -> tuple[Actor | BasePolicy, int]:
     """Return an acting copy of a run's trained policy, and the number of training steps.
+
+    Args:
+        run: the run.
+        config: its complete configuration.
+        device: name of the device that the policy acts on, wherever it was trained.
 
     Raises:
         UserError: see ``ngym_cli.agents.saving.load_model``.
     """
-    actor = _read(run, config)
-    if actor is None:
+    run.require_model()
+    loaded: tuple[Actor | BasePolicy, int] | None = None
+    if device == CPU:
+        loaded = _read(run.path / runs.MODEL, config)
+    if loaded is None:
         processes.limit_torch()
-        return load_policy(run, config)
-    return actor, int(records.read(run.path / runs.MODEL / DESCRIPTION, records.NetworkDescription).get("steps", 0))
+        loaded = load_policy(run, config, device)
+    return loaded
 
 
-def _read(run: runs.RunFolder, config: RunConfig) -> Actor | None:
-    """Return the agent, or None if the agent is of another kind or the files are incomplete."""
-    folder, network, units = run.path / runs.MODEL, str(config.network), int(config.units or 0)
+def _read(folder: Path, config: RunConfig) -> tuple[Actor, int] | None:
+    """Return the agent and its training steps, or None if the agent is of another kind or weights are missing."""
+    network, units = str(config.network), int(config.units or 0)
     if network not in ROWS or not (folder / WEIGHTS).is_file() or not kernels.available():
         return None
     args = options.complete(NETWORKS[network].described, {}, config.network_args, f"argument of network {network}")
@@ -159,11 +129,7 @@ def _read(run: runs.RunFolder, config: RunConfig) -> Actor | None:
     batch = build_batch(config, 1)
     batch.close()
     seen, acts = batch.observation_space, batch.action_space
-    description = records.read(folder / DESCRIPTION, records.NetworkDescription)
-    fits = description["format"] == WEIGHTS_FORMAT and description.get("observation_space") == describe_space(seen)
-    if not fits or description.get("action_space") != describe_space(acts):
-        return None
-    shape = seen.shape or ()
+    steps, shape = read_description(folder, seen, acts), seen.shape or ()
     if not isinstance(seen, spaces.Box) or len(shape) == 3 or not isinstance(acts, spaces.Discrete | spaces.Box):
         return None
     left = read_tensors(folder / WEIGHTS, "numpy")
@@ -183,7 +149,7 @@ def _read(run: runs.RunFolder, config: RunConfig) -> Actor | None:
         log_std = np.zeros(0) if isinstance(acts, spaces.Discrete) else take("log_std", n)
     except KeyError:
         return None
-    return None if left else Actor(networks, ReadOut(policy, value, log_std), acts)
+    return None if left else (Actor(networks, ReadOut(policy, value, log_std), acts), steps)
 
 
 def _head(take: Take, head: str, sizes: list[int]) -> list[Layer]:

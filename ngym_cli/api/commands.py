@@ -22,12 +22,14 @@ from ngym_cli.commands.diff import DiffRequest
 from ngym_cli.commands.export import ExportRequest
 from ngym_cli.commands.info import InfoRequest
 from ngym_cli.commands.list import ListRequest
-from ngym_cli.commands.plot import PlotRequest
+from ngym_cli.commands.plot import PlotRequest, view_of
 from ngym_cli.commands.watch import WatchRequest
 from ngym_cli.config.fields import Option
 from ngym_cli.config.keywords import read_keywords, with_keywords
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.request import EvalRequest
+from ngym_cli.fitting import folder as fits
+from ngym_cli.runs import managing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -144,7 +146,6 @@ def plot(*words: Result, overwrite: bool = False, **request: Unpack[PlotOptions]
         >>> plot("latest", "psychometric", by="context")["psychometric"]  # doctest: +SKIP
     """
     from ngym_cli.figures.files import FigureFiles
-    from ngym_cli.fitting import folder as fits
     from ngym_cli.sweeps import folder
 
     processes.limit_libraries()
@@ -185,19 +186,10 @@ def _collected(drawers: Mapping[str, Any], owner: Path, files: FigureFiles, requ
 
 def _figures_of_runs(request: PlotRequest, files: FigureFiles) -> Figures:
     """Draw figures of runs."""
-    from ngym_cli.evaluation.service import recorder
     from ngym_cli.figures import requests
     from ngym_cli.figures.registry import find_figure
 
-    references, names = requests.words(request.words, request.runs)
-    references, comparison = requests.comparison(references, request.metric, request.across)
-    view = requests.view(
-        references, request.runs, request.by, request.compare, request.evaluation, request.trust, request.pair,
-        request.input, request.axes,
-    )  # fmt: skip
-    view.comparison = comparison
-    if names:
-        view.recorder = recorder(request.runs, request.trust, lambda text: None)
+    view, names = view_of(request, lambda text: None)
     specs = [find_figure(name) for name in names] or requests.natural_figures(view)
     places = files.places(view.first.run.path, [f"{spec.name}{requests.suffix(view)}" for spec in specs])
     drawn: dict[str, Figure] = {}
@@ -335,7 +327,6 @@ def export(run: Result = "latest", to: str | None = None, **request: Unpack[Expo
     """
     processes.limit_libraries()
     from ngym_cli.agents import formats
-    from ngym_cli.fitting import folder as fits
 
     read = read_keywords(ExportRequest, {"run": reference(run), "to": to, **request})
     if (fit := fits.named(read.run, read.runs)) is not None:
@@ -362,8 +353,6 @@ def diff(one: Result, other: Result, **request: Unpack[DiffOptions]) -> DataTabl
     Raises:
         UserError: if a run does not exist or is damaged.
     """
-    from ngym_cli.runs import managing
-
     read = read_keywords(DiffRequest, {"one": reference(one), "other": reference(other), **request})
     rows = managing.between(read.one, read.other, read.runs)
     words = [{key: None if value is None else str(value) for key, value in row.items()} for row in rows]

@@ -15,6 +15,7 @@ from ngym_cli.api.results import Activity, DataComparison, as_image, scores_in_w
 from ngym_cli.api.settings import Columns
 from ngym_cli.api.wording import in_python_words
 from ngym_cli.errors import UserError, check_known
+from ngym_cli.files.reading import read_json
 from ngym_cli.runs import RUNS_ROOT
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.terminal import REFERENCES
@@ -177,8 +178,6 @@ class Evaluation(WithFigures):
     @cached_property
     def summary(self) -> Summary:
         """Performance with interval, rewards, results by condition, and comparisons, as ``ngym eval --json`` prints."""
-        from ngym_cli.files.reading import read_json
-
         summary_record: Summary = read_json(self.folder / "summary.json")
         if (path := self.folder / "comparison.json").is_file():
             summary_record["comparison"] = read_json(path)

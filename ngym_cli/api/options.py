@@ -75,6 +75,10 @@ class VariedOptions(TypedDict, total=False):
     schedule: str | Iterable[str] | None
     loss_weight: Mapping[str, object] | None
     task_weight: Mapping[str, object] | None
+    on: str | None
+    workers: float | None
+    slurm: Mapping[str, object] | None
+    name: str | None
 
 
 class EvaluateOptions(TypedDict, total=False):
@@ -83,6 +87,7 @@ class EvaluateOptions(TypedDict, total=False):
     deterministic: bool | None
     balanced: bool | None
     seed: int | None
+    device: str | None
     dt: float | None
     task_args: Mapping[str, object] | None
     timing: Mapping[str, object] | None
@@ -279,3 +284,13 @@ class FitOptions(TypedDict, total=False):
     name: str | None
     runs_root: str | Path | None
     overwrite: bool | None
+
+
+class ReproduceOptions(TypedDict, total=False):
+    """Keyword arguments of `ngym_cli.reproduce`."""
+
+    seeds: float | None
+    first_seed: float | None
+    on: str | None
+    workers: float | None
+    slurm: Mapping[str, object] | None

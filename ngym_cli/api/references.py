@@ -12,6 +12,10 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+from neurogym import wrappers
+from neurogym.envs import registration
+from ngym_cli.agents.algorithms import ALGORITHMS
+from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.errors import UserError
 from ngym_cli.files.writing import write_text
 
@@ -62,17 +66,10 @@ def _built_in(kind: str, user_object: type | FunctionType) -> str | None:
     """Return the name of a built-in part."""
     module = user_object.__module__.partition(".")[0]
     if kind == "task" and module == "neurogym":
-        from neurogym.envs import registration
-
         return next((id_ for id_ in registration.every_task() if registration.entry(id_) is user_object), None)
     if kind == "wrapper" and module == "neurogym":
-        from neurogym import wrappers
-
         return wrappers.key_of(user_object.__name__)
     if kind in ("network", "algorithm") and module in ("ngym_cli", "stable_baselines3", "sb3_contrib"):
-        from ngym_cli.agents.algorithms import ALGORITHMS
-        from ngym_cli.agents.networks import NETWORKS
-
         table: Any = NETWORKS if kind == "network" else ALGORITHMS
         return next((spec.name for spec in table.values() if spec.load() is user_object), None)
     return None

@@ -14,7 +14,8 @@ import numpy as np
 from ngym_cli.api import running, settings
 from ngym_cli.api.wording import in_python_words
 from ngym_cli.errors import UserError, check_known
-from ngym_cli.runs.recordings import QUANTITIES, Recording
+from ngym_cli.runs.recordings import ACTIVITY_FILE, QUANTITIES, Recording
+from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.terminal import REFERENCES, reference_word
 
 if TYPE_CHECKING:
@@ -124,7 +125,6 @@ class Activity:
 
     @staticmethod
     def _recording(folder: Path, name: str) -> Recording:
-        from ngym_cli.runs.recordings import ACTIVITY_FILE
 
         if not (folder / ACTIVITY_FILE).is_file():
             raise UserError(f"nothing was recorded; evaluate with record='{name}'")
@@ -220,7 +220,6 @@ class DataComparison:
             UserError: if the table of the data is not there any more.
         """
         from ngym_cli.evaluation.comparison import figure_of
-        from ngym_cli.runs.trial_table import read_trials
 
         run_name = self._folder.parent.parent.name
         figure = figure_of(read_trials(self._folder / "trials.parquet"), self.record, run_name, style)

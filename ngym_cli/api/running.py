@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ngym_cli import processes, runs, terminal
+from ngym_cli.agents.algorithms import find_algorithm
 from ngym_cli.errors import UserError
 from ngym_cli.runs import managing
 from ngym_cli.training.progress import Display, LiveDisplay
@@ -86,7 +87,6 @@ def _folder(outcome: RunResult, progress: bool) -> Path:
 
 def hooks(progress: bool, tags: Sequence[str] = (), callbacks: Sequence[BaseCallback] = ()) -> Hooks:
     """Return the hooks of a run with a display, or without, and with tags."""
-    from ngym_cli.agents.algorithms import find_algorithm
     from ngym_cli.training.main_loop import Hooks
 
     def display(resolved: ResolvedConfig, properties: TaskProperties, path: Path) -> Display:

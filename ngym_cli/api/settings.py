@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from ngym_cli.agents.algorithms import HYPERPARAMETERS
+from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.api.references import reference_of
 from ngym_cli.config import nest
 from ngym_cli.config.fields import Option
 from ngym_cli.config.keywords import ALIASES, find_option, keyword_options
+from ngym_cli.config.model import RunConfig
+from ngym_cli.config.tasks import find_task
 from ngym_cli.config.values import parse_wrappers
+from ngym_cli.environments.stack import keyword_parameters
 from ngym_cli.errors import UserError
 from ngym_cli.runs.trial_table import to_arrow
 from ngym_cli.training.request import RunRequest
@@ -83,11 +88,6 @@ def refuse_entry_of_table(name: str, value: object, options: Mapping[str, Option
 
 def _entries_of_tables(task: object) -> Iterator[tuple[str, Collection[str]]]:
     """Yield dictionaries among the arguments of a run, with the names of entries."""
-    from ngym_cli.agents.algorithms import HYPERPARAMETERS
-    from ngym_cli.agents.networks import NETWORKS
-    from ngym_cli.config.model import RunConfig
-    from ngym_cli.config.tasks import find_task, keyword_parameters
-
     yield "hyperparameters", HYPERPARAMETERS
     yield "network_args", {name for network in NETWORKS.values() for name in network.options}
     chosen = RunConfig.model_fields["task"].default if task is None else task

@@ -17,16 +17,19 @@ from ngym_cli.api.trained import Run
 from ngym_cli.api.wording import in_python_words
 from ngym_cli.config import checked
 from ngym_cli.config.fields import Option
-from ngym_cli.config.keywords import ALIASES, keyword_options, with_keywords
+from ngym_cli.config.keywords import ALIASES, keyword_options, read_keywords, with_keywords
 from ngym_cli.config.launch import LaunchSettings
 from ngym_cli.errors import UserError
+from ngym_cli.files.reading import read_json
+from ngym_cli.papers.request import ReproduceRequest
 from ngym_cli.runs import MANIFEST
+from ngym_cli.sweeps.recipe import SweepRequest, zip_groups
 from ngym_cli.training.request import RunRequest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ngym_cli.api.options import VariedOptions
+    from ngym_cli.api.options import ReproduceOptions, VariedOptions
     from ngym_cli.sweeps.folder import SweepFolder
     from ngym_cli.sweeps.results import BestSetting
     from ngym_cli.sweeps.status import RunRow
@@ -47,6 +50,10 @@ NOT_VARIED = (
 )
 
 
+#: Arguments of a sweep that are options of the shell's command.
+OF_THE_SWEEP = ("name", "on", "workers", "slurm")
+
+
 def _refuse_entry(name: str, value: object, arguments: Mapping[str, object]) -> None:
     """Refuse an entry of a dictionary that is passed as an argument; see `settings.refuse_entry_of_table`."""
     base = arguments.get("base")
@@ -55,16 +62,17 @@ def _refuse_entry(name: str, value: object, arguments: Mapping[str, object]) -> 
 
 
 @in_python_words
-@with_keywords(RunRequest, NOT_VARIED, _refuse_entry)
+@with_keywords(
+    RunRequest,
+    NOT_VARIED,
+    _refuse_entry,
+    {name: option for name, option in keyword_options(SweepRequest).items() if name in OF_THE_SWEEP},
+)
 def sweep(
     base: Mapping[str, object] | Run | str | Path | None = None,
     *,
     zip: Iterable[Iterable[str]] = (),
     search: Mapping[str, object] | int | None = None,
-    on: str | None = None,
-    workers: int | None = None,
-    slurm: Mapping[str, object] | None = None,
-    name: str | None = None,
     sweeps_root: str | Path = "sweeps",
     trust: bool = False,
     **varied: Unpack[VariedOptions],
@@ -77,13 +85,10 @@ def sweep(
             dotted name, as in ``timing.stimulus``.
         search: settings of a search with Optuna: ``trials``, ``space`` (as in ``{"learning_rate": "log:1e-4:1e-2",
             "network": ["lstm", "gru"]}``), ``maximize``, ``sampler``, ``pruner``, ``seed``.
-        on: where to run: local, ray, ray:auto, ray:HOST:PORT or slurm (as in the recipe, else local).
-        workers: largest number of runs at a time (one per core).
-        slurm: options of sbatch.
-        name: name of the sweep (made from its settings).
         sweeps_root: folder of all sweeps.
         trust: accept code that a recipe names and the arguments do not.
-        **varied: arguments of `train`; a list or range varies an argument, in dictionaries each entry.
+        **varied: arguments of `train`; a list or range varies an argument, in dictionaries each entry. Also ``name``
+            of the sweep, and where it runs: ``on``, ``workers`` and ``slurm`` (as in the recipe, else on this machine).
 
     Raises:
         UserError: on anything wrong in the settings.
@@ -92,25 +97,25 @@ def sweep(
         >>> sweep({"task": "RDM-v0"}, network=["lstm", "gru"], seed=range(5)).results  # doctest: +SKIP
     """
     from ngym_cli.sweeps import control, results
-    from ngym_cli.sweeps.recipe import zip_groups
 
     refuse_while_importing()
     processes.limit_libraries()
     file = Path(base) if isinstance(base, str | Path) else None
     tables: dict[str, object] = {}
+    options = {key: varied.pop(key, None) for key in OF_THE_SWEEP}  # type: ignore[misc]
+    request = read_keywords(SweepRequest, options, convert=settings.plain)
     if groups := zip_groups([ALIASES.get(word, word) for word in group] for group in zip):
         tables["zip"] = groups
     if search is not None:
         tables["search"] = _search(search)
-    launch = {"on": on, "workers": workers, "slurm": settings.simple(slurm) if slurm else None}
-    tables["launch"] = {key: value for key, value in launch.items() if value is not None}
-    checked(LaunchSettings, settings.dictionary("launch", tables["launch"]), spelling="python")
+    tables["launch"] = request.launch
+    checked(LaunchSettings, request.launch, spelling="python")
     if isinstance(base, Run):
         tables["run"] = tomllib.loads(base.config.to_toml())
     elif base is not None and file is None:
         tables["run"] = settings.nested(settings.dictionary("base", base))
-    recipe = control.make_recipe(file, tables, _values(varied), trust)
-    sweep_folder, launcher = control.open_sweep(recipe, control.name_of(recipe, name, file), Path(sweeps_root))
+    recipe = control.make_recipe(file, tables, alternatives_of(varied), trust)
+    sweep_folder, launcher = control.open_sweep(recipe, control.name_of(recipe, request.name, file), Path(sweeps_root))
     rows, interrupted = control.do_jobs(sweep_folder, launcher, trust=True)
     results.write(sweep_folder, rows)
     if interrupted:
@@ -130,7 +135,7 @@ def _search(search: Mapping[str, object] | int) -> dict[str, object]:
     return values
 
 
-def _values(varied: Mapping[str, object]) -> dict[str, list[object]]:
+def alternatives_of(varied: Mapping[str, object]) -> dict[str, list[object]]:
     """Return the values of arguments by dotted key; a single value is the same for all runs."""
     alternatives: dict[str, list[object]] = {}
     for key, values in settings.flat(varied, _alternatives).items():
@@ -280,41 +285,30 @@ def reproduce(
     paper: str,
     only: str | Sequence[str] = (),
     *,
-    seeds: int | None = None,
-    first_seed: int = 0,
-    on: str = "local",
-    workers: int | None = None,
-    slurm: Mapping[str, object] | None = None,
     reproductions: str | Path = "reproductions",
     trust: bool = False,
+    **request: Unpack[ReproduceOptions],
 ) -> Reproduction: ...
 
 
 @in_python_words
+@with_keywords(ReproduceRequest)
 def reproduce(
     paper: str | None = None,
     only: str | Sequence[str] = (),
     *,
-    seeds: int | None = None,
-    first_seed: int = 0,
-    on: str = "local",
-    workers: int | None = None,
-    slurm: Mapping[str, object] | None = None,
     reproductions: str | Path = "reproductions",
     trust: bool = False,
+    **request: Unpack[ReproduceOptions],
 ) -> Reproduction | DataTable:
     """Repeat the experiments of a paper, test the paper's claims, and return the outcome.
 
     Args:
         paper: name of a paper, or folder of your own; without it, all papers are listed.
         only: part or claim, or several; all by default.
-        seeds: networks for each part (as in the paper).
-        first_seed: first seed.
-        on: where to run: local, ray, ray:auto, ray:HOST:PORT or slurm.
-        workers: largest number of networks at a time (one per core).
-        slurm: options of sbatch.
         reproductions: folder of all reproductions.
         trust: trust the code in the folder of your own paper.
+        **request: options of ``ngym reproduce``.
 
     Raises:
         UserError: if the paper does not exist, or no network could be trained.
@@ -322,27 +316,19 @@ def reproduce(
     """
     processes.limit_libraries()
     from ngym_cli.papers import collection, reproduction
-    from ngym_cli.papers.request import ReproduceRequest
     from ngym_cli.sweeps import control
 
     if paper is None:
         from ngym_cli.papers import results
 
         return settings.frame_of_rows([{**row} for row in results.rows()])
-    root, launch = Path(reproductions), {"on": on, "workers": workers, "slurm": dict(slurm or {})}
-    keywords = {
-        "paper": paper,
-        "only": list(only) if not isinstance(only, str) else only,
-        "seeds": seeds,
-        "first_seed": first_seed,
-        "launch": launch,
-        "reproductions": root,
-        "trust": trust,
-    }
-    code = reproduction.reproduce(checked(ReproduceRequest, keywords, spelling="python"))
+    parts = only if isinstance(only, str) else list(only)
+    keywords = {"paper": paper, "only": parts, "reproductions": reproductions, "trust": trust, **request}
+    read = read_keywords(ReproduceRequest, keywords)
+    code = reproduction.reproduce(read)
     if code == control.INTERRUPTED_CODE:
         raise KeyboardInterrupt("interrupted; the same call continues")
-    folder = root / collection.find(paper).id
+    folder = read.reproductions / collection.find(paper).id
     if not (folder / reproduction.CLAIMS).is_file():
         raise UserError(f"{paper}: no network was trained; see the messages above")
     return Reproduction(folder)
@@ -361,7 +347,6 @@ class Reproduction:
     @property
     def document(self) -> dict[str, Any]:
         """Everything that was found, as in ``claims.json``."""
-        from ngym_cli.files.reading import read_json
         from ngym_cli.papers.reproduction import CLAIMS
 
         return dict(read_json(self.path / CLAIMS))

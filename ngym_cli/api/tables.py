@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from neurogym.behaviour.reading import TableSource
 from ngym_cli import runs
 from ngym_cli.api import settings
+from ngym_cli.api.training import simulate
 from ngym_cli.api.wording import in_python_words
 from ngym_cli.config.keywords import read_keywords, with_keywords
 from ngym_cli.files.reading import read_parquet
@@ -146,8 +147,6 @@ class Fit(Mapping[str, Any]):
         self, task: settings.Part, wrappers: settings.Wrappers | None = None, **request: Unpack[SimulateOptions]
     ) -> Run:
         """Let a fitted model act in a task; see `ngym_cli.simulate`."""
-        from ngym_cli.api.training import simulate
-
         return simulate(self.path, task, wrappers, **request)
 
     def compare(self, *fits: Fit | str | Path) -> settings.DataTable:

@@ -17,6 +17,7 @@ from ngym_cli.config.fields import Option
 from ngym_cli.config.keywords import keyword_options, read_keywords, with_keywords
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.request import OF_SIMULATIONS, EvalRequest
+from ngym_cli.fitting.stored_tables import stored_table
 from ngym_cli.runs import finding, records
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.terminal import REFERENCES
@@ -159,7 +160,6 @@ class Run(WithFigures):
             UserError: if something does not exist or does not fit.
         """
         from ngym_cli.evaluation.service import evaluate
-        from ngym_cli.fitting.stored_tables import stored_table
 
         if request.get("compare") is not None:
             request["compare"] = stored_table(request["compare"], runs.RUNS_ROOT)

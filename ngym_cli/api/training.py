@@ -15,6 +15,8 @@ from ngym_cli.api.trained import Run, eval_value
 from ngym_cli.api.wording import in_python_words
 from ngym_cli.config.keywords import keyword_options, read_keywords, with_keywords
 from ngym_cli.evaluation.request import OF_NETWORKS, EvalRequest
+from ngym_cli.fitting import folder as fits
+from ngym_cli.fitting.stored_tables import stored_table
 from ngym_cli.training.request import RunRequest
 
 if TYPE_CHECKING:
@@ -130,8 +132,6 @@ def simulate(
         UserError: if the fit keeps no such model, or the task does not suit the model.
     """
     from ngym_cli.evaluation import simulation
-    from ngym_cli.fitting import folder as fits
-    from ngym_cli.fitting.stored_tables import stored_table
 
     root = Path(runs_root)
     if request.get("compare") is not None:

@@ -23,8 +23,8 @@ def in_python(message: str) -> str:
     """Return a message with options of the shell as arguments of Python.
 
     >>> from ngym_cli.evaluation.request import EvalRequest
-    >>> in_python("run a exists; choose another --name or say --overwrite")
-    'run a exists; choose another name= or say overwrite=True'
+    >>> in_python("run a exists; choose another --name or pass --overwrite")
+    'run a exists; choose another name= or pass overwrite=True'
     """
     options = _options()
 

@@ -9,6 +9,9 @@ from collections.abc import Collection
 from importlib import metadata
 from pathlib import Path
 
+from ngym_cli.catalog import reference
+from ngym_cli.catalog.reference import plural
+from ngym_cli.config.tasks import find_task, task_names
 from ngym_cli.errors import UserError, unknown
 
 #: Folder into which ``make docs`` builds the site.
@@ -27,9 +30,6 @@ def page(name: str, commands: Collection[str] = ()) -> str:
     Raises:
         UserError: if nothing is called so, with the nearest name.
     """
-    from ngym_cli.catalog import reference
-    from ngym_cli.config.tasks import find_task, task_names
-
     for kind, (names, _) in reference.REFERENCE_ENTRIES.items():
         if name in names():
             return f"{reference.plural(kind)}/{name}.html"
@@ -61,8 +61,6 @@ def of(kind: str, id_: str) -> str | None:
         kind: as ``ngym info --json`` has it.
         id_: as ``ngym info --json`` has it.
     """
-    from ngym_cli.catalog.reference import plural
-
     return None if ":" in id_ or "/" in id_ else address(f"{plural(kind)}/{id_}.html")
 
 
@@ -87,7 +85,7 @@ def open_address(name: str | None, commands: Collection[str] = ()) -> str:
     """
     where = address(page(name, commands) if name else "index.html")
     if where is None:
-        raise UserError("there is no site here: 'make docs' in a checkout builds it; 'ngym info NAME' explains a name")
+        raise UserError("no site is built here: run 'make docs' in a checkout, or 'ngym info NAME'")
     return where
 
 

@@ -11,6 +11,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neurogym.compat.script import read
 from ngym_cli import processes
 from ngym_cli.catalog import own_tasks
 from ngym_cli.errors import UserError
@@ -130,7 +131,6 @@ def read_all(paths: Sequence[str]) -> list[Row]:
 
 
 def _read(path: Path) -> list[Row]:
-    from neurogym.compat.script import read
 
     if not path.is_file():
         raise UserError(f"no such script: {path}")

@@ -9,12 +9,19 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from neurogym.compat.changes import ALIASES
+from neurogym.envs import registration
+from neurogym.spaces import names_of
+from ngym_cli import runs
 from ngym_cli.agents.defaults import default_steps
 from ngym_cli.agents.per_task import LEARNERS, LineResult, measured
 from ngym_cli.catalog import reference
 from ngym_cli.config import from_dict
 from ngym_cli.config.extensions import EXTENSION_KINDS, offered, package_of
+from ngym_cli.config.tasks import find_task
 from ngym_cli.errors import UserError, check_known, unknown
+from ngym_cli.files.reading import read_text
+from ngym_cli.runs.folder import LISTING_COLUMNS
 from ngym_cli.terminal import Row
 
 if TYPE_CHECKING:
@@ -49,9 +56,6 @@ def tasks(
     Raises:
         UserError: if there is no such tag or learner, or no task has such observations or actions.
     """
-    from neurogym.compat.changes import ALIASES
-    from neurogym.envs import registration
-
     learner = learned_by or "default"
     check_known("learner", learner, LEARNERS)
     rows = []
@@ -104,8 +108,6 @@ def _space(space: Space[Any]) -> Row:
     """Return the kind of an observation or action space, the number of values or choices, and the names."""
     from gymnasium.spaces import Discrete
 
-    from neurogym.spaces import names_of
-
     names = list(names_of(space))
     if isinstance(space, Discrete):
         return {"kind": "discrete", "size": int(space.n), "names": names}
@@ -131,8 +133,6 @@ def _searched(kind: str, row: Row) -> str:
 
 def tag_counts() -> Counter[str]:
     """Return the number of tasks that carry each tag."""
-    from neurogym.envs import registration
-
     return Counter(tag for id_ in registration.every_task() for tag in registration.metadata(id_).get("tags", ()))
 
 
@@ -186,8 +186,6 @@ def recorded_runs(
     Raises:
         UserError: if there is no such column or state.
     """
-    from ngym_cli import runs
-
     rows = [runs.describe(run) for run in runs.find_all(root, fits=True)]
     if status is not None and status not in (*runs.RUN_STATES, "damaged"):
         raise unknown("status", status, (*runs.RUN_STATES, "damaged"))
@@ -200,7 +198,6 @@ def recorded_runs(
 
 
 def _same_task(name: str, row: Row) -> bool:
-    from ngym_cli.config.tasks import find_task
 
     try:
         return name == row.get("task") or find_task(name).id in (row.get("task"), row.get("task_id"))
@@ -210,8 +207,6 @@ def _same_task(name: str, row: Row) -> bool:
 
 def _sorted(rows: list[Row], column: str) -> list[Row]:
     """Return rows sorted by a column, rows without a value last."""
-    from ngym_cli.runs.folder import LISTING_COLUMNS
-
     name = column.removeprefix("-")
     check_known("column", name, LISTING_COLUMNS)
     having = [row for row in rows if row.get(name) is not None]
@@ -221,8 +216,6 @@ def _sorted(rows: list[Row], column: str) -> list[Row]:
 
 def recipes() -> list[Row]:
     """Return the recipes of sweeps in ``experiments/recipes``, here or in ngym's checkout, with the first comment."""
-    from ngym_cli.files.reading import read_text
-
     places = (Path("experiments"), Path(__file__).resolve().parents[2] / "experiments")
     files = {path.resolve(): path for folder in places for path in sorted((folder / "recipes").rglob("*.toml"))}
     rows: dict[str, Row] = {}

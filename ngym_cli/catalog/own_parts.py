@@ -17,15 +17,18 @@ from neurogym.envs.contract import ContractError, NothingToCheck, wrapped
 from neurogym.envs.contract.subject import require
 from ngym_cli import config as configuration
 from ngym_cli import runs
+from ngym_cli.agents.algorithms import find_algorithm
+from ngym_cli.api.trained import Run
 from ngym_cli.config import RunConfig
-from ngym_cli.config.tasks import keyword_parameters
-from ngym_cli.environments.stack import find_wrapper
+from ngym_cli.config.tasks import find_task
+from ngym_cli.environments.stack import find_wrapper, keyword_parameters, make_env
 from ngym_cli.errors import UserError
+from ngym_cli.fitting import registry
+from ngym_cli.training import main_loop
 
 if TYPE_CHECKING:
     import gymnasium as gym
 
-    from ngym_cli.api.trained import Run
 
 #: Task with which parts are tried.
 TASK = "RDM-v0"
@@ -54,8 +57,6 @@ class PartSubject:
 
     def config(self, **settings: object) -> RunConfig:
         """Return the configuration of a short run; algorithms with rollouts get short ones."""
-        from ngym_cli.agents.algorithms import find_algorithm
-
         defaults = find_algorithm(configuration.from_dict({**SHORT, **settings}).alg).defaults
         usual = {key: value for key, value in {"n_steps": 32, "learning_starts": 64}.items() if key in defaults}
         return configuration.from_dict({**SHORT, "hyperparameters": usual, **settings})
@@ -66,8 +67,6 @@ class PartSubject:
         Raises:
             ContractError: if the run fails.
         """
-        from ngym_cli.training import main_loop
-
         watch = (lambda step, numbers: "stopped for a check" if step < SHORT["timesteps"] else None) if stop else None
         try:
             hooks = main_loop.Hooks(watch=watch)
@@ -86,8 +85,6 @@ class PartSubject:
     @cached_property
     def figure_run(self) -> Run:
         """A run to draw."""
-        from ngym_cli.api.trained import Run
-
         return Run(self.train("figure").path, trust=True)
 
     @cached_property
@@ -97,8 +94,6 @@ class PartSubject:
         Raises:
             ContractError: if the model cannot be made.
         """
-        from ngym_cli.fitting import registry
-
         try:
             return registry.own(self.name)
         except UserError as error:
@@ -145,9 +140,6 @@ class PartSubject:
 
     def make_env(self) -> gym.Env:
         """Return the example task inside the wrapper."""
-        from ngym_cli.config.tasks import find_task
-        from ngym_cli.environments.stack import make_env
-
         try:
             return make_env(find_task(TASK), self.config(wrappers=self.name))
         except UserError as error:
@@ -158,7 +150,7 @@ def wrapper_made(subject: PartSubject) -> None:
     """The wrapper can be put around a task with its default arguments."""
     arguments = keyword_parameters(find_wrapper(subject.name)) or {}
     missing = [name for name, default in arguments.items() if default is inspect.Parameter.empty and name != "env"]
-    require(not missing, f"argument {', '.join(missing)} of __init__ has no default; give one to check the wrapper")
+    require(not missing, f"argument {', '.join(missing)} of __init__ has no default; add one to check the wrapper")
     subject.make_env()
 
 

@@ -11,8 +11,11 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from neurogym.core import TrialEnv
+from neurogym.envs import registration
+from neurogym.envs.contract import ADVICE, CHECKS, ContractError, NothingToCheck, Subject
 from ngym_cli.catalog import reference
 from ngym_cli.config.docstrings import summary
 from ngym_cli.config.extensions import kind_of as kind_of_part
@@ -20,9 +23,6 @@ from ngym_cli.config.extensions import place_of
 from ngym_cli.config.tasks import Task, find_task
 from ngym_cli.errors import UserError, message_of, one_line
 from ngym_cli.terminal import Row
-
-if TYPE_CHECKING:
-    from neurogym.envs.contract import Subject
 
 #: Seconds that a check may take; of our own tasks the slowest takes a few.
 LONGEST_CHECK = 30.0
@@ -37,10 +37,8 @@ def chosen(names: Sequence[str], everything: bool, longest: float = LONGEST_CHEC
     Raises:
         UserError: if one does not exist, or none is named.
     """
-    from neurogym.envs import registration
-
     if everything == bool(names):
-        raise UserError("name one or more tasks to check, or say --all")
+        raise UserError("name one or more tasks to check, or pass --all")
     try:
         with _time_limit(longest):
             tasks = [_find_any_task(name) for name in (registration.every_task() if everything else names)]
@@ -117,8 +115,6 @@ class Contract(NamedTuple):
 def _contract(kind: str) -> Contract:
     """Return the checks of tasks, or of another kind of part in ``reference.OWN``."""
     if kind not in reference.USER_PART_KINDS:
-        from neurogym.envs import registration
-        from neurogym.envs.contract import ADVICE, CHECKS, Subject
 
         def subject(task: Task) -> Subject:
             return Subject(task.name, task.entry if task.own else functools.partial(registration.make, task.name))
@@ -171,15 +167,12 @@ def _check_construction(subject: Subject) -> None:
     """The task can be made, and is trial-based."""
     import gymnasium as gym
 
-    from neurogym.core import TrialEnv
-
     env = subject.make()
     if not isinstance(env, gym.Env) or not isinstance(env.unwrapped, TrialEnv):
         raise UserError(f"{type(env).__name__} is not a trial-based task (a subclass of neurogym.TrialEnv)")
 
 
 def _outcome(task: Task, plan: Row, function: Callable[[], None], longest: float) -> Row:
-    from neurogym.envs.contract import ContractError, NothingToCheck
 
     row: Row = {**plan, "status": "ok", "problem": None, "place": None}
     try:

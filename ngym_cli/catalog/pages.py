@@ -11,6 +11,7 @@ from typing import Any
 from gymnasium.spaces import Discrete, Space
 
 from neurogym.ceilings.stack import needs_reward
+from neurogym.compat.changes import ALIASES
 from neurogym.core import TrialEnv
 from neurogym.envs import registration
 from neurogym.envs.multi.make import make_multi, task_ids
@@ -23,9 +24,9 @@ from ngym_cli.agents.per_task import ELSEWHERE, LEARNERS, exceptional, measured
 from ngym_cli.catalog import reference
 from ngym_cli.config import docstrings
 from ngym_cli.config.extensions import is_reference, user_errors
-from ngym_cli.config.tasks import DEFAULTS, Task, find_task, keyword_parameters, recommended, task_names
-from ngym_cli.environments.properties import properties_of
-from ngym_cli.environments.stack import inner_task, make_env
+from ngym_cli.config.tasks import DEFAULTS, Task, find_task, recommended, task_names
+from ngym_cli.environments.properties import inner_task, properties_of
+from ngym_cli.environments.stack import default_arguments, keyword_parameters, make_env
 from ngym_cli.errors import UserError, check_known, unknown
 from ngym_cli.figures.trial import TrialView, oracle_trial
 from ngym_cli.files.writing import check_place
@@ -80,8 +81,6 @@ def as_json(page: Row) -> Row:
 
 def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Path | None) -> Row:
     """Return the description of a task made with the given flags."""
-    from neurogym.compat.changes import ALIASES
-
     settings = configuration.from_dict({"wrappers": [], **flags, "task": name})
     task = find_task(name)
     env = make_env(task, settings)
@@ -125,7 +124,7 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
         "default_wrappers": {"flags": usual.words, "reason": usual.reason} if usual else None,
         "recommended": {"flags": advised.words, "reason": advised.reason} if advised else None,
         "steps": default_steps(settings, task.id),
-        "learned": {name: dataclasses.asdict(row) for name in LEARNERS if (row := measured(task.id, name))},
+        "learned": {name: plain(row) for name in LEARNERS if (row := measured(task.id, name))},
         "learned_elsewhere": "by {by}; missing here: {missing}".format(**alternative) if alternative else None,
         "learned_with": {"settings": exception.settings, "reason": exception.reason} if exception else None,
         "arguments": arguments,
@@ -152,9 +151,8 @@ def _arguments(task: Task) -> tuple[Row, dict[str, str]]:
     """Return defaults and meanings of the arguments of a task; of several tasks, those of the session and of each."""
     entries, defaults = [task.entry], Row()
     if task.several:
-        session = inspect.signature(make_multi).parameters.values()
-        named = [each for each in session if each.kind is not each.VAR_KEYWORD]
-        defaults = {each.name: each.default for each in named if each.name not in ("ids", "schedule")}
+        session = default_arguments(make_multi)
+        defaults = {name: default for name, default in session.items() if name not in ("ids", "schedule")}
         entries = [registration.entry(id_) for id_ in task_ids(task.name)]
     meaning, common = docstrings.arguments(make_multi) if defaults else {}, docstrings.arguments(TrialEnv)
     for entry in entries:

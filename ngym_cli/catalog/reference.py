@@ -7,10 +7,15 @@ from collections.abc import Callable, Iterable, Mapping
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
+from neurogym.core import TrialEnv, TrialWrapper
+from neurogym.wrappers import key_of
+from neurogym.wrappers.forwarding import Forwarding
+from ngym_cli.agents.algorithms import ALGORITHMS, find_algorithm
+from ngym_cli.agents.networks import find_network
 from ngym_cli.config import docstrings, extensions
 from ngym_cli.config.options import about, is_optional, range_of
-from ngym_cli.config.tasks import keyword_parameters
-from ngym_cli.environments.stack import find_wrapper, wrapper_names
+from ngym_cli.environments.stack import find_wrapper, keyword_parameters, wrapper_names
+from ngym_cli.papers.model import PROVENANCE
 from ngym_cli.terminal import Row
 
 if TYPE_CHECKING:
@@ -21,9 +26,6 @@ if TYPE_CHECKING:
 
 def wrapper(name: str) -> Row:
     """Return the description of a wrapper; environments that combine several tasks count as wrappers."""
-    from neurogym.core import TrialWrapper
-    from neurogym.wrappers import key_of
-
     cls = find_wrapper(name)
     has_metadata = isinstance(cls.metadata, Mapping)  # metadata are optional for a user's own wrapper
     meta: WrapperInfo = cls.metadata if has_metadata else {}
@@ -60,8 +62,6 @@ def wrapper(name: str) -> Row:
 
 def _changes(cls: type) -> list[str]:
     """Return what a wrapper declares to change."""
-    from neurogym.core import TrialEnv, TrialWrapper
-
     if not issubclass(cls, TrialWrapper):
         return ["tasks"] if issubclass(cls, TrialEnv) else []
     hooks = cls.hooks
@@ -79,8 +79,6 @@ def _changes(cls: type) -> list[str]:
 
 def _effect(cls: type) -> str:
     """Effect of a wrapper on the ceiling, as far as independent of the arguments."""
-    from neurogym.wrappers.forwarding import Forwarding
-
     effect = cls.ceiling_effect if issubclass(cls, Forwarding) else None
     if effect is None:
         return "as the arguments and the task say"
@@ -89,8 +87,6 @@ def _effect(cls: type) -> str:
 
 def algorithm(name: str) -> Row:
     """Return all that is known of a learning algorithm; torch is imported for a user's own only."""
-    from ngym_cli.agents.algorithms import find_algorithm
-
     spec = find_algorithm(name)
     return {
         **_head(name, "algorithm", spec.summary, spec.paper),
@@ -115,9 +111,6 @@ def algorithm(name: str) -> Row:
 
 def network(name: str) -> Row:
     """Return all that is known of a network; torch is imported for a user's own only."""
-    from ngym_cli.agents.algorithms import ALGORITHMS
-    from ngym_cli.agents.networks import find_network
-
     spec = find_network(name)
     trained_by = [alg.name for alg in ALGORITHMS.values() if alg.recurrent == spec.recurrent]
     return {
@@ -206,7 +199,6 @@ def model(name: str) -> Row:
 def paper(name: str) -> Row:
     """Return the description of a paper: claims, criteria and our results."""
     from ngym_cli.papers import collection, results
-    from ngym_cli.papers.model import PROVENANCE
 
     paper_folder = collection.find(name)
     config, measured = paper_folder.config, results.record().get(name, {})

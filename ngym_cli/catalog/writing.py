@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ngym_cli.config.extensions import FUNCTIONS
 from ngym_cli.errors import UserError
+from ngym_cli.papers import collection
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -62,8 +63,6 @@ def new(path: Path, kind: str = "task", by_trial: bool = False) -> str:
     if by_trial and kind != "task":
         raise UserError(f"--by-trial is a way of writing tasks, not a {kind}")
     if kind == "paper":
-        from ngym_cli.papers import collection
-
         collection.new(path)
         return str(path)
     name = object_name(kind, path)

@@ -17,6 +17,7 @@ from typing import Annotated, Any, NoReturn, get_type_hints
 import typer
 from typer.exceptions import TyperException
 
+from ngym_cli.commands.shell import command
 from ngym_cli.errors import UserError, one_line
 
 #: Other words for commands, and the command that is suggested.
@@ -86,8 +87,6 @@ def _command(name: str, group: str) -> Any:
     if hasattr(module, "app"):
         holder.add_typer(module.app, name=name, epilog=epilog, rich_help_panel=group)
     else:
-        from ngym_cli.commands.shell import command  # a list of commands needs no requests
-
         function = command(get_type_hints(module.execute)["request"], module.execute)
         holder.command(name, epilog=epilog, rich_help_panel=group)(function)
     commands: Any = typer.main.get_command(holder)

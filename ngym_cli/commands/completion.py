@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from pkgutil import resolve_name
 
+from ngym_cli import runs
+
 Complete = Callable[[str], list[str]]
 
 
@@ -42,7 +44,6 @@ def _words(*words: str) -> Complete:
 
 
 def _runs() -> list[str]:
-    from ngym_cli import runs
 
     return ["latest", *(str(run.path) for run in runs.find_all(Path("runs"), fits=True))]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ngym_cli.commands.app import COMMANDS
 from ngym_cli.config.fields import Flag, Request
 
 
@@ -28,7 +29,6 @@ def execute(request: DocsRequest) -> None:
     """Open or print the address of a page."""
     from ngym_cli import terminal
     from ngym_cli.catalog import addresses
-    from ngym_cli.commands.app import COMMANDS
 
     address = addresses.open_address(request.name, COMMANDS)
     if not request.as_json:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ngym_cli.fitting.request import FitRequest
+from ngym_cli.config import checked
+from ngym_cli.fitting.request import FitLaunch, FitRequest
 
 
 def execute(request: FitRequest) -> None:
@@ -19,8 +20,6 @@ def execute(request: FitRequest) -> None:
 
     elsewhere = None
     if request.launch:
-        from ngym_cli.config import checked
-        from ngym_cli.fitting.request import FitLaunch
         from ngym_cli.sweeps import fits
 
         elsewhere = fits.on(checked(FitLaunch, request.launch, spelling="shell"), progress)

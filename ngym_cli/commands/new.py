@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from ngym_cli.config.fields import Flag, Request
+from ngym_cli.errors import UserError, check_known
 
 
 class NewRequest(Request):
@@ -29,7 +30,6 @@ def execute(request: NewRequest) -> None:
     """Write an example and print what to do next."""
     from ngym_cli import terminal
     from ngym_cli.catalog import writing
-    from ngym_cli.errors import UserError, check_known
 
     kind, file = request.kind, request.file
     if file is None:

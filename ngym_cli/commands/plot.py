@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ from ngym_cli.config.fields import Flag, Request, Texts
 
 if TYPE_CHECKING:
     from ngym_cli.figures.requests import AvailableFigure
+    from ngym_cli.figures.view import PlotData
 
 
 class PlotRequest(Request):
@@ -69,7 +71,6 @@ def execute(request: PlotRequest) -> None:
     from ngym_cli import processes, terminal
 
     processes.limit_libraries()
-    from ngym_cli.evaluation.service import recorder
     from ngym_cli.figures import requests
     from ngym_cli.figures.files import FigureFiles
     from ngym_cli.fitting import folder as fits
@@ -89,22 +90,7 @@ def execute(request: PlotRequest) -> None:
 
         rows = of_fit.draw(fit, further, files)
     else:
-        references, figures = requests.words(request.words, request.runs)
-        references, comparison = requests.comparison(references, request.metric, request.across)
-        view = requests.view(
-            references,
-            request.runs,
-            request.by,
-            request.compare,
-            request.evaluation,
-            request.trust,
-            request.pair,
-            request.input,
-            request.axes,
-        )
-        view.comparison = comparison
-        if figures or request.list_figures:
-            view.recorder = recorder(request.runs, request.trust, tell)
+        view, figures = view_of(request, tell)
         if request.list_figures:
             _print_available(requests.available(view), request.as_json)
             return
@@ -117,6 +103,38 @@ def execute(request: PlotRequest) -> None:
         line = row["path"] or f"not drawn: {row['reason']}"
         line += "".join(f"\n{'':<14}without {label}: {reason}" for label, reason in row.get("left_out", {}).items())
         terminal.console().print(f"{row['id']:<14}{line}", soft_wrap=True)
+
+
+def view_of(request: PlotRequest, tell: Callable[[str], object]) -> tuple[PlotData, list[str]]:
+    """Return the data for the figures of runs, and the names of the figures.
+
+    Args:
+        request: the request; figures that it names have recordings made.
+        tell: receives a line about each recording that is made.
+
+    Raises:
+        UserError: if something does not exist or does not fit.
+    """
+    from ngym_cli.evaluation.service import recorder
+    from ngym_cli.figures import requests
+
+    references, figures = requests.words(request.words, request.runs)
+    references, comparison = requests.comparison(references, request.metric, request.across)
+    view = requests.view(
+        references,
+        request.runs,
+        request.by,
+        request.compare,
+        request.evaluation,
+        request.trust,
+        request.pair,
+        request.input,
+        request.axes,
+    )
+    view.comparison = comparison
+    if figures or request.list_figures:
+        view.recorder = recorder(request.runs, request.trust, tell)
+    return view, figures
 
 
 def _print_available(rows: list[AvailableFigure], as_json: bool) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from ngym_cli import processes
 from ngym_cli.papers.request import ReproduceRequest
 
 
 def execute(request: ReproduceRequest) -> int:
     """List papers or reproduce one, and return the exit code."""
-    from ngym_cli import processes
-
     processes.limit_libraries()
     from ngym_cli.papers import reproduction
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ngym_cli import config as configuration
 from ngym_cli import processes
-from ngym_cli.config import RunConfig, merge
+from ngym_cli.config import RunConfig, from_dict, merge, read_toml
+from ngym_cli.config.tasks import find_task
 from ngym_cli.errors import UserError, message_of, one_line
 from ngym_cli.training.request import RunRequest
 
@@ -50,12 +50,12 @@ def execute(request: RunRequest) -> int:
     processes.limit_libraries()
     if request.is_planned:
         if request.resume or request.smoke:
-            raise UserError("--dry-run and --print-config go with neither --resume nor --smoke")
+            raise UserError("--dry-run and --print-config cannot be combined with --resume or --smoke")
         return _plan(request)
     if request.smoke:
         for name in ("resume", "name", "tag"):
             if getattr(request, name):
-                raise UserError(f"--smoke keeps nothing; --{name} does not go with it")
+                raise UserError(f"--smoke keeps nothing; remove --{name}")
         return _smoke(request)
     return _train(request) if request.resume is None else _resume(request, request.resume)
 
@@ -80,7 +80,7 @@ def _resume(request: RunRequest, reference: str) -> int:
     from ngym_cli.training import main_loop
 
     if request.settings or request.config or request.name or request.overwrite or request.tag:
-        raise UserError("--resume continues a run as it was configured; no other settings go with it")
+        raise UserError("--resume continues a run as it was configured; remove the other settings")
     printer = RunPrinter(None, request.runs, request.as_json)
     hooks = main_loop.Hooks(printer.announce, printer.display)
     return printer.finish(main_loop.resume(runs.find(reference, request.runs), request.trust, hooks))
@@ -127,9 +127,8 @@ def _smoke(request: RunRequest) -> int:
     """Build, check and briefly train a single task or all tasks; return 1 if one failed."""
     from neurogym.envs import registration
     from ngym_cli import terminal
-    from ngym_cli.config.tasks import find_task
 
-    base: Values = merge(configuration.read_toml(request.config) if request.config else {}, request.settings)
+    base: Values = merge(read_toml(request.config) if request.config else {}, request.settings)
     request.load()
     task = base.get("task", "all")
     if task != "all":
@@ -172,21 +171,22 @@ class RunPrinter:
         from ngym_cli import terminal
         from ngym_cli.agents import per_task
         from ngym_cli.agents.defaults import rounding
-        from ngym_cli.agents.networks import find_network
+        from ngym_cli.agents.networks import NETWORKS
         from ngym_cli.training import timing
 
         self._setting = resolved, properties
         stack = "".join(f" + {entry.name}" for entry in resolved.wrappers)
         network = f" ({resolved.network})" if resolved.network else ""
         seconds = timing.expected(resolved, properties) if self.config is not None else None
-        about = f"; about {terminal.in_words(seconds)}" if seconds else ""
+        rounded = rounding(resolved, properties)
         origin = per_task.about_steps(self.config, properties.id) if self.config is not None else ""
+        about = f"; about {terminal.in_words(seconds)}" if seconds else ""
         steps = f"{resolved.timesteps:,} steps{origin}"
         run_words = f"{resolved.alg}{network} on {resolved.task}{stack}, seed {resolved.seed}"
         self.err.print(f"training {run_words}: {steps}{about}", soft_wrap=True)
-        if (rounded := rounding(resolved, properties)) is not None:
+        if rounded is not None:
             self.err.print(rounded, soft_wrap=True)
-        if resolved.network and find_network(resolved.network).own_class is not None:
+        if resolved.network not in NETWORKS:
             self.err.print("a cell of your own learns in plain torch, which takes longer than a built-in network")
         processes.limit_torch()
 
@@ -242,9 +242,9 @@ def _small(settings: Mapping[str, object]) -> RunConfig:
     """Return the configuration of a short run; given settings have priority."""
     from ngym_cli.agents.algorithms import find_algorithm
 
-    defaults = find_algorithm(configuration.from_dict(settings).alg).defaults
+    defaults = find_algorithm(from_dict(settings).alg).defaults
     usual = {name: value for name, value in SMOKE_HYPERPARAMETERS.items() if name in defaults}
-    return configuration.from_dict(merge({**SMOKE, "hyperparameters": usual}, settings))
+    return from_dict(merge({**SMOKE, "hyperparameters": usual}, settings))
 
 
 def _smoke_one(config: RunConfig) -> terminal.Row:
@@ -267,7 +267,6 @@ def _check(config: RunConfig) -> None:
     """Check an environment with Gymnasium's own checker; warnings count as errors."""
     from gymnasium.utils.env_checker import check_env
 
-    from ngym_cli.config.tasks import find_task
     from ngym_cli.environments.stack import make_env
 
     env = make_env(find_task(config.task), config)

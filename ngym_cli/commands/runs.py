@@ -10,6 +10,7 @@ import typer
 
 from ngym_cli.commands.shell import RunName, RunsFolder, command
 from ngym_cli.config.fields import Flag, Request
+from ngym_cli.errors import UserError
 
 app = typer.Typer(
     help="Tag, annotate and remove runs.",
@@ -58,14 +59,13 @@ class NoteRequest(Request):
 def remove(request: RemoveRequest) -> None:
     """Remove run folders."""
     from ngym_cli import runs, terminal
-    from ngym_cli.errors import UserError
     from ngym_cli.runs import managing
 
     references = request.run
     folders = list(dict.fromkeys(runs.find(each, request.runs, checked=False, fits=True) for each in references))
     if not request.yes:
         if not sys.stdin.isatty():
-            raise UserError(f"{len(folders)} runs would be removed, the first {folders[0].path}; say --yes to do it")
+            raise UserError(f"pass --yes to remove {len(folders)} runs, the first {folders[0].path}")
         typer.confirm(f"remove {', '.join(str(each.path) for each in folders)}?", abort=True, err=True)
     managing.remove(folders)
     if request.as_json:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from ngym_cli import processes
 from ngym_cli.sweeps.recipe import SweepRequest
 
 
 def execute(request: SweepRequest) -> int:
     """Run, plan, resume or show a sweep and return the exit code."""
-    from ngym_cli import processes
-
     processes.limit_libraries()
     from ngym_cli.sweeps import control
 

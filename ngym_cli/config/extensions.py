@@ -169,9 +169,9 @@ def _without_object(kind: str, path: Path) -> UserError:
     nodes = [node for node in nodes if isinstance(node, kinds.get(noun, ast.stmt))]
     names = [node.name for node in nodes if not node.name.startswith("_")]
     if not names:
-        return UserError(f"{kind} '{path}': expected path/to/file.py:Name, but there is no {noun} in the file")
+        return UserError(f"{kind} '{path}': no {noun} in the file; expected path/to/file.py:Name")
     further = f" (it also holds {', '.join(names[:-1])})" if len(names) > 1 else ""
-    return UserError(f"{kind} '{path}' is a file; say which {noun} in it, as {path}:{names[-1]}{further}")
+    return UserError(f"{kind} '{path}' is a file; name the {noun} in it, as {path}:{names[-1]}{further}")
 
 
 def import_file(path: Path, subject: str = "file") -> ModuleType:

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 
-from ngym_cli.config.options import kinds_in, refused
+from ngym_cli.config.options import refused
 from ngym_cli.config.values import (
     Value,
     nest,
@@ -230,9 +230,8 @@ def section_of(field: FieldInfo) -> type[Section] | None:
     """Return the section that a field holds, alone, optional or in a list, or None."""
     if isinstance(field.annotation, type):
         return field.annotation if issubclass(field.annotation, Section) else None
-    return next(
-        (kind for kind in kinds_in(field.annotation) if isinstance(kind, type) and issubclass(kind, Section)), None
-    )
+    kinds = [inner for kind in get_args(field.annotation) for inner in (kind, *get_args(kind))]  # as of list[X] | None
+    return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Section)), None)
 
 
 def _type(name: str, field: FieldInfo) -> OptionType:

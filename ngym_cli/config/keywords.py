@@ -69,7 +69,10 @@ Hint = Callable[[str, object, Mapping[str, object]], None]
 
 
 def with_keywords(
-    request: type[Request], without: Collection[str] = (), hint: Hint = lambda name, value, arguments: None
+    request: type[Request],
+    without: Collection[str] = (),
+    hint: Hint = lambda name, value, arguments: None,
+    further: Mapping[str, Option] | None = None,
 ) -> Callable[[Function], Function]:
     """Return a decorator that adds the options of a request to the signature and the help of a function.
 
@@ -79,16 +82,17 @@ def with_keywords(
         request: the model; the function takes the options as ``**request``.
         without: names of options that the function does not take.
         hint: called with a keyword that is not an argument, before it is refused.
+        further: options of another request that the function takes as well.
     """
 
     def decorate(function: Function) -> Function:
         signature = inspect.signature(function)
         named = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
         names = {each.name for each in named if each.kind not in (each.POSITIONAL_ONLY, each.VAR_POSITIONAL)}
-        options = keyword_options(request, (*without, *(each.name for each in named)))
+        options = {**keyword_options(request, (*without, *(each.name for each in named))), **(further or {})}
         plain = {
             name: option
-            for name, option in keyword_options(request).items()
+            for name, option in {**keyword_options(request), **options}.items()
             if not option.table and not option.flag.positional
         }
         added = [
@@ -111,7 +115,7 @@ def with_keywords(
                     _check_value(plain[name], value)
             return function(*args, **keywords)
 
-        run.request = request  # type: ignore[attr-defined]
+        run.request, run.options = request, options  # type: ignore[attr-defined]
         run.__signature__ = signature.replace(parameters=[*named, *added])  # type: ignore[attr-defined]
         run.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nOptions:{lines}\n"
         return run  # type: ignore[return-value]

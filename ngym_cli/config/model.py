@@ -71,7 +71,7 @@ class RunConfig(TaskSettings):
     network: Annotated[
         str | None,
         Flag(
-            "Network: lstm (default), gru, rnn, ctrnn, ei_rnn; mlp for algorithms without memory; or file.py:Class.",
+            "Network: lstm (default), gru, rnn, ctrnn, ei_rnn, attention; mlp without memory; or file.py:Class.",
             AGENT,
             completes="networks",
         ),
@@ -235,6 +235,7 @@ class ResolvedEvaluation(EvaluationConfig):
     every: int
     trials: int
     half_width: float = Field(0.0, ge=0, lt=0.5)
+    exact: bool = False
 
 
 class ResolvedConfig(RunConfig):

@@ -121,6 +121,9 @@ ALLOWED = {
     dict: "NAME=NUMBER",
 }
 
+#: Longest value in a message (letters).
+LONGEST_VALUE = 100
+
 #: Expected values by the beginning of pydantic's name for an error.
 EXPECTED_VALUES = {
     "float": "a number",
@@ -234,6 +237,7 @@ def refused(name: str, field: FieldInfo | None, error: ErrorDetails) -> UserErro
     if value is None:
         return UserError(f"{name} must be given a value, not none")
     written = repr(value) if isinstance(value, str | Mapping) else write_value(value)
+    written = written if len(written) <= LONGEST_VALUE else f"{written[: LONGEST_VALUE - 3]}..."
     if field is not None and kind == "literal_error":
         return unknown(name, value, words_of(field))
     if field is not None and kind.startswith(("greater_than", "less_than")):

@@ -86,6 +86,11 @@ class EvaluationConfig(Section):
         description="half width of the 95 % interval of performance up to which the last evaluation adds linked trials "
         "(0.02; 0, which adds none, in short runs and where trials are given)",
     )
+    exact: bool | None = Field(
+        None,
+        description="no more sessions and blocks than the trials fill, in place of at least 40 sessions (true where "
+        "trials are given)",
+    )
 
 
 class CheckpointConfig(Section):

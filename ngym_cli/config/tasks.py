@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import gymnasium as gym
+from typing import Any
 
 from ngym_cli.config import extensions
-from ngym_cli.errors import UserError, unknown
-
-if TYPE_CHECKING:
-    import gymnasium as gym
+from ngym_cli.errors import unknown
 
 
 @dataclass(frozen=True)
@@ -40,21 +34,6 @@ class Task:
     def metadata(self) -> dict[str, Any]:
         """Metadata of the task's class."""
         return dict(getattr(self.entry, "metadata", {}) or {})
-
-    def entry_for(self, kwargs: Mapping[str, object]) -> Callable[[], gym.Env]:
-        """Return a function that makes environments with arguments, whose names are checked.
-
-        Raises:
-            UserError: if the task takes no argument of a name, with the nearest.
-        """
-        from neurogym.envs import registration
-
-        if "schedule" in kwargs and "schedule" not in (keyword_parameters(self.entry) or kwargs):
-            raise UserError(f"a schedule needs several tasks, as in {self.name}+GoNogo-v0, not one")
-        check_arguments(self.entry, kwargs, f"task {self.name}")
-        if self.own or self.several:
-            return functools.partial(self.entry, **kwargs)
-        return functools.partial(registration.make, self.name, **kwargs)
 
 
 def find_task(name: str) -> Task:
@@ -190,11 +169,27 @@ RECOMMENDED: dict[str, Recommended] = {
     ),
 }
 
+LINKED = "what is rewarded depends on earlier trials, which the last action and the last reward report"
+
 #: Settings that every run of a task has, unless the user names others: without them there is nothing to learn from.
 DEFAULTS: dict[str, Recommended] = {
+    **{
+        task: Recommended({"wrappers": HISTORY}, LINKED)
+        for task in (
+            "ChangingEnvironment-v0",
+            "ContextSwitch-v0",
+            "DawTwoStep-v0",
+            "DriftingBandit-v0",
+            "DynamicForaging-v0",
+            "TwoStep-v0",
+        )
+    },
     "CVLearning-v0": Recommended(
         {"wrappers": [{"name": "pass_action"}]},
         "a side that was chosen three times in a row is not rewarded any more, and the last action shows which it was",
+    ),
+    "DelayEstimation-v0": Recommended(
+        {"units": 128}, "up to eight colours are remembered, each as two numbers, until a cue tells which is asked for"
     ),
     "HierarchicalReasoning-v0": Recommended(
         {
@@ -215,13 +210,10 @@ DEFAULTS: dict[str, Recommended] = {
 #: Tasks with linked trials that are learned as well, or better, from their own observations.
 WITHOUT_HISTORY = (
     "Bandit-v0",
-    "CVLearning-v0",
     "LeverPressWithPokeRest-v0",
     "PatchLeaving-v0",
     "perceptualdecisionmaking.ibl20-v0",
 )
-
-LINKED = "what is rewarded depends on earlier trials, which the last action and the last reward report"
 
 
 def recommended(task: object) -> Recommended | None:
@@ -233,13 +225,16 @@ def recommended(task: object) -> Recommended | None:
     id_, metadata = built_in(task)
     if id_ in WITHOUT_HISTORY:
         return None
+    if "wrappers" in (DEFAULTS[id_].settings if id_ in DEFAULTS else ()):
+        return None
     return RECOMMENDED.get(id_) or (Recommended({"wrappers": HISTORY}, LINKED) if metadata.get("carries") else None)
 
 
 def with_defaults(data: Mapping[str, Any]) -> dict[str, object]:
-    """Return settings with the default wrappers and stages of their task where they name none.
+    """Return settings with the default wrappers, network, units and stages of their task where they name none.
 
-    Stages are of the task's usual algorithm; an argument of the task that stages change leaves them out.
+    Network, units and stages are of the task's usual algorithm; an argument or timing that stages change leaves stages
+    out.
 
     Args:
         data: settings of a configuration.
@@ -247,12 +242,19 @@ def with_defaults(data: Mapping[str, Any]) -> dict[str, object]:
     defaults = DEFAULTS.get(built_in(data.get("task"))[0])
     if defaults is None:
         return dict(data)
-    settings, arguments = dict(defaults.settings), data.get("task_args")
-    changed = {name for stage in settings.get("stages", ()) for name in stage.get("task_args", ())}
+    settings = dict(defaults.settings)
     is_usual = data.get("alg") in (None, usual_algorithm(data["task"]))
-    if not is_usual or (isinstance(arguments, Mapping) and changed & arguments.keys()):
+    if not is_usual or any(_overlap(stage, data) for stage in settings.get("stages", ())):
         settings.pop("stages", None)
+    if not is_usual:
+        settings = {name: value for name, value in settings.items() if name not in ("network", "units")}
     return {**settings, **data}
+
+
+def _overlap(stage: Mapping[str, Any], data: Mapping[str, Any]) -> bool:
+    """Return whether settings name an argument or a period that a stage changes."""
+    tables = [(stage.get(table), data.get(table)) for table in ("task_args", "timing")]
+    return any(isinstance(a, Mapping) and isinstance(b, Mapping) and bool(a.keys() & b.keys()) for a, b in tables)
 
 
 def with_recommended(data: Mapping[str, Any], default_task: str) -> dict[str, object]:
@@ -278,35 +280,3 @@ def with_recommended(data: Mapping[str, Any], default_task: str) -> dict[str, ob
         if isinstance(value, Mapping) and isinstance(data.get(key), Mapping)
     }
     return {**settings.settings, **data, **tables}
-
-
-def check_arguments(
-    entry: Callable[..., object], names: Iterable[str], subject: str, without: Sequence[str] = ()
-) -> None:
-    """Refuse arguments that a class or function does not take.
-
-    Args:
-        entry: the class or function.
-        names: names of arguments.
-        subject: subject of the message.
-        without: parameters that are not set by users.
-
-    Raises:
-        UserError: names the argument and the nearest valid name.
-    """
-    parameters = keyword_parameters(entry)
-    if parameters is None:
-        return
-    valid = [name for name in parameters if name not in without]
-    for name in names:
-        if name not in valid:
-            raise unknown(f"argument of {subject}", name, valid)
-
-
-@functools.cache
-def keyword_parameters(entry: Callable[..., object]) -> dict[str, Any] | None:
-    """Return the keyword parameters of a class or function with defaults; None if any keyword is accepted."""
-    parameters = inspect.signature(entry).parameters.values()
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return None
-    return {p.name: p.default for p in parameters if p.kind is not p.VAR_POSITIONAL and p.name != "self"}

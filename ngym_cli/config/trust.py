@@ -125,7 +125,7 @@ def require_names(names: Iterable[str], code: object, trusted: bool, source: str
 def _refuse_missing(name: str, source: str) -> None:
     """Refuse a reference to a Python file that does not exist."""
     if ".py:" in name and not file_of(name).is_file():
-        raise UserError(f"{source} needs {name}, but there is no file {file_of(name)} here; copy the file here")
+        raise UserError(f"{source} needs {name}: copy the file {file_of(name)} here")
 
 
 def record(config: RunConfig) -> Code | None:
@@ -255,7 +255,7 @@ def load(
     from_dict(data, source=str(path))
     evaluation, in_file = settings.get("evaluation"), data.get("evaluation")
     if isinstance(evaluation, Mapping) and "trials" in evaluation and isinstance(in_file, Mapping):
-        data["evaluation"] = {name: value for name, value in in_file.items() if name != "half_width"}
+        data["evaluation"] = {name: value for name, value in in_file.items() if name not in ("half_width", "exact")}
     config = from_dict(merge(data, settings), spelling=spelling)
     if not trust:
         require(config, str(path), from_dict(settings))

@@ -8,9 +8,10 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.core import TrialWrapper
+from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
 from neurogym.wrappers.hooks import Hooks
-from ngym_cli.environments.stack import inner_task
+from ngym_cli.environments.properties import inner_task
 from ngym_cli.errors import UserError, unknown
 
 #: Column with the time from the start of a trial at which a period begins, ms.
@@ -128,6 +129,5 @@ def combinations(env: gym.Env, task: str) -> dict[str, np.ndarray]:
 
 
 def _continuous(values: object) -> bool:
-    from neurogym.sampling.distributions import Distribution
 
     return isinstance(values, Distribution)

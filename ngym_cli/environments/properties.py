@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -17,6 +17,7 @@ from neurogym.ceilings.stack import StackCeiling, needs_reward, sees_reward, ver
 from neurogym.core import TrialEnv
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.recording.rollout import ModelAgent, rollout
+from neurogym.sampling.distributions import Distribution
 from neurogym.spaces import Index, n_actions, names_of
 from neurogym.state import CannotSave
 from neurogym.state import check as check_state
@@ -25,7 +26,7 @@ from neurogym.wrappers.stack import traits
 from ngym_cli.config import RunConfig
 from ngym_cli.config.extensions import user_errors
 from ngym_cli.config.tasks import Task, find_task
-from ngym_cli.environments.stack import env_maker, inner_task, make_env
+from ngym_cli.environments.stack import env_maker, make_env
 from ngym_cli.environments.trial_batch import STRETCHES, reported_units
 from ngym_cli.errors import UserError
 
@@ -42,7 +43,7 @@ ANSWER_COLUMNS = ("ground_truth", "choice")
 MAX_CONDITION_VALUES = 12
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TaskProperties:
     """Properties of a task and wrappers that a run needs.
 
@@ -52,71 +53,63 @@ class TaskProperties:
         env: the stack, which has been reset; it is not stepped.
         inner: the task without wrappers.
         task: task from which the stack was made.
+        id: registered id of the task.
+        dt: time step (ms).
+        observation_space: that of the whole stack.
+        action_space: that of the whole stack.
         memory: whether the agent remembers earlier trials.
         rt_from: name of the period that reaction times count from.
         trial_steps: steps of the longest of some trials.
         links_trials: whether task or wrappers carry information across trials.
+        timing: durations of the task before wrappers changed them.
+        rewards: rewards of the task before wrappers changed them.
     """
 
     env: gym.Env
     inner: TrialEnv
     task: Task
+    id: str
+    dt: float
+    observation_space: gym.Space[Any]
+    action_space: gym.Space[Any]
     memory: bool
     rt_from: str
     trial_steps: int
     links_trials: bool
+    timing: Mapping[str, object] = field(default_factory=dict)
+    rewards: Mapping[str, object] = field(default_factory=dict)
 
     # -- the task -----------------------------------------------------------------------------------------------------
 
-    @property
-    def id(self) -> str:
-        """Registered id of the task."""
-        return self.task.id
-
-    @property
-    def dt(self) -> float:
-        """Time step (ms)."""
-        return float(self.inner.dt)
-
-    @property
+    @cached_property
     def conditions(self) -> dict[str, object]:
         """The task's conditions, name to values or distribution."""
         return dict(self.inner.conditions)
 
-    @property
+    @cached_property
     def lacks_reward(self) -> bool:
         """Whether the task needs the last reward as input and the agent does not see the last reward."""
         return needs_reward(self.env) and not sees_reward(self.env)
 
-    @property
+    @cached_property
     def session(self) -> int | None:
         """Trials of a session, if the task has sessions that follow each other."""
         return self.inner.trials_per_session if self.links_trials else None
 
-    @property
+    @cached_property
     def block(self) -> int:
         """Most trials of a block in which something stays the same from trial to trial; 0 without such blocks."""
         layers_ = [self.inner, *layers(self.env)] if self.links_trials else []
         lengths = [np.max(getattr(layer, "block_dur", None) or 0) for layer in layers_]
         return int(max((1 / d if 0 < d < 1 else d for d in lengths), default=0))
 
-    @property
-    def observation_space(self) -> gym.Space[Any]:
-        """That of the whole stack."""
-        return self.env.observation_space
-
-    @property
-    def action_space(self) -> gym.Space[Any]:
-        """That of the whole stack."""
-        return self.env.action_space
-
-    @property
+    @cached_property
     def labels(self) -> dict[str, dict[str, Index]]:
         """Names of channels under ``observation``, of actions under ``action``."""
         spaces = {"observation": self.observation_space, "action": self.action_space}
         return {space_name: dict(names_of(space)) for space_name, space in spaces.items()}
 
-    @property
+    @cached_property
     def measures(self) -> tuple[str, ...]:
         """Measures declared by task and wrappers, names in ``neurogym.analysis.measures.MEASURES``."""
         metadata = [self.task.metadata, *(layer.metadata for layer in (self.inner, *layers(self.env)))]
@@ -137,12 +130,12 @@ class TaskProperties:
         with self._asking():
             return at_most(blind_of(self.env), self.ceiling)
 
-    @property
+    @cached_property
     def ceiling(self) -> dict[str, Any] | None:
         """``performance``, ``reward``, ``error`` and ``method`` of the best possible agent, or None."""
         return self._best.score
 
-    @property
+    @cached_property
     def no_ceiling(self) -> str:
         """Reason for an unknown ceiling; empty where the ceiling is known."""
         return self._best.why
@@ -169,7 +162,7 @@ class TaskProperties:
                 for name, env, score in zip(several.names, several.envs, ceilings, strict=True)
             }
 
-    @property
+    @cached_property
     def chance_among_answers(self) -> float | None:
         """Performance of an agent that responds at the right time with a random answer, or None.
 
@@ -181,7 +174,7 @@ class TaskProperties:
         (n,) = sizes.values() if len(sizes) == 1 else (0,)
         return 1 / n if n > 1 else None
 
-    @property
+    @cached_property
     def references(self) -> dict[str, float | None]:
         """Performance of random actions, of the best agent that sees nothing, and of the ideal observer."""
         return {"chance": self.chance, "blind": self.blind, "ceiling": (self.ceiling or {}).get("performance")}
@@ -215,6 +208,7 @@ def inspect(config: RunConfig, trained: bool = False, task: Task | None = None) 
     task = find_task(config.task) if task is None else task
     make = env_maker(task, config)
     env = make()
+    timing, rewards = make.timing, make.rewards
     inner = inner_task(env)
     with _errors_of(task):
         rt_from = _try_out(env, inner)
@@ -227,7 +221,8 @@ def inspect(config: RunConfig, trained: bool = False, task: Task | None = None) 
         except CannotSave as error:
             raise UserError(f"task {config.task}: {error}") from error
     with _errors_of(task):
-        return properties_of(env, task, rt_from, memory=config.reset_state != "trial")
+        properties = properties_of(env, task, rt_from, memory=config.reset_state != "trial")
+    return replace(properties, timing=timing, rewards=rewards)
 
 
 def _refuse_reset(config: RunConfig, inner: TrialEnv) -> None:
@@ -255,6 +250,13 @@ def ceiling_of(config: RunConfig) -> dict[str, Any] | None:
         return properties_of(env, task, memory=config.reset_state != "trial").ceiling
 
 
+def inner_task(env: gym.Env) -> TrialEnv:
+    """Return the task inside a stack that ``make_env`` made."""
+    task = env.unwrapped
+    assert isinstance(task, TrialEnv), f"{type(task).__name__} is not made of trials"
+    return task
+
+
 def properties_of(env: gym.Env, task: Task, rt_from: str = "", memory: bool = True) -> TaskProperties:
     """Return the properties of a stack that has been reset.
 
@@ -266,7 +268,9 @@ def properties_of(env: gym.Env, task: Task, rt_from: str = "", memory: bool = Tr
     """
     inner = inner_task(env)
     steps = int(inner.trial_length_stats(TRIALS_SEEN)["max"])
-    return TaskProperties(env, inner, task, memory, rt_from, steps, links_trials(env, task))
+    spaces = env.observation_space, env.action_space
+    linked = links_trials(env, task)
+    return TaskProperties(env, inner, task, task.id, float(inner.dt), *spaces, memory, rt_from, steps, linked)
 
 
 def links_trials(env: gym.Env, task: Task) -> bool:
@@ -319,6 +323,5 @@ def listed_conditions(conditions: Mapping[str, object]) -> list[str]:
 
 
 def _few(values: Any) -> bool:
-    from neurogym.sampling.distributions import Distribution
 
     return not isinstance(values, Distribution) and 1 < len(values) <= MAX_CONDITION_VALUES and np.ndim(values[0]) == 0

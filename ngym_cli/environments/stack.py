@@ -9,25 +9,25 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import gymnasium as gym
 
+from neurogym import wrappers
 from neurogym.compat.leniency import strictly
 from neurogym.core import BaseEnv, OrderEnforcing, TrialEnv
+from neurogym.envs import registration
 from neurogym.envs.episodes import EPISODE_DT, EpisodeTask
 from neurogym.envs.multi import ScheduleEnvs
+from neurogym.sampling.scheduler import schedule_from
 from ngym_cli.config import TaskSettings, checked, extensions, options
 from ngym_cli.config.extensions import user_errors
 from ngym_cli.config.sections import durations_for_task
-from ngym_cli.config.tasks import Task, check_arguments, find_task, keyword_parameters
+from ngym_cli.config.tasks import Task, find_task
 from ngym_cli.errors import UserError, message_of, unknown
-
-if TYPE_CHECKING:
-    pass
-
 
 #: Wrappers that only a program can use, with the reason.
 FOR_PROGRAMS = {"MultiEnvs": "its task is chosen by a program (set_i); a schedule chooses with schedule_envs"}
@@ -43,8 +43,6 @@ ALWAYS: dict[str, dict[str, str]] = {
 
 def wrapper_names() -> list[str]:
     """Return the names of all wrappers on the command line, including wrappers of other packages."""
-    from neurogym import wrappers
-
     return [*(wrappers.key_of(name) for name in wrappers.all_wrappers()), *extensions.offered("wrapper")]
 
 
@@ -54,8 +52,6 @@ def find_wrapper(name: str) -> Any:
     Raises:
         UserError: if no wrapper has this name, with the nearest one, or the user's class is not a wrapper.
     """
-    from neurogym import wrappers
-
     with contextlib.suppress(ValueError):
         return wrappers.wrapper_class(name)
     user_class = extensions.find_extension("wrapper", name)
@@ -64,6 +60,44 @@ def find_wrapper(name: str) -> Any:
     if not (isinstance(user_class, type) and issubclass(user_class, gym.Wrapper)):
         raise UserError(f"wrapper {name}: expected {extensions.EXTENSION_KINDS['wrapper'].base}")
     return user_class
+
+
+def check_arguments(
+    entry: Callable[..., object], names: Iterable[str], subject: str, without: Sequence[str] = ()
+) -> None:
+    """Refuse arguments that a class or function does not take.
+
+    Args:
+        entry: the class or function.
+        names: names of arguments.
+        subject: subject of the message.
+        without: parameters that are not set by users.
+
+    Raises:
+        UserError: names the argument and the nearest valid name.
+    """
+    parameters = keyword_parameters(entry)
+    if parameters is None:
+        return
+    valid = [name for name in parameters if name not in without]
+    for name in names:
+        if name not in valid:
+            raise unknown(f"argument of {subject}", name, valid)
+
+
+@functools.cache
+def default_arguments(entry: Callable[..., object]) -> dict[str, Any]:
+    """Return the named parameters of a class or function with defaults; ``inspect.Parameter.empty`` without one."""
+    parameters = inspect.signature(entry).parameters.values()
+    several = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+    return {each.name: each.default for each in parameters if each.kind not in several and each.name != "self"}
+
+
+@functools.cache
+def keyword_parameters(entry: Callable[..., object]) -> dict[str, Any] | None:
+    """Return the keyword parameters of a class or function with defaults; None if any keyword is accepted."""
+    kinds = (each.kind for each in inspect.signature(entry).parameters.values())
+    return None if inspect.Parameter.VAR_KEYWORD in kinds else default_arguments(entry)
 
 
 @functools.cache
@@ -205,8 +239,6 @@ def _value(value: Any, kind: object, key: str) -> Any:
 def _scheduled(arguments: dict[str, object], n: int) -> dict[str, object]:
     """Replace the name of a schedule by a schedule over ``n`` conditions."""
     if isinstance(schedule := arguments.get("schedule"), str):
-        from neurogym.sampling.scheduler import schedule_from
-
         return {**arguments, "schedule": schedule_from(schedule, n)}
     return arguments
 
@@ -216,7 +248,54 @@ def make_env(task: Task, settings: TaskSettings, learning: bool = False) -> gym.
     return env_maker(task, settings, learning)()
 
 
-def env_maker(task: Task, settings: TaskSettings, learning: bool = False) -> Callable[[], gym.Env]:
+@dataclass
+class EnvMaker:
+    """Makes environments of a task with its stack of wrappers.
+
+    Attributes:
+        task: the task.
+        entry: makes the task.
+        arguments: of the task.
+        wrappers: put wrappers around an environment, innermost first.
+        dt: time step of environments without trials (ms).
+        timing: durations of the last task that was made, before wrappers changed them.
+        rewards: its rewards.
+    """
+
+    task: Task
+    entry: Callable[..., Any]
+    arguments: Mapping[str, object]
+    wrappers: Sequence[Callable[[gym.Env], gym.Env]]
+    dt: float
+    timing: dict[str, object] = field(default_factory=dict)
+    rewards: dict[str, object] = field(default_factory=dict)
+
+    @strictly()
+    def __call__(self) -> gym.Env:
+        """Return a new environment.
+
+        Raises:
+            UserError: if the task or a wrapper refuses its arguments.
+        """
+        task = self.task
+        try:
+            env = self.entry(**self.arguments)
+        except BaseException as error:
+            with user_errors(f"task {task.name}", task.own):
+                raise error
+        if not isinstance(env, gym.Env):
+            neither = "not a trial-based task (neurogym.TrialEnv) and not an environment of Gymnasium"
+            raise UserError(f"task {task.name}: {type(env).__name__} is {neither}")
+        inner = env.unwrapped
+        if not isinstance(inner, TrialEnv):
+            env = inner = EpisodeTask(env, self.dt)
+        self.timing, self.rewards = dict(inner.timing), dict(inner.rewards)
+        for wrap in self.wrappers:
+            env = wrap(env)
+        return env
+
+
+def env_maker(task: Task, settings: TaskSettings, learning: bool = False) -> EnvMaker:
     """Return a function that makes environments with the stack of wrappers; names are checked now.
 
     Args:
@@ -239,26 +318,12 @@ def env_maker(task: Task, settings: TaskSettings, learning: bool = False) -> Cal
         kwargs["timing"] = durations_for_task(settings.timing)
     if settings.rewards:
         kwargs["rewards"] = dict(settings.rewards)
-    make_task = task.entry_for(kwargs)
-    wrappers = [bind(entry.name, entry.args, another_task) for entry in settings.wrappers]
-
-    @strictly()
-    def make() -> gym.Env:
-        try:
-            env = make_task()
-        except BaseException as error:
-            with user_errors(f"task {task.name}", task.own):
-                raise error
-        if not isinstance(env, gym.Env):
-            neither = "not a trial-based task (neurogym.TrialEnv) and not an environment of Gymnasium"
-            raise UserError(f"task {task.name}: {type(env).__name__} is {neither}")
-        if not isinstance(env.unwrapped, TrialEnv):
-            env = EpisodeTask(env, settings.dt or EPISODE_DT)
-        for wrap in wrappers:
-            env = wrap(env)
-        return env
-
-    return make
+    if "schedule" in kwargs and "schedule" not in (parameters or kwargs):
+        raise UserError(f"a schedule needs several tasks, as in {task.name}+GoNogo-v0, not one")
+    check_arguments(task.entry, kwargs, f"task {task.name}")
+    entry = task.entry if task.own or task.several else functools.partial(registration.make, task.name)
+    wrappers = [bind(each.name, each.args, another_task) for each in settings.wrappers]
+    return EnvMaker(task, entry, kwargs, wrappers, settings.dt or EPISODE_DT)
 
 
 def _without_held_out(task: Task, settings: TaskSettings) -> TaskSettings:
@@ -278,13 +343,6 @@ def _without_held_out(task: Task, settings: TaskSettings) -> TaskSettings:
 
 def _but_held_out(args: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in args.items() if name != "held_out"}
-
-
-def inner_task(env: gym.Env) -> TrialEnv:
-    """Return the task inside a stack that ``make_env`` made."""
-    task = env.unwrapped
-    assert isinstance(task, TrialEnv), f"{type(task).__name__} is not made of trials"
-    return task
 
 
 def another_task(written: object, dt: float) -> gym.Env:

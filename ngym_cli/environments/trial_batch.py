@@ -14,6 +14,7 @@ from neurogym.core import TrialWrapper
 from neurogym.engine.engine import BatchStepResult
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.sampling.scheduler import RandomBlockSchedule, SequentialBlockSchedule, SequentialSchedule
+from neurogym.vector import make_vec
 from neurogym.vector.batch import Batch
 from neurogym.wrappers.hooks import Hooks
 from ngym_cli.config import RunConfig
@@ -153,7 +154,7 @@ class TrialBatch:
         self._seeds = [None] * self.num_envs
         if self._boundaries is not None:
             self._boundaries.forget()
-        _refuse_not_finite(observations, np.zeros(0))
+        check_finite(observations, np.zeros(0))
         self.finished = None
         return observations
 
@@ -167,7 +168,7 @@ class TrialBatch:
         if self._boundaries is not None:
             self._boundaries.look(self.venv)
         moved = self.venv.engine.step(actions)
-        _refuse_not_finite(moved.observations, moved.rewards)
+        check_finite(moved.observations, moved.rewards)
         self.finished, self.ground_truth = self.venv.engine.finished, moved.truth
         ended, infos, self.trial_ended = moved.terminated, self._no_infos, moved.new_trial
         if moved.last_seen:  # an environment ended
@@ -218,7 +219,7 @@ def batch_of(venv: TrialBatch | VecEnv | None) -> Batch:
     return trials_of(venv).venv
 
 
-def _refuse_not_finite(observations: np.ndarray, rewards: np.ndarray) -> None:
+def check_finite(observations: np.ndarray, rewards: np.ndarray) -> None:
     """Raise NotFinite if a number is not finite; a single product shows if all are finite."""
     for noun, values in (("reward", rewards), ("an observation", observations)):
         flat = values.reshape(-1)
@@ -286,8 +287,6 @@ def make_batch(config: RunConfig, n_envs: int, around: EnvWrapper = unchanged, l
     Raises:
         UserError: see ``make_env``.
     """
-    from neurogym.vector import make_vec
-
     make = env_maker(find_task(config.task), config, learning)
     envs = [make() for _ in range(n_envs)]
     stacks = iter([around(RandomStart.on(env, index)) for index, env in enumerate(envs)])

@@ -71,6 +71,9 @@ def compare(table: Table, folder: Path, run: runs.RunFolder, data: Path, columns
     ours, described = _described(table, animal), describe_pooled(animal)
     if ours is not None and ours.evidence != described.evidence:
         ours = replace(ours, pse=None, threshold=None, slope=None)  # on other axes
+        if reason and animal.stimuli:
+            ours = replace(ours, bias=None, lapse_low=None, lapse_high=None)
+            left_out.append(f"bias and lapses: the agent has not seen {', '.join(animal.stimuli)}")
     if ours is None:
         left_out.append("history weights: the agent made fewer kinds of choices than the animal")
     if ours is not None and any(row.name == "PSE" for row in comparisons):
@@ -145,7 +148,7 @@ def in_percent(animal: Behaviour, table: Table, notes: list[str]) -> Behaviour:
         notes: remarks, to which the change of the scale is added.
     """
     strength = strength_of(animal)
-    if STRENGTH not in table or strength is None:
+    if STRENGTH not in table or strength is None or not is_graded(strength):
         return animal
     if not 0 < np.nanmax(strength) <= 1 < np.nanmax(np.asarray(table[STRENGTH], float)):
         return animal
@@ -199,6 +202,11 @@ def strength_of(animal: Behaviour) -> np.ndarray | None:
     return np.abs(stimuli[:, 0] if stimuli.shape[1] == 1 else stimuli[:, 1] - stimuli[:, 0])
 
 
+def is_graded(strength: np.ndarray) -> bool:
+    """Return whether a strength takes more than one value besides 0."""
+    return len(np.unique(strength[np.isfinite(strength) & (strength != 0)])) > 1
+
+
 def add_strength(animal_table: Table, animal: Behaviour, table: Table, notes: list[str]) -> str:
     """Add the strength of evidence under the name that the task has; a pair of stimuli counts as its difference.
 
@@ -217,6 +225,8 @@ def add_strength(animal_table: Table, animal: Behaviour, table: Table, notes: li
         strength, named = strength_of(animal), ", ".join(animal.stimuli)
         if strength is None:
             return f"the table has {len(animal.stimuli)} stimuli ({named or 'none'}), expected one, or a pair"
+        if not is_graded(strength):
+            return f"{named} of the table is a category, without a graded strength"
         name = named if len(animal.stimuli) == 1 else f"the difference of {named}"
         animal_table[STRENGTH] = strength
         notes.append(f"{name} is compared with {STRENGTH} of the task")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from neurogym.behaviour.models.base import Policy
+from neurogym.behaviour.models.base import ParallelTrials, Policy
 from neurogym.behaviour.table import Behaviour, Session, session
 from ngym_cli import config as configuration
 from ngym_cli.agents import defaults
@@ -117,12 +117,11 @@ class RecordingAgent(FittedAgent):
 
     def __init__(self, model: FittedModel, venv: object, seed: int):
         super().__init__(model, venv, seed, False)  # type: ignore[arg-type]
-        self.rows: list[list[tuple[np.ndarray, int, float]]] = [[] for _ in self.states]
+        self.rows: list[list[tuple[np.ndarray, int, float]]] = [[] for _ in self.probes]
 
-    def learn(self, env: int, stimuli: np.ndarray, choice: np.ndarray, reward: np.ndarray) -> None:
-        """See `FittedAgent.learn`."""
-        super().learn(env, stimuli, choice, reward)
-        self.rows[env].append((stimuli[0].copy(), int(choice[0]), float(reward[0])))
+    def note(self, env: int, trial: ParallelTrials) -> None:
+        """See `FittedAgent.note`."""
+        self.rows[env].append((trial.stimuli[0].copy(), int(trial.choice[0]), float(trial.reward[0])))
 
 
 def play(model: FittedModel, config: RunConfig, trials: int, seed: int, subject: str) -> list[Session]:

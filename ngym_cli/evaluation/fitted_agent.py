@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
@@ -14,7 +14,7 @@ from neurogym.behaviour.models.base import ParallelTrials, Policy
 from neurogym.core import TrialWrapper
 from neurogym.spaces import names_of
 from neurogym.trials import Trials
-from ngym_cli.agents.acting import Act
+from ngym_cli.agents.acting import Act, Agent
 from ngym_cli.config.values import split_entries
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.environments.trial_batch import TrialBatch, batch_of, trials_of
@@ -172,7 +172,7 @@ class FittedModel:
         return FittedAgent(self, venv, seed, deterministic)
 
 
-class FittedAgent:
+class FittedAgent(Agent):
     """Waits until a response is possible, then chooses as the model; learns from each trial that ends.
 
     Args:
@@ -187,50 +187,48 @@ class FittedAgent:
         self.trials: TrialBatch = trials_of(venv)
         self.probes: list[TrialProbe] = [_probe(env) for env in batch_of(venv).envs]
         self.rng = np.random.default_rng(seed)
-        self.states = [model.policy.begin(1) for _ in self.probes]
         self.presented = np.zeros((len(self.probes), len(model.stimuli)))
         hold = batch_of(venv).tasks[0].rule.hold
         self.hold = int(model.actions[0]) if hold is None else hold
 
-    def act(self, observations: np.ndarray, starts: np.ndarray) -> Act:
-        """See ``BatchAgent``."""
+    def initial_state(self, n_envs: int) -> list[Any]:
+        """Return the state of the model in each environment before the first trial."""
+        return [self.model.policy.begin(1) for _ in range(n_envs)]
+
+    def act(self, observations: np.ndarray, state: list[Any]) -> tuple[Act, list[Any]]:
+        """See `Agent`."""
         if self.trials.finished is not None:
-            self._learn(self.trials.finished)
+            state = self._learn(state, self.trials.finished)
         is_open, stimuli = self._seen(OPEN), self._seen(STIMULI)
-        actions = np.full(len(self.states), self.hold)
+        actions = np.full(len(state), self.hold)
         for env in np.flatnonzero(is_open).tolist():
-            p = self.model.policy.probabilities(self.states[env], stimuli[env : env + 1])[0]
+            p = self.model.policy.probabilities(state[env], stimuli[env : env + 1])[0]
             pick = p.argmax() if self.deterministic else (self.rng.random() > np.cumsum(p)[:-1]).sum()
             actions[env] = self.model.actions[pick]
         self.presented = stimuli.copy()
-        return Act(actions)
+        return Act(actions), state
 
     def _seen(self, name: str) -> np.ndarray:
         first = self.probes[0].seen[name]
         is_batch = first.ndim == (2 if name == STIMULI else 1)
         return first if is_batch else np.stack([probe.seen[name] for probe in self.probes])
 
-    def _learn(self, finished: Mapping[str, np.ndarray]) -> None:
-        """Advance the state of the environments whose trial has ended."""
+    def _learn(self, state: list[Any], finished: Mapping[str, np.ndarray]) -> list[Any]:
+        """Return the state after the trials that have ended."""
+        after = list(state)
         for k, env in enumerate(finished["env"].tolist()):
             same = np.flatnonzero(self.model.actions == finished["choice"][k])
             choice = np.array([same[0] if len(same) else -1])
             reward = finished["performance" if self.model.by_correctness else "reward"][k : k + 1].astype(float)
             reward = np.where(choice < 0, 0.0, reward)
-            self.learn(env, self.presented[env : env + 1], choice, reward)
+            none = np.full(1, -1)
+            trial = ParallelTrials(self.presented[env : env + 1], choice, reward, none, none)
+            after[env] = self.model.policy.advance(after[env], trial)
+            self.note(env, trial)
+        return after
 
-    def learn(self, env: int, stimuli: np.ndarray, choice: np.ndarray, reward: np.ndarray) -> None:
-        """Advance the state of an environment by a trial.
-
-        Args:
-            env: index of the environment.
-            stimuli: shape (1, stimuli).
-            choice: index of the choice, -1 for none, shape (1,).
-            reward: shape (1,).
-        """
-        none = np.full(1, -1)
-        trial = ParallelTrials(stimuli, choice, reward, none, none)
-        self.states[env] = self.model.policy.advance(self.states[env], trial)
+    def note(self, env: int, trial: ParallelTrials) -> None:
+        """Receive a trial that has ended in an environment; its arrays have a single entry."""
 
 
 def _probe(env: gym.Env) -> TrialProbe:

@@ -6,16 +6,18 @@ import contextlib
 import itertools
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 import gymnasium as gym
 import numpy as np
 
+from neurogym.analysis.intervals import clusters
 from neurogym.analysis.measures import measures
 from neurogym.analysis.trial_tables import Table
-from ngym_cli.agents.acting import BatchAgent, rollout
+from neurogym.messages.plain_data import plain
+from ngym_cli.agents.acting import Agent, rollout
 from ngym_cli.agents.defaults import evaluation_trials
 from ngym_cli.agents.from_config import build_batch
 from ngym_cli.agents.perturbation import Perturbation, Perturber, Within, drawn
@@ -136,8 +138,10 @@ def evaluate(
     if settings.balanced and properties.links_trials:
         result["ceiling"], result["no_ceiling"] = None, "balanced conditions do not follow each other as in the task"
     half_width = _half_width(table)
+    requested = settings.trials if settings.exact else None
     result.update(
         {
+            "trials_requested": requested if requested is not None and requested < len(table["trial"]) else None,
             "half_width_missed": wanted if 0 < wanted < half_width else None,
             "deterministic": settings.deterministic,
             "seed": settings.seed,
@@ -146,7 +150,7 @@ def evaluate(
             "balanced": settings.balanced,
             "combinations": cells,
             "recorded": list(settings.record) or None,
-            "perturbations": [cast(PerturbationRecord, asdict(each)) for each in units],
+            "perturbations": cast(list[PerturbationRecord], plain(units)),
             "seconds": round(time.perf_counter() - began, 3),
         }
     )
@@ -187,13 +191,11 @@ def _perturbed(policy: Policy, settings: EvaluationSettings, seed: int) -> list[
     return drawn(settings.perturbations, units_of(policy), seed) if settings.perturbations else []
 
 
-def _agent(
-    policy: Policy, venv: Environments, deterministic: bool, seed: int, perturber: Perturber | None
-) -> BatchAgent:
+def _agent(policy: Policy, venv: Environments, deterministic: bool, seed: int, perturber: Perturber | None) -> Agent:
     """Return the agent that acts in a batch of environments."""
     if isinstance(policy, FittedModel):
         return policy.acting(venv, seed, deterministic)
-    return agent_for(policy, venv.num_envs, seed, deterministic, perturber)
+    return agent_for(policy, seed, deterministic, perturber)
 
 
 @contextlib.contextmanager
@@ -234,7 +236,7 @@ def units_of(policy: Policy) -> int:
 
 def _run(
     venv: Environments,
-    agent: BatchAgent,
+    agent: Agent,
     recorder: TrialRecorder,
     count: TrialCount,
     activity: UnitRecorder | None,
@@ -296,8 +298,6 @@ def summarise(table: Table, properties: TaskProperties, references: bool = True)
         as in ``ngym_cli.runs.summary.summarise``, and ``conditions``: a row per value of each condition; of several
         tasks each with its own chance, blind score and ceiling.
     """
-    from neurogym.analysis.intervals import clusters
-
     names = summary.condition_names(properties.conditions, table)
     rows = summary.by_condition(table, names)
     for row in rows if references else ():

@@ -90,8 +90,10 @@ class TrialQuota:
         total = int(self.trials.sum())
         most = min(MOST_ADDED_TRIALS, total * MOST_ADDED_STEPS // max(steps, 1))
         factor = min(max((half_width / wanted) ** 2, GROWTH[0]), GROWTH[1], most / total)
+        if factor <= 1:
+            return None
         added = np.floor(self.trials * (factor - 1) / self.unit).astype(int) * self.unit
-        if factor > 1 and not added.any() and total + self.unit * self.n_envs <= most:
+        if not added.any() and total + self.unit * self.n_envs <= most:
             added = np.full(self.n_envs, self.unit)
         return replace(self, trials=self.trials + added) if added.any() else None
 

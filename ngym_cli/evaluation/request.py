@@ -25,7 +25,7 @@ EXPORTS = {"csv": "trials.csv", "nwb": "session.nwb", "npz": "trials.npz"}
 #: Groups of options in the help.
 TRIALS, PERTURBATION, FITTED, OUTPUT = "Trials", "Perturbation", "Fitted models", "Output"
 #: Options that only evaluations of trained networks have, and those that only simulations have.
-OF_NETWORKS = ("checkpoints", "balanced", "record", "spike_rate", "export", "by", "compare_activity")
+OF_NETWORKS = ("checkpoints", "balanced", "device", "record", "spike_rate", "export", "by", "compare_activity")
 OF_SIMULATIONS = ("model", "subject", "stimuli")
 
 
@@ -70,6 +70,9 @@ class EvalRequest(Request):
     ] = None
     balanced: Annotated[bool, Flag("Show all combinations of conditions equally often.", TRIALS)] = False
     seed: Annotated[int, Flag("Random seed of the trials.", TRIALS), Field(ge=0)] = 0
+    device: Annotated[
+        str, Flag("Device that acts: cpu, cuda, or auto (a GPU where it was measured to be faster).", TRIALS)
+    ] = "cpu"
     checkpoints: Annotated[
         str | None, Flag("Checkpoints to evaluate: 'all', 'best', or steps as in 10000,20000.", TRIALS)
     ] = None

@@ -5,17 +5,21 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ngym_cli import config as configuration
-from ngym_cli import runs
-from ngym_cli.agents.trained import remembers
-from ngym_cli.config.values import parse_whole, split_entries
+from ngym_cli import processes, runs
+from ngym_cli.agents import checkpoints, defaults, saving
+from ngym_cli.agents.defaults import HALF_WIDTH, evaluation_trials
+from ngym_cli.agents.trained import load_to_act, remembers
+from ngym_cli.config.values import parse_list, parse_whole
+from ngym_cli.environments import properties as of_task
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.evaluation.activity import PEAK_RATE, SPIKES
 from ngym_cli.evaluation.quota import Progress
 from ngym_cli.evaluation.request import EXPORTS, EvalRequest
 from ngym_cli.files.writing import atomic_folder
+from ngym_cli.fitting import folder as fits
 from ngym_cli.runs import records, summary
 from ngym_cli.runs.recordings import ACTIVITY_FILE, NETWORK_QUANTITIES, RECORDING_NAME, Recording
 from ngym_cli.runs.records import Summary
@@ -50,7 +54,6 @@ def perform(request: EvalRequest, root: Path, progress: Progress | None = None) 
         yield from evaluate(references, root, request, progress)
         return
     from ngym_cli.evaluation import simulation
-    from ngym_cli.fitting import folder as fits
 
     for fit in [fits.find(reference, root) for reference in references]:
         yield simulation.simulate(fit, root, request, progress)
@@ -117,7 +120,7 @@ def _refuse_loss(folder: Path, request: EvalRequest) -> None:
     if request.overwrite or not folder.is_dir():
         return
     if request.name is not None:
-        raise UserError(f"evaluation {folder} exists; choose another --name or say --overwrite")
+        raise UserError(f"evaluation {folder} exists; choose another --name or pass --overwrite")
     comes = {"trials.parquet", "summary.json", *(EXPORTS[form] for form in request.export)}
     if (request.record or ()) or set(CONTENTS) & set(request.export):
         comes.add(ACTIVITY_FILE)
@@ -132,7 +135,7 @@ def _refuse_loss(folder: Path, request: EvalRequest) -> None:
     if lost:
         raise UserError(
             f"evaluation {folder} holds more than the new one would ({', '.join(lost)}); ask for the same again, "
-            "choose another --name or say --overwrite"
+            "choose another --name or pass --overwrite"
         )
 
 
@@ -145,9 +148,6 @@ def _redrawn(path: Path, request: EvalRequest) -> bool:
 def _evaluate_run(
     run: runs.RunFolder, request: EvalRequest, progress: Progress | None
 ) -> Iterator[tuple[Summary, Path]]:
-    from ngym_cli.agents import defaults
-    from ngym_cli.agents.defaults import HALF_WIDTH, evaluation_trials
-    from ngym_cli.environments import properties as of_task
     from ngym_cli.evaluation import activity_comparison, comparison, export, fresh_trials
 
     config = run.config(request.trust).in_stage(-1)
@@ -162,7 +162,7 @@ def _evaluate_run(
     label = request.label(trials, adds)
     if request.at_checkpoints is None:
         _refuse_loss(run.path / "eval" / label, request)
-    for policy, steps, at_checkpoint in _policies(run, config, request.at_checkpoints):
+    for policy, steps, at_checkpoint in _policies(run, config, request.at_checkpoints, request.device):
         folder = run.path / "eval" / (f"{label}@{steps}" if at_checkpoint else label)
         _refuse_loss(folder, request)
         needed = [name for form in request.export for name in CONTENTS.get(form, ())]
@@ -180,6 +180,7 @@ def _evaluate_run(
                 request.spike_rate or PEAK_RATE,
                 temporary,
                 request.references,
+                exact=request.trials is not None,
                 half_width=HALF_WIDTH if adds else 0.0,
             )
             result = fresh_trials.evaluate(policy, config, properties, settings, progress)
@@ -207,7 +208,7 @@ def _evaluate_run(
 
 
 def _policies(
-    run: runs.RunFolder, config: RunConfig, wanted: str | None
+    run: runs.RunFolder, config: RunConfig, wanted: str | None, device: str
 ) -> Iterator[tuple[Actor | BasePolicy, int, bool]]:
     """Yield the final policy or the policy of each checkpoint, with its training steps and whether a checkpoint.
 
@@ -215,20 +216,17 @@ def _policies(
         run: the run.
         config: its settings.
         wanted: ``all``, ``best`` or step numbers separated by commas; None for the final policy.
+        device: name of the device that policies act on.
 
     Raises:
         UserError: if a checkpoint does not exist.
     """
     if wanted is None:
-        from ngym_cli.agents.trained import load_to_act
-
-        yield *load_to_act(run, config), False
+        yield *load_to_act(run, config, device), False
         return
-    from ngym_cli import processes
-    from ngym_cli.agents import checkpoints, saving
 
     processes.limit_torch()
-    policy, _ = saving.load_policy(run, config)
+    policy, _ = saving.load_policy(run, config, device)
     by_step = {int(path.name[5:]): path for path in checkpoints.found_in(run.path / checkpoints.CHECKPOINTS_FOLDER)}
     if not by_step:
         raise UserError(f"{run.path} kept no checkpoints")
@@ -242,18 +240,18 @@ def _policies(
 def _steps(wanted: str, by_step: Mapping[int, Path], best: int | None) -> list[int]:
     if wanted == "all":
         return sorted(by_step)
-    steps = []
-    for word in split_entries(wanted) or [wanted]:
+
+    def parse(word: str) -> int | str:
         if word == "best":
             if best is None or best not in by_step:
                 raise UserError("no checkpoint is marked as the best; evaluations in training (--eval-every) find it")
-            steps.append(best)
-            continue
-        try:
-            step = parse_whole(word)
-        except ValueError:
-            step = -1
+            return best
+        with contextlib.suppress(ValueError):
+            return parse_whole(word)
+        return word
+
+    steps = parse_list(wanted, parse, "--checkpoints")
+    for step in steps:
         if step not in by_step:
-            raise unknown("checkpoint", word, ["all", "best", *map(str, sorted(by_step))])
-        steps.append(step)
-    return steps
+            raise unknown("checkpoint", str(step), ["all", "best", *map(str, sorted(by_step))])
+    return cast(list[int], steps)

@@ -18,7 +18,9 @@ from neurogym.behaviour.models.base import Policy
 from neurogym.behaviour.table import Behaviour
 from ngym_cli import config as configuration
 from ngym_cli import runs
-from ngym_cli.config import RunConfig, trust
+from ngym_cli.agents import defaults
+from ngym_cli.config import RunConfig, streams, trust
+from ngym_cli.config.tasks import HISTORY
 from ngym_cli.environments.properties import inspect
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.evaluation import fresh_trials
@@ -49,8 +51,6 @@ def simulate(
     Raises:
         UserError: if the fit keeps no such model, or the task does not suit the model.
     """
-    from ngym_cli.agents import defaults
-
     if request.compare is not None:
         from ngym_cli.evaluation import comparison
 
@@ -73,7 +73,11 @@ def simulate(
         "subject": subject,
         "parameters": f"fitted to all sessions of {subject}",
     }
-    opening = {**provenance.opening(config, config.model_dump(), properties, 1), "alg": label, "fit": origin}
+    opening = {
+        **provenance.opening(config, config.model_dump(), streams(config.seed), properties, 1),
+        "alg": label,
+        "fit": origin,
+    }
     runs.refuse_existing(path, request.overwrite)
     began, trials = time.perf_counter(), request.trials or USUAL_TRIALS
     exact = request.trials is not None
@@ -133,8 +137,6 @@ def _ceiling(config: RunConfig, by_correctness: bool) -> dict[str, float | str |
         config: of the simulation.
         by_correctness: whether the model is given correctness instead of rewards, which tells more.
     """
-    from ngym_cli.config.tasks import HISTORY
-
     ceiling: Mapping[str, float | None] = {}
     if by_correctness:
         reason: str | None = (

@@ -51,7 +51,9 @@ def print_evaluation(summary: Summary, heading: str = "") -> None:
     if summary.get("no_ceiling") and is_defined:
         rows.append(("ceiling", f"not known: {summary['no_ceiling']}"))
     chosen = "most probable actions" if summary["deterministic"] else "sampled actions"
-    rows.append(("trials", f"{summary['trials']:,}, {chosen}"))
+    requested = summary.get("trials_requested")
+    more = "" if requested is None else f" ({requested:,} requested; sessions and blocks are evaluated whole)"
+    rows.append(("trials", f"{summary['trials']:,}{more}, {chosen}"))
     rows.append(("reward per trial", _reward_in_words(summary)))
     if is_defined:
         rows.append(("fixation breaks", f"{summary['abort_rate']:.2%} of trials; no answer {summary['miss_rate']:.2%}"))

@@ -12,6 +12,10 @@ from matplotlib.figure import Figure
 
 from neurogym.analysis.intervals import clusters, proportion_curve
 from neurogym.analysis.outcomes import d_prime
+from ngym_cli.config.tasks import find_task
+from ngym_cli.environments.properties import ceiling_of
+from ngym_cli.environments.stack import keyword_parameters
+from ngym_cli.errors import UserError
 from ngym_cli.figures import registry, style, wording
 from ngym_cli.figures.source import Series
 from ngym_cli.figures.view import PlotData
@@ -172,8 +176,6 @@ def task_bars(all_series: Sequence[Series], panel: ConditionScores) -> Figure:
 
 
 def _family(task: str) -> str:
-    from ngym_cli.config.tasks import find_task
-    from ngym_cli.errors import UserError
 
     try:
         return str(find_task(task).metadata.get("family", ""))
@@ -257,17 +259,12 @@ def of_values(source: Source, name: str, values: Sequence[Any]) -> list[float | 
 
 def _argument(source: Source, name: str) -> str | None:
     """Return the argument of the task that lists the values of a condition: ``cohs`` for ``coh``."""
-    from ngym_cli.config.tasks import find_task, keyword_parameters
-
     parameters = keyword_parameters(find_task(source.config.task).entry) or {}
     return f"{name}s" if f"{name}s" in parameters else None
 
 
 def _with(source: Source, argument: str, value: object) -> float | None:
     """Return the ceiling of the task with a single value of an argument."""
-    from ngym_cli.environments.properties import ceiling_of
-    from ngym_cli.errors import UserError
-
     changed = source.config.model_copy(update={"task_args": {**source.config.task_args, argument: [value]}})
     try:
         score = ceiling_of(changed)

@@ -39,7 +39,7 @@ def refuse_empty(figure: Figure, reasons: dict[str, str] | None = None) -> None:
     details = "".join(f"; {label}: {reason}" for label, reason in (reasons or {}).items())
     points = [points_of(axes) for axes in panels]
     if not any(points):
-        raise FigureUnavailableError(f"the trials give nothing to draw{details}")
+        raise FigureUnavailableError(f"nothing to draw in these trials{details}")
     if max(points) == 1:
         raise FigureUnavailableError(f"the trials give a single point, nothing to compare{details}")
     for axes, count in zip(panels, points, strict=True):

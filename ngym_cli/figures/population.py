@@ -133,7 +133,7 @@ def to_response(recorded: Population) -> Population | None:
 
 def _several_steps(view: PlotData) -> None:
     if not view.unrecorded(("activity",)) and int(np.diff(view.recorded.recording.offsets).max(initial=0)) < 2:
-        raise style.FigureUnavailableError("every trial is a single step: there is no course of time to draw")
+        raise style.FigureUnavailableError("every trial is a single step: no course of time to draw")
 
 
 def _psth(recorded: Population) -> PSTH:
@@ -147,7 +147,7 @@ def _psth(recorded: Population) -> PSTH:
     return PSTH(conditions, rows.time, mean, rows.sem[keep], rows.n[keep])
 
 
-def _styles(conditions: tuple[dict[str, Scalar], ...], words: Wording) -> list[dict[str, Any]]:
+def condition_styles(conditions: tuple[dict[str, Scalar], ...], words: Wording) -> list[dict[str, Any]]:
     """Return colour and line style of each condition: the last column by shade, the previous column by line style."""
     if not conditions or not conditions[0]:
         return [{"color": style.COLOURS[0], "label": "all trials"} for _ in conditions]
@@ -205,9 +205,8 @@ def psth(view: PlotData) -> Figure:
     for column, (each, average) in enumerate(zip(aligned, averages, strict=True)):
         for position, unit in enumerate(units):
             axis = axes[position][column]
-            for mean, sem, look in zip(
-                average.mean[..., unit], average.sem[..., unit], _styles(average.conditions, words), strict=True
-            ):
+            looks = condition_styles(average.conditions, words)
+            for mean, sem, look in zip(average.mean[..., unit], average.sem[..., unit], looks, strict=True):
                 style.interval_band(axis, average.time, mean - sem, mean + sem, look["color"])
                 axis.plot(average.time, mean, **look)
             _mark_event(axis, each, label=position == len(units) - 1)
@@ -231,7 +230,7 @@ def trajectories(view: PlotData) -> Figure:
         raise style.FigureUnavailableError("the mean activity varies along fewer than two axes")
     figure, (plane, first, second) = style.new_figure(1, 3, width=3.6)
     words = Wording(view.properties.labels, recorded.table)
-    for path, look in zip(space.projection, _styles(rows.conditions, words), strict=True):
+    for path, look in zip(space.projection, condition_styles(rows.conditions, words), strict=True):
         finite = np.flatnonzero(np.isfinite(path[:, 0]))
         if not len(finite):
             continue

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from neurogym.analysis.trial_tables import MissingColumnsError
 from ngym_cli.config import extensions
+from ngym_cli.config.tasks import find_task
 from ngym_cli.errors import UserError, did_you_mean
 from ngym_cli.figures.emptiness import refuse_empty
 from ngym_cli.figures.style import FigureUnavailableError, footnote, set_titles, unavailable_on
@@ -221,8 +222,6 @@ FIGURES: Mapping[str, FigureSpec] = _BuiltIn()
 
 def tags_of(view: PlotData) -> set[str]:
     """Return the tags of the first run's task, and the tags added by wrappers."""
-    from ngym_cli.config.tasks import find_task
-
     config = view.first.config
     metadata = find_task(config.task).metadata
     tags = set(metadata.get("tags", ()))

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ngym_cli import runs
+from ngym_cli.config.tasks import find_task
 from ngym_cli.figures import html, requests
 from ngym_cli.figures.registry import find_figure
+from ngym_cli.figures.style import FigureUnavailableError
 from ngym_cli.files.writing import check_place, write_text
 from ngym_cli.runs import records
 from ngym_cli.runs.summary import performance_of
@@ -100,8 +102,6 @@ def _output_path(out: Path) -> Path:
 
 def _contents(seen: PlotData, further: Sequence[str] = ()) -> dict[str, Any]:
     """Return the content of the page, by the names used in the template."""
-    from ngym_cli.figures.style import FigureUnavailableError
-
     source = seen.first
     manifest = source.manifest
     try:
@@ -143,7 +143,6 @@ def _links(page: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _lead(source: Source) -> str:
-    from ngym_cli.config.tasks import find_task
 
     manifest, config = source.manifest, source.config
     description = str(find_task(config.task).metadata.get("description") or "")

@@ -8,19 +8,22 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
+from neurogym.dynamics import METRICS
 from ngym_cli import runs
 from ngym_cli.config import extensions
 from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, check_known, one_line, unknown
 from ngym_cli.figures.files import FigureFiles, FigureRow, save_with_table
 from ngym_cli.figures.registry import FIGURES, FigureSpec, find_figure, tags_of
+from ngym_cli.figures.source import Source
+from ngym_cli.figures.style import FigureUnavailableError, styled
+from ngym_cli.figures.view import ComparisonRequest, PlotData
 from ngym_cli.runs.recordings import ENDINGS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ngym_cli.environments.properties import TaskProperties
-    from ngym_cli.figures.view import ComparisonRequest, PlotData
 
 #: Figures that show little for a single evaluation.
 NOT_TELLING = ("learning", "development", "examples")
@@ -92,9 +95,6 @@ def view(
     Raises:
         UserError: if a run does not exist or is damaged, or the pair or the axes are not two.
     """
-    from ngym_cli.figures.source import Source
-    from ngym_cli.figures.view import PlotData
-
     if compare is not None:
         check_known("word of --compare", compare, COMPARE)
     named = tuple(split_entries(evaluations or ""))
@@ -129,9 +129,6 @@ def comparison(
     Raises:
         UserError: on an unknown metric or part, or if a file does not exist.
     """
-    from neurogym.dynamics import METRICS
-    from ngym_cli.figures.view import ComparisonRequest
-
     choices = (("metric", split_entries(metrics or ""), METRICS), ("part", [across or ""], REPEATED_BY))
     for kind, chosen, valid in choices:
         for word in chosen:
@@ -140,7 +137,7 @@ def comparison(
     files = [Path(word) for word in references if Path(word).suffix in ENDINGS]
     for path in files:
         if not path.is_file():
-            raise UserError(f"there is no file {path}")
+            raise UserError(f"no file {path}")
     rest = [word for word in references if Path(word).suffix not in ENDINGS] or [runs.LATEST]
     return rest, ComparisonRequest(tuple(split_entries(metrics or "")), across or "", tuple(files))
 
@@ -272,8 +269,6 @@ def drawn(seen: PlotData, spec: FigureSpec, style: str = "screen") -> FigureResu
         spec: the figure.
         style: screen or paper.
     """
-    from ngym_cli.figures.style import FigureUnavailableError, styled
-
     try:
         with styled(style):
             return FigureResult(spec.draw(seen), None, False)
@@ -294,9 +289,6 @@ def best_figure(
         quick: use few bootstrap samples, because the user waits at the end of a run.
         properties: properties of the task, where already known.
     """
-    from ngym_cli.figures.source import Source
-    from ngym_cli.figures.view import PlotData
-
     seen = PlotData([Source(run, trust=True, properties=properties)], quick=quick)
     for spec in ranked_figures(seen):
         figure = drawn(seen, spec).figure
@@ -307,8 +299,6 @@ def best_figure(
 
 def available(seen: PlotData) -> list[AvailableFigure]:
     """Return every figure with availability, default and reason."""
-    from ngym_cli.figures.style import FigureUnavailableError
-
     tags = tags_of(seen)
     rows: list[AvailableFigure] = []
     for spec in FIGURES.values():

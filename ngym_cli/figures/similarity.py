@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from neurogym.dynamics import METRICS, PopulationComparison, PopulationTrials, compare_populations
+from neurogym.dynamics import METRICS, PopulationComparison, PopulationTrials, Stack, compare_populations
 from ngym_cli.figures import registry
 from ngym_cli.figures.population import Population, population
 from ngym_cli.figures.style import COLOURS, GREY, FigureUnavailableError, category_ticks, new_figure
@@ -134,8 +134,6 @@ def _populations(
 
 def _layers(source: Source, observations: np.ndarray, offsets: np.ndarray) -> list[np.ndarray]:
     """Return the hidden units of each layer, computed again from the start of trials."""
-    from neurogym.dynamics import Stack
-
     system = source.system
     if not isinstance(system, Stack):
         raise FigureUnavailableError(f"the network of {source.run.name} has a single layer")

@@ -132,9 +132,7 @@ def _topology(view: PlotData) -> str:
 
 def _in_catalogue(view: PlotData) -> None:
     if view.properties.id not in catalogue():
-        raise FigureUnavailableError(
-            f"there is no catalogue of this task; there are {', '.join(catalogue()) or 'none'}"
-        )
+        raise FigureUnavailableError(f"no catalogue of this task; expected one of: {', '.join(catalogue()) or 'none'}")
 
 
 @registry.figure(

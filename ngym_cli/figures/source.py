@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from neurogym.analysis.trial_tables import Table
 from ngym_cli import runs
+from ngym_cli.agents.dynamics import system_of
+from ngym_cli.agents.saving import load_policy
+from ngym_cli.agents.trained import load_to_act
+from ngym_cli.environments.properties import inspect
 from ngym_cli.errors import unknown
 from ngym_cli.figures.style import FigureUnavailableError
 from ngym_cli.runs import recordings, records
@@ -82,8 +86,6 @@ class Source:
     @cached_property
     def properties(self) -> TaskProperties:
         """Known properties of the task."""
-        from ngym_cli.environments.properties import inspect
-
         return inspect(self.config) if self._properties is None else self._properties
 
     @property
@@ -118,24 +120,18 @@ class Source:
         Raises:
             FigureUnavailableError: if the run has no model yet.
         """
-        from ngym_cli.agents.saving import load_policy
-
         self._need_model()
         return load_policy(self.run, self.config)[0]
 
     @cached_property
     def actor(self) -> Actor | BasePolicy:
         """Acting copy of the trained policy; see ``policy``."""
-        from ngym_cli.agents.trained import load_to_act
-
         self._need_model()
         return load_to_act(self.run, self.config)[0]
 
     @cached_property
     def system(self) -> System:
         """Network as a dynamical system; see ``ngym_cli.agents.dynamics.system_of``."""
-        from ngym_cli.agents.dynamics import system_of
-
         actor: Any = self.actor
         return system_of(actor.networks[0])
 

@@ -15,7 +15,8 @@ from gymnasium.spaces import Discrete
 from neurogym.recording.rollout import Oracle, RolloutStep, rollout
 from neurogym.spaces import Action, names_of
 from ngym_cli.config.values import parse_assignments, split_entries
-from ngym_cli.environments.probes import ONSET
+from ngym_cli.environments.probes import ONSET, PeriodProbe
+from ngym_cli.environments.trial_batch import trials_of
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.figures.wording import Wording
 
@@ -183,8 +184,6 @@ def record(
     from ngym_cli.agents.acting import rollout
     from ngym_cli.agents.from_config import build_batch
     from ngym_cli.agents.trained import agent_for
-    from ngym_cli.environments.probes import PeriodProbe
-    from ngym_cli.environments.trial_batch import trials_of
 
     venv = build_batch(source.config, 1, PeriodProbe)
     rows: list[TrialView] = []
@@ -192,7 +191,7 @@ def record(
     batch, met = trials_of(venv), 0
     try:
         venv.seed(seed)
-        for step in rollout(venv, agent_for(source.actor, 1, seed, not stochastic)):
+        for step in rollout(venv, agent_for(source.actor, seed, not stochastic)):
             steps.append(RecordedStep(_channels(step.seen[0]), step.act, float(step.rewards[0]), batch.ground_truth))
             if batch.finished is not None:
                 row = {name: np.asarray(values)[0] for name, values in batch.finished.items()}

@@ -15,6 +15,7 @@ from matplotlib.patches import Rectangle
 from ngym_cli import processes
 from ngym_cli.errors import UserError, check_known, os_errors
 from ngym_cli.figures import registry
+from ngym_cli.figures.style import styled
 from ngym_cli.figures.trial import TrialView, record
 from ngym_cli.figures.trial_drawing import groups, largest, trials_figure
 from ngym_cli.figures.wording import Wording, channel_names
@@ -131,7 +132,6 @@ def save(source: Source, trials: Sequence[TrialView], out: Path | None, speed: f
         UserError: on an unknown format, or if the file exists or cannot be written.
     """
     from ngym_cli.figures.files import FIGURE_FORMATS, save_figure
-    from ngym_cli.figures.style import styled
 
     if out is not None:
         check_place(out, overwrite)

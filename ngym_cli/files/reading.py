@@ -61,7 +61,7 @@ def check_folder(folder: Path) -> None:
             entries = list(os.scandir(waiting.pop()))
         seen += len(entries)
         if seen > MOST_FILES:
-            raise UserError(f"run folder {folder} holds more than {MOST_FILES:,} files; refused")
+            raise UserError(f"run folder {folder} holds too many files; the limit is {MOST_FILES:,}")
         for entry in entries:
             path = Path(entry.path)
             if entry.is_symlink():
@@ -69,7 +69,7 @@ def check_folder(folder: Path) -> None:
             elif entry.is_dir(follow_symlinks=False):
                 waiting.append(path)
             elif not entry.is_file(follow_symlinks=False):
-                raise UserError(f"{folder / path.relative_to(root)} is not a regular file; refused")
+                raise UserError(f"{folder / path.relative_to(root)} is not a regular file; remove it")
 
 
 def _check_link(path: Path, root: Path, folder: Path) -> None:
@@ -81,7 +81,7 @@ def _check_link(path: Path, root: Path, folder: Path) -> None:
     if target.is_symlink():
         raise UserError(f"{name} is a link to itself; remove the link")
     if not target.is_relative_to(root):
-        raise UserError(f"{name} is a link that leads out of its folder; refused")
+        raise UserError(f"{name} is a link that leads out of its folder; replace it by a copy of the file")
 
 
 def read_text(path: Path, largest: int = LARGEST_TEXT) -> str:
@@ -112,7 +112,7 @@ def parse_json(text: str, path: Path) -> Any:
         data = _shallow(json.loads(text), path)
         return _writable(data) if "\\ud" in text.lower() else data
     except RecursionError:
-        raise UserError(f"{path} is nested too deeply; refused") from None
+        raise UserError(f"{path} is nested too deeply for this Python") from None
     except ValueError as error:
         raise UserError(f"{path} is damaged: {message_of(error)}") from None
 
@@ -134,11 +134,11 @@ def parse_toml(text: str, path: Path) -> dict[str, Any]:
     """
     for key in _KEY.findall(text):
         if key.count(".") >= MAX_NESTING and len(re.findall(_PART, key)) > MAX_NESTING:  # the parser would take minutes
-            raise UserError(f"{path} has a key of more than {MAX_NESTING} parts; refused")
+            raise UserError(f"{path} has a key of too many parts; the limit is {MAX_NESTING}")
     try:
         return _shallow(tomllib.loads(text.replace("\r\n", "\n")), path)
     except RecursionError:
-        raise UserError(f"{path} is nested too deeply; refused") from None
+        raise UserError(f"{path} is nested too deeply for this Python") from None
     except ValueError as error:
         raise UserError(f"cannot read {path}: {message_of(error)}") from None
 
@@ -149,7 +149,7 @@ def _shallow(data: object, path: Path) -> Any:
     while level:
         depth += 1
         if depth > MAX_NESTING:
-            raise UserError(f"{path} is nested more than {MAX_NESTING} deep; refused")
+            raise UserError(f"{path} is nested too deeply; the limit is {MAX_NESTING}")
         inner: list[object] = []
         for item in level:
             if isinstance(item, dict):
@@ -179,7 +179,8 @@ def read_parquet(path: Path) -> pa.Table:
             chunks = [group.column(i) for group in groups for i in range(meta.num_columns)]
             size, values = sum(c.total_uncompressed_size for c in chunks), sum(c.num_values for c in chunks)
             if meta.num_rows > MAX_PARQUET_ROWS or values > MAX_PARQUET_VALUES or size > MAX_PARQUET_BYTES:
-                raise UserError(f"{path} says it holds {meta.num_rows:,} rows and {size:,} bytes; refused")
+                limit = f"{MAX_PARQUET_ROWS:,} rows and {MAX_PARQUET_BYTES:,} bytes"
+                raise UserError(f"{path} announces {meta.num_rows:,} rows and {size:,} bytes; the limit is {limit}")
             words = {chunk.path_in_schema for chunk in chunks if chunk.physical_type == "BYTE_ARRAY"}
             data.seek(0)
             table = pq.ParquetFile(data, read_dictionary=sorted(words)).read()
@@ -190,7 +191,7 @@ def read_parquet(path: Path) -> pa.Table:
     for name in table.column_names:
         column = table.column(name)
         if pa.types.is_dictionary(column.type) and any(_has_long_words(c.dictionary) for c in column.chunks):
-            raise UserError(f"{path}: column {name} holds words of more than {LONGEST_WORD} letters; refused")
+            raise UserError(f"{path}: column {name} holds words that are too long; the limit is {LONGEST_WORD} letters")
     return table
 
 
@@ -234,9 +235,9 @@ def read_tensors(path: Path, library: str = "torch") -> dict[str, Any]:
     with path.open("rb") as file:
         size = int.from_bytes(file.read(8), "little")
         if size > LARGEST_HEADER:
-            raise UserError(f"{path} is not a safetensors file: its header says it has {size:,} bytes; refused")
+            raise UserError(f"{path} is not a safetensors file: header {size:,} bytes; the limit is {LARGEST_HEADER:,}")
         if file.read(size).count(b'"dtype"') > MOST_ARRAYS:
-            raise UserError(f"{path} names more than {MOST_ARRAYS:,} arrays; refused")
+            raise UserError(f"{path} names too many arrays; the limit is {MOST_ARRAYS:,}")
     try:
         return dict(load(path))
     except (SafetensorError, RuntimeError, KeyError, TypeError, ValueError) as error:

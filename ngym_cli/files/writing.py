@@ -24,6 +24,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
+from neurogym.messages.plain_data import plain
 from ngym_cli.errors import InUseError, UserError, os_errors
 from ngym_cli.processes import start_of_process
 
@@ -284,7 +285,7 @@ def check_place(path: Path, overwrite: bool) -> None:
     """
     refuse_non_file(path)
     if os.path.lexists(path) and not overwrite:
-        raise UserError(f"{path} exists; choose another place or say --overwrite")
+        raise UserError(f"{path} exists; choose another place or pass --overwrite")
 
 
 @contextlib.contextmanager
@@ -305,8 +306,6 @@ def write_text(path: Path, text: str) -> None:
 
 def write_json(path: Path, data: object) -> None:
     """Write a JSON file as a whole or not at all; numbers that JSON has not (nan, inf) become null."""
-    from neurogym.messages.plain_data import plain
-
     write_text(path, json.dumps(plain(data), indent=2) + "\n")
 
 

@@ -166,5 +166,8 @@ def _recovery(record: RecoveryRecord) -> None:
             out.print(f"  {label}: {name}: correlation {r}, inside the interval {row['coverage']:.0%}", soft_wrap=True)
     names = list(record["confusion"])
     if names:
-        rows = [[f"  from {a}", *(f"{record['confusion'][a].get(b, 0):.0%}" for b in names)] for a in names]
+        confusion = record["confusion"]
+        rows = [
+            [f"  from {a}", *(f"{confusion[a][b]:.0%}" if b in confusion[a] else "-" for b in names)] for a in names
+        ]
         print_columns(rows, header=["  chosen by BIC:", *names], right=len(names))

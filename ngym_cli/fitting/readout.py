@@ -1,7 +1,7 @@
 """Drifting read-out of a fitted model: weights that adapt within the session.
 
 The logit of the model, a constant, the present stimuli and the previous choice are combined by weights that drift from
-trial to trial and are followed by a filter, as in `neurogym.behaviour.models.drifting`. So a model of fixed parameters
+trial to trial and are followed by a filter, as in `neurogym.behaviour.models.walks`. So a model of fixed parameters
 follows changes of bias, of the use of stimuli and of its own weight, from earlier trials of the session alone.
 """
 
@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models import drifting
+from neurogym.behaviour.models import walks
 from neurogym.behaviour.models.base import ParallelTrials, Policy, flatten, of_subject, rebuild, require_two, trial_of
-from neurogym.behaviour.models.drifting import Belief, Walk
+from neurogym.behaviour.models.walks import Belief, Walk
 from neurogym.behaviour.table import Behaviour, padded
 
 #: Iterations of the search for the variances of the read-out, and their first values.
@@ -50,17 +50,17 @@ class DriftingReadout:
 
     def begin(self, n: int) -> State:
         """See `Policy.begin`."""
-        return State(self.model.begin(n), np.zeros(n), drifting.begin(self.walk, n))
+        return State(self.model.begin(n), np.zeros(n), walks.begin(self.walk, n))
 
     def probabilities(self, state: State, stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`."""
-        p = drifting.probability(state.belief, _predictors(self.model, state.model, state.last, stimuli))
+        p = walks.probability(state.belief, _predictors(self.model, state.model, state.last, stimuli))
         return np.stack([1 - p, p], 1)
 
     def advance(self, state: State, trial: ParallelTrials) -> State:
         """See `Policy.advance`."""
         x = _predictors(self.model, state.model, state.last, trial.stimuli)
-        belief = drifting.diffuse(drifting.learn(state.belief, x, trial.choice), self.walk)
+        belief = walks.diffuse(walks.learn(state.belief, x, trial.choice), self.walk)
         return State(self.model.advance(state.model, trial), _signed(trial.choice), belief)
 
 
@@ -106,7 +106,7 @@ def fit_readout(model: Policy, table: Behaviour, name: str) -> DriftingReadout:
     scale = np.maximum(x[data.choice >= 0].std(0), 0.1)
     scale[1] = 1.0
     first = Walk(np.r_[1.0, np.zeros(x.shape[2] - 1)], START / scale**2, STEP / scale**2)
-    walk, _ = drifting.fit_walk(x, data.choice, first, ITERATIONS)
+    walk, _ = walks.fit_walk(x, data.choice, first, ITERATIONS)
     return DriftingReadout(model, walk)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from neurogym.behaviour.models.agents import Agent, AgentPolicy
-from neurogym.behaviour.models.base import Fitted, Model, Problem, log_likelihoods, predict
+from neurogym.behaviour.models.base import Fitted, Model, Problem, UnfitError, log_likelihoods, predict
 from neurogym.behaviour.simulate import simulate, world_like
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.fitting.folder import RecoveryRecord
@@ -27,7 +27,8 @@ def recover(
 
     Simulated subjects have the parameters of the fitted ones; those of models with few parameters are spread around
     them. A data set is said to come from the model with the lowest Bayesian information criterion; models without
-    a list of parameters, such as networks, only generate and are left out of the comparison.
+    a list of parameters, such as networks, only generate and are left out of the comparison, and so are models that the
+    simulated data do not suit, such as models of times for data of models without.
 
     Args:
         models: by label.
@@ -51,7 +52,8 @@ def recover(
         truths = [_varied(fits[i % len(fits)], rng) for i in range(n)]
         simulated = [simulate(each.policy, world_like(table, 1, trials, rng), table, rng) for each in truths]
         problems = [Problem(each, seed + i) for i, each in enumerate(simulated)]
-        fits_of_models = {candidate: models[candidate].fit(problems) for candidate in compared}
+        candidates = [each for each in compared if _suits(models[each], simulated)]
+        fits_of_models = {candidate: models[candidate].fit(problems) for candidate in candidates}
         parameters[label] = _compared(truths, fits_of_models[label])
         scores = {
             candidate: _criteria(fits_of, simulated)
@@ -64,12 +66,23 @@ def recover(
     return {"n": n, "trials": trials, "parameters": parameters, "confusion": confusion}
 
 
+def _suits(model: Model, tables: Sequence[Behaviour]) -> bool:
+    """Return whether a model can be fitted to all of some tables."""
+    try:
+        for table in tables:
+            getattr(model, "check", lambda _: None)(table)
+    except UnfitError:
+        return False
+    return True
+
+
 def _varied(fit: Fitted, rng: np.random.Generator) -> Fitted:
     """Return a fit with parameters drawn around the fitted values; models with many parameters are unchanged."""
     policy = fit.policy
     if not isinstance(policy, AgentPolicy):
         return fit
-    x = policy.x + SPREAD * rng.standard_normal(len(policy.x))
+    units = np.array([each.unit for each in policy.parameters])
+    x = policy.x + SPREAD * units * rng.standard_normal(len(policy.x))
     moved = AgentPolicy(policy.agent, policy.parameters, x, policy.n_choices)
     return Fitted(fit.name, moved, details={"values": moved.values})
 

@@ -122,7 +122,7 @@ def suited(table: Behaviour, subjects: str) -> tuple[str, ...]:
         learners = ["q-learning", "q-learning-forgetting"] if learns else []
     if subjects == "hierarchical":
         return (*linear, *learners)
-    if two and len(table.stimuli) == 1 and np.isfinite(rt).mean() > 0.5:
+    if two and (len(table.stimuli) == 1 or not (table.stimuli or learners)) and np.isfinite(rt).mean() > 0.5:
         linear.append("ddm")
     if two:
         linear += ["psytrack", "glm-hmm"]

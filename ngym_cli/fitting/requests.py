@@ -22,6 +22,7 @@ from ngym_cli.files.reading import digest
 from ngym_cli.files.writing import remove_folder, write_json
 from ngym_cli.fitting import data_sets, fitted, registry, validation
 from ngym_cli.fitting.folder import SUBJECTS_FILE, TRIALS, FitFolder, FitRecord, ModelRecord, TableRecord, fit_path
+from ngym_cli.fitting.recovery import recover as run_recovery
 from ngym_cli.fitting.request import FitRequest
 from ngym_cli.fitting.settings import read_data
 from ngym_cli.fitting.stored_tables import stored_table
@@ -109,8 +110,6 @@ def run(request: FitRequest, hooks: FitHooks) -> FitRecord:
     about["test_scores"] = None if test is None else fitted.plain_estimates(validation.scores(tested, test.sessions))
     about["models"] = results
     if request.recover:
-        from ngym_cli.fitting.recovery import recover as run_recovery
-
         about["recovery"] = run_recovery(models, table, request.recover, request.seed, hooks.progress)
     write_table(_trials(table, predictions), folder.path / TRIALS)
     folder.write({**about, "status": "finished", "ended": now()})

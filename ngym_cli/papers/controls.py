@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ngym_cli import runs
+from ngym_cli.agents import saving
+from ngym_cli.agents.from_config import build_model, build_venv
+from ngym_cli.evaluation import fresh_trials
 from ngym_cli.papers.paper_runs import PaperRun
 
 if TYPE_CHECKING:
@@ -36,8 +39,6 @@ FEEDBACK = "feedback"
 
 def untrained(run: PaperRun) -> PaperRun:
     """Return the network of a run as it was before training, with evaluations like those of the trained network."""
-    from ngym_cli.agents.from_config import build_model, build_venv
-
     config = run.source.config
     venv = build_venv(config, 1)
     try:
@@ -134,8 +135,6 @@ class Answered(PaperRun):
 
     def summary(self, name: str | None = None) -> Summary:
         """Return the summary of the strategy's answers."""
-        from ngym_cli.evaluation import fresh_trials
-
         table, properties = self.trials(name), self.source.properties
         evaluated = fresh_trials.EvaluatedTrials(table, fresh_trials.summarise(table, properties))
         fresh_trials.measure(evaluated, properties)
@@ -158,8 +157,6 @@ def rewired(run: PaperRun, change: Callable[[dict[str, Tensor]], dict[str, Tenso
         change: takes the weights by name, as in the run's file, and returns those of the control.
     """
     from safetensors.torch import save_file
-
-    from ngym_cli.agents import saving
 
     folder = tempfile.TemporaryDirectory(prefix="ngym-control-")
     path = Path(folder.name) / run.path.name

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ngym_cli import runs
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.figures import html
 from ngym_cli.figures.files import save_figure
@@ -132,7 +133,6 @@ def _verdict(row: Row) -> str:
 
 
 def _networks(paper: Paper, document: Row) -> Iterator[tuple[str, ...]]:
-    from ngym_cli import runs
 
     for row in document["runs"]:
         part_config = paper.config.parts[row["part"]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -15,6 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import neurogym
+from neurogym.messages.plain_data import plain
 from ngym_cli import processes, runs
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.files.reading import read_json
@@ -123,8 +124,6 @@ def _key(paper: Paper, claim_id: str, seed: int, finished: Mapping[tuple[str, in
 
 def _library() -> str:
     """Return a digest of the measuring code."""
-    import neurogym
-
     ours, toolkit = Path(__file__).parents[1], Path(neurogym.__file__).parent
     digest = hashlib.sha256()
     code = [*toolkit.glob("analysis/*.py"), *ours.glob("evaluation/*.py")]
@@ -212,29 +211,24 @@ def _measure(paper: Paper, claim: ClaimConfig, seed: int, paper_runs: Sequence[P
         raise
     except Exception as error:
         raise UserError(f"{paper.script.path}: {claim.measure}, seed {seed}: {one_line(error)}") from error
-    return ClaimResult(claim.id, seed, _plain(value, paper, claim))
+    return ClaimResult(claim.id, seed, _checked(value, paper, claim))
 
 
-def _plain(value: Any, paper: Paper, claim: ClaimConfig) -> Value:
-    """Return a number, or numbers by name, as plain data.
+def _checked(value: Any, paper: Paper, claim: ClaimConfig) -> Value:
+    """Return a number, or numbers by name, as plain data; None is a number that the trials do not determine.
 
     Raises:
         UserError: if it is neither.
     """
     try:
-        if isinstance(value, Mapping):
-            return {_word(name): _finite(float(number)) for name, number in value.items()}
-        return _finite(float(value))
+        is_table = isinstance(value, Mapping)
+        number: Value = plain({_word(k): float(v) for k, v in value.items()} if is_table else float(value))
+        return number
     except (TypeError, ValueError):
         kind = type(value).__name__
         raise UserError(
             f"{paper.script.path}: {claim.measure} must return a number or a table of them, not {kind}"
         ) from None
-
-
-def _finite(value: float) -> float | None:
-    """Return a number, or None for what JSON cannot hold: a number that the trials do not determine."""
-    return value if math.isfinite(value) else None
 
 
 def _word(name: object) -> str:

@@ -50,7 +50,7 @@ class SettingConfig(Section):
 #: Fields of a request that are no part of an evaluation: a reproduction sets them.
 REPRODUCTION_FIELDS = (
     *("run", "simulate", *OF_SIMULATIONS),
-    *("name", "overwrite", "runs", "trust", "as_json", "references"),
+    *("name", "overwrite", "runs", "trust", "as_json", "references", "device"),
 )
 
 
@@ -151,7 +151,7 @@ class ClaimConfig(Section):
             return self
         for key, needed in (("part", self.part), ("measure", self.measure), ("reached", self.reached)):
             if not needed:
-                raise ValueError(f"claim {self.id}: {key} is missing; or say 'untestable' and why")
+                raise ValueError(f"claim {self.id}: {key} is missing; or add 'untestable' with the reason")
         for key, text in (("reached", self.reached), ("in_part", self.in_part)):
             if text is not None:
                 try:
@@ -233,5 +233,5 @@ def read(folder: Path) -> PaperConfig:
     config = checked(PaperConfig, read_toml(file), str(file))
     for name, part_config in config.parts.items():
         if not (folder / part_config.config).is_file():
-            raise UserError(f"{file}: parts.{name}.config: there is no {part_config.config} beside it")
+            raise UserError(f"{file}: parts.{name}.config: no file {part_config.config} next to it")
     return config

@@ -13,6 +13,7 @@ import numpy as np
 from neurogym.analysis.trial_tables import Table
 from ngym_cli import runs
 from ngym_cli.agents.perturbation import Perturbation
+from ngym_cli.evaluation import fresh_trials, service
 from ngym_cli.figures.source import Evaluated, Series, Source
 from ngym_cli.figures.style import COLOURS, FigureUnavailableError
 from ngym_cli.papers.model import EvaluationRequest, PaperConfig
@@ -52,8 +53,6 @@ class PaperRun:
     @classmethod
     def evaluated(cls, run: runs.RunFolder, seed: int, requested: Mapping[str, EvaluationRequest]) -> PaperRun:
         """Return a run with all required evaluations; missing evaluations are made."""
-        from ngym_cli.evaluation import service
-
         for name, each in requested.items():
             label = each.folder(name)
             if (run.path / "eval" / label / "summary.json").is_file():
@@ -71,7 +70,7 @@ class PaperRun:
         """
         name = next(iter(self.requested)) if name is None else name
         if name not in self.requested:
-            raise ValueError(f"there is no evaluation '{name}'; the part has {', '.join(self.requested)}")
+            raise ValueError(f"no evaluation '{name}'; expected one of: {', '.join(self.requested)}")
         return self.source.named(self.requested[name].folder(name))
 
     def trials(self, name: str | None = None) -> Table:
@@ -123,8 +122,6 @@ class PaperRun:
             seed: determines them.
             **options: of ``ngym_cli.evaluation.fresh_trials.EvaluationSettings``.
         """
-        from ngym_cli.evaluation import fresh_trials
-
         settings = fresh_trials.EvaluationSettings(trials, seed, perturbations=tuple(perturbations), **options)
         source = self.source
         return fresh_trials.evaluate(source.policy, source.config, source.properties, settings)

@@ -101,7 +101,7 @@ def require_trust(paper: Paper, root: Path, trusted: bool) -> trust.Code | None:
         if not trusted and name not in unchanged:
             raise UserError(
                 f"{paper.folder} holds {name.rpartition(':')[0] or name}, which is code that was not run here before, "
-                "or has changed since; say --trust if you know it"
+                "or has changed since; pass --trust if you trust its author"
             )
     return trust.signed(names)
 

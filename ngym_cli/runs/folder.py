@@ -210,7 +210,7 @@ def create(path: Path, overwrite: bool, config: str, manifest: Mapping[str, obje
             return RunFolder(target)
         except FileExistsError:  # another process has just made it
             if not rename:
-                raise InUseError(f"run folder {target} exists; choose another --name or say --overwrite") from None
+                raise InUseError(f"run folder {target} exists; choose another --name or pass --overwrite") from None
             count += 1
             target = path.with_name(f"{path.name}-{count}")
         except OSError as error:
@@ -241,7 +241,7 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
         if not path.exists():
             return
         if not overwrite:
-            raise InUseError(f"run folder {path} exists; choose another --name or say --overwrite")
+            raise InUseError(f"run folder {path} exists; choose another --name or pass --overwrite")
         is_run = any((path / name).exists() for name in (MANIFEST, CONFIG))
         if not path.is_dir() or (any(path.iterdir()) and not is_run):
             raise UserError(f"{path} is not a run folder; it will not be overwritten")

@@ -13,7 +13,7 @@ from typing import Any
 
 from neurogym import kernels
 from ngym_cli import processes, runs
-from ngym_cli.config import RunConfig, streams, trust
+from ngym_cli.config import RunConfig, trust
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.runs.records import Manifest, RunState
 
@@ -34,14 +34,21 @@ PACKAGES = (
 )
 
 
-def opening(config: RunConfig, settings: dict[str, Any], properties: TaskProperties, threads: int) -> Manifest:
+def opening(
+    config: RunConfig,
+    settings: dict[str, Any],
+    seeds: Mapping[str, int],
+    properties: TaskProperties,
+    threads: int | None = None,
+) -> Manifest:
     """Return the manifest entries at the start of a run.
 
     Args:
         config: complete configuration.
         settings: the configuration as plain data.
+        seeds: seed of each random stream.
         properties: known properties of the task.
-        threads: threads that share the learning.
+        threads: threads that share the learning; None for those of this process.
     """
     manifest: Manifest = {
         "status": "running",
@@ -50,7 +57,7 @@ def opening(config: RunConfig, settings: dict[str, Any], properties: TaskPropert
         "alg": config.alg,
         "network": config.network,
         "seed": config.seed,
-        "seeds": streams(config.seed),
+        "seeds": dict(seeds),
         "reset_state": config.reset_state,
         "config": settings,
         "command": sys.argv,
@@ -68,16 +75,15 @@ def opening(config: RunConfig, settings: dict[str, Any], properties: TaskPropert
     return manifest
 
 
-def reopening(manifest: Mapping[str, object], step: int, threads: int) -> dict[str, object]:
+def reopening(manifest: Mapping[str, object], step: int) -> dict[str, object]:
     """Return the manifest entries of a run that is resumed.
 
     Args:
         manifest: the manifest so far.
         step: steps after which it continues.
-        threads: threads that share the learning.
     """
     resumption = {"at": runs.now(), "step": step, "command": sys.argv, "versions": versions()}
-    resumption["machine"] = machine(threads)
+    resumption["machine"] = machine()
     earlier = manifest.get("resumed")
     return {
         "status": "running",
@@ -105,14 +111,14 @@ def closing(times: tuple[float, float], status: RunState, reason: str) -> Manife
     }
 
 
-def machine(threads: int) -> dict[str, object]:
-    """Return a description of this machine, and the number of learning threads."""
+def machine(threads: int | None = None) -> dict[str, object]:
+    """Return a description of this machine, and the number of learning threads, by default those of this process."""
     return {
         "host": platform.node(),
         "system": "-".join((platform.system(), platform.release(), platform.machine())),
         "processor": platform.machine(),
         "cores": os.cpu_count(),
-        "threads": threads,
+        "threads": processes.learning_threads() if threads is None else threads,
         "kernels": kernels.variant(),
         "python": platform.python_version(),
     }

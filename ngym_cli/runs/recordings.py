@@ -48,7 +48,7 @@ class Recording:
                     refuse_elsewhere(file, name)
                     size = getattr(file[name], "nbytes", 0)
                     if size > 4 * self.path.stat().st_size + (1 << 20):
-                        raise ValueError(f"{name} says it holds more than the file does; refused")
+                        raise ValueError(f"{name} announces more bytes than the file has")
                 self.quantities = tuple(name for name in QUANTITIES if name in file)
                 self.offsets = np.asarray(file["offsets"], np.int64)
                 self.events = {name: np.asarray(file["events"][name]) for name in file.get("events", ())}
@@ -88,7 +88,7 @@ def refuse_elsewhere(file: h5py.Group, name: str) -> None:
 
     entry = file.get(name, getlink=True)
     if not isinstance(entry, h5py.HardLink):
-        raise ValueError(f"{name} is missing" if entry is None else f"{name} is a link; refused")
+        raise ValueError(f"{name} is missing" if entry is None else f"{name} is a link; copy the data into the file")
     item = file[name]
     if isinstance(item, h5py.Dataset) and (item.external or item.is_virtual):
-        raise ValueError(f"{name} lies in another file; refused")
+        raise ValueError(f"{name} lies in another file; copy it into this one")

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, NotRequired, Required, TypeVar, get_
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict  # pydantic takes that of typing from Python 3.12 on
 
+from ngym_cli.config.options import refused
 from ngym_cli.config.trust import Code
 from ngym_cli.config.values import Scalar
 from ngym_cli.errors import UserError
@@ -177,6 +178,7 @@ class Summary(TypedDict, total=False):
     ceiling_error: float | None
     no_ceiling: str | None
     sessions: Count | None
+    trials_requested: Count | None
     half_width_missed: float | None
     reaction_times_vary: bool
     measures: list[MeasureRecord]
@@ -291,13 +293,7 @@ def read(path: Path, kind: type[Record]) -> Record:
     try:
         _adapter(kind).validate_python(data)  # type: ignore[arg-type]
     except ValidationError as error:
-        raise UserError(f"{path} is damaged: {_complaint(error)}") from None
+        first = error.errors(include_url=False)[0]
+        name = ".".join(map(str, first["loc"])) or "all of it"
+        raise UserError(f"{path} is damaged: {refused(name, None, first)}") from None
     return data
-
-
-def _complaint(error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]
-    path = ".".join(str(key) for key in first["loc"]) or "all of it"
-    value = repr(first["input"])
-    value = value if len(value) <= 40 else f"{value[:37]}..."
-    return f"{path}: {first['msg'][:1].lower()}{first['msg'][1:]}, not {value}"

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from neurogym.analysis.intervals import clusters, mean_interval
+from neurogym.analysis.results import Estimate
+from neurogym.analysis.trial_tables import groups
 from ngym_cli.environments.properties import ANSWER_COLUMNS, MAX_CONDITION_VALUES, listed_conditions
 from ngym_cli.runs.records import ConditionRecord, Summary
 from ngym_cli.runs.trial_table import COLUMNS, PREVIOUS
-
-if TYPE_CHECKING:
-    from neurogym.analysis.results import Estimate
 
 #: Share of trials with a fixation break from which the share stands beside a performance.
 NOTABLE_ABORTS = 0.05
@@ -83,9 +83,6 @@ def by_condition(table: Mapping[str, np.ndarray], names: Sequence[str]) -> list[
     Returns:
         Rows of ``condition``, ``value``, ``trials``, ``performance``, ``performance_ci``.
     """
-    from neurogym.analysis.intervals import clusters, mean_interval
-    from neurogym.analysis.trial_tables import groups
-
     rows: list[ConditionRecord] = []
     linked = clusters(table)  # of all trials: a condition may hold in one session only
     numbered = {**table, ROW: np.arange(len(table["performance"]))}
@@ -123,8 +120,6 @@ def aborts_in_words(row: Mapping[str, Any]) -> str:
 
 def performance_of(row: Summary | ConditionRecord | Mapping[str, Any]) -> Estimate:
     """Return the performance in a summary, or a row of a summary, with its 95 % interval if the record has one."""
-    from neurogym.analysis.results import Estimate
-
     return Estimate(row["performance"], *(row.get("performance_ci") or ()))
 
 
@@ -135,8 +130,6 @@ def interval(table: Mapping[str, np.ndarray], column: str = "performance") -> tu
         table: the trials.
         column: ``performance`` or ``reward``.
     """
-    from neurogym.analysis.intervals import clusters, mean_interval
-
     estimate = mean_interval(table[column], clusters(table), bounded=column == "performance")
     return estimate.low, estimate.high
 

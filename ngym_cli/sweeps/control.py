@@ -12,7 +12,7 @@ from ngym_cli.errors import UserError, did_you_mean
 from ngym_cli.files import writing
 from ngym_cli.processes import handling_signals
 from ngym_cli.runs import finding
-from ngym_cli.sweeps import folder, launchers, plan, results, status, tables, validation
+from ngym_cli.sweeps import folder, launchers, plan, results, status, tables, validation, worker
 from ngym_cli.sweeps import recipe as recipes
 from ngym_cli.sweeps.folder import SweepFolder
 from ngym_cli.sweeps.launchers import JobSpec
@@ -74,8 +74,6 @@ def open_sweep(
     """
     launcher, path = launchers.find(recipe.launch), root / runs.plain_name("sweep", name)
     if recipe.search is not None:
-        from ngym_cli.sweeps import worker
-
         worker.optuna()
     existing = folder.load(path) if finding.kind_of(path) == "sweep" else None
     entries = plan.entries(recipe) if existing is None else [*folder.planned(existing, recipe)]
@@ -127,8 +125,6 @@ def result(sweep: SweepFolder, rows: list[status.RunRow]) -> SweepDocument:
     """Return the state and the result of a sweep as a single document."""
     importance: dict[str, float] = {}
     if sweep.recipe.search is not None and (sweep.path / folder.STUDY).exists():
-        from ngym_cli.sweeps import worker
-
         try:
             importance = worker.importance(sweep)
         except UserError:  # the study cannot be read without Optuna; the rest can
@@ -154,7 +150,7 @@ def execute(request: SweepRequest) -> int:
     action, reference, over = request.what, request.sweep, request.tables()
     if action in ACTIONS:
         if request.varied or "zip" in over or "search" in over or request.name is not None or request.is_planned:
-            raise UserError(f"ngym sweep {action} takes a sweep as it is; no other settings go with it")
+            raise UserError(f"ngym sweep {action} takes only the sweep; remove the other settings")
         sweep = folder.find(reference or runs.LATEST, request.sweeps)
         return _show(request, sweep) if action == "status" else _resume(request, sweep)
     if reference is not None:

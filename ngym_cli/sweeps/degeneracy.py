@@ -17,10 +17,22 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from neurogym.analysis.trial_tables import Table
+from neurogym.dynamics import (
+    ComparisonSettings,
+    PopulationTrials,
+    compare_populations,
+    components_needed,
+    weight_distance,
+)
+from neurogym.sampling.distributions import Distribution
 from ngym_cli import runs
 from ngym_cli.config import nest
 from ngym_cli.config.values import Values, parse_assignments, parse_value
-from ngym_cli.runs.recordings import NETWORK_QUANTITIES, RECORDING_NAME
+from ngym_cli.environments.properties import inner_task
+from ngym_cli.evaluation.request import EvalRequest
+from ngym_cli.evaluation.service import evaluate
+from ngym_cli.files.reading import read_json
+from ngym_cli.runs.recordings import NETWORK_QUANTITIES, RECORDING_NAME, Recording
 from ngym_cli.sweeps import plan
 from ngym_cli.sweeps.status import RunRow, by_setting
 from ngym_cli.sweeps.tables import word
@@ -28,7 +40,6 @@ from ngym_cli.sweeps.tables import word
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from neurogym.dynamics import PopulationTrials
     from ngym_cli.figures.source import Source
 
 #: Trials of each run that are evaluated outside of training and recorded, and most runs of a setting that are compared.
@@ -91,8 +102,6 @@ class OutsideTraining:
         """Return the changed conditions of a run by dotted key."""
         if self.conditions:
             return parse_assignments(self.conditions, "--outside", str)
-        from neurogym.sampling.distributions import Distribution
-        from ngym_cli.environments.stack import inner_task
         from ngym_cli.figures.style import FigureUnavailableError
 
         drawn = {name: Distribution.of(spec) for name, spec in inner_task(source.properties.env).timing.items()}
@@ -111,10 +120,6 @@ class OutsideTraining:
             changed: changed conditions by dotted key.
             name: name of the recording; None for an evaluation.
         """
-        from ngym_cli.evaluation.request import EvalRequest
-        from ngym_cli.evaluation.service import evaluate
-        from ngym_cli.files.reading import read_json
-
         parsed = {key: text if key.startswith("timing.") else parse_value(text) for key, text in changed.items()}
         request = EvalRequest(
             trials=TRIALS,
@@ -232,10 +237,8 @@ class _Member(NamedTuple):
 
 
 def _member(path: Path, outside: OutsideTraining, changes: list[str]) -> _Member:
-    from neurogym.dynamics import PopulationTrials
     from ngym_cli.figures.source import Source
     from ngym_cli.figures.style import FigureUnavailableError
-    from ngym_cli.runs.recordings import Recording
 
     source = Source(runs.find(str(path), path.parent), outside.trust)
     changed = outside.changed(source)
@@ -259,24 +262,18 @@ def _member(path: Path, outside: OutsideTraining, changes: list[str]) -> _Member
 
 def _components(populations: Sequence[PopulationTrials]) -> int:
     """Return the number of principal components that explain 90 % of the variance of every population, at most 8."""
-    from neurogym.dynamics import ComparisonSettings, components_needed
-
     usual = ComparisonSettings()
     return min(components_needed(populations, usual.explained), usual.components)
 
 
 def _dynamics(populations: Sequence[PopulationTrials], components: int) -> np.ndarray:
     """Return DSA angles of all pairs, with as many components for every setting; the diagonal is the noise floor."""
-    from neurogym.dynamics import ComparisonSettings, compare_populations
-
     settings = ComparisonSettings(splits=1, shuffles=1, explained=1.0, components=components)
     return np.asarray(compare_populations(populations, "dsa", settings).distance)
 
 
 def _weights(matrices: Sequence[np.ndarray]) -> np.ndarray:
     """Return distances of all pairs of recurrent matrices under the best permutations of units."""
-    from neurogym.dynamics import weight_distance
-
     distances = np.zeros((len(matrices),) * 2)
     for i, j in combinations(range(len(matrices)), 2):
         comparable = matrices[i].shape == matrices[j].shape and matrices[i].size

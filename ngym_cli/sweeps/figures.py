@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from neurogym.analysis.intervals import spread_interval
 from neurogym.analysis.trial_tables import Table
+from ngym_cli import runs
+from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, check_known
-from ngym_cli.sweeps import degeneracy, plan, space, status
+from ngym_cli.figures.files import draw_each
+from ngym_cli.runs.trial_table import read_trials
+from ngym_cli.sweeps import degeneracy, plan, space, status, worker
 from ngym_cli.sweeps.folder import STUDY, SweepFolder
+from ngym_cli.sweeps.results import resamples, statistics
 from ngym_cli.sweeps.status import RunRow
 from ngym_cli.sweeps.tables import word
 
@@ -53,8 +59,6 @@ def draw(
     Raises:
         UserError: on an unknown figure, format or parameter, or a requested figure that cannot be drawn.
     """
-    from ngym_cli.figures.files import draw_each
-
     for name in names:
         check_known("figure of a sweep", name, (*FIGURE_NAMES, DEGENERACY))
     drawers, keys = _drawers(sweep, by, outside), parameters(sweep, by)
@@ -111,9 +115,10 @@ def parameters(sweep: SweepFolder, by: str | None) -> list[str]:
     if by is None:
         return [key for key in swept if key != "seed"] or swept[:1]
     names = {**{key: key for key in swept}, **{short: key for key, short in plan.short_names(swept).items()}}
-    for name in by.split(","):
+    chosen = split_entries(by)
+    for name in chosen:
         check_known("parameter of the sweep", name, names)
-    return [names[name] for name in by.split(",")]
+    return [names[name] for name in chosen]
 
 
 def _performance(sweep: SweepFolder, rows: Sequence[RunRow], keys: Sequence[str]) -> Figure:
@@ -153,7 +158,6 @@ def _ranges(sweep: SweepFolder) -> dict[str, space.SearchParameter]:
 def _categories(axes: Axes, finished: Sequence[RunRow], key: str) -> None:
     """Draw points for each value of a parameter next to each other, with mean and bootstrap interval."""
     from ngym_cli.figures.style import COLOURS, category_ticks
-    from ngym_cli.sweeps.results import statistics
 
     values = _values(finished, key)
     rng = np.random.default_rng(0)
@@ -175,10 +179,8 @@ def _values(rows: Sequence[RunRow], key: str) -> list[Any]:
 
 def _learning(sweep: SweepFolder, rows: Sequence[RunRow], keys: Sequence[str]) -> Figure:
     """Draw performance along training, a curve for each value of a parameter, with intervals over runs."""
-    from neurogym.analysis.intervals import spread_interval
     from ngym_cli.figures.style import COLOURS, FigureUnavailableError, new_figure, reference_lines
     from ngym_cli.figures.view import common_references
-    from ngym_cli.sweeps.results import resamples
 
     started = [row for row in rows if row["id"] is not None and row["steps"]][:MOST_CURVES]
     if not started or not keys:
@@ -212,9 +214,6 @@ def _learning(sweep: SweepFolder, rows: Sequence[RunRow], keys: Sequence[str]) -
 
 def _curve(row: RunRow, edges: np.ndarray) -> np.ndarray:
     """Return the mean performance of a run's training trials between edges of steps; nan where there are none."""
-    from ngym_cli import runs
-    from ngym_cli.runs.trial_table import read_trials
-
     table = read_trials(Path(str(row["id"])) / runs.TRIALS, ("step", "performance"))
     if "step" not in table:
         return np.full(len(edges) - 1, np.nan)
@@ -227,7 +226,6 @@ def _curve(row: RunRow, edges: np.ndarray) -> np.ndarray:
 def _search(sweep: SweepFolder, rows: Sequence[RunRow], keys: Sequence[str]) -> Figure:
     """Draw the results of a search in the order of trials, and the importance of each parameter."""
     from ngym_cli.figures.style import COLOURS, FigureUnavailableError, legend_below, new_figure
-    from ngym_cli.sweeps import worker
 
     if sweep.recipe.search is None or not (sweep.path / STUDY).exists():
         raise FigureUnavailableError("the sweep is not a search")

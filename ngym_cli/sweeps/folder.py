@@ -17,10 +17,11 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from neurogym.messages.plain_data import plain
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, from_dict, merge, nest
 from ngym_cli.config.tasks import usual_algorithm, with_recommended
@@ -159,7 +160,7 @@ def make(root: Path, name: str, recipe: Recipe) -> SweepFolder:
 
 
 def _write_list(path: Path, entries: Iterable[Entry]) -> None:
-    write_text(path / LIST, json.dumps([asdict(entry) for entry in entries]) + "\n")
+    write_text(path / LIST, json.dumps(plain(list(entries))) + "\n")
 
 
 def planned(sweep: SweepFolder, recipe: Recipe) -> Sequence[Entry]:

@@ -143,7 +143,7 @@ class Recipe(Section):
             several = [name for name, values in self.grid.items() if name != "seed" and len(values) > 1]
             if several:
                 raise ValueError(
-                    f"a search draws its parameters: say --space {several[0]}=choice:... instead of a list"
+                    f"a search draws its parameters: pass --space {several[0]}=choice:... instead of a list"
                 )
             if "seed" in self.search.space:
                 raise ValueError("the seed is not a parameter to search; --seed 0:3 gives every trial three seeds")

@@ -11,6 +11,8 @@ from typing import TypedDict
 import numpy as np
 import tomli_w
 
+from neurogym.analysis.intervals import spread_interval
+from neurogym.analysis.results import bootstrap, interquartile_mean
 from ngym_cli import runs
 from ngym_cli.config import plain_text
 from ngym_cli.config.model import without_none
@@ -176,9 +178,6 @@ def _setting(members: list[RunRow], metric: SearchMetric) -> SettingRow:
 
 def statistics(scores: np.ndarray) -> Spread:
     """Return ``mean`` and ``iqm`` of scores, and intervals from bootstrap draws where there are two or more."""
-    from neurogym.analysis.intervals import spread_interval
-    from neurogym.analysis.results import interquartile_mean
-
     if not len(scores):
         return {"mean": None, "mean_ci": None, "iqm": None, "iqm_ci": None}
     mean, iqm = float(scores.mean()), float(interquartile_mean(scores))
@@ -193,6 +192,4 @@ def statistics(scores: np.ndarray) -> Spread:
 @lru_cache(maxsize=8)
 def resamples(n: int) -> np.ndarray:
     """Return indices of ``n`` observations drawn with replacement, shape (resamples, n); always the same."""
-    from neurogym.analysis.results import bootstrap
-
     return bootstrap(lambda index: index, n, RESAMPLES).astype(np.intp)

@@ -90,7 +90,7 @@ def row(sweep: SweepFolder, entry: Entry) -> RunRow:
         run_row["id"] = str(path)
         if (path / runs.MANIFEST).exists():
             try:
-                _take_manifest(run_row, runs.RunFolder(path).manifest())
+                update_from_manifest(run_row, runs.RunFolder(path).manifest())
             except UserError as error:
                 run_row["state"], run_row["error"] = "failed", str(error)
     if run_row["state"] == "queued" and sweep.recipe.search is not None and sweep.reported_path(entry.job).exists():
@@ -102,8 +102,8 @@ def row(sweep: SweepFolder, entry: Entry) -> RunRow:
     return run_row
 
 
-def _take_manifest(run_row: RunRow, manifest: Manifest) -> None:
-    """Enter the record of a run."""
+def update_from_manifest(run_row: RunRow, manifest: Manifest) -> None:
+    """Enter the status and the results of a run in its row."""
     status, reason = manifest["status"], manifest.get("exit_reason")
     states = {"running": "running", "finished": "done", "failed": "failed"}
     state = PRUNED if status == "interrupted" and reason == PRUNED else states.get(status, "interrupted")

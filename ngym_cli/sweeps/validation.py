@@ -13,14 +13,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ngym_cli import runs
-from ngym_cli.agents.defaults import resolve
-from ngym_cli.config import ResolvedConfig, RunConfig, from_dict, merge, nest
+from ngym_cli.agents.algorithms import find_algorithm
+from ngym_cli.agents.defaults import complete, default_steps, resolve
+from ngym_cli.agents.networks import find_network
+from ngym_cli.config import ResolvedConfig, RunConfig, from_dict, merge, nest, trust
 from ngym_cli.config.tasks import RECOMMENDED_KEY, find_task
 from ngym_cli.config.values import Values
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.errors import UserError, one_line
+from ngym_cli.processes import cores
 from ngym_cli.sweeps import plan, space
 from ngym_cli.sweeps.recipe import Recipe
+from ngym_cli.training import timing
 
 
 def ready(recipe: Recipe) -> Recipe:
@@ -37,8 +41,6 @@ def ready(recipe: Recipe) -> Recipe:
     if "init_from" in grid:
         grid["init_from"] = [_path_of(reference) for reference in grid["init_from"]]
     if recipe.search is not None and "timesteps" not in run:
-        from ngym_cli.agents.defaults import default_steps
-
         agent = from_dict({key: run[key] for key in ("task", "alg", "stages", RECOMMENDED_KEY) if key in run})
         run["timesteps"] = agent.timesteps or default_steps(agent, find_task(agent.task).id)
     return recipe.model_copy(update={"run": run, "grid": grid})
@@ -106,10 +108,6 @@ def completed(
     Raises:
         UserError: if the setting does not work.
     """
-    from ngym_cli.agents.algorithms import find_algorithm
-    from ngym_cli.agents.defaults import complete
-    from ngym_cli.agents.networks import find_network
-
     config = from_dict(merge(recipe.run, nest(values)))
     find_algorithm(config.alg)
     if config.network is not None:
@@ -133,8 +131,6 @@ def _task_of(config: RunConfig) -> str:
 
 def references(recipe: Recipe) -> list[str]:
     """Return the user code and files that a recipe names, outside of this package."""
-    from ngym_cli.config import trust
-
     per_setting = (trust.references(from_dict(merge(recipe.run, nest(values)))) for values in settings(recipe))
     return list(dict.fromkeys(name for names in per_setting for name in names))
 
@@ -197,8 +193,6 @@ def forecast(recipe: Recipe, settings: Sequence[Setting]) -> Forecast:
         recipe: the recipe.
         settings: every setting, from `check`.
     """
-    from ngym_cli.processes import cores
-
     entries = plan.entries(recipe)
     total, longest = _estimated_seconds(recipe, settings)
     steps = sum(config.timesteps for config, _ in settings) / len(settings)
@@ -207,8 +201,6 @@ def forecast(recipe: Recipe, settings: Sequence[Setting]) -> Forecast:
 
 def _estimated_seconds(recipe: Recipe, settings: Sequence[Setting]) -> tuple[float, float]:
     """Return the total seconds of all runs on a single core of this machine, and the seconds of the longest run."""
-    from ngym_cli.training import timing
-
     per_step: dict[tuple[object, ...], float] = {}
     references: dict[int, float] = {}
     each: list[float] = []

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium.spaces import Discrete, Space
 
+from ngym_cli.agents.from_config import build_venv
 from ngym_cli.config import RunConfig, StageConfig, streams
 from ngym_cli.environments.properties import TaskProperties, inspect
+from ngym_cli.environments.trial_batch import batch_of, trials_of
 from ngym_cli.errors import UserError
 
 if TYPE_CHECKING:
@@ -195,8 +197,6 @@ def renew(model: BaseAlgorithm, venv: VecEnv, config: RunConfig, seed: int) -> N
         seed: of the new environments.
     """
     from ngym_cli.agents.algorithms import sb3
-    from ngym_cli.agents.from_config import build_venv
-    from ngym_cli.environments.trial_batch import batch_of, trials_of
 
     learner = model if isinstance(model, sb3.Learner) else None
     if learner is not None:

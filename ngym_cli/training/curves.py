@@ -17,6 +17,7 @@ from neurogym.analysis.trial_tables import Table
 from ngym_cli import runs
 from ngym_cli.config import flatten
 from ngym_cli.config.values import Scalar
+from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs import summary
 from ngym_cli.runs.records import EvaluationRow, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from stable_baselines3.common.policies import BasePolicy
 
-    from ngym_cli.evaluation import fresh_trials
     from ngym_cli.training.curriculum import Stage
 
 
@@ -320,13 +320,12 @@ class Evaluator:
             stage: stage whose task is evaluated; default the last.
             half_width: half width of the interval up to which linked trials are added; 0 adds none.
         """
-        from ngym_cli.evaluation import fresh_trials
-
         seed = int(np.random.SeedSequence([self._seed, *stream]).generate_state(1)[0])
         goal, properties = (stage.config, stage.properties) if stage else (self.config.in_stage(-1), self.properties)
         began = time.monotonic()
+        evaluation = self.config.evaluation
         settings = fresh_trials.EvaluationSettings(
-            trials, seed, self.config.evaluation.deterministic, measured=False, half_width=half_width
+            trials, seed, evaluation.deterministic, exact=evaluation.exact, measured=False, half_width=half_width
         )
         evaluated = fresh_trials.evaluate(self.policy(), goal, properties, settings, self.display.evaluating)
         self.display.evaluated(time.monotonic() - began)

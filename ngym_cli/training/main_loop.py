@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ngym_cli import processes, runs
+from ngym_cli import runs
 from ngym_cli.agents import checkpoints, saving
 from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.config import ResolvedConfig, RunConfig
@@ -21,6 +21,8 @@ from ngym_cli.files import writing
 from ngym_cli.runs import provenance
 from ngym_cli.runs.records import RunState, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
+from ngym_cli.training import tracking
+from ngym_cli.training.curriculum import Curriculum, renew
 from ngym_cli.training.curves import Curves, Evaluator, TensorBoardWriter
 from ngym_cli.training.prepare import ResolvedRun, prepare, reopen
 from ngym_cli.training.progress import Display
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.vec_env import VecEnv
 
-    from ngym_cli.training.curriculum import Curriculum, Stage
+    from ngym_cli.training.curriculum import Stage
 
 
 @dataclass
@@ -125,7 +127,7 @@ def resume(run: runs.RunFolder, trust: bool = False, hooks: Hooks | None = None)
         runs.clear_leftovers(run.path, below=True)
         manifest = run.manifest()
         if manifest["status"] == "finished":
-            raise UserError(f"run {run.path} is finished ({manifest.get('steps')} steps); there is nothing to resume")
+            raise UserError(f"run {run.path} is finished ({manifest.get('steps')} steps); nothing to resume")
         runs.refuse_if_running_elsewhere(run, manifest)
         resolved = reopen(run, trust)
         hooks.announce(resolved.config, resolved.properties)
@@ -134,7 +136,7 @@ def resume(run: runs.RunFolder, trust: bool = False, hooks: Hooks | None = None)
         missing = {} if saved or "chance" in manifest else resolved.properties.references  # killed while it was built
         with _writing(run):
             checkpoints.discard_after(run.path / checkpoints.CHECKPOINTS_FOLDER, saved.step if saved else -1)
-            again = provenance.reopening(manifest, saved.step if saved else 0, processes.learning_threads())
+            again = provenance.reopening(manifest, saved.step if saved else 0)
             run.update(**again, **missing, **learning.origin)
         return _learn(run, resolved, learning, hooks, saved, complaints)
 
@@ -165,8 +167,8 @@ def _new_folder(resolved: ResolvedRun) -> Iterator[Callable[[], runs.RunFolder]]
     Yields:
         A function that returns the folder; a run that is replaced stays until it is called.
     """
-    curriculum = resolved.curriculum()
-    manifest = provenance.opening(resolved.config, resolved.settings, resolved.properties, processes.learning_threads())
+    curriculum = _curriculum(resolved)
+    manifest = provenance.opening(resolved.config, resolved.settings, resolved.seeds, resolved.properties)
     manifest |= {"stages": curriculum.record()} if curriculum else {}
     manifest |= {"init_from": {"run": resolved.init_from}} if resolved.init_from else {}
 
@@ -184,13 +186,21 @@ def _new_folder(resolved: ResolvedRun) -> Iterator[Callable[[], runs.RunFolder]]
         raise
 
 
+def _curriculum(resolved: ResolvedRun) -> Curriculum | None:
+    """Return the curriculum of a run at its first stage, or None without stages."""
+    if not resolved.stages:
+        return None
+
+    return Curriculum(resolved.stages)
+
+
 def _build(resolved: ResolvedRun, saved: checkpoints.Saved | None = None) -> Learning:
     """Build environments and learner, as a checkpoint left them or with the weights of another run.
 
     Raises:
         UserError: if something does not exist or fit together, or the checkpoint does not fit.
     """
-    curriculum = resolved.curriculum()
+    curriculum = _curriculum(resolved)
     if saved is not None and curriculum is not None:
         with checkpoints.fitting(saved):
             curriculum.set_state(saved.session["curriculum"])
@@ -285,7 +295,6 @@ def _session(
         return checkpoints.write(folder, step, model, venv, state)
 
     def change_stage(stage: Stage) -> None:
-        from ngym_cli.training.curriculum import renew
 
         renew(model, venv, stage.config, stage.seed)
 
@@ -314,7 +323,6 @@ def _board(
     """Return the writer of a run's curves."""
     if config.track is None:
         return TensorBoardWriter(run.path, state)
-    from ngym_cli.training import tracking
 
     return tracking.board_of(run, config, state, display.say)
 
@@ -369,7 +377,7 @@ def _writing(run: runs.RunFolder) -> Iterator[None]:
         yield
     except OSError as error:
         checkpoints_kept = checkpoints.found_in(run.path / checkpoints.CHECKPOINTS_FOLDER)
-        rest = f"all before {checkpoints_kept[-1].name} is kept" if checkpoints_kept else "there is no checkpoint yet"
+        rest = f"all before {checkpoints_kept[-1].name} is kept" if checkpoints_kept else "no checkpoint yet"
         reason = f"{error.strerror or one_line(error)}; {rest}; ngym run --resume continues it"
         raise UserError(f"cannot write run folder {run.path}: {reason}") from error
 

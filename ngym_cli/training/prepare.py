@@ -13,10 +13,11 @@ from ngym_cli.agents.defaults import complete, resolve
 from ngym_cli.config import ResolvedConfig, RunConfig, streams
 from ngym_cli.environments.properties import TaskProperties, inspect
 from ngym_cli.errors import library
+from ngym_cli.training.curriculum import stages_of
 from ngym_cli.training.stopping import Until
 
 if TYPE_CHECKING:
-    from ngym_cli.training.curriculum import Curriculum, Stage
+    from ngym_cli.training.curriculum import Stage
 
 
 def tracking_library(name: str) -> Any:
@@ -61,14 +62,6 @@ class ResolvedRun:
     def toml(self) -> str:
         """The configuration as TOML."""
         return self.config.to_toml(self.settings)
-
-    def curriculum(self) -> Curriculum | None:
-        """Return a curriculum at its first stage, or None without stages."""
-        if not self.stages:
-            return None
-        from ngym_cli.training.curriculum import Curriculum
-
-        return Curriculum(self.stages)
 
     def until(self) -> Until | None:
         """Return the criterion on evaluations that ends the run, or None.
@@ -128,8 +121,6 @@ def reopen(run: runs.RunFolder, trust: bool = False) -> ResolvedRun:
 def _run(config: ResolvedConfig, properties: TaskProperties, path: Path) -> ResolvedRun:
     stages: tuple[Stage, ...] = ()
     if config.stages:
-        from ngym_cli.training.curriculum import stages_of
-
         stages = tuple(stages_of(config, properties))
     resolved = ResolvedRun(config, stages[-1].properties if stages else properties, stages, streams(config.seed), path)
     resolved.until()  # refused before anything is written

@@ -11,7 +11,7 @@ from rich.console import Console, Group
 
 from ngym_cli.agents.algorithms import ALGORITHMS, check_pairing, find_algorithm
 from ngym_cli.agents.defaults import DEFAULT_UNITS, default_steps
-from ngym_cli.agents.per_task import ELSEWHERE, LineResult, has_own_stages, learner_of, measured
+from ngym_cli.agents.per_task import ELSEWHERE, LEARNERS, LineResult, has_own_stages, learner_of, measured
 from ngym_cli.config import ResolvedConfig, RunConfig
 from ngym_cli.config.tasks import Recommended, recommended, usual_algorithm
 from ngym_cli.environments.properties import TaskProperties
@@ -165,9 +165,12 @@ def advance_notice(config: RunConfig | None, properties: TaskProperties) -> str 
             "the task needs the last reward as input, which the agent is not shown (--recommended shows it); "
             "the ceiling is that without it"
         )
-    learner = None if config is None or has_own_stages(config) or properties.task.own else learner_of(config)
-    row = measured(properties.id, learner) if learner else None
-    if row is None or row.learned:
+    rows = {name: row for name in LEARNERS if (row := measured(properties.id, name)) and not row.learned}
+    if not rows or config is None or has_own_stages(config) or properties.task.own:
+        return None
+    learner = learner_of(config)
+    row = rows.get(learner or "")
+    if row is None:
         return None
     needed, better = recommended(properties.id), measured(properties.id, "recommended")
     if learner != "recommended" and needed and better and better.learned:
@@ -176,7 +179,7 @@ def advance_notice(config: RunConfig | None, properties: TaskProperties) -> str 
     if properties.id not in ELSEWHERE:
         return None
     best = f"{row.performance:.2f} of {row.target:.2f} after {row.steps:,} steps"
-    return f"no line learns this task yet ({best}); ngym info {properties.id} says what is missing"
+    return f"no known configuration learns this task ({best}); see ngym info {properties.id}"
 
 
 def advice(config: ResolvedConfig, properties: TaskProperties, evaluation: Summary) -> str | None:
@@ -197,7 +200,7 @@ def advice(config: ResolvedConfig, properties: TaskProperties, evaluation: Summa
     tried = [*_suggestions(config, properties)][:MAX_SUGGESTIONS]
     sentence = f"{result}; try {' or '.join(tried)}" if tried else result
     return (
-        f"{sentence}; no line learns this task yet, see ngym info {properties.id}"
+        f"{sentence}; no known configuration learns this task, see ngym info {properties.id}"
         if properties.id in ELSEWHERE
         else sentence
     )

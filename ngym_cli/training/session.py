@@ -18,6 +18,7 @@ from ngym_cli.agents import checkpoints, saving
 from ngym_cli.config import CheckpointConfig, RunConfig
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.errors import UserError
+from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs import provenance
 from ngym_cli.runs.records import RunState, Summary
 from ngym_cli.training.curves import Curves, Evaluator
@@ -26,7 +27,6 @@ from ngym_cli.training.stopping import Stop, StopRequest, Until
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
-    from ngym_cli.evaluation import fresh_trials
     from ngym_cli.training.curriculum import Curriculum, Stage
 
 #: Seconds between two updates of the manifest while a run continues.
@@ -266,8 +266,6 @@ class TrainingSession:
         Raises:
             UserError: if configuration, record or a part of the trials was taken away while the run went on.
         """
-        from ngym_cli.evaluation import fresh_trials
-
         recorder, finished = self.curves.recorder, status == "finished"
         recorder.flush()
         saving.save_model(model, config, self.run.path / runs.MODEL)

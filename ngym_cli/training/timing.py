@@ -5,20 +5,20 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from neurogym.messages.plain_data import plain
 from ngym_cli import config as configuration
 from ngym_cli import processes, terminal
-from ngym_cli.agents.algorithms import find_algorithm
+from ngym_cli.agents.algorithms import ALGORITHMS
 from ngym_cli.agents.compiled.steps import ROWS
 from ngym_cli.agents.defaults import complete, resolve
 from ngym_cli.agents.device import selection
 from ngym_cli.agents.device.selection import Crossover
 from ngym_cli.agents.from_config import build_model, build_venv, sequences_side_by_side
-from ngym_cli.agents.networks import find_network
 from ngym_cli.config import ResolvedConfig, RunConfig
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.terminal import in_words, print_columns
@@ -78,23 +78,23 @@ def expected(config: ResolvedConfig, properties: TaskProperties) -> float | None
         properties: known properties of the task.
 
     Returns:
-        None where the arithmetic is not sufficient: agents without a recurrent network, images, users' own parts.
+        None where the arithmetic is not sufficient: agents without a recurrent network, images, users' own parts, and
+        learning in torch.
     """
-    shape = properties.observation_space.shape or (1,)
-    algorithm = find_algorithm(config.alg)
-    features = int(np.prod(shape))
-    built_in = algorithm.own_class is None and find_network(config.network).own_class is None
-    if not built_in or not algorithm.recurrent or len(shape) > 1:
+    shape, algorithm = properties.observation_space.shape or (1,), ALGORITHMS.get(config.alg)
+    in_torch = config.network not in ROWS or bool(config.hyperparameters.get("value_temperature"))
+    if algorithm is None or not algorithm.recurrent or len(shape) > 1 or in_torch:
         return None
+    features = int(np.prod(shape))
     units, layers = config.units, int(config.network_args.get("layers", 1))
     wide = ROWS.get(config.network, 1) * units
     weights = wide * (features + units) + (layers - 1) * wide * 2 * units
     passes = 3 if algorithm.supervised else 1 + 3 * int(config.hyperparameters.get("n_epochs", 1))
-    per_step = 2 * weights * passes / (REACHED * _rate()) + STEP
+    per_step = 2 * weights * passes / (REACHED * operations_per_second()) + STEP
     return START + per_step * config.timesteps
 
 
-def _rate() -> float:
+def operations_per_second() -> float:
     """Return floating-point operations a second of a matrix product, the best of some; takes a few milliseconds."""
     size = 256
     left, right = np.ones((2, size, size), np.float32)
@@ -146,7 +146,7 @@ def try_out(
                 break
             configs[n_envs] = complete(resolved.model_copy(update={"n_envs": n_envs}), properties)
             for count in counts:
-                turns[n_envs, count] = _turn(configs[n_envs], count, clock)
+                turns[n_envs, count] = make_turn(configs[n_envs], count, clock)
         speeds: dict[Candidate, list[float]] = {pair: [] for pair in turns}
         for pair in itertools.cycle(turns):  # each at least once
             if all(speeds.values()) and clock() - began >= seconds:
@@ -164,7 +164,7 @@ def try_out(
     return best, timed_candidates, besides_learning(best, properties)
 
 
-def _turn(config: ResolvedConfig, n_threads: int, clock: Callable[[], float]) -> Callable[[], float]:
+def make_turn(config: ResolvedConfig, n_threads: int, clock: Callable[[], float]) -> Callable[[], float]:
     """Return a function that trains briefly and returns the steps per second; the first turn is already done."""
     processes.set_learning_threads(n_threads)
     venv = build_venv(config, config.n_envs)
@@ -240,11 +240,11 @@ def bench(request: BenchRequest) -> dict[str, object]:
         "task": best.task,
         "alg": best.alg,
         "flags": f"--n-envs {candidates[0].n_envs} --threads {candidates[0].threads}" + " --device cuda" * faster,
-        "device": None if crossover is None else asdict(crossover),
+        "device": plain(crossover),
         "timesteps": best.timesteps,
         "learning_seconds": round(learning, 1),
         "expected_seconds": round(learning + rest, 1),
-        "tried": [asdict(timed) for timed in candidates],
+        "tried": plain(candidates),
     }
 
 
@@ -264,7 +264,7 @@ def measure_device(config: ResolvedConfig, cpu: float, card: str, device: str = 
         card: name of the device's card.
         device: name of the device in torch.
     """
-    take = _turn(config.model_copy(update={"device": device}), processes.learning_threads(), time.perf_counter)
+    take = make_turn(config.model_copy(update={"device": device}), processes.learning_threads(), time.perf_counter)
     gpu = float(np.median([take() for _ in range(DEVICE_TURNS)]))
     sequences = sequences_side_by_side(config)
     crossover = Crossover(card, str(config.network), config.units, sequences, cpu, gpu)

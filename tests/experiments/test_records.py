@@ -97,7 +97,7 @@ def test_an_answer_of_the_same_code_is_read_again(tmp_path, monkeypatch):
         requests.append(settings)
         return "0123abcd"
 
-    assert [stamp._cached(ask, ["a"]) for _ in range(3)] == ["0123abcd"] * 3
+    assert [stamp.cached_answer(ask, ["a"]) for _ in range(3)] == ["0123abcd"] * 3
     assert requests == [["a"]]
 
 

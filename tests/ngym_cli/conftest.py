@@ -96,7 +96,7 @@ QUICK = {
     "ppo": {"n_steps": 128, "batch_size": 256},
     "trpo": {"n_steps": 128, "batch_size": 256},
     "dqn": {"learning_starts": 500, "buffer_size": 2000, "train_freq": 16},
-    "qrdqn": {"learning_starts": 500, "buffer_size": 2000, "train_freq": 16},
+    "qrdqn": {"learning_starts": 500, "buffer_size": 2000, "train_freq": 64},
     "supervised": {"batch_size": 8, "seq_len": 32, "n_updates": 2},
 }
 

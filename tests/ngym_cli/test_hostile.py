@@ -181,7 +181,7 @@ EVERYWHERE = [
     (pickled_trials, "plot", "damaged trial table"),
     (large_toml, "eval", "bytes"),
     (deep_toml, "eval", "deep"),
-    (deep_keys, "eval", "64 parts"),
+    (deep_keys, "eval", "the limit is 64"),
     (deep_json, "eval", "deep"),
     (deep_json_closed, "plot", "deep"),
     (long_number, "eval", "damaged"),

@@ -12,8 +12,8 @@ from ngym_cli.agents import checkpoints
 from tests.ngym_cli.test_hostile import interrupted, reseal  # noqa: F401 - a fixture
 from tests.ngym_cli.test_thousands import WRONG, places
 
-#: So many entries of each part of ``state.json``, each with another wrong value.
-EACH = 26
+#: So many entries of each part of ``state.json``, each with another wrong value, and of these in the quick tests.
+ENTRIES, QUICK_ENTRIES = 26, 8
 PARTS = ("session", "learner", "environments", "joined")
 
 
@@ -31,7 +31,10 @@ def mutated(state: dict, array: str, number: int) -> str:
     return f"{at}: {inner[at[-1]]!r}"
 
 
-@pytest.mark.parametrize("number", range(EACH))
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(number, marks=[pytest.mark.long] * (number >= QUICK_ENTRIES)) for number in range(ENTRIES)],
+)
 @pytest.mark.parametrize("section", PARTS)
 def test_an_entry_of_another_kind_is_refused_or_harmless(ngym, interrupted, tmp_path, section, number):  # noqa: F811
     folder = shutil.copytree(interrupted, tmp_path / "run")

@@ -244,7 +244,7 @@ def test_second_machine_without_the_file(ngym, folder):
     process = ngym("eval", "a", "--trust", "--trials", "20")
     assert process.code == 2 and "no such network file: mine.py" in process.err
     untrusted = ngym("eval", "a", "--trials", "20")
-    assert untrusted.code == 2 and "there is no file mine.py here; copy the file here" in untrusted.err
+    assert untrusted.code == 2 and "copy the file mine.py here" in untrusted.err
 
 
 @pytest.mark.parametrize("message", MISTAKES)

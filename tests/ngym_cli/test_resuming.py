@@ -15,12 +15,19 @@ from ngym_cli import runs
 from ngym_cli.agents import checkpoints
 from ngym_cli.agents.algorithms import ALGORITHMS
 from ngym_cli.errors import UserError
+from ngym_cli.evaluation import quota
 from ngym_cli.training.main_loop import Hooks, resume, train
 from ngym_cli.training.progress import Display
 from ngym_cli.training.session import Clock
 from tests.ngym_cli.conftest import Interrupting, configuration, interrupt
 from tests.ngym_cli.files.test_writing import killed_while_writing
 from tests.ngym_cli.sameness import assert_same_run, assert_whole
+
+
+@pytest.fixture(autouse=True)
+def requested_trials(monkeypatch):
+    """Evaluations have the trials that are requested, not the thousands that make a precise estimate."""
+    monkeypatch.setattr(quota, "MOST_ADDED_TRIALS", 0)
 
 
 @pytest.fixture(scope="module")

@@ -79,13 +79,13 @@ def test_numbers_that_are_not_finite_stop_a_run(tmp_path, monkeypatch, arguments
 
 
 def test_a_single_bad_number_among_many_is_found():
-    from ngym_cli.environments.trial_batch import _refuse_not_finite
+    from ngym_cli.environments.trial_batch import check_finite
 
-    _refuse_not_finite(np.full((64, 5), 3e38, np.float32), np.full(64, -1e300))
+    check_finite(np.full((64, 5), 3e38, np.float32), np.full(64, -1e300))
     observations = np.zeros((64, 5), np.float32)
     observations[17, 3] = np.nan
     with pytest.raises(NotFinite, match="observation of environment 17 is nan"):
-        _refuse_not_finite(observations, np.zeros(64))
+        check_finite(observations, np.zeros(64))
 
 
 @pytest.mark.parametrize("alg", ["recurrent_ppo", "ppo", "a2c"])

@@ -9,7 +9,7 @@ uncertain, those of the curvature. Arrays have the axes (fit, point, session, ch
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,8 +18,9 @@ from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models.base import Fitted, ParallelTrials, Problem, one_hot, require_rewards, trial_at
 from neurogym.behaviour.models.credible import credible
 from neurogym.behaviour.models.marks import CONVERGED, marked
-from neurogym.behaviour.models.parameters import ModelParameter
-from neurogym.behaviour.models.search import hessian, minimise, remaining
+from neurogym.behaviour.models.parameters import ModelParameter, scaled, stimulus_weight
+from neurogym.behaviour.models.scales import outcome_scale, power_of_ten, scale_notes, typical_size
+from neurogym.behaviour.models.search import hessian, inverse_curvature, minimise, remaining
 from neurogym.behaviour.table import PADDING, Behaviour, Padded, padded, rectangle
 
 ParameterValues = Mapping[str, FloatArray]
@@ -37,9 +38,16 @@ class Agent:
 
     Args:
         name: name of the model.
+
+    Attributes:
+        own: parameters besides the bias and the weights of stimuli.
+        per_outcome: names of positive parameters per unit of outcome, whose prior follows the size of outcomes.
+        in_outcomes: names of real parameters in the unit of outcomes, whose prior does.
     """
 
     own: tuple[ModelParameter, ...] = ()
+    per_outcome: tuple[str, ...] = ()
+    in_outcomes: tuple[str, ...] = ()
     needs_rewards: bool = True
     takes_prior = True
 
@@ -89,25 +97,31 @@ class Agent:
     def parameters(self, table: Behaviour) -> tuple[ModelParameter, ...]:
         """Return all parameters: the model's own, the bias and the weight of each stimulus for each further choice."""
         words = [""] if len(table.choices) == 2 else [f" -> {word}" for word in table.choices[1:]]
-        linear = [f"{name}{word}" for word in words for name in ("bias", *table.stimuli)]
-        return (*self.own, *(ModelParameter(name) for name in linear))
+        sizes = [min(1.0, power_of_ten(typical_size(values))) for values in table.join("stimuli").T]
+        linear = [ModelParameter("bias"), *map(stimulus_weight, table.stimuli, sizes)]
+        return (*self.scaled(table), *(replace(each, name=each.name + word) for word in words for each in linear))
+
+    def scaled(self, table: Behaviour) -> tuple[ModelParameter, ...]:
+        """Return the model's own parameters with priors that follow the size of the outcomes of a table."""
+        return scaled(self.own, outcome_scale(table), self.per_outcome, self.in_outcomes)
 
     def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
         """See `Model.fit`."""
         for each in problems:
             self.check(each.table)
-        parameters = self.parameters(problems[0].table)
-        best = _fit(self, parameters, problems)
+        parameters_of = [self.parameters(each.table) for each in problems]
+        best = _fit(self, parameters_of, problems)
         fits = []
         for k, each in enumerate(problems):
-            se = np.sqrt(np.maximum(np.diag(best.covariance[k]), 0))
+            parameters, se = parameters_of[k], np.sqrt(np.maximum(np.diag(best.covariance[k]), 0))
             sd = np.array([p.sd for p in parameters]) if each.prior is None else None
             converged = bool(best.remaining[k] < CONVERGED)
             ends, spread = best.posterior.get(k, (None, se))
             estimates, marks = marked(parameters, best.x[k], spread, sd, converged, ends)
             policy = AgentPolicy(self, parameters, best.x[k], len(each.table.choices))
             details = {"unbounded": best.x[k], "unbounded_variance": se**2, "covariance": best.covariance[k]}
-            fits.append(Fitted(self.name, policy, estimates, float(best.log_likelihood[k]), details, marks))
+            notes = scale_notes(each.table, (*self.per_outcome, *self.in_outcomes), estimates)
+            fits.append(Fitted(self.name, policy, estimates, float(best.log_likelihood[k]), details, marks, notes))
         return fits
 
     def to_arrays(self, policy: AgentPolicy) -> dict[str, FloatArray]:
@@ -221,19 +235,21 @@ class _Maxima:
     posterior: dict[int, tuple[FloatArray, FloatArray]]
 
 
-def _fit(agent: Agent, parameters: tuple[ModelParameter, ...], problems: Sequence[Problem]) -> _Maxima:
+def _fit(agent: Agent, parameters_of: Sequence[tuple[ModelParameter, ...]], problems: Sequence[Problem]) -> _Maxima:
     data, n = _gathered(problems), len(problems[0].table.choices)
+    parameters = parameters_of[0]
     d, count = len(parameters), len(problems)
-    mean = np.tile([p.mean for p in parameters], (count, 1)).reshape(count, d)
-    sd = np.tile([p.sd for p in parameters], (count, 1)).reshape(count, d)
+    mean, sd = (np.array([[getattr(p, name) for p in each] for each in parameters_of]) for name in ("mean", "sd"))
     for k, each in enumerate(problems):
         if each.prior is not None:
             mean[k], sd[k] = each.prior
+    unit = np.array([[p.unit for p in each] for each in parameters_of])  # the search is in these units
+    mean, sd = mean / unit, sd / unit
     likelihood = likelihood_of(agent, parameters, data, n)
 
     def loss(rows: np.ndarray, x: FloatArray) -> FloatArray:
         prior = 0.5 * (((x - mean[rows][:, None]) / sd[rows][:, None]) ** 2).sum(-1)
-        return prior - likelihood(rows, x)
+        return prior - likelihood(rows, x * unit[rows][:, None])
 
     points = np.stack(
         [
@@ -248,25 +264,20 @@ def _fit(agent: Agent, parameters: tuple[ModelParameter, ...], problems: Sequenc
     x, value = minimise(lambda which, tried: loss(origin[which], tried), starts)
     maxima, values = x.reshape(count, STARTS, d), value.reshape(count, STARTS)
     x = maxima[np.arange(count), values.argmin(1)]  # the best start of each problem
-    covariance = np.stack([_inverse(each, sd[k]) for k, each in enumerate(hessian(loss, x))])
-    score, left = likelihood(np.arange(count), x[:, None])[:, 0], remaining(loss, x, covariance)
+    covariance = np.stack([inverse_curvature(each, sd[k]) for k, each in enumerate(hessian(loss, x))])
+    score = likelihood(np.arange(count), (x * unit)[:, None])[:, 0]
+    left = remaining(loss, x, covariance)
     exact = np.flatnonzero([each.intervals for each in problems])
     posterior = {}
     if len(exact):
         seeds = [problems[int(k)].seed for k in exact]
         found = credible(lambda r, p: loss(exact[r], p), maxima[exact], values[exact], covariance[exact], seeds)
         posterior = {
-            int(k): (np.stack([found.low[i], found.high[i]]), found.sd[i])
+            int(k): (np.stack([found.low[i], found.high[i]]) * unit[k], found.sd[i] * unit[k])
             for i, k in enumerate(exact)
             if found.valid[i]
         }
-    return _Maxima(x, score, covariance, left, posterior)
-
-
-def _inverse(curvature: FloatArray, sd: FloatArray) -> FloatArray:
-    """Return a covariance; directions without positive curvature get the variance of the prior."""
-    values, vectors = np.linalg.eigh(curvature)
-    return np.asarray((vectors / np.maximum(values, 1 / np.max(sd) ** 2)) @ vectors.T)
+    return _Maxima(x * unit, score, covariance * unit[:, :, None] * unit[:, None], left, posterior)
 
 
 def likelihood_of(

@@ -24,6 +24,7 @@ class KalmanBandit(Agent):
         ModelParameter("phi", sd=1.5),
         ModelParameter("kappa", sd=1.5),
     )
+    per_outcome = ("beta",)
 
     def begin(self, p: ParameterValues, shape: tuple[int, ...]) -> AgentState:
         """See `Agent.begin`."""
@@ -54,6 +55,7 @@ class ExperienceWeighted(Agent):
     """
 
     own = (rate("phi"), rate("rho"), positive("beta"))
+    per_outcome = ("beta",)
 
     def begin(self, p: ParameterValues, shape: tuple[int, ...]) -> AgentState:
         """See `Agent.begin`."""

@@ -7,19 +7,21 @@ of choices and states; its differences give the curvature.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit, logit, polygamma
 
 from neurogym.analysis.regression import log_softmax
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models.chains import Chain, expected_states
+from neurogym.behaviour.models.marks import INFORMED, NOT_IDENTIFIED
 
 #: Step of differences of slopes, in log-odds and weights of scaled predictors; smallest curvature.
 STEP, LEAST = 1e-3, 1e-3
+ROW_PRIOR = 2.0  #: of the Dirichlet distribution of each row of transitions
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,30 @@ def chain_estimates(
     for k in range(states):
         estimates[f"state {k + 1}: stay"] = _stay(chain, k, covariance)
     return estimates
+
+
+def chain_marks(
+    estimates: Mapping[str, Estimate], names: Sequence[str], states: int, precision: FloatArray
+) -> dict[str, str]:
+    """Return a mark for each estimate that is as uncertain as before the data, as where states are not needed.
+
+    Args:
+        estimates: see `chain_estimates`.
+        names: of the predictors.
+        states: number of states.
+        precision: of the prior of the weights, shape (predictors,).
+    """
+    marks = {}
+    widest = 2 * 1.96 * INFORMED * np.sqrt(polygamma(1, ROW_PRIOR) + polygamma(1, ROW_PRIOR * (states - 1)))
+    for k in range(states):
+        for name, each in zip(names, precision, strict=True):
+            if estimates[f"state {k + 1}: {name}"].se >= INFORMED / np.sqrt(each):
+                marks[f"state {k + 1}: {name}"] = NOT_IDENTIFIED
+        stay = estimates[f"state {k + 1}: stay"]
+        ends = logit(np.clip([stay.low, stay.high], 1e-9, 1 - 1e-9))
+        if ends[1] - ends[0] >= widest:
+            marks[f"state {k + 1}: stay"] = NOT_IDENTIFIED
+    return marks
 
 
 def _moved(chain: Chain, move: FloatArray) -> Chain:

@@ -17,11 +17,14 @@ from scipy.special import gammaln, logsumexp
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.search import Loss
 
-#: Points of a round, most rounds, degrees of freedom of proposals, and factor on the s.d. of the first.
-POINTS, ROUNDS, FREEDOM, WIDER = 400, 6, 5.0, 1.4
+#: Points of the first two rounds, which later double up to the most, and most rounds.
+POINTS, MOST, ROUNDS = 400, 3200, 9
+#: Degrees of freedom of proposals, and factor on the s.d. of the first.
+FREEDOM, WIDER = 5.0, 1.4
 #: Difference of the log-posterior from the best below which a maximum counts, and fewest effective points.
 LOWER, EFFECTIVE = 8.0, 40.0
-ENOUGH = 400.0  #: effective points after which no further round is drawn
+#: Effective points, and largest change of an end in widths of the interval, with which no further round is drawn.
+ENOUGH, STEADY = 400.0, 0.08
 
 
 @dataclass
@@ -84,34 +87,58 @@ def credible(
         covariance: inverse curvatures at the best of them, shape (functions, parameters, parameters).
         seeds: seed of each function.
     """
-    count, _, d = maxima.shape
-    every = np.arange(count)
-    generators = [np.random.default_rng([seed, 17]) for seed in seeds]
     close = values <= values.min(1, keepdims=True) + LOWER
-    proposals = [[_Proposal.of(maxima[k, close[k]], WIDER**2 * covariance[k])] for k in every]
-    points, posterior = np.zeros((count, 0, d)), np.zeros((count, 0))
-    weights = [np.zeros(0)] * count
-    for _ in range(ROUNDS):
-        drawn = np.stack([proposals[k][-1].draw(generators[k], POINTS) for k in every])
-        points = np.concatenate([points, drawn], 1)
-        found = -np.nan_to_num(loss(every, drawn), nan=np.inf, posinf=np.inf)
-        posterior = np.concatenate([posterior, found], 1)
-        for k in every:
-            density = logsumexp([proposal.log_density(points[k]) for proposal in proposals[k]], axis=0)
-            weights[k] = _normalised(posterior[k] - density)
-            mean = weights[k] @ points[k]
-            centred = points[k] - mean
-            spread = (weights[k][:, None] * centred).T @ centred
-            proposals[k].append(_Proposal.of(mean[None], 1.1 * spread + 0.01 * covariance[k]))
-        if min(1 / (each**2).sum() for each in weights) >= ENOUGH:
+    samples = [_Samples(maxima[k, close[k]], covariance[k], seed) for k, seed in enumerate(seeds)]
+    for number in range(ROUNDS):
+        active = np.array([k for k, each in enumerate(samples) if not each.steady], int)
+        if not len(active):
             break
-    w, order = np.stack(weights), points.argsort(1)
-    sorted_points = np.take_along_axis(points, order, 1)
-    reached = np.cumsum(np.take_along_axis(w[..., None], order, 1), 1)
-    mean = np.einsum("kp,kpd->kd", w, points)
-    sd = np.sqrt(np.einsum("kp,kpd->kd", w, (points - mean[:, None]) ** 2))
-    ends = [_quantile(sorted_points, reached, q) for q in (0.025, 0.975)]
-    return Credible(ends[0], ends[1], sd, 1 / (w**2).sum(1))
+        drawn = np.stack([samples[k].draw(min(POINTS * 2 ** max(number - 1, 0), MOST)) for k in active])
+        found = -np.nan_to_num(loss(active, drawn), nan=np.inf, posinf=np.inf)
+        for k, points, posterior in zip(active, drawn, found, strict=True):
+            samples[k].add(points, posterior)
+    ends = np.stack([each.ends for each in samples])
+    sd, effective = np.stack([each.sd for each in samples]), np.array([each.effective for each in samples])
+    return Credible(ends[:, 0], ends[:, 1], sd, effective)
+
+
+class _Samples:
+    """Weighted points of one function, and the distributions that these were drawn from.
+
+    Args:
+        centres: maxima, shape (maxima, parameters).
+        covariance: inverse curvature at the best of these.
+        seed: random seed.
+    """
+
+    def __init__(self, centres: FloatArray, covariance: FloatArray, seed: int):
+        d = centres.shape[1]
+        self.rng, self.covariance = np.random.default_rng([seed, 17]), covariance
+        self.proposals, self.counts = [_Proposal.of(centres, WIDER**2 * covariance)], list[int]()
+        self.points, self.posterior = np.zeros((0, d)), np.zeros(0)
+        self.ends, self.sd = np.full((2, d), np.nan), np.full(d, np.nan)
+        self.effective, self.steady = 0.0, False
+
+    def draw(self, n: int) -> FloatArray:
+        """Return points of the latest distribution."""
+        return self.proposals[-1].draw(self.rng, n)
+
+    def add(self, points: FloatArray, posterior: FloatArray) -> None:
+        """Weight further points with all others, and add a distribution with the weighted mean and covariance."""
+        self.counts.append(len(points))
+        self.points, self.posterior = np.concatenate([self.points, points]), np.append(self.posterior, posterior)
+        each = [q.log_density(self.points) + np.log(n) for q, n in zip(self.proposals, self.counts, strict=True)]
+        weights = _normalised(self.posterior - logsumexp(each, axis=0))
+        mean = weights @ self.points
+        centred = self.points - mean
+        spread = (weights[:, None] * centred).T @ centred
+        self.proposals.append(_Proposal.of(mean[None], 1.1 * spread + 0.01 * self.covariance))
+        order = self.points.argsort(0)
+        ranked, reached = np.take_along_axis(self.points, order, 0), np.cumsum(weights[order], 0)
+        before, self.ends = self.ends, np.stack([_quantile(ranked, reached, q) for q in (0.025, 0.975)])
+        self.sd, self.effective = np.sqrt(weights @ centred**2), float(1 / (weights**2).sum())
+        change = np.abs(self.ends - before).max(0) / np.maximum(self.ends[1] - self.ends[0], 1e-12)
+        self.steady = bool(self.effective >= ENOUGH and np.all(change < STEADY))  # nan after the first round
 
 
 def _normalised(logs: FloatArray) -> FloatArray:
@@ -122,5 +149,6 @@ def _normalised(logs: FloatArray) -> FloatArray:
 
 
 def _quantile(points: FloatArray, reached: FloatArray, q: float) -> FloatArray:
-    index = np.minimum((reached < q).sum(1), points.shape[1] - 1)
-    return np.asarray(np.take_along_axis(points, index[:, None], 1)[:, 0])
+    """Return a quantile of each column of points in order, given the weight up to each."""
+    index = np.minimum((reached < q).sum(0), len(points) - 1)
+    return np.asarray(points[index, np.arange(points.shape[1])])

@@ -15,23 +15,28 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_expit
 
+from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import ParallelTrials
-from neurogym.behaviour.models.drifting import (
+from neurogym.behaviour.models.logistic import Features
+from neurogym.behaviour.models.marks import INFORMED
+from neurogym.behaviour.models.transitions import TransitionInputs, transition_probabilities
+from neurogym.behaviour.models.walks import (
     LOGIT_WEIGHTS,
     NODES,
+    SPREAD,
     Belief,
     Smoothed,
     Walk,
     WalkLimits,
     begin,
+    deviation,
     diffuse,
     fit_walk,
     learn,
     probability,
+    spread_of_variances,
 )
-from neurogym.behaviour.models.logistic import Features
-from neurogym.behaviour.models.transitions import TransitionInputs, transition_probabilities
 
 #: Alternations of weights and states, and iterations for the variances in each of these.
 ALTERNATIONS, ITERATIONS = 6, 4
@@ -50,6 +55,37 @@ def expected_likelihood(smoothed: Smoothed, x: FloatArray, choice: np.ndarray) -
     points = logit[..., None] + np.sqrt(2 * np.maximum(variance, 0))[..., None] * NODES
     log = log_expit(np.where(choice == 1, 1.0, -1.0)[..., None] * points) @ LOGIT_WEIGHTS
     return np.where(choice < 0, 1.0, np.exp(log))
+
+
+def prior_walk(weights: FloatArray, scale: FloatArray, limits: WalkLimits) -> Walk:
+    """Return the prior of the distribution of the weights of a state."""
+    return Walk(weights, (0.5 / scale) ** 2, limits.clipped((0.02 / scale) ** 2))
+
+
+def step_estimates(
+    walks: Sequence[Walk],
+    priors: Sequence[Walk],
+    states: FloatArray,
+    x: FloatArray,
+    choice: np.ndarray,
+) -> tuple[list[list[Estimate]], list[list[bool]]]:
+    """Return the s.d. of a step of each weight of each state with its interval, and whether choices determine it.
+
+    The states are taken as they are, so that intervals are somewhat too narrow where states are uncertain.
+
+    Args:
+        walks: distributions of the weights of each state.
+        priors: of these.
+        states: probability of each state, shape (sessions, trials, states).
+        x: predictors, shape (sessions, trials, predictors).
+        choice: shape (sessions, trials).
+    """
+    estimates, known = [], []
+    for k, (walk, prior) in enumerate(zip(walks, priors, strict=True)):
+        errors = spread_of_variances(walk, x, choice, prior, states[..., k])[len(walk.step) :]
+        estimates.append([deviation(float(v), float(e)) for v, e in zip(walk.step, errors, strict=True)])
+        known.append([bool(error < INFORMED * SPREAD) for error in errors])
+    return estimates, known
 
 
 def fit_walks(
@@ -77,7 +113,7 @@ def fit_walks(
     """
     results, likelihood = [], np.empty(states.shape)
     for k, w in enumerate(weights):
-        prior = Walk(w, (0.5 / scale) ** 2, limits.clipped((0.02 / scale) ** 2))
+        prior = prior_walk(w, scale, limits)
         first = walks[k] if walks else prior
         walk, smoothed = fit_walk(x, choice, first, ITERATIONS, states[..., k], prior, limits)
         results.append(walk)

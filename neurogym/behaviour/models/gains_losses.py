@@ -12,25 +12,26 @@ from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.agents import Agent, AgentState, ParameterValues
 from neurogym.behaviour.models.base import ParallelTrials, UnfitError
 from neurogym.behaviour.models.parameters import ModelParameter, positive, rate
+from neurogym.behaviour.models.scales import power_of_ten, typical_outcome
 from neurogym.behaviour.table import Behaviour
 
 #: Base of choice consistency in PVL models: theta = 3^c - 1.
 CONSISTENCY = 3.0
 #: Exponent of choice consistency, which is near 1 in most samples (Ahn et al. 2008).
 CHOICE_CONSISTENCY = ModelParameter("c", "unit", -1.4, 1.0, 0.0, 5.0)
-#: Largest typical size of outcomes that suits the priors.
-LARGEST_OUTCOME = 10.0
 
 
 class OutcomeAgent(Agent):
     """Base of learners that use gains and losses of a trial."""
 
+    refuses_scales = True
+
     def check(self, table: Behaviour) -> None:
         """See `Agent.check`; outcomes of a size far from 1 are refused, for which the priors are not made."""
         super().check(table)
         size = typical_outcome(table)
-        if size > LARGEST_OUTCOME:
-            scale = f"{10 ** round(np.log10(size)):g}"
+        if self.refuses_scales and power_of_ten(size) != 1:
+            scale = f"{power_of_ten(size):g}"
             cure = f"--derive reward=COLUMN/{scale} --reward reward"
             if np.isfinite(table.join("gain")).any():
                 won, lost = (str(table.roles.get(role, role)) for role in ("gain", "loss"))
@@ -61,16 +62,6 @@ class OutcomeAgent(Agent):
         raise NotImplementedError
 
 
-def typical_outcome(table: Behaviour) -> float:
-    """Return the median absolute outcome that is not 0, of gains, losses or rewards."""
-    values = np.concatenate([table.join(name).astype(float) for name in ("gain", "loss")])
-    values = values[np.isfinite(values) & (values != 0)]
-    if not values.size:
-        values = table.join("reward")
-        values = values[np.isfinite(values) & (values != 0)]
-    return float(np.median(np.abs(values))) if values.size else 1.0
-
-
 def outcomes(trial: ParallelTrials) -> tuple[FloatArray, FloatArray]:
     """Return gains (0 or more) and losses (0 or less) of a trial; the sign of the reward where neither is known."""
     zero = np.zeros_like(trial.reward)
@@ -94,6 +85,8 @@ class GainLossLearner(OutcomeAgent):
         positive("rho_loss", 3.0, 0.8),
         ModelParameter("kappa", sd=1.5),
     )
+    per_outcome = ("rho_gain", "rho_loss")
+    refuses_scales = False
 
     def begin(self, p: ParameterValues, shape: tuple[int, ...]) -> AgentState:
         """See `Agent.begin`."""

@@ -26,7 +26,7 @@ from neurogym.behaviour.models.base import (
     log_likelihoods,
     predict,
 )
-from neurogym.behaviour.models.chain_estimates import ChainTrials, chain_estimates
+from neurogym.behaviour.models.chain_estimates import ChainTrials, chain_estimates, chain_marks
 from neurogym.behaviour.models.chains import (
     Chain,
     Posterior,
@@ -37,12 +37,18 @@ from neurogym.behaviour.models.chains import (
     improve_chain,
     next_states,
 )
-from neurogym.behaviour.models.drifting import Walk, WalkLimits, design
-from neurogym.behaviour.models.drifting_states import ALTERNATIONS, DriftingStatesPolicy, fit_walks
-from neurogym.behaviour.models.logistic import Features
-from neurogym.behaviour.models.transitions import (
-    TransitionInputs,
+from neurogym.behaviour.models.drifting import design
+from neurogym.behaviour.models.drifting_states import (
+    ALTERNATIONS,
+    DriftingStatesPolicy,
+    fit_walks,
+    prior_walk,
+    step_estimates,
 )
+from neurogym.behaviour.models.logistic import Features
+from neurogym.behaviour.models.marks import NOT_IDENTIFIED
+from neurogym.behaviour.models.transitions import TransitionInputs
+from neurogym.behaviour.models.walks import Walk, WalkLimits
 from neurogym.behaviour.table import Behaviour, padded
 
 #: Starts, iterations with all of them, iterations of the best, the gain (nats) at which these end, s.d. of the weights.
@@ -131,7 +137,8 @@ class GlmHmm(OneByOne):
     def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
         """See `Model.fit`.
 
-        The states of fits to some sessions of the same subjects have the numbers of the fit to most sessions.
+        The states of fits to some sessions of the same subjects have the numbers of the fit to most sessions; those of
+        a further subject are matched with the mean weights of the subjects before, which have more trials.
         """
         for each in problems:
             self.check(each.table)
@@ -139,7 +146,8 @@ class GlmHmm(OneByOne):
         weights: dict[tuple[str, ...], FloatArray] = {}
         for k in sorted(range(len(problems)), key=lambda k: -problems[k].table.n_trials):
             subjects = problems[k].table.subjects
-            fits[k] = self._fit(problems[k], weights.get(subjects))
+            reference = np.mean(list(weights.values()), 0) if weights else None
+            fits[k] = self._fit(problems[k], weights.get(subjects, reference))
             weights.setdefault(subjects, fits[k].details["weights"])
         return [fits[k] for k in range(len(problems))]
 
@@ -162,10 +170,11 @@ class GlmHmm(OneByOne):
         )
         order = _order(chain, len(problem.table.stimuli), scale, like)
         chain, posterior = chain.reordered(order), posterior.reordered(order)
+        estimates = chain_estimates(chain, features.names, ChainTrials(x, choice, inputs), precision)
         fit = Fitted(
             self.name,
             ChainPolicy(features, chain, source),
-            chain_estimates(chain, features.names, ChainTrials(x, choice, inputs), precision),
+            estimates,
             posterior.log_likelihood,
             {
                 "states": posterior.states,
@@ -175,9 +184,12 @@ class GlmHmm(OneByOne):
                 "lengths": [len(each) for each in problem.table.sessions],
                 "transition_weights": chain.inputs,
             },
+            chain_marks(estimates, features.names, self.states, precision),
         )
         if self.drift:
-            chain, posterior = self._let_drift(fit, chain, posterior, x, choice, scale, inputs, source)
+            chain, posterior = self._let_drift(
+                fit, chain, posterior, x, choice, scale, inputs, source, problem.intervals
+            )
             fit.score = sum(
                 float(np.nansum(log_likelihoods(p, each.choice)))
                 for p, each in zip(predict(fit.policy, problem.table.sessions), problem.table.sessions, strict=True)
@@ -195,9 +207,10 @@ class GlmHmm(OneByOne):
         scale: FloatArray,
         inputs: FloatArray,
         source: TransitionInputs,
+        intervals: bool,
     ) -> tuple[Chain, Posterior]:
         """Fit weights that drift, starting from states whose weights do not, and complete the fit."""
-        walks: list[Walk] = []
+        walks, weights = list[Walk](), chain.weights
         for _ in range(ALTERNATIONS):
             walks, likelihood = fit_walks(chain.weights, posterior.states, x, choice, scale, self.limits, walks)
             posterior = forward_backward(chain, likelihood, choice, inputs)
@@ -207,13 +220,17 @@ class GlmHmm(OneByOne):
         fit.policy = DriftingStatesPolicy(
             features, mean, start, step, chain.transitions, chain.start, chain.inputs, source
         )
-        variances = {
-            f"state {k + 1}: sigma {name}": float(step[k, j])
-            for k in range(len(walks))
-            for j, name in enumerate(features.names)
-        }
-        fit.parameters |= {name: Estimate(float(np.sqrt(value))) for name, value in variances.items()}
-        fit.marks = self.limits.marks(variances)
+        priors = [prior_walk(w, scale, self.limits) for w in weights]
+        estimates, known = step_estimates(walks, priors, posterior.states, x, choice) if intervals else ([], [])
+        variances = {}
+        for k, walk in enumerate(walks):
+            for j, name in enumerate(features.names):
+                label = f"state {k + 1}: sigma {name}"
+                variances[label] = float(walk.step[j])
+                fit.parameters[label] = estimates[k][j] if intervals else Estimate(float(np.sqrt(walk.step[j])))
+                if intervals and not known[k][j]:
+                    fit.marks[label] = NOT_IDENTIFIED
+        fit.marks |= self.limits.marks(variances)
         fit.details |= {
             "states": posterior.states,
             "transitions": chain.transitions,

@@ -45,6 +45,8 @@ class QLearning(Agent):
         options: parts of the learner.
     """
 
+    per_outcome = ("beta",)
+
     def __init__(self, name: str, options: QOptions):
         super().__init__(name)
         self.options = options
@@ -146,6 +148,9 @@ class TwoStepLearner(Agent):
         name: name of the model.
         w: weight of the model-based part; free if None.
     """
+
+    per_outcome = ("beta1", "beta2")
+    in_outcomes = ("p",)
 
     def __init__(self, name: str, w: float | None = None):
         super().__init__(name)

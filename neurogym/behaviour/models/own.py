@@ -25,9 +25,10 @@ from scipy.optimize import minimize
 from neurogym.analysis.regression import log_softmax
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models.base import Fitted, ParallelTrials, Problem, UnfitError
+from neurogym.behaviour.models.credible import credible
 from neurogym.behaviour.models.marks import CONVERGED, marked
 from neurogym.behaviour.models.parameters import ModelParameter
-from neurogym.behaviour.models.search import hessian, remaining
+from neurogym.behaviour.models.search import hessian, inverse_curvature, remaining
 from neurogym.behaviour.table import Behaviour, Session
 
 #: Searches at most, and the difference of log-likelihood at which two searches have found the same.
@@ -80,25 +81,30 @@ class FunctionModel:
             value = sum(self._log_likelihood(values, each, len(table.choices)) for each in sessions)
             return float(0.5 * (((x - mean) / sd) ** 2).sum() - value)
 
-        x, best = mean, np.inf
+        ends: list[tuple[float, FloatArray]] = []
         for k in range(STARTS):
             start = mean + 0.7 * sd * rng.standard_normal(len(mean)) * (k > 0)
             result = minimize(loss, start, method="L-BFGS-B")
-            agree = abs(result.fun - best) < SAME
-            if result.fun < best:
-                x, best = np.asarray(result.x), result.fun
+            agree = any(abs(result.fun - value) < SAME for value, _ in ends)
+            ends.append((float(result.fun), np.asarray(result.x)))
             if agree:
                 break
+        _, x = min(ends, key=lambda end: end[0])
 
         def many(_: np.ndarray, points: FloatArray) -> FloatArray:
             return np.array([[loss(point) for point in points[0]]])
 
-        curvature = hessian(many, x[None])[0]
-        variance = np.diag(np.linalg.pinv(curvature))
-        se = np.sqrt(np.where(variance > 0, variance, sd**2))
+        covariance = inverse_curvature(hessian(many, x[None])[0], sd)
+        se = np.sqrt(np.diag(covariance))
         prior_sd = None if problem.prior is not None else sd
         left = remaining(many, x[None], np.diag(se**2)[None])[0]
-        estimates, marks = marked(self.parameters, x, se, prior_sd, bool(left < CONVERGED))
+        interval, spread = None, se
+        if problem.intervals:
+            maxima, values = np.array([point for _, point in ends]), np.array([value for value, _ in ends])
+            posterior = credible(many, maxima[None], values[None], covariance[None], [problem.seed])
+            if posterior.valid[0]:
+                interval, spread = np.stack([posterior.low[0], posterior.high[0]]), posterior.sd[0]
+        estimates, marks = marked(self.parameters, x, spread, prior_sd, bool(left < CONVERGED), interval)
         details = {"unbounded": x, "unbounded_variance": se**2}
         return Fitted(self.name, FunctionPolicy(self, x, table), estimates, -loss(x), details, marks)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
@@ -22,6 +24,7 @@ class ModelParameter:
         sd: of the Gaussian prior in the unbounded scale.
         low: lower end of a "unit" parameter.
         high: upper end of a "unit" parameter.
+        unit: size of a typical change in the unbounded scale, in which a search takes its steps.
     """
 
     name: str
@@ -30,6 +33,7 @@ class ModelParameter:
     sd: float = 2.0
     low: float = 0.0
     high: float = 1.0
+    unit: float = 1.0
 
     def value(self, x: FloatArray) -> FloatArray:
         """Return the parameter from the unbounded scale."""
@@ -68,3 +72,30 @@ def rate(name: str, high: float = 1.0, low: float = 0.0) -> ModelParameter:
 def positive(name: str, typical: float = 3.0, sd: float = 0.6) -> ModelParameter:
     """Return a positive parameter with a log-normal prior around a typical value; ``sd`` is that of the logarithm."""
     return ModelParameter(name, "positive", float(np.log(typical)), sd)
+
+
+def stimulus_weight(name: str, size: float) -> ModelParameter:
+    """Return the weight of a stimulus, with a prior for evidence of a typical size."""
+    return ModelParameter(name, sd=ModelParameter.sd / size, unit=1 / size)
+
+
+def scaled(
+    parameters: Sequence[ModelParameter], scale: float, per_unit: Collection[str], in_units: Collection[str]
+) -> tuple[ModelParameter, ...]:
+    """Return parameters with priors for outcomes of another size than 1.
+
+    Args:
+        parameters: with priors for outcomes near 1.
+        scale: size of the outcomes.
+        per_unit: names of positive parameters per unit of outcome.
+        in_units: names of real parameters in the unit of outcomes.
+    """
+    if scale == 1:
+        return tuple(parameters)
+    changes: dict[str, dict[str, Any]] = {}
+    for p in parameters:
+        if p.name in per_unit:
+            changes[p.name] = {"mean": p.mean - float(np.log(scale))}
+        elif p.name in in_units:
+            changes[p.name] = {"mean": scale * p.mean, "sd": scale * p.sd, "unit": scale * p.unit}
+    return tuple(replace(p, **changes.get(p.name, {})) for p in parameters)

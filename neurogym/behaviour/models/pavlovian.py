@@ -40,6 +40,7 @@ class GoNoGo(Agent):
         ModelParameter("pi", sd=1.0),
         ModelParameter("xi", "unit", -2.5, 1.2, 0.0, 1.0),
     )
+    per_outcome = ("rho",)
 
     def check(self, table: Behaviour) -> None:
         """See `Agent.check`."""
@@ -51,7 +52,7 @@ class GoNoGo(Agent):
 
     def parameters(self, table: Behaviour) -> tuple[ModelParameter, ...]:
         """See `Agent.parameters`; the bias is ``b`` and stimuli have no weights."""
-        return self.own
+        return self.scaled(table)
 
     def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
         """See `Model.fit`."""

@@ -101,3 +101,9 @@ def hessian(loss: Loss, x: FloatArray, delta: float = 0.02) -> FloatArray:
         a, b, c, e = (values[:, 1 + 4 * k + m] for m in range(4))
         out[:, i, j] = out[:, j, i] = (a - b - c + e) / (4 * delta**2)
     return out
+
+
+def inverse_curvature(curvature: FloatArray, sd: FloatArray) -> FloatArray:
+    """Return a covariance; directions without positive curvature get the variance of the prior."""
+    values, vectors = np.linalg.eigh(curvature)
+    return np.asarray((vectors / np.maximum(values, 1 / np.max(sd) ** 2)) @ vectors.T)

@@ -75,7 +75,7 @@ class AnnubesEnv(TrialEnv):
         self.session = {stimulus: weight / total for stimulus, weight in session.items()}
         self._shares = {stimulus: weight / total for stimulus, weight in weights.items()}
         if intensities is not None and stim_intensities is not None:
-            raise ValueError("intensities and stim_intensities are two names of the same: give one of them")
+            raise ValueError("intensities and stim_intensities are two names of the same argument: pass one of them")
         self.intensities = self._intensities(stim_intensities if intensities is None else intensities)
         self.max_sequential = self._checked_limits(max_sequential)
         self.output_behavior = list((0, 1) if output_behavior is None else output_behavior)

@@ -83,11 +83,16 @@ class Reaching1D(TrialEnv):
         trials.add_ob(lambda rows: np.cos(self.theta - planned[rows.index, None]), where="self")
         trials.set_groundtruth(lambda rows: self._direction(to_go(rows)), "reach")
 
+    @property
+    def angle(self) -> float:
+        """The agent's own angle (rad); each trial begins at the same one."""
+        return self._angle if self.t_ind else START
+
     # -- stepping -----------------------------------------------------------------------------------------------------
 
     def _to_target(self) -> float:
         """Signed distance from the own angle to the target (rad)."""
-        return signed_angle(self.trial["ground_truth"] - (self._angle if self.t_ind else START))
+        return signed_angle(self.trial["ground_truth"] - self.angle)
 
     def oracle(self) -> int:
         """Turn the shorter way until the target is reached."""

@@ -67,7 +67,7 @@ class SpatialSuppressMotion(TrialEnv):
         contrast = trials.draw("contrast")
         diameter = trials.info["diameter"] = np.where(contrast > 0.5, DIAMETER[0.99], DIAMETER[0.05])
         if np.any(trials.given.get("diameter", diameter) != diameter):
-            raise ValueError(f"diameter={trials.given['diameter'][0]} does not go with contrast={contrast[0]}")
+            raise ValueError(f"diameter={trials.given['diameter'][0]} cannot be combined with contrast={contrast[0]}")
         return contrast
 
     def _new_trials(self, trials: Trials) -> None:

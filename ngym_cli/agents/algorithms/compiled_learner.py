@@ -16,11 +16,12 @@ from stable_baselines3.common.torch_layers import FlattenExtractor
 from torch import Tensor, nn
 
 from ngym_cli.agents import compiled
-from ngym_cli.agents.acting import Act, within
+from ngym_cli.agents.acting import Act, Agent, within
 from ngym_cli.agents.algorithms.objective import LossCoefficients
 from ngym_cli.agents.algorithms.rollout import Minibatches, PackedRollout, Rollout
 from ngym_cli.agents.compiled import AgentSizes, CompiledAgent, loops
 from ngym_cli.agents.compiled.agent import Arguments, MinibatchSequences
+from ngym_cli.agents.compiled.steps import ArrayState
 from ngym_cli.agents.networks.base import RecurrentNetwork
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 
@@ -240,7 +241,7 @@ def _linear_layers(read_out: nn.Module) -> Sequence[nn.Linear]:
     return [module for module in read_out.modules() if isinstance(module, nn.Linear)]
 
 
-class RolloutAgent:
+class RolloutAgent(Agent):
     """Agent that fills a whole rollout with a copy of the policy's weights.
 
     Args:
@@ -266,22 +267,32 @@ class RolloutAgent:
         rollout.noise = [network.draw_noise(n_steps, n_envs, rng) for network in policy.networks]
         self._draws = self.actor.draw(rollout.logits.shape, rng)
 
-    def act(self, observations: np.ndarray, starts: np.ndarray) -> Act:
-        """Take the next step; see `ngym_cli.agents.acting.BatchAgent`."""
+    def initial_state(self, n_envs: int) -> ArrayState:
+        """Return the states that the rollout begins with."""
+        return self.rollout.state(0)
+
+    def restart(self, state: ArrayState, starts: np.ndarray) -> ArrayState:
+        """Record where states are reset, and reset these in the rollout."""
+        self.rollout.mark_starts(self._t, starts)
+        return state
+
+    def act(self, observations: np.ndarray, state: ArrayState) -> tuple[Act, ArrayState]:
+        """Take the next step of the rollout, whose states are views of its arrays; see `Agent`."""
         rollout, t = self.rollout, self._t
-        rollout.begin(t, observations, starts)
+        rollout.obs[t] = observations
         if self.compiled is None:
-            self._act_in_numpy(t)
+            self._act_in_numpy(t, state)
         else:
             self.compiled.act(t, self._draws[t])
         self._t += 1
-        return Act(within(self._space, rollout.actions[t]), rollout.values[t], logits=rollout.logits[t])
+        act = Act(within(self._space, rollout.actions[t]), rollout.values[t], logits=rollout.logits[t])
+        return act, rollout.state(self._t)
 
-    def _act_in_numpy(self, t: int) -> None:
-        """Take step t from the present observations and states."""
+    def _act_in_numpy(self, t: int, state: ArrayState) -> None:
+        """Take step t from the present observations and a state."""
         rollout, actor = self.rollout, self.actor
         noise = [None if draws is None else draws[t] for draws in rollout.noise]
-        activity = actor.step(actor.features(rollout.obs[t]), rollout.state(t), rollout.state(t + 1), noise)
+        activity = actor.step(actor.features(rollout.obs[t]), state, rollout.state(t + 1), noise)
         rollout.logits[t], rollout.values[t] = logits, _ = actor.heads(activity)
         rollout.actions[t] = actor.choose(logits, self._draws[t])
 

@@ -132,6 +132,15 @@ Consolidation = Annotated[
         aliases=("ewc", "ewc_lambda", "elastic_weight_consolidation"),
     ),
 ]
+ValueTemperature = Annotated[
+    Float,
+    Field(
+        ge=0,
+        description="learn the returns of actions, with preferences as their differences divided by this; 0: follow "
+        "the gradient of the policy, which is slow where actions are worth almost the same",
+    ),
+    About(source="Schulman et al. 2017, arXiv:1704.06440", aliases=("temperature", "soft_q")),
+]
 BufferSize = Annotated[
     Whole,
     Field(ge=1, description="steps that are remembered for learning"),
@@ -226,6 +235,7 @@ class RecurrentPPOHyperparameters(Hyperparameters):
     vf_coef: VfCoef = 0.5
     max_grad_norm: MaxGradNorm = 2.0
     target_kl: TargetKl = None
+    value_temperature: Annotated[ValueTemperature, OmittedByDefault()] = 0.0
 
 
 class RecurrentA2CHyperparameters(Hyperparameters):
@@ -333,28 +343,15 @@ class DQNHyperparameters(Hyperparameters):
     exploration_final_eps: ExplorationFinalEps = 0.05
 
 
-class QRDQNHyperparameters(Hyperparameters):
+class QRDQNHyperparameters(DQNHyperparameters):
     """Hyperparameters of qrdqn, quantile-regression deep Q-learning without memory."""
 
-    final_rate: FinalRate = 0.02
-    learning_rate: LearningRate = 0.0005
-    buffer_size: BufferSize = 50000
-    learning_starts: LearningStarts = 1000
-    batch_size: BatchSize = 128
-    tau: Tau = 1.0
-    gamma: Gamma = 0.99
-    train_freq: TrainFreq = 4
-    gradient_steps: GradientSteps = 1
-    optimize_memory_usage: OptimizeMemoryUsage = False
-    target_update_interval: TargetUpdateInterval = 2000
-    n_steps: Annotated[NSteps, Field(description="steps of reward in the return that is learned from"), About()] = 1
     max_grad_norm: Annotated[
         Float | None,
         Field(gt=0, description="gradients longer than this are shortened to it; none: they are not"),
         About(aliases=("clip_grad", "grad_clip", "gradient_clip")),
-    ] = None
+    ] = None  # type: ignore[assignment]
     exploration_fraction: ExplorationFraction = 0.005
-    exploration_initial_eps: ExplorationInitialEps = 1.0
     exploration_final_eps: ExplorationFinalEps = 0.01
 
 

@@ -80,6 +80,41 @@ class Objective(torch.autograd.Function):
         return -grad * gain, d_entropy, weighted_error * (2 * ctx.coefficients.vf_coef * grad), None, None
 
 
+def action_value_loss(
+    logits: Tensor, values: Tensor, batch: Minibatch, coefficients: LossCoefficients, temperature: float
+) -> tuple[Tensor, Tensor]:
+    """(Q - R)^2 / 2T - c_H H + c_V (R - V)^2 averaged over steps, and the numbers in `STATISTICS`.
+
+    Q = V + T (l_a - sum_b p_b l_b) is the predicted return of the action a, with the preferences l of the actions and
+    their probabilities p. Without an entropy term the gradient is that of the policy with a penalty on preferences,
+    which ends where differences of preferences are those of returns, divided by T (Schulman et al. 2017,
+    arXiv:1704.06440). A small difference is learned as fast as a large one, so that the better of two actions that are
+    worth almost the same is found in noise.
+
+    Args:
+        logits: preferences (step, action).
+        values: predicted returns (step,).
+        batch: the minibatch.
+        coefficients: weights of entropy and values.
+        temperature: T.
+    """
+    log_probs = torch.log_softmax(logits, -1)
+    probs, actions = log_probs.exp(), batch.actions.long().view(-1, 1)
+    advantage = logits.gather(1, actions)[:, 0] - (probs.detach() * logits).sum(-1)
+    weight = batch.weight.view(-1)
+    mean = weight.dot
+    error = values.detach() + temperature * advantage - batch.returns
+    action_loss = mean(error.square()) / (2 * temperature)
+    value_loss, entropy_loss = mean((values - batch.returns).square()), mean((probs * log_probs).sum(-1))
+    loss = action_loss + coefficients.ent_coef * entropy_loss + coefficients.vf_coef * value_loss
+    with torch.no_grad():
+        log_ratio = log_probs.gather(1, actions)[:, 0] - batch.log_probs
+        ratio = log_ratio.exp()
+        kl, clipped = mean(ratio - 1 - log_ratio), mean(((ratio - 1).abs() > coefficients.clip).to(weight.dtype))
+        numbers = torch.stack([action_loss, value_loss, entropy_loss, kl, clipped, loss]).detach()
+    return loss, numbers
+
+
 @dataclass(frozen=True)
 class Minibatch:
     """Packed sequences with the actions, weights and targets of each step (step, ...).

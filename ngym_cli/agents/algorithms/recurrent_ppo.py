@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from math import inf
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -42,13 +42,13 @@ from ngym_cli.agents.algorithms.objective import (
     Minibatch,
     Objective,
     Penalties,
+    action_value_loss,
 )
 from ngym_cli.agents.algorithms.rollout import Experience, Minibatches, PackedRollout, Rollout, cut, minibatches
 from ngym_cli.agents.algorithms.sb3 import Learner
+from ngym_cli.agents.device.acting import ActingStep, DeviceRolloutAgent
+from ngym_cli.agents.device.rollout import DeviceRollout
 from ngym_cli.agents.networks.policy import RecurrentPolicy
-
-if TYPE_CHECKING:
-    from ngym_cli.agents.device.acting import ActingStep, DeviceRolloutAgent
 
 GradientAndStatistics = tuple[Tensor, Tensor] | None  #: gradient and statistics of a minibatch
 
@@ -66,6 +66,8 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             more.
         consolidation: strength with which weights that earlier environments depend on keep their values (see
             `Consolidation`).
+        value_temperature: temperature of preferences that are returns of actions (see `action_value_loss`); 0 for the
+            gradient of the policy.
         kwargs: penalties (see `Penalties`) and every other argument of sb3-contrib's RecurrentPPO. `batch_size` is the
             number of steps in a minibatch; segments are never split, so it is met on average.
     """
@@ -88,12 +90,14 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         bptt: int | None = None,
         inter_trial_discount: float = 0.0,
         consolidation: float = 0.0,
+        value_temperature: float = 0.0,
         **kwargs: Any,
     ) -> None:
         discounts = {name: kwargs[name] for name in ("gamma", "gae_lambda") if name in kwargs}
         check_ranges(bptt=bptt, inter_trial_discount=inter_trial_discount, **discounts)
         self.bptt, self.inter_trial_discount, self._strength = bptt, inter_trial_discount, consolidation
         self._penalty: list[float] = []
+        self.value_temperature = value_temperature
         self.penalties = Penalties.among(kwargs)
         super().__init__(policy, env, **kwargs)
 
@@ -108,14 +112,14 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         self.split = BatchSplitter()
         on_device = self.learns_on_device
         if on_device:
-            from ngym_cli.agents.device.acting import ActingStep
-            from ngym_cli.agents.device.rollout import DeviceRollout
-
             rollout = DeviceRollout(*sizes, self.device, keep_states=self.bptt is not None)
             self.rollout_buffer, self._step = rollout, ActingStep(self.policy, rollout)
         else:
             self.rollout_buffer = Rollout(*sizes)
-        usual = type(self).loss is RecurrentPPO.loss and not self.penalties  # compiled passes know no other objective
+        if self.value_temperature and not discrete:
+            raise ValueError("value_temperature needs actions to choose from, not continuous actions")
+        # Compiled passes know no other objective.
+        usual = type(self).loss is RecurrentPPO.loss and not self.penalties and not self.value_temperature
         self.in_torch = CompiledLearner.obstacle(self.policy) if usual else "the objective is not the usual one"
         in_torch = self.in_torch or on_device
         self.compiled = None if in_torch else CompiledLearner(self.policy, self.rollout_buffer)
@@ -141,7 +145,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         callback.on_rollout_start()
         agent = self._rollout_agent(rollout_buffer)
         steps = acting.rollout(env, agent, self.seen, self.starts)
-        for t, (_, act, new_obs, rewards, dones, infos) in enumerate(islice(steps, n_rollout_steps)):
+        for t, (_, act, new_obs, rewards, dones, infos, _) in enumerate(islice(steps, n_rollout_steps)):
             actions = act.actions
             self.num_timesteps += env.num_envs
             callback.update_locals(locals())
@@ -161,8 +165,6 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
     def _rollout_agent(self, rollout: Rollout) -> RolloutAgent | DeviceRolloutAgent:
         """Agent that fills the rollout with the present weights."""
         if self._step is not None:
-            from ngym_cli.agents.device.acting import DeviceRolloutAgent
-
             return DeviceRolloutAgent(self.policy, self._step.rollout, self.rng, self._step)
         return RolloutAgent(self.policy, rollout, self.rng, self.compiled)
 
@@ -284,6 +286,9 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
     def loss(self, batch: Minibatch) -> tuple[Tensor, Tensor]:
         """The clipped objective of a minibatch, and the numbers to log in the order of `STATISTICS`."""
         coefficients = self.coefficients()
+        if self.value_temperature:
+            logits, values = self.policy.outputs(batch.sequences)
+            return action_value_loss(logits, values, batch, coefficients, self.value_temperature)
         values, log_probs, entropies = self.policy.evaluate_sequences(batch.sequences, batch.actions)
         limit = coefficients.clip_range_vf
         if limit < inf:

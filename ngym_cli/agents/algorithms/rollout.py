@@ -68,11 +68,6 @@ class Rollout:
         """Views of all states before step t."""
         return tuple(array[t] for array in self.states)
 
-    def begin(self, t: int, obs: np.ndarray, starts: np.ndarray) -> None:
-        """Record the observations of step t; states are zeroed where `starts` is true."""
-        self.obs[t] = obs
-        self.mark_starts(t, starts)
-
     def mark_starts(self, t: int, starts: np.ndarray) -> None:
         """Zero the states of step t where `starts` is true."""
         self.starts[t] = starts

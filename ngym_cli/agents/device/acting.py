@@ -11,7 +11,7 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
-from ngym_cli.agents.acting import Act, exploration_draws, within
+from ngym_cli.agents.acting import Act, Agent, exploration_draws, within
 from ngym_cli.agents.device.rollout import DeviceRollout
 from ngym_cli.agents.networks.base import RecurrentNetwork, State
 from ngym_cli.agents.networks.policy import RecurrentPolicy
@@ -103,7 +103,7 @@ def one_step(network: RecurrentNetwork, x: Tensor, state: State, noise: Tensor |
     return RecurrentNetwork.one_step(network, x, state, noise)
 
 
-class DeviceRolloutAgent:
+class DeviceRolloutAgent(Agent):
     """Agent that fills a whole rollout on a device.
 
     Args:
@@ -127,10 +127,14 @@ class DeviceRolloutAgent:
         self._values, self._log_probs = (torch.zeros(shape[:2], device=device) for _ in range(2))
         self._image_features: list[Tensor] = []
 
-    def act(self, observations: np.ndarray, starts: np.ndarray) -> Act:
-        """Take the next step; see `ngym_cli.agents.acting.BatchAgent`."""
+    def restart(self, state: tuple[()], starts: np.ndarray) -> tuple[()]:
+        """Record where states are reset, and reset these in the rollout, which has them on the device."""
+        self.rollout.mark_starts(self._t, starts)
+        return state
+
+    def act(self, observations: np.ndarray, state: tuple[()]) -> tuple[Act, tuple[()]]:
+        """Take the next step; see `Agent`."""
         rollout, step, t = self.rollout, self._step, self._t
-        rollout.begin(t, observations, starts)
         step.features.copy_(self._record(t, observations))
         step.draws.copy_(self._draws[t])
         for buffer, draws in zip(step.noise, rollout.noise_on_device, strict=True):
@@ -148,7 +152,7 @@ class DeviceRolloutAgent:
             finished.synchronize()
         rollout.actions[t] = self._actions[t].numpy()
         self._t += 1
-        return Act(within(self.policy.action_space, rollout.actions[t]))
+        return Act(within(self.policy.action_space, rollout.actions[t])), state
 
     def values(self, obs: np.ndarray, time: int, envs: Sequence[int] | None = None) -> np.ndarray:
         """Values of observations before the present step; see `RolloutAgent.values`."""

@@ -131,16 +131,12 @@ class DeviceRollout(Rollout):
             self.images.clear()
 
     def mark_starts(self, t: int, starts: np.ndarray) -> None:
-        """Zero the present states where `starts` is true."""
+        """Zero the present states where `starts` is true, and record the states before step t."""
         self.starts[t] = starts
         if self.starts[t].any():
             resets = self.upload(np.asarray(self.starts[t]))[None, :, None]
             for state in self.present:
                 state.masked_fill_(resets, 0)
-
-    def begin(self, t: int, obs: np.ndarray, starts: np.ndarray) -> None:
-        """Record the states before step t, zeroed where `starts` is true; `record` records observations."""
-        self.mark_starts(t, starts)
         if t < len(self._states[0]):
             for stored, state in zip(self._states, self.present, strict=True):
                 stored[t].copy_(state)

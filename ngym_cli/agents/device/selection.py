@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from neurogym.messages.plain_data import plain
 from ngym_cli.errors import UserError
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def store(measured: Crossover) -> Path:
     path = user_file()
     rows = [row for row in _read(path) if _configuration(row) != _configuration(measured)]
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({"crossovers": [asdict(row) for row in [*rows, measured]]}, indent=1)
+    text = json.dumps({"crossovers": plain([*rows, measured])}, indent=1)
     temporary = path.with_suffix(".new")
     temporary.write_text(text + "\n", encoding="utf-8")
     temporary.replace(path)

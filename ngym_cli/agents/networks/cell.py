@@ -23,6 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from ngym_cli.agents.networks.base import ConstrainedWeights, RecurrentNetwork, State, WeightKind
+from ngym_cli.config.extensions import user_errors
 from ngym_cli.errors import UserError
 
 #: Environments in the step with which a new cell is tried.
@@ -236,8 +237,6 @@ def build_network(cls: type, name: str, input_size: int, units: int, layers: int
     Raises:
         UserError: if the cell cannot be made or stepped.
     """
-    from ngym_cli.config.extensions import user_errors
-
     make = cls if callable(getattr(cls, "step", None)) else partial(ModuleCell, cls)
     with user_errors(f"network {name}"):
         try:

@@ -19,8 +19,9 @@ from torch.nn.functional import linear
 
 from ngym_cli.agents.acting import Actor, Layer, ReadOut
 from ngym_cli.agents.compiled.steps import ArrayState
-from ngym_cli.agents.networks import find_network
+from ngym_cli.agents.networks import SPATIAL_CHANNELS, constraints, find_network
 from ngym_cli.agents.networks.base import RecurrentNetwork, State, to_numpy
+from ngym_cli.agents.networks.images import ConvolutionalFront, FeatureCache, SpatialFront, distinct
 from ngym_cli.agents.networks.optimizer import Adam, Optimizer
 from ngym_cli.agents.networks.structure import Structure
 
@@ -100,6 +101,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         kwargs: other options of sb3-contrib's recurrent policy.
 
     Attributes:
+        networks: the actor's network, followed by the critic's network if separate.
         activity: of the actor's top layer (step, unit) in the last `evaluate_sequences`.
         vector_optimizer: moves all weights with the optimiser, as a single vector.
     """
@@ -130,11 +132,15 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         self.chained = critic_reads == "activity"
         if self.chained and shared:
             raise ValueError("critic_reads=activity needs a critic of its own: shared=false")
+        spec, options = find_network(network), dict(network_kwargs or {})
         if is_image_space(observation_space):
-            from ngym_cli.agents.networks.images import ConvolutionalFront
-
-            kwargs.setdefault("features_extractor_class", ConvolutionalFront)
-            kwargs.setdefault("features_extractor_kwargs", {"features_dim": cnn_features})
+            if spec.spatial:
+                kwargs.setdefault("ortho_init", False)  # large features would attend to a single place from the start
+                kwargs.setdefault("features_extractor_class", SpatialFront)
+                options["channels"] = SPATIAL_CHANNELS
+            else:
+                kwargs.setdefault("features_extractor_class", ConvolutionalFront)
+                kwargs.setdefault("features_extractor_kwargs", {"features_dim": cnn_features})
         kwargs.setdefault("features_extractor_class", FlattenExtractor)
         kwargs.pop("use_sde", None)
         kwargs.setdefault("optimizer_class", Adam)
@@ -149,18 +155,17 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
             enable_critic_lstm=not shared,
             **kwargs,
         )
-        build: Any = find_network(network).load()
-        options = network_kwargs or {}
+        build: Any = spec.load()
         self.network_name = network
         self.lstm_actor = build(self.features_dim, units, layers, **options)
         if not shared:
             self.lstm_critic = build(units if self.chained else self.features_dim, units, layers, **options)
+        networks: list[Any] = [self.lstm_actor, self.lstm_critic]
+        self.networks: list[RecurrentNetwork] = [net for net in networks if net is not None]
         if patience is not None and isinstance(action_space, spaces.Discrete):
             with torch.no_grad():
                 self.action_net.bias[0] = np.log((patience - 1) * max(int(action_space.n) - 1, 1))
         if structure:
-            from ngym_cli.agents.networks import constraints
-
             for net in self.networks:
                 constraints.impose(net, structure)
             constraints.impose_on_outputs(self, structure)
@@ -170,12 +175,6 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         self.vector_optimizer = Optimizer(list(self.parameters()))
         self.optimizer = optimizer([self.vector_optimizer.vector], lr=lr_schedule(1), **self.optimizer_kwargs)
         self.rng = np.random.default_rng(int(torch.randint(2**31, (1,))))
-
-    @property
-    def networks(self) -> list[RecurrentNetwork]:
-        """The actor's network, followed by the critic's network if separate."""
-        networks: list[Any] = [self.lstm_actor, self.lstm_critic]
-        return [network for network in networks if network is not None]
 
     def descend(self, gradient: Tensor, max_norm: float) -> None:
         """Step the optimiser down a gradient.
@@ -196,13 +195,17 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         find: Any = self.extract_features
         if not is_image_space(self.observation_space) or obs.device.type != "cpu":
             return find(obs)
-        from ngym_cli.agents.networks.images import distinct
 
         first, index = (torch.from_numpy(array).to(obs.device) for array in distinct(obs.cpu().numpy()))
         return find(obs[first])[index]
 
     def evaluate_sequences(self, sequences: PackedSequences, actions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Values, log-probabilities and entropies (step,) of actions (step,) or (step, action)."""
+        logits, values = self.outputs(sequences)
+        return values, *self.log_prob_and_entropy(logits, actions)
+
+    def outputs(self, sequences: PackedSequences) -> tuple[Tensor, Tensor]:
+        """Action preferences or means (step, action), and values (step,)."""
 
         def run(network: RecurrentNetwork, x: Tensor, state: State, noise: Tensor | None) -> tuple[Tensor, State]:
             return network.sequence(x, sequences.counts, state, noise, last=False)
@@ -213,8 +216,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
             activity, _ = self.run_networks(run, features, sequences.state, sequences.noise)
         activity = [top.to(sequences.state[0].dtype) for top in activity]
         self.activity = activity[0]
-        logits, values = self.heads(activity)
-        return values, *self.log_prob_and_entropy(logits, actions)
+        return self.heads(activity)
 
     def autocast(self) -> contextlib.AbstractContextManager[object]:
         """Context in which products are computed in the precision of the policy."""
@@ -269,8 +271,6 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         space = self.observation_space
         front: Callable[[np.ndarray], np.ndarray] | None = None if isinstance(space, spaces.Box) else self._extracted
         if is_image_space(space):
-            from ngym_cli.agents.networks.images import FeatureCache
-
             front = FeatureCache(self._extracted)
         read_out = ReadOut(
             [*_layers(self.mlp_extractor.policy_net), *_layers(self.action_net)],
@@ -304,7 +304,8 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         obs = tensor.cpu().numpy()
         state = self.initial_state(len(obs)) if state is None else state
         starts = np.zeros(len(obs), bool) if episode_start is None else np.asarray(episode_start)
-        act, state = self.actor().act(obs, state, starts, deterministic, self.rng)
+        actor = self.actor().bind(self.rng, deterministic)
+        act, state = actor.act(obs, actor.restart(state, starts))
         return (act.actions if batched else act.actions[0]), state
 
 

@@ -200,7 +200,7 @@ def _channels(area: Area, channels: int) -> np.ndarray:
         return np.full(channels, area.inputs)
     wrong = [k for k in area.inputs if not 0 <= k < channels]
     if wrong:
-        raise UserError(f"area {area.name}: there is no input channel {wrong[0]}; channels are 0 to {channels - 1}")
+        raise UserError(f"area {area.name}: no input channel {wrong[0]}; expected 0 to {channels - 1}")
     return np.isin(np.arange(channels), area.inputs).astype(float)
 
 

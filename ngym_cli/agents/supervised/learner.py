@@ -47,7 +47,7 @@ from ngym_cli.agents.supervised.material import (
     row_weights,
 )
 from ngym_cli.agents.supervised.objective import SupervisedKernel, drawn_answers, losses, right_when_due
-from ngym_cli.agents.trained import RecurrentAgent
+from ngym_cli.agents.trained import agent_for
 from ngym_cli.environments.trial_batch import trials_of
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Supervised(Learner):
     learning_rate: float
     _share = 1.0  # of the steps of a batch, in the part of it that a loss is computed of
     not_saved = (
-        *("rng", "streams", "lr_schedule", "agent", "carried_state"),
+        *("rng", "streams", "lr_schedule", "acting_state", "carried_state"),
         *("compiled", "split", "_batches", "_sampler", "_upload"),
     )
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"RecurrentPolicy": RecurrentPolicy}
@@ -138,7 +138,7 @@ class Supervised(Learner):
         self.lr_schedule = FloatSchedule(lambda left: end + (start - end) * left)
         self.make_policy()
         self.discrete = isinstance(self.action_space, spaces.Discrete)
-        self.agent = RecurrentAgent(self.policy, self.n_envs, self.rng)
+        self.acting_state = self.policy.initial_state(self.n_envs)
         self.carried = trials_of(self.env).reset_state != "trial"
         self._begin_streams()
         unusual = self.penalties.participation or type(self).loss is not Supervised.loss
@@ -190,10 +190,11 @@ class Supervised(Learner):
 
     def behave(self, env: VecEnv, callback: BaseCallback) -> bool:
         """Act with the present weights; False if the callback stopped the run."""
-        self.agent.take_weights()
+        agent = agent_for(self.policy, self.rng)
         callback.on_rollout_start()
         activity = list[np.ndarray]()
-        for step in islice(acting.rollout(env, self.agent, self.seen, self.starts), self.n_steps):
+        for step in islice(acting.rollout(env, agent, self.seen, self.starts, self.acting_state), self.n_steps):
+            self.acting_state = step.state
             activity.append(np.asarray(step.act.activity))
             self.see(step.observations, step.starts)
             callback.update_locals(locals())
@@ -391,11 +392,11 @@ class Supervised(Learner):
         """State that training depends on, besides the common state of all algorithms: plain data and arrays."""
         carry = [] if self.carried_state is None else [state.cpu().numpy() for state in self.carried_state]
         streams = [stream.state() for stream in self.streams]
-        return {"acting": list(self.agent.state), "carry": carry, "streams": streams}
+        return {"acting": list(self.acting_state), "carry": carry, "streams": streams}
 
     def set_own_state(self, state: dict[str, Any]) -> None:
         """Restore the result of `own_state`."""
-        self.agent.state = tuple(np.array(array) for array in state["acting"])
+        self.acting_state = tuple(np.array(array) for array in state["acting"])
         if self.carried_state is not None:
             self.carried_state = tuple(self._tensor(np.array(array)) for array in state["carry"])
         for stream, saved in zip(self.streams, state["streams"], strict=True):

@@ -15,7 +15,7 @@ from ngym_cli import processes
 from ngym_cli.errors import UserError, library, message_of, one_line
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import write_json
-from ngym_cli.sweeps import folder, status
+from ngym_cli.sweeps import folder, status, worker
 from ngym_cli.sweeps.launchers import SECONDS_PER_READING, JobSpec, Perform
 
 FOLDER, JOBS = "slurm", "jobs.json"
@@ -57,7 +57,7 @@ class Slurm:
             try:
                 processes.program("sbatch")
             except FileNotFoundError:
-                raise UserError("there is no Slurm here: sbatch is not installed") from None
+                raise UserError("no Slurm here: sbatch is not installed") from None
             in_queue()  # fails before anything is made if the cluster does not answer
         self.submitit, self.workers = submitit, workers
         self.options = dict(options)
@@ -119,7 +119,7 @@ class Slurm:
         try:
             executor = (make or self.submitit.SlurmExecutor)(folder=logs / "%A", max_num_timeout=REQUEUES)
         except (RuntimeError, OSError) as error:
-            raise UserError(f"there is no Slurm here: {one_line(error)}") from None
+            raise UserError(f"no Slurm here: {one_line(error)}") from None
         parameters = {**DEFAULTS, **self.options, "job_name": f"ngym-{name}"}
         parameters.setdefault("signal_delay_s", min(MOST_WARNING, parameters["time"] * 60 // 4))
         if self.workers:
@@ -171,8 +171,6 @@ class ArrayTask:
 
     def __call__(self) -> list[str]:
         """Do the jobs that are not done; when warned of the end, put this task back into the queue with the rest."""
-        from ngym_cli.sweeps import worker
-
         if self.perform is not None:
             return [self.perform(self.path, job, self.trust) for job in self.jobs]
         number = signal.Signals[f"SIG{WARNING}"]
@@ -211,7 +209,7 @@ def in_queue() -> set[str]:
         command = [processes.program("squeue"), "--noheader", "--array", "--format=%F_%K", "--me"]
         process = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     except FileNotFoundError:
-        raise UserError("there is no Slurm here: squeue is not installed") from None
+        raise UserError("no Slurm here: squeue is not installed") from None
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
         raise UserError(f"Slurm does not answer: {message_of(error.stderr or error)}") from None
     return {name.removesuffix("_N/A") for name in process.stdout.split()}

@@ -14,6 +14,7 @@ from neurogym.behaviour.models.gains_losses import (
     PvlDelta,
     ValuePlusPerseveration,
 )
+from neurogym.behaviour.models.learning import QLearning, QOptions, TwoStepLearner
 from neurogym.behaviour.models.pavlovian import CuePolicy, GoNoGo
 from neurogym.behaviour.simulate import Gambles, GoNoGoWorld, ReversingBandit, gains_and_losses, iowa, simulate
 from neurogym.behaviour.table import Behaviour, session
@@ -97,3 +98,47 @@ def test_outcomes_in_points_are_refused_with_a_scale():
     data = Behaviour((session(np.tile([0, 1], 60), reward=np.tile([100.0, -50.0], 60)),))
     with pytest.raises(UnfitError, match="/100"):
         PvlDelta("pvl-delta").fit([Problem(data)])
+
+
+SCALED = {
+    "q-learning": (QLearning("q", QOptions(perseveration=True)), ("beta",), ()),
+    "kalman": (KalmanBandit("kalman"), ("beta",), ()),
+    "ewa": (ExperienceWeighted("ewa"), ("beta",), ()),
+    "hybrid": (TwoStepLearner("hybrid"), ("beta1", "beta2"), ("p",)),
+    "gain-loss": (GainLossLearner("gain-loss"), ("rho_gain", "rho_loss"), ()),
+    "go-no-go": (GoNoGo("go-no-go"), ("rho",), ()),
+}
+
+
+@pytest.mark.parametrize("scale", [100.0, 0.01])
+@pytest.mark.parametrize("name", SCALED)
+def test_the_unit_of_outcomes_changes_only_what_depends_on_it(name, scale):
+    model, per_outcome, in_outcomes = SCALED[name]
+    rng, n = np.random.default_rng(5), 80
+    columns = {
+        "reward": rng.choice([-1.0, 1.0], n), "state": rng.integers(0, 2, n), "choice2": rng.integers(0, 2, n),
+        "cue": rng.integers(0, 3, n),
+    }  # fmt: skip
+    choice = rng.integers(0, 2, n)
+    scaled = {**columns, "reward": scale * columns["reward"]}
+    first, second = (
+        model.fit([Problem(Behaviour((session(choice, **each),)), intervals=False)])[0] for each in (columns, scaled)
+    )
+    assert second.score == pytest.approx(first.score, abs=1e-3)
+    for key, value in first.parameters.items():
+        factor = 1 / scale if key in per_outcome else scale if key in in_outcomes else 1.0
+        assert second.parameters[key].value == pytest.approx(factor * value.value, rel=0.02, abs=0.02 * factor), key
+    assert not first.notes
+    assert all(each in second.notes[0] for each in (*per_outcome, *in_outcomes))
+
+
+def test_weights_of_evidence_in_small_units_are_not_shrunk():
+    rng, n = np.random.default_rng(6), 300
+    x = rng.choice([-1, -0.5, 0.5, 1], n)
+    choice, reward = (rng.random(n) < 1 / (1 + np.exp(-3 * x))).astype(int), rng.integers(0, 2, n)
+    model = QLearning("q", QOptions())
+    large, small = (
+        model.fit([Problem(Behaviour((session(choice, reward=reward, stimuli=unit * x[:, None]),), stimuli=("x",)))])[0]
+        for unit in (1.0, 0.001)
+    )
+    assert small.parameters["x"].value == pytest.approx(1000 * large.parameters["x"].value, rel=0.02)

@@ -13,11 +13,12 @@ from neurogym.behaviour.models.agents import AgentPolicy
 from neurogym.behaviour.models.base import Problem, UnfitError, log_likelihoods, predict
 from neurogym.behaviour.models.chains import Chain, expected_states
 from neurogym.behaviour.models.diffusion import Diffusion
-from neurogym.behaviour.models.drifting import Drifting, Walk, fit_walk
+from neurogym.behaviour.models.drifting import Drifting
 from neurogym.behaviour.models.glm_hmm import ChainPolicy, GlmHmm
 from neurogym.behaviour.models.learning import BayesianReversal, QLearning, QOptions, TwoStepLearner, WinStayLoseShift
 from neurogym.behaviour.models.logistic import Features, Logistic
 from neurogym.behaviour.models.own import FunctionModel
+from neurogym.behaviour.models.walks import Walk, fit_walk
 from neurogym.behaviour.simulate import Decisions, ReversingBandit, TwoStepWorld, simulate
 from neurogym.behaviour.table import Behaviour, session
 

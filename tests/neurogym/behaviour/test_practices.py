@@ -9,14 +9,15 @@ import pytest
 
 from neurogym.behaviour import reading
 from neurogym.behaviour.columns import TableError
-from tests.neurogym.behaviour import practices
+from tests.neurogym.behaviour import practices, unusual
 
 SEED = 11
+MAKERS = {**practices.MAKERS, **unusual.MAKERS}
 
 
-@pytest.mark.parametrize("name", practices.MAKERS)
+@pytest.mark.parametrize("name", MAKERS)
 def test_a_table_is_read_right_without_flags(name, tmp_path):
-    made = practices.MAKERS[name](tmp_path, np.random.default_rng(SEED))
+    made = MAKERS[name](tmp_path, np.random.default_rng(SEED))
     table = reading.read(made.source)
     assert {role: table.roles.get(role) for role in made.roles} == made.roles
     assert not set(made.absent) & set(table.roles)

@@ -138,3 +138,44 @@ def test_a_stimulus_named_like_a_role_is_not_read_as_the_role():
     table = {"choice": np.array([0, 1, 0, 1]), "correct": np.array([1, 1, 0, 1]), "rt": np.array([5.0, 6.0, 7.0, 8.0])}
     result = reading.from_columns(table, {"stimuli": ["rt"]})
     assert result.stimuli == ("rt",) and np.isnan(result.join("rt")).all()
+
+
+@pytest.mark.parametrize("n", [30, 400])
+def test_a_strength_gets_its_side_whatever_chance_has_it_correlate_with(n):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        strength, side = rng.choice([0.1, 0.3, 0.6], n), rng.choice(["left", "right"], n)
+        columns = {"response": side, "correct_side": side, "strength": strength}
+        stimuli = reading.from_columns(columns).join("stimuli")[:, 0]
+        np.testing.assert_array_equal(stimuli, np.where(side == "right", strength, -strength))
+
+
+def test_a_number_that_says_the_side_itself_keeps_its_sign():
+    rng = np.random.default_rng(0)
+    frequency = rng.choice([8.0, 10.0, 14.0, 16.0], 200)
+    side = np.where(frequency > 12, "right", "left")
+    columns = {"response": side, "correct_side": side, "frequency": frequency}
+    np.testing.assert_array_equal(reading.from_columns(columns).join("stimuli")[:, 0], frequency)
+
+
+def foreign(n=200):
+    rng = np.random.default_rng(0)
+    contrast = rng.choice([-0.5, -0.1, 0.1, 0.5], n)
+    word = np.where(rng.random(n) < 1 / (1 + np.exp(-8 * contrast)), "rechts", "links")
+    return {"Tier": np.repeat(["R1", "R2"], n // 2), "Kontrast": contrast, "Wahl": word}
+
+
+def test_columns_of_another_language_are_asked_for_and_not_taken_for_others():
+    table = reading.from_columns(foreign())
+    assert table.choices == ("links", "rechts") and table.roles["choice"] == "Wahl"
+    notes = " ".join(table.reading.notes)
+    assert "--subject Tier" in notes and "--stimuli Kontrast" in notes
+    named = reading.from_columns(foreign(), {"subject": "Tier", "stimuli": ["Kontrast"]})
+    assert named.subjects == ("R1", "R2") and not named.reading.notes
+
+
+def test_two_columns_that_may_be_the_choice_are_both_named():
+    rng = np.random.default_rng(0)
+    columns = {"wahl": rng.choice(["rot", "blau"], 50), "seite": rng.choice(["oben", "unten"], 50), "x": range(50)}
+    with pytest.raises(ValueError, match=r"wahl or seite may be it; expected --choice COLUMN"):
+        reading.from_columns(columns)

@@ -12,14 +12,18 @@ from neurogym.behaviour.models.transitions import improve_transitions, transitio
 from neurogym.behaviour.table import Behaviour, session
 
 
-def switching(effect, sessions=20, trials=150):
-    """Return choices of an engaged and a biased state, to which errors lead by ``effect``."""
+def switching(effect, sessions=20, trials=150, weights=((0.0, 4.0), (-2.0, 0.0))):
+    """Return choices of an engaged and a biased state, to which errors lead by ``effect``.
+
+    ``weights`` are bias and weight of the stimulus in each state.
+    """
     rng, rows = np.random.default_rng(0), []
     for k in range(sessions):
         x, state = rng.choice([-1.0, 1.0], trials), 0
         choice, reward = np.zeros(trials, int), np.zeros(trials)
         for t in range(trials):
-            logit = 4 * x[t] if state == 0 else -2.0
+            bias, slope = weights[state]
+            logit = bias + slope * x[t]
             choice[t] = rng.random() < 1 / (1 + np.exp(-logit))
             reward[t] = choice[t] == (x[t] > 0)
             odds = np.log(0.1 / 0.9) if state == 0 else np.log(0.85 / 0.15)
@@ -82,9 +86,39 @@ def test_states_have_the_same_numbers_in_folds_and_seeds():
             assert distance.argmin(1).tolist() == [0, 1]
         numbered.append(whole)
     np.testing.assert_allclose(*numbered, atol=0.1)
-    turned = GlmHmm(2, 0)
-    like = numbered[0][::-1]
-    np.testing.assert_allclose(turned._fit(Problem(data), like).details["weights"], like, atol=0.1)
+
+
+def test_states_of_fewer_sessions_have_the_numbers_of_most_even_if_their_weights_order_them_otherwise():
+    most = switching(1.0, sessions=16, weights=((1.5, 3.0), (-3.0, 0.0)))
+    few = switching(1.0, sessions=8, weights=((1.5, 1.0), (-2.0, 2.5)))
+    (alone,) = GlmHmm(2, 0).fit([Problem(few)])
+    _, matched = GlmHmm(2, 0).fit([Problem(most), Problem(few)])
+    np.testing.assert_allclose(matched.details["weights"], alone.details["weights"][::-1], atol=0.1)
+
+
+def habitual(name, sensitivity, seed):
+    """Return choices of a subject who is guided by the stimulus alone in a state, and by the last choice in another."""
+    rng, rows = np.random.default_rng(seed), []
+    for k in range(4):
+        x, state, choice = rng.normal(size=200), 0, np.zeros(200, int)
+        for t in range(200):
+            last = 0 if t == 0 else 2 * choice[t - 1] - 1
+            logit = 3.0 * x[t] if state == 0 else sensitivity * x[t] + 3.0 * last
+            choice[t] = rng.random() < 1 / (1 + np.exp(-logit))
+            state = state if rng.random() < 0.97 else 1 - state
+        rows.append(session(choice, subject=name, name=str(k), stimuli=x[:, None]))
+    return Behaviour(tuple(rows), stimuli=("x",))
+
+
+def test_states_of_several_subjects_are_matched_by_their_weights():
+    subjects = [habitual(str(k), sensitivity, k) for k, sensitivity in enumerate((1.0, 5.0, 1.5, 4.5))]
+    fits = GlmHmm(2, 1).fit([Problem(each, intervals=False) for each in subjects])
+    habit = np.array([fit.details["weights"][:, fit.details["names"].index("choice, 1 back")] for fit in fits])
+    assert (habit[:, 1] > habit[:, 0] + 1).all()
+    alone = [GlmHmm(2, 1).fit([Problem(each, intervals=False)])[0].details["weights"] for each in subjects]
+    np.testing.assert_allclose(np.sort(alone[0], 0), np.sort(fits[0].details["weights"], 0), atol=1e-6)
+    sensitive = [weights[:, 1].argmax() for weights in (fit.details["weights"] for fit in fits)]
+    assert set(sensitive) == {0, 1}  # the rule for a single subject would number the states otherwise
 
 
 def drifting_states(sessions=8, trials=300, seed=3):
@@ -138,3 +172,10 @@ def test_drift_rates_are_bounded_and_fixed():
     assert bounded.parameters["sigma bias"].value == pytest.approx(0.03)
     assert bounded.marks["sigma bias"] == "at its bound 0.03"
     assert fixed.parameters["sigma bias"].value == fixed.parameters["sigma x"].value == pytest.approx(0.05)
+
+
+def test_states_that_choices_do_not_need_are_marked():
+    rng = np.random.default_rng(1)
+    noise = Behaviour((session(rng.integers(0, 2, 150)),))
+    marks = GlmHmm(3, 1).fit([Problem(noise)])[0].marks
+    assert sum(mark == "not identified" for name, mark in marks.items() if "stay" not in name) >= 3

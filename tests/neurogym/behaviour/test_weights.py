@@ -87,3 +87,27 @@ def test_the_mean_weight_of_drifting_weights_is_covered():
         table = Behaviour((session(choice, stimuli=stimulus[:, None]),), ("0", "1"), ("x",))
         hits += 3 in Drifting(0).fit([Problem(table)])[0].parameters["x"]
     assert hits >= 24
+
+
+def test_sizes_of_steps_have_intervals_that_cover_the_truth():
+    sigma, hits, repeats = np.array([0.06, 0.04]), 0, 10
+    for seed in range(repeats):
+        rng, rows = np.random.default_rng(seed), []
+        for k in range(2):
+            x, w = rng.normal(size=150), np.array([0.2, 1.5]) + 0.4 * rng.normal(size=2)
+            choice = np.zeros(150, int)
+            for t in range(150):
+                choice[t] = rng.random() < 1 / (1 + np.exp(-(w[0] + w[1] * x[t])))
+                w = w + sigma * rng.normal(size=2)
+            rows.append(session(choice, name=str(k), stimuli=x[:, None]))
+        fit = Drifting(0).fit([Problem(Behaviour(tuple(rows), stimuli=("x",)))])[0]
+        for name, value in zip(("sigma bias", "sigma x"), sigma, strict=True):
+            assert 0 < fit.parameters[name].low < fit.parameters[name].value < fit.parameters[name].high
+            hits += value in fit.parameters[name]
+    assert hits >= 17
+
+
+def test_the_spread_over_sessions_of_a_single_session_is_not_identified():
+    table = simulated(np.random.default_rng(0), 200, 2.0)
+    fit = Drifting(0).fit([Problem(table)])[0]
+    assert fit.marks["sigma at start bias"] == fit.marks["sigma at start x"] == "not identified"

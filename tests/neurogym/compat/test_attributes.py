@@ -157,12 +157,3 @@ def test_wrappers_do_not_decide_a_ground_truth_that_is_not_taken(task):
     for wrap in (RandomGroundTruth, lambda env: SideBias(env, [[0.8, 0.2], [0.2, 0.8]])):
         with pytest.raises(AttributeError, match="does not take one ground truth"):
             wrap(ngym.make(task))
-
-
-def test_trials_can_be_drawn_before_a_reset_and_their_durations_read():
-    task = ngym.make("AnnubesEnv-v0").unwrapped
-    record = task._new_trial()
-    assert record is task.trial and record["stim_types"] in [(), ("a",), ("v",)]
-    assert task._duration == {"fixation": 500, "stimulus": 1000, "iti": 0}
-    assert {task._new_trial(stim_types=("v",))["stim_type"] for _ in range(3)} == {"v"}
-    assert task.observation_space.name == {"fixation": 0, "start": 1, "v": 2, "a": 3}

@@ -63,9 +63,9 @@ def stepped(steps=300, id_="PerceptualDecisionMaking-v0", **kwargs):
 def test_trials_ahead_take_little_memory():
     """What each action earns is kept once for all rows in which it is the same."""
     batch = stepped(3000)
-    pools = batch.engine._pools
-    assert pools._filled[0] > 1000
-    private = sum(pool[0].nbytes for pool in pools.rows.values()) / pools._capacity
+    pools = batch.engine.pools
+    assert pools.filled[0] > 1000
+    private = sum(pool[0].nbytes for pool in pools.rows.values()) / pools.capacity
     assert private <= pools.rows["ob"][0, 0].nbytes + 4
     assert sum(table.nbytes for table in pools.tables.values()) < 0.1 * pools.rows["_code"].nbytes
     assert not batch.tasks[0].ahead.block.fields

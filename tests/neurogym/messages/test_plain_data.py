@@ -1,5 +1,6 @@
 """Anything that is written down becomes what JSON has."""
 
+import dataclasses
 import json
 import pathlib
 
@@ -9,7 +10,16 @@ import pytest
 from neurogym.analysis import Estimate
 from neurogym.messages.plain_data import is_plain, plain
 
+
+@dataclasses.dataclass
+class Point:
+    x: float
+    names: tuple[str, ...]
+
+
 CASES = [
+    (Point(float("inf"), ("a",)), {"x": None, "names": ["a"]}),
+    ({"points": [Point(1.0, ())]}, {"points": [{"x": 1.0, "names": []}]}),
     (np.float32(0.5), 0.5),
     (np.array([[1, 2]]), [[1, 2]]),
     (np.array(3), 3),

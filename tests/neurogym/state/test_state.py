@@ -220,6 +220,10 @@ class _Own(ngym.TrialWrapper):
         self._seen += 1
         self._now = [self._seen]
 
+    @property
+    def counted(self):
+        return self._seen, self._now
+
 
 def test_attributes_of_wrappers_are_saved_whatever_their_names_unless_declared_as_derived():
     env, second = _Own(ngym.make("RDM-v0")), _Own(ngym.make("RDM-v0"), 5)
@@ -228,4 +232,22 @@ def test_attributes_of_wrappers_are_saved_whatever_their_names_unless_declared_a
         env.step(step % 3)
     second.reset(seed=1)
     restore(second, capture(env))
-    assert env._seen > 3 and (second._seen, second._now) == (env._seen, env._now) and second.table.shape == (5,)
+    assert env.counted[0] > 3 and second.counted == env.counted and second.table.shape == (5,)
+
+
+def test_a_restored_session_makes_its_block_once_and_tries_the_next(monkeypatch):
+    first, second = ngym.make("GoNogo-v0"), ngym.make("GoNogo-v0")
+    for env in (first, second):
+        env.reset(seed=1)
+    for _ in range(50):
+        first.step(0)
+    state, task, sizes = capture(first), type(second.unwrapped), []
+    new_trials = vars(task)["_new_trials"]
+
+    def counted(self, trials):
+        sizes.append(trials.n)
+        return new_trials(self, trials)
+
+    monkeypatch.setattr(task, "_new_trials", counted)
+    restore(second, state)
+    assert len(sizes) == 2 and sizes[0] == sizes[1]

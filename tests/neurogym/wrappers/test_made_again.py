@@ -39,11 +39,16 @@ def other_than(name: str, default: Any) -> Any:
     return default
 
 
+def arguments_of(env: gym.Env) -> dict[str, Any]:
+    """The arguments of the outermost wrapper, as its specification has them."""
+    return dict(env.spec.additional_wrappers[-1].kwargs or {})
+
+
 def with_other_arguments(name: str) -> tuple[gym.Env, dict[str, Any]]:
     task = FRAMES if name == "MotionEnergy" else TASKS["Conditional" if name == "VariableMapping" else "RDM"]
     cls = getattr(wrappers, name)
     base = put(name, task)
-    settings = dict(base._saved_kwargs)
+    settings = arguments_of(base)
     for key, parameter in inspect.signature(cls).parameters.items():
         if key in ("env", "kwargs") or key in settings or parameter.default is inspect.Parameter.empty:
             continue
@@ -64,9 +69,9 @@ def test_a_stack_is_made_again_as_it_was(name: str) -> None:
     again = env.spec.make()
     while type(again) is not type(env):
         again = again.env
-    assert set(inspect.signature(type(env)).parameters) - {"env", "kwargs"} <= set(again._saved_kwargs)
+    assert set(inspect.signature(type(env)).parameters) - {"env", "kwargs"} <= set(arguments_of(again))
     for key, value in settings.items():
-        assert repr(again._saved_kwargs[key]) == repr(value)
+        assert repr(arguments_of(again)[key]) == repr(value)
     for first, two in zip(rollout(env, seed=1), rollout(again, seed=1), strict=True):
         assert np.array_equal(first[0], two[0]) and first[1] == two[1]
 

@@ -301,12 +301,17 @@ def test_tasks_one_after_the_other() -> None:
 
 def test_new_stimuli_of_a_mapping_are_different_however_many_there_are() -> None:
     env = w.VariableMapping(
-        ngym.make("NAltConditionalVisuomotor-v0", n_ch=5, n_stims=32), sess_end_prob=1.0, min_sess_dur=1
+        ngym.make("NAltConditionalVisuomotor-v0", n_ch=5, n_stims=32), sess_end_prob=1.0, min_sess_dur=300
     )
     env.reset(seed=0)
-    for _ in range(300):
-        env.step(0)
-    assert len(np.unique(env._patterns, axis=0)) == 32
+    shown: dict[int, dict[int, bytes]] = {}
+    for _ in range(880):
+        trial = env.new_trial()
+        stimulus = env.unwrapped.view_ob("stimulus")[0]
+        shown.setdefault(trial["variable_mapping_session"], {})[trial["stims"]] = stimulus.round().tobytes()
+    assert len(shown) == 3
+    for patterns in shown.values():
+        assert len(patterns) == len(set(patterns.values())) == 32
 
 
 def test_wrappers_refuse_tasks_whose_channels_or_conditions_do_not_fit() -> None:

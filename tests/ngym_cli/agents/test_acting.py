@@ -28,7 +28,7 @@ def built(alg="recurrent_ppo", task="GoNogo-v0", **settings):
 
 def followed(model, venv, steps, **options):
     venv.seed(0)
-    return [step.act for step in islice(rollout(venv, agent_for(model.policy, N, 0, **options)), steps)]
+    return [step.act for step in islice(rollout(venv, agent_for(model.policy, 0, **options)), steps)]
 
 
 @pytest.mark.parametrize("deterministic", [True, False])
@@ -49,21 +49,46 @@ def test_continuous_actions_are_drawn_within_their_bounds_and_recorded_as_taken(
     assert any((act.actions != act.logits).any() for act in acts)
 
 
-def test_a_recurrent_agent_goes_on_with_new_weights_only_when_it_takes_them():
+def test_a_recurrent_agent_acts_with_the_weights_that_it_was_made_with():
     model, venv = built()
-    agent, observations = agent_for(model.policy, N, 0), venv.reset()
-    none = np.zeros(N, bool)
-    before = agent.act(observations, ~none).logits
-    state = agent.state
+    agent, observations = agent_for(model.policy, 0), venv.reset()
+    state = agent.initial_state(N)
+    before = agent.act(observations, state)[0].logits
     model.policy.action_net.bias.data += 1
-    agent.state = tuple(np.zeros_like(array) for array in state)
-    np.testing.assert_array_equal(agent.act(observations, none).logits, before)
-    agent.take_weights()
-    agent.state = tuple(np.zeros_like(array) for array in state)
-    np.testing.assert_allclose(agent.act(observations, none).logits, before + 1, atol=1e-5)
+    np.testing.assert_array_equal(agent.act(observations, state)[0].logits, before)
+    renewed = agent_for(model.policy, 0)
+    np.testing.assert_allclose(renewed.act(observations, state)[0].logits, before + 1, atol=1e-5)
+
+
+def test_an_agent_acts_the_same_in_a_state_however_often_it_acted_before():
+    model, venv = built()
+    agent, observations = agent_for(model.policy, 0), venv.reset()
+    first, state = agent.act(observations, agent.initial_state(N))
+    again, _ = agent.act(observations, agent.restart(state, np.ones(N, bool)))
+    np.testing.assert_array_equal(again.logits, first.logits)
+    some = agent.restart(state, np.array([True, False, False]))
+    assert all(
+        not array[:, 0].any() and np.array_equal(array[:, 1:], old[:, 1:])
+        for array, old in zip(some, state, strict=True)
+    )
+
+
+def test_perturbing_an_agent_leaves_others_with_the_same_weights_as_they_were():
+    model, venv = built()
+    actor, observations = model.policy.actor(), venv.reset()
+    state = actor.initial_state(N)
+    before = actor.act(observations, state)[0].logits
+
+    def silence(before, after):
+        for array in after:
+            array[:] = 0
+
+    perturbed = agent_for(actor, 0, perturb=silence).act(observations, state)[0]
+    assert not np.array_equal(perturbed.logits, before)
+    np.testing.assert_array_equal(actor.act(observations, state)[0].logits, before)
 
 
 def test_a_memoryless_agent_has_nothing_to_perturb():
     model, _ = built("ppo")
     with pytest.raises(UserError, match="no hidden state"):
-        agent_for(model.policy, N, 0, perturb=lambda before, after: None)
+        agent_for(model.policy, 0, perturb=lambda before, after: None)

@@ -214,6 +214,17 @@ def test_evaluations_are_as_long_as_given_or_as_long_as_their_interval_needs(tmp
     assert load(file, {"evaluation": {"trials": 300}}).evaluation.half_width is None
 
 
+def test_a_number_of_trials_is_taken_as_given_and_usual_numbers_are_completed(tmp_path):
+    def evaluation(**settings):
+        return complete(*resolve(from_dict({"task": "TwoStep-v0", **settings}))).evaluation
+
+    assert evaluation(evaluation={"trials": 300}).exact and not evaluation().exact
+    file = tmp_path / "config.toml"
+    file.write_text('task = "TwoStep-v0"\n[evaluation]\ntrials = 2000\nexact = false\n')
+    assert load(file, {}).evaluation.exact is False
+    assert load(file, {"evaluation": {"trials": 300}}).evaluation.exact is None
+
+
 def test_what_the_user_says_of_a_short_run_stands():
     settings = {"task": "RDM-v0", "timesteps": 2_000, "n_envs": 64, "hyperparameters": {"n_steps": 50}}
     config, properties = resolve(from_dict({**settings, "evaluation": {"trials": 777}}))

@@ -38,7 +38,7 @@ def test_the_usual_algorithm_of_a_task_is_the_default_learner():
 )
 def test_a_run_says_where_its_number_of_steps_comes_from(monkeypatch, settings, text):
     row = per_task.LineResult(steps=1, seconds=1.0, seeds=10, reached=9, performance=1.0, target=0.95)
-    monkeypatch.setattr(per_task, "_tables", lambda: {"default": {"NBack-v0": row}})
+    monkeypatch.setattr(per_task, "measurements", lambda: {"default": {"NBack-v0": row}})
     assert per_task.about_steps(from_dict({"task": "NBack-v0", **settings}), "NBack-v0") == text
 
 

@@ -92,16 +92,18 @@ def test_noise_has_its_standard_deviation():
 @pytest.mark.parametrize(
     ("kind", "text", "message"),
     [
-        ("lesion", "2", "between 0 and 1"),
+        ("lesion", "2", "--lesion fraction must be above 0 and at most 1, not 2"),
         ("lesion", "units=a", "whole number"),
         ("silence", "period=delay", "needs units"),
         ("silence", "units=1 perid=delay", "did you mean 'period'"),
         ("silence", "units=1 fraction=0.2", "not both"),
         ("silence", "units=1 units=2", "given twice"),
-        ("noise", "-1", "positive"),
+        ("noise", "-1", "--noise sd must be above 0 and at most 1,000,000, not -1"),
         ("noise", "period=delay", "standard deviation"),
-        ("clamp", "units=1 value=nan", "must be a number"),
-        ("noise", "1e308", "between -1,000,000 and 1,000,000"),
+        ("clamp", "units=1 value=nan", "must be -1,000,000 to 1,000,000, not nan"),
+        ("clamp", "units=1 value=high", "must be a number, not 'high'"),
+        ("clamp", "units=1 value=true", "must be a number, not true"),
+        ("noise", "1e308", "at most 1,000,000, not 1e"),
     ],
 )
 def test_what_cannot_be_read_is_refused(kind, text, message):

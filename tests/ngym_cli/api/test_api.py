@@ -16,6 +16,7 @@ import ngym_cli as nc
 from ngym_cli.api import references, settings, sweeps
 from ngym_cli.config.fields import options_of
 from ngym_cli.training.request import RunRequest
+from tests.ngym_cli.api.notebook import html
 
 PARTS = """
 import gymnasium as gym
@@ -88,7 +89,7 @@ def test_objects_train_evaluate_and_draw(user_parts):
     assert neighbour["trials"] == 20 and neighbour["comparison"]["data"] == "rat.csv"
     assert run.report("page.html") == Path("page.html")
     assert "finished" in repr(run) and "\n" not in repr(run)
-    assert "<table>" in run._repr_html_() and "<img" in run._repr_html_() and "<table>" in result._repr_html_()
+    assert "<table>" in html(run) and "<img" in html(run) and "<table>" in html(result)
     assert repr(nc.load("first")) == repr(run) and nc.load("first").act(run.make_env().reset(seed=0)[0])[0] in (0, 1, 2)
     assert "(parts.py:Mine) on RDM-v0, 1,504 steps" in repr(nc.load("first").agent)
 
@@ -178,8 +179,8 @@ def test_signatures_show_every_option_of_the_command_line_with_its_default():
 
 def test_callbacks_are_a_list_for_a_run_and_for_each_run_of_a_sweep():
     assert settings.flat({"callbacks": "mine.py:Stop"}) == {"callbacks": ["mine.py:Stop"]}
-    assert sweeps._values({"callbacks": ["mine.py:Stop"]}) == {"callbacks": [["mine.py:Stop"]]}
-    assert sweeps._values({"stages": [{"task": "RDM-v0"}]}) == {"stages": [[{"task": "RDM-v0"}]]}
+    assert sweeps.alternatives_of({"callbacks": ["mine.py:Stop"]}) == {"callbacks": [["mine.py:Stop"]]}
+    assert sweeps.alternatives_of({"stages": [{"task": "RDM-v0"}]}) == {"stages": [[{"task": "RDM-v0"}]]}
 
 
 def test_built_in_classes_have_their_own_names():

@@ -16,6 +16,7 @@ import ngym_cli as nc
 from ngym_cli.commands.app import COMMANDS
 from ngym_cli.config.fields import options_of
 from ngym_cli.config.keywords import OF_THE_SHELL, RENAMED
+from tests.ngym_cli.api.notebook import html
 
 #: Function of each command that trains, shows or writes results.
 FUNCTIONS = {
@@ -92,7 +93,7 @@ def test_lists_pages_and_checks_are_returned(monkeypatch, tmp_path):
     with pytest.raises(nc.UserError, match="did you mean 'tasks'"):
         nc.list("taks")
     page = nc.info("RDM-v0", dt=20)
-    assert "\n" not in repr(page) and "stimulus" in str(page) and "<pre>" in page._repr_html_()
+    assert "\n" not in repr(page) and "stimulus" in str(page) and "<pre>" in html(page)
     with pytest.raises(nc.UserError, match="did you mean"):
         nc.info("GoNogoo-v0")
     checks = nc.check("GoNogo-v0")
@@ -111,7 +112,7 @@ def test_figures_differences_and_files_are_returned(run_folder, tmp_path, monkey
     first, second = nc.Run(shutil.copytree(run_folder, "first")), nc.Run(shutil.copytree(run_folder, "second"))
     figures = nc.plot(first, "examples", "learning")
     assert list(figures) == ["examples", "learning"] and not figures.paths
-    assert isinstance(figures["learning"], matplotlib.figure.Figure) and "<img" in figures._repr_html_()
+    assert isinstance(figures["learning"], matplotlib.figure.Figure) and "<img" in html(figures)
     written = nc.plot(first, "examples", "learning", out="drawn").paths
     assert written["learning"] == Path("drawn/learning.png") and all(path.is_file() for path in written.values())
     with pytest.raises(nc.UserError, match="overwrite=True"):

@@ -13,8 +13,8 @@ import pytest
 
 import ngym_cli as nc
 from ngym_cli.api import options as module
+from ngym_cli.api.sweeps import OF_THE_SWEEP
 from ngym_cli.config.fields import Option
-from ngym_cli.config.keywords import keyword_options
 
 #: Function with the keyword arguments of each group.
 FUNCTIONS = {
@@ -31,6 +31,7 @@ FUNCTIONS = {
     "ListOptions": nc.list,
     "DataOptions": nc.data,
     "FitOptions": nc.fit,
+    "ReproduceOptions": nc.reproduce,
 }
 #: Types by the type of an option.
 TYPES = {
@@ -72,8 +73,7 @@ def keywords_of(function) -> dict[str, Option]:
         if each.kind is not each.VAR_KEYWORD
     }
     added = [name for name in inspect.signature(function).parameters if name not in named]
-    request = function.request
-    return {name: keyword_options(request)[name] for name in added}
+    return {name: function.options[name] for name in added}
 
 
 def type_of(group: str, name: str, option: Option) -> str:
@@ -83,7 +83,7 @@ def type_of(group: str, name: str, option: Option) -> str:
     listed = ", ".join(f'"{word}"' for word in words)
     literal = f"Literal[{listed}]" if words else ""
     written = WIDER.get(group, {}).get(name) or literal or ("int" if name == "seed" else TYPES[option.kind])
-    varies = group == "VariedOptions" and name != "callbacks" and option.kind != "table"
+    varies = group == "VariedOptions" and name not in ("callbacks", *OF_THE_SWEEP) and option.kind != "table"
     return f"{written} | {f'Iterable[{written}] | ' if varies else ''}None"
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import ngym_cli as nc
+from tests.ngym_cli.api.notebook import html
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def test_one_line_has_interval_references_and_abort_rate(run, recorded):
         assert "\n" not in text and "ceiling" in text and "[" in text, text
     assert f"abort rate {recorded.summary['abort_rate']:.1%}" in repr(recorded)
     assert f"abort rate {run.evaluations[0].summary['abort_rate']:.1%}" in repr(run)
-    assert "abort_rate" in recorded._repr_html_() and "abort_rate" in run._repr_html_()
+    assert "abort_rate" in html(recorded) and "abort_rate" in html(run)
     assert set(recorded.conditions["condition"]) == {"coh"}
     assert (recorded.conditions["performance_low"] <= recorded.conditions["performance"]).all()
 
@@ -73,5 +74,5 @@ def test_a_comparison_has_numbers_and_a_figure(run):
     table = comparison.table.set_index("statistic")
     assert {"agent", "agent_low", "data", "difference", "standard_errors"} <= set(table.columns)
     assert table.loc["accuracy", "agent"] == pytest.approx(compared.performance)
-    assert isinstance(comparison.plot(), matplotlib.figure.Figure) and "<img" in compared._repr_html_()
+    assert isinstance(comparison.plot(), matplotlib.figure.Figure) and "<img" in html(compared)
     assert run.evaluations[0].comparison is None

@@ -10,6 +10,7 @@ import pytest
 import ngym_cli as nc
 from ngym_cli.api.trained import Run
 from tests.neurogym.behaviour import laboratories
+from tests.ngym_cli.api.notebook import html
 
 FORMS = {
     "DataFrame": lambda frame: frame,
@@ -41,7 +42,7 @@ def test_a_description_is_a_table_a_figure_and_a_column_file(frame):
     assert list(mice.table["subject"]) == ["all", "0", "1"] and {"pse", "pse_low", "accuracy"} <= set(mice.table)
     assert mice.table["pse"][0] == mice.subjects[0].pse.value
     assert isinstance(mice.plot(), matplotlib.figure.Figure)
-    assert "400 trials" in repr(mice) and "<table>" in mice._repr_html_()
+    assert "400 trials" in repr(mice) and "<table>" in html(mice)
     mice.save_columns("mice.toml")
     assert nc.data(frame, columns="mice.toml").to_dict()["subjects"] == mice.to_dict()["subjects"]
     with pytest.raises(nc.UserError, match=r"psychometrics.*psychometric"):
@@ -81,3 +82,13 @@ def test_a_pair_of_numbers_counts_as_the_strength_of_a_comparison(frame, run_fol
     result = Run(run_folder).evaluate(300, compare=table, name="pair", overwrite=True).summary["comparison"]
     assert "difference of s1, s2" in " ".join(result["notes"])
     assert any("threshold" in row["name"] for row in result["statistics"])
+
+
+def test_a_stimulus_of_two_categories_is_no_strength_of_a_comparison(frame, run_folder):
+    category = np.where(frame["contrast"] >= 0, 1, -1)
+    table = pd.DataFrame({"stimulus": category, "choice": frame["choice"], "correct": frame["correct"]})
+    result = Run(run_folder).evaluate(300, compare=table, name="category", overwrite=True).summary["comparison"]
+    assert any("category, without a graded strength" in reason for reason in result["left_out"])
+    assert not any("multiplied" in note or "compared with coh" in note for note in result["notes"])
+    names = {row["name"] for row in result["statistics"]}
+    assert "accuracy" in names and not names & {"PSE", "81.6 % threshold", "bias (logit)", "lapses, low end"}

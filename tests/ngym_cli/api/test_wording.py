@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
 import ngym_cli as nc
 from ngym_cli.api import wording
@@ -97,7 +98,7 @@ def test_messages_name_arguments_in_place_of_options(run_folder):
     run.evaluate(20, name="twice", overwrite=True)
     with pytest.raises(nc.UserError) as error:
         run.evaluate(20, name="twice")
-    assert "another name= or say overwrite=True" in str(error.value) and "--" not in str(error.value)
+    assert "another name= or pass overwrite=True" in str(error.value) and "--" not in str(error.value)
     assert wording.in_python("--noise needs a number, as --noise 0.1") == "noise= needs a number, as noise=0.1"
     assert wording.in_python("a -- b, x--y") == "a -- b, x--y"
 
@@ -116,14 +117,15 @@ def test_options_become_arguments_with_their_names_in_python(message, translated
     assert wording.in_python(message) == translated
 
 
-def test_the_traceback_is_one_line_in_notebooks_and_short_elsewhere(monkeypatch):
+def test_the_traceback_is_one_line_in_notebooks_and_short_elsewhere(monkeypatch, capsys):
     import traceback
 
     with pytest.raises(nc.UserError) as error:
         nc.train("RDM-v0", network="lsmt")
-    assert error.value._render_traceback_() == [f"UserError: {error.value}"]
     assert len(traceback.format_exception(error.value)) <= 4
+    shell = InteractiveShell(user_ns={"nc": nc})
+    shell.run_cell('nc.train("RDM-v0", network="lsmt")')
+    assert capsys.readouterr().out == f"UserError: {error.value}\n"
     monkeypatch.setenv("NGYM_TRACEBACK", "1")
-    with pytest.raises(nc.UserError) as error:
-        nc.train("RDM-v0", network="lsmt")
-    assert len(error.value._render_traceback_()) > 8
+    shell.run_cell('nc.train("RDM-v0", network="lsmt")')
+    assert capsys.readouterr().out.count("\n") > 8

@@ -53,24 +53,13 @@ class Base(ngym.TrialEnv):
         pass
 
 
-class IntKey(Base):
-    def more(self):
-        return {3: 1.0, "coh": 2.0}
-
-
-class TupleKey(Base):
-    def more(self):
-        return {("a", 1): 1.0}
-
-
-class NoneKey(Base):
-    def more(self):
-        return {None: 1.0}
-
-
-class OddKey(Base):
+class OddKeys(Base):
     def more(self):
         return {
+            3: 1.0,
+            "coh": 2.0,
+            ("a", 1): 1.0,
+            None: 1.0,
             "a/b.c": 1.0,
             "": 2,
             "trial": 5,
@@ -83,9 +72,11 @@ class OddKey(Base):
         }
 
 
-class OddValue(Base):
+class OddValues(Base):
     def more(self):
         return {
+            "v": (self.rng.choice([0, 1]) and "word") or 1.5,
+            "w": [1] * int(self.rng.integers(1, 4)),
             "d": {"a": 1},
             "s": {1, 2},
             "m": np.zeros((2, 3)),
@@ -118,11 +109,6 @@ class BytesValue(Base):
 class ComplexValue(Base):
     def more(self):
         return {"c": 1j}
-
-
-class MixedValue(Base):
-    def more(self):
-        return {"v": (self.rng.choice([0, 1]) and "word") or 1.5, "w": [1] * int(self.rng.integers(1, 4))}
 
 
 class Exits(Base):
@@ -170,16 +156,10 @@ class Empty(Base):
         return {"ground_truth": 1}
 
 
-class RewardKey(Base):
+class OddRewards(Base):
     def __init__(self, **k):
         super().__init__(**k)
-        self.rewards = {"abort": -0.1, "correct": +1.0, "fail": 0.0, 3: 1.0, None: 2.0, ("a",): 3}
-
-
-class RewardWord(Base):
-    def __init__(self, **k):
-        super().__init__(**k)
-        self.rewards = {"abort": "x", "correct": 1.0, "fail": None}
+        self.rewards = {"abort": "x", "correct": 1.0, "fail": None, 3: 1.0, None: 2.0, ("a",): 3}
 
 
 class RewardList(Base):
@@ -238,11 +218,9 @@ class Prints(Base):
         return {}
 
 
-class Meta(Base):
+class OddNames(Base):
     metadata = {"paper_name": 5, "tags": "x", "description": None, 7: 8}
 
-
-class Names(Base):
     def __init__(self, **k):
         super().__init__(**k)
         self.observation_space = spaces.Box(

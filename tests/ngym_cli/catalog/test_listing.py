@@ -157,7 +157,7 @@ def test_help_is_printed_as_it_was_written():
 def test_tasks_are_listed_by_the_learner_that_learns_them(monkeypatch):
     rows = {"GoNogo-v0": 9, "NBack-v0": 5}
     created = {id_: per_task.LineResult(1, 1.0, 10, reached, 1.0, 0.95) for id_, reached in rows.items()}
-    monkeypatch.setattr(per_task, "_tables", lambda: {"ctrnn": created})
+    monkeypatch.setattr(per_task, "measurements", lambda: {"ctrnn": created})
     (row,) = listing.tasks(learned_by="ctrnn")
     assert (row["id"], row["learned by"]) == ("GoNogo-v0", "9 of 10 seeds")
     assert listing.tasks(learned_by="gru") == []

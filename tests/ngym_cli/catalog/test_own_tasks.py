@@ -213,7 +213,7 @@ def test_what_does_not_work_is_found_and_told_once(ngym, tmp_path, changes, says
     ("name", "says"),
     [
         ("notes.txt", "notes.txt is not a Python file"),
-        ("empty.py", "part 'empty.py': expected path/to/file.py:Name, but there is no class or function in the file"),
+        ("empty.py", "part 'empty.py': no class or function in the file; expected path/to/file.py:Name"),
         ("empty.py:X", "part 'empty.py:X': X is not a class or function"),
         ("missing.py:X", "no such file: missing.py"),
     ],
@@ -230,7 +230,7 @@ def test_a_file_without_its_class_is_answered_with_the_class(ngym, tmp_path):
     (tmp_path / "old.py").write_text(old())
     result = ngym("run", "--task", "old.py")
     assert (result.code, result.out) == (2, "")
-    assert "say which class in it, as old.py:Old" in result.err
+    assert "name the class in it, as old.py:Old" in result.err
 
 
 LIMITED = '''

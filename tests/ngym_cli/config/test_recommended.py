@@ -8,7 +8,7 @@ from neurogym.envs.registration import every_task
 from ngym_cli.agents.defaults import default_steps, resolve
 from ngym_cli.agents.per_task import BUDGETS, has_own_stages, measured
 from ngym_cli.config import from_dict
-from ngym_cli.config.tasks import DEFAULTS, RECOMMENDED, WITHOUT_HISTORY, recommended
+from ngym_cli.config.tasks import DEFAULTS, RECOMMENDED, WITHOUT_HISTORY, Recommended, recommended
 from ngym_cli.errors import UserError
 
 
@@ -57,6 +57,27 @@ def test_default_stages_are_those_of_the_bare_line(settings):
 )
 def test_own_settings_leave_default_stages_out(settings):
     assert from_dict({"task": "HierarchicalReasoning-v0", **settings}).stages == []
+
+
+def test_default_units_are_of_the_usual_algorithm_and_are_replaced_by_others():
+    task = {"task": "DelayEstimation-v0"}
+    assert from_dict(task).units == 128 and from_dict({**task, "units": 64}).units == 64
+    assert from_dict({**task, "alg": "ppo"}).units is None
+
+
+@pytest.mark.parametrize("settings", [{"timing": {"delay": 100}}, {"task_args": {"hidden": True}}], ids=str)
+def test_stages_that_change_a_named_setting_are_left_out(monkeypatch, settings):
+    stages = [
+        {"name": "short", "trials": 10, "timing": {"delay": 50}, "task_args": {"hidden": False}},
+        {"name": "long"},
+    ]
+    monkeypatch.setitem(DEFAULTS, "HierarchicalReasoning-v0", Recommended({"stages": stages}, ""))
+    task = {"task": "HierarchicalReasoning-v0"}
+    assert len(from_dict(task).stages) == 2 and from_dict({**task, **settings}).stages == []
+
+
+def test_settings_that_are_the_default_are_not_recommended():
+    assert recommended("TwoStep-v0") is None and recommended("ReversalLearning-v0") is not None
 
 
 @pytest.mark.parametrize("task", [id_ for id_ in DEFAULTS if "wrappers" in DEFAULTS[id_].settings])

@@ -88,7 +88,7 @@ def test_an_agent_begins_every_session_in_the_same_state(word, alike):
     policy = build_model(config, build_venv(config, 1)).policy
     venv = build_batch(config, 2)
     venv.seed(0)
-    steps = list(islice(rollout(venv, agent_for(policy, 2, 0, True)), 20))
+    steps = list(islice(rollout(venv, agent_for(policy, 0, True)), 20))
     first = [np.array(step.act.activity[0]) for step in steps[::5]]
     assert all(np.array_equal(single, first[0]) for single in first) is alike
     result = fresh_trials.evaluate(policy, config, properties, fresh_trials.EvaluationSettings(400))

@@ -202,6 +202,13 @@ def test_independent_recorded_and_balanced_trials_stay_as_many(tmp_path):
     assert fresh_trials.evaluate(policy, config, properties, recorded).summary["trials"] == 160
 
 
+def test_more_trials_than_the_limit_of_added_ones_are_all_evaluated(monkeypatch):
+    monkeypatch.setattr(quota, "MOST_ADDED_TRIALS", 100)
+    policy, config, properties = untrained(task="DawTwoStep-v0")
+    settings = Settings(400, 0, deterministic=False, half_width=0.01)
+    assert fresh_trials.evaluate(policy, config, properties, settings).summary["trials"] == 400
+
+
 def test_the_limit_of_trials_is_recorded(monkeypatch):
     monkeypatch.setattr(quota, "MOST_ADDED_TRIALS", 1_000)
     policy, config, properties = untrained(task="DawTwoStep-v0")

@@ -40,6 +40,17 @@ def test_changed_conditions_are_those_of_the_trials(ngym, run):
     assert result["changes"]["task_args"] == {"cohs": [1, 90]}
 
 
+def test_as_many_sessions_as_a_number_of_trials_fills(ngym, tmp_path):
+    words = ("--task", "ChangingBandit-v0", "--timesteps", "300", "--units", "8", "--eval-trials", "150")
+    assert ngym("run", *words, "--runs", tmp_path / "runs", "--name", "run").code == 0
+    (run,) = (tmp_path / "runs").glob("*/*/run")
+    assert json.loads((run / "eval" / "final" / "summary.json").read_text())["trials"] == 200
+    result = summary(ngym, run, "--trials", "201", "--seed", "5")
+    assert result["trials"] == 300 and result["trials_requested"] == 201
+    assert "300 (201 requested; sessions and blocks are evaluated whole)" in ngym("eval", run, "--trials", "201").out
+    assert summary(ngym, run, "--trials", "300", "--seed", "6")["trials_requested"] is None
+
+
 def test_balanced_conditions_are_equally_frequent(ngym, run):
     result = summary(ngym, run, "--trials", "60", "--balanced")
     assert {row["trials"] for row in result["conditions"]} == {12}
@@ -122,7 +133,9 @@ def test_several_runs_at_once(ngym, run, run_folder):
         (["--record", "spikes", "--spike-rate", "0"], "--spike-rate must be above 0 and at most 1,000, not 0"),
         (["--record", "activity", "--spike-rate", "20"], "add --record spikes"),
         (["--checkpoints", "77"], "unknown checkpoint"),
-        (["--checkpoints", ""], "unknown checkpoint"),
+        (["--checkpoints", ""], "no value in ''"),
+        (["--checkpoints", "1,024"], "a comma separates numbers"),
+        (["--checkpoints", "75:78"], "unknown checkpoint '75'"),
         (["--compare", "x.csv"], "no such table of trials"),
         (["--compare", "x.csv", "--columns", "y.toml"], "no such configuration file"),
         (["period=delay"], "not a run"),

@@ -10,6 +10,7 @@ from itertools import combinations
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
+from matplotlib.text import Text
 
 from ngym_cli.figures.style import GREY
 
@@ -60,18 +61,19 @@ def repeated_looks(figure) -> list[str]:
     return wrong
 
 
+def titles_of(axes) -> list[Text]:
+    """Return the titles of a panel: left, centre and right."""
+    return [child for child in axes.get_children() if isinstance(child, Text) and child not in axes.texts]
+
+
 def overlapping_texts(figure) -> list[str]:
     """Return titles and labels of axes whose boxes overlap in the drawn picture, or leave it."""
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     renderer = canvas.get_renderer()
-    texts = [figure._suptitle] if figure.get_suptitle() else []
+    texts = list(figure.texts)
     for axes in panels_of(figure):
-        places = ("left", "center", "right")
-        texts += [
-            each for position, each in zip(places, (axes._left_title, axes.title, axes._right_title), strict=True)
-        ]
-        texts += [axes.xaxis.label, axes.yaxis.label]
+        texts += [*titles_of(axes), axes.xaxis.label, axes.yaxis.label]
     boxes = [(each.get_text(), each.get_window_extent(renderer)) for each in texts if each.get_text().strip()]
     wrong = []
     for (a, box), (b, second) in combinations(boxes, 2):

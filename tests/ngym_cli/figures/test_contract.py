@@ -12,6 +12,7 @@ from ngym_cli import runs
 from ngym_cli.figures import requests, solutions
 from ngym_cli.figures.registry import FIGURES
 from ngym_cli.figures.style import styled
+from tests.ngym_cli.figures.legibility import titles_of
 
 #: A task that each figure of behaviour can be drawn of; the others are drawn of a recorded run.
 DRAWN_OF = {
@@ -86,7 +87,7 @@ def assert_readable(figure):
     titles = [
         (text.get_text(), text.get_window_extent(renderer))
         for axes in panels
-        for text in (axes.title, axes._left_title)
+        for text in titles_of(axes)
         if text.get_text()
     ]
     for (first, a), (two, b) in itertools.combinations(titles, 2):

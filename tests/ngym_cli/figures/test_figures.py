@@ -190,7 +190,7 @@ def test_dynamics_that_cannot_be_drawn_say_why(ngym, recorded_run, requested, wo
     (("--metric", "dsb"), "unknown metric 'dsb'; did you mean 'dsa'?"),
     (("--across", "perod"), "did you mean 'period'?"),
     (("--across", "layer"), "has a single layer"),
-    (("none.nwb",), "there is no file none.nwb"),
+    (("none.nwb",), "no file none.nwb"),
     ((), "needs 2 runs or more"),
 ])  # fmt: skip
 def test_what_cannot_be_compared_says_why(ngym, recorded_run, requested, words):
@@ -416,11 +416,11 @@ def test_forgetting_shows_the_tasks_of_all_stages(ngym, tmp_path):
 
 
 def test_conditions_without_a_value_share_one_colour_in_any_order():
-    from ngym_cli.figures.population import _styles
+    from ngym_cli.figures.population import condition_styles
 
     of = [1.0, float("nan"), 2.0, float("nan"), 3.0]
     conditions = tuple({"task": task, "coh": value} for task, value in zip("aabab", of, strict=True))
-    looks = [look["color"] for look in _styles(conditions, Wording({}))]
+    looks = [look["color"] for look in condition_styles(conditions, Wording({}))]
     assert looks[1] == looks[3] and len(set(looks)) == 4
 
 

@@ -40,7 +40,7 @@ def test_time_is_linear_in_the_length_of_a_configuration(kind):
 @pytest.mark.parametrize("pieces", [65, 1000, 100_000])
 @pytest.mark.parametrize("section", ["a", '"a.b"', "'a'", "a "])
 def test_keys_of_many_parts_are_refused(pieces, section):
-    with pytest.raises(UserError, match="64 parts"):
+    with pytest.raises(UserError, match="the limit is 64"):
         reading.parse_toml(".".join([section] * pieces) + " = 1", Path("x.toml"))
 
 
@@ -59,7 +59,7 @@ def header(names):
 def test_weights_with_very_many_names_are_refused_at_once(tmp_path, names):
     (tmp_path / "x.safetensors").write_bytes(header(names))
     began = time.process_time()
-    with pytest.raises(UserError, match="refused"):
+    with pytest.raises(UserError, match="the limit is"):
         reading.read_tensors(tmp_path / "x.safetensors")
     assert time.process_time() - began < 3
     (tmp_path / "x.safetensors").write_bytes(header(10))

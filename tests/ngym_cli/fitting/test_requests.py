@@ -261,7 +261,7 @@ def test_the_model_that_ngym_new_writes_is_fitted(rat, tmp_path, monkeypatch, ng
     assert result.code == 0, result.err
     fitted = json.loads(result.out)["models"]["learner.py:learner"]["parameters"]["subject"]
     assert 0.5 < fitted["stickiness"]["value"] < 3.5  # the rat repeats its last choice
-    assert "say which function in it, as learner.py:learner" in ngym("fit", rat, "--model", "learner.py").err
+    assert "name the function in it, as learner.py:learner" in ngym("fit", rat, "--model", "learner.py").err
 
 
 def test_recovery_finds_the_model_that_simulated(rat, tmp_path):

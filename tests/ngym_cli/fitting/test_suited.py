@@ -36,6 +36,13 @@ def test_learners_of_gains_losses_and_cues_are_proposed_where_columns_allow(tmp_
     assert "q-learning" not in registry.suited(read(cues), "each")
 
 
+def test_drift_diffusion_is_proposed_for_choices_and_times_without_stimuli():
+    rng = np.random.default_rng(3)
+    table = {"choice": rng.integers(1, 3, TRIALS), "RT": 0.3 + rng.gamma(2, 0.2, TRIALS)}
+    assert "ddm" in registry.suited(read(table), "each")
+    assert "ddm" not in registry.suited(read({**table, "reward": rng.integers(0, 2, TRIALS)}), "each")
+
+
 def test_several_files_are_one_table_from_the_shell(ngym, tmp_path):
     rng = np.random.default_rng(1)
     paths = [write_gambles(tmp_path / f"{name}.csv", rng) for name in "ab"]

@@ -51,7 +51,7 @@ def test_a_wrong_entry_hinders_no_other_run(tmp_path, entry, value):
                 managing.between("good", bad.name, tmp_path)
         else:
             managing.between("good", bad.name, tmp_path)
-            status._take_manifest({}, manifest)
+            status.update_from_manifest({}, manifest)
             runs.refuse_if_running_elsewhere(bad, {**manifest, "status": "crashed"})
 
 

@@ -69,7 +69,7 @@ def test_a_recipe_is_planned_without_leaving_anything(ngym, tmp_path):
         ((), "nothing to sweep"),
         (("stauts",), "did you mean 'status'"),
         (("status", "x"), "no such sweep"),
-        (("resume", "x", "--alg", "ppo"), "takes a sweep as it is"),
+        (("resume", "x", "--alg", "ppo"), "takes only the sweep"),
         (("--alg", "ppo,recurrent_poo"), "did you mean"),
         (("--alg", "recurrent_ppo", "--set", "learning_rat=1e-3,1e-4"), "did you mean 'learning_rate'"),
         (("--alg", "ppo,recurrent_ppo", "--network", "lstm"), "lstm"),

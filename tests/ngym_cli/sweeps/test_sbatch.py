@@ -60,7 +60,7 @@ def test_without_slurm_nothing_is_made(ngym, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     result = ngym("sweep", "--task", "RDM-v0", "--seed", "0:2", "--on", "slurm")
     assert result.code == 2
-    assert result.err == "ngym: there is no Slurm here: sbatch is not installed\n"
+    assert result.err == "ngym: no Slurm here: sbatch is not installed\n"
     assert not list(tmp_path.iterdir())
 
 

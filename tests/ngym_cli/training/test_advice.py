@@ -43,9 +43,8 @@ def test_a_shortfall_is_relative_to_chance_and_ceiling(result, text):
         ({"task": "GoNogo-v0", "alg": "ppo"}, ("--alg recurrent_ppo",), "--timesteps"),
         ({"task": "GoNogo-v0", "network": "rnn", "units": 8}, ("--network lstm", "--units 64"), "--recommended"),
         ({"task": "yang19.dm1-v0"}, ("--alg recurrent_ppo (learning from reward)",), "supervised"),
-        ({"task": "DualTask-v0"}, ("--recommended (wrappers and settings",), "--units"),
+        ({"task": "DualTask-v0"}, ("--recommended (wrappers and settings", "no known configuration"), "--units"),
         ({"task": "DualTask-v0", "recommended": True}, ("--timesteps",), "--recommended"),
-        ({"task": "VisualSearch-v0"}, ("no line learns this task yet, see ngym info",), "--recommended"),
         ({"task": "ChangingBandit-v0", "wrappers": "pass_reward,pass_action"}, ("--recommended",), "--network"),
         ({"task": "ChangingBandit-v0", "recommended": True}, ("--timesteps",), "--recommended"),
     ],
@@ -76,7 +75,7 @@ GOOD = per_task.LineResult(steps=1000, seconds=1.0, seeds=3, reached=3, performa
         ({"task": "MatchingPenny-v0"}, {"default": GOOD}, None),
         ({"task": "MatchingPenny-v0"}, {"default": BAD, "recommended": BAD}, None),
         ({"task": "CVLearning-v0"}, {"default": GOOD}, None),
-        ({"task": "VisualSearch-v0"}, {"default": BAD}, "(0.10 of 0.95 after 1,000 steps); ngym info VisualSearch-v0"),
+        ({"task": "DynamicForaging-v0"}, {"default": BAD}, "after 1,000 steps); see ngym info DynamicForaging-v0"),
         ({"task": "ReversalLearning-v0"}, {}, "the task needs the last reward as input"),
         ({"task": "GoNogo-v0"}, {}, None),
     ],
@@ -84,7 +83,7 @@ GOOD = per_task.LineResult(steps=1000, seconds=1.0, seeds=3, reached=3, performa
 )
 def test_a_run_that_will_not_learn_says_so_before_it_starts(monkeypatch, settings, rows, text):
     tables = {learner: {settings["task"]: row} for learner, row in rows.items()}
-    monkeypatch.setattr(per_task, "_tables", lambda: tables)
+    monkeypatch.setattr(per_task, "measurements", lambda: tables)
     config = from_dict(settings)
     message = advance_notice(config, resolve(config)[1])
     assert message is None if text is None else text in message and "\n" not in message

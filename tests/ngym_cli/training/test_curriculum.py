@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import tomllib
 
@@ -98,9 +99,13 @@ def test_stages_are_shown(run):
     assert list(dict.fromkeys(visible)) == ["stage 1 of 3: clear", "stage 2 of 3: late", "stage 3 of 3"]
     from rich.console import Console
 
-    display = LiveDisplay(Console(), 9000, {})
-    numbers = {**run[1].numbers[0], "steps_per_second": 1.0}
-    assert display._numbers(numbers)[0].startswith("stage 1 of 3: clear, performance")
+    page = io.StringIO()
+    console = Console(file=page, force_terminal=True, width=200, highlight=False, color_system=None)
+    display = LiveDisplay(console, 9000, {})
+    display.start()
+    display.update(1000, run[1].numbers[0])
+    display.stop()
+    assert "stage 1 of 3: clear, performance" in page.getvalue()
 
 
 def test_configuration_round_trip_and_evaluation_of_the_last_stage(run, ngym):

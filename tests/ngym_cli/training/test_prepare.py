@@ -28,6 +28,20 @@ def test_a_prepared_run_is_complete_and_frozen(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+def test_the_task_is_made_once_to_be_tried_and_once_to_be_restored(monkeypatch):
+    from neurogym.envs import registration
+
+    made, make = [], registration.make
+    monkeypatch.setattr(registration, "make", lambda name, **arguments: made.append(name) or make(name, **arguments))
+    resolved = prepare(from_dict({"task": "GoNogo-v0", "timing": {"delay": 300}}))
+    assert made == ["GoNogo-v0"] * 2 and resolved.config.timing["delay"] == 300
+
+
+def test_timing_is_that_of_the_task_before_wrappers_change_it():
+    wrapped = prepare(from_dict({"task": "RDM-v0", "wrappers": "reaction_time"})).config
+    assert wrapped.timing == prepare(from_dict({"task": "RDM-v0"})).config.timing
+
+
 def test_the_written_configuration_is_the_same_run():
     import tomllib
 

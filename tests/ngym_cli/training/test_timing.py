@@ -24,7 +24,7 @@ def expected(**settings):
 
 
 def test_more_steps_and_units_are_expected_to_take_longer(monkeypatch):
-    monkeypatch.setattr(timing, "_rate", lambda: 1e11)
+    monkeypatch.setattr(timing, "operations_per_second", lambda: 1e11)
     usual = expected()
     assert timing.START < usual < expected(timesteps=800_000) < expected(timesteps=800_000, units=256)
     assert expected(alg="supervised", timesteps=400_000) < usual  # each step is learned from once
@@ -46,7 +46,7 @@ def test_candidates_take_turns_until_the_time_is_over():
 
 def test_of_those_about_as_fast_the_fewest_environments_are_best(monkeypatch):
     speed = {16: 50.0, 64: 95.0, 256: 100.0}
-    monkeypatch.setattr(timing, "_turn", lambda config, n_threads, clock: lambda: speed[config.n_envs])
+    monkeypatch.setattr(timing, "make_turn", lambda config, n_threads, clock: lambda: speed[config.n_envs])
     moment = iter(range(10_000))
     _, result, _ = timing.try_out(from_dict(FEW), n_threads=1, seconds=40, clock=lambda: float(next(moment)))
     assert [timed.n_envs for timed in result] == [64, 256, 16]

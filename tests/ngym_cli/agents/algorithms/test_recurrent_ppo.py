@@ -6,6 +6,7 @@ import torch
 from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.callbacks import BaseCallback
 
+from ngym_cli.agents.algorithms.objective import LossCoefficients, Minibatch, action_value_loss
 from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
 from ngym_cli.agents.algorithms.rollout import Experience, cut, minibatches
 from ngym_cli.agents.from_config import make_model
@@ -157,7 +158,7 @@ def test_advantages_are_stable_baselines(recall, reset):
         expected.reset()
         expected.rewards[:], expected.values[:] = rollout.rewards, rollout.values
         expected.episode_starts[1:] = rollout.ends[:-1]
-        last = model.policy.actor().values(model._last_obs, rollout.state(24))
+        last = model.policy.actor().values(model.seen, rollout.state(24))
         expected.compute_returns_and_advantage(torch.from_numpy(last), rollout.ends[-1])
         np.testing.assert_allclose(rollout.advantages, expected.advantages, atol=1e-5)
         np.testing.assert_allclose(rollout.returns, expected.returns, atol=1e-5)
@@ -289,9 +290,39 @@ def test_works_as_a_stable_baselines_model(recall, tmp_path):
 
 def test_target_kl_stops_the_epochs(recall):
     free, bound = (build(recall(), n_epochs=10, learning_rate=0.01, target_kl=kl) for kl in (None, 1e-6))
-    assert bound.learn(144)._n_updates < free.learn(144)._n_updates == 10
+    assert bound.learn(144).updates < free.learn(144).updates == 10
 
 
 def test_bptt_must_be_positive(recall):
     with pytest.raises(ValueError, match="bptt must be at least 1, not 0"):
         build(recall(), bptt=0)
+
+
+def test_preferences_become_differences_of_returns_divided_by_the_temperature():
+    """Two of three actions are worth almost the same, which the gradient of the policy would take long to tell."""
+    returns = torch.tensor([0.0, 0.40, 0.43])
+    logits, values = torch.zeros(1, 3, requires_grad=True), torch.zeros(1, requires_grad=True)
+    optimizer = torch.optim.SGD([logits, values], lr=0.5)
+    coefficients = LossCoefficients(False, 0.2, np.inf, 0.0, 0.5)
+    actions, ones = torch.arange(3), torch.ones(3)
+    for _ in range(2_000):
+        with torch.no_grad():
+            weight = torch.softmax(logits, -1)[0]
+        batch = Minibatch(None, actions, weight, torch.log(weight), ones, returns, ones)
+        loss, numbers = action_value_loss(logits.expand(3, 3), values.expand(3), batch, coefficients, 0.05)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert (logits[0, 2] - logits[0, 1]).item() == pytest.approx(0.03 / 0.05, abs=0.02)
+    assert values.item() == pytest.approx((weight * returns).sum().item(), abs=0.01)
+    assert numbers[:2].abs().max() < 1e-2
+
+
+def test_action_values_are_learned_by_torch_from_discrete_actions(recall):
+    model = build(recall(), value_temperature=0.05)
+    assert model.in_torch == "the objective is not the usual one"
+    before = {name: tensor.clone() for name, tensor in model.policy.state_dict().items()}
+    model.learn(600)
+    assert any(not torch.equal(before[name], tensor) for name, tensor in model.policy.state_dict().items())
+    with pytest.raises(ValueError, match="value_temperature needs actions to choose from"):
+        build(recall(box=True), value_temperature=0.05)

@@ -1,4 +1,4 @@
-"""Learners on a device do what compiled learners do, to rounding; here the device is the CPU."""
+"""Learners on a device do what compiled learners do, to rounding."""
 
 import contextlib
 
@@ -36,7 +36,9 @@ class RecallImage(Recall):
 def build(env, network="lstm", algorithm="recurrent_ppo", units=12, network_args=None, **hyperparameters):
     options = {"inhibitory": 0.34} if network == "ei_rnn" else {}
     settings = {"n_steps": 20, **hyperparameters}
-    return make_model(algorithm, env, network, units, {**options, **(network_args or {})}, settings, seed=0)
+    return make_model(
+        algorithm, env, network, units, {**options, **(network_args or {})}, settings, seed=0, device="cpu"
+    )
 
 
 def vector(model):

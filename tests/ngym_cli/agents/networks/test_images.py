@@ -60,11 +60,16 @@ def test_an_agent_that_acts_remembers_what_it_has_seen_until_its_weights_change(
 
 
 def test_what_is_remembered_does_not_grow_without_end():
-    seen = FeatureCache(lambda images: images.astype(float))
-    for k in range(5):
-        images = np.arange(k * REMEMBERED // 2, (k + 1) * REMEMBERED // 2)[:, None]
+    computed = []
+    seen = FeatureCache(lambda images: computed.append(len(images)) or images.astype(float))
+    chunks = [np.arange(k * REMEMBERED // 2, (k + 1) * REMEMBERED // 2)[:, None] for k in range(5)]
+    for images in chunks:
         assert np.array_equal(seen(images), images)
-    assert len(seen._features) <= 1.5 * REMEMBERED + 1
+    computed.clear()
+    seen(chunks[-1])
+    assert not computed, "the latest images are remembered"
+    seen(chunks[0])
+    assert sum(computed) == len(chunks[0]), "the first ones are not"
 
 
 def test_a_pattern_of_little_contrast_is_told_from_its_negative_as_one_of_much_contrast_is():

@@ -8,7 +8,7 @@ from gymnasium import spaces
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.networks.policy import PackedSequences, RecurrentPolicy
 
-RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
+RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent and not spec.spatial]
 VECTOR = spaces.Box(-np.inf, np.inf, (5,), np.float32)
 IMAGE = spaces.Box(0, 255, (3, 40, 40), np.uint8)
 
@@ -22,8 +22,9 @@ def make(observations=VECTOR, actions=None, **kwargs):
 def follow(policy, obs, starts, deterministic=False):
     rng, state, rows = np.random.default_rng(0), policy.initial_state(obs.shape[1]), []
     for x, start in zip(obs, starts, strict=True):
-        act, state = policy.actor().act(x, state, start, deterministic, rng)
-        log_probs = policy.actor().log_probs(act.logits, act.actions)
+        actor = policy.actor().bind(rng, deterministic)
+        act, state = actor.act(x, actor.restart(state, start))
+        log_probs = actor.log_probs(act.logits, act.actions)
         rows.append((act.actions, act.values, log_probs, act.activity, act.logits))
     return [np.stack(column) for column in zip(*rows, strict=True)]
 

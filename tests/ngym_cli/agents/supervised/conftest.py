@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from neurogym.vector import make_vec
+from ngym_cli.agents.acting import rollout
 from ngym_cli.agents.algorithms.sb3 import TrialVecEnv
 from ngym_cli.agents.trained import agent_for
 
@@ -18,12 +19,12 @@ def performance():
         inside = model.env.venv.envs[0]
         venv = TrialVecEnv(make_vec(lambda: copy.deepcopy(inside), n_envs), model.env.reset_state)
         venv.seed(seed)
-        agent = agent_for(model.policy, n_envs, seed, deterministic=True)
-        obs, starts, scores = venv.reset(), np.ones(n_envs, bool), []
-        while len(scores) < trials:
-            obs, _, starts, _ = venv.step(agent.act(obs, starts).actions)
+        scores = []
+        for _ in rollout(venv, agent_for(model.policy, seed, deterministic=True)):
             if venv.finished is not None:
                 scores.extend(venv.finished["performance"])
-        return float(np.mean(scores))
+            if len(scores) >= trials:
+                return float(np.mean(scores))
+        raise AssertionError("a rollout has no end")
 
     return measure

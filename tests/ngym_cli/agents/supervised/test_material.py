@@ -28,7 +28,7 @@ def test_a_session_of_right_actions_shows_the_same(task):
     material = stream(env, seed=5, keep_rows=False).rows(300)
     # The stream and the session make trials in other blocks, so the session is fed the stream's own ones.
     copy_ = stream(env, seed=5, keep_rows=False)
-    block = copy_.task.make_trials(copy_._n)
+    block = copy_.task.make_trials(copy_.state()["n"])
     inner = env.unwrapped
     inner.make_trials = lambda n, **arguments: block
     ob, _ = env.reset(seed=0)

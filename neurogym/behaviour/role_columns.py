@@ -1,0 +1,132 @@
+"""Columns of a table by role, read as numbers, yes and no, or labels; errors name column and row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from neurogym.array_types import BoolArray, FloatArray, IntArray
+from neurogym.behaviour import codings
+from neurogym.behaviour.choices import Witness
+from neurogym.behaviour.codings import BadEntry
+from neurogym.behaviour.column_names import DETECTION, MISSED_FLAGS
+from neurogym.behaviour.columns import Column, Columns, TableError, plain, rows_of
+from neurogym.behaviour.roles import MOST_CHOICES, is_flag, missed_words
+
+ROLES_OF_MISSES = ("correct", "reward", "outcome")
+
+
+class RoleColumns:
+    """Columns with roles, and an account of what was read.
+
+    Args:
+        columns: the table.
+        roles: column of each role; ``stimuli`` a tuple.
+        rows: number of each row in the source, for messages.
+        locate: returns the number of a row of the source in words.
+
+    Attributes:
+        n: number of rows.
+        words: meaning of the entries of each column that was read, by column.
+        left_out: number of trials that are not scored, by reason.
+        notes: remarks that the user should see.
+    """
+
+    def __init__(self, columns: Columns, roles: dict[str, object], rows: IntArray, locate: Callable[[int], str]):
+        self.columns, self.roles = columns, roles
+        self.rows, self.locate = rows, locate
+        self.n = rows_of(columns)
+        self.words: dict[str, str] = {}
+        self.left_out: dict[str, int] = {}
+        self.notes: list[str] = []
+
+    def column(self, role: str) -> tuple[str, Column]:
+        """Return name and column of a role."""
+        name = str(self.roles[role])
+        return name, self.columns[name]
+
+    def bad(self, name: str, error: BadEntry) -> TableError:
+        """Return the error of an entry with column, row in the source, and a way on."""
+        row = self.locate(int(self.rows[error.row]))
+        cure = f"--where '{name} != {error.entry}' leaves such rows out"
+        return TableError(f"column {name!r}, {row}: found {error.entry!r}, expected {error.expected}; {cure}")
+
+    def numbers(self, name: object) -> FloatArray:
+        """Return a column as numbers, nan for missing entries; all nan without a column."""
+        if name is None:
+            return np.broadcast_to(np.nan, self.n)
+        try:
+            return codings.read_numbers(self.columns[str(name)])
+        except BadEntry as error:
+            raise self.bad(str(name), error) from None
+
+    def flags(self, role: str) -> FloatArray:
+        """Return a column of yes and no as 1 and 0, nan for missing entries; all nan without a column."""
+        if role not in self.roles:
+            return np.full(self.n, np.nan)
+        name, column = self.column(role)
+        try:
+            values, self.words[name] = codings.read_flags(column)
+        except BadEntry as error:
+            raise self.bad(name, error) from None
+        return values
+
+    def labels(self, role: str) -> IntArray:
+        """Return the index of each entry among the entries of a column in order; negative numbers are missing."""
+        name, column = self.column(role)
+        words, index = column.levels
+        retained = [k for k, word in enumerate(words) if not word.startswith("-")]
+        if len(retained) > MOST_CHOICES:
+            raise TableError(f"column {name!r}: found {len(retained)} values, expected at most {MOST_CHOICES}")
+        lookup = np.full(len(words) + 1, -1)
+        lookup[retained] = np.arange(len(retained))
+        self.words[name] = ", ".join(words[k] for k in retained)
+        return lookup[index].astype(np.int64)
+
+    def marked_as_missed(self) -> BoolArray:
+        """Return a mask of trials that a word in another column marks as missed."""
+        gone = np.zeros(self.n, bool)
+        names = {str(self.roles[role]) for role in ROLES_OF_MISSES if role in self.roles}
+        names |= {name for name in self.columns if plain(name) == "outcome"}
+        for name in names:
+            column = self.columns[name]
+            if column.codes is not None:
+                missed = missed_words(column.words)
+                gone |= np.isin(column.codes, [k for k, word in enumerate(column.words) if word in missed])
+        return gone | self.flagged_as_missed()
+
+    def flagged_as_missed(self) -> BoolArray:
+        """Return a mask of trials that a flag such as ``timeout`` marks as missed, in less than half of all trials.
+
+        A flag ``miss`` beside flags of hits and false alarms means an error and not a trial without an answer.
+        """
+        flagged, short = np.zeros(self.n, bool), {plain(name) for name in self.columns}
+        detection = "hit" in short and bool(short & set(DETECTION) - {"hit", "miss"})
+        for name, column in self.columns.items():
+            if plain(name) not in MISSED_FLAGS or name in self.roles.values() or not is_flag(column):
+                continue
+            if detection and plain(name) in DETECTION:
+                continue
+            rows = codings.read_flags(column)[0] == 1
+            if 0 < rows.mean() < 0.5:
+                self.words[name] = f"1: no answer ({int(rows.sum()):,})"
+                flagged |= rows
+        return flagged
+
+    def witness(self, correct: FloatArray) -> Witness:
+        """Return the other columns by which codes of the choice are judged."""
+        reward, rt = np.full(self.n, np.nan), np.full(self.n, np.nan)
+        for role in ("reward", "gain"):
+            if role in self.roles and self.column(role)[1].is_numeric:
+                reward = self.column(role)[1].numbers
+                break
+        if "rt" in self.roles:
+            rt = self.column("rt")[1].numbers
+        stimulus = None
+        for name in self.roles.get("stimuli", ()):  # type: ignore[attr-defined]
+            if self.columns[str(name)].is_numeric:
+                stimulus = self.columns[str(name)].numbers
+                break
+        truth = self.column("ground_truth")[1].levels[0] if "ground_truth" in self.roles else ()
+        return Witness(correct, reward, rt, stimulus, truth)
