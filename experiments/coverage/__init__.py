@@ -28,9 +28,10 @@ LOW, HIGH = 0.90, 0.98
 
 SINGLE = {**observers.OBSERVERS, **evaluations.EVALUATIONS}  #: observers, one experiment at a time
 NAMES = (*SINGLE, *models.MODELS, "covariate")
-#: Experiments of a row, and of rows whose experiments take less than two hundredths of a second.
+#: Experiments of a row, and of rows whose experiments take less than a tenth of a second.
 REPEATS, MANY = 200, 500
 QUICK = (
+    "probit", "logistic", "weibull", "learners",
     "outcomes", "stay_shift", "kernel", "context", "weighted_cues", "wager", "planner", "bandit", "reversals",
     "performance", "linked_performance", "held_out_scores", "seeds", "decoder",
 )  # fmt: skip
@@ -47,6 +48,7 @@ FURTHER = {
     "sessions": (f"{BEHAVIOUR}/logistic.py", "neurogym/behaviour/describe.py"),
     "hidden_states": (f"{BEHAVIOUR}/glm_hmm.py", f"{BEHAVIOUR}/chains.py", f"{BEHAVIOUR}/chain_estimates.py"),
     "diffusion": (*TIMED, f"{BEHAVIOUR}/diffusion.py"),
+    "lba": (*TIMED, f"{BEHAVIOUR}/with_times.py", f"{BEHAVIOUR}/ballistic.py"),
     "learner_with_times": (*TIMED, f"{BEHAVIOUR}/with_times.py"),
     "covariate": (*AGENTS, "ngym_cli/fitting/group.py"),
     "seeds": ("ngym_cli/sweeps/results.py",),

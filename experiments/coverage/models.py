@@ -15,12 +15,13 @@ from scipy.special import expit
 from experiments.coverage.observers import Generator, Truths
 from experiments.fitting import simulated, timed
 from neurogym.behaviour.models.agents import Agent, AgentPolicy
+from neurogym.behaviour.models.ballistic import BallisticResponse
 from neurogym.behaviour.models.base import Model, Problem
 from neurogym.behaviour.models.diffusion import Diffusion
 from neurogym.behaviour.models.glm_hmm import GlmHmm
 from neurogym.behaviour.models.learning import QLearning, QOptions, TwoStepLearner
 from neurogym.behaviour.models.pavlovian import CuePolicy, GoNoGo
-from neurogym.behaviour.models.with_times import TimedModel
+from neurogym.behaviour.models.with_times import TimedModel, race
 from neurogym.behaviour.simulate import ReversingBandit, TwoStepWorld, World, simulate
 from neurogym.behaviour.table import Behaviour, session
 
@@ -100,6 +101,20 @@ def diffusion(rng: Generator, share: float) -> Subject:
     return Subject(timed.dots(rng, int(800 * share), truth), truth)
 
 
+RACE = race()
+RACE_RANGES = {"x -> 1": (1.5, 4.0), "B": (0.6, 1.2), "s_0": (0.3, 0.8), "t_R": (0.15, 0.35), "v_0": (1.5, 3.0)}
+
+
+def lba(rng: Generator, share: float) -> Subject:
+    """Race of two ballistic accumulators whose rates depend on a stimulus."""
+    truth, trials = _drawn(rng, RACE_RANGES), int(800 * share)
+    x = rng.choice(timed.COHERENCES, trials)
+    evidence = np.stack([-0.5 * truth["x -> 1"] * x, 0.5 * truth["x -> 1"] * x], axis=1)
+    response = {name: np.array(truth[name]) for name in ("B", "s_0", "t_R", "v_0")} | {"lapse": np.array(0.02)}
+    choice, rt = BallisticResponse(2).sample(evidence, response, rng)
+    return Subject(Behaviour((session(choice, stimuli=x[:, None], rt=rt),), stimuli=("x",)), truth)
+
+
 TIMED_LEARNER = TimedModel(Q_LEARNING)
 
 
@@ -130,6 +145,7 @@ MODELS: dict[str, tuple[Model, Callable[[Generator, float], Subject]]] = {
     "two_rates": (TWO_RATES, two_rates),
     "two_step_learner": (HYBRID, two_step_learner),
     "diffusion": (Diffusion(), diffusion),
+    "lba": (RACE, lba),
     "learner_with_times": (TIMED_LEARNER, learner_with_times),
     "hidden_states": (GlmHmm(2, 0), hidden_states),
     **{name.replace("-", "_"): value_learner(name) for name in timed.LEARNERS},

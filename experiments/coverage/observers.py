@@ -52,24 +52,31 @@ def _psychometric(rng: Generator, model: Any, x: np.ndarray, fixed: dict[str, fl
     return fields(fit, **{name: value for name, value in truth.items() if name not in fixed})
 
 
+def _asymptotes(rng: Generator, *names: str) -> dict[str, float]:
+    """Draw rates of guesses and lapses.
+
+    Coverage of an interval of a rate goes up and down with the rate, because counts are whole numbers; the mean over
+    rates is what a level can mean (Brown, Cai & DasGupta 2001, 10.1214/ss/1009213286).
+    """
+    return {name: float(rng.uniform(0.01, 0.1)) for name in names}
+
+
 def probit(rng: Generator, share: float = 1.0) -> Truths:
     """Psychometric function of signed strength, four parameters."""
-    return _psychometric(
-        rng, "probit", signed(rng, int(1200 * share)), {}, threshold=1.5, slope=0.1, guess=0.03, lapse=0.05
-    )
+    rates = _asymptotes(rng, "guess", "lapse")
+    return _psychometric(rng, "probit", signed(rng, int(1200 * share)), {}, threshold=1.5, slope=0.1, **rates)
 
 
 def logistic(rng: Generator, share: float = 1.0) -> Truths:
     """The same with a logistic sigmoid."""
-    return _psychometric(
-        rng, "logistic", signed(rng, int(1200 * share)), {}, threshold=-2.0, slope=0.15, guess=0.04, lapse=0.02
-    )
+    rates = _asymptotes(rng, "guess", "lapse")
+    return _psychometric(rng, "logistic", signed(rng, int(1200 * share)), {}, threshold=-2.0, slope=0.15, **rates)
 
 
 def weibull(rng: Generator, share: float = 1.0) -> Truths:
     """Accuracy against strength."""
-    x = rng.choice(COHERENCES, int(1200 * share))
-    return _psychometric(rng, "weibull", x, {"guess": 0.5}, threshold=8.0, slope=1.3, guess=0.5, lapse=0.02)
+    x, rates = rng.choice(COHERENCES, int(1200 * share)), _asymptotes(rng, "lapse")
+    return _psychometric(rng, "weibull", x, {"guess": 0.5}, threshold=8.0, slope=1.3, guess=0.5, **rates)
 
 
 def diffusion_trials(
@@ -105,12 +112,13 @@ def chronometric(rng: Generator, share: float = 1.0) -> Truths:
 
 
 def outcomes(rng: Generator, share: float = 1.0) -> Truths:
-    """Rates of outcomes, mean reaction time."""
-    n = int(400 * share)
-    outcome = rng.choice(["correct", "error", "abort", "miss"], n, p=[0.6, 0.2, 0.15, 0.05])
+    """Rates of outcomes, drawn around 0.6, 0.2, 0.15 and 0.05 (see `_asymptotes`), mean reaction time."""
+    n, (correct, error, abort, miss) = int(400 * share), rng.dirichlet([24, 8, 6, 2])
+    outcome = rng.choice(["correct", "error", "abort", "miss"], n, p=[correct, error, abort, miss])
     table = {"outcome": outcome, "rt": rng.gamma(9, 50, n)}
     (rates,), (times,) = analysis.rates(table), analysis.reaction_times(table)
-    return {**fields(rates, accuracy=0.75, correct=0.6, abort=0.15, miss=0.05), **fields(times, mean=450.0)}
+    truth = {"accuracy": correct / (correct + error), "correct": correct, "abort": abort, "miss": miss}
+    return {**fields(rates, **truth), **fields(times, mean=450.0)}
 
 
 def history(rng: Generator, share: float = 1.0) -> Truths:

@@ -129,9 +129,9 @@ class Likelihood:
 
         Where not even the bound of the search is excluded, the interval has no end on that side. Where the bound of
         threshold or slope is as likely as the maximum, the estimate is infinite; where both sides are open, it is nan.
-        An asymptote estimated as 0 is excluded from the value at which data without lapses have a probability of
-        (1 - level) / 2, as for a proportion (Clopper & Pearson 1934, 10.1093/biomet/26.4.404). ``reach`` assumes an
-        estimate between the bounds, and such intervals would be half as long as that and miss the truth too often.
+        An asymptote estimated as 0 has a one-sided interval, up to the value at which data without lapses have a
+        probability of 1 - level. ``reach`` assumes an estimate between the bounds, and such intervals would be half as
+        long as that and miss the truth too often.
 
         Args:
             index: of the parameter.
@@ -142,7 +142,7 @@ class Likelihood:
         """
         bounds, least = self.bounds[index], self.loss(best, k)[0]
         if index > 1 and best[index] <= NO_LAPSE:
-            reach *= -2 * np.log((1 - level) / 2) / normal_quantile(level) ** 2
+            reach *= -2 * np.log(1 - level) / normal_quantile(level) ** 2
         ends, flat = [], []
         for bound in bounds:
             end, below = self._end(index, best, k, bound, least + reach)

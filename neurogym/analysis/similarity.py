@@ -88,7 +88,8 @@ def representational_similarity(
     chance = np.array([agreement(everything, rng.permutation(n)) for _ in range(n_permutations)])
     draws = bootstrap(lambda rows: agreement(rows, rows), n, n_boot, seed)
     p = float((1 + np.sum(chance >= value)) / (1 + n_permutations))
-    return RepresentationalSimilarity(Estimate.percentile(value, draws, level, n), p, n)
+    # Draws leave out pairs of a condition with itself, so their spread is not too small for few conditions.
+    return RepresentationalSimilarity(Estimate.percentile(value, draws, level), p, n)
 
 
 def linear_cka(a: ArrayLike, b: ArrayLike, *, debiased: bool = False) -> float:

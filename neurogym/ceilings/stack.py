@@ -198,8 +198,13 @@ def _remembered(stack: _Stack) -> StackCeiling:
 
 
 def _noise_outside_reward(env: gym.Env) -> bool:
-    names = _names(env)
-    return "PassReward" in names and "Noise" in names[names.index("PassReward") :]
+    reward_shown = False
+    for layer in _layers(env):
+        names = [cls.__name__ for cls in type(layer).__mro__]
+        reward_shown |= "PassReward" in names
+        if reward_shown and "Noise" in names and effect_of(layer).kind != "leaves":
+            return True
+    return False
 
 
 # -- calculation ------------------------------------------------------------------------------------------------------

@@ -62,8 +62,10 @@ class Noise(TrialWrapper):
         self.noise_field = f"noise{len(self.task.wrappers)}"
 
     def effect_on_ceiling(self) -> Effect:
-        """Effect on the ceiling: a known reduction if the noise level is fixed."""
-        return NOISE if self.perf_th is None else unknown("the level of the noise follows the agent's performance")
+        """Effect on the ceiling: a known reduction if the noise level is fixed, none where rounding hides the noise."""
+        if self.perf_th is not None:
+            return unknown("the level of the noise follows the agent's performance")
+        return NOISE if self.std_noise > np.finfo(np.float32).eps else LEAVES
 
     def start_session(self) -> None:
         """Reset the record of the agent's performance."""
@@ -174,7 +176,7 @@ class StimAccSignal(TrialWrapper):
 
     def effect_on_ceiling(self) -> Effect:
         """Effect on the ceiling: none for sums alone, which can be inverted; unknown for noise on the sums."""
-        noisy = any(isinstance(wrapper, Noise) for wrapper in self.task.wrappers)
+        noisy = any(isinstance(each, Noise) and each.effect_on_ceiling() is not LEAVES for each in self.task.wrappers)
         return unknown("no exact observer is known for noise on sums") if noisy else LEAVES
 
     def revise(self, trials: Trials) -> None:

@@ -277,7 +277,9 @@ def wagering(view: PlotData) -> Figure:
     strength = wording.axis("coh")
     left.set(xlabel=strength, ylabel="P(sure option | offered)", ylim=(-0.03, 1.05), title="use of the sure option")
     style.guide(right, y=0.5)
-    right.set(xlabel=strength, ylabel="accuracy", ylim=(0.3, 1.05), title="accuracy of answers, 95 % intervals")
+    lowest = min(np.nanmin(line.get_ydata(), initial=0.33) for line in right.lines)
+    title = "accuracy of answers, 95 % intervals"
+    right.set(xlabel=strength, ylabel="accuracy", ylim=(lowest - 0.03, 1.05), title=title)
     style.legend_below(left)
     style.legend_below(right, side="right")
     return figure

@@ -189,7 +189,9 @@ def psth(view: PlotData) -> Figure:
     averages = [_psth(each) for each in aligned]
     rows = averages[0]
     spread = np.nanmean(np.nanvar(rows.mean, axis=0), axis=0) if len(rows.mean) > 1 else np.nanvar(rows.mean[0], axis=0)
-    units = np.argsort(-spread)[:MOST_UNITS]
+    units = np.argsort(-spread)[: min(MOST_UNITS, np.count_nonzero(spread))]  # silent units have nothing to show
+    if not len(units):
+        raise style.FigureUnavailableError("no unit's activity differs between the conditions")
     figure, axes = style.new_figure(
         len(units),
         len(aligned),
@@ -224,6 +226,8 @@ def trajectories(view: PlotData) -> Figure:
     if recorded.activity.n_units < 3:
         raise style.FigureUnavailableError("fewer than three units")
     space = pca_trajectories(rows.mean, 3)
+    if not space.explained[1] > 0:
+        raise style.FigureUnavailableError("the mean activity varies along fewer than two axes")
     figure, (plane, first, second) = style.new_figure(1, 3, width=3.6)
     words = Wording(view.properties.labels, recorded.table)
     for path, look in zip(space.projection, condition_styles(rows.conditions, words), strict=True):

@@ -126,6 +126,24 @@ def test_noise_of_a_wrapper_and_of_the_task_may_both_be_tiny(id_):
         assert score["performance"] == pytest.approx(expected, abs=4 * score["error"] + 0.01), (std_noise, sigma)
 
 
+@pytest.mark.parametrize("id_", ["MultiSensoryIntegration-v0", "ContextDecisionMaking-v0"])
+@pytest.mark.parametrize("wrapper", [wrappers.Noise, wrappers.DynamicNoise])
+def test_a_wrapper_without_noise_leaves_the_ceiling(id_, wrapper):
+    for arguments in ({}, {"sigma": 0.0}):
+        bare = ngym.make(id_, **arguments)
+        for std_noise in (0.0, 1e-9):
+            assert ceiling(wrapper(ngym.make(id_, **arguments), std_noise)) == ceiling(bare) is not None
+        assert ceiling(wrapper(ngym.make(id_, **arguments), 0.5)) is None
+
+
+def test_a_wrapper_without_noise_leaves_rewards_and_sums_as_they_are():
+    shown = wrappers.PassReward(ngym.make("PerceptualDecisionMaking-v0"))
+    assert ceiling(wrappers.Noise(wrappers.StimAccSignal(shown), 0.0))
+    history = wrappers.PassReward(ngym.make("Bandit-v0"))
+    assert ceiling(wrappers.Noise(history, 0.0)) == ceiling(history)
+    assert ceiling(wrappers.Noise(history, 0.5)) is None
+
+
 def test_a_weak_stimulus_without_noise_is_seen():
     env = ngym.make("PerceptualDecisionMaking-v0", cohs=[0.05], sigma=0.0, dim_ring=4)
     assert ceiling(env)["performance"] == pytest.approx(1.0)

@@ -15,6 +15,8 @@ from pyarrow import parquet
 
 import ngym_cli
 from ngym_cli import runs
+from ngym_cli.evaluation import service
+from ngym_cli.evaluation.request import EvalRequest, Perturbations
 from ngym_cli.evaluation.summary_text import print_evaluation
 from ngym_cli.figures import conditions, files, requests
 from ngym_cli.figures.evidence import strength_by_modality
@@ -79,6 +81,21 @@ def test_the_population_is_drawn_once_it_is_recorded(ngym, run_folder, tmp_path)
     assert all(Path(row["path"]).read_text().startswith("<?xml") for row in json.loads(drawn.out))
     similar = ngym("plot", run, second, "similarity", "--by", "coh", "--json")
     assert similar.code == 0, similar.err
+
+
+@pytest.mark.parametrize("active", [2, 0])
+def test_silent_units_are_not_drawn(active, run_folder, tmp_path):
+    run = shutil.copytree(run_folder, tmp_path / "run")
+    lesion = ["units=" + ",".join(map(str, range(active, 64)))]
+    perturbations = Perturbations(lesion=lesion)
+    wanted = EvalRequest(trials=60, deterministic=False, record=("activity",), perturbations=perturbations)
+    assert list(service.evaluate([str(run)], tmp_path, wanted))
+    figure, reason, _ = requests.drawn(requests.view([str(run)], tmp_path), FIGURES["psth"])
+    if not active:
+        assert reason == "no unit's activity differs between the conditions"
+        return
+    units = [axes.get_ylabel() for axes in figure.axes if axes.get_ylabel()]
+    assert sorted(units) == ["unit 0 (a.u.)", "unit 1 (a.u.)"]
 
 
 def test_a_recording_that_a_figure_needs_is_made_once(ngym, run_folder, tmp_path):
