@@ -224,16 +224,19 @@ def simulate(policy: Policy, world: World, table: Behaviour, rng: np.random.Gene
     state = policy.begin(world.n)
     rows: list[ParallelTrials] = []
     rt = np.full((world.n, world.trials), np.nan)
+    stimuli = world.stimuli
+    if isinstance(world, GoNoGoWorld) and not getattr(policy, "sees_cue", False):
+        stimuli = np.zeros((world.n, world.trials, len(table.stimuli)))
     for t in range(world.trials):
         if hasattr(policy, "respond"):
-            choice, rt[:, t] = policy.respond(state, world.stimuli[:, t], rng)
+            choice, rt[:, t] = policy.respond(state, stimuli[:, t], rng)
         else:
-            p = policy.probabilities(state, world.stimuli[:, t])
+            p = policy.probabilities(state, stimuli[:, t])
             choice = np.minimum((rng.random((world.n, 1)) > np.cumsum(p, 1)).sum(1), p.shape[1] - 1)
         reward, reached, second = world.outcome(t, np.maximum(choice, 0), _second(policy, state))
         reward = np.where(choice < 0, 0.0, reward)
         gain, loss = world.gains(t, np.maximum(choice, 0)) if isinstance(world, Gambles) else (None, None)
-        rows.append(ParallelTrials(world.stimuli[:, t], choice, reward, reached, second, gain, loss))
+        rows.append(ParallelTrials(stimuli[:, t], choice, reward, reached, second, gain, loss))
         state = policy.advance(state, rows[-1])
     names = [each.name for each in fields(ParallelTrials) if getattr(rows[0], each.name) is not None]
     arrays = {name: np.stack([getattr(row, name) for row in rows], 1) for name in names}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -104,6 +105,8 @@ def _cue(stimuli: FloatArray) -> FloatArray:
 
 class CuePolicy(AgentPolicy):
     """Behaviour of a go/no-go learner; a trial's first stimulus is its cue."""
+
+    sees_cue: ClassVar[bool] = True
 
     def predict(self, sessions: Sequence[Session]) -> list[FloatArray]:
         """Return the probability of each choice for each session, shape (trials, choices)."""

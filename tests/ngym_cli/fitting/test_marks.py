@@ -114,3 +114,10 @@ def test_a_network_says_how_many_trials_its_weights_need(tmp_path):
     fit = nc.fit(bandit(np.random.default_rng(SEED)), model=["gru"], units=[1], seeds=1, folds=2, runs=tmp_path)
     label = next(each for each in fit.models if each != "bias")
     assert "weights of a network" in fit["models"][label]["notes"]["subject"][0]
+
+
+@pytest.mark.parametrize("table", [bandit, two_step, cues])
+def test_models_that_see_no_cue_play_the_world_of_every_table(table, tmp_path):
+    models = ["psytrack", "glm-hmm", "gru:units=1:drift=true"]
+    fit = nc.fit(table(np.random.default_rng(SEED)), model=models, seeds=1, folds=2, runs=tmp_path)
+    assert set(models) <= set(fit.scores["model"])
