@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -74,7 +75,7 @@ def evaluate(
     run_folders = list(dict.fromkeys(runs.find(reference, root) for reference in references))
     if request.name is not None and request.at_checkpoints is None:
         for run in run_folders:
-            _refuse_loss(run.path / "eval" / label, request)
+            _folder_for(run.path / "eval" / label, request)
     if request.compare is not None:
         from ngym_cli.evaluation import comparison
 
@@ -111,32 +112,32 @@ def recorder(root: Path, trust: bool, tell: Callable[[str], object]) -> Callable
     return record
 
 
-def _refuse_loss(folder: Path, request: EvalRequest) -> None:
-    """Refuse to replace an evaluation of a given name, or one that contains more files.
+def _folder_for(folder: Path, request: EvalRequest) -> Path:
+    """Return the folder of an evaluation, numbered where one of this default name holds more than the new one would.
 
     Raises:
-        UserError: says what would be lost, and how to keep the old evaluation.
+        UserError: if there is an evaluation of a name that the user chose.
     """
     if request.overwrite or not folder.is_dir():
-        return
+        return folder
     if request.name is not None:
         raise UserError(f"evaluation {folder} exists; choose another --name or pass --overwrite")
+    numbered = (folder.with_name(f"{folder.name}-{k}") for k in itertools.count(2))
+    return next(each for each in itertools.chain([folder], numbered) if not each.is_dir() or not _loses(each, request))
+
+
+def _loses(folder: Path, request: EvalRequest) -> bool:
+    """Return whether an evaluation holds files or recorded quantities that a new one would not."""
     comes = {"trials.parquet", "summary.json", *(EXPORTS[form] for form in request.export)}
     if (request.record or ()) or set(CONTENTS) & set(request.export):
         comes.add(ACTIVITY_FILE)
-    lost = sorted(path.name for path in folder.iterdir() if path.name not in comes and not _redrawn(path, request))
+    if any(path.name not in comes and not _redrawn(path, request) for path in folder.iterdir()):
+        return True
     with contextlib.suppress(UserError):
         recorded = records.read(folder / "summary.json", Summary).get("recorded") or ()
-        comes_recorded = {
-            *(request.record or ()),
-            *(name for form in request.export for name in CONTENTS.get(form, ())),
-        }
-        lost += [f"recorded {name}" for name in recorded if name not in comes_recorded and ACTIVITY_FILE in comes]
-    if lost:
-        raise UserError(
-            f"evaluation {folder} holds more than the new one would ({', '.join(lost)}); ask for the same again, "
-            "choose another --name or pass --overwrite"
-        )
+        comes_recorded = {*(request.record or ()), *(q for form in request.export for q in CONTENTS.get(form, ()))}
+        return ACTIVITY_FILE in comes and not set(recorded) <= comes_recorded
+    return False
 
 
 def _redrawn(path: Path, request: EvalRequest) -> bool:
@@ -160,11 +161,8 @@ def _evaluate_run(
     linked = properties.links_trials or config.reset_state != "trial"
     adds = linked and request.trials is None and not request.balanced and not request.record and not request.export
     label = request.label(trials, adds)
-    if request.at_checkpoints is None:
-        _refuse_loss(run.path / "eval" / label, request)
     for policy, steps, at_checkpoint in _policies(run, config, request.at_checkpoints, request.device):
-        folder = run.path / "eval" / (f"{label}@{steps}" if at_checkpoint else label)
-        _refuse_loss(folder, request)
+        folder = _folder_for(run.path / "eval" / (f"{label}@{steps}" if at_checkpoint else label), request)
         needed = [name for form in request.export for name in CONTENTS.get(form, ())]
         needed += ["activity"] if SPIKES in (request.record or ()) else []
         quantities = [name for name in needed if remembers(policy) or name == "observations"]

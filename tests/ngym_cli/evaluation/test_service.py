@@ -126,7 +126,7 @@ def test_several_runs_at_once(ngym, run, run_folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--silence", "units=99"], "units 0 to 63"),
+        (["--silence", "units=99"], "no unit 99; expected 0 to 63"),
         (["--silence", "units=1 period=dely"], "did you mean 'delay'"),
         (["--record", "activty"], "did you mean 'activity'"),
         (["--export", "nbw"], "did you mean 'nwb'"),
@@ -246,21 +246,22 @@ def test_a_comparison_without_reaction_times_has_no_empty_panel():
     assert all(axes.containers for axes in figure.axes)  # points with intervals in each
 
 
-def test_an_evaluation_that_holds_more_is_not_replaced(ngym, run):
+def test_an_evaluation_that_holds_more_stays_beside_the_next_of_the_same_settings(ngym, run):
     """A second evaluation of the same name used to delete the recording without a word."""
-    assert ngym("eval", run, "--trials", "20", "--record", "activity").code == 0
-    (recording,) = (run / "eval").glob("*/activity.h5")
-    before = recording.read_bytes()
-    refused = ngym("eval", run, "--trials", "20")
-    assert (refused.code, refused.out) == (2, "")
-    assert "activity.h5" in refused.err and "--overwrite" in refused.err
-    assert recording.read_bytes() == before
-    more = ngym("eval", run, "--trials", "20", "--record", "activity,values", "--export", "csv")
-    assert more.code == 0, more.err
-    assert (recording.parent / "trials.csv").is_file()
-    assert ngym("eval", run, "--trials", "20", "--record", "activity").code == 2  # values and the table would be lost
-    assert ngym("eval", run, "--trials", "20", "--overwrite").code == 0
-    assert not recording.exists()
+    words, folder = ("eval", run, "--trials", "20"), run / "eval" / "trials20-seed0"
+    assert ngym(*words, "--record", "activity").code == 0
+    recorded = (folder / "activity.h5").read_bytes()
+    assert ngym(*words).code == 0 and ngym(*words).code == 0
+    assert (folder / "activity.h5").read_bytes() == recorded
+    assert sorted(path.name for path in (run / "eval").glob("trials20*")) == [folder.name, f"{folder.name}-2"]
+    assert ngym(*words, "--record", "activity,values", "--export", "csv").code == 0
+    assert (folder / "trials.csv").is_file()
+    assert ngym(*words, "--record", "activity").code == 0  # values and the table stay
+    assert (run / "eval" / f"{folder.name}-2" / "activity.h5").is_file() and (folder / "trials.csv").is_file()
+    refused = ngym(*words, "--name", folder.name)
+    assert refused.code == 2 and "--overwrite" in refused.err
+    assert ngym(*words, "--overwrite").code == 0
+    assert not (folder / "activity.h5").exists()
 
 
 def test_what_the_task_is_about_comes_first(ngym, run):
