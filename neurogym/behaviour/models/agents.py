@@ -95,15 +95,20 @@ class Agent:
             require_rewards(table, self.name)
 
     def parameters(self, table: Behaviour) -> tuple[ModelParameter, ...]:
-        """Return all parameters: the model's own, the bias and the weight of each stimulus for each further choice."""
+        """Return all parameters: the model's own, the bias and the weight of each stimulus for each further choice.
+
+        A table without trials, with which a stored fit is read, says names alone.
+        """
         words = [""] if len(table.choices) == 2 else [f" -> {word}" for word in table.choices[1:]]
-        sizes = [min(1.0, power_of_ten(typical_size(values))) for values in table.join("stimuli").T]
+        stimuli = table.join("stimuli") if table.sessions else np.ones((1, len(table.stimuli)))
+        sizes = [min(1.0, power_of_ten(typical_size(values))) for values in stimuli.T]
         linear = [ModelParameter("bias"), *map(stimulus_weight, table.stimuli, sizes)]
         return (*self.scaled(table), *(replace(each, name=each.name + word) for word in words for each in linear))
 
     def scaled(self, table: Behaviour) -> tuple[ModelParameter, ...]:
         """Return the model's own parameters with priors that follow the size of the outcomes of a table."""
-        return scaled(self.own, outcome_scale(table), self.per_outcome, self.in_outcomes)
+        scale = outcome_scale(table) if table.sessions else 1.0
+        return scaled(self.own, scale, self.per_outcome, self.in_outcomes)
 
     def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
         """See `Model.fit`."""

@@ -189,21 +189,12 @@ class EIRNNOptions(BaseModel):
     mask: Mask = None
 
 
-class AttentionOptions(BaseModel):
-    """Options of attention, long short-term memory that attends to the places that resemble a template."""
-
-    memory: Memory = 10.0
-
-
 class MLPOptions(BaseModel):
     """Options of mlp, feed-forward network without memory."""
 
     layers: Layers = 2
     activation: Activation = "tanh"
 
-
-#: Features of each place of an image, of networks that read places.
-SPATIAL_CHANNELS = 32
 
 #: Options of every recurrent network; the second ones are left alone by most runs.
 COMMON, RARE = CommonOptions.model_fields, RareOptions.model_fields
@@ -216,7 +207,6 @@ class NetworkSpec:
     Attributes:
         own: options that not every recurrent network has, or that have other defaults.
         own_class: class of a user's own cell; None for built-in networks.
-        spatial: whether the network reads features of each place of an image (`SPATIAL_CHANNELS`), not of the image.
     """
 
     name: str
@@ -226,7 +216,6 @@ class NetworkSpec:
     own: dict[str, FieldInfo]
     recurrent: bool = True
     own_class: type | None = None
-    spatial: bool = False
 
     def load(self) -> Callable[..., RecurrentNetwork]:
         """Import the network's class, called with features, units, layers and options (this imports torch)."""
@@ -289,14 +278,6 @@ BUILT_IN_NETWORKS = (
         "Song, Yang & Wang 2016, 10.1371/journal.pcbi.1004792",
         "ngym_cli.agents.networks.leaky:EIRNN",
         EIRNNOptions.model_fields,
-    ),
-    NetworkSpec(
-        "attention",
-        "long short-term memory that attends to the places of an image that resemble a remembered template",
-        "Desimone & Duncan 1995, 10.1146/annurev.ne.18.030195.001205",
-        "ngym_cli.agents.networks.attention:build",
-        AttentionOptions.model_fields,
-        spatial=True,
     ),
     NetworkSpec(
         "mlp",

@@ -19,9 +19,9 @@ from torch.nn.functional import linear
 
 from ngym_cli.agents.acting import Actor, Layer, ReadOut
 from ngym_cli.agents.compiled.steps import ArrayState
-from ngym_cli.agents.networks import SPATIAL_CHANNELS, constraints, find_network
+from ngym_cli.agents.networks import constraints, find_network
 from ngym_cli.agents.networks.base import RecurrentNetwork, State, to_numpy
-from ngym_cli.agents.networks.images import ConvolutionalFront, FeatureCache, SpatialFront, distinct
+from ngym_cli.agents.networks.images import ConvolutionalFront, FeatureCache, distinct
 from ngym_cli.agents.networks.optimizer import Adam, Optimizer
 from ngym_cli.agents.networks.structure import Structure
 
@@ -132,15 +132,9 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         self.chained = critic_reads == "activity"
         if self.chained and shared:
             raise ValueError("critic_reads=activity needs a critic of its own: shared=false")
-        spec, options = find_network(network), dict(network_kwargs or {})
         if is_image_space(observation_space):
-            if spec.spatial:
-                kwargs.setdefault("ortho_init", False)  # large features would attend to a single place from the start
-                kwargs.setdefault("features_extractor_class", SpatialFront)
-                options["channels"] = SPATIAL_CHANNELS
-            else:
-                kwargs.setdefault("features_extractor_class", ConvolutionalFront)
-                kwargs.setdefault("features_extractor_kwargs", {"features_dim": cnn_features})
+            kwargs.setdefault("features_extractor_class", ConvolutionalFront)
+            kwargs.setdefault("features_extractor_kwargs", {"features_dim": cnn_features})
         kwargs.setdefault("features_extractor_class", FlattenExtractor)
         kwargs.pop("use_sde", None)
         kwargs.setdefault("optimizer_class", Adam)
@@ -155,7 +149,8 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
             enable_critic_lstm=not shared,
             **kwargs,
         )
-        build: Any = spec.load()
+        build: Any = find_network(network).load()
+        options = network_kwargs or {}
         self.network_name = network
         self.lstm_actor = build(self.features_dim, units, layers, **options)
         if not shared:

@@ -50,7 +50,7 @@ def test_figures_are_as_long_as_is_asked_for(tmp_path, monkeypatch, plot, drawn)
     env = Monitor(ngym.make("PerceptualDecisionMaking-v0"), config=settings, save_dir=tmp_path)
     env.reset(seed=0)
     seen = []
-    monkeypatch.setattr("neurogym.plotting.runs.visualize_run", lambda ob, *_, **__: seen.append(len(ob)))
+    monkeypatch.setattr("neurogym.wrappers.monitor.visualize_run", lambda ob, *_, **__: seen.append(len(ob)))
     for _ in range(60):
         env.step(0)
     assert seen == [drawn]

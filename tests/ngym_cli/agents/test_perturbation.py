@@ -112,5 +112,5 @@ def test_what_cannot_be_read_is_refused(kind, text, message):
 
 
 def test_units_that_do_not_exist_are_refused():
-    with pytest.raises(UserError, match="units 0 to 7"):
+    with pytest.raises(UserError, match="no unit 8; expected 0 to 7"):
         drawn([parse("silence", "units=8")], 8, 0)
