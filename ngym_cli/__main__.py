@@ -8,7 +8,6 @@ import glob
 import re
 import sys
 
-from ngym_cli.commands.app import main as run
 from ngym_cli.processes import ignore_relative_paths, limit_blas, open_closed_streams, protect_command_line
 
 #: New objects between two garbage collections. Importing torch and Matplotlib makes 600,000 permanent objects; with
@@ -26,6 +25,8 @@ def main() -> None:
     atexit.register(gc.freeze)  # no garbage collection when the process ends
     warn_of_namesake()
     try:
+        from ngym_cli.commands.app import main as run
+
         run()
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]

@@ -95,3 +95,8 @@ except ImportError as error:
 """
     process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert process.stdout == "torch is not installed, which ngym_cli.Cell needs: pip install 'ngym[run]' True\n"
+
+
+def test_threads_are_limited_before_numpy_is_loaded():
+    program = "import sys, ngym_cli.__main__; print('numpy' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", program], text=True) == "False\n"
