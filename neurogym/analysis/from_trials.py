@@ -252,6 +252,8 @@ def learning_curve(
         learning.binned_performance(numbers(t[step]), numbers(t[score]), n_bins)
         for t in (require(data, step, score) for data in tables)
     ]
+    if score == "performance":
+        options = {"bounds": (0.0, 1.0), **options}
     return learning.learning_curve([steps for steps, _ in curves], [scores for _, scores in curves], **options)
 
 

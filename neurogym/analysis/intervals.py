@@ -218,7 +218,11 @@ def resampled(
 
 
 def spread_interval(
-    centre: ArrayLike, draws: ArrayLike, observations: int, level: float = 0.95
+    centre: ArrayLike,
+    draws: ArrayLike,
+    observations: int,
+    level: float = 0.95,
+    bounds: tuple[float, float] = (-np.inf, np.inf),
 ) -> tuple[FloatArray, FloatArray]:
     """Return the ends of Student's interval with the spread of bootstrap draws as the standard error.
 
@@ -230,10 +234,11 @@ def spread_interval(
         draws: of the estimate from resampled observations, shape (draws, ...).
         observations: number of observations, at least 2.
         level: coverage of the interval.
+        bounds: smallest and largest possible value, which no end exceeds.
     """
     error = np.std(np.asarray(draws, float), axis=0) * np.sqrt(observations / (observations - 1))
     half = student_quantile(level, observations - 1) * error
-    return np.asarray(centre - half), np.asarray(centre + half)
+    return np.clip(centre - half, *bounds), np.clip(centre + half, *bounds)
 
 
 def quantile(level: float, groups: int) -> float:

@@ -69,6 +69,7 @@ def learning_curve(
     n_boot: int = 2000,
     level: float = 0.95,
     seed: int | None = 0,
+    bounds: tuple[float, float] = (-np.inf, np.inf),
 ) -> LearningCurve:
     """Average learning curves over seeds (Agarwal et al. 2021, arXiv 2108.13264).
 
@@ -80,6 +81,7 @@ def learning_curve(
         n_boot: bootstrap draws, of whole seeds.
         level: coverage of the intervals.
         seed: seed of the bootstrap.
+        bounds: smallest and largest possible score, as 0 and 1 of performance; no interval exceeds these.
 
     Raises:
         ValueError: no seeds, or seeds that share no range of steps.
@@ -93,7 +95,9 @@ def learning_curve(
         grid = np.linspace(first, last, n_points)
     at = np.asarray(grid, float)
     curves = np.stack([np.interp(at, np.asarray(x), np.asarray(y)) for x, y in zip(steps, scores, strict=True)])
-    mean, iqm = (_over_curves(at, curves, centre, n_boot, level, seed) for centre in (_mean, interquartile_mean))
+    mean, iqm = (
+        _over_curves(at, curves, centre, n_boot, level, seed, bounds) for centre in (_mean, interquartile_mean)
+    )
     return LearningCurve(mean, iqm, curves)
 
 
@@ -108,6 +112,7 @@ def _over_curves(
     n_boot: int,
     level: float,
     seed: int | None,
+    bounds: tuple[float, float],
 ) -> Curve:
     """Return the centre of curves, shape (curves, points), with Student's interval over whole curves.
 
@@ -117,7 +122,7 @@ def _over_curves(
     low = high = np.full(len(x), np.nan)
     if len(curves) > 1:
         draws = bootstrap(lambda rows: centre(curves[rows]), len(curves), n_boot, seed)
-        low, high = spread_interval(value, draws, len(curves), level)
+        low, high = spread_interval(value, draws, len(curves), level, bounds)
     return Curve(x, value, low, high, np.full(len(x), len(curves)))
 
 

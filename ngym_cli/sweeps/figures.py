@@ -17,7 +17,7 @@ from ngym_cli.figures.files import draw_each
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.sweeps import degeneracy, plan, space, status, worker
 from ngym_cli.sweeps.folder import STUDY, SweepFolder
-from ngym_cli.sweeps.results import resamples, statistics
+from ngym_cli.sweeps.results import BOUNDS, METRIC, resamples, statistics
 from ngym_cli.sweeps.status import RunRow
 from ngym_cli.sweeps.tables import word
 
@@ -203,7 +203,7 @@ def _learning(sweep: SweepFolder, rows: Sequence[RunRow], keys: Sequence[str]) -
             if len(table) > 1:
                 scores = table[:, complete]
                 draws = scores[resamples(len(table))[:BAND]].mean(axis=1)
-                low, high = spread_interval(scores.mean(axis=0), draws, len(table))
+                low, high = spread_interval(scores.mean(axis=0), draws, len(table), bounds=BOUNDS[METRIC])
                 axes.fill_between(middles[complete], low, high, color=COLOURS[number], alpha=0.2, linewidth=0)
         reference_lines(axes, common_references(started))
         axes.set(xlabel="training steps", title=f"by {names[key]}")

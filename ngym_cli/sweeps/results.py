@@ -32,6 +32,8 @@ BEST_FILE = "best.toml"
 RESAMPLES = 2_000
 LEVEL = 0.95
 METRIC: SearchMetric = "performance"
+#: Smallest and largest possible value of each score.
+BOUNDS: dict[SearchMetric, tuple[float, float]] = {"performance": (0.0, 1.0), "reward_per_trial": (-np.inf, np.inf)}
 
 #: Entries copied from the record of each run.
 RECORDED = (
@@ -172,20 +174,25 @@ def _setting(members: list[RunRow], metric: SearchMetric) -> SettingRow:
         "failed": sum(row["state"] == "failed" for row in members),
         "missing": sum(row["state"] in ("queued", "running", "interrupted") for row in members),
         "pruned": sum(row["state"] == "pruned" for row in members),
-        **statistics(np.array(scores)),
+        **statistics(np.array(scores), BOUNDS[metric]),
     }
 
 
-def statistics(scores: np.ndarray) -> Spread:
-    """Return ``mean`` and ``iqm`` of scores, and intervals from bootstrap draws where there are two or more."""
+def statistics(scores: np.ndarray, bounds: tuple[float, float] = BOUNDS[METRIC]) -> Spread:
+    """Return ``mean`` and ``iqm`` of scores, and intervals from bootstrap draws where there are two or more.
+
+    Args:
+        scores: of the runs.
+        bounds: smallest and largest possible score.
+    """
     if not len(scores):
         return {"mean": None, "mean_ci": None, "iqm": None, "iqm_ci": None}
     mean, iqm = float(scores.mean()), float(interquartile_mean(scores))
     if len(scores) < 2:
         return {"mean": mean, "mean_ci": None, "iqm": iqm, "iqm_ci": None}
     drawn, n = scores[resamples(len(scores))], len(scores)
-    mean_ci = spread_interval(mean, drawn.mean(axis=1), n, LEVEL)
-    iqm_ci = spread_interval(iqm, interquartile_mean(drawn, axis=1), n, LEVEL)
+    mean_ci = spread_interval(mean, drawn.mean(axis=1), n, LEVEL, bounds)
+    iqm_ci = spread_interval(iqm, interquartile_mean(drawn, axis=1), n, LEVEL, bounds)
     return {"mean": mean, "mean_ci": list(map(float, mean_ci)), "iqm": iqm, "iqm_ci": list(map(float, iqm_ci))}
 
 

@@ -164,3 +164,11 @@ def test_a_psychometric_curve_rises_whichever_choice_goes_with_more(high):
     fit = from_trials.psychometric({"rate": rate, "choice": choice, "outcome": outcome}, signed="rate", n_boot=0)
     assert fit.threshold.value == pytest.approx(12.5, abs=0.2)
     assert fit.slope.value == pytest.approx(0.6, abs=0.12)
+
+
+def test_intervals_of_performance_over_few_seeds_stay_between_0_and_1():
+    tables = [{"step": np.arange(100), "performance": np.full(100, level)} for level in (0.0, 0.9)]
+    curve = from_trials.learning_curve(tables, n_bins=4, n_points=5, n_boot=50).mean
+    assert np.all(curve.low == 0) and np.all(curve.high == 1)
+    rewards = [{"step": np.arange(100), "reward": np.full(100, level)} for level in (-3.0, 3.0)]
+    assert np.all(from_trials.learning_curve(rewards, score="reward", n_bins=4, n_points=5, n_boot=50).mean.low < -3)

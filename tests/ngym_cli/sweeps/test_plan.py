@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from ngym_cli import runs
 from ngym_cli.errors import UserError
 from ngym_cli.sweeps import folder, plan
 from ngym_cli.sweeps.recipe import build
+from ngym_cli.sweeps.results import BOUNDS, statistics
 
 
 def test_a_grid_with_seeds_innermost():
@@ -110,3 +112,9 @@ def test_the_folder_of_a_run_is_that_of_its_algorithm(tmp_path, settings):
     (entry,) = sweep.entries
     config = sweep.config(entry.values)
     assert sweep.run_path(entry, entry.values).parent.name == config.alg
+
+
+def test_intervals_of_performance_over_two_seeds_stay_between_0_and_1():
+    row = statistics(np.array([0.0, 0.55]))
+    assert row["mean_ci"] == [0.0, 1.0] and row["iqm_ci"] == [0.0, 1.0]
+    assert statistics(np.array([-1.0, 2.0]), BOUNDS["reward_per_trial"])["mean_ci"][0] < -1
