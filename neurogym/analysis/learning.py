@@ -112,7 +112,7 @@ def _over_curves(
     n_boot: int,
     level: float,
     seed: int | None,
-    bounds: tuple[float, float],
+    bounds: tuple[float, float] = (-np.inf, np.inf),
 ) -> Curve:
     """Return the centre of curves, shape (curves, points), with Student's interval over whole curves.
 

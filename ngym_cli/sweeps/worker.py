@@ -115,6 +115,7 @@ def optuna() -> Any:
     Raises:
         UserError: if Optuna is not installed; says how to install Optuna.
     """
+    warnings.filterwarnings("ignore", "IProgress not found")  # tqdm's, in notebooks without ipywidgets
     package = library("optuna", "a search needs Optuna", "search")
     logging.getLogger("optuna").setLevel(logging.ERROR)
     package.logging.set_verbosity(package.logging.ERROR)
