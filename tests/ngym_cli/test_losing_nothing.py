@@ -76,9 +76,11 @@ def test_notes_in_an_evaluation_stay(ngym, run):
     assert ngym("eval", run, "--trials", "20").code == 0
     assert ngym("eval", run, "--trials", "20").code == 0
     (run / "eval/trials20-seed0/notes.txt").write_text("mine")
-    result = ngym("eval", run, "--trials", "20")
-    assert result.code == 2 and "notes.txt" in result.err and result.err.count("\n") == 1
-    assert (run / "eval/trials20-seed0/notes.txt").exists()
+    before = (run / "eval/trials20-seed0/summary.json").read_bytes()
+    assert ngym("eval", run, "--trials", "20").code == 0
+    assert (run / "eval/trials20-seed0/notes.txt").read_text() == "mine"
+    assert (run / "eval/trials20-seed0/summary.json").read_bytes() == before
+    assert (run / "eval/trials20-seed0-2/summary.json").exists()
 
 
 SMALL = "run --task RDM-v0 --timesteps 256 --n-envs 2 --units 4 --set n_steps=32 --eval-trials 4 --name it".split()
