@@ -3,15 +3,15 @@
 import json
 
 import pytest
-import torch
 
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.config import from_dict
 from ngym_cli.training.main_loop import Hooks, resume, train
+from tests.ngym_cli.agents.device.conftest import needs_gpu
 from tests.ngym_cli.conftest import BASE, QUICK, Interrupting
 from tests.ngym_cli.sameness import assert_same_run
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="this machine has no GPU")
+pytestmark = needs_gpu
 
 RUN = ("run", "--task", "RDM-v0", "--device", "cuda", "--timesteps", "1024", "--n-envs", "8", "--eval-trials", "50")
 RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
