@@ -92,12 +92,15 @@ class MlflowTracker:
     def __init__(self, run: runs.RunFolder, config: RunConfig, key: str):
         library = tracking_library("mlflow")
         self._client = library.MlflowClient()
+        self._last: dict[str, int] = {}  # step of each curve; a run that was killed continues before it
         name = os.environ.get("MLFLOW_EXPERIMENT_NAME", PROJECT)
         known_experiment = self._client.get_experiment_by_name(name)
         experiment = known_experiment.experiment_id if known_experiment else self._client.create_experiment(name)
         before = self._client.search_runs([experiment], f"tags.ngym_key = '{key}'")
         if before:
             self._id = before[0].info.run_id
+            for tag in before[0].data.metrics:
+                self._last[tag] = max(point.step for point in self._client.get_metric_history(self._id, tag))
             return
         created = self._client.create_run(experiment, run_name=run.name, tags={"ngym_key": key, "task": config.task})
         self._id = created.info.run_id
@@ -108,8 +111,10 @@ class MlflowTracker:
 
     def scalars(self, values: Mapping[str, float], step: int) -> None:
         """Add a point to each curve."""
-        for tag, value in values.items():
-            self._client.log_metric(self._id, tag.replace("%", "percent"), float(value), step=step)
+        for name, value in values.items():
+            tag = name.replace("%", "percent")
+            if step > self._last.get(tag, -1):
+                self._client.log_metric(self._id, tag, float(value), step=step)
 
     def figure(self, tag: str, figure: Figure, step: int) -> None:
         """Add a matplotlib figure."""

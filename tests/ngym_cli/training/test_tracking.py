@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 import subprocess
 import sys
 
@@ -92,30 +93,59 @@ import os, signal, sys
 import ngym_cli as nc
 from stable_baselines3.common.callbacks import BaseCallback
 
-class Interrupting(BaseCallback):
+class Ending(BaseCallback):
     def _on_step(self):
-        if self.num_timesteps == 4000:
-            os.kill(os.getpid(), signal.SIGINT)
+        if self.num_timesteps == 5200:
+            os._exit(9) if "killed" in sys.argv else os.kill(os.getpid(), signal.SIGINT)
         return True
 
-run = nc.train("GoNogo-v0", timesteps=8000, n_envs=4, eval_every=2000, eval_trials=20, checkpoint_every=1500, name="a",
-               track=sys.argv[1], callbacks=[Interrupting()], progress=False)
-assert run.status == "interrupted", run
-print(run.resume(progress=False))
+if "resumed" in sys.argv:
+    print(nc.load("a").resume(progress=False))
+else:
+    nc.train("GoNogo-v0", timesteps=8000, n_envs=4, eval_every=1000, eval_trials=20, checkpoint_every=3500, name="a",
+             track=sys.argv[1], callbacks=[Ending()], progress=False)
 """
 
 
-def resumed(tmp_path, service):
+def resumed(tmp_path, service, ending):
+    """End a run some evaluations after its last checkpoint, and resume it."""
     command = [sys.executable, "-c", RESUMED, service]
-    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    first = subprocess.run([*command, ending], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert first.returncode == (9 if ending == "killed" else 0), first.stderr
+    result = subprocess.run([*command, "resumed"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     assert "finished, 8,192 steps" in result.stdout and "tracking ended" not in result.stderr, result.stderr
 
 
+def wandb_records(path):
+    """Yield the records of a file of W&B: LevelDB's log (blocks of 32 KiB, checksum, length, kind) after 7 bytes."""
+    data, position, record = path.read_bytes(), 7, b""
+    while position + 7 <= len(data):
+        if (left := 32768 - position % 32768) < 7:
+            position += left
+            continue
+        length, kind = struct.unpack("<HB", data[position + 4 : position + 7])
+        record += data[position + 7 : position + 7 + length]
+        position += 7 + length
+        if kind in (1, 4):  # complete, or the last part
+            yield record
+            record = b""
+
+
+def wandb_steps(path, name):
+    """Return the steps of a curve in a file that W&B would send."""
+    from wandb.proto.wandb_internal_pb2 import Record
+
+    rows = [Record.FromString(data).history for data in wandb_records(path)]
+    values = [{item.key or "/".join(item.nested_key): item.value_json for item in row.item} for row in rows]
+    return [int(row["_step"]) for row in values if name in row]
+
+
 @pytest.mark.long
-def test_a_resumed_run_has_every_step_once_in_mlflow(tmp_path, offline):
+@pytest.mark.parametrize("ending", ["interrupted", "killed"])
+def test_a_resumed_run_has_every_step_once_in_mlflow(ending, tmp_path, offline):
     mlflow = pytest.importorskip("mlflow")
-    resumed(tmp_path, "mlflow")
+    resumed(tmp_path, "mlflow", ending)
     client = mlflow.MlflowClient(f"sqlite:///{tmp_path}/mlflow.db")
     (run,) = client.search_runs([client.get_experiment_by_name("ngym").experiment_id])
     assert run.info.status == "FINISHED" and run.data.params["timesteps"] == "8000"
@@ -126,9 +156,11 @@ def test_a_resumed_run_has_every_step_once_in_mlflow(tmp_path, offline):
 
 
 @pytest.mark.long
-def test_a_resumed_run_is_one_run_in_wandb(tmp_path, offline):
+def test_a_resumed_run_has_every_step_once_in_wandb(tmp_path, offline):
     pytest.importorskip("wandb")
-    resumed(tmp_path, "wandb")
-    files = list((tmp_path / "wandb-files" / "wandb").glob("offline-run-*/run-*.wandb"))
+    resumed(tmp_path, "wandb", "interrupted")
+    files = sorted((tmp_path / "wandb-files" / "wandb").glob("offline-run-*/run-*.wandb"))
     assert len(files) == 2 and len({file.name for file in files}) == 1  # two parts with one id
-    assert all(file.stat().st_size > 1000 for file in files)
+    for name in ("behaviour/performance", "evaluation/performance"):
+        steps = [step for file in files for step in wandb_steps(file, name)]
+        assert len(steps) > 3 and steps == sorted(set(steps)), (name, steps)
