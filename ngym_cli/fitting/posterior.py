@@ -19,7 +19,12 @@ import numpy as np
 
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Fitted, Model, Problem
-from neurogym.behaviour.models.likelihoods import Likelihood, likelihood_of_problem
+from neurogym.behaviour.models.likelihoods import (
+    Likelihood,
+    SubjectLikelihoods,
+    likelihood_of_problem,
+    likelihoods_of_subjects,
+)
 from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.errors import UserError
@@ -66,14 +71,20 @@ class Target:
     others are given relative to the group (Papaspiliopoulos, Roberts & Sköld 2007, 10.1214/088342307000000014).
 
     Args:
-        likelihoods: of each subject.
+        log_likelihoods: of all subjects.
+        parameters: of the model.
         fits: empirical Bayes or maximum a posteriori fits of each subject.
         group: distribution of the subjects; None to sample each with the model's own prior.
     """
 
-    def __init__(self, likelihoods: Sequence[Likelihood], fits: Sequence[Fitted], group: Group | None):
-        self.likelihoods, self.group = likelihoods, group
-        parameters = likelihoods[0].parameters
+    def __init__(
+        self,
+        log_likelihoods: SubjectLikelihoods,
+        parameters: Sequence[ModelParameter],
+        fits: Sequence[Fitted],
+        group: Group | None,
+    ):
+        self.log_likelihoods, self.group = log_likelihoods, group
         self.prior_mean = np.array([each.mean for each in parameters])
         self.prior_sd = np.array([each.sd for each in parameters])
         self.centre = np.stack([fit.details["unbounded"] for fit in fits])
@@ -105,10 +116,8 @@ class Target:
         x, mean, sd, weights = self.unpack(u)
         z, relative = self.covariates, u[: s * d].reshape(s, d)
         standard = np.where(self.centred, (x - mean - z @ weights) / sd, relative)
-        value, by_likelihood = -0.5 * float((standard**2).sum()), np.zeros((s, d))
-        for k, likelihood in enumerate(self.likelihoods):
-            log, by_likelihood[k] = likelihood.log_likelihood(x[k])
-            value += log
+        logs, by_likelihood = self.log_likelihoods(x)
+        value = float(logs.sum()) - 0.5 * float((standard**2).sum())
         by_x = by_likelihood - standard / sd
         by_u = np.where(self.centred, np.einsum("sij,si->sj", self.scale, np.where(self.centred, by_x, 0.0)), by_x * sd)
         if self.group is None:
@@ -304,7 +313,8 @@ def sample_model(
     """
     likelihoods = [likelihood_of_problem(model, Problem(table)) for table in tables.values()]
     parameters = likelihoods[0].parameters
-    samples = sample(Target(likelihoods, fits, group), draws, seed)
+    together = likelihoods_of_subjects(model, list(tables.values()))
+    samples = sample(Target(together, parameters, fits, group), draws, seed)
     record = summaries(samples, parameters, list(tables))
     if group is not None and group.covariates.names:
         record["between"] = between_summaries(samples, parameters, group.covariates.names)

@@ -214,9 +214,9 @@ def _linear(p: ParameterValues, offset: int, stimuli: FloatArray, n: int) -> Flo
     return np.concatenate(columns, -1)
 
 
-def _gathered(problems: Sequence[Problem]) -> Padded:
-    """Return the sessions of all problems with a leading axis for the problem; what is missing is padding."""
-    each = [padded(problem.table.sessions) for problem in problems]
+def gathered(tables: Sequence[Behaviour]) -> Padded:
+    """Return the sessions of all tables with a leading axis for the table; what is missing is padding."""
+    each = [padded(table.sessions) for table in tables]
     arrays = {name: rectangle([getattr(data, name) for data in each], value) for name, value in PADDING.items()}
     return Padded(**arrays, lengths=np.array([sum(data.lengths) for data in each]))
 
@@ -241,7 +241,7 @@ class _Maxima:
 
 
 def _fit(agent: Agent, parameters_of: Sequence[tuple[ModelParameter, ...]], problems: Sequence[Problem]) -> _Maxima:
-    data, n = _gathered(problems), len(problems[0].table.choices)
+    data, n = gathered([each.table for each in problems]), len(problems[0].table.choices)
     parameters = parameters_of[0]
     d, count = len(parameters), len(problems)
     mean, sd = (np.array([[getattr(p, name) for p in each] for each in parameters_of]) for name in ("mean", "sd"))
@@ -288,7 +288,14 @@ def _fit(agent: Agent, parameters_of: Sequence[tuple[ModelParameter, ...]], prob
 def likelihood_of(
     agent: Agent, parameters: Sequence[ModelParameter], data: Padded, n: int
 ) -> Callable[[np.ndarray, FloatArray], FloatArray]:
-    """Return the log-likelihood as a function of problems (runs,) and points (runs, points, parameters)."""
+    """Return the log-likelihood as a function of tables (runs,) and points (runs, points, parameters).
+
+    Args:
+        agent: the model.
+        parameters: of the model.
+        data: sessions of several tables, see `gathered`.
+        n: number of choices.
+    """
     chosen = one_hot(data.choice, n)
     two_stage = bool((data.choice2 >= 0).any())
 

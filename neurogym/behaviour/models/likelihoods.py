@@ -9,7 +9,7 @@ import numpy as np
 
 from neurogym.analysis.regression import log_softmax
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import Agent, AgentPolicy, trial_logits
+from neurogym.behaviour.models.agents import Agent, AgentPolicy, gathered, likelihood_of, trial_logits
 from neurogym.behaviour.models.base import Model, Policy, Problem, UnfitError
 from neurogym.behaviour.models.diffusion import Diffusion
 from neurogym.behaviour.models.own import FunctionModel, FunctionPolicy
@@ -21,6 +21,9 @@ from neurogym.behaviour.table import Behaviour, padded
 
 #: Step of central differences, in units of the s.d. of the priors.
 PRIOR_STEP = 1e-4
+
+#: Function from points (subjects, parameters) to log-likelihoods (subjects,) and their gradients, shaped as the points.
+SubjectLikelihoods = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 
 class Likelihood(Protocol):
@@ -54,13 +57,11 @@ class ChoiceLikelihood:
         policy: Callable[[FloatArray], Policy],
     ):
         self.parameters, self._trials, self.policy = tuple(parameters), trials, policy
-        self._steps = PRIOR_STEP * np.array([each.sd for each in parameters])
 
     def log_likelihood(self, x: FloatArray) -> tuple[float, FloatArray]:
         """See `Likelihood.log_likelihood`."""
-        steps, d = np.diag(self._steps), len(x)
-        values = self._trials(np.concatenate([x[None], x + steps, x - steps])).sum(1)
-        return float(values[0]), (values[1 : d + 1] - values[d + 1 :]) / (2 * self._steps)
+        values, gradients = _differences(lambda points: self._trials(points[0]).sum(1)[None], self.parameters, x[None])
+        return float(values[0]), gradients[0]
 
     def pointwise(self, x: FloatArray) -> FloatArray:
         """See `Likelihood.pointwise`."""
@@ -82,6 +83,44 @@ def likelihood_of_problem(model: Model, problem: Problem) -> Likelihood:
     if isinstance(model, FunctionModel):
         return _function(model, problem.table)
     raise UnfitError(f"{model.name} cannot be sampled (--posterior); learners, ddm and functions of your own can")
+
+
+def likelihoods_of_subjects(model: Model, tables: Sequence[Behaviour]) -> SubjectLikelihoods:
+    """Return the log-likelihoods of a model for several subjects; those of learners are stepped together.
+
+    Raises:
+        UnfitError: for models without such a function, or that do not suit a table.
+    """
+    likelihoods = [likelihood_of_problem(model, Problem(table)) for table in tables]
+    if isinstance(model, Agent):
+        data = gathered([model.with_cue_stimuli(each) for each in tables] if isinstance(model, GoNoGo) else tables)
+        parameters, rows = likelihoods[0].parameters, np.arange(len(tables))
+        trials = likelihood_of(model, parameters, data, len(tables[0].choices))
+        return lambda x: _differences(lambda points: trials(rows, points), parameters, x)
+
+    def one_by_one(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        values, gradients = np.zeros(len(x)), np.zeros(x.shape)
+        for k, likelihood in enumerate(likelihoods):
+            values[k], gradients[k] = likelihood.log_likelihood(x[k])
+        return values, gradients
+
+    return one_by_one
+
+
+def _differences(
+    values_at: Callable[[FloatArray], FloatArray], parameters: Sequence[ModelParameter], x: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return log-likelihoods and their gradients by central differences at points (subjects, parameters).
+
+    Args:
+        values_at: log-likelihoods (subjects, points) at points (subjects, points, parameters).
+        parameters: of the model.
+        x: the points.
+    """
+    d, steps = x.shape[1], PRIOR_STEP * np.array([each.sd for each in parameters])
+    offsets = np.concatenate([np.zeros((1, d)), np.diag(steps), -np.diag(steps)])
+    values = values_at(x[:, None] + offsets)
+    return values[:, 0], (values[:, 1 : d + 1] - values[:, d + 1 :]) / (2 * steps)
 
 
 def timed_posterior(model: Diffusion | TimedModel, problem: Problem) -> TimedPosterior:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,7 @@ from neurogym.behaviour.models.gains_losses import (
     ValuePlusPerseveration,
 )
 from neurogym.behaviour.models.learning import QLearning, QOptions, TwoStepLearner
+from neurogym.behaviour.models.likelihoods import likelihood_of_problem, likelihoods_of_subjects
 from neurogym.behaviour.models.pavlovian import CuePolicy, GoNoGo
 from neurogym.behaviour.simulate import Gambles, GoNoGoWorld, ReversingBandit, gains_and_losses, iowa, simulate
 from neurogym.behaviour.table import Behaviour, session
@@ -77,6 +80,24 @@ def test_parameters_are_recovered(name):
             for used in (fit.policy, truth_policy)
         )
         assert reached > true - 5  # the maximum is about as likely as the truth, or more
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_subjects_stepped_together_have_the_likelihood_of_each_alone(name):
+    model, table, world, _, _ = CASES[name]
+    rng = np.random.default_rng(3)
+    parameters = model.parameters(table)
+    policy = (CuePolicy if isinstance(model, GoNoGo) else AgentPolicy)(
+        model, parameters, np.array([each.mean for each in parameters]), len(table.choices)
+    )
+    tables = [simulate(policy, world(rng), table, rng) for _ in range(3)]
+    tables[1] = replace(tables[1], sessions=(tables[1].sessions[0].part("1", slice(0, 41)),) * 2)
+    x = np.array([each.mean for each in parameters]) + 0.3 * rng.standard_normal((3, len(parameters)))
+    values, gradients = likelihoods_of_subjects(model, tables)(x)
+    for k, each in enumerate(tables):
+        alone, gradient = likelihood_of_problem(model, Problem(each)).log_likelihood(x[k])
+        assert values[k] == pytest.approx(alone, rel=1e-9)
+        np.testing.assert_allclose(gradients[k], gradient, rtol=1e-5, atol=1e-4)
 
 
 def test_gains_and_losses_of_a_trial_count_separately():

@@ -8,7 +8,7 @@ import pytest
 from neurogym.behaviour.models import first_passage
 from neurogym.behaviour.models.base import Problem
 from neurogym.behaviour.models.diffusion import Diffusion
-from neurogym.behaviour.models.likelihoods import likelihood_of_problem
+from neurogym.behaviour.models.likelihoods import likelihood_of_problem, likelihoods_of_subjects
 from neurogym.behaviour.table import Behaviour, session
 from ngym_cli.errors import UserError
 from ngym_cli.fitting.group import Covariates, covariates_of, fit_group
@@ -58,7 +58,9 @@ def test_the_log_density_of_the_sampler_has_the_right_gradient(centred):
     table, model = people(4, 60), Diffusion(start=False, lapse=0.02)
     covariates = Covariates(("age",), np.array([[-1.0], [-0.3], [0.3], [1.0]]))
     fits, group = fit_group(model, problems_of(table), 1, covariates)
-    target = Target([likelihood_of_problem(model, each) for each in problems_of(table)], fits, group)
+    problems = problems_of(table)
+    parameters = likelihood_of_problem(model, problems[0]).parameters
+    target = Target(likelihoods_of_subjects(model, [each.table for each in problems]), parameters, fits, group)
     target.centred = np.full(len(target.centred), centred)
     if not centred:
         target.scale = np.zeros_like(target.scale)
@@ -73,8 +75,8 @@ def test_samples_agree_with_laplace_and_have_diagnostics():
     model = Diffusion(start=False, lapse=0.02)
     fit = model.fit(problems_of(table))[0]
     likelihood = likelihood_of_problem(model, problems_of(table)[0])
-    samples = sample(Target([likelihood], [fit], None), 150, 0)
-    record = summaries(samples, likelihood.parameters, ["0"])
+    target = Target(likelihoods_of_subjects(model, [table]), likelihood.parameters, [fit], None)
+    record = summaries(sample(target, 150, 0), likelihood.parameters, ["0"])
     for name, row in record["parameters"]["0"].items():
         estimate = fit.parameters[name]
         assert abs(row["value"] - estimate.value) < 0.5 * estimate.se
