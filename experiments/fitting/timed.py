@@ -197,7 +197,7 @@ def network(seed: int, sessions: int = 40, trials: int = 250) -> Row:
     rng = np.random.default_rng([seed, 15])
     data = prepared(FitData(timed_learner(_learner(rng), rng, sessions, trials), CrossValidation(5, "each", seed)))
     scores = {}
-    for label in ("q-learning:times=ddm", "gru:units=2:times=ddm"):
+    for label in ("q-learning:times=ddm", "gru:units=8:times=ddm"):
         (model,) = registry.build([label], (2,), 3).values()
         result = validate(model, data)
         scores[label] = float(np.nanmean(np.concatenate(result.densities)))

@@ -2,14 +2,14 @@
 
 The cell sees the previous trial (choice, reward, stimuli) and its state carries the past of the session. Logits are
 linear in the state and the present stimuli, and in their products, so that the state can change how stimuli are
-weighed. Trained by cross-entropy on whole sessions at once (AdamW); each seed stops early on an inner fold of its own
-and the probabilities of the seeds are averaged.
+weighed. Trained by cross-entropy on whole sessions at once (AdamW), with times further by the likelihood of choices and
+times; each seed stops early on an inner fold of its own and the probabilities of the seeds are averaged.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from neurogym.analysis.regression import log_softmax
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Fitted, ParallelTrials, Policy, Problem, one_hot
 from neurogym.behaviour.models.marks import few_trials_of_network
+from neurogym.behaviour.models.with_times import EvidenceLikelihood
 from neurogym.behaviour.table import Behaviour, Session
 from ngym_cli import processes
 from ngym_cli.agents.compiled.steps import ArrayState
@@ -29,6 +30,8 @@ from ngym_cli.fitting.readout import DriftingReadout, arrays_of_nets, fit_readou
 
 #: Inner folds for early stopping; epochs at most; epochs without improvement at which training ends.
 INNER, EPOCHS, PATIENCE = 5, 800, 60
+#: Share of the learning rate with which trained networks are trained further; at the whole rate some get worse.
+FURTHER = 0.1
 #: Arguments of the cells here, where one step is one trial.
 CELL_ARGUMENTS: dict[str, dict[str, float | str]] = {
     "gru": {"memory": 10.0},
@@ -122,6 +125,7 @@ class PackedSessions:
         x: inputs of the cell before each trial, shape (steps, features).
         stimuli: shape (steps, stimuli).
         choice: shape (steps,), -1 for misses.
+        row: index of the trial of each step, counted over the sessions in the order given.
         session: index of the session of each step, in the order given.
         who: index of the subject of each step.
         counts: sessions that have each step.
@@ -130,6 +134,7 @@ class PackedSessions:
     x: Tensor
     stimuli: Tensor
     choice: Tensor
+    row: np.ndarray
     session: np.ndarray
     who: Tensor
     counts: list[int]
@@ -140,7 +145,8 @@ def pack(sessions: Sequence[Session], choices: int, subjects: Sequence[str]) -> 
     order = sorted(range(len(sessions)), key=lambda k: -len(sessions[k]))
     lengths = np.array([len(sessions[k]) for k in order])
     counts = [int((lengths > t).sum()) for t in range(lengths[0])]
-    rows, stimuli, choice, session = [], [], [], []
+    rows, stimuli, choice, row, session = [], [], [], [], []
+    first = np.cumsum([0, *map(len, sessions)])
     each = []
     for k in order:
         s = sessions[k]
@@ -153,16 +159,39 @@ def pack(sessions: Sequence[Session], choices: int, subjects: Sequence[str]) -> 
             rows.append(x[t])
             stimuli.append(values[t])
             choice.append(chosen[t])
+            row.append(first[order[position]] + t)
             session.append(order[position])
     who = np.array([subjects.index(sessions[k].subject) for k in session])
     return PackedSessions(
         torch.tensor(np.array(rows), dtype=torch.float32),
         torch.tensor(np.array(stimuli), dtype=torch.float32),
         torch.tensor(np.array(choice)),
+        np.array(row),
         np.array(session),
         torch.tensor(who),
         counts,
     )
+
+
+#: Log-likelihood of each step, given the log-probabilities of its choices (steps, choices).
+StepLikelihood = Callable[[Tensor, PackedSessions], Tensor]
+
+
+def _of_choices(logs: Tensor, data: PackedSessions) -> Tensor:
+    """Return the log-probability of the choice of each step."""
+    return logs.gather(1, data.choice.clamp(min=0)[:, None])[:, 0]
+
+
+def _with_gradient(likelihood: EvidenceLikelihood) -> StepLikelihood:
+    """Return a log-likelihood, and derivatives that are known, as a function that torch can differentiate."""
+
+    def each(logs: Tensor, data: PackedSessions) -> Tensor:
+        ordered = np.empty(logs.shape)
+        ordered[data.row] = logs.detach().numpy()
+        value, slope = (torch.from_numpy(array[data.row]).to(logs) for array in likelihood(ordered))
+        return value + (slope * (logs - logs.detach())).sum(1)
+
+    return each
 
 
 class NetworkPolicy:
@@ -261,6 +290,16 @@ class Recurrent:
         processes.limit_torch()
         return [self._fit(each) for each in problems]
 
+    def fit_evidence(self, problem: Problem, fit: Fitted, likelihood: EvidenceLikelihood) -> Fitted:
+        """See `EvidenceModel.fit_evidence`."""
+        if not isinstance(fit.policy, NetworkPolicy):
+            return fit  # a read-out that drifts follows the choices
+        nets = [
+            self._train(problem.table, fit.policy.scale, problem.seed * 1000 + k, k, net, _with_gradient(likelihood))
+            for k, net in enumerate(fit.policy.nets)
+        ]
+        return replace(fit, policy=NetworkPolicy(nets, fit.policy.scale, fit.policy.subjects))
+
     def to_arrays(self, policy: NetworkPolicy | DriftingReadout) -> dict[str, np.ndarray]:
         """See `Model.to_arrays`."""
         inner, saved = to_arrays(policy)
@@ -290,7 +329,15 @@ class Recurrent:
         notes = few_trials_of_network(trials, weights)
         return Fitted(self.name, policy, {}, float("nan"), {"units": self.units}, notes=notes)
 
-    def _train(self, table: Behaviour, scale: FloatArray, seed: int, fold: int) -> ChoiceNetwork:
+    def _train(
+        self,
+        table: Behaviour,
+        scale: FloatArray,
+        seed: int,
+        fold: int,
+        start: ChoiceNetwork | None = None,
+        likelihood: StepLikelihood = _of_choices,
+    ) -> ChoiceNetwork:
         """Return a network trained on all but a held-out inner fold, as of the best prediction of that fold."""
         sessions = [_scaled(each, scale) for each in table.in_blocks(INNER).sessions]
         data = pack(sessions, len(table.choices), table.subjects)
@@ -298,17 +345,19 @@ class Recurrent:
             torch.manual_seed(seed)
             size = len(table.choices), len(table.stimuli), len(table.subjects)
             net = ChoiceNetwork(self.cell, self.units, *size)
+        if start is not None:
+            net.load_state_dict(start.state_dict())
         held_out = torch.tensor((data.session + seed) % INNER == fold % INNER)
         valid = data.choice >= 0
         train, test = torch.nonzero(valid & ~held_out)[:, 0], torch.nonzero(valid & held_out)[:, 0]
         settings = self.training
-        optimiser = torch.optim.AdamW(net.parameters(), settings.learning_rate, weight_decay=settings.weight_decay)
+        rate = settings.learning_rate * (1.0 if start is None else FURTHER)
+        optimiser = torch.optim.AdamW(net.parameters(), rate, weight_decay=settings.weight_decay)
         begin = net.cell.initial_state(data.counts[0])
         best: tuple[float, int, dict[str, Tensor]] = (np.inf, 0, {})
         for epoch in range(EPOCHS):
             h, _ = net.cell.sequence(data.x, data.counts, begin, None, False)
-            logs = torch.log_softmax(net.read(h, data.stimuli, data.who), 1)
-            each = -logs.gather(1, data.choice.clamp(min=0)[:, None])[:, 0]
+            each = -likelihood(torch.log_softmax(net.read(h, data.stimuli, data.who), 1), data)
             score = float(each.detach()[test].mean()) if len(test) else float(each.detach()[train].mean())
             if score < best[0] - 1e-5:
                 best = score, epoch, {key: value.clone() for key, value in net.state_dict().items()}

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_expit
 
-from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import ParallelTrials
 from neurogym.behaviour.models.logistic import Features
@@ -30,7 +29,6 @@ from neurogym.behaviour.models.walks import (
     Walk,
     WalkLimits,
     begin,
-    deviation,
     diffuse,
     fit_walk,
     learn,
@@ -62,16 +60,17 @@ def prior_walk(weights: FloatArray, scale: FloatArray, limits: WalkLimits) -> Wa
     return Walk(weights, (0.5 / scale) ** 2, limits.clipped((0.02 / scale) ** 2))
 
 
-def step_estimates(
+def steps_are_determined(
     walks: Sequence[Walk],
     priors: Sequence[Walk],
     states: FloatArray,
     x: FloatArray,
     choice: np.ndarray,
-) -> tuple[list[list[Estimate]], list[list[bool]]]:
-    """Return the s.d. of a step of each weight of each state with its interval, and whether choices determine it.
+) -> list[list[bool]]:
+    """Return for each weight of each state whether the choices determine the s.d. of its step.
 
-    The states are taken as they are, so that intervals are somewhat too narrow where states are uncertain.
+    The s.d. has no interval: weights and states are independent in the approximation, which makes steps too small where
+    states are uncertain.
 
     Args:
         walks: distributions of the weights of each state.
@@ -80,12 +79,11 @@ def step_estimates(
         x: predictors, shape (sessions, trials, predictors).
         choice: shape (sessions, trials).
     """
-    estimates, known = [], []
+    determined = []
     for k, (walk, prior) in enumerate(zip(walks, priors, strict=True)):
         errors = spread_of_variances(walk, x, choice, prior, states[..., k])[len(walk.step) :]
-        estimates.append([deviation(float(v), float(e)) for v, e in zip(walk.step, errors, strict=True)])
-        known.append([bool(error < INFORMED * SPREAD) for error in errors])
-    return estimates, known
+        determined.append([bool(error < INFORMED * SPREAD) for error in errors])
+    return determined
 
 
 def fit_walks(

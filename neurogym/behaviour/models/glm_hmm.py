@@ -43,7 +43,7 @@ from neurogym.behaviour.models.drifting_states import (
     DriftingStatesPolicy,
     fit_walks,
     prior_walk,
-    step_estimates,
+    steps_are_determined,
 )
 from neurogym.behaviour.models.logistic import Features
 from neurogym.behaviour.models.marks import NOT_IDENTIFIED
@@ -221,14 +221,14 @@ class GlmHmm(OneByOne):
             features, mean, start, step, chain.transitions, chain.start, chain.inputs, source
         )
         priors = [prior_walk(w, scale, self.limits) for w in weights]
-        estimates, known = step_estimates(walks, priors, posterior.states, x, choice) if intervals else ([], [])
+        determined = steps_are_determined(walks, priors, posterior.states, x, choice) if intervals else []
         variances = {}
         for k, walk in enumerate(walks):
             for j, name in enumerate(features.names):
                 label = f"state {k + 1}: sigma {name}"
                 variances[label] = float(walk.step[j])
-                fit.parameters[label] = estimates[k][j] if intervals else Estimate(float(np.sqrt(walk.step[j])))
-                if intervals and not known[k][j]:
+                fit.parameters[label] = Estimate(float(np.sqrt(walk.step[j])))
+                if intervals and not determined[k][j]:
                     fit.marks[label] = NOT_IDENTIFIED
         fit.marks |= self.limits.marks(variances)
         fit.details |= {

@@ -18,7 +18,7 @@ from neurogym.behaviour.models.base import ParallelTrials
 from neurogym.behaviour.models.evidence import Evidence, EvidencePolicy, evidence_of_sessions, with_state_columns
 from neurogym.behaviour.models.formulas import Formula
 from neurogym.behaviour.models.parameters import ModelParameter
-from neurogym.behaviour.models.responses import Response
+from neurogym.behaviour.models.responses import Gradient, Response
 from neurogym.behaviour.models.times import TimedTrials, TimeSettings, timed_trials
 from neurogym.behaviour.table import Session
 
@@ -137,17 +137,19 @@ class TimedPosterior:
 
     def log_likelihood(self, x: FloatArray) -> tuple[float, FloatArray]:
         """Return the log-likelihood of all trials and its gradient."""
-        first, last = x[: self._split], x[self._split :]
-        slope = self.evidence.slope(first)
-        result = self.response.response.log_likelihood(slope.value, self._values.values(last), self.trials)
+        slope = self.evidence.slope(x[: self._split])
+        result = self.given_evidence(slope.value, x)
         by_evidence = np.einsum("tc,tcp->p", result.evidence, slope.jacobian) + slope.extra_slope
-        gradient = np.concatenate([by_evidence, self._values.gradient(last, result.values)])
+        gradient = np.concatenate([by_evidence, self._values.gradient(x[self._split :], result.values)])
         return float(result.log.sum()) + slope.extra, gradient
+
+    def given_evidence(self, evidence: FloatArray, x: FloatArray) -> Gradient:
+        """Return the log-likelihood of each trial for evidence (trials, columns), with the response at a point."""
+        return self.response.response.log_likelihood(evidence, self._values.values(x[self._split :]), self.trials)
 
     def pointwise(self, x: FloatArray) -> FloatArray:
         """Return the log-likelihood of each trial that counts at a point, shape (trials,)."""
-        value = self.evidence.slope(x[: self._split]).value
-        log = self.response.response.log_likelihood(value, self._values.values(x[self._split :]), self.trials).log
+        log = self.given_evidence(self.evidence.slope(x[: self._split]).value, x).log
         counted = self.trials.timed | self.trials.untimed | self.trials.omitted | self.trials.withheld
         return np.asarray(log[counted])
 

@@ -3,17 +3,18 @@
 The parameters of learners and logistic regressions are estimated together with those of the response (Pedersen, Frank &
 Biele 2017, 10.3758/s13423-016-1199-y; Fontanesi et al. 2019, 10.3758/s13423-018-1554-2). Models whose parameters are
 found otherwise (hidden states, drifting weights, networks) are fitted to the choices first; their logit, times a factor
-that is estimated with the response, is the evidence.
+that is estimated with the response, is the evidence. Networks are then trained further, on choices and times.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.agents import Agent, AgentPolicy
 from neurogym.behaviour.models.ballistic import BallisticResponse
 from neurogym.behaviour.models.base import Fitted, Model, Policy, Problem, UnfitError, flatten, rebuild
@@ -26,6 +27,7 @@ from neurogym.behaviour.models.evidence import (
     FunctionEvidencePolicy,
     LogitEvidence,
     LogitPolicy,
+    as_columns,
     with_state_columns,
 )
 from neurogym.behaviour.models.formulas import Formula
@@ -46,6 +48,26 @@ from neurogym.behaviour.models.times import FASTEST
 from neurogym.behaviour.table import Behaviour
 
 RESPONSES = ("ddm", "lba")
+#: Times that networks are trained on choices and times, and the response is estimated anew.
+ROUNDS = 2
+
+#: Log-likelihood of choice and time of each trial (trials,) and its derivatives (trials, choices), given the
+#: log-probabilities of the choices (trials, choices).
+EvidenceLikelihood = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+
+
+@runtime_checkable
+class EvidenceModel(Model, Protocol):
+    """A model of choices that can be trained further by the times of the choices."""
+
+    def fit_evidence(self, problem: Problem, fit: Fitted, likelihood: EvidenceLikelihood) -> Fitted:
+        """Return a fit to choices and times.
+
+        Args:
+            problem: the sessions of the fit.
+            fit: to their choices.
+            likelihood: of choices and times, given the log-probabilities of the choices.
+        """
 
 
 def race(name: str = "lba", **options: Any) -> TimedModel:
@@ -132,18 +154,28 @@ class TimedModel:
             self.check(each.table)
         if self.takes_prior:
             return [self._fit(each, self.posterior(each)) for each in problems]
-        inner = self.model.fit(problems)
-        fits = []
-        for problem, fit in zip(problems, inner, strict=True):
-            evidence = LogitEvidence(fit.policy, problem.table, self._columns(problem.table))
-            table = self._with_states(problem.table, fit.policy)
-            timed = self._fit(problem, self._posterior(replace(problem, table=table), evidence))
-            timed.parameters = {**timed.parameters, **fit.parameters}
-            timed.details = {**fit.details, **timed.details}
-            timed.notes = [*fit.notes, *timed.notes]
-            timed.marks = {**fit.marks, **timed.marks}
-            fits.append(timed)
-        return fits
+        return [self._fit_after(problem, fit) for problem, fit in zip(problems, self.model.fit(problems), strict=True)]
+
+    def _fit_after(self, problem: Problem, choices: Fitted) -> Fitted:
+        """Return the fit of a model of which a fit to the choices is known."""
+        posterior = self._given_choices(problem, choices)
+        timed = self._fit(problem, posterior)
+        model = self.model
+        if isinstance(model, EvidenceModel):
+            for _ in range(ROUNDS):
+                choices = model.fit_evidence(problem, choices, _likelihood_of_evidence(posterior, timed))
+                posterior = self._given_choices(problem, choices)
+                timed = self._fit(problem, posterior)
+        timed.parameters = {**timed.parameters, **choices.parameters}
+        timed.details = {**choices.details, **timed.details}
+        timed.notes = [*choices.notes, *timed.notes]
+        timed.marks = {**choices.marks, **timed.marks}
+        return timed
+
+    def _given_choices(self, problem: Problem, fit: Fitted) -> TimedPosterior:
+        """Return the posterior of the response, given a model of the choices."""
+        evidence = LogitEvidence(fit.policy, problem.table, self._columns(problem.table))
+        return self._posterior(replace(problem, table=self._with_states(problem.table, fit.policy)), evidence)
 
     def _evidence(self, table: Behaviour) -> Evidence:
         """Return the evidence of a model whose parameters are estimated with those of the response."""
@@ -235,3 +267,18 @@ class TimedModel:
             nested = {key.removeprefix("inner."): each for key, each in arrays.items() if key.startswith("inner.")}
             inner = LogitPolicy(self.model.from_arrays(nested, table), float(arrays["factor"]), columns)
         return TimedPolicy(inner, response, arrays["response"], settings_from(arrays["settings"]))
+
+
+def _likelihood_of_evidence(posterior: TimedPosterior, fit: Fitted) -> EvidenceLikelihood:
+    """Return the log-likelihood of choices and times with the parameters of the response as they were fitted."""
+    assert isinstance(fit.policy, TimedPolicy)
+    policy = fit.policy.inner
+    assert isinstance(policy, LogitPolicy)
+
+    def likelihood(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
+        evidence = policy.factor * as_columns(logs, policy.columns)
+        result = posterior.given_evidence(evidence, fit.details["unbounded"])
+        slope = policy.factor * result.evidence
+        return result.log, np.concatenate([-slope, slope], 1) if policy.columns == 1 else slope
+
+    return likelihood

@@ -150,6 +150,7 @@ def test_weights_that_drift_within_states_predict_new_sessions_better():
     assert score(fit.policy, new) > max(score(still.policy, new), score(walk.policy, new)) + 10
     sigma = {name: fit.parameters[f"state 1: sigma {name}"].value for name in ("bias", "x")}
     assert 0.04 < sigma["bias"] < 0.2 and sigma["x"] < sigma["bias"]
+    assert np.isnan(fit.parameters["state 1: sigma bias"].low)  # too narrow where states are uncertain
     model = GlmHmm(2, 0, drift=True)
     assert score(model.from_arrays(model.to_arrays(fit.policy), data), new) == pytest.approx(score(fit.policy, new))
 

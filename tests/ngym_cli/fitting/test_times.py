@@ -8,11 +8,24 @@ import json
 import numpy as np
 import pytest
 
+from neurogym.behaviour.models import with_times
+from neurogym.behaviour.models.agents import AgentPolicy
+from neurogym.behaviour.models.base import Problem
+from neurogym.behaviour.models.diffusion import diffusion_response
+from neurogym.behaviour.models.evidence import AgentEvidencePolicy
+from neurogym.behaviour.models.learning import QLearning, QOptions
 from neurogym.behaviour.models.responses import DiffusionResponse
+from neurogym.behaviour.models.timed import ResponseParameters, TimedPolicy
+from neurogym.behaviour.models.times import TimeSettings
+from neurogym.behaviour.models.with_times import TimedModel
+from neurogym.behaviour.simulate import ReversingBandit, simulate
+from neurogym.behaviour.table import Behaviour, session
 from ngym_cli.fitting.figure_data import FitPlotData
 from ngym_cli.fitting.folder import FitFolder
+from ngym_cli.fitting.networks import Recurrent
 from ngym_cli.fitting.time_figures import timed_choices
 
+TWO = Behaviour((session([0, 1], reward=[1, 0]),))
 VALUES = {"A": 0.9, "t_R": 0.3, "z": 0.5, "lapse": 0.03}
 
 
@@ -207,6 +220,27 @@ def test_every_kind_of_model_has_times(timed, tmp_path, ngym):
         assert score["together"]["value"] == pytest.approx(score["choice"]["value"] + score["time"]["value"])
         assert score["trials"] == record["models"]["ddm"]["time_score"]["trials"]
         assert "lapse" not in record["models"][label]["parameters"]["bob"]
+
+
+def test_networks_learn_from_choices_and_times(monkeypatch):
+    """Strong evidence makes nearly certain choices, and only times tell how strong it is."""
+    rng, learner, response = np.random.default_rng(1), QLearning("q", QOptions()), diffusion_response()
+    parameters, values = (
+        learner.parameters(TWO),
+        {"alpha": 0.6, "beta": 4.0, "A": 1.3, "t_R": 0.4, "z": 0.5, "lapse": 0.01},
+    )
+    x = np.array([each.unbounded(values.get(each.name, 0.0)) for each in parameters])
+    response_x = np.array([each.unbounded(values[each.name]) for each in response.parameters])
+    inner = AgentEvidencePolicy(AgentPolicy(learner, parameters, x, 2), 1)
+    truth = TimedPolicy(inner, ResponseParameters(response), response_x, TimeSettings())
+    table = simulate(truth, ReversingBandit(12, 150, 2, rng), TWO, rng)
+    train, new = table.only(table.sessions[:8]), table.sessions[8:]
+    scores = []
+    for rounds in (0, 2):
+        monkeypatch.setattr(with_times, "ROUNDS", rounds)
+        fit = TimedModel(Recurrent("gru", "gru", 2, seeds=1)).fit([Problem(train)])[0]
+        scores.append(float(np.mean(np.concatenate(fit.policy.log_densities(new)))))
+    assert scores[1] > scores[0] + 0.01
 
 
 def test_options_of_diffusions_are_refused_for_races(timed, tmp_path, ngym):
