@@ -67,8 +67,9 @@ def align(agent: Table, animal: Behaviour, name: str) -> AlignedTrials:
         agent, trials = ({k: v for k, v in each.items() if k != "rt"} for each in (agent, trials))
     if "outcome" not in trials:
         left_out.append(f"accuracy: {name} has neither correctness nor correct choices")
-    if not reason and STRENGTH not in trials:
-        trials[STRENGTH] = strength_of(animal)
+    strength = strength_of(animal)
+    if not reason and STRENGTH not in trials and strength is not None:
+        trials[STRENGTH] = strength
         named = ", ".join(animal.stimuli)
         notes.append(f"the difference of {named} is compared with {STRENGTH} of the task, as if in its units")
     both = AlignedTrials(agent, animal, trials, reason, left_out, notes)

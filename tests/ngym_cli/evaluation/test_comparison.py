@@ -80,7 +80,10 @@ def test_thresholds_are_those_of_the_table_in_units_of_the_task_whatever_the_cod
 def test_two_numbers_that_are_no_pair_and_stimuli_of_one_sign_have_no_threshold(tmp_path):
     rng = np.random.default_rng(0)
     for maker, reason in (
-        (practices.MAKERS["hBayesDM, delay discounting"], "2 stimuli (delay_later, amount_later), expected one, or a pair"),
+        (
+            practices.MAKERS["hBayesDM, delay discounting"],
+            "2 stimuli (delay_later, amount_later), expected one, or a pair",
+        ),
         (practices.MAKERS["hBayesDM, ultimatum"], "one sign only"),
     ):
         record, rows = compared(discriminating_agent(), maker(tmp_path, rng), tmp_path)
