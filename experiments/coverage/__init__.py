@@ -31,10 +31,25 @@ NAMES = (*SINGLE, *models.MODELS, "covariate")
 #: Experiments of a row, and of rows whose experiments take less than a tenth of a second.
 REPEATS, MANY = 200, 500
 QUICK = (
-    "probit", "logistic", "weibull", "learners",
-    "outcomes", "stay_shift", "kernel", "context", "weighted_cues", "wager", "planner", "bandit", "reversals",
-    "performance", "linked_performance", "held_out_scores", "seeds", "decoder",
-)  # fmt: skip
+    "probit",
+    "logistic",
+    "weibull",
+    "learners",
+    "outcomes",
+    "stay_shift",
+    "kernel",
+    "context",
+    "weighted_cues",
+    "wager",
+    "planner",
+    "bandit",
+    "reversals",
+    "performance",
+    "linked_performance",
+    "held_out_scores",
+    "seeds",
+    "decoder",
+)
 
 #: Modules whose results are measured, and further ones of some observers; rows are out of date when one changes.
 MODULES = ("neurogym/analysis",)
@@ -99,10 +114,13 @@ def make(item: str, seed: int) -> Row:
     name, size = item.split("/")
     shares = coverage(name, repeats_of(name), seed, SIZES[size])
     return {
-        estimate: {"coverage": round(float(covered), 3), "mean": round(float(mean), 4) if np.isfinite(mean) else None,
-                   "truth": round(float(truth), 4)}
+        estimate: {
+            "coverage": round(float(covered), 3),
+            "mean": round(float(mean), 4) if np.isfinite(mean) else None,
+            "truth": round(float(truth), 4),
+        }
         for estimate, (covered, mean, truth) in shares.items()
-    }  # fmt: skip
+    }
 
 
 def repeats_of(name: str) -> int:
