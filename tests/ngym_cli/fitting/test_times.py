@@ -262,4 +262,4 @@ def test_every_kind_of_model_has_times(timed, tmp_path, ngym):
 def test_options_of_diffusions_are_refused_for_races(timed, tmp_path, ngym):
     for model in ("lba:drift_sd=true", "logistic:times=lba:collapse=linear"):
         outcome = ngym("fit", timed, "--model", model, "--folds", "2", "--runs", tmp_path)
-        assert outcome.code == 2 and "belongs to a diffusion" in outcome.err
+        assert outcome.code == 2 and "requires the diffusion model" in outcome.err
