@@ -43,6 +43,7 @@ from ngym_cli.agents.algorithms.objective import (
     Objective,
     Penalties,
     action_value_loss,
+    imitation_loss,
 )
 from ngym_cli.agents.algorithms.rollout import Experience, Minibatches, PackedRollout, Rollout, cut, minibatches
 from ngym_cli.agents.algorithms.sb3 import Learner
@@ -68,6 +69,8 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             `Consolidation`).
         value_temperature: temperature of preferences that are returns of actions (see `action_value_loss`); 0 for the
             gradient of the policy.
+        imitation: weight of the cross-entropy of the correct action at each step, in the states that the agent's own
+            actions lead to (Ross et al. 2011, arXiv:1011.0686); 0: learn from reward alone.
         kwargs: penalties (see `Penalties`) and every other argument of sb3-contrib's RecurrentPPO. `batch_size` is the
             number of steps in a minibatch; segments are never split, so it is met on average.
     """
@@ -91,13 +94,16 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         inter_trial_discount: float = 0.0,
         consolidation: float = 0.0,
         value_temperature: float = 0.0,
+        imitation: float = 0.0,
         **kwargs: Any,
     ) -> None:
         discounts = {name: kwargs[name] for name in ("gamma", "gae_lambda") if name in kwargs}
         check_ranges(bptt=bptt, inter_trial_discount=inter_trial_discount, **discounts)
         self.bptt, self.inter_trial_discount, self._strength = bptt, inter_trial_discount, consolidation
         self._penalty: list[float] = []
-        self.value_temperature = value_temperature
+        if value_temperature and imitation:
+            raise ValueError("value_temperature and imitation change the same preferences; choose one of them")
+        self.value_temperature, self.imitation = value_temperature, imitation
         self.penalties = Penalties.among(kwargs)
         super().__init__(policy, env, **kwargs)
 
@@ -116,10 +122,12 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             self.rollout_buffer, self._step = rollout, ActingStep(self.policy, rollout)
         else:
             self.rollout_buffer = Rollout(*sizes)
-        if self.value_temperature and not discrete:
-            raise ValueError("value_temperature needs actions to choose from, not continuous actions")
+        for name in ("value_temperature", "imitation"):
+            if getattr(self, name) and not discrete:
+                raise ValueError(f"{name} needs actions to choose from, not continuous actions")
         # Compiled passes know no other objective.
-        usual = type(self).loss is RecurrentPPO.loss and not self.penalties and not self.value_temperature
+        changed = self.penalties or self.value_temperature or self.imitation
+        usual = type(self).loss is RecurrentPPO.loss and not changed
         self.in_torch = CompiledLearner.obstacle(self.policy) if usual else "the objective is not the usual one"
         in_torch = self.in_torch or on_device
         self.compiled = None if in_torch else CompiledLearner(self.policy, self.rollout_buffer)
@@ -153,6 +161,8 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
                 return False
             rollout_buffer.rewards[t] = rewards
             rollout_buffer.ends[t] = getattr(env.unwrapped, "trial_ended", False)  # of batches made of trials
+            if self.imitation:
+                rollout_buffer.correct[t] = self._correct_actions(env)
             if any(infos) and dones.any():  # our own batches fill infos only for truncated environments
                 self._finish_episodes(agent, t, dones, infos)
             self.see(new_obs, dones)
@@ -161,6 +171,14 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         rollout_buffer.estimate_advantages(last_values, self.gamma, self.gae_lambda, self.inter_trial_discount)
         callback.on_rollout_end()
         return True
+
+    @staticmethod
+    def _correct_actions(env: VecEnv) -> np.ndarray:
+        """Return the correct action of each environment at the step just taken, int (environments,)."""
+        correct: np.ndarray | None = getattr(env.unwrapped, "ground_truth", None)
+        if correct is None:
+            raise ValueError("imitation needs a task with a ground truth, the correct action of each step")
+        return correct
 
     def _rollout_agent(self, rollout: Rollout) -> RolloutAgent | DeviceRolloutAgent:
         """Agent that fills the rollout with the present weights."""
@@ -289,6 +307,9 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         if self.value_temperature:
             logits, values = self.policy.outputs(batch.sequences)
             return action_value_loss(logits, values, batch, coefficients, self.value_temperature)
+        if self.imitation:
+            logits, values = self.policy.outputs(batch.sequences)
+            return imitation_loss(logits, values, batch, coefficients, self.imitation)
         values, log_probs, entropies = self.policy.evaluate_sequences(batch.sequences, batch.actions)
         limit = coefficients.clip_range_vf
         if limit < inf:
