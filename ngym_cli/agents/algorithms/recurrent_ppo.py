@@ -14,6 +14,7 @@ agents that see images do not.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
@@ -50,8 +51,25 @@ from ngym_cli.agents.algorithms.sb3 import Learner
 from ngym_cli.agents.device.acting import ActingStep, DeviceRolloutAgent
 from ngym_cli.agents.device.rollout import DeviceRollout
 from ngym_cli.agents.networks.policy import RecurrentPolicy
+from ngym_cli.environments.trial_batch import batch_of, trials_of
 
 GradientAndStatistics = tuple[Tensor, Tensor] | None  #: gradient and statistics of a minibatch
+
+
+def check_ground_truth(env: Any) -> None:
+    """Refuse tasks without a correct action for each step.
+
+    Args:
+        env: a task with its wrappers, of which a copy begins a session.
+
+    Raises:
+        ValueError: if the task has no ground truth.
+    """
+    env = copy.deepcopy(env)
+    env.reset(seed=0)
+    if not env.unwrapped.this_trial.has_gt:
+        name = type(env.unwrapped).__name__
+        raise ValueError(f"imitation needs the correct action of each step, but {name} has no ground truth")
 
 
 class RecurrentPPO(Learner, ContribRecurrentPPO):
@@ -125,6 +143,8 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         for name in ("value_temperature", "imitation"):
             if getattr(self, name) and not discrete:
                 raise ValueError(f"{name} needs actions to choose from, not continuous actions")
+        if self.imitation:
+            check_ground_truth(batch_of(self.env).envs[0])
         # Compiled passes know no other objective.
         changed = self.penalties or self.value_temperature or self.imitation
         usual = type(self).loss is RecurrentPPO.loss and not changed
@@ -162,7 +182,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             rollout_buffer.rewards[t] = rewards
             rollout_buffer.ends[t] = getattr(env.unwrapped, "trial_ended", False)  # of batches made of trials
             if self.imitation:
-                rollout_buffer.correct[t] = self._correct_actions(env)
+                rollout_buffer.correct[t] = trials_of(env).ground_truth
             if any(infos) and dones.any():  # our own batches fill infos only for truncated environments
                 self._finish_episodes(agent, t, dones, infos)
             self.see(new_obs, dones)
@@ -171,14 +191,6 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         rollout_buffer.estimate_advantages(last_values, self.gamma, self.gae_lambda, self.inter_trial_discount)
         callback.on_rollout_end()
         return True
-
-    @staticmethod
-    def _correct_actions(env: VecEnv) -> np.ndarray:
-        """Return the correct action of each environment at the step just taken, int (environments,)."""
-        correct: np.ndarray | None = getattr(env.unwrapped, "ground_truth", None)
-        if correct is None:
-            raise ValueError("imitation needs a task with a ground truth, the correct action of each step")
-        return correct
 
     def _rollout_agent(self, rollout: Rollout) -> RolloutAgent | DeviceRolloutAgent:
         """Agent that fills the rollout with the present weights."""
