@@ -82,7 +82,8 @@ def expected(config: ResolvedConfig, properties: TaskProperties) -> float | None
         learning in torch.
     """
     shape, algorithm = properties.observation_space.shape or (1,), ALGORITHMS.get(config.alg)
-    in_torch = config.network not in WEIGHT_ROWS or bool(config.hyperparameters.get("value_temperature"))
+    unusual = any(config.hyperparameters.get(name) for name in ("value_temperature", "imitation"))
+    in_torch = config.network not in WEIGHT_ROWS or unusual
     if algorithm is None or not algorithm.recurrent or len(shape) > 1 or in_torch:
         return None
     features = int(np.prod(shape))

@@ -125,11 +125,32 @@ def action_value_loss(
     return loss, numbers
 
 
+def imitation_loss(
+    logits: Tensor, values: Tensor, batch: Minibatch, coefficients: LossCoefficients, imitation: float
+) -> tuple[Tensor, Tensor]:
+    """The loss of `Objective` plus the weighted cross-entropy of correct actions, and the numbers in `STATISTICS`.
+
+    Args:
+        logits: preferences (step, action).
+        values: predicted returns (step,).
+        batch: the minibatch.
+        coefficients: weights of entropy and values.
+        imitation: weight of the cross-entropy.
+    """
+    log_probs = torch.log_softmax(logits, -1)
+    chosen, correct = (log_probs.gather(1, each.long().view(-1, 1))[:, 0] for each in (batch.actions, batch.correct))
+    entropies = -(log_probs.exp() * log_probs).sum(-1)
+    shape = batch.weight.shape
+    loss, numbers = Objective.apply(chosen.view(shape), entropies.view(shape), values.view(shape), batch, coefficients)
+    return loss - imitation * batch.weight.flatten().dot(correct), numbers
+
+
 @dataclass(frozen=True)
 class Minibatch:
     """Packed sequences with the actions, weights and targets of each step (step, ...).
 
-    `weight` is 1 / steps, and 0 on steps that do not count, so that sums are means.
+    `weight` is 1 / steps, and 0 on steps that do not count, so that sums are means. `correct` are correct actions,
+    zeros where these are not learned from.
     """
 
     sequences: PackedSequences
@@ -139,6 +160,7 @@ class Minibatch:
     advantages: Tensor
     returns: Tensor
     values: Tensor
+    correct: Tensor
 
 
 #: Largest absolute activity of a silent unit.
