@@ -18,7 +18,7 @@ from ngym_cli import runs
 from ngym_cli.agents.defaults import default_steps
 from ngym_cli.agents.per_task import EXCEPTIONS, LEARNERS
 from ngym_cli.config import from_dict
-from ngym_cli.config.tasks import DEFAULTS, recommended, usual_algorithm
+from ngym_cli.config.tasks import RECOMMENDED_BY_TASK, recommended, usual_algorithm
 from ngym_cli.runs.trial_table import read_trials
 
 #: Share of the ceiling that a run must reach; of a performance of 1 where the ceiling is not known.
@@ -79,7 +79,7 @@ def command(learner: str, task: str, seed: int) -> str:
 def present(learner: str, task: str) -> dict[str, Any]:
     """Return the present defaults of a line that are the task's own: number of steps, hyperparameters, network."""
     exceptions, config = EXCEPTIONS.get(task), from_dict(settings(learner, task))
-    wrappers = DEFAULTS[task].settings if task in DEFAULTS else {}
+    wrappers = RECOMMENDED_BY_TASK[task].settings if task in RECOMMENDED_BY_TASK else {}
     steps = config.timesteps or default_steps(config, task)
     return {"timesteps": steps, **(exceptions.settings if exceptions else {}), **wrappers}
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field, field_validator, model_validator
 
 from ngym_cli.config.fields import Flag, Names, Options, Request, Section, Texts
-from ngym_cli.config.model import CHANGES
+from ngym_cli.config.model import CHANGED_CONDITIONS
 from ngym_cli.config.sections import MOST_TRIALS
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError, check_known
@@ -77,7 +77,7 @@ class EvalRequest(Request):
         str | None, Flag("Checkpoints to evaluate: 'all', 'best', or steps as in 10000,20000.", TRIALS)
     ] = None
     checkpoint: Annotated[str | None, Flag("The same, for a single checkpoint.", hidden=True)] = None
-    changes: Annotated[Values, CHANGES] = {}
+    changes: Annotated[Values, CHANGED_CONDITIONS] = {}
     perturbations: Annotated[Perturbations, Options((Perturbations,))] = Perturbations()
     simulate: Annotated[
         str | None,
@@ -157,7 +157,7 @@ class EvalRequest(Request):
             self._refuse_for_fitted_models()
         for name in OF_SIMULATIONS:
             if self.simulate is None and getattr(self, name) is not None:
-                raise UserError(f"--{name} belongs to --simulate TASK, which lets a fitted model act")
+                raise UserError(f"--{name} requires --simulate TASK, which lets a fitted model act")
         for name in ("compare", "compare_activity"):
             if getattr(self, name) is not None and self.at_checkpoints:
                 raise UserError(f"--{name.replace('_', '-')} takes the final model, not --checkpoints")

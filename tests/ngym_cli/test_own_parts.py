@@ -402,10 +402,26 @@ def test_every_template_works_at_once(ngym, folder):
     pieces = ("my_task.py:MyTask", "by_trial.py:ByTrial", "my_network.py:MyNetwork", "my_wrapper.py:MyWrapper")
     assert ngym("check", *pieces, "my_algorithm.py:MyAlgorithm", "my_figure.py:my_figure").code == 0
     process = ngym(
-        "run", "--task", "my_task.py:MyTask", "--wrappers", "my_wrapper.py:MyWrapper:gains=1/0.5",
-        "--network", "my_network.py:MyNetwork", "--network-arg", "traces=4", "--alg", "my_algorithm.py:MyAlgorithm",
-        "--set", "value_penalty=0.02", "--timesteps", "3000", "--eval-trials", "20", "--name", "all",
-    )  # fmt: skip
+        "run",
+        "--task",
+        "my_task.py:MyTask",
+        "--wrappers",
+        "my_wrapper.py:MyWrapper:gains=1/0.5",
+        "--network",
+        "my_network.py:MyNetwork",
+        "--network-arg",
+        "traces=4",
+        "--alg",
+        "my_algorithm.py:MyAlgorithm",
+        "--set",
+        "value_penalty=0.02",
+        "--timesteps",
+        "3000",
+        "--eval-trials",
+        "20",
+        "--name",
+        "all",
+    )
     assert process.code == 0, process.err
     assert ngym("eval", "all", "--record", "activity", "--trials", "100").code == 0
     assert ngym("plot", "all", "my_figure.py:my_figure").code == 0

@@ -92,7 +92,7 @@ class TimedModel:
         self.states = int(getattr(model, "states", 0))
         unfit = [name for name in response if name != "lapse"] if times == "lba" else []
         if unfit:
-            raise UnfitError(f"{unfit[0]} belongs to a diffusion (times=ddm), not to a race (lba)")
+            raise UnfitError(f"{unfit[0]} requires the diffusion model (times=ddm); a race (lba) does not have it")
 
     @property
     def takes_prior(self) -> bool:

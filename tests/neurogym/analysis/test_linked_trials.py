@@ -25,14 +25,29 @@ def table(seed=0):
     production = rng.choice([400.0, 600.0, 800.0], n)
     a, b = rng.integers(1, 5, n), rng.integers(1, 5, n)
     results = {
-        "env": env, "trial": np.tile(np.arange(TRIALS), SESSIONS), "linked": np.full(n, True), "coh": coh,
-        "choice": choice, "ground_truth": truth, "outcome": np.where(choice == truth, "correct", "error"),
-        "rt": 900 - 8 * coh + slow + rng.normal(0, 40, n) + 500 / (1 + coh), "reward": rng.integers(0, 2, n),
-        "production": production, "common": rng.integers(0, 2, n), "n_a": a, "n_b": b, "a_first": rng.integers(0, 2, n),
-        "context": rng.integers(0, 2, n), "coh_1": rng.choice([0.0, 20.0], n), "coh_2": rng.choice([5.0, 20.0], n),
-        "other_choice": rng.integers(1, 3, n), "wager": (sure | (rng.random(n) < 0.3)).astype(int),
-        "sure_taken": sure, "p0": 0.4 + bias / 10, "p1": 0.6 - bias / 10,
-    }  # fmt: skip
+        "env": env,
+        "trial": np.tile(np.arange(TRIALS), SESSIONS),
+        "linked": np.full(n, True),
+        "coh": coh,
+        "choice": choice,
+        "ground_truth": truth,
+        "outcome": np.where(choice == truth, "correct", "error"),
+        "rt": 900 - 8 * coh + slow + rng.normal(0, 40, n) + 500 / (1 + coh),
+        "reward": rng.integers(0, 2, n),
+        "production": production,
+        "common": rng.integers(0, 2, n),
+        "n_a": a,
+        "n_b": b,
+        "a_first": rng.integers(0, 2, n),
+        "context": rng.integers(0, 2, n),
+        "coh_1": rng.choice([0.0, 20.0], n),
+        "coh_2": rng.choice([5.0, 20.0], n),
+        "other_choice": rng.integers(1, 3, n),
+        "wager": (sure | (rng.random(n) < 0.3)).astype(int),
+        "sure_taken": sure,
+        "p0": 0.4 + bias / 10,
+        "p1": 0.6 - bias / 10,
+    }
     return results
 
 
@@ -41,8 +56,11 @@ def produced(trials):
 
 
 def wagered(trials):
-    return {**trials, "choice": np.where(trials["sure_taken"], 3, trials["choice"]),
-            "outcome": np.where(trials["sure_taken"], "sure", trials["outcome"])}  # fmt: skip
+    return {
+        **trials,
+        "choice": np.where(trials["sure_taken"], 3, trials["choice"]),
+        "outcome": np.where(trials["sure_taken"], "sure", trials["outcome"]),
+    }
 
 
 def cues(trials):

@@ -24,8 +24,13 @@ from tests.ngym_cli.figures.legibility import defects_of
 
 #: Tasks whose figures were drawn empty once, and a plain one; the others take minutes.
 SAMPLE = (
-    "MultiSensoryIntegration-v0", "ReadySetGo-v0", "GoNogo-v0", "DawTwoStep-v0", "Null-v0", "PostDecisionWager-v0",
-)  # fmt: skip
+    "MultiSensoryIntegration-v0",
+    "ReadySetGo-v0",
+    "GoNogo-v0",
+    "DawTwoStep-v0",
+    "Null-v0",
+    "PostDecisionWager-v0",
+)
 TASKS = [name if name in SAMPLE else pytest.param(name, marks=pytest.mark.long) for name in sorted(every_task())]
 
 

@@ -173,26 +173,32 @@ def test_dynamics_under_any_input_are_figures_and_tables(ngym, recorded_run):
     assert two.code == 0, two.err
 
 
-@pytest.mark.parametrize(("requested", "words"), [
-    (("flow", "--axes", "pc1"), "takes two axes"),
-    (("flow", "--axes", "pc1,pc1"), "parallel"),
-    (("flow", "--axes", "pc1,outptu0"), "unknown axis 'outptu0'; expected pc1 to pc"),
-    (("flow", "--input", "fixtaion=1"), "did you mean 'fixation'"),
-    (("modes", "--input", "1,2"), "got 2"),
-    (("bifurcation", "--input", "0"), "two inputs with --input"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("requested", "words"),
+    [
+        (("flow", "--axes", "pc1"), "takes two axes"),
+        (("flow", "--axes", "pc1,pc1"), "parallel"),
+        (("flow", "--axes", "pc1,outptu0"), "unknown axis 'outptu0'; expected pc1 to pc"),
+        (("flow", "--input", "fixtaion=1"), "did you mean 'fixation'"),
+        (("modes", "--input", "1,2"), "got 2"),
+        (("bifurcation", "--input", "0"), "two inputs with --input"),
+    ],
+)
 def test_dynamics_that_cannot_be_drawn_say_why(ngym, recorded_run, requested, words):
     result = ngym("plot", recorded_run, *requested)
     assert result.code == 2 and words in result.err and result.err.count("\n") == 1
 
 
-@pytest.mark.parametrize(("requested", "words"), [
-    (("--metric", "dsb"), "unknown metric 'dsb'; did you mean 'dsa'?"),
-    (("--across", "perod"), "did you mean 'period'?"),
-    (("--across", "layer"), "has a single layer"),
-    (("none.nwb",), "no file none.nwb"),
-    ((), "needs 2 runs or more"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("requested", "words"),
+    [
+        (("--metric", "dsb"), "unknown metric 'dsb'; did you mean 'dsa'?"),
+        (("--across", "perod"), "did you mean 'period'?"),
+        (("--across", "layer"), "has a single layer"),
+        (("none.nwb",), "no file none.nwb"),
+        ((), "needs 2 runs or more"),
+    ],
+)
 def test_what_cannot_be_compared_says_why(ngym, recorded_run, requested, words):
     result = ngym("plot", recorded_run, *requested, "similarity")
     assert result.code == 2 and words in result.err and result.err.count("\n") == 1
@@ -216,10 +222,14 @@ def test_no_comparison_overwrites_another(ngym, run_folder, made_up, tmp_path):
     first, two = (shutil.copytree(run_folder, tmp_path / "runs" / name) for name in ("one", "two"))
     again = shutil.copytree(run_folder, tmp_path / "elsewhere" / "two")
     requested = (
-        (first, "conditions"), (first, two, "conditions"), (first, again, "conditions"), (two, first, "conditions"),
-        (first, two, "conditions", "--compare", "network"), (first, "conditions", "--by", "coh"),
+        (first, "conditions"),
+        (first, two, "conditions"),
+        (first, again, "conditions"),
+        (two, first, "conditions"),
+        (first, two, "conditions", "--compare", "network"),
+        (first, "conditions", "--by", "coh"),
         (first, two, made_up("GoNogo-v0"), "conditions", "--by", "task"),
-    )  # fmt: skip
+    )
     drawn = [json.loads(ngym("plot", *words, "--json", "--out", tmp_path / "f").out)[0]["path"] for words in requested]
     assert len(set(drawn)) == len(requested)
     assert Path(drawn[1]).name == "conditions-one-vs-two.png"
@@ -376,8 +386,10 @@ def test_context_is_drawn_where_there_is_only_one(tmp_path):
     run = made_up_run(tmp_path / "run", "ContextDecisionMaking-v0", {"task_args": {"impl_context_modality": 1}})
     figure = requests.drawn(requests.view([str(run)], Path("runs")), FIGURES["context"]).figure
     assert [axes.get_title(loc="left") for axes in figure.axes] == [
-        "Modality 1, irrelevant", "Modality 2, relevant", "Weights in context 2"
-    ]  # fmt: skip
+        "Modality 1, irrelevant",
+        "Modality 2, relevant",
+        "Weights in context 2",
+    ]
 
 
 def test_the_telling_figure_is_the_task_s_own(made_up):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ngym_cli as nc
-from tests.neurogym.behaviour import laboratories, practices
+from tests.neurogym.behaviour import choices_with_outcomes, laboratories
 
 SEED = 4
 NUMBER = re.compile(r"(?<![\w./-])[-+]?\d[\d,]*\.\d+(?:e[-+]?\d+)?")
@@ -53,8 +53,8 @@ KINDS = {
     "rewards": laboratories.foraging,
     "gains and losses": lambda root, rng: laboratories.hbayesdm(root, rng, "igt"),
     "two stages": laboratories.kool,
-    "three words": practices.outcomes_in_words,
-    "signals": practices.detections_of_signals,
+    "three words": choices_with_outcomes.outcomes_in_words,
+    "signals": choices_with_outcomes.detections_of_signals,
     "many subjects": many_subjects,
 }
 

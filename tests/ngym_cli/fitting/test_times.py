@@ -44,8 +44,19 @@ def fit(ngym, *arguments, runs):
 
 
 def test_formulas_and_times_are_scored_together_and_apart(timed, tmp_path, ngym):
-    record = fit(ngym, timed, "--model", "ddm,logistic", "--times", "ddm", "--vary", "drift=coh + block,bound=block",
-                 "--folds", "2", runs=tmp_path)  # fmt: skip
+    record = fit(
+        ngym,
+        timed,
+        "--model",
+        "ddm,logistic",
+        "--times",
+        "ddm",
+        "--vary",
+        "drift=coh + block,bound=block",
+        "--folds",
+        "2",
+        runs=tmp_path,
+    )
     for label in ("ddm", "logistic"):
         score = record["models"][label]["time_score"]
         pieces = [score[name]["value"] for name in ("choice", "time")]
@@ -142,8 +153,14 @@ def test_estimates_without_meaning_are_marked_in_terminal_record_and_report(time
 
 
 def test_a_subject_alone_and_among_others_has_the_same_fit(timed, tmp_path, ngym):
-    models = ("--model", "ddm,q-learning:times=ddm,logistic,psytrack,glm-hmm:states=2", "--folds", "2", "--derive",
-              "reward=(choice == 'right') * (coh > 0)")  # fmt: skip
+    models = (
+        "--model",
+        "ddm,q-learning:times=ddm,logistic,psytrack,glm-hmm:states=2",
+        "--folds",
+        "2",
+        "--derive",
+        "reward=(choice == 'right') * (coh > 0)",
+    )
     both = fit(ngym, timed, *models, "--name", "both", runs=tmp_path)["models"]
     alone = fit(ngym, timed, *models, "--where", "subject == bob", "--name", "alone", runs=tmp_path)["models"]
     for label in both:
@@ -153,8 +170,11 @@ def test_a_subject_alone_and_among_others_has_the_same_fit(timed, tmp_path, ngym
 
 def as_by_an_earlier_version(folder):
     """Rewrite a fit as versions did whose diffusion had k, A, t_R and x0 alone."""
-    np.savez(folder / "models" / "ddm.npz", held_out=np.load(folder / "models" / "ddm.npz")["held_out"],
-             **{f"policy{k}.values": np.array([5.1 + k, 0.85, 0.33, -0.09]) for k in range(2)})  # fmt: skip
+    np.savez(
+        folder / "models" / "ddm.npz",
+        held_out=np.load(folder / "models" / "ddm.npz")["held_out"],
+        **{f"policy{k}.values": np.array([5.1 + k, 0.85, 0.33, -0.09]) for k in range(2)},
+    )
     for path in (folder / "fit.json", folder / "models" / "ddm.json"):
         record = json.loads(path.read_text())
         models = record.get("models", {"ddm": record})
@@ -175,8 +195,22 @@ def test_fits_of_earlier_versions_are_read(timed, tmp_path, ngym):
     assert ngym("plot", folder, "likelihood").code == 0
     refused = ngym("plot", folder, "quantiles")
     assert refused.code == 2 and len(refused.err.strip().splitlines()) == 1
-    simulated = ngym("eval", folder, "--simulate", "RDM-v0", "--model", "ddm", "--subject", "bob", "--trials", "40",
-                     "--stimuli", "coh=signed coh*0.01", "--runs", tmp_path)  # fmt: skip
+    simulated = ngym(
+        "eval",
+        folder,
+        "--simulate",
+        "RDM-v0",
+        "--model",
+        "ddm",
+        "--subject",
+        "bob",
+        "--trials",
+        "40",
+        "--stimuli",
+        "coh=signed coh*0.01",
+        "--runs",
+        tmp_path,
+    )
     assert simulated.code == 0, simulated.err
     again = ngym("fit", timed, "--model", "ddm", "--folds", "2", "--name", "f", "--runs", tmp_path)
     assert again.code == 0, again.err
@@ -185,17 +219,33 @@ def test_fits_of_earlier_versions_are_read(timed, tmp_path, ngym):
 def test_models_with_times_act_in_tasks(timed, tmp_path, ngym):
     options = ("--times", "ddm", "--vary", "bound=block", "--fix", "lapse=0", "--folds", "2")
     fit(ngym, timed, "--model", "logistic", *options, "--name", "g", runs=tmp_path)
-    simulated = ngym("eval", tmp_path / "dots" / "fit" / "g", "--simulate", "RDM-v0", "--model", "logistic",
-                     "--subject", "bob", "--trials", "200", "--stimuli", "coh=signed coh*0.01", "--json",
-                     "--runs", tmp_path)  # fmt: skip
+    simulated = ngym(
+        "eval",
+        tmp_path / "dots" / "fit" / "g",
+        "--simulate",
+        "RDM-v0",
+        "--model",
+        "logistic",
+        "--subject",
+        "bob",
+        "--trials",
+        "200",
+        "--stimuli",
+        "coh=signed coh*0.01",
+        "--json",
+        "--runs",
+        tmp_path,
+    )
     assert simulated.code == 0, simulated.err
     assert json.loads(simulated.out)["performance"] > 0.7
 
 
 def test_every_kind_of_model_has_times(timed, tmp_path, ngym):
     own = tmp_path / "own.py"
-    own.write_text("PARAMETERS = {'w': (None, None)}\ndef follow(params, state, choice, reward, stimulus):\n"
-                   "    return [0.0, params['w'] * stimulus['coh']], None\n")  # fmt: skip
+    own.write_text(
+        "PARAMETERS = {'w': (None, None)}\ndef follow(params, state, choice, reward, stimulus):\n"
+        "    return [0.0, params['w'] * stimulus['coh']], None\n"
+    )
     models = f"ddm,lba,logistic,glm-hmm:states=2,psytrack,q-learning,gru:seeds=1,disentangled,{own}:follow"
     options = ("--times", "ddm", "--fix", "lapse=0.03", "--folds", "2", "--where", "subject == bob")
     reward = ("--derive", "reward=(choice == 'right') * (coh > 0)")
@@ -212,4 +262,4 @@ def test_every_kind_of_model_has_times(timed, tmp_path, ngym):
 def test_options_of_diffusions_are_refused_for_races(timed, tmp_path, ngym):
     for model in ("lba:drift_sd=true", "logistic:times=lba:collapse=linear"):
         outcome = ngym("fit", timed, "--model", model, "--folds", "2", "--runs", tmp_path)
-        assert outcome.code == 2 and "belongs to a diffusion" in outcome.err
+        assert outcome.code == 2 and "requires the diffusion model" in outcome.err

@@ -15,9 +15,23 @@ from ngym_cli.sweeps.plan import Entry
 from ngym_cli.sweeps.recipe import Recipe
 
 FLAGS = (
-    "--task", "GoNogo-v0", "--n-envs", "4", "--timesteps", "512", "--eval-trials", "10", "--eval-every", "0",
-    "--set", "n_steps=64", "--set", "n_epochs=1", "--workers", "1",
-)  # fmt: skip
+    "--task",
+    "GoNogo-v0",
+    "--n-envs",
+    "4",
+    "--timesteps",
+    "512",
+    "--eval-trials",
+    "10",
+    "--eval-every",
+    "0",
+    "--set",
+    "n_steps=64",
+    "--set",
+    "n_epochs=1",
+    "--workers",
+    "1",
+)
 
 
 def test_flags_make_runs_and_the_same_flags_again_make_none(ngym, tmp_path):
