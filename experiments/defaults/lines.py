@@ -44,8 +44,9 @@ def tasks_of(learner: str) -> list[str]:
     """Return the tasks that are measured with a learner.
 
     Args:
-        learner: a key of `LEARNERS`. Another algorithm or network is measured where the default line does not use the
-            same already, and recommended settings where the task has some, and a known ceiling or a ground truth.
+        learner: a key of `LEARNERS`. Other networks are measured with every task, another algorithm where there is a
+            ground truth and the default line does not use the same already, and recommended settings where the task
+            has some, and a known ceiling or a ground truth.
     """
     if learner == "default":
         return [id_ for id_ in every_task() if id_ != "Null-v0"]
@@ -57,7 +58,9 @@ def tasks_of(learner: str) -> list[str]:
             id_ for id_ in every_task() if id_ in recommended_tasks or (recommended(id_) and id_ in with_ground_truth())
         ]
     alg = LEARNERS[learner].get("alg")
-    return [id_ for id_ in with_ground_truth() if alg is None or alg != usual_algorithm(id_)]
+    if alg is None:
+        return tasks_of("default")
+    return [id_ for id_ in with_ground_truth() if alg != usual_algorithm(id_)]
 
 
 def settings(learner: str, task: str) -> dict[str, Any]:

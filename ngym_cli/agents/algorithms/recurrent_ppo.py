@@ -182,7 +182,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             rollout_buffer.rewards[t] = rewards
             rollout_buffer.ends[t] = getattr(env.unwrapped, "trial_ended", False)  # of batches made of trials
             if self.imitation:
-                rollout_buffer.correct[t] = trials_of(env).ground_truth
+                rollout_buffer.correct[t] = np.asarray(trials_of(env).ground_truth)
             if any(infos) and dones.any():  # our own batches fill infos only for truncated environments
                 self._finish_episodes(agent, t, dones, infos)
             self.see(new_obs, dones)
