@@ -201,7 +201,8 @@ class TimedModel:
 
     def _fit(self, problem: Problem, posterior: TimedPosterior) -> Fitted:
         _, notes = self.options.settings(problem.table.sessions)
-        return timed_fit(self.name, problem, posterior, notes)
+        samples = self.times == "lba" and not isinstance(self.model, Agent)  # thousands of passes through the trials
+        return timed_fit(self.name, problem, posterior, notes, samples)
 
     def to_arrays(self, policy: TimedPolicy) -> dict[str, np.ndarray]:
         """See `Model.to_arrays`."""
