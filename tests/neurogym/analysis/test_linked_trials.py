@@ -144,6 +144,7 @@ def test_weights_of_a_regression_are_covered():
     assert np.mean(covered[False], axis=0)[0] < 0.8
 
 
+@pytest.mark.long
 def test_many_regressors_and_few_sessions_are_covered():
     rng = np.random.default_rng(1)
     covered = []
@@ -175,6 +176,7 @@ def reaction_times(rng, sessions, trials, slow):
     return x, rt, (rng.random(len(x)) < expit(2 * 0.8 * 0.05 * x)).astype(float), label
 
 
+@pytest.mark.long
 def test_errors_of_times_outside_the_decision_are_those_between_sessions():
     from neurogym.analysis import fit_chronometric
 

@@ -78,13 +78,11 @@ def test_a_users_file_is_not_replaced(ngym, run_folder, tmp_path):
 @pytest.mark.parametrize(
     "settings",
     [
-        "text.usetex: True",
-        "animation.ffmpeg_path: ./evil.sh",
-        b"\xff\xfe",
+        "text.usetex: True\nanimation.ffmpeg_path: ./evil.sh\nsvg.fonttype: none\nfigure.dpi: 1",
         "backend: module://planted",
-        "svg.fonttype: none\nfigure.dpi: 1",
+        b"\xff\xfe",
     ],
-    ids=["usetex", "ffmpeg", "binary", "backend", "dpi"],
+    ids=["settings", "backend", "binary"],
 )
 def test_settings_of_the_current_folder_are_ignored(run_folder, tmp_path, settings):
     """A film needs a program; a figure needs none."""

@@ -166,6 +166,7 @@ def test_a_dry_run_finds_the_scores_of_reference_agents_of_a_task_once(ngym, mon
     assert sorted(requests) == ["blind", "chance", "verdict"]
 
 
+@pytest.mark.usefixtures("in_process")
 def test_degeneracy_compares_seeds_in_behaviour_dynamics_and_weights(ngym, tmp_path, monkeypatch):
     requested = ("--task", "FlipFlop-v0", "--alg", "supervised", "--network", "rnn", "--units", "8,12", "--seed", "0:2")
     small = (
