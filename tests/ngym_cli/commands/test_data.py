@@ -130,13 +130,19 @@ def test_a_data_set_is_fetched_only_when_asked(ngym, server, tmp_path):
     assert ngym("data", "hbayesdm-bandit2arm", "--data-dir", tmp_path / "served", "--out", "none").code == 2
 
 
+def numbered(made):
+    """Return a table whose trials are called as in the example of the go/no-go task."""
+    made.source.write_text(made.source.read_text().replace("trial\t", "trialNum\t", 1))
+    return made
+
+
 #: Made tables of the form of each example of hBayesDM.
 FORMS = {
     "hbayesdm-bandit2arm": lambda root, rng: laboratories.hbayesdm(root, rng, "bandit2"),
     "hbayesdm-bandit4arm": lambda root, rng: laboratories.hbayesdm(root, rng, "bandit4"),
     "hbayesdm-igt": lambda root, rng: laboratories.hbayesdm(root, rng, "igt"),
     "hbayesdm-prl": lambda root, rng: laboratories.hbayesdm(root, rng, "reversal"),
-    "hbayesdm-gng": lambda root, rng: laboratories.hbayesdm(root, rng, "gng"),
+    "hbayesdm-gng": lambda root, rng: numbered(laboratories.hbayesdm(root, rng, "gng")),
     "hbayesdm-twostep": lambda root, rng: laboratories.hbayesdm(root, rng, "twostep"),
     "hbayesdm-choice-rt": lambda root, rng: choices_with_outcomes.hbayesdm(root, rng, "choice and time"),
 }
