@@ -35,14 +35,14 @@ def is_missing(word: str) -> bool:
 
 
 def parse_number(word: str) -> float | None:
-    """Return a word as a number, or None."""
+    """Return a word as a number, or None; a percent sign is a unit."""
     stripped = word.strip()
     if stripped.lower() in _TRUTH:
         return _TRUTH[stripped.lower()]
     if "_" in stripped:
         return None
     try:
-        return float(stripped)
+        return float(stripped.removesuffix("%"))
     except ValueError:
         return None
 
