@@ -63,6 +63,7 @@ FURTHER = {
     "sessions": (f"{BEHAVIOUR}/logistic.py", "neurogym/behaviour/describe.py"),
     "hidden_states": (f"{BEHAVIOUR}/glm_hmm.py", f"{BEHAVIOUR}/chains.py", f"{BEHAVIOUR}/chain_estimates.py"),
     "diffusion": (*TIMED, f"{BEHAVIOUR}/diffusion.py"),
+    "kalman": (*AGENTS, f"{BEHAVIOUR}/bandits.py"),
     "lba": (*TIMED, f"{BEHAVIOUR}/with_times.py", f"{BEHAVIOUR}/ballistic.py"),
     "learner_with_times": (*TIMED, f"{BEHAVIOUR}/with_times.py"),
     "covariate": (*AGENTS, "ngym_cli/fitting/group.py"),
