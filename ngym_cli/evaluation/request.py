@@ -36,7 +36,7 @@ class Perturbations(Section):
     silence: Annotated[Texts, Flag("Silence units: a fraction, or 'units=3,7 period=delay'.", PERTURBATION)] = []
     clamp: Annotated[
         Texts,
-        Flag("Fix units: 'units=3 value=0.5 period=delay'; without a value at their present one.", PERTURBATION),
+        Flag("Fix units: 'units=3 value=0.5 period=delay'; without a value at their present activity.", PERTURBATION),
     ] = []
     noise: Annotated[
         Texts, Flag("Add noise: its s.d. per step, or 'sd=0.1 units=3,7 period=delay'.", PERTURBATION)
@@ -56,7 +56,8 @@ class EvalRequest(Request):
     trials: Annotated[
         int | None,
         Flag(
-            "Number of fresh trials (2,000, more if linked until performance is known to 0.02; of images 200).", TRIALS
+            "Number of fresh trials (2,000, or 200 of images; more if linked, until performance is known to 0.02).",
+            TRIALS,
         ),
         Field(ge=1, le=MOST_TRIALS),
     ] = None

@@ -47,14 +47,8 @@ def test_formulas_and_times_are_scored_together_and_apart(timed, tmp_path, ngym)
     record = fit(
         ngym,
         timed,
-        "--model",
-        "ddm,logistic",
-        "--times",
-        "ddm",
-        "--vary",
-        "drift=coh + block,bound=block",
-        "--folds",
-        "2",
+        *("--model", "ddm,logistic", "--times", "ddm", "--vary", "drift=coh + block,bound=block"),
+        *("--folds", "2"),
         runs=tmp_path,
     )
     for label in ("ddm", "logistic"):
@@ -154,12 +148,8 @@ def test_estimates_without_meaning_are_marked_in_terminal_record_and_report(time
 
 def test_a_subject_alone_and_among_others_has_the_same_fit(timed, tmp_path, ngym):
     models = (
-        "--model",
-        "ddm,q-learning:times=ddm,logistic,psytrack,glm-hmm:states=2",
-        "--folds",
-        "2",
-        "--derive",
-        "reward=(choice == 'right') * (coh > 0)",
+        *("--model", "ddm,q-learning:times=ddm,logistic,psytrack,glm-hmm:states=2"),
+        *("--folds", "2", "--derive", "reward=(choice == 'right') * (coh > 0)"),
     )
     both = fit(ngym, timed, *models, "--name", "both", runs=tmp_path)["models"]
     alone = fit(ngym, timed, *models, "--where", "subject == bob", "--name", "alone", runs=tmp_path)["models"]
@@ -198,17 +188,8 @@ def test_fits_of_earlier_versions_are_read(timed, tmp_path, ngym):
     simulated = ngym(
         "eval",
         folder,
-        "--simulate",
-        "RDM-v0",
-        "--model",
-        "ddm",
-        "--subject",
-        "bob",
-        "--trials",
-        "40",
-        "--stimuli",
-        "coh=signed coh*0.01",
-        "--runs",
+        *("--simulate", "RDM-v0", "--model", "ddm", "--subject", "bob", "--trials", "40"),
+        *("--stimuli", "coh=signed coh*0.01", "--runs"),
         tmp_path,
     )
     assert simulated.code == 0, simulated.err
@@ -222,18 +203,8 @@ def test_models_with_times_act_in_tasks(timed, tmp_path, ngym):
     simulated = ngym(
         "eval",
         tmp_path / "dots" / "fit" / "g",
-        "--simulate",
-        "RDM-v0",
-        "--model",
-        "logistic",
-        "--subject",
-        "bob",
-        "--trials",
-        "200",
-        "--stimuli",
-        "coh=signed coh*0.01",
-        "--json",
-        "--runs",
+        *("--simulate", "RDM-v0", "--model", "logistic", "--subject", "bob", "--trials", "200"),
+        *("--stimuli", "coh=signed coh*0.01", "--json", "--runs"),
         tmp_path,
     )
     assert simulated.code == 0, simulated.err
