@@ -77,6 +77,7 @@ def overlapping_texts(figure) -> list[str]:
     texts = list(figure.texts)
     for axes in panels_of(figure):
         texts += [*titles_of(axes), axes.xaxis.label, axes.yaxis.label]
+        texts += [each for each in axes.texts if each.get_window_extent(renderer).y0 > axes.bbox.y1]  # names of periods
     boxes = [(each.get_text(), each.get_window_extent(renderer)) for each in texts if each.get_text().strip()]
     wrong = []
     for (a, box), (b, second) in combinations(boxes, 2):

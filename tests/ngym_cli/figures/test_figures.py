@@ -460,3 +460,30 @@ def test_evaluations_recorded_without_an_interval_are_drawn_and_printed(made_up,
     summary = json.loads((run.path / "eval" / "final" / "summary.json").read_text(encoding="utf-8"))
     assert requests.drawn(requests.view([str(run.path)], tmp_path), FIGURES["learning"]).reason is None
     print_evaluation({key: value for key, value in summary.items() if key != "performance_ci"})
+
+
+def test_weights_that_few_trials_do_not_determine_are_counted_or_the_figure_is_refused(tmp_path):
+    """An interval of thousands of log odds hid all other weights."""
+    reasons, words = [], ""
+    for trials in (200, 400, 800):
+        run = made_up_run(tmp_path / str(trials), "DawTwoStep-v0", {}, trials=trials)
+        try:
+            with styled():
+                figure = FIGURES["history"].draw(requests.view([str(run)], tmp_path, pair="1,2"))
+        except FigureUnavailableError as error:
+            reasons.append(str(error))
+            continue
+        assert max(abs(end) for axes in figure.axes for end in axes.get_ylim()) < 40
+        words += " ".join(text.get_text() for text in figure.findobj(matplotlib.text.Text))
+    assert reasons and all("do not determine the weights of past" in reason for reason in reasons)
+    assert re.search(r"do not determine them:\s\d+ of the weights", words)
+
+
+def test_open_intervals_leave_the_axes_as_they_are(tmp_path):
+    """A sigma without an upper end made an axis of 1e308."""
+    run = made_up_run(
+        tmp_path / "run", "MultiSensoryIntegration-v0", TASKS["MultiSensoryIntegration-v0"][0], trials=300
+    )
+    with styled():
+        figure = FIGURES["cues"].draw(requests.view([str(run)], tmp_path))
+    assert all(np.abs(axes.get_ylim()).max() < 1e5 for axes in figure.axes)
