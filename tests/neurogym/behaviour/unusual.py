@@ -332,9 +332,13 @@ def coded_times(root: Path, rng: Rng) -> Made:
     """Button 0 beside 1 and 2 where the time is coded 999."""
     d = detection(rng)
     table = {
-        "SubjectID": d.subject + 1, "Sess": d.session + 1, "Coherence": d.signed,
-        "Resp": np.where(d.missed, 0, d.right + 1), "Acc": d.correct * 1, "RT": np.where(d.missed, 999, d.seconds),
-    }  # fmt: skip
+        "SubjectID": d.subject + 1,
+        "Sess": d.session + 1,
+        "Coherence": d.signed,
+        "Resp": np.where(d.missed, 0, d.right + 1),
+        "Acc": d.correct * 1,
+        "RT": np.where(d.missed, 999, d.seconds),
+    }
     roles = {"subject": "SubjectID", "choice": "Resp", "correct": "Acc", "rt": "RT", "stimuli": ("Coherence",)}
     return made(d, write_csv(root / "coded.csv", table), roles, notes=("0 is read as no answer",))
 
@@ -343,10 +347,13 @@ def third_button(root: Path, rng: Rng) -> Made:
     """Button 3 beside 1 and 2 where there is no time; strength with percent signs."""
     d = detection(rng)
     table = {
-        "id": np.array(["x1", "x2"])[d.subject], "session": d.session + 1, "corr": d.correct * 100,
-        "stim_strength": [f"{100 * value:g}%" for value in d.signed], "button": np.where(d.missed, 3, d.right + 1),
+        "id": np.array(["x1", "x2"])[d.subject],
+        "session": d.session + 1,
+        "corr": d.correct * 100,
+        "stim_strength": [f"{100 * value:g}%" for value in d.signed],
+        "button": np.where(d.missed, 3, d.right + 1),
         "RT (s)": np.where(d.missed, np.nan, d.seconds),
-    }  # fmt: skip
+    }
     roles = {"subject": "id", "choice": "button", "correct": "corr", "rt": "RT (s)", "stimuli": ("stim_strength",)}
     return made(d, write_csv(root / "buttons.csv", table), roles, notes=("3 is read as no answer",))
 
@@ -356,13 +363,21 @@ def what_was_given(root: Path, rng: Rng) -> Made:
     n = 600
     lick, win, missed = rng.integers(0, 2, n), rng.random(n) < 0.4, rng.random(n) < 0.05
     table = {
-        "animal": np.repeat(["m1", "m2"], n // 2), "date": np.repeat(["2021-03-01", "2021-03-02"], n // 2),
-        "lick": np.where(missed, "none", np.array(["L", "R"])[lick]), "outcome": np.where(win, "water", "noise"),
-        "p_left": rng.choice([0.1, 0.7], n), "p_right": rng.choice([0.1, 0.7], n),
-    }  # fmt: skip
+        "animal": np.repeat(["m1", "m2"], n // 2),
+        "date": np.repeat(["2021-03-01", "2021-03-02"], n // 2),
+        "lick": np.where(missed, "none", np.array(["L", "R"])[lick]),
+        "outcome": np.where(win, "water", "noise"),
+        "p_left": rng.choice([0.1, 0.7], n),
+        "p_right": rng.choice([0.1, 0.7], n),
+    }
     roles = {"subject": "animal", "choice": "lick", "stimuli": ()}
-    return Made(write_csv(root / "licks.csv", table), roles, sessions=2, misses=int(missed.sum()),
-                means={"reward": float(win[~missed].mean())})  # fmt: skip
+    return Made(
+        write_csv(root / "licks.csv", table),
+        roles,
+        sessions=2,
+        misses=int(missed.sum()),
+        means={"reward": float(win[~missed].mean())},
+    )
 
 
 MAKERS: dict[str, Callable[[Path, Rng], Made]] = {

@@ -33,10 +33,16 @@ def discriminating_agent(n=1500):
     right = rng.random(n) < 1 / (1 + np.exp(-(0.5 + 0.08 * coh * np.where(truth == 2, 1, -1))))
     correct = (right + 1.0) == truth
     return {
-        "trial": np.arange(n), "env": np.arange(n) % 4, "coh": coh, "ground_truth": truth, "choice": right + 1.0,
-        "performance": correct.astype(float), "outcome": np.where(correct, "correct", "error"),
-        "reward": correct.astype(float), "rt": np.zeros(n),
-    }  # fmt: skip
+        "trial": np.arange(n),
+        "env": np.arange(n) % 4,
+        "coh": coh,
+        "ground_truth": truth,
+        "choice": right + 1.0,
+        "performance": correct.astype(float),
+        "outcome": np.where(correct, "correct", "error"),
+        "reward": correct.astype(float),
+        "rt": np.zeros(n),
+    }
 
 
 def learning_agent(n=600):
@@ -49,9 +55,15 @@ def learning_agent(n=600):
     outcome = np.where(rng.random(n) < 0.5, "correct", "error").astype(object)
     choice[300], outcome[300] = 0, "abort"
     return {
-        "trial": np.arange(n), "env": np.zeros(n, int), "choice": choice, "reward": reward, "rt": np.zeros(n),
-        "common": rng.random(n) < 0.7, "performance": (outcome == "correct") * 1.0, "outcome": outcome,
-    }  # fmt: skip
+        "trial": np.arange(n),
+        "env": np.zeros(n, int),
+        "choice": choice,
+        "reward": reward,
+        "rt": np.zeros(n),
+        "common": rng.random(n) < 0.7,
+        "performance": (outcome == "correct") * 1.0,
+        "outcome": outcome,
+    }
 
 
 def compared(agent, made, tmp_path):

@@ -370,7 +370,7 @@ def test_a_fitted_model_acts_in_a_task_like_any_agent(rat, tmp_path, monkeypatch
     for message, wrong in {
         "trials must be 1 to 10,000,000, not 0": {"trials": 0},
         "expected NAME=COLUMN": {"stimuli": "coh=coh*1.2.3"},
-        "given twice": {"stimuli": "coh=coh,coh=coh*2"},
+        "appears twice": {"stimuli": "coh=coh,coh=coh*2"},
         "no such table of trials": {"compare": "nowhere.csv"},
         "which compare= names": {"columns": "map.toml"},
     }.items():

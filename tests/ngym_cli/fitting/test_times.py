@@ -59,7 +59,7 @@ def test_formulas_and_times_are_scored_together_and_apart(timed, tmp_path, ngym)
     ddm, logistic = (record["models"][label]["time_score"]["together"]["value"] for label in ("ddm", "logistic"))
     assert ddm > logistic  # the block is in the drift
     assert {"drift: coh", "drift: block[T.b]", "log A: block[T.b]"} < set(record["models"]["ddm"]["parameters"]["anna"])
-    text = ngym("fit", timed, "--model", "ddm", "--folds", "2", "--runs", tmp_path).out
+    text = ngym("fit", timed, "--model", "ddm", "--folds", "2", "--where", "subject == bob", "--runs", tmp_path).out
     assert "held-out choice and time" in text
 
 
@@ -86,6 +86,7 @@ def test_predictive_quantiles_are_those_of_the_data(timed, tmp_path, ngym):
         assert np.quantile(data.of(k).rt, 0.5) == pytest.approx(np.quantile(model.of(k).rt, 0.5), abs=0.06)
 
 
+@pytest.mark.usefixtures("in_process")
 def test_subjects_fitted_together_and_one_by_one_have_the_same_times(timed, tmp_path, ngym):
     same = ("--model", "ddm", "--folds", "2")
     rows = fit(ngym, timed, *same, "--name", "here", runs=tmp_path)
@@ -146,11 +147,12 @@ def test_estimates_without_meaning_are_marked_in_terminal_record_and_report(time
     assert mark in (tmp_path / "noise" / "fit" / "noise" / "report.html").read_text()
 
 
-def test_a_subject_alone_and_among_others_has_the_same_fit(timed, tmp_path, ngym):
-    models = (
-        *("--model", "ddm,q-learning:times=ddm,logistic,psytrack,glm-hmm:states=2"),
-        *("--folds", "2", "--derive", "reward=(choice == 'right') * (coh > 0)"),
-    )
+@pytest.mark.parametrize(
+    "names",
+    ["ddm,logistic,glm-hmm:states=2", pytest.param("q-learning:times=ddm,psytrack", marks=pytest.mark.long)],
+)
+def test_a_subject_alone_and_among_others_has_the_same_fit(timed, tmp_path, ngym, names):
+    models = ("--model", names, "--folds", "2", "--derive", "reward=(choice == 'right') * (coh > 0)")
     both = fit(ngym, timed, *models, "--name", "both", runs=tmp_path)["models"]
     alone = fit(ngym, timed, *models, "--where", "subject == bob", "--name", "alone", runs=tmp_path)["models"]
     for label in both:
@@ -211,18 +213,25 @@ def test_models_with_times_act_in_tasks(timed, tmp_path, ngym):
     assert json.loads(simulated.out)["performance"] > 0.7
 
 
-def test_every_kind_of_model_has_times(timed, tmp_path, ngym):
+@pytest.mark.parametrize(
+    "names",
+    [
+        "ddm,lba,glm-hmm:states=2,q-learning",  # times together with choices, and after them
+        pytest.param("ddm,logistic,psytrack,gru:seeds=1,disentangled", marks=pytest.mark.long),
+    ],
+)
+def test_every_kind_of_model_has_times(timed, tmp_path, ngym, names):
     own = tmp_path / "own.py"
     own.write_text(
         "PARAMETERS = {'w': (None, None)}\ndef follow(params, state, choice, reward, stimulus):\n"
         "    return [0.0, params['w'] * stimulus['coh']], None\n"
     )
-    models = f"ddm,lba,logistic,glm-hmm:states=2,psytrack,q-learning,gru:seeds=1,disentangled,{own}:follow"
+    models = f"{names},{own}:follow"
     options = ("--times", "ddm", "--fix", "lapse=0.03", "--folds", "2", "--where", "subject == bob")
     reward = ("--derive", "reward=(choice == 'right') * (coh > 0)")
     record = fit(ngym, timed, "--model", models, *options, *reward, runs=tmp_path)
     labels = [label for label in record["models"] if label != "bias"]
-    assert len(labels) == 9
+    assert len(labels) == len(models.split(","))
     for label in labels:
         score = record["models"][label]["time_score"]
         assert score["together"]["value"] == pytest.approx(score["choice"]["value"] + score["time"]["value"])
