@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from neurogym.compat import table
-from neurogym.compat.changes import ALIASES, ARGUMENTS, MEMBERS
+from neurogym.compat.changes import ALIASES, MEMBERS, RENAMED_ARGUMENTS
 from neurogym.info import as_markdown, differences
 
 PAGE = Path(__file__).with_name("migrating.md")
@@ -42,7 +42,9 @@ def page() -> str:
     }
     ids = {old: new + (f" with {_phrase(kwargs)}" if kwargs else "") for old, (new, kwargs) in ALIASES.items()}
     arguments = {
-        f"{owner}({old}=)": f"{owner}({new}=)" for owner, known in ARGUMENTS.items() for old, new in known.items()
+        f"{owner}({old}=)": f"{owner}({new}=)"
+        for owner, known in RENAMED_ARGUMENTS.items()
+        for old, new in known.items()
     }
     toolkit = [row for row in differences() if row.task.startswith("toolkit: ")]
     tasks = [row for row in differences() if row not in toolkit]
@@ -50,7 +52,7 @@ def page() -> str:
     parts = [
         HEAD,
         "## Modules\n",
-        _table("then", "here", table.MODULES),
+        _table("then", "here", table.MOVED_MODULES),
         f"\n{flat}\n",
         "## Names\n",
         _table("then", "here", names),

@@ -112,20 +112,6 @@ def seeds(item: str) -> int:
 
 
 def table(rows: Rows) -> str:
-    """Each paper with how many of its claims are reached."""
-    lines = ["| paper | claims | verdicts | minutes, all seeds on two cores |", "|---|---|---|---|"]
-    for item in (name for name in collection.ids() if name in rows):
-        paper = collection.load(collection.library() / item)
-        kept_seeds = rows.get(item, {})
-        states = [verdict.state for verdict in results.verdicts(paper, kept_seeds).values()]
-        counts = results.in_words({state: states.count(state) for state in VERDICTS})
-        took = results.minutes(paper, kept_seeds)
-        link = f"[{paper.config.citation.partition('.')[0]}](https://doi.org/{paper.config.doi}): {paper.config.title}"
-        lines.append(f"| `{item}` {link} | {len(states)} | {counts} | {'-' if took is None else f'{took:.0f}'} |")
-    return "\n".join(lines)
-
-
-def claims_table(rows: Rows) -> str:
     """Each claim: published, here, verdict."""
     lines = ["| paper | claim | published | here, mean over seeds [95 % interval] | verdict |", "|---|---|---|---|---|"]
     for item in (name for name in collection.ids() if name in rows):
@@ -154,7 +140,7 @@ RECORD = Record(
     tasks=tasks,
     settings=settings,
     trainings=trainings,
-    tables={"verdicts": table, "claims": claims_table},
+    tables={"claims": table},
     seeds=seeds,
 )
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import gymnasium as gym
 
-from neurogym.compat.changes import CHANGES
+from neurogym.compat.changes import TOOLKIT_CHANGES
 from neurogym.core import env_string
 from neurogym.envs import registration
 from neurogym.messages.console import logger
@@ -89,7 +89,7 @@ def differences(tasks: list[str] | None = None) -> list[Difference]:
     """List all differences of the given tasks, in the order of ids (default: of the toolkit, then of all tasks)."""
     ids = registration.every_task() if tasks is None else [registration.resolve(task) for task in tasks]
     return [
-        *(Difference(f"toolkit: {change.part}", change.what) for change in CHANGES if tasks is None),
+        *(Difference(f"toolkit: {change.part}", change.what) for change in TOOLKIT_CHANGES if tasks is None),
         *(
             Difference(id_, text)
             for id_ in ids

@@ -8,7 +8,7 @@ from typing import Any
 #: ``performance`` and ``reward`` per trial, ``error`` (standard error of the performance) and ``method``.
 Score = dict[str, Any]
 
-_FUNCTIONS = {
+_SCORE_FUNCTIONS = {
     "ceiling of a task": "neurogym.ceilings.stored:task_ceiling",
     "ceiling of several tasks": "neurogym.ceilings.stack:ceiling_of_several",
     "ceiling of a stack": "neurogym.ceilings.stack:ceiling",
@@ -22,4 +22,4 @@ def score(what: str, env: object) -> Any:
     Raises:
         KeyError: If nothing computes it.
     """
-    return pkgutil.resolve_name(_FUNCTIONS[what])(env)
+    return pkgutil.resolve_name(_SCORE_FUNCTIONS[what])(env)

@@ -84,8 +84,8 @@ _DEFINED_IN = {
     "ngym_cli.figures.registry": ("figure",),
 }
 
-_MODULES = {name: module for module, names in _DEFINED_IN.items() for name in names}
-__all__ = sorted(_MODULES)
+_MODULE_OF = {name: module for module, names in _DEFINED_IN.items() for name in names}
+__all__ = sorted(_MODULE_OF)
 
 
 if not TYPE_CHECKING:  # or type checkers would accept every name
@@ -96,12 +96,12 @@ if not TYPE_CHECKING:  # or type checkers would accept every name
         Raises:
             ImportError: if a package of the extra ``run`` is missing; says how to install it.
         """
-        if name not in _MODULES:
+        if name not in _MODULE_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 
         try:
-            return getattr(import_module(_MODULES[name]), name)
+            return getattr(import_module(_MODULE_OF[name]), name)
         except ModuleNotFoundError as error:
             missing = (error.name or "").partition(".")[0]
             if missing == __name__:
@@ -111,4 +111,4 @@ if not TYPE_CHECKING:  # or type checkers would accept every name
 
 
 def __dir__() -> builtins.list[str]:
-    return sorted([*(name for name in globals() if name.startswith("__")), *_MODULES])
+    return sorted([*(name for name in globals() if name.startswith("__")), *_MODULE_OF])

@@ -175,9 +175,16 @@ class Case:
         options = {"dt": 100.0} if self.network == "ctrnn" else {}
         options |= network_args
         return make_model(
-            "recurrent_ppo", self.venv(), self.network, self.units, options, self.settings, 100.0, seed=0,
+            "recurrent_ppo",
+            self.venv(),
+            self.network,
+            self.units,
+            options,
+            self.settings,
+            100.0,
+            seed=0,
             device=self.device,
-        )  # fmt: skip
+        )
 
     def contrib(self) -> Any:
         """sb3-contrib's learner."""
@@ -195,9 +202,11 @@ class Case:
         n_steps, n_epochs, n_minibatches, _ = self.sizes
         features, width = 4, max(1, self.n_envs // n_minibatches)
         kinds = {"lstm": nn.LSTM, "gru": nn.GRU}
-        network: Any = kinds[self.network](features, self.units) if self.network in kinds else nn.RNN(
-            features, self.units, nonlinearity="relu"
-        )  # fmt: skip
+        network: Any = (
+            kinds[self.network](features, self.units)
+            if self.network in kinds
+            else nn.RNN(features, self.units, nonlinearity="relu")
+        )
         network = network.to(self.device)
         inputs = torch.randn(n_steps, width, features, device=self.device)
 

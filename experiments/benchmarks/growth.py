@@ -28,10 +28,19 @@ STEPS = 4096  # of a turn, in all environments together
 
 #: Tasks that come in turn, as many as are requested.
 TASKS = (
-    "PerceptualDecisionMaking-v0", "GoNogo-v0", "DelayMatchSample-v0", "ContextDecisionMaking-v0", "Sternberg-v0",
-    "DelayComparison-v0", "AntiReach-v0", "MultiSensoryIntegration-v0", "NAltPerceptualDecisionMaking-v0",
-    "IntervalDiscrimination-v0", "MotorTiming-v0", "ProbabilisticReasoning-v0",
-)  # fmt: skip
+    "PerceptualDecisionMaking-v0",
+    "GoNogo-v0",
+    "DelayMatchSample-v0",
+    "ContextDecisionMaking-v0",
+    "Sternberg-v0",
+    "DelayComparison-v0",
+    "AntiReach-v0",
+    "MultiSensoryIntegration-v0",
+    "NAltPerceptualDecisionMaking-v0",
+    "IntervalDiscrimination-v0",
+    "MotorTiming-v0",
+    "ProbabilisticReasoning-v0",
+)
 
 #: What grows: its name with the unit, the values, the settings that each stands for, and why it stops being linear.
 GROWS: dict[str, tuple[tuple[int, ...], Any, str]] = {

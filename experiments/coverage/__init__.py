@@ -31,10 +31,25 @@ NAMES = (*SINGLE, *models.MODELS, "covariate")
 #: Experiments of a row, and of rows whose experiments take less than a tenth of a second.
 REPEATS, MANY = 200, 500
 QUICK = (
-    "probit", "logistic", "weibull", "learners",
-    "outcomes", "stay_shift", "kernel", "context", "weighted_cues", "wager", "planner", "bandit", "reversals",
-    "performance", "linked_performance", "held_out_scores", "seeds", "decoder",
-)  # fmt: skip
+    "probit",
+    "logistic",
+    "weibull",
+    "learners",
+    "outcomes",
+    "stay_shift",
+    "kernel",
+    "context",
+    "weighted_cues",
+    "wager",
+    "planner",
+    "bandit",
+    "reversals",
+    "performance",
+    "linked_performance",
+    "held_out_scores",
+    "seeds",
+    "decoder",
+)
 
 #: Modules whose results are measured, and further ones of some observers; rows are out of date when one changes.
 MODULES = ("neurogym/analysis",)
@@ -48,6 +63,7 @@ FURTHER = {
     "sessions": (f"{BEHAVIOUR}/logistic.py", "neurogym/behaviour/describe.py"),
     "hidden_states": (f"{BEHAVIOUR}/glm_hmm.py", f"{BEHAVIOUR}/chains.py", f"{BEHAVIOUR}/chain_estimates.py"),
     "diffusion": (*TIMED, f"{BEHAVIOUR}/diffusion.py"),
+    "kalman": (*AGENTS, f"{BEHAVIOUR}/bandits.py"),
     "lba": (*TIMED, f"{BEHAVIOUR}/with_times.py", f"{BEHAVIOUR}/ballistic.py"),
     "learner_with_times": (*TIMED, f"{BEHAVIOUR}/with_times.py"),
     "covariate": (*AGENTS, "ngym_cli/fitting/group.py"),
@@ -99,10 +115,13 @@ def make(item: str, seed: int) -> Row:
     name, size = item.split("/")
     shares = coverage(name, repeats_of(name), seed, SIZES[size])
     return {
-        estimate: {"coverage": round(float(covered), 3), "mean": round(float(mean), 4) if np.isfinite(mean) else None,
-                   "truth": round(float(truth), 4)}
+        estimate: {
+            "coverage": round(float(covered), 3),
+            "mean": round(float(mean), 4) if np.isfinite(mean) else None,
+            "truth": round(float(truth), 4),
+        }
         for estimate, (covered, mean, truth) in shares.items()
-    }  # fmt: skip
+    }
 
 
 def repeats_of(name: str) -> int:
@@ -139,19 +158,22 @@ def table(rows: Rows) -> str:
 
 
 def summary(rows: Rows) -> str:
-    """Return the lowest and highest coverage of the estimates of each analysis, in percent."""
-    lines = ["| analysis | estimates | few trials | many trials |", "|---|---|---|---|"]
+    """Return the lowest and highest coverage of analyses with an estimate outside `LOW` to `HIGH`, in percent."""
+    lines, analyses = ["| analysis | estimates | few trials | many trials |", "|---|---|---|---|"], 0
     for name in NAMES:
-        ranges, estimates = [], 0
+        ranges, estimates, outside = [], 0, False
         for size in SIZES:
             row = rows.get(f"{name}/{size}", {}).get("0", {})
             shares = [100 * value["coverage"] for value in row.values() if "coverage" in str(value)]
+            outside = outside or any(not 100 * LOW <= share <= 100 * HIGH for share in shares)
             estimates = max(estimates, len(shares))
             ends = dict.fromkeys(f"{share:.0f}" for share in (min(shares), max(shares))) if shares else ["-"]
             ranges.append(" to ".join(ends))
-        if estimates:
+        analyses += estimates > 0
+        if outside:
             lines.append(f"| {name.replace('_', ' ')} | {estimates} | {' | '.join(ranges)} |")
-    return "\n".join(lines)
+    reliable = f"{analyses + 2 - len(lines)} of {analyses} analyses lie between {LOW:.0%} and {HIGH:.0%}"
+    return f"All estimates of {reliable}. The others:\n\n" + "\n".join(lines)
 
 
 def _percent(row: Row, estimate: str, repeats: int) -> str:

@@ -47,9 +47,12 @@ def linked_performance(rng: Generator, share: float = 1.0) -> Truths:
     label = np.repeat(np.arange(sessions), trials)
     position = np.tile(np.arange(trials), sessions)
     table = {
-        "performance": (rng.random(len(p)) < p).astype(float), "linked": np.ones(len(p), bool), "env": label,
-        "session_trial": position, "trial": np.arange(len(p)),
-    }  # fmt: skip
+        "performance": (rng.random(len(p)) < p).astype(float),
+        "linked": np.ones(len(p), bool),
+        "env": label,
+        "session_trial": position,
+        "trial": np.arange(len(p)),
+    }
     return {"performance": (mean_interval(table["performance"], clusters(table)), 0.8)}
 
 
@@ -137,13 +140,21 @@ def covariate(rngs: Sequence[Generator], share: float) -> list[Truths]:
             problems.append(Problem(simulate(AgentPolicy(model, parameters, x, 2), world, BANDIT, rng)))
     covariates = Covariates(("z",), values[:, None])
     effects = [group.effects() for group in fit_groups(model, problems, len(rngs), covariates)[1]]
-    return [{name: (each[name]["z"], truth) for name, truth in (("epsilon_win", 0.5), ("epsilon_lose", 0.0))}
-            for each in effects]  # fmt: skip
+    return [
+        {name: (each[name]["z"], truth) for name, truth in (("epsilon_win", 0.5), ("epsilon_lose", 0.0))}
+        for each in effects
+    ]
 
 
 EVALUATIONS: dict[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
-        performance, linked_performance, held_out_scores, seeds, decoder, similar_geometries, confidence,
+        performance,
+        linked_performance,
+        held_out_scores,
+        seeds,
+        decoder,
+        similar_geometries,
+        confidence,
     )
-}  # fmt: skip
+}

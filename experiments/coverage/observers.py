@@ -337,8 +337,27 @@ def sessions(rng: Generator, share: float = 1.0) -> Truths:
 OBSERVERS: dict[str, Callable[..., Truths]] = {
     f.__name__: f
     for f in (
-        probit, logistic, weibull, chronometric, outcomes, history, stay_shift, kernel, context, optimal_cues,
-        weighted_cues, wager, economy, interval, planner, bandit, reversals, learners, strong_weights,
-        weak_weights, drifting_weight, sessions,
+        probit,
+        logistic,
+        weibull,
+        chronometric,
+        outcomes,
+        history,
+        stay_shift,
+        kernel,
+        context,
+        optimal_cues,
+        weighted_cues,
+        wager,
+        economy,
+        interval,
+        planner,
+        bandit,
+        reversals,
+        learners,
+        strong_weights,
+        weak_weights,
+        drifting_weight,
+        sessions,
     )
-}  # fmt: skip
+}

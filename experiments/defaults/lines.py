@@ -18,7 +18,7 @@ from ngym_cli import runs
 from ngym_cli.agents.defaults import default_steps
 from ngym_cli.agents.per_task import EXCEPTIONS, LEARNERS
 from ngym_cli.config import from_dict
-from ngym_cli.config.tasks import DEFAULTS, recommended, usual_algorithm
+from ngym_cli.config.tasks import RECOMMENDED_BY_TASK, recommended, usual_algorithm
 from ngym_cli.runs.trial_table import read_trials
 
 #: Share of the ceiling that a run must reach; of a performance of 1 where the ceiling is not known.
@@ -44,8 +44,9 @@ def tasks_of(learner: str) -> list[str]:
     """Return the tasks that are measured with a learner.
 
     Args:
-        learner: a key of `LEARNERS`. Another algorithm or network is measured where the default line does not use the
-            same already, and recommended settings where the task has some, and a known ceiling or a ground truth.
+        learner: a key of `LEARNERS`. Other networks are measured with every task, another algorithm where there is a
+            ground truth and the default line does not use the same already, and recommended settings where the task
+            has some, and a known ceiling or a ground truth.
     """
     if learner == "default":
         return [id_ for id_ in every_task() if id_ != "Null-v0"]
@@ -57,7 +58,9 @@ def tasks_of(learner: str) -> list[str]:
             id_ for id_ in every_task() if id_ in recommended_tasks or (recommended(id_) and id_ in with_ground_truth())
         ]
     alg = LEARNERS[learner].get("alg")
-    return [id_ for id_ in with_ground_truth() if alg is None or alg != usual_algorithm(id_)]
+    if alg is None:
+        return tasks_of("default")
+    return [id_ for id_ in with_ground_truth() if alg != usual_algorithm(id_)]
 
 
 def settings(learner: str, task: str) -> dict[str, Any]:
@@ -76,7 +79,7 @@ def command(learner: str, task: str, seed: int) -> str:
 def present(learner: str, task: str) -> dict[str, Any]:
     """Return the present defaults of a line that are the task's own: number of steps, hyperparameters, network."""
     exceptions, config = EXCEPTIONS.get(task), from_dict(settings(learner, task))
-    wrappers = DEFAULTS[task].settings if task in DEFAULTS else {}
+    wrappers = RECOMMENDED_BY_TASK[task].settings if task in RECOMMENDED_BY_TASK else {}
     steps = config.timesteps or default_steps(config, task)
     return {"timesteps": steps, **(exceptions.settings if exceptions else {}), **wrappers}
 

@@ -28,11 +28,22 @@ from ngym_cli.figures import solutions as figure
 RECORDS: dict[str, Record] = {
     record.name: record
     for record in (
-        main_job.RECORD, defaults.RECORD, defaults.OTHER, supervised.RECORD, recipes.RECORD, reproductions.RECORD,
-        bandit.RECORD, dynamics.RECORD, stories.RECORD, fitting.RECORD, coverage.RECORD,
-        guide.RECORD, short_runs.RECORD, solutions.RECORD,
+        main_job.RECORD,
+        defaults.RECORD,
+        defaults.OTHER,
+        supervised.RECORD,
+        recipes.RECORD,
+        reproductions.RECORD,
+        bandit.RECORD,
+        dynamics.RECORD,
+        stories.RECORD,
+        fitting.RECORD,
+        coverage.RECORD,
+        guide.RECORD,
+        short_runs.RECORD,
+        solutions.RECORD,
     )
-}  # fmt: skip
+}
 
 #: Files that are written from records, beside the tables in texts: path to the function that makes the content.
 DATA: dict[Path, Callable[[], str]] = {

@@ -26,7 +26,7 @@ from neurogym.analysis.trial_tables import (
 
 logger = logging.getLogger(__name__)
 
-MOST_WORDS = 12  #: words for choices
+MOST_CHOICE_WORDS = 12  #: words for choices
 DEGENERATE = 1e-9  #: relative standard error below which a bootstrap met a bound and did not vary
 ColumnRule = str | Mapping[str, Any]  #: column of a file, or its name with scale, offset and values
 Statistic = Callable[[Table], dict[str, Estimate]]
@@ -90,7 +90,7 @@ def load_trials(path: str | PathLike[str], columns: Mapping[str, ColumnRule], *,
     table.setdefault("performance", is_correct(table).astype(float))
     if "choice" in table and table["choice"].dtype.kind in "OUS":
         words = sorted({str(value) for value in table["choice"].tolist() if value is not None})
-        if len(words) > MOST_WORDS or any(word.replace(".", "").isdecimal() for word in words):
+        if len(words) > MOST_CHOICE_WORDS or any(word.replace(".", "").isdecimal() for word in words):
             raise ValueError(f"column map of 'choice': found {', '.join(words[:4])}, expected numbers or a few words")
         index = {word: float(k) for k, word in enumerate(words, 1)}
         table["choice"] = np.array([np.nan if v is None else index[str(v)] for v in table["choice"].tolist()])

@@ -25,7 +25,7 @@ FLOOR = 1e-4
 DRIFTING = 3.0
 
 #: Trials before and after one that count as neighbours.
-NEIGHBOURS = 5
+MOST_LAGS = 5
 
 #: Random orders of the trials that the likeness of neighbours is compared with.
 ORDERS = 200
@@ -100,7 +100,7 @@ def drifts(activity: ArrayLike, labels: ArrayLike, seed: int | None = 0) -> bool
     rng = np.random.default_rng(seed)
 
     def of(order: IntArray) -> float:
-        return float(sum(likeness[order[lag:], order[:-lag]].sum() for lag in range(1, min(NEIGHBOURS, n - 1) + 1)))
+        return float(sum(likeness[order[lag:], order[:-lag]].sum() for lag in range(1, min(MOST_LAGS, n - 1) + 1)))
 
     shuffled = np.array([of(rng.permutation(n)) for _ in range(ORDERS)])
     return bool(abs(of(np.arange(n)) - shuffled.mean()) > DRIFTING * shuffled.std())

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from neurogym.analysis.intervals import count_groups, rows_of
+from neurogym.analysis.intervals import rows_of
 from neurogym.analysis.psychometric import PsychometricFit, fit_psychometric
 from neurogym.analysis.regression import ChoiceRegression, ratio_estimate, regress_choice
 from neurogym.analysis.results import Curve, Estimate, Result
-from neurogym.array_types import FloatArray
 
 
 @dataclass(frozen=True)
@@ -206,20 +206,55 @@ def cue_combination(
         fits[name] = fit_psychometric(
             x[rows], y[rows], guess=lapse, lapse=lapse, n_boot=n_boot, level=level, seed=int(stream), groups=cue_groups
         )
-    sigma = {name: np.r_[1 / fit.parameters[1], 1 / fit.draws[:, 1]] for name, fit in fits.items()}
-    first, second = (sigma[name] ** 2 for name in singles)
-    optimal = np.sqrt(first * second / (first + second))
+    sigma = {name: _reciprocal(fit.slope) for name, fit in fits.items()}
+    first, second = singles
+    with np.errstate(divide="ignore", invalid="ignore"):  # perfect choices have no sigma
+        s1, s2, both = np.array([sigma[name].value for name in (first, second, combined)])
+        share = s2**2 / (s1**2 + s2**2)  # of the first cue; the derivative of log optimal by log s1, too
+        optimal = np.sqrt(s1**2 * share)
+        return CueCombination(
+            sigma,
+            _power(optimal, sigma, {first: share, second: 1 - share}),
+            _power(both / optimal, sigma, {combined: 1.0, first: -share, second: share - 1}),
+            _as_share(_power(s2**2 / s1**2, sigma, {first: -2.0, second: 2.0})),
+            fits,
+        )
 
-    def estimate(values: FloatArray) -> Estimate:
-        return Estimate.percentile(values[0], values[1:], level, count_groups(groups))
 
-    return CueCombination(
-        {name: estimate(values) for name, values in sigma.items()},
-        estimate(optimal),
-        estimate(sigma[combined] / optimal),
-        estimate(second / (first + second)),
-        fits,
+def _reciprocal(slope: Estimate) -> Estimate:
+    """Return 1 / slope."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value, low, high = 1 / np.array([slope.value, slope.high, slope.low])
+        se = np.float64(slope.se) * value**2
+    return Estimate(float(value), float(low), float(high), float(se))
+
+
+def _power(value: float, sigma: Mapping[str, Estimate], exponents: Mapping[str, float]) -> Estimate:
+    """Return a product of powers of independent sigmas, with an interval from theirs on a logarithmic scale.
+
+    Zou & Donner 2008, 10.1002/sim.3095; the distances of the sigmas' ends need not be symmetric.
+
+    Args:
+        value: the product.
+        sigma: factors by name.
+        exponents: of the factors that count.
+    """
+    factors = [sigma[name] for name in exponents]
+    values, low, high, se = (
+        np.array([getattr(each, key) for each in factors]) for key in ("value", "low", "high", "se")
     )
+    powers = np.array(list(exponents.values()))
+    ends = np.log([low / values, high / values]) * powers
+    below, above = np.hypot.reduce(np.where(powers > 0, ends, ends[::-1]), axis=1)
+    spread = value * np.hypot.reduce(powers * se / values)
+    return Estimate(float(value), float(value * np.exp(-below)), float(value * np.exp(above)), float(spread))
+
+
+def _as_share(odds: Estimate) -> Estimate:
+    """Return odds / (1 + odds)."""
+    low, high = (1 - 1 / (1 + end) for end in (odds.low, odds.high))  # 1 for infinite odds
+    value = 1 - 1 / (1 + odds.value)
+    return Estimate(value, low, high, odds.se * (1 - value) ** 2)
 
 
 def cue_weights(

@@ -61,9 +61,14 @@ class Assembler(RoleColumns):
     """
 
     def __init__(
-        self, columns: Columns, roles: dict[str, object], named: Sequence[str], settings: ColumnMap, rows: IntArray,
+        self,
+        columns: Columns,
+        roles: dict[str, object],
+        named: Sequence[str],
+        settings: ColumnMap,
+        rows: IntArray,
         locate: Callable[[int], str],
-    ):  # fmt: skip
+    ):
         super().__init__(columns, roles, rows, locate)
         self.named, self.settings = named, settings
         self.turned: list[str] = []
@@ -96,9 +101,19 @@ class Assembler(RoleColumns):
         confidence = self.numbers(self.roles.get("confidence"))
         self.check_accuracy(correct, choices.words)
         arrays = {
-            "choice": choice, "reward": reward, "correct": correct, "truth": truth, "stimuli": stimuli, "rt": rt,
-            "state": state, "choice2": choice2, "gain": gain, "loss": loss, "cue": cue, "confidence": confidence,
-        }  # fmt: skip
+            "choice": choice,
+            "reward": reward,
+            "correct": correct,
+            "truth": truth,
+            "stimuli": stimuli,
+            "rt": rt,
+            "state": state,
+            "choice2": choice2,
+            "gain": gain,
+            "loss": loss,
+            "cue": cue,
+            "confidence": confidence,
+        }
         return AssembledTrials(arrays, choices.words, names, self.words, self.left_out, self.notes)
 
     def read_choices(self, correct: FloatArray) -> Choices:

@@ -153,7 +153,7 @@ def _missed_numbers(
     regular = [v for v in values if v not in (9, 99, 999, 9999)]
     if len(regular) >= 2 and max(regular) < 8 and len(regular) < len(values):
         return [k for k, number in enumerate(numbers) if number not in regular], ""
-    if values in ({0.0, 1.0, 2.0}, {0.0, 1.0, 2.0, 3.0}, {0.0, 1.0, 2.0, 3.0, 4.0}):
+    if values in ({0.0, 1.0, 2.0}, {1.0, 2.0, 3.0}, {0.0, 1.0, 2.0, 3.0}, {0.0, 1.0, 2.0, 3.0, 4.0}):
         return _zero_or_last(numbers, index, counts, witness)
     return [], ""
 
@@ -180,10 +180,10 @@ def _zero_or_last(
     numbers: Sequence[float], index: IntArray, counts: np.ndarray, witness: Witness
 ) -> tuple[list[int], str]:
     """Decide whether 0, or the highest of three numbers (ignored trials), is a choice."""
-    ends = [0.0, 2.0] if max(numbers) == 2 else [0.0]
+    ends = [number for number in (0.0, max(numbers)) if number in numbers and (number == 0 or len(numbers) == 3)]
     for number in ends:
         k = numbers.index(number)
-        rare = counts[k] < 0.5 * counts.sum() / len(numbers)
+        rare = min(numbers) == 0 and counts[k] < 0.5 * counts.sum() / len(numbers)
         if _unanswered(index == k, index >= 0, witness) >= (1.0 if rare else 2.0):
             return [k], f"{label(number)} is read as no answer; --missed none if it is a choice"
     return [], ""

@@ -14,7 +14,7 @@ from neurogym.behaviour.roles import is_detection
 #: Numbers that laboratories write for a reaction time or an amount that does not exist.
 TIME_CODES = (0.0, 9.0, 99.0, 999.0, 9999.0, 99999.0, 999999.0)
 #: Median from which times are in a unit, and units in a second.
-UNITS = {"us": (100_000.0, 1e6), "ms": (30.0, 1e3), "s": (0.0, 1.0)}
+TIME_UNITS = {"us": (100_000.0, 1e6), "ms": (30.0, 1e3), "s": (0.0, 1.0)}
 
 
 def is_missed_word(word: str) -> bool:
@@ -112,9 +112,9 @@ def _unit_of(short: str, typical: float) -> str:
     """Return the unit of times that a name without separators says, or else their typical size."""
     if short.endswith(("us", "usec", "micros", "microseconds")):
         return "us"
-    if short.endswith(("ms", "msec", "millis")) and not short.endswith("times") and typical <= UNITS["us"][0]:
+    if short.endswith(("ms", "msec", "millis")) and not short.endswith("times") and typical <= TIME_UNITS["us"][0]:
         return "ms"
-    return next(unit for unit, (size, _) in UNITS.items() if typical > size or not size)
+    return next(unit for unit, (size, _) in TIME_UNITS.items() if typical > size or not size)
 
 
 def read_times(values: FloatArray, name: str = "", choice: IntArray | None = None, unit: str | None = None) -> Times:
@@ -155,5 +155,5 @@ def read_times(values: FloatArray, name: str = "", choice: IntArray | None = Non
     values = np.where(rows | (values < 0), np.nan, values)
     valid = values[np.isfinite(values)]
     times.unit = unit or _unit_of(plain(name), float(np.median(valid)) if len(valid) else 0.0)
-    times.seconds = values / UNITS[times.unit][1]
+    times.seconds = values / TIME_UNITS[times.unit][1]
     return times

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.behaviour.codings import UNITS
+from neurogym.behaviour.codings import TIME_UNITS
 from neurogym.behaviour.column_names import COLUMN_NAMES, ROLES
 from neurogym.behaviour.columns import Column, Columns, TableError, parse_number, rows_of
 from neurogym.behaviour.roles import Roles
@@ -60,7 +60,7 @@ class ColumnMap:
             chosen.derive = {str(name): str(formula) for name, formula in rules.pop("derive").items()}
         if isinstance(rules.get("rt_unit"), str):
             chosen.rt_unit = rules.pop("rt_unit")
-            if chosen.rt_unit not in UNITS:
+            if chosen.rt_unit not in TIME_UNITS:
                 raise TableError(f"column map: rt_unit is {chosen.rt_unit!r}, expected s, ms or us")
         roles = rules.pop("roles", None)
         if isinstance(roles, Mapping):

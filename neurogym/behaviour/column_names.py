@@ -36,11 +36,12 @@ COLUMN_NAMES: dict[str, tuple[str, ...]] = {
                "lick", "licked", "report", "reported", "judgment", "judgement", "participantresponse",
                "participantchoice", "subjectresponse", "userresponse", "userchoice", "buttonpress", "respkey",
                "answergiven"),
-    "correct": ("correct", "iscorrect", "correctness", "performance", "hit", "accuracy", "acc", "keyrespcorr",
+    "correct": ("correct", "iscorrect", "correctness", "performance", "hit", "accuracy", "acc", "corr", "keyrespcorr",
                 "respcorr", "wascorrect", "feedbacktype", "success", "errordirectionjudgment"),
     "gain": ("gain", "gains", "win", "wins", "won", "winamount"),
     "loss": ("loss", "losses", "lose", "lost", "lossamount"),
-    "reward": ("reward", "rewarded", "rewards", "isrewarded", "rewardamount", "payoff", "points", "outcome", "win",
+    "reward": ("reward", "rewarded", "rewards", "isrewarded", "rewardamount", "payoff", "payout", "points", "pointswon",
+               "pointsearned", "moneywon", "coinswon", "rewardearned", "outcome", "win",
                "money", "gain", "rewardvolume", "r", "feedback"),
     "ground_truth": ("groundtruth", "correctside", "correctchoice", "correctresponse", "correctanswer", "correctresp",
                      "corrans", "correctans", "corrresp", "correctkey", "corrkey", "targcor", "correcttarget",
@@ -68,7 +69,7 @@ STIMULUS = re.compile(
 )
 #: Parts of names of numeric columns that hold no stimulus: times, generating probabilities, counters, judgements.
 NOT_STIMULI = re.compile(
-    r"(time|onset|offset|started|stopped|prob|^p\d|date|index|^id|id$|number|block|count|weight|^age|phase|^q\d|^mu\d|"
+    r"(time|onset|offset|started|stopped|prob|^p\d|^p_?(left|right|[a-z])$|date|index|^id|id$|number|block|count|weight|^age|phase|^q\d|^mu\d|"
     r"env|this\w*n$|fix|gaze|dwell|saccade|pupil|(^|[_.])cond|group|gender|sex|"
     r"conf|rating|(^|[_.])rt([_.]|$)|version|frame|reward|outcome|gain|loss|choice|resp|volume|period|interval|order|row|session)"
 )
@@ -83,9 +84,10 @@ STIMULUS_OR_TRUTH = ("stimulus", "stim", "category", "target", "stimuluscategory
 #: Names of pairs that are stimuli although neither is alone, and of screens in tables of jsPsych.
 VALUE = re.compile(r"^(value|val|v|offer|amount|magnitude|mag|ev|evidence|payoff)$")
 SCREENS = {"trialtype", "trialindex", "timeelapsed", "internalnodeid"}
-YES = {"1", "true", "t", "yes", "y", "correct", "right", "hit", "rewarded", "reward", "win", "success", "pass"}
-NO = {"0", "-1", "false", "f", "no", "n", "error", "incorrect", "wrong", "unrewarded", "loss", "failure", "fail",
-      "miss", "false alarm"}  # fmt: skip
+YES = {"1", "true", "t", "yes", "y", "correct", "right", "hit", "rewarded", "reward", "win", "success", "pass", "water",
+       "juice", "food", "pellet"}  # fmt: skip
+NO = {"0", "-1", "false", "f", "no", "n", "error", "incorrect", "wrong", "unrewarded", "no reward", "noreward", "loss",
+      "failure", "fail", "miss", "false alarm", "noise", "white noise", "airpuff", "punishment"}  # fmt: skip
 MISSED = ("miss", "missed", "omission", "omitted", "noresponse", "nochoice", "noanswer", "timeout", "abort",
           "aborted", "invalid", "toolate", "tooslow", "late", "ignore", "ignored", "skip", "skipped")  # fmt: skip
 #: Names of flags of trials without an answer, besides the words above.
@@ -119,4 +121,8 @@ ORDERED = (
     ("low", "high"),
     ("short", "long"),
     ("ccw", "cw"),
+    ("q", "p"),  # keys from left to right
+    ("z", "m"),
+    ("s", "k"),
+    ("s", "l"),
 )

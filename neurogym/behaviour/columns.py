@@ -13,8 +13,8 @@ import numpy as np
 from neurogym.array_types import BoolArray, FloatArray, IntArray
 
 #: Words (see `plain`) that stand for a missing entry in any column, and entries that do so as a whole.
-MISSING = frozenset({"", "na", "nan", "null", "none", "undefined", "missing"})
-_DOTS = frozenset({".", "-", "--", "?", "<NA>", "n/a", "N/A"})
+MISSING_WORDS = frozenset({"", "na", "nan", "null", "none", "undefined", "missing"})
+_MISSING_MARKS = frozenset({".", "-", "--", "?", "<NA>", "n/a", "N/A"})
 _TRUTH = {"true": 1.0, "false": 0.0}
 SAMPLE = 20_000  #: rows from which a column is judged to have many distinct numbers
 
@@ -31,18 +31,18 @@ def plain(name: str) -> str:
 def is_missing(word: str) -> bool:
     """Return whether a word stands for a missing entry."""
     stripped = word.strip()
-    return stripped in _DOTS or (plain(stripped) in MISSING and stripped[:1] not in "+-") or not stripped
+    return stripped in _MISSING_MARKS or (plain(stripped) in MISSING_WORDS and stripped[:1] not in "+-") or not stripped
 
 
 def parse_number(word: str) -> float | None:
-    """Return a word as a number, or None."""
+    """Return a word as a number, or None; a percent sign is a unit."""
     stripped = word.strip()
     if stripped.lower() in _TRUTH:
         return _TRUTH[stripped.lower()]
     if "_" in stripped:
         return None
     try:
-        return float(stripped)
+        return float(stripped.removesuffix("%"))
     except ValueError:
         return None
 

@@ -19,7 +19,7 @@ SEPARATORS = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "bar", " ": "spa
 HEAD, LINES = 400_000, 40  #: bytes and lines from which a file is judged
 LARGEST = 4 * 2**30  #: bytes of the largest file
 NULLS = ("NA", "NaN", "nan", "na", "n/a", "N/A", "null", "NULL", "None", "none", "<NA>")
-MOST_ROWS = 10_000_000
+MOST_FILE_ROWS = 10_000_000
 MOST_TITLES = 3  #: lines above the names of columns
 MOST_DAMAGED = 0.05  #: largest share of damaged lines
 
@@ -310,8 +310,8 @@ def _parse(source: Any, form: TextForm, encoding: str) -> Any:
         with arrow_csv.open_csv(source, **options) as reader:
             for batch in reader:
                 rows += len(batch)
-                if rows > MOST_ROWS:
-                    raise TableError(f"found more than {MOST_ROWS:,} rows; split the file by subject")
+                if rows > MOST_FILE_ROWS:
+                    raise TableError(f"found more than {MOST_FILE_ROWS:,} rows; split the file by subject")
                 chunks.append(batch)
             return pa.Table.from_batches(chunks, reader.schema)
     except pa.ArrowInvalid as error:

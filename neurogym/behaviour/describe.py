@@ -86,7 +86,17 @@ class SubjectDescription(PsychometricNumbers):
 
 
 #: Numbers of a description whose means over subjects describe a group.
-SCALARS = ("accuracy", "rewards", "reaction_time", "bias", "pse", "threshold", "slope", "lapse_low", "lapse_high")
+SUMMARY_COLUMNS = (
+    "accuracy",
+    "rewards",
+    "reaction_time",
+    "bias",
+    "pse",
+    "threshold",
+    "slope",
+    "lapse_low",
+    "lapse_high",
+)
 SHARES = ("accuracy", "lapse_low", "lapse_high")
 
 
@@ -240,7 +250,7 @@ def _group(table: Behaviour, each: Sequence[SubjectDescription], by: str | None,
     if len(each) < ENOUGH:
         return pooled
     changes: dict[str, Any] = {
-        name: _mean([getattr(member, name) for member in each], bounded=name in SHARES) for name in SCALARS
+        name: _mean([getattr(member, name) for member in each], bounded=name in SHARES) for name in SUMMARY_COLUMNS
     }
     words = {word: _mean([member.choices.get(word) for member in each], bounded=True) for word in table.choices}
     changes["choices"] = {word: share for word, share in words.items() if share is not None}

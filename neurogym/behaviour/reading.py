@@ -28,7 +28,7 @@ __all__ = ["TableError", "TableOptions", "from_columns", "read"]
 
 #: Tables that can be read: a path or several, a DataFrame, a ``pyarrow.Table``, a dict of arrays, a list of dicts.
 TableSource = Any
-MOST_WORDS = 6  #: entries that are listed of a column
+MOST_LISTED_ENTRIES = 6  #: entries that are listed of a column
 
 
 @dataclass(frozen=True)
@@ -298,13 +298,15 @@ def _reading(
 def _values(column: Column, as_written: Collection[str] = ()) -> str:
     """Return the entries of a column in words; labels as written."""
     words = column.texts[0] if as_written else ()
-    numeric = column.codes is None or (column.is_numeric and len(column.words) > MOST_WORDS)
+    numeric = column.codes is None or (column.is_numeric and len(column.words) > MOST_LISTED_ENTRIES)
     if numeric and not as_written:
         finite = column.numbers[np.isfinite(column.numbers)]
         if not len(finite):
             return "empty"
-        if len(column.distinct) > MOST_WORDS:
+        if len(column.distinct) > MOST_LISTED_ENTRIES:
             return f"{finite.min():.4g} to {finite.max():.4g}"
     words = words or column.levels[0]
-    short = [word if len(word) <= 20 else word[:17] + "..." for word in words[:MOST_WORDS]]
-    return ", ".join(short) if len(words) <= MOST_WORDS else f"{len(words):,} words: {', '.join(short[:3])}, ..."
+    short = [word if len(word) <= 20 else word[:17] + "..." for word in words[:MOST_LISTED_ENTRIES]]
+    return (
+        ", ".join(short) if len(words) <= MOST_LISTED_ENTRIES else f"{len(words):,} words: {', '.join(short[:3])}, ..."
+    )

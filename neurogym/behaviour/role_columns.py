@@ -123,6 +123,8 @@ class RoleColumns:
                 break
         if "rt" in self.roles:
             rt = self.column("rt")[1].numbers
+            codes = [float(code) for code in codings.read_times(rt).codes]
+            rt = np.where(np.isin(rt, codes), np.nan, rt)
         stimulus = None
         for name in self.roles.get("stimuli", ()):  # type: ignore[attr-defined]
             if self.columns[str(name)].is_numeric:

@@ -96,8 +96,13 @@ def offers(columns: Columns, assigned: Mapping[str, object]) -> list[str]:
     """Return the columns of gains and losses that are offers, because the choice is for or against these."""
     if plain(str(assigned.get("choice", ""))) not in OFFER_CHOICES:
         return []
-    return [name for name in columns if plain(name) in (*COLUMN_NAMES["gain"], *COLUMN_NAMES["loss"], *SAFE) and
-            name not in assigned.values() and columns[name].is_numeric]  # fmt: skip
+    return [
+        name
+        for name in columns
+        if plain(name) in (*COLUMN_NAMES["gain"], *COLUMN_NAMES["loss"], *SAFE)
+        and name not in assigned.values()
+        and columns[name].is_numeric
+    ]
 
 
 def fits_role(role: str, column: Column, short: str = "") -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from neurogym.analysis.intervals import enough_groups
 from neurogym.array_types import FloatArray, IntArray
 
-EMPTY: Any = np.zeros(0)  #: default of columns that a table does not have
+NO_COLUMN: Any = np.zeros(0)  #: default of columns that a table does not have
 #: Value of the columns of a session that a table does not have.
 OPTIONAL: dict[str, float] = {"gain": np.nan, "loss": np.nan, "cue": -1, "confidence": np.nan}
 
@@ -49,16 +49,16 @@ class Session:
     rt: FloatArray
     state: IntArray
     choice2: IntArray
-    gain: FloatArray = field(default_factory=lambda: EMPTY)
-    loss: FloatArray = field(default_factory=lambda: EMPTY)
-    cue: IntArray = field(default_factory=lambda: EMPTY)
-    confidence: FloatArray = field(default_factory=lambda: EMPTY)
+    gain: FloatArray = field(default_factory=lambda: NO_COLUMN)
+    loss: FloatArray = field(default_factory=lambda: NO_COLUMN)
+    cue: IntArray = field(default_factory=lambda: NO_COLUMN)
+    confidence: FloatArray = field(default_factory=lambda: NO_COLUMN)
     conditions: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Fill the columns that the table does not have."""
         for name, value in OPTIONAL.items():
-            if getattr(self, name) is EMPTY:
+            if getattr(self, name) is NO_COLUMN:
                 object.__setattr__(self, name, np.full(len(self.choice), value))
 
     def __len__(self) -> int:

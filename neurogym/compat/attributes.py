@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.compat.changes import ARGUMENTS
+from neurogym.compat.changes import RENAMED_ARGUMENTS
 from neurogym.compat.leniency import warn_once
 
 
@@ -56,7 +56,7 @@ def takes_older_names(owner: str, values: Mapping[object, object] | None = None)
         owner: Key of ``ARGUMENTS``.
         values: Older value to present one, for the arguments that are renamed.
     """
-    names = ARGUMENTS[owner]
+    names = RENAMED_ARGUMENTS[owner]
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)

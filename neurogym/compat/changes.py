@@ -39,7 +39,7 @@ def _with_tuples(value: object) -> Any:
 
 _TABLE: dict[str, Any] = tomllib.loads(Path(__file__).with_name("neurogym.toml").read_text("utf-8"))
 #: Older module to the present one that has its names. What has no such module is in ``NAMES`` alone.
-MODULES: dict[str, str] = _TABLE["modules"]
+MOVED_MODULES: dict[str, str] = _TABLE["modules"]
 #: Module, old or present, to names that are not its own and where each is, as ``module:name`` or ``module``.
 NAMES: dict[str, dict[str, str]] = _TABLE["names"]
 #: Older id of a task to the present one and the arguments that make it the same task.
@@ -47,9 +47,9 @@ ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
     old: (new, _with_tuples(_TABLE["arguments_of_ids"].get(old, {}))) for old, new in _TABLE["ids"].items()
 }
 #: Class or function to older argument and present one.
-ARGUMENTS: dict[str, dict[str, str]] = _TABLE["arguments"]
+RENAMED_ARGUMENTS: dict[str, dict[str, str]] = _TABLE["arguments"]
 #: Older member of an environment to what it is here; :mod:`neurogym.compat.one_trial` and ``programmed`` have them all.
 MEMBERS: dict[str, str] = _TABLE["members"]
 #: Class or function that makes a task to the differences of the task, a sentence each.
 DIFFERENCES: dict[str, list[str]] = _TABLE["differences"]
-CHANGES: tuple[DifferenceRow, ...] = tuple(DifferenceRow(**row) for row in _TABLE["changes"])
+TOOLKIT_CHANGES: tuple[DifferenceRow, ...] = tuple(DifferenceRow(**row) for row in _TABLE["changes"])

@@ -138,7 +138,7 @@ class Finder(MetaPathFinder):
         """Specification of an old path, or of a present module with older names; None for other packages."""
         if not fullname.startswith("neurogym."):
             return None
-        if fullname in table.MODULES:
+        if fullname in table.MOVED_MODULES:
             return ModuleSpec(fullname, _OldLoader(), is_package=True)
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is None:

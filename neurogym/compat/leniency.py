@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-PACKAGE = str(Path(__file__).resolve().parents[1])
+PACKAGE_PREFIX = str(Path(__file__).resolve().parents[1])
 
 _strict: ContextVar[bool] = ContextVar("strict", default=False)
 _warned: set[str] = set()
@@ -51,7 +51,9 @@ def warn_once(message: str, then: str = "", error: type[Exception] = ValueError)
         return
     _warned.add(message)
     frame = sys._getframe(1)
-    while frame.f_back and (frame.f_code.co_filename.startswith(PACKAGE) or "gymnasium" in frame.f_code.co_filename):
+    while frame.f_back and (
+        frame.f_code.co_filename.startswith(PACKAGE_PREFIX) or "gymnasium" in frame.f_code.co_filename
+    ):
         frame = frame.f_back
     warnings.warn_explicit(message, LeniencyWarning, frame.f_code.co_filename, frame.f_lineno)
 

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from neurogym.compat import table
-from neurogym.compat.changes import ALIASES, ARGUMENTS, CHANGED, CHANGES, FAILS, MEMBERS, WARNS, WORKS
+from neurogym.compat.changes import ALIASES, CHANGED, FAILS, MEMBERS, RENAMED_ARGUMENTS, TOOLKIT_CHANGES, WARNS, WORKS
 from neurogym.envs import registration
 from neurogym.messages.names import nearest
 
 MAKERS = ("make", "plot_env", "Dataset", "make_vec")
 BASES = ("TrialEnv", "PeriodEnv", "EpochEnv")
-SIGNS = {change.sign: change for change in CHANGES if change.sign}
+DIFFERENCE_BY_SIGN = {change.sign: change for change in TOOLKIT_CHANGES if change.sign}
 
 
 class Use(NamedTuple):
@@ -56,8 +56,8 @@ class _Reader(ast.NodeVisitor):
 
     def sign(self, node: ast.AST, sign: str) -> None:
         """Note the row of the table of differences with a sign."""
-        if self.imported and sign in SIGNS:
-            self.note(node, sign, SIGNS[sign].status, SIGNS[sign].what)
+        if self.imported and sign in DIFFERENCE_BY_SIGN:
+            self.note(node, sign, DIFFERENCE_BY_SIGN[sign].status, DIFFERENCE_BY_SIGN[sign].what)
 
     # -- imports ------------------------------------------------------------------------------------------------------
 
@@ -95,7 +95,7 @@ class _Reader(ast.NodeVisitor):
             self.note(node, path, WORKS, str(table.module_of(path)))
         elif not _is_module(path):
             present = pkgutil.walk_packages(importlib.import_module("neurogym").__path__, "neurogym.")
-            modules = [*table.MODULES, *table.flat_modules(), *(module.name for module in present)]
+            modules = [*table.MOVED_MODULES, *table.flat_modules(), *(module.name for module in present)]
             self.note(node, path, FAILS, _hint("no such module", path, modules))
             return False
         return True
@@ -142,7 +142,7 @@ class _Reader(ast.NodeVisitor):
         called = _last_name(node.func)
         self.called(node)
         keywords = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
-        for old, new in ARGUMENTS.get(called, {}).items():
+        for old, new in RENAMED_ARGUMENTS.get(called, {}).items():
             if old in keywords:
                 self.note(node, f"{called}({old}=)", WARNS, f"{called}({new}=)")
         for sign in (f"{called}()", *(f"{called}({name}=)" for name in keywords)):
@@ -167,7 +167,7 @@ class _Reader(ast.NodeVisitor):
         if function is None or not callable(function) or stars:
             return
         name = _last_name(node.func)
-        unknown_names = {each.arg for each in node.keywords} - set(ARGUMENTS.get(name, {}))
+        unknown_names = {each.arg for each in node.keywords} - set(RENAMED_ARGUMENTS.get(name, {}))
         try:
             inspect.signature(function).bind(*node.args, **dict.fromkeys(map(str, unknown_names)))
         except (TypeError, ValueError) as error:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 
-from neurogym.compat.changes import ALIASES, MODULES, NAMES
+from neurogym.compat.changes import ALIASES, MOVED_MODULES, NAMES
 
-__all__ = ["MODULES", "NAMES"]
+__all__ = ["MOVED_MODULES", "NAMES"]
 
 LISTS, NATIVE, CONTRIB = "neurogym.compat.lists", "neurogym.envs.native", "neurogym.envs.contrib"
 #: Names that every module of tasks has, because its imports were visible.
@@ -29,7 +29,7 @@ def flat_modules() -> dict[str, str]:
     """Modules of tasks from before version 1, when all lay in ``neurogym.envs``, by task and by names of 2019."""
     flat = {_flat(old): new for old, new in task_modules().items()}
     present = set(flat.values())
-    flat |= {_flat(old): new for old, new in MODULES.items() if new in present}
+    flat |= {_flat(old): new for old, new in MOVED_MODULES.items() if new in present}
     for old, (new, _) in ALIASES.items():
         name, module = old.removesuffix("-v0"), flat.get(_flat(new.removesuffix("-v0").lower()))
         if name.isidentifier() and module:
@@ -54,8 +54,8 @@ def flat_names() -> dict[str, dict[str, str]]:
 
 def module_of(path: str) -> str | None:
     """Present module for an older path; None for other paths."""
-    if path in MODULES:
-        return MODULES[path]
+    if path in MOVED_MODULES:
+        return MOVED_MODULES[path]
     if not path.startswith("neurogym.envs."):
         return None
     present = (flat_modules() if path.count(".") == 2 else task_modules()).get(path)
@@ -75,5 +75,5 @@ def names_in_old(path: str) -> dict[str, str]:
     present = module_of(path)
     names = {} if present is None else names_in(present)
     in_tasks = IN_TASK_MODULES if path.startswith("neurogym.envs.") else {}
-    flat = {} if path in MODULES else flat_names().get(path, {})
+    flat = {} if path in MOVED_MODULES else flat_names().get(path, {})
     return {**in_tasks, **names, **flat, **NAMES.get(path, {})}

@@ -9,8 +9,8 @@ import numpy as np
 
 from neurogym.trials import Info
 
-_NUMBERS = {float, int, bool}
-_SIMPLE = {*_NUMBERS, str, type(None)}
+_NUMBER_TYPES = {float, int, bool}
+_SIMPLE = {*_NUMBER_TYPES, str, type(None)}
 _NOTHING: Info = {}
 
 #: Per-trial columns of every finished trial, in addition to the scalars of its record, and their names in ``info``.
@@ -24,7 +24,7 @@ FINISHED = {
     "aborts": "aborts",
 }
 #: Entries of a report that is silent about them, where that is not nan.
-_MISSING = {"outcome": "none", "steps": 0, "aborts": 0}
+_UNREPORTED = {"outcome": "none", "steps": 0, "aborts": 0}
 
 
 def finished_columns(infos: Mapping[int, Info]) -> dict[str, np.ndarray]:
@@ -36,7 +36,7 @@ def finished_columns(infos: Mapping[int, Info]) -> dict[str, np.ndarray]:
     several = list(infos.values())
     columns: dict[str, list[Any]] = {"env": list(infos)}
     for name, in_info in FINISHED.items():
-        columns[name] = [info.get(in_info, _MISSING.get(name, np.nan)) for info in several]
+        columns[name] = [info.get(in_info, _UNREPORTED.get(name, np.nan)) for info in several]
     columns["performance"] = list(map(float, columns["performance"]))
     for entry in ("trial", "periods"):
         records = [info.get(entry, _NOTHING) for info in several]
@@ -77,7 +77,7 @@ def _plain(value: object) -> bool | float | str | None:
 
 def _as_column(name: str, values: list[Any]) -> np.ndarray:
     kinds = set(map(type, values))
-    if len(kinds) == 1 and kinds <= _NUMBERS and name != "outcome":
+    if len(kinds) == 1 and kinds <= _NUMBER_TYPES and name != "outcome":
         return np.array(values)
     if name == "outcome" or any(isinstance(v, str) or np.ndim(v) for v in values if v is not None):
         return np.fromiter(values, object, len(values))

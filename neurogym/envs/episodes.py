@@ -15,7 +15,7 @@ from neurogym.trials.events import NONE
 #: Time step where none is set (ms).
 EPISODE_DT = 100.0
 #: Steps of the longest episode where the environment sets no limit.
-MOST_STEPS = 1_000
+MOST_EPISODE_STEPS = 1_000
 
 
 class EpisodeTask(TrialEnv):
@@ -37,7 +37,7 @@ class EpisodeTask(TrialEnv):
         space = env.observation_space
         self.episodes = env if isinstance(space, spaces.Box) else gym.wrappers.FlattenObservation(env)
         limit = getattr(env.spec, "max_episode_steps", None)
-        self.episode_steps = int(most_steps or limit or MOST_STEPS)
+        self.episode_steps = int(most_steps or limit or MOST_EPISODE_STEPS)
         box = self.episodes.observation_space
         assert isinstance(box, spaces.Box)
         self.observation_space = spaces.Box(

@@ -24,13 +24,13 @@ logger = logging.getLogger(__name__)
 
 _VECTOR_OF = "make_vec of "
 _OLD = "old id "
-_GROUPS = {"native": native.TASKS, "contrib": contrib.TASKS, "image": image.TASKS}
+_TASKS_BY_GROUP = {"native": native.TASKS, "contrib": contrib.TASKS, "image": image.TASKS}
 
 
 def _table() -> dict[str, tuple[str, str]]:
     """Id to (group, entry point) of every task of the package."""
     table = {}
-    for group, tasks in _GROUPS.items():
+    for group, tasks in _TASKS_BY_GROUP.items():
         for name, module in tasks.items():
             table[f"{name}-v0"] = (group, f"{module}:{name}")
     for collection, names in collections.COLLECTIONS.items():
@@ -39,17 +39,19 @@ def _table() -> dict[str, tuple[str, str]]:
     return table
 
 
-_TASKS = _table()
+_ENTRY_POINTS = _table()
 
 
 def register_all() -> None:
     """Register every task and old name with Gymnasium; called once by ``import neurogym``."""
-    for id_, (_, entry_point) in _TASKS.items():
+    for id_, (_, entry_point) in _ENTRY_POINTS.items():
         register(id_, entry_point=entry_point)
     for alias, (target, kwargs) in ALIASES.items():
-        if target in _TASKS:
+        if target in _ENTRY_POINTS:
             second = not alias.endswith("-v0")
-            register(alias, entry_point=f"{__name__}:{_OLD}{alias}" if second else _TASKS[target][1], kwargs=kwargs)
+            register(
+                alias, entry_point=f"{__name__}:{_OLD}{alias}" if second else _ENTRY_POINTS[target][1], kwargs=kwargs
+            )
             if second:  # or Gymnasium would call the first version out of date
                 gym.registry[alias] = dataclasses.replace(gym.registry[alias], id=target)
 
@@ -130,10 +132,10 @@ def registered_id(id_: str) -> str:
     versioned = [id_in_use for id_in_use in gym.registry if id_in_use.rpartition("-v")[0] == id_]
     if versioned:
         first = f"{id_}-v0"  # names of this package mean their first version, as in every example
-        if first in _TASKS or first in ALIASES:
+        if first in _ENTRY_POINTS or first in ALIASES:
             return first
         return max(versioned, key=lambda id_in_use: int(id_in_use.rpartition("-v")[2]))
-    close = closest(id_, [*ALIASES, *_TASKS], n=5, cutoff=0.4)
+    close = closest(id_, [*ALIASES, *_ENTRY_POINTS], n=5, cutoff=0.4)
     hint = f"; the closest are {', '.join(close)}" if close else ""
     raise gym.error.NameNotFound(f"unknown task {id_!r}{hint}")
 
@@ -164,7 +166,7 @@ def metadata(id_: str) -> TaskInfo:
 
 def group(id_: str) -> str:
     """``"native"``, ``"contrib"``, ``"image"`` or ``"collections"``; ``"user"`` for tasks registered from outside."""
-    return _TASKS.get(resolve(id_), ("user", ""))[0]
+    return _ENTRY_POINTS.get(resolve(id_), ("user", ""))[0]
 
 
 def all_envs(
@@ -185,7 +187,7 @@ def all_envs(
         raise TypeError(f"tag must be a string, not {type(tag).__name__}")
     wanted = {"native"}
     wanted |= {name for name, on in (("image", psychopy), ("contrib", contrib), ("collections", collections)) if on}
-    ids = [id_ for id_ in every_task() if _TASKS[id_][0] in wanted]
+    ids = [id_ for id_ in every_task() if _ENTRY_POINTS[id_][0] in wanted]
     if tag is not None:
         ids = [id_ for id_ in ids if tag in metadata(id_).get("tags", [])]
         if not ids:
@@ -195,7 +197,7 @@ def all_envs(
 
 def every_task() -> list[str]:
     """Sorted ids of all tasks of all groups, without the many compositions of tasks (collection ``modcog``)."""
-    return sorted(id_ for id_ in _TASKS if id_.partition(".")[0] not in collections.COMPOSED)
+    return sorted(id_ for id_ in _ENTRY_POINTS if id_.partition(".")[0] not in collections.COMPOSED)
 
 
 def all_tags() -> list[str]:

@@ -19,7 +19,7 @@ class Kernel(NamedTuple):
     test: str  #: file of the test that holds both equal, for every variant
 
 
-_ROWS = "neurogym/trials/rows.c"
+_ROWS_SOURCE = "neurogym/trials/rows.c"
 _ROWS_TEST = "tests/neurogym/trials/test_rows.py"
 _COMPILED = "ngym_cli/agents/compiled"
 _AGENT = "ngym_cli.agents.compiled.agent:CompiledAgent"
@@ -43,11 +43,17 @@ KERNELS: Mapping[str, Kernel] = {
         "neurogym.engine.step:distinct",
         "tests/neurogym/engine/test_distinct.py",
     ),
-    "rows": Kernel(_ROWS, "neurogym.trials.rows:rows_between", "neurogym.trials.rows:rows_between", _ROWS_TEST),
-    "add": Kernel(_ROWS, "neurogym.trials.rows:add", "neurogym.trials.rows:add", _ROWS_TEST),
-    "respond": Kernel(_ROWS, "neurogym.trials.rows:Tables.respond", "neurogym.trials.rows:Tables.respond", _ROWS_TEST),
-    "answer": Kernel(_ROWS, "neurogym.trials.rows:Tables.answer", "neurogym.trials.rows:Tables.answer", _ROWS_TEST),
-    "run_out": Kernel(_ROWS, "neurogym.trials.rows:Tables.run_out", "neurogym.trials.rows:Tables.run_out", _ROWS_TEST),
+    "rows": Kernel(_ROWS_SOURCE, "neurogym.trials.rows:rows_between", "neurogym.trials.rows:rows_between", _ROWS_TEST),
+    "add": Kernel(_ROWS_SOURCE, "neurogym.trials.rows:add", "neurogym.trials.rows:add", _ROWS_TEST),
+    "respond": Kernel(
+        _ROWS_SOURCE, "neurogym.trials.rows:Tables.respond", "neurogym.trials.rows:Tables.respond", _ROWS_TEST
+    ),
+    "answer": Kernel(
+        _ROWS_SOURCE, "neurogym.trials.rows:Tables.answer", "neurogym.trials.rows:Tables.answer", _ROWS_TEST
+    ),
+    "run_out": Kernel(
+        _ROWS_SOURCE, "neurogym.trials.rows:Tables.run_out", "neurogym.trials.rows:Tables.run_out", _ROWS_TEST
+    ),
     "forward": Kernel(f"{_COMPILED}/loops.c", _NETWORK, _LOOP, _LOOPS_TEST),
     "backward": Kernel(f"{_COMPILED}/loops.c", _NETWORK, _LOOP, _LOOPS_TEST),
     "packed_size": Kernel(f"{_COMPILED}/loops.c", _NETWORK, "ngym_cli.agents.compiled.steps:packed_size", _LOOPS_TEST),

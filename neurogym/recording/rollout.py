@@ -11,7 +11,7 @@ import numpy as np
 
 from neurogym.spaces import Action
 
-MOST_STEPS = 100_000
+MOST_TRIAL_STEPS = 100_000
 
 
 class SingleAgent(Protocol):
@@ -157,7 +157,7 @@ def run_env(
             starts.append(len(steps))
             total = np.zeros_like(total)
         enough = len(steps) >= num_steps if num_trials is None else len(starts) > num_trials
-        if enough or len(steps) == MOST_STEPS:
+        if enough or len(steps) == MOST_TRIAL_STEPS:
             break
     return {
         "ob": np.array([step.ob for step in steps], dtype=float),

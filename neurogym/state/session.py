@@ -11,7 +11,7 @@ import numpy as np
 from neurogym.rules import OUTCOMES
 from neurogym.state.plain import CannotSave, Data, Decoder, Encoder, has_state
 from neurogym.trials import Trials
-from neurogym.trials.cursor import MOST_ROWS, has_trials
+from neurogym.trials.cursor import MOST_BLOCK_ROWS, has_trials
 from neurogym.trials.events import EVENT_TABLES, OUTCOME
 
 #: Attributes that Gymnasium keeps; the generator is saved as ``np_random``.
@@ -149,7 +149,7 @@ class SessionDecoder:
 
     def _trials(self, task: Any, data: Data, path: str) -> None:
         ahead, cursor = task.ahead, task.cursor
-        ahead.sizes = tuple(_whole_number(size, 0, MOST_ROWS, "size of a block") for size in data["sizes"])
+        ahead.sizes = tuple(_whole_number(size, 0, MOST_BLOCK_ROWS, "size of a block") for size in data["sizes"])
         if "before" in data:
             ahead.next = _whole_number(data["next"], 0, ahead.block.n, "next trial")
             ahead.is_stale = bool(data["is_stale"])

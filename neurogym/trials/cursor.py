@@ -12,7 +12,7 @@ from neurogym.trials.block import Trials
 
 FIRST_BLOCK, GROWTH = 8, 8  #: trials made ahead after a reset, and how many times more each time thereafter
 BLOCK_BYTES = 3 << 19  #: memory for the most that are made ahead, within these limits:
-FEWEST_ROWS, MOST_ROWS = 1024, 8192
+FEWEST_ROWS, MOST_BLOCK_ROWS = 1024, 8192
 
 
 class Cursor:
@@ -182,5 +182,5 @@ def has_trials(env: gym.Env) -> bool:
 
 def _trials_that_fit(block: Trials) -> int:
     """Number of trials like the trials of a block to make in advance."""
-    rows = np.clip(BLOCK_BYTES / (block.nbytes / block.total), FEWEST_ROWS, MOST_ROWS)
+    rows = np.clip(BLOCK_BYTES / (block.nbytes / block.total), FEWEST_ROWS, MOST_BLOCK_ROWS)
     return max(1, int(rows * block.n / block.total))

@@ -46,8 +46,8 @@ class Cache(Generic[Cached]):
 
 
 #: Rows of layouts in which all trials are alike, which come again with every block; and most rows of such a layout.
-_ROWS: Cache[dict[RowsKey, Rows]] = Cache(64)
-_MOST_ROWS = 8192
+_ROWS_CACHE: Cache[dict[RowsKey, Rows]] = Cache(64)
+_MOST_CACHED_ROWS = 8192
 
 
 class Layout:
@@ -222,9 +222,9 @@ class Layout:
     def _cached_rows(self) -> dict[RowsKey, Rows] | None:
         """Cached rows of this layout; None if trials differ."""
         key = self.layout_key
-        if key is None or self.n * int(self.length[0]) > _MOST_ROWS:
+        if key is None or self.n * int(self.length[0]) > _MOST_CACHED_ROWS:
             return None
-        return _ROWS.get(key, dict)
+        return _ROWS_CACHE.get(key, dict)
 
     def place(self, length: np.ndarray, offset: np.ndarray | None = None) -> None:
         """Lay out trials of known lengths (steps, shape (n,)), in sequence unless ``offset`` is given."""

@@ -9,7 +9,7 @@ import numpy as np
 from neurogym.trials.events import Info
 from neurogym.trials.layout import broadcast_to_trials
 
-_SCALARS = frozenset({bool, int, float, str, type(None)})
+_SCALAR_TYPES = frozenset({bool, int, float, str, type(None)})
 
 
 def varies(value: object, n: int) -> bool:
@@ -21,7 +21,7 @@ def condition_column(value: Any, n: int) -> np.ndarray:
     """A condition as an array whose first axis is the trial."""
     if varies(value, n):
         return value
-    if type(value) in _SCALARS or (np.ndim(value) == 0 and not isinstance(value, (dict, set))):
+    if type(value) in _SCALAR_TYPES or (np.ndim(value) == 0 and not isinstance(value, (dict, set))):
         return broadcast_to_trials(n, value) if not isinstance(value, str) else np.array([value] * n)
     return np.fromiter([value] * n, object, n)
 

@@ -9,7 +9,7 @@ from neurogym.messages.names import unknown
 
 #: What a wrapper can change of the trials: conditions, durations of periods, observations, rewards; or only what their
 #: records and per-step fields say.
-CHANGES = ("conditions", "timing", "observations", "rewards", "record")
+CHANGEABLE = ("conditions", "timing", "observations", "rewards", "record")
 
 #: Methods of a wrapper, and the entry of :class:`Hooks` by which a wrapper declares the effect of the method.
 DECLARED_BY = {
@@ -29,7 +29,7 @@ class Hooks:
     """What a wrapper does with the trials of a task; batches, ceilings and checks read this and nothing else.
 
     Attributes:
-        changes: What ``plan`` and ``revise`` change, out of :data:`CHANGES`.
+        changes: What ``plan`` and ``revise`` change, out of :data:`CHANGEABLE`.
         shows: What ``observe`` shows the agent at every step, in words; empty: ``observe`` is not called.
         history_dependent: Whether a trial depends on earlier trials, so that memory across trials is useful. Showing
             the agent its past (the last reward or action) does not make trials depend on each other.
@@ -41,7 +41,7 @@ class Hooks:
         own_new_trial: Whether the wrapper overrides ``new_trial``, likewise.
 
     Raises:
-        ValueError: If ``changes`` has a word that is not in :data:`CHANGES`.
+        ValueError: If ``changes`` has a word that is not in :data:`CHANGEABLE`.
     """
 
     changes: tuple[str, ...] = ()
@@ -55,8 +55,8 @@ class Hooks:
     def __post_init__(self) -> None:
         """Refuse unknown changes."""
         for word in self.changes:
-            if word not in CHANGES:
-                raise ValueError(unknown("change", word, CHANGES))
+            if word not in CHANGEABLE:
+                raise ValueError(unknown("change", word, CHANGEABLE))
 
     def replace(self, **entries: Any) -> Self:
         """Copy with some entries replaced."""

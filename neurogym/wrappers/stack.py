@@ -23,7 +23,7 @@ PASSIVE = (gym.wrappers.OrderEnforcing, gym.wrappers.PassiveEnvChecker)
 #: A wrapper's ``observe``; or None, what several in a row append, the width with it, and the channels before. Each has
 #: a place as a slice, and for a number the index of a single channel, which NumPy sets several times faster.
 Turn = tuple[Callable[..., np.ndarray] | None, list[tuple[Callable[..., Any], slice, int | slice]], int, slice]
-_NUMBERS = (float, int)
+_ENTRY_TYPES = (float, int)
 
 
 class Stack:
@@ -121,7 +121,7 @@ class Stack:
                 wide[present] = ob
                 for appended, columns, index in appending:
                     value = appended(action, reward, field)
-                    wide[index if type(value) in _NUMBERS else columns] = value
+                    wide[index if type(value) in _ENTRY_TYPES else columns] = value
                 ob = wide
         return ob
 

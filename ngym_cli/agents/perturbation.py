@@ -28,7 +28,7 @@ KEYS = {
 MAX_SIZE = 1_000_000
 
 #: Numbers of a perturbation with their ranges.
-NUMBERS = {
+NUMBER_FIELDS = {
     "fraction": options.option({"type": "float", "gt": 0, "le": 1}),
     "value": options.option({"type": "float", "ge": -MAX_SIZE, "le": MAX_SIZE}),
     "sd": options.option({"type": "float", "gt": 0, "le": MAX_SIZE}),
@@ -90,7 +90,7 @@ def parse(kind: str, text: str) -> Perturbation:
     for key, value in [*((KEYS[kind][0], value) for value in call.positional), *call.named]:
         check_known(f"entry of {kind}", key, KEYS[kind])
         if key in values:  # as a positional argument and by name
-            raise UserError(f"--{kind}: '{key}' is given twice")
+            raise UserError(f"--{kind}: '{key}' appears twice")
         values[key] = _read(kind, key, value)
     if not values:
         raise UserError(f"--{kind} needs {' or '.join(KEYS[kind])}")
@@ -111,7 +111,7 @@ def _read(kind: str, key: str, text: str) -> str | float | tuple[int, ...]:
         if units[0] < 0:
             raise UserError(f"--{kind} units count from 0, not {units[0]}")
         return units
-    return float(options.read(f"--{kind} {key}", NUMBERS[key], parse_scalar(text)))
+    return float(options.read(f"--{kind} {key}", NUMBER_FIELDS[key], parse_scalar(text)))
 
 
 def drawn(perturbations: Sequence[Perturbation], n_units: int, seed: int) -> list[Perturbation]:

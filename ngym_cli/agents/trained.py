@@ -17,7 +17,7 @@ from gymnasium import spaces
 from neurogym import kernels
 from ngym_cli import processes, runs
 from ngym_cli.agents.acting import Act, Actor, Agent, Layer, Perturb, ReadOut
-from ngym_cli.agents.compiled.steps import ROWS, Stepper, joint, leak, unpack_weights
+from ngym_cli.agents.compiled.steps import WEIGHT_ROWS, Stepper, joint, leak, unpack_weights
 from ngym_cli.agents.device.selection import CPU
 from ngym_cli.agents.from_config import build_batch
 from ngym_cli.agents.networks import NETWORKS
@@ -121,7 +121,7 @@ def load_to_act(run: runs.RunFolder, config: RunConfig, device: str = CPU) -> tu
 def _read(folder: Path, config: RunConfig) -> tuple[Actor, int] | None:
     """Return the agent and its training steps, or None if the agent is of another kind or weights are missing."""
     network, units = str(config.network), int(config.units or 0)
-    if network not in ROWS or not (folder / WEIGHTS).is_file() or not kernels.available():
+    if network not in WEIGHT_ROWS or not (folder / WEIGHTS).is_file() or not kernels.available():
         return None
     args = options.complete(NETWORKS[network].described, {}, config.network_args, f"argument of network {network}")
     if args.get("critic_reads") == "activity":
@@ -169,7 +169,7 @@ def _stepper(take: Take, module: str, network: str, units: int, features: int, a
     weights = []
     sign = take(f"{module}.sign", units) if network == "ei_rnn" else None
     for layer in range(args["layers"]):
-        rows, inputs = ROWS[network] * units, units if layer else features
+        rows, inputs = WEIGHT_ROWS[network] * units, units if layer else features
         arrays = [take(f"{module}.weight_hh_l{layer}", rows, units), take(f"{module}.weight_ih_l{layer}", rows, inputs)]
         arrays += [take(f"{module}.bias_{end}_l{layer}", rows) for end in ("ih", "hh")]
         if sign is not None:

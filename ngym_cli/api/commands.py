@@ -157,8 +157,10 @@ def plot(*words: Result, overwrite: bool = False, **request: Unpack[PlotOptions]
         from ngym_cli.sweeps.figures import FIGURE_NAMES
 
         sweep_result = Sweep(sweep.path)
-        drawers = {name: lambda name=name: sweep_result.plot(name, by=read.by, style=read.style, outside=read.outside)
-                   for name in names or FIGURE_NAMES}  # fmt: skip
+        drawers = {
+            name: lambda name=name: sweep_result.plot(name, by=read.by, style=read.style, outside=read.outside)
+            for name in names or FIGURE_NAMES
+        }
         return _collected(drawers, sweep.path, files, required=bool(names))
     if (fit := fits.named(first, read.runs)) is not None:
         from ngym_cli.fitting.figures import FIT_FIGURES

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 
 #: Task with which parts are tried.
-TASK = "RDM-v0"
+EXAMPLE_TASK = "RDM-v0"
 #: A short run, interrupted at the first evaluation to try whether it can be continued.
 SHORT: dict[str, object] = {
-    "task": TASK,
+    "task": EXAMPLE_TASK,
     "n_envs": 4,
     "units": 8,
     "timesteps": 4096,
@@ -141,7 +141,7 @@ class PartSubject:
     def make_env(self) -> gym.Env:
         """Return the example task inside the wrapper."""
         try:
-            return make_env(find_task(TASK), self.config(wrappers=self.name))
+            return make_env(find_task(EXAMPLE_TASK), self.config(wrappers=self.name))
         except UserError as error:
             raise ContractError(str(error).removeprefix(f"wrapper {self.name}: ")) from error
 

@@ -46,7 +46,7 @@ def chosen(names: Sequence[str], everything: bool, longest: float = LONGEST_CHEC
         raise UserError(f"{', '.join(names)}: {ENDLESS}") from None
     for task in tasks:
         if task.several:
-            raise UserError(f"{task.name} stands for several tasks; check each of them")
+            raise UserError(f"{task.name} names several tasks; check each by its own name")
     return tasks
 
 

@@ -24,7 +24,7 @@ from ngym_cli.agents.per_task import ELSEWHERE, LEARNERS, exceptional, measured
 from ngym_cli.catalog import reference
 from ngym_cli.config import docstrings
 from ngym_cli.config.extensions import is_reference, user_errors
-from ngym_cli.config.tasks import DEFAULTS, Task, find_task, recommended, task_names
+from ngym_cli.config.tasks import RECOMMENDED_BY_TASK, Task, find_task, recommended, task_names
 from ngym_cli.environments.properties import inner_task, properties_of
 from ngym_cli.environments.stack import default_arguments, keyword_parameters, make_env
 from ngym_cli.errors import UserError, check_known, unknown
@@ -94,7 +94,7 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
     if figure is not None:
         _save_trial(trial, figure)
     arguments, meaning = _arguments(task)
-    usual = None if task.own else DEFAULTS.get(task.id)
+    usual = None if task.own else RECOMMENDED_BY_TASK.get(task.id)
     meta, advised, alternative = task.metadata, None if task.own else recommended(task.id), ELSEWHERE.get(task.id)
     return {
         "id": task.id,

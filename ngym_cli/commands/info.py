@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ngym_cli.config.fields import Flag, Request
-from ngym_cli.config.model import CHANGES
+from ngym_cli.config.model import CHANGED_CONDITIONS
 from ngym_cli.config.values import Values
 
 
@@ -27,7 +27,7 @@ class InfoRequest(Request):
             completes="everything",
         ),
     ]
-    settings: Annotated[Values, replace(CHANGES, panel="Settings of the task")] = {}
+    settings: Annotated[Values, replace(CHANGED_CONDITIONS, panel="Settings of the task")] = {}
     seed: Annotated[int, Flag("Random seed of the trial shown."), Field(ge=0)] = 0
     figure: Annotated[Path | None, Flag("Also draw the trial to this file (png, svg, pdf).")] = None
     overwrite: Annotated[bool, Flag("Replace the file named with --figure.")] = False

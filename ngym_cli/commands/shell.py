@@ -60,9 +60,13 @@ def _parameter(name: str, option: Option) -> inspect.Parameter:
     else:
         text = ALTERNATIVE_STACKS if option.many and option.kind == "wrappers" else flag.help
         info = typer.Option(
-            *(flag.names or (option.spelling,)), help=text, rich_help_panel=option.panel, autocompletion=complete,
-            metavar=flag.metavar or _metavar(option), hidden=flag.hidden,
-        )  # fmt: skip
+            *(flag.names or (option.spelling,)),
+            help=text,
+            rich_help_panel=option.panel,
+            autocompletion=complete,
+            metavar=flag.metavar or _metavar(option),
+            hidden=flag.hidden,
+        )
     accepted: Any = kind if required or default is not None else kind | None
     parameter_default = inspect.Parameter.empty if required else default
     return inspect.Parameter(
@@ -96,8 +100,12 @@ def _metavar(option: Option) -> str:
     """Return the placeholder of a value, with the range of small numbers."""
     if option.many or option.kind not in METAVARS:
         return "TEXT"
-    limits = {sign: getattr(entry, name) for sign, name in (("<=", "le"), (">=", "ge"))
-              for entry in option.info.metadata if getattr(entry, name, None) is not None}  # fmt: skip
+    limits = {
+        sign: getattr(entry, name)
+        for sign, name in (("<=", "le"), (">=", "ge"))
+        for entry in option.info.metadata
+        if getattr(entry, name, None) is not None
+    }
     if option.table or not limits or max(limits.values()) > SHOWN_RANGE:
         return METAVARS[option.kind]
     low, high = limits.get(">="), limits.get("<=")

@@ -43,7 +43,7 @@ STREAMS = ("network", "environments", "evaluation", "schedule")
 OLDER_HYPERPARAMETERS = {"trial_gamma": "inter_trial_discount"}
 
 #: Tables of arguments of a class, in which the word "none" stands for Python's None.
-ARGUMENTS = ("task_args", "network_args", "hyperparameters")
+ARGUMENT_TABLES = ("task_args", "network_args", "hyperparameters")
 
 
 class RunConfig(TaskSettings):
@@ -213,7 +213,7 @@ def without_none(value: object, free: bool = False) -> Any:
     """Drop unset fields; in tables of arguments, where None is a value, write the word "none"."""
     if isinstance(value, Mapping):
         entries = {key: item for key, item in value.items() if free or item is not None}
-        return {key: without_none(item, free or key in ARGUMENTS) for key, item in entries.items()}
+        return {key: without_none(item, free or key in ARGUMENT_TABLES) for key, item in entries.items()}
     if value is None:
         return "none"
     if isinstance(value, list | tuple):
@@ -299,4 +299,4 @@ class Shorthand(Section):
 #: Sections whose options are those of a run.
 RUN_SECTIONS = (RunConfig, Shorthand)
 #: Settings that an evaluation can change.
-CHANGES = Options((TaskSettings,), "Changed conditions", chosen=lambda flag: flag.changes)
+CHANGED_CONDITIONS = Options((TaskSettings,), "Changed conditions", chosen=lambda flag: flag.changes)

@@ -172,7 +172,7 @@ RECOMMENDED: dict[str, Recommended] = {
 LINKED = "what is rewarded depends on earlier trials, which the last action and the last reward report"
 
 #: Settings that every run of a task has, unless the user names others: without them there is nothing to learn from.
-DEFAULTS: dict[str, Recommended] = {
+RECOMMENDED_BY_TASK: dict[str, Recommended] = {
     **{
         task: Recommended({"wrappers": HISTORY}, LINKED)
         for task in (
@@ -225,7 +225,7 @@ def recommended(task: object) -> Recommended | None:
     id_, metadata = built_in(task)
     if id_ in WITHOUT_HISTORY:
         return None
-    if "wrappers" in (DEFAULTS[id_].settings if id_ in DEFAULTS else ()):
+    if "wrappers" in (RECOMMENDED_BY_TASK[id_].settings if id_ in RECOMMENDED_BY_TASK else ()):
         return None
     return RECOMMENDED.get(id_) or (Recommended({"wrappers": HISTORY}, LINKED) if metadata.get("carries") else None)
 
@@ -239,7 +239,7 @@ def with_defaults(data: Mapping[str, Any]) -> dict[str, object]:
     Args:
         data: settings of a configuration.
     """
-    defaults = DEFAULTS.get(built_in(data.get("task"))[0])
+    defaults = RECOMMENDED_BY_TASK.get(built_in(data.get("task"))[0])
     if defaults is None:
         return dict(data)
     settings = dict(defaults.settings)

@@ -94,7 +94,7 @@ def require(config: RunConfig, source: str, requested: RunConfig | None = None) 
         _refuse_missing(name, source)
         if name not in _made_here(Path(source)):
             raise UserError(
-                f"{source} names {name}, which is code or files of its own that were not run here before; "
+                f"{source} names {name}, code or files that were not used here before; "
                 "pass --trust if you trust its author, or name it on the command line"
             )
 

@@ -43,7 +43,7 @@ FILE_ENDINGS = (".npy", ".npz", ".toml")
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "none": None, "null": None}
 _RANGE = re.compile(r"(-?\d+):(-?\d+)(?::(-?\d+))?")
 _LEADING_ZERO = re.compile(r"-?0\d+")
-_ROWS = re.compile("//(?!/)")  # a row of a single item ends with a slash of its own
+_ROW_SEPARATOR = re.compile("//(?!/)")  # a row of a single item ends with a slash of its own
 _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 _NAME = re.compile(r"[^\W\d]\w*")
 _CLASS = re.compile(r"_*[A-Z]\w*")
@@ -84,7 +84,7 @@ def parse_value(text: str) -> Value:
     if text.endswith(FILE_ENDINGS):
         return text
     if "//" in text:
-        rows = _ROWS.split(text.removesuffix("//"))
+        rows = _ROW_SEPARATOR.split(text.removesuffix("//"))
         return [[parse_scalar(item) for item in row.removesuffix("/").split("/")] for row in rows]
     if "/" in text:
         return [parse_scalar(item) for item in text.removesuffix("/").split("/")]
@@ -157,7 +157,7 @@ def parse_assignments(texts: Iterable[str], flag: str, parse: Callable[[str], ob
     for text in texts:
         key, value = parse_assignment(text, flag)
         if key in values:
-            raise UserError(f"{flag}: '{key}' is given twice")
+            raise UserError(f"{flag}: '{key}' appears twice")
         values[key] = parse(value)
     return values
 
@@ -283,7 +283,7 @@ def parse_call(text: str, subject: str) -> Call:
             if not key.strip():
                 raise UserError(f"{subject} '{text}': a name is missing before '='")
             if key.strip() in (key_before for key_before, _ in named):
-                raise UserError(f"{subject} '{text}': '{key.strip()}' is given twice")
+                raise UserError(f"{subject} '{text}': '{key.strip()}' appears twice")
             named.append([key.strip(), value])
         elif named:
             named[-1][1] += ":" + piece

@@ -70,7 +70,7 @@ def stimuli_of(
         if match is None:
             raise UserError(f"{flag} '{entry}': expected NAME=COLUMN, NAME=COLUMN*2 or NAME=COLUMN*0.1-2")
         if match[1].strip() in requested:
-            raise UserError(f"{flag}: '{match[1].strip()}' is given twice")
+            raise UserError(f"{flag}: '{match[1].strip()}' appears twice")
         requested[match[1].strip()] = match[2], float(match[3] or 1), float(match[4] or 0)
     columns = [
         key for key, value in properties.inner.trial.items() if np.ndim(value) == 0 and not isinstance(value, str)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field, field_validator, model_validator
 
 from ngym_cli.config.fields import Flag, Names, Options, Request, Section, Texts
-from ngym_cli.config.model import CHANGES
+from ngym_cli.config.model import CHANGED_CONDITIONS
 from ngym_cli.config.sections import MOST_TRIALS
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError, check_known
@@ -36,7 +36,7 @@ class Perturbations(Section):
     silence: Annotated[Texts, Flag("Silence units: a fraction, or 'units=3,7 period=delay'.", PERTURBATION)] = []
     clamp: Annotated[
         Texts,
-        Flag("Fix units: 'units=3 value=0.5 period=delay'; without a value at their present one.", PERTURBATION),
+        Flag("Fix units: 'units=3 value=0.5 period=delay'; without a value at their present activity.", PERTURBATION),
     ] = []
     noise: Annotated[
         Texts, Flag("Add noise: its s.d. per step, or 'sd=0.1 units=3,7 period=delay'.", PERTURBATION)
@@ -56,7 +56,8 @@ class EvalRequest(Request):
     trials: Annotated[
         int | None,
         Flag(
-            "Number of fresh trials (2,000, more if linked until performance is known to 0.02; of images 200).", TRIALS
+            "Number of fresh trials (2,000, or 200 of images; more if linked, until performance is known to 0.02).",
+            TRIALS,
         ),
         Field(ge=1, le=MOST_TRIALS),
     ] = None
@@ -77,7 +78,7 @@ class EvalRequest(Request):
         str | None, Flag("Checkpoints to evaluate: 'all', 'best', or steps as in 10000,20000.", TRIALS)
     ] = None
     checkpoint: Annotated[str | None, Flag("The same, for a single checkpoint.", hidden=True)] = None
-    changes: Annotated[Values, CHANGES] = {}
+    changes: Annotated[Values, CHANGED_CONDITIONS] = {}
     perturbations: Annotated[Perturbations, Options((Perturbations,))] = Perturbations()
     simulate: Annotated[
         str | None,
@@ -157,7 +158,7 @@ class EvalRequest(Request):
             self._refuse_for_fitted_models()
         for name in OF_SIMULATIONS:
             if self.simulate is None and getattr(self, name) is not None:
-                raise UserError(f"--{name} belongs to --simulate TASK, which lets a fitted model act")
+                raise UserError(f"--{name} requires --simulate TASK, which lets a fitted model act")
         for name in ("compare", "compare_activity"):
             if getattr(self, name) is not None and self.at_checkpoints:
                 raise UserError(f"--{name.replace('_', '-')} takes the final model, not --checkpoints")

@@ -73,9 +73,9 @@ def evaluate(
     """
     label = runs.plain_name("evaluation", request.label(request.trials or 0))
     run_folders = list(dict.fromkeys(runs.find(reference, root) for reference in references))
-    if request.name is not None and request.at_checkpoints is None:
+    if request.at_checkpoints is None:
         for run in run_folders:
-            _folder_for(run.path / "eval" / label, request)
+            _check_overwrite(run.path / "eval" / label, request)
     if request.compare is not None:
         from ngym_cli.evaluation import comparison
 
@@ -112,16 +112,25 @@ def recorder(root: Path, trust: bool, tell: Callable[[str], object]) -> Callable
     return record
 
 
+def _check_overwrite(folder: Path, request: EvalRequest) -> None:
+    """Check that an evaluation whose name the user chose replaces none, or may.
+
+    Raises:
+        UserError: if there is an evaluation of this name.
+    """
+    if request.name is not None and not request.overwrite and folder.is_dir():
+        raise UserError(f"evaluation {folder} exists; choose another --name or pass --overwrite")
+
+
 def _folder_for(folder: Path, request: EvalRequest) -> Path:
     """Return the folder of an evaluation, numbered where one of this default name holds more than the new one would.
 
     Raises:
         UserError: if there is an evaluation of a name that the user chose.
     """
+    _check_overwrite(folder, request)
     if request.overwrite or not folder.is_dir():
         return folder
-    if request.name is not None:
-        raise UserError(f"evaluation {folder} exists; choose another --name or pass --overwrite")
     numbered = (folder.with_name(f"{folder.name}-{k}") for k in itertools.count(2))
     return next(each for each in itertools.chain([folder], numbered) if not each.is_dir() or not _loses(each, request))
 

@@ -112,7 +112,8 @@ def flow(view: PlotData) -> Figure:
         x, y = dynamics.plane.project(points.points).T
         low_x, high_x, low_y, high_y = dynamics.extent
         outside = int(((x < low_x) | (x > high_x) | (y < low_y) | (y > high_y)).sum())
-        title = f"{each.label}\n{outside} points outside not shown" if outside else each.label
+        hidden = f"{outside} point{'s' * (outside > 1)} outside not shown"
+        title = f"{each.label}\n{hidden}" if outside else each.label
         plane.set(xlabel=dynamics.labels[0], ylabel=dynamics.labels[1], title=title)
         plane.set(xlim=dynamics.extent[:2], ylim=dynamics.extent[2:])
         x, y = np.meshgrid(field.x, field.y)

@@ -225,6 +225,11 @@ def dynamics_of(view: PlotData, by: tuple[str, ...] = ()) -> Dynamics:
         )
     with unavailable_on(ValueError):
         system = source.system
+    if observations.shape[1] != system.inputs:
+        raise FigureUnavailableError(
+            f"an encoder turns the {observations.shape[1]:,} entries of an observation into the {system.inputs} inputs "
+            "of the network; points are searched for networks that see observations as they are"
+        )
     states, of_step = visited_states(system, trials.activity, observations)
     searched = points_of_sets(system, trials.activity, observations, sets, between=BETWEEN)
     if not searched:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 #: Modules of ``ngym_cli.figures`` with the built-in figures of each, in the order in which figures are drawn.
-MODULES = {
+FIGURE_MODULES = {
     "learning": ("learning", "development", "forgetting"),
     "behaviour": ("psychometric", "chronometric"),
     "conditions": ("conditions", "responses"),
@@ -200,7 +200,7 @@ class _BuiltIn(Mapping[str, FigureSpec]):
     """Built-in figures by name; a figure's module, which needs Matplotlib, is imported on access."""
 
     def __init__(self) -> None:
-        self._module = {name: module for module, names in MODULES.items() for name in names}
+        self._module = {name: module for module, names in FIGURE_MODULES.items() for name in names}
 
     def __getitem__(self, name: str) -> FigureSpec:
         module = import_module(f"ngym_cli.figures.{self._module[name]}")

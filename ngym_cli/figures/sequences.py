@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from neurogym.analysis.history import ChoiceHistory, StayShift
 
 
-#: Trials back that the history regression looks.
-LAGS = 4
+#: Trials back that the history regression looks, and half of the interval (log odds) of weights that are not drawn.
+LAGS, WIDEST = 4, 10.0
 
 #: Sessions of the agents that a regret is compared with, and the longest for which the best policy is computed.
 SIMULATED, LONGEST = 2_000, 150
@@ -58,6 +58,7 @@ def history(view: PlotData) -> Figure:
 
     all_series = view.parts()
     figure, axes = style.new_figure(1, 3, width=3.6, sharey="row")
+    hidden = 0
     for series, (result, shift) in view.analysed(all_series, analysis):
         for fit, colour, after in (
             (result.after_correct, style.COLOURS[2], "correct"),
@@ -70,18 +71,24 @@ def history(view: PlotData) -> Figure:
                 "label": words if len(all_series) == 1 else f"{series.label}, {words}",
             }
             for axis, kind in zip(axes, ("win", "lose", "transition"), strict=True):
-                lags = [k for k in range(1, LAGS + 1) if f"{kind}_{k}" in fit.weights]
-                curve = Curve.estimates(lags, [fit.weights[f"{kind}_{k}"] for k in lags], fit.n)
+                weights = {k: fit.weights[f"{kind}_{k}"] for k in range(1, LAGS + 1) if f"{kind}_{k}" in fit.weights}
+                lags = [k for k, weight in weights.items() if not weight.high - weight.low > 2 * WIDEST]
+                hidden += len(weights) - len(lags)
+                curve = Curve.estimates(lags, [weights[k] for k in lags], fit.n)
                 style.interval_points(axis, curve, linewidth=1.5, **look)
         text = f"{series.label}: reset index {result.reset_index:.2f}, "
         text += f"win-stay {shift.win_stay.value:.2f}, lose-shift {shift.lose_shift.value:.2f}"
         axes[0].plot([], [], " ", label=text)
     titles = ("past correct choices", "past wrong choices", "past transitions, both correct")
     for axis, title in zip(axes, titles, strict=True):
+        if hidden and not any(np.isfinite(line.get_ydata()).any() for line in axis.lines if len(line.get_ydata())):
+            raise style.FigureUnavailableError(f"the trials do not determine the weights of {title}")
         style.guide(axis, y=0)
         axis.set(xlabel="trials back", title=title, xticks=range(1, LAGS + 1))
     axes[0].set_ylabel("weight on choice (log odds)")
     style.legend_below(axes[0], 2)
+    if hidden:
+        style.footnote(figure, [f"not drawn, because the trials do not determine them: {hidden} of the weights"])
     return figure
 
 

@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 from neurogym.analysis.trial_tables import Table
 from neurogym.dynamics import PopulationTrials
 from neurogym.dynamics.catalogue import Solution, clusters, distances, geometry, nearest_cluster, topology
+from ngym_cli.environments.properties import ANSWER_COLUMNS
 from ngym_cli.figures import registry
 from ngym_cli.figures.dynamics import FIXED
 from ngym_cli.figures.dynamics_data import dynamics_of
@@ -37,10 +38,7 @@ CATALOGUE = Path(__file__).with_name("solutions.json")
 MOST_CONDITIONS, PHASES, PHASES_ALONE = 6, 4, 12
 
 #: Periods whose topology counts, the first that a task has.
-PERIODS = ("delay", "measure", "stimulus", "")
-
-#: Columns that tell conditions apart, the first that has several values.
-COLUMNS = ("ground_truth", "choice")
+PERIOD_RANKS = ("delay", "measure", "stimulus", "")
 
 MARKERS = "os^Dv<>p"
 
@@ -80,7 +78,7 @@ def conditions_of(table: Table) -> tuple[str, tuple[str, ...]]:
     Args:
         table: the trials.
     """
-    for name in COLUMNS:
+    for name in ANSWER_COLUMNS:
         column = table.get(name)
         if column is None or column.ndim != 1:
             continue
@@ -121,12 +119,14 @@ def describe(view: PlotData, column: str, conditions: tuple[str, ...], network: 
 
 
 def _topology(view: PlotData) -> str:
-    """Return the fixed-point topology of the network in the first of `PERIODS`."""
+    """Return the fixed-point topology of the network in the first of `PERIOD_RANKS`."""
     try:
         searched = dynamics_of(view).searched
     except FigureUnavailableError:
         return "no slow point"
-    ranked = sorted(searched, key=lambda each: PERIODS.index(each[0].period) if each[0].period in PERIODS else 9)
+    ranked = sorted(
+        searched, key=lambda each: PERIOD_RANKS.index(each[0].period) if each[0].period in PERIOD_RANKS else 9
+    )
     return topology(ranked[0][1], FIXED)
 
 

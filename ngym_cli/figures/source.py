@@ -107,8 +107,17 @@ class Source:
     def training(self) -> Table:
         """Training trials, with the columns of a learning curve."""
         columns = (
-            "trial", "step", "task", "performance", "reward", "aborts", "outcome", "env", "linked", "session_trial",
-        )  # fmt: skip
+            "trial",
+            "step",
+            "task",
+            "performance",
+            "reward",
+            "aborts",
+            "outcome",
+            "env",
+            "linked",
+            "session_trial",
+        )
         if not self.manifest.get("trials") and not (self.run.path / runs.TRIALS).exists():
             return {}
         return read_trials(self.run.path / runs.TRIALS, columns)

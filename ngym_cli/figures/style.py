@@ -131,15 +131,16 @@ def shades(n: int) -> list[tuple[float, float, float, float]]:
 
 
 def spread(curve: Curve) -> np.ndarray:
-    """Return the distances of the ends of intervals from the values, shape (2, points); 0 where unknown."""
-    return np.nan_to_num(np.clip([curve.value - curve.low, curve.high - curve.value], 0, None))
+    """Return the distances of the ends of intervals from the values, shape (2, points); 0 where unknown or infinite."""
+    with np.errstate(invalid="ignore"):
+        distances = np.clip([curve.value - curve.low, curve.high - curve.value], 0, None)
+    return np.nan_to_num(distances, posinf=0)
 
 
 def interval_points(axes: Axes, curve: Curve, **options: Any) -> ErrorbarContainer:
     """Draw the points of a ``Curve`` with intervals."""
-    return axes.errorbar(
-        curve.x, curve.value, spread(curve), **{"fmt": "o", "markersize": 4, "linewidth": 1, **options}
-    )
+    values = np.where(np.isfinite(curve.value), curve.value, np.nan)
+    return axes.errorbar(curve.x, values, spread(curve), **{"fmt": "o", "markersize": 4, "linewidth": 1, **options})
 
 
 def interval_bars(axes: Axes, names: Sequence[str], estimates: Sequence[Estimate], **options: Any) -> None:

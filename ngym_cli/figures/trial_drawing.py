@@ -25,6 +25,7 @@ MOST_LINES = 5
 
 #: Conditions in the title of a trial; lines that names of periods may take above it, beyond which they stand upright.
 MOST_CONDITIONS, LEVELS = 3, 3
+UPRIGHT = 0.14  #: inches between upright names
 
 SHADES = ("#F2F2F2", "#E4E4E4")
 
@@ -67,6 +68,8 @@ def trials_figure(trials: Sequence[TrialView], names: Sequence[str] = (), width:
     each, heights = max(2.6, width / len(trials)), [PANELS[name].height for name in panels]
     if panels[0] == "inputs":
         heights[0] = min(max(heights[0], 0.75 + 0.24 * first.observations.shape[1]), 3.4)
+    lengths = np.array([len(trial) for trial in trials], float)
+    shares = lengths / lengths.mean() if lengths.max() < 3 * lengths.min() else np.ones(len(trials))
     figure, axes = new_figure(
         len(panels),
         len(trials),
@@ -76,7 +79,7 @@ def trials_figure(trials: Sequence[TrialView], names: Sequence[str] = (), width:
         sharex="col",
         sharey="row",
         height_ratios=heights,
-        width_ratios=[len(trial) for trial in trials] if max(map(len, trials)) < 3 * min(map(len, trials)) else None,
+        width_ratios=shares,
     )
     words = Wording(first.labels)
     order = by_peak(first.activity) if first.activity is not None else None
@@ -89,7 +92,7 @@ def trials_figure(trials: Sequence[TrialView], names: Sequence[str] = (), width:
             PANELS[name].draw(TrialPanel(axis, trial, column == 0, column == len(trials) - 1, order, scale))
             if column:
                 axis.tick_params(labelleft=False)
-        high = _name_periods(axes[0][column], trial, room=each)
+        high = _name_periods(axes[0][column], trial, room=each * float(shares[column]))
         axes[-1][column].set_xlabel("time (ms)")
         axes[-1][column].set_xlim(0, len(trial) * trial.dt)
         title = [*trial.in_words(words)[:MOST_CONDITIONS], str(trial.record.get("outcome", ""))]
@@ -124,6 +127,8 @@ def _name_periods(axis: Axes, trial: TrialView, room: float) -> float:
     middles = [(begin + end) / 2 / len(trial) for begin, end, _ in spans]
     lines = _lines([(middle, name) for middle, (_, _, name) in zip(middles, spans, strict=True)], 0.05 / room)
     upright = max(lines, default=0) >= LEVELS
+    if upright:
+        middles = _apart(middles, UPRIGHT / room)
     for middle, line, (_, _, name) in zip(middles, lines, spans, strict=True):
         axis.annotate(
             name,
@@ -138,6 +143,14 @@ def _name_periods(axis: Axes, trial: TrialView, room: float) -> float:
         )
     longest = max((len(name) for *_, name in spans), default=0)
     return 5.0 * longest if upright else 9.0 * (1 + max(lines, default=0))
+
+
+def _apart(middles: Sequence[float], space: float) -> list[float]:
+    """Return places in order, moved to the right where they are less than a space away from the previous one."""
+    moved = list[float]()
+    for middle in middles:
+        moved.append(max(middle, moved[-1] + space) if moved else middle)
+    return moved
 
 
 def _lines(names: Sequence[tuple[float, str]], letter: float) -> list[int]:
@@ -229,6 +242,8 @@ def _choice(panel: TrialPanel) -> None:
 def _reward(panel: TrialPanel) -> None:
     panel.axis.stairs(panel.trial.rewards, _edges(panel.trial), color=COLOURS[1], fill=True)
     panel.axis.axhline(0, color=GREY, linewidth=0.5)
+    if not np.any(panel.trial.rewards):
+        panel.axis.update_datalim([(0, 1)])  # no scale of hundredths around nothing
 
 
 class PanelKind(NamedTuple):

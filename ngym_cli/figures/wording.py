@@ -17,6 +17,9 @@ AXES = {
     "ground_truth": "right answer",
     "other_choice": "answer of the irrelevant modality",
     "common": "transition",
+    "hi_state": "better second state",
+    "coh_mod1": "evidence of modality 1",
+    "coh_mod2": "evidence of modality 2",
     "wager": "sure option",
     "production": "interval to produce (ms)",
     "measure": "measured interval (ms)",
@@ -35,6 +38,7 @@ AXES = {
 #: Names of a column's values where numbers have no meaning.
 VALUES = {
     "common": {0: "rare transition", 1: "common transition"},
+    "hi_state": {0: "state 1", 1: "state 2"},
     "wager": {0: "no sure option", 1: "sure option offered"},
     "anti": {0: "towards the stimulus", 1: "away from the stimulus"},
     "congruent": {0: "incongruent", 1: "congruent"},

@@ -35,7 +35,7 @@ except ImportError:  # not a POSIX system: only the process named in the manifes
 
 #: Name of a hidden folder for unfinished files: target, writing process, and inode number of the hidden folder.
 _WRITER = r"\..*\.ngym-(?P<host>[0-9a-f]{8})-(?P<pid>\d{1,10})-(?P<started>\w+)-"
-_HIDDEN = re.compile(_WRITER + r"(?P<inode>\d{1,20})")
+_HIDDEN_NAME = re.compile(_WRITER + r"(?P<inode>\d{1,20})")
 
 #: Name of a hidden folder in the instant before its inode number is known.
 _UNNAMED = re.compile(_WRITER + r"[a-z0-9_]{8}")
@@ -222,7 +222,7 @@ def clear_leftovers(folder: Path, below: bool = False) -> None:
 
 
 def _is_left_over(path: Path) -> bool:
-    match = _HIDDEN.fullmatch(path.name)
+    match = _HIDDEN_NAME.fullmatch(path.name)
     if match is None or not _is_own_hidden(path):
         return False
     if match["host"] != _this_host():
@@ -240,7 +240,7 @@ def _is_unnamed_leftover(path: Path) -> bool:
 
 def _is_own_hidden(path: Path) -> bool:
     """Return whether a path is a hidden folder that ngym created at this place: of this user, with the inode named."""
-    match = _HIDDEN.fullmatch(path.name)
+    match = _HIDDEN_NAME.fullmatch(path.name)
     if match is None:
         return False
     status = path.lstat()

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from neurogym.analysis.results import Curve, Estimate
-from neurogym.behaviour.describe import ENOUGH, GROUP, SCALARS, SubjectDescription
+from neurogym.behaviour.describe import ENOUGH, GROUP, SUMMARY_COLUMNS, SubjectDescription
 from neurogym.behaviour.table import Behaviour, Reading
 from ngym_cli.terminal import console, estimate_cells, print_columns
 
@@ -130,7 +130,7 @@ def show_description(each: SubjectDescription, table: Behaviour) -> None:
 
 def estimates_of(each: SubjectDescription) -> Iterator[tuple[str, Estimate]]:
     """Yield name and value of each number of a description."""
-    for name in SCALARS:
+    for name in SUMMARY_COLUMNS:
         if (value := getattr(each, name)) is not None:
             yield name.replace("_", " "), value
     for word, share in each.choices.items():

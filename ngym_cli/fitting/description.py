@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neurogym.behaviour.describe import SCALARS, SubjectDescription, describe
+from neurogym.behaviour.describe import SUMMARY_COLUMNS, SubjectDescription, describe
 from neurogym.behaviour.reading import TableSource
 from neurogym.behaviour.table import Behaviour, Reading
 from ngym_cli.config import read_toml
@@ -68,7 +68,7 @@ class Description:
                 "trials": each.trials,
                 "misses": each.misses,
             }
-            for name in SCALARS:
+            for name in SUMMARY_COLUMNS:
                 value = getattr(each, name)
                 if value is not None:
                     row |= {name: value.value, f"{name}_low": value.low, f"{name}_high": value.high}

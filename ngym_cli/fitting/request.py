@@ -295,7 +295,7 @@ class FitRequest(FitSettings):
     @model_validator(mode="after")
     def _has_models(self) -> Self:
         if self.design_stimuli and not self.design:
-            raise UserError("--design-stimuli belongs to --design TASK")
+            raise UserError("--design-stimuli requires --design TASK")
         if self.design and len(self.model) * len(self.units) == 1:
             raise UserError("--design compares models; name two or more with --model")
         return self

@@ -178,12 +178,22 @@ def _opened(request: FitRequest) -> tuple[FitFolder, FitRecord]:
         "versions": provenance.versions(),
     }
     path.mkdir(parents=True, exist_ok=True)
-    write_json(path / MANIFEST, {
-        "status": "running", "task": request.table.stem, "alg": "fit", "seed": request.seed,
-        "command": sys.argv, "started": now(), "process": this_process(), "machine": provenance.machine(1),
-        "versions": about["versions"], "git": provenance.git_state(provenance.PACKAGES_FOLDER),
-        **({"code": about["code"]} if about["code"] else {}),
-    })  # fmt: skip
+    write_json(
+        path / MANIFEST,
+        {
+            "status": "running",
+            "task": request.table.stem,
+            "alg": "fit",
+            "seed": request.seed,
+            "command": sys.argv,
+            "started": now(),
+            "process": this_process(),
+            "machine": provenance.machine(1),
+            "versions": about["versions"],
+            "git": provenance.git_state(provenance.PACKAGES_FOLDER),
+            **({"code": about["code"]} if about["code"] else {}),
+        },
+    )
     folder.write(about)
     return folder, about
 

@@ -194,7 +194,17 @@ def _opened(paper: Paper, trained: Sequence[PlannedRun]) -> dict[str, list[Paper
 def claim_row(claim: ClaimConfig, verdict: Verdict) -> terminal.Row:
     """Return a claim with the result, as stored in ``claims.json``."""
     settings = claim.model_dump(exclude_none=True, exclude={"part", "measure", "control"})
-    return {**settings, "part": claim.part, "measure": claim.measure, **{
-        "verdict": verdict.state, "numbers": verdict.numbers, "why": verdict.reason,
-        "held": verdict.n_meeting, "of": verdict.of, "controls": verdict.controls, "passed": list(verdict.passed),
-    }}  # fmt: skip
+    return {
+        **settings,
+        "part": claim.part,
+        "measure": claim.measure,
+        **{
+            "verdict": verdict.state,
+            "numbers": verdict.numbers,
+            "why": verdict.reason,
+            "held": verdict.n_meeting,
+            "of": verdict.of,
+            "controls": verdict.controls,
+            "passed": list(verdict.passed),
+        },
+    }

@@ -36,7 +36,7 @@ _BOUND = re.compile(rf"(>=|<=|>|<)\s*({_SIGNED_NUMBER})")
 _NUMBER_RANGE = re.compile(rf"({_SIGNED_NUMBER})\s+to\s+({_SIGNED_NUMBER})")
 _WITHIN = re.compile(rf"within\s+({_SIGNED_NUMBER})\s*(%?)")
 _SEEDS = ("mean", "every seed", "most seeds")
-_NUMBERS = ("all numbers", "most numbers")
+_WHICH_NUMBERS = ("all numbers", "most numbers")
 
 REACHED, IN_PART, NOT_REACHED, UNTESTABLE, OPEN = (
     "reached",
@@ -184,10 +184,10 @@ def parse_criterion(text: str) -> Criterion:
     """
     first, *rest = split_entries(text) or [""]
     for words in rest:
-        if words not in (*_SEEDS, *_NUMBERS):
-            raise ValueError(f"'{words}' is not one of {', '.join((*_SEEDS, *_NUMBERS))}")
+        if words not in (*_SEEDS, *_WHICH_NUMBERS):
+            raise ValueError(f"'{words}' is not one of {', '.join((*_SEEDS, *_WHICH_NUMBERS))}")
     seeds = next((words for words in rest if words in _SEEDS), _SEEDS[0])
-    numbers = next((words for words in rest if words in _NUMBERS), _NUMBERS[0])
+    numbers = next((words for words in rest if words in _WHICH_NUMBERS), _WHICH_NUMBERS[0])
     if match := _BOUND.fullmatch(first):
         bound, strict = float(match[2]), len(match[1]) == 1
         low, high = (bound, math.inf) if match[1][0] == ">" else (-math.inf, bound)

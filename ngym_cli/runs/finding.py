@@ -72,7 +72,7 @@ def find(kinds: str | tuple[str, ...], reference: str, root: Path) -> Path:
         raise UserError(f"{reference} is a {kind}, not a {first}{FOLDER_KINDS[kind].hint}")
     paths = find_all(kinds, root)
     if not paths:
-        problem = f"there are no {first}s" if reference == LATEST else f"no such {first}: {reference}; there are none"
+        problem = f"no {first}s" if reference == LATEST else f"no such {first}: {reference}; there are none"
         raise UserError(f"{problem} below '{root}' yet")
     names = [*map(str, paths), *(path.name for path in paths)]
     raise UserError(f"no such {first}: {reference}" + did_you_mean(reference, names))

@@ -163,7 +163,7 @@ def plain_name(kind: str, name: str) -> str:
     if not plain_text or name != Path(name).name or name[0] == ".":
         raise UserError(f"{kind} name '{name}' must be a plain folder name")
     if name == LATEST:
-        raise UserError(f"{kind} name '{LATEST}' stands for the newest; choose another name")
+        raise UserError(f"{kind} name '{LATEST}' is reserved for the newest; choose another name")
     return name
 
 

@@ -45,7 +45,7 @@ def entries(recipe: Recipe) -> list[Entry]:
     for axis in axes:
         count *= len(axis)
     if count > MOST_RUNS:
-        raise UserError(f"the recipe stands for {count:,} runs; the limit is {MOST_RUNS:,}")
+        raise UserError(f"the recipe has {count:,} runs; the limit is {MOST_RUNS:,}")
     settings = [
         {key: value for axis_values in combination for key, value in axis_values.items()}
         for combination in itertools.product(*axes)

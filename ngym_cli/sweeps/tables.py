@@ -24,7 +24,7 @@ PAUSE_PER_READING = 20.0
 #: Most rows of the picture; running and failed runs come first.
 MAX_PICTURE_ROWS = 20
 _ORDER = ("running", "failed", "interrupted", "done", "pruned", "queued")
-_STYLES = {"running": "bold", "failed": "red", "interrupted": "yellow", "queued": "dim"}
+_STATE_STYLES = {"running": "bold", "failed": "red", "interrupted": "yellow", "queued": "dim"}
 
 
 class LiveTable:
@@ -100,7 +100,7 @@ def table(rows: Sequence[RunRow], keys: Sequence[str]) -> Table:
             f"{row['steps']:,}" + (f" of {total:,}" if total and row["state"] == "running" else ""),
             "-" if left is None else in_words(left),
             (row["error"] or "")[:100],
-            style=_STYLES.get(row["state"], ""),
+            style=_STATE_STYLES.get(row["state"], ""),
         )
     return rich_table
 

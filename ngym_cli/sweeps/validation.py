@@ -117,16 +117,16 @@ def completed(
     if task not in inspected:
         inspected[task] = resolve(config)
     resolved, properties = inspected[task]
-    config = config.model_copy(update={name: value for name, value in resolved if name in _TASK})
+    config = config.model_copy(update={name: value for name, value in resolved if name in _TASK_FIELDS})
     return Setting(complete(config, properties), properties)
 
 
 #: Keys of a configuration that concern the task, as opposed to the agent.
-_TASK = ("task", "dt", "task_args", "timing", "rewards", "wrappers", "reset_state")
+_TASK_FIELDS = ("task", "dt", "task_args", "timing", "rewards", "wrappers", "reset_state")
 
 
 def _task_of(config: RunConfig) -> str:
-    return json.dumps(config.model_dump(include=set(_TASK)), sort_keys=True, default=str)
+    return json.dumps(config.model_dump(include=set(_TASK_FIELDS)), sort_keys=True, default=str)
 
 
 def references(recipe: Recipe) -> list[str]:
@@ -145,8 +145,8 @@ def require_trust(recipe: Recipe, source: Path, trusted_recipe: Recipe | None = 
     for name in references(recipe):
         if name not in allowed:
             raise UserError(
-                f"{source} names {name}, which is code or files of its own; it is used only when the command line "
-                "names it, or with --trust"
+                f"{source} names {name}, code or files outside the package; "
+                "pass --trust if you trust its author, or name it on the command line"
             )
 
 

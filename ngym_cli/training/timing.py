@@ -14,7 +14,7 @@ from neurogym.messages.plain_data import plain
 from ngym_cli import config as configuration
 from ngym_cli import processes, terminal
 from ngym_cli.agents.algorithms import ALGORITHMS
-from ngym_cli.agents.compiled.steps import ROWS
+from ngym_cli.agents.compiled.steps import WEIGHT_ROWS
 from ngym_cli.agents.defaults import complete, resolve
 from ngym_cli.agents.device import selection
 from ngym_cli.agents.device.selection import Crossover
@@ -82,12 +82,13 @@ def expected(config: ResolvedConfig, properties: TaskProperties) -> float | None
         learning in torch.
     """
     shape, algorithm = properties.observation_space.shape or (1,), ALGORITHMS.get(config.alg)
-    in_torch = config.network not in ROWS or bool(config.hyperparameters.get("value_temperature"))
+    unusual = any(config.hyperparameters.get(name) for name in ("value_temperature", "imitation"))
+    in_torch = config.network not in WEIGHT_ROWS or unusual
     if algorithm is None or not algorithm.recurrent or len(shape) > 1 or in_torch:
         return None
     features = int(np.prod(shape))
     units, layers = config.units, int(config.network_args.get("layers", 1))
-    wide = ROWS.get(config.network, 1) * units
+    wide = WEIGHT_ROWS.get(config.network, 1) * units
     weights = wide * (features + units) + (layers - 1) * wide * 2 * units
     passes = 3 if algorithm.supervised else 1 + 3 * int(config.hyperparameters.get("n_epochs", 1))
     per_step = 2 * weights * passes / (REACHED * operations_per_second()) + STEP

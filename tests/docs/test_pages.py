@@ -17,8 +17,16 @@ from ngym_cli.commands.app import COMMANDS
 from ngym_cli.papers import collection
 
 #: One of each sort: plain, image, collection, history, continuous, without ground truth, empty, many periods.
-SOME = ("GoNogo-v0", "VisualSearch-v0", "yang19.dm1-v0", "ReversalLearning-v0", "CueSetGo-v0", "Bandit-v0", "Null-v0",
-        "NBack-v0")  # fmt: skip
+SOME = (
+    "GoNogo-v0",
+    "VisualSearch-v0",
+    "yang19.dm1-v0",
+    "ReversalLearning-v0",
+    "CueSetGo-v0",
+    "Bandit-v0",
+    "Null-v0",
+    "NBack-v0",
+)
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -126,12 +134,22 @@ def test_what_has_an_address_has_a_page():
 # -- a trained agent, from the record ---------------------------------------------------------------------------------
 
 ROW = {
-    "wrappers": "", "reached": True, "of": "ceiling", "target": 0.95, "performance": 0.99, "chance": 0.5,
-    "ceiling": 1.0, "steps": 61440, "trials": 5000, "seconds": 30.0,
+    "wrappers": "",
+    "reached": True,
+    "of": "ceiling",
+    "target": 0.95,
+    "performance": 0.99,
+    "chance": 0.5,
+    "ceiling": 1.0,
+    "steps": 61440,
+    "trials": 5000,
+    "seconds": 30.0,
     "command": "ngym run --task GoNogo-v0 --until 0.95 --seed 0",
-    "machine": {"processor": "x86_64", "kernels": "avx2"}, "curve": [[1000, 0.5], [61440, 0.99]], "figure": None,
+    "machine": {"processor": "x86_64", "kernels": "avx2"},
+    "curve": [[1000, 0.5], [61440, 0.99]],
+    "figure": None,
     "made": {"commit": "abc", "digest": "", "on": "2026-01-01"},
-}  # fmt: skip
+}
 
 
 @pytest.fixture

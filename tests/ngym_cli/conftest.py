@@ -43,6 +43,20 @@ def ngym(monkeypatch, capsys, tmp_path):
 
 
 @pytest.fixture
+def in_process(monkeypatch):
+    """Do the jobs of sweeps and reproductions in this process, for tests of what comes out rather than of workers."""
+    from ngym_cli.sweeps import worker
+    from ngym_cli.sweeps.launchers.local import Local
+
+    def launch(self, order):
+        for job in order.jobs:
+            (order.perform or worker.perform)(str(order.sweep.path), job, order.trust)
+            order.look()
+
+    monkeypatch.setattr(Local, "launch", launch)
+
+
+@pytest.fixture
 def on_terminal(monkeypatch):
     """Let results be printed as on a terminal of some width."""
     from rich.console import Console

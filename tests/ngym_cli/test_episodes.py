@@ -85,8 +85,9 @@ def test_episodes_are_trained_evaluated_and_drawn_without_performance(task):
 
 
 def test_the_command_prints_that_performance_is_not_defined(ngym):
-    result = ngym("run", "--task", "corridor.py:Corridor", "--timesteps", "2000", "--n-envs", "4", "--eval-trials",
-                  "20", "--name", "a")  # fmt: skip
+    result = ngym(
+        *"run --task corridor.py:Corridor --timesteps 2000 --n-envs 4 --eval-trials 20 --name a".split(),
+    )
     assert result.code == 0, result.err
     assert "not defined: the trials are episodes without a right answer" in result.out and "nan" not in result.out
 

@@ -163,18 +163,27 @@ def test_acting_and_learning_agree_about_a_cell(folder):
     "pieces",
     [
         {"network": "mine.py:Two", "network_args": {"slow": 3}},
-        {"network": "mine.py:Two", "alg": "supervised"},
-        {
-            "network": "mine.py:Two",
-            "network_args": {"input_density": 0.5, "fixed": ["bias"]},
-            "hyperparameters": {"l2_rate": 0.1},
-        },
         {"network": "gru", "network_args": {"density": 0.5, "inhibitory": 0.25}},
-        {"network": "rnn", "network_args": {"fixed": ["input", "recurrent"], "radius": 0.9}, "alg": "supervised"},
         {"network": "lstm", "network_args": {"shared": False, "critic_reads": "activity"}},
         {"alg": "alg.py:Bonus", "hyperparameters": {"bonus": 0.3}},
-        {"alg": "alg.py:Plain"},
         {"alg": "alg.py:Taught"},
+        *(
+            pytest.param(settings, marks=pytest.mark.long)
+            for settings in (
+                {"network": "mine.py:Two", "alg": "supervised"},
+                {
+                    "network": "mine.py:Two",
+                    "network_args": {"input_density": 0.5, "fixed": ["bias"]},
+                    "hyperparameters": {"l2_rate": 0.1},
+                },
+                {
+                    "network": "rnn",
+                    "network_args": {"fixed": ["input", "recurrent"], "radius": 0.9},
+                    "alg": "supervised",
+                },
+                {"alg": "alg.py:Plain"},
+            )
+        ),
     ],
 )
 def test_own_parts_resume_to_the_bit(folder, pieces):
@@ -336,6 +345,7 @@ def test_check_passes_a_sound_cell_and_info_explains_it(ngym, folder):
     assert json.loads(ngym("info", "alg.py:Bonus", "--json").out)["kind"] == "algorithm"
 
 
+@pytest.mark.usefixtures("in_process")
 def test_sweep_over_own_parts(ngym, folder):
     process = ngym(
         "sweep", "--network", "mine.py:Two,gru", "--timesteps", "600", "--units", "8", "--workers", "1", "--json"
@@ -402,10 +412,11 @@ def test_every_template_works_at_once(ngym, folder):
     pieces = ("my_task.py:MyTask", "by_trial.py:ByTrial", "my_network.py:MyNetwork", "my_wrapper.py:MyWrapper")
     assert ngym("check", *pieces, "my_algorithm.py:MyAlgorithm", "my_figure.py:my_figure").code == 0
     process = ngym(
-        "run", "--task", "my_task.py:MyTask", "--wrappers", "my_wrapper.py:MyWrapper:gains=1/0.5",
-        "--network", "my_network.py:MyNetwork", "--network-arg", "traces=4", "--alg", "my_algorithm.py:MyAlgorithm",
-        "--set", "value_penalty=0.02", "--timesteps", "3000", "--eval-trials", "20", "--name", "all",
-    )  # fmt: skip
+        *"run --task my_task.py:MyTask --wrappers my_wrapper.py:MyWrapper:gains=1/0.5".split(),
+        *"--network my_network.py:MyNetwork --network-arg traces=4".split(),
+        *"--alg my_algorithm.py:MyAlgorithm --set value_penalty=0.02".split(),
+        *"--timesteps 3000 --eval-trials 20 --name all".split(),
+    )
     assert process.code == 0, process.err
     assert ngym("eval", "all", "--record", "activity", "--trials", "100").code == 0
     assert ngym("plot", "all", "my_figure.py:my_figure").code == 0

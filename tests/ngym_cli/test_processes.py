@@ -40,13 +40,12 @@ def run(arguments, folder, **more):
     "arguments",
     [
         ["check", "RDM-v0"],
-        ["sweep", "--task", "RDM-v0", "--timesteps", "64", "--n-envs", "2", "--eval-trials", "4", "--seed", "0,1",
-         "--workers", "2"],
+        "sweep --task RDM-v0 --timesteps 64 --n-envs 2 --eval-trials 4 --seed 0,1 --workers 2".split(),
         ["run", "--task", "RDM-v0", "--smoke"],
         ["list", "tasks", "rdm"],
     ],
     ids=lambda words: words[0],
-)  # fmt: skip
+)
 def test_nothing_planted_in_the_current_folder_runs(planted, arguments):
     process = run([NGYM, *arguments], planted)
     assert not list(planted.parent.glob("ran-*")), process.stderr

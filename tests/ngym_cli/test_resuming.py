@@ -35,7 +35,13 @@ def uninterrupted(tmp_path_factory):
     return train(configuration(), tmp_path_factory.mktemp("whole"), "run").run.path
 
 
-@pytest.mark.parametrize("alg", ALGORITHMS)
+#: One algorithm of each kind: ours, supervised, on-policy and off-policy of Stable-Baselines3.
+FAST = ("recurrent_ppo", "supervised", "ppo", "dqn")
+
+
+@pytest.mark.parametrize(
+    "alg", [alg if alg in FAST else pytest.param(alg, marks=pytest.mark.long) for alg in ALGORITHMS]
+)
 def test_resumed_equals_uninterrupted(tmp_path, alg):
     config = configuration(alg)
     uninterrupted = train(config, tmp_path, "whole").run
@@ -53,10 +59,10 @@ def test_resumed_equals_uninterrupted(tmp_path, alg):
     [
         ("RDM-v0", {"wrappers": "side_bias:probs=0.2/0.8//0.8/0.2,reaction_time", "network": "ctrnn"}),
         ("ReachingDelayResponse-v0", {"network": "gru"}),
-        ("RDM-v0", {"wrappers": "trial_history,noise,pass_gt"}),
+        pytest.param("RDM-v0", {"wrappers": "trial_history,noise,pass_gt"}, marks=pytest.mark.long),
         ("Bandit-v0", {"network": "ei_rnn"}),
         ("ChangingBandit-v0", {"network": "gru", "reset_state": "session"}),
-        ("DawTwoStep-v0", {"network": "rnn"}),
+        pytest.param("DawTwoStep-v0", {"network": "rnn"}, marks=pytest.mark.long),
         ("NAltPerceptualDecisionMaking-v0", {"wrappers": "trial_history_evolution,variable_nch,pass_reward"}),
     ],
 )

@@ -25,9 +25,12 @@ FIXATION, STIMULUS, DELAY, RESPONSE = 500, 900, 800, 500
 BETWEEN = 10
 MEMORY = ("MemoryPro", "MemoryAnti")
 INTEGRATE = (
-    "IntegrationModality1", "IntegrationModality2", "ContextIntModality1", "ContextIntModality2",
+    "IntegrationModality1",
+    "IntegrationModality2",
+    "ContextIntModality1",
+    "ContextIntModality2",
     "IntegrationMultimodal",
-)  # fmt: skip
+)
 MATCH = ("ReactMatch2Sample", "ReactNonMatch2Sample", "ReactCategoryPro", "ReactCategoryAnti")
 
 #: What tasks compute in their periods.
@@ -46,8 +49,10 @@ COMPUTED = {
 #: Lesions: periods in which a group of units is more active than in others, tasks that need it, and tasks that do not.
 LESIONS = {
     "anti": (
-        COMPUTED["anti stimulus"], COMPUTED["stimulus"],
-        ("DelayAnti", "MemoryAnti", "ReactAnti"), ("DelayPro", "MemoryPro", "ReactPro"),
+        COMPUTED["anti stimulus"],
+        COMPUTED["stimulus"],
+        ("DelayAnti", "MemoryAnti", "ReactAnti"),
+        ("DelayPro", "MemoryPro", "ReactPro"),
     ),
     "delay": (
         [*COMPUTED["memory"], *COMPUTED["first in memory"], *COMPUTED["sample in memory"]],
@@ -56,14 +61,18 @@ LESIONS = {
         ("DelayPro", "DelayAnti", "ReactPro", "ReactAnti"),
     ),
     "modality 1": (
-        [(task, "second") for task in INTEGRATE[:3:2]], [(task, "second") for task in INTEGRATE[1:4:2]],
-        INTEGRATE[:3:2], INTEGRATE[1:4:2],
+        [(task, "second") for task in INTEGRATE[:3:2]],
+        [(task, "second") for task in INTEGRATE[1:4:2]],
+        INTEGRATE[:3:2],
+        INTEGRATE[1:4:2],
     ),
     "modality 2": (
-        [(task, "second") for task in INTEGRATE[1:4:2]], [(task, "second") for task in INTEGRATE[:3:2]],
-        INTEGRATE[1:4:2], INTEGRATE[:3:2],
+        [(task, "second") for task in INTEGRATE[1:4:2]],
+        [(task, "second") for task in INTEGRATE[:3:2]],
+        INTEGRATE[1:4:2],
+        INTEGRATE[:3:2],
     ),
-}  # fmt: skip
+}
 #: Groups of units, and trials with each of them silenced.
 GROUPS, LESIONED = 12, 750
 #: Updates, trials of each, and learning rate with which a new rule input is learned; trials with which it is tested.

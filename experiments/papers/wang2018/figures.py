@@ -100,8 +100,11 @@ def learning_rates(run):
     model = QLearning("q-learning", QOptions(perseveration=True))
     rates = {}
     for kind, word in VOLATILITY.items():
-        rows = (session(choice, reward=reward) for choice, reward, volatile in zip(*columns, strict=True)
-                if volatile[0] == kind)  # fmt: skip
+        rows = (
+            session(choice, reward=reward)
+            for choice, reward, volatile in zip(*columns, strict=True)
+            if volatile[0] == kind
+        )
         (fitted,) = model.fit([Problem(Behaviour(tuple(rows)))])
         rates[word] = fitted.parameters["alpha"].value
     return rates

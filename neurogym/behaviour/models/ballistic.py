@@ -113,6 +113,10 @@ class BallisticResponse:
             by[each.name] = (self._log(evidence, high, trials) - self._log(evidence, low, trials)) / (2 * width)
         return Gradient(log, by_evidence / (2 * STEP_V), by)
 
+    def log(self, evidence: FloatArray, values: Values, trials: TimedTrials) -> FloatArray:
+        """Return the log-likelihood of trials without derivatives, which take fifteen times as long."""
+        return self._log(evidence, self._complete(values, len(evidence)), trials)
+
     def _log(self, evidence: FloatArray, p: Mapping[str, FloatArray], trials: TimedTrials) -> FloatArray:
         out = np.zeros(len(evidence))
         kinds = {"time": trials.timed, "choice": trials.untimed, "none": trials.omitted, "withheld": trials.withheld}

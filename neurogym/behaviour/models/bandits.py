@@ -18,7 +18,7 @@ class KalmanBandit(Agent):
     """
 
     own = (
-        rate("decay"),
+        ModelParameter("decay", "unit", 3.0, 1.2),  # payoffs that drift slowly, as in Daw et al. 2006
         positive("q", 0.1, 1.0),
         positive("beta", 2.0, 0.8),
         ModelParameter("phi", sd=1.5),

@@ -79,7 +79,9 @@ def diffusion_response(
     return CollapsingResponse(form, {name: constants[name] for name in constants if name not in ("sz", "st")})
 
 
-def timed_fit(name: str, problem: Problem, posterior: TimedPosterior, notes: Sequence[str] = ()) -> Fitted:
+def timed_fit(
+    name: str, problem: Problem, posterior: TimedPosterior, notes: Sequence[str] = (), samples: bool = False
+) -> Fitted:
     """Return a fit of choices and times.
 
     Args:
@@ -87,20 +89,25 @@ def timed_fit(name: str, problem: Problem, posterior: TimedPosterior, notes: Seq
         problem: the sessions, and the start and prior of a hierarchical fit.
         posterior: of the parameters given these sessions.
         notes: about the reading of the trials.
+        samples: whether intervals are credible intervals from weighted samples; else 1.96 standard errors.
     """
     sessions = problem.table.sessions
     best = maximise(posterior, problem.start)
-    se = np.sqrt(np.diag(best.covariance))
-    estimates, marks = marked(
-        posterior.parameters, best.x, se, None if problem.prior is not None else posterior.sd, best.converged
-    )
+    variance = np.diag(best.covariance)
+    sd, ends = np.sqrt(variance), None
+    if samples and problem.intervals:
+        found = posterior.credible(best, problem.seed)
+        if found.valid[0]:
+            sd, ends = found.sd[0], np.stack([found.low[0], found.high[0]])
+    prior = None if problem.prior is not None else posterior.sd
+    estimates, marks = marked(posterior.parameters, best.x, sd, prior, best.converged, ends)
     policy = posterior.policy(best.x)
     value, _ = posterior.log_likelihood(best.x)
     formulas = {"drift": getattr(policy.inner, "formula", None), **policy.response.predictors}
     constant = dict.fromkeys(name for each in formulas.values() if each is not None for name in each.without_effect)
     notes = [*notes, *(f"column '{name}' has a single value and no effect" for name in constant)]
     few = few_trials(int(posterior.trials.timed.sum()), len(best.x))
-    details = {"unbounded": best.x, "unbounded_variance": se**2, "covariance": best.covariance, "joint": value}
+    details = {"unbounded": best.x, "unbounded_variance": variance, "covariance": best.covariance, "joint": value}
     fit = Fitted(name, policy, estimates, 0.0, details, marks, [*notes, *few])
     p = np.concatenate(policy.predict(sessions))
     choice = problem.table.join("choice")

@@ -1,7 +1,8 @@
 """Maximum a posteriori fits of choices and times: evidence of each trial, and a response that the evidence drives.
 
 Gradients are analytic in the parameters of the response; those of the evidence pass through its Jacobian. Standard
-errors are Laplace's, from the curvature at the maximum.
+errors are Laplace's, from the curvature at the maximum; races that nothing learned drives have credible intervals (see
+`neurogym.behaviour.models.credible`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from scipy.optimize import minimize
 
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models.base import ParallelTrials
+from neurogym.behaviour.models.credible import Credible, credible
 from neurogym.behaviour.models.evidence import Evidence, EvidencePolicy, evidence_of_sessions, with_state_columns
 from neurogym.behaviour.models.formulas import Formula
 from neurogym.behaviour.models.parameters import ModelParameter
@@ -152,6 +154,28 @@ class TimedPosterior:
         log = self.given_evidence(self.evidence.slope(x[: self._split]).value, x).log
         counted = self.trials.timed | self.trials.untimed | self.trials.omitted | self.trials.withheld
         return np.asarray(log[counted])
+
+    def credible(self, best: Maximum, seed: int) -> Credible:
+        """Return credible intervals of the parameters of a race, in the unbounded scale.
+
+        Args:
+            best: maximum of the posterior.
+            seed: random seed.
+        """
+        response: Any = self.response.response
+
+        def loss(_: np.ndarray, points: FloatArray) -> FloatArray:
+            return np.array([[self._loss(x, response.log) for x in points[0]]])
+
+        return credible(
+            loss, best.x[None, None], loss(np.zeros(1, int), best.x[None, None]), best.covariance[None], [seed]
+        )
+
+    def _loss(self, x: FloatArray, log: Callable[..., FloatArray]) -> float:
+        evidence = self.evidence.slope(x[: self._split])
+        likelihood = log(evidence.value, self._values.values(x[self._split :]), self.trials).sum() + evidence.extra
+        z = (x - self.mean) / self.sd
+        return 0.5 * float(z @ z) - float(likelihood)
 
     def policy(self, x: FloatArray) -> TimedPolicy:
         """Return the behaviour at a point."""

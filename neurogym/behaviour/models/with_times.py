@@ -114,7 +114,7 @@ class TimedModel:
         self.states = int(getattr(model, "states", 0))
         unfit = [name for name in response if name != "lapse"] if times == "lba" else []
         if unfit:
-            raise UnfitError(f"{unfit[0]} belongs to a diffusion (times=ddm), not to a race (lba)")
+            raise UnfitError(f"{unfit[0]} requires the diffusion model (times=ddm); a race (lba) does not have it")
 
     @property
     def takes_prior(self) -> bool:
@@ -233,7 +233,8 @@ class TimedModel:
 
     def _fit(self, problem: Problem, posterior: TimedPosterior) -> Fitted:
         _, notes = self.options.settings(problem.table.sessions)
-        return timed_fit(self.name, problem, posterior, notes)
+        samples = self.times == "lba" and not isinstance(self.model, Agent)  # thousands of passes through the trials
+        return timed_fit(self.name, problem, posterior, notes, samples)
 
     def to_arrays(self, policy: TimedPolicy) -> dict[str, np.ndarray]:
         """See `Model.to_arrays`."""

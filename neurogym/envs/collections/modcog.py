@@ -25,7 +25,7 @@ DIRECTIONS, STEP = 16, 100
 #: First channel of the rule input, behind the fixation cue and two rings.
 FIRST_RULE = 1 + 2 * DIRECTIONS
 #: Signs of the words of a direction.
-SIGNS = {"": 0, "r": 1, "l": -1}
+SHIFT_SIGNS = {"": 0, "r": 1, "l": -1}
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,9 @@ def compose(base: dict[str, Parts]) -> dict[str, Parts]:
     """
     return {
         name + f"int{along}" * bool(along) + f"seq{moved}" * bool(moved): replace(
-            family, integrate=SIGNS[along], sequence=SIGNS[moved]
+            family, integrate=SHIFT_SIGNS[along], sequence=SHIFT_SIGNS[moved]
         )
-        for along, moved in product(SIGNS, SIGNS)
+        for along, moved in product(SHIFT_SIGNS, SHIFT_SIGNS)
         for name, family in base.items()
         if family.delayed or not along
     }

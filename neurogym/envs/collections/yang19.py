@@ -13,7 +13,9 @@ from collections.abc import Callable
 from neurogym.envs.collections.yang19_families import RINGS, Decide, Match, Respond, YangTask
 from neurogym.metadata import RENDER_MODES, TaskInfo
 
-ARGUMENTS = "    Args:\n        **kwargs: ``dt``, ``rewards``, ``timing``, ``dim_ring``, ``sigma``, ``abort``{more}.\n"
+ARGUMENTS_DOC = (
+    "    Args:\n        **kwargs: ``dt``, ``rewards``, ``timing``, ``dim_ring``, ``sigma``, ``abort``{more}.\n"
+)
 
 _BOTH = ("stimulus_mod1", "stimulus_mod2")
 _SUPERVISED = (
@@ -59,7 +61,7 @@ def _task(
         parameters.append(inspect.signature(Decide.__init__).parameters["cohs"])
     make.__name__ = make.__qualname__ = name
     more = ", ``cohs``" if family is Decide else ""
-    make.__doc__ = f"{description[0].upper()}{description[1:]}.\n\n{ARGUMENTS.format(more=more)}"
+    make.__doc__ = f"{description[0].upper()}{description[1:]}.\n\n{ARGUMENTS_DOC.format(more=more)}"
     make.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
     )

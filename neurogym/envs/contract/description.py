@@ -67,7 +67,7 @@ def _covers(kind: str, names: Labels, n: int) -> None:
 
 
 def conditions(subject: Subject) -> None:
-    """Check that each condition can be requested and is recorded, and that unknown names and values are refused."""
+    """Check that each condition can be requested and is recorded, and that unknown names and values raise an error."""
     env = subject.task()
     env.reset(seed=4)
     for name, values in env.conditions.items():
@@ -106,7 +106,7 @@ def _refuses(call: Callable[[], object], kind: str, name: str) -> None:
 
 
 def arguments(subject: Subject) -> None:
-    """Unknown rewards, periods and arguments are refused, with the nearest name."""
+    """Check that unknown rewards, periods and arguments raise an error with the nearest name."""
     env = subject.example
     for argument, defaults in (("rewards", env.default_rewards), ("timing", env.default_timing)):
         for name in list(defaults)[:1]:

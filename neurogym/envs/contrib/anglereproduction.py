@@ -10,7 +10,7 @@ from neurogym.parameters.arguments import Positive
 from neurogym.trials import Rows
 from neurogym.trials.types import CurrentObservations
 
-UNITS = 16
+CHANNELS = 16
 START = np.pi  #: own angle at the start of a trial (rad)
 STAY, PLUS, MINUS = 0, 1, 2
 
@@ -42,11 +42,16 @@ class AngleReproduction(TrialEnv):
     @usual_arguments(abort=False)
     def __init__(self, speed: Positive = 1.25 * np.pi):
         self.turn = speed * self.dt / 1000
-        self.theta = ring(UNITS)
+        self.theta = ring(CHANNELS)
         self._state, self._most = START, 1.0
         self.conditions = {name: ("uniform", (0, 2 * np.pi)) for name in ("ground_truth1", "ground_truth2")}
         self.observation_space = spaces.channels(
-            {"stimulus": range(UNITS), "self": range(UNITS, 2 * UNITS), "go1": 2 * UNITS, "go2": 2 * UNITS + 1}
+            {
+                "stimulus": range(CHANNELS),
+                "self": range(CHANNELS, 2 * CHANNELS),
+                "go1": 2 * CHANNELS,
+                "go2": 2 * CHANNELS + 1,
+            }
         )
         self.action_space = spaces.Discrete(3, name={"stay": STAY, "plus": PLUS, "minus": MINUS})
 
@@ -109,7 +114,7 @@ class AngleReproduction(TrialEnv):
     def _show_state(self) -> None:
         """Write the own ring, and the direction in which to turn, into the rows to come."""
         after = self.t_ind + 1
-        self.ob[after:, UNITS : 2 * UNITS] = np.cos(self.theta - self._state)
+        self.ob[after:, CHANNELS : 2 * CHANNELS] = np.cos(self.theta - self._state)
         period = next((name for name in ("go1", "go2") if after < self.end_ind[name]), None)
         if period is not None:
             turns = round(self._way(period) / self.turn)

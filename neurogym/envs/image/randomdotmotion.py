@@ -13,7 +13,7 @@ from neurogym.envs.task import ChoiceTask, ConditionValues, Score, TaskInfo, Tri
 from neurogym.parameters.arguments import AtLeastTwo, Range
 
 FRAME_MS = 16.0  #: ms, to which speed and life of the dots refer
-DOTS = 30  #: visible at a time, on average
+N_DOTS = 30  #: visible at a time, on average
 SPEED = 0.05 / FRAME_MS  #: of half a frame width, per ms
 LIFE = 10 * FRAME_MS  #: ms
 Scale = Annotated[float, Range(0, 100 / max(COHERENCES))]
@@ -67,7 +67,7 @@ class RandomDotMotion(ImageTask, ChoiceTask):
 
     def ceiling(self) -> Score:
         """Ceiling, exact up to pixel size: if any dot is coherent, many dot lives show the exact direction."""
-        none = np.clip(1 - np.array(self.cohs) / 100 * round(DOTS * 4 / np.pi), 0, 1)
+        none = np.clip(1 - np.array(self.cohs) / 100 * round(N_DOTS * 4 / np.pi), 0, 1)
         return exact_ceiling(
             self, float(np.mean(1 - none + none / len(self.theta))), "the heading of every life is seen"
         )
@@ -86,7 +86,7 @@ class RandomDotMotion(ImageTask, ChoiceTask):
         Returns:
             x and y, each of shape (frames, dots).
         """
-        count = round(DOTS * 4 / np.pi)
+        count = round(N_DOTS * 4 / np.pi)
         life = max(2, round(LIFE / self.dt))
         signal = np.arange(count) < int(coherence * count + rng.random())  # right on average
         time = np.arange(frames)[:, None] + rng.integers(life, size=count)

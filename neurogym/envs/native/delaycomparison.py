@@ -82,7 +82,7 @@ class DelayComparison(_Comparison):
 
 
 LEVELS = (-2.0, -1.0, 0.0, 1.0, 2.0)  #: loudness, in steps between neighbours
-NEIGHBOURS = tuple((a, b) for a in LEVELS for b in LEVELS if abs(a - b) == 1)
+NEIGHBOURING_LEVELS = tuple((a, b) for a in LEVELS for b in LEVELS if abs(a - b) == 1)
 
 
 class AuditoryComparison(_Comparison):
@@ -119,7 +119,7 @@ class AuditoryComparison(_Comparison):
     }
 
     @usual_arguments()
-    def __init__(self, pairs: Sequence[tuple[float, float]] = NEIGHBOURS, sigma: NonNegative = 1.0):
+    def __init__(self, pairs: Sequence[tuple[float, float]] = NEIGHBOURING_LEVELS, sigma: NonNegative = 1.0):
         if np.shape(pairs)[1:] != (2,) or any(first == second for first, second in pairs):
             raise ValueError(f"pairs must list pairs of different loudness, got {pairs!r}")
         self.sigma = step_noise(sigma, self.dt / 100)

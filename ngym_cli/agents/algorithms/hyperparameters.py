@@ -132,6 +132,15 @@ Consolidation = Annotated[
         aliases=("ewc", "ewc_lambda", "elastic_weight_consolidation"),
     ),
 ]
+Imitation = Annotated[
+    Float,
+    Field(
+        ge=0,
+        description="weight of the cross-entropy of the correct action, which the agent is told at each step while it "
+        "acts itself; 0: learn from reward alone",
+    ),
+    About(source="Ross et al. 2011, arXiv:1011.0686", aliases=("teacher", "dagger")),
+]
 ValueTemperature = Annotated[
     Float,
     Field(
@@ -236,6 +245,7 @@ class RecurrentPPOHyperparameters(Hyperparameters):
     max_grad_norm: MaxGradNorm = 2.0
     target_kl: TargetKl = None
     value_temperature: Annotated[ValueTemperature, OmittedByDefault()] = 0.0
+    imitation: Annotated[Imitation, OmittedByDefault()] = 0.0
 
 
 class RecurrentA2CHyperparameters(Hyperparameters):

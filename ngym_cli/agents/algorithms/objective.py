@@ -54,17 +54,14 @@ class Objective(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         """The loss, and the numbers in `STATISTICS`; the gradients are worked out on the way."""
         weight, log_ratio = batch.weight, log_probs - batch.log_probs
-        ratio = log_ratio.exp()
-        inside = ratio.clamp(1 - coefficients.clip, 1 + coefficients.clip)
+        flat = weight.flatten()
+        ratio, inside, kl, clipped = _compare_policies(log_ratio, flat, coefficients.clip)
         gain, bounded = batch.advantages * ratio, batch.advantages * inside
         error = values - batch.returns
         weighted_error = error * weight
-        flat = weight.flatten()
         policy_loss = -flat.dot(torch.minimum(gain, bounded).flatten())
         value_loss = weighted_error.flatten().dot(error.flatten())
         entropy_loss = -flat.dot(entropies.flatten())
-        kl = flat.dot((ratio - 1 - log_ratio).flatten())
-        clipped = flat.dot((ratio != inside).to(weight.dtype).flatten())
         loss = policy_loss + coefficients.ent_coef * entropy_loss + coefficients.vf_coef * value_loss
         ctx.save_for_backward((gain <= bounded) * gain * weight, weight, weighted_error)
         ctx.coefficients = coefficients
@@ -78,6 +75,20 @@ class Objective(torch.autograd.Function):
         gain, weight, weighted_error = ctx.saved_tensors
         d_entropy = weight * (-ctx.coefficients.ent_coef * grad) if ctx.needs_input_grad[1] else None
         return -grad * gain, d_entropy, weighted_error * (2 * ctx.coefficients.vf_coef * grad), None, None
+
+
+def _compare_policies(log_ratio: Tensor, weight: Tensor, clip: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Return probability ratios, the same clipped, the approximate KL divergence, and the share of clipped steps.
+
+    Args:
+        log_ratio: logarithm of new by old probability (step, ...).
+        weight: weight of each step (step,).
+        clip: largest counted deviation of the ratio from 1.
+    """
+    ratio = log_ratio.exp()
+    inside = ratio.clamp(1 - clip, 1 + clip)
+    kl = weight.dot((ratio - 1 - log_ratio).flatten())
+    return ratio, inside, kl, weight.dot((ratio != inside).to(weight.dtype).flatten())
 
 
 def action_value_loss(
@@ -109,17 +120,37 @@ def action_value_loss(
     loss = action_loss + coefficients.ent_coef * entropy_loss + coefficients.vf_coef * value_loss
     with torch.no_grad():
         log_ratio = log_probs.gather(1, actions)[:, 0] - batch.log_probs
-        ratio = log_ratio.exp()
-        kl, clipped = mean(ratio - 1 - log_ratio), mean(((ratio - 1).abs() > coefficients.clip).to(weight.dtype))
+        *_, kl, clipped = _compare_policies(log_ratio, weight, coefficients.clip)
         numbers = torch.stack([action_loss, value_loss, entropy_loss, kl, clipped, loss]).detach()
     return loss, numbers
+
+
+def imitation_loss(
+    logits: Tensor, values: Tensor, batch: Minibatch, coefficients: LossCoefficients, imitation: float
+) -> tuple[Tensor, Tensor]:
+    """The loss of `Objective` plus the weighted cross-entropy of correct actions, and the numbers in `STATISTICS`.
+
+    Args:
+        logits: preferences (step, action).
+        values: predicted returns (step,).
+        batch: the minibatch.
+        coefficients: weights of entropy and values.
+        imitation: weight of the cross-entropy.
+    """
+    log_probs = torch.log_softmax(logits, -1)
+    chosen, correct = (log_probs.gather(1, each.long().view(-1, 1))[:, 0] for each in (batch.actions, batch.correct))
+    entropies = -(log_probs.exp() * log_probs).sum(-1)
+    shape = batch.weight.shape
+    loss, numbers = Objective.apply(chosen.view(shape), entropies.view(shape), values.view(shape), batch, coefficients)
+    return loss - imitation * batch.weight.flatten().dot(correct), numbers
 
 
 @dataclass(frozen=True)
 class Minibatch:
     """Packed sequences with the actions, weights and targets of each step (step, ...).
 
-    `weight` is 1 / steps, and 0 on steps that do not count, so that sums are means.
+    `weight` is 1 / steps, and 0 on steps that do not count, so that sums are means. `correct` are correct actions,
+    zeros where these are not learned from.
     """
 
     sequences: PackedSequences
@@ -129,6 +160,7 @@ class Minibatch:
     advantages: Tensor
     returns: Tensor
     values: Tensor
+    correct: Tensor
 
 
 #: Largest absolute activity of a silent unit.

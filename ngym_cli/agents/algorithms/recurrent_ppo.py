@@ -14,6 +14,7 @@ agents that see images do not.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
@@ -43,14 +44,32 @@ from ngym_cli.agents.algorithms.objective import (
     Objective,
     Penalties,
     action_value_loss,
+    imitation_loss,
 )
 from ngym_cli.agents.algorithms.rollout import Experience, Minibatches, PackedRollout, Rollout, cut, minibatches
 from ngym_cli.agents.algorithms.sb3 import Learner
 from ngym_cli.agents.device.acting import ActingStep, DeviceRolloutAgent
 from ngym_cli.agents.device.rollout import DeviceRollout
 from ngym_cli.agents.networks.policy import RecurrentPolicy
+from ngym_cli.environments.trial_batch import batch_of, trials_of
 
 GradientAndStatistics = tuple[Tensor, Tensor] | None  #: gradient and statistics of a minibatch
+
+
+def check_ground_truth(env: Any) -> None:
+    """Refuse tasks without a correct action for each step.
+
+    Args:
+        env: a task with its wrappers, of which a copy begins a session.
+
+    Raises:
+        ValueError: if the task has no ground truth.
+    """
+    env = copy.deepcopy(env)
+    env.reset(seed=0)
+    if not env.unwrapped.this_trial.has_gt:
+        name = type(env.unwrapped).__name__
+        raise ValueError(f"imitation needs the correct action of each step, but {name} has no ground truth")
 
 
 class RecurrentPPO(Learner, ContribRecurrentPPO):
@@ -68,6 +87,8 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             `Consolidation`).
         value_temperature: temperature of preferences that are returns of actions (see `action_value_loss`); 0 for the
             gradient of the policy.
+        imitation: weight of the cross-entropy of the correct action at each step, in the states that the agent's own
+            actions lead to (Ross et al. 2011, arXiv:1011.0686); 0: learn from reward alone.
         kwargs: penalties (see `Penalties`) and every other argument of sb3-contrib's RecurrentPPO. `batch_size` is the
             number of steps in a minibatch; segments are never split, so it is met on average.
     """
@@ -91,13 +112,16 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         inter_trial_discount: float = 0.0,
         consolidation: float = 0.0,
         value_temperature: float = 0.0,
+        imitation: float = 0.0,
         **kwargs: Any,
     ) -> None:
         discounts = {name: kwargs[name] for name in ("gamma", "gae_lambda") if name in kwargs}
         check_ranges(bptt=bptt, inter_trial_discount=inter_trial_discount, **discounts)
         self.bptt, self.inter_trial_discount, self._strength = bptt, inter_trial_discount, consolidation
         self._penalty: list[float] = []
-        self.value_temperature = value_temperature
+        if value_temperature and imitation:
+            raise ValueError("value_temperature and imitation change the same preferences; choose one of them")
+        self.value_temperature, self.imitation = value_temperature, imitation
         self.penalties = Penalties.among(kwargs)
         super().__init__(policy, env, **kwargs)
 
@@ -116,10 +140,14 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             self.rollout_buffer, self._step = rollout, ActingStep(self.policy, rollout)
         else:
             self.rollout_buffer = Rollout(*sizes)
-        if self.value_temperature and not discrete:
-            raise ValueError("value_temperature needs actions to choose from, not continuous actions")
+        for name in ("value_temperature", "imitation"):
+            if getattr(self, name) and not discrete:
+                raise ValueError(f"{name} needs actions to choose from, not continuous actions")
+        if self.imitation:
+            check_ground_truth(batch_of(self.env).envs[0])
         # Compiled passes know no other objective.
-        usual = type(self).loss is RecurrentPPO.loss and not self.penalties and not self.value_temperature
+        changed = self.penalties or self.value_temperature or self.imitation
+        usual = type(self).loss is RecurrentPPO.loss and not changed
         self.in_torch = CompiledLearner.obstacle(self.policy) if usual else "the objective is not the usual one"
         in_torch = self.in_torch or on_device
         self.compiled = None if in_torch else CompiledLearner(self.policy, self.rollout_buffer)
@@ -153,6 +181,8 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
                 return False
             rollout_buffer.rewards[t] = rewards
             rollout_buffer.ends[t] = getattr(env.unwrapped, "trial_ended", False)  # of batches made of trials
+            if self.imitation:
+                rollout_buffer.correct[t] = np.asarray(trials_of(env).ground_truth)
             if any(infos) and dones.any():  # our own batches fill infos only for truncated environments
                 self._finish_episodes(agent, t, dones, infos)
             self.see(new_obs, dones)
@@ -289,6 +319,9 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         if self.value_temperature:
             logits, values = self.policy.outputs(batch.sequences)
             return action_value_loss(logits, values, batch, coefficients, self.value_temperature)
+        if self.imitation:
+            logits, values = self.policy.outputs(batch.sequences)
+            return imitation_loss(logits, values, batch, coefficients, self.imitation)
         values, log_probs, entropies = self.policy.evaluate_sequences(batch.sequences, batch.actions)
         limit = coefficients.clip_range_vf
         if limit < inf:

@@ -34,6 +34,7 @@ class Rollout:
         noise: recurrent noise of each network, or None.
         values, log_probs, advantages, returns: float32 (time, environment).
         counts: bool (time, environment), the steps that are learned from.
+        correct: int (time, environment), correct actions; zeros unless the learner imitates these.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Rollout:
         self.values, self.log_probs = np.empty(shape, np.float32), np.empty(shape, np.float32)
         self.advantages, self.returns = np.empty(shape, np.float32), np.empty(shape, np.float32)
         self.counts = np.ones(shape, bool)
+        self.correct = np.zeros(shape, np.int64)
 
     @property
     def n_steps(self) -> int:
@@ -163,7 +165,8 @@ class Experience:
     def _gather(self, packed: PackedSteps, columns: np.ndarray) -> Minibatch:
         log_probs, advantages, returns, values, weight = self._tensor(columns)
         actions = self._tensor(self.actions.take(packed.steps, axis=0))
-        return Minibatch(self._sequences(packed), actions, weight, log_probs, advantages, returns, values)
+        correct = self._tensor(self.rollout.correct.ravel().take(packed.steps))
+        return Minibatch(self._sequences(packed), actions, weight, log_probs, advantages, returns, values, correct)
 
     def _sequences(self, packed: PackedSteps) -> PackedSequences:
         begin, env = np.divmod(packed.first, self.n_envs)

@@ -21,7 +21,7 @@ Array = TypeVar("Array", np.ndarray, "Tensor")
 COMPILED_CELLS = tuple(GATES)  #: in the order of `loops.c`
 
 #: Rows of stored weights for each unit, of each network whose step is compiled.
-ROWS = {"lstm": 4, "gru": 3, "rnn": 1, "ctrnn": 1, "ei_rnn": 1}
+WEIGHT_ROWS = {"lstm": 4, "gru": 3, "rnn": 1, "ctrnn": 1, "ei_rnn": 1}
 
 
 def joint(library: ModuleType, recurrent: Array, inputs: Array, *biases: Array) -> Array:

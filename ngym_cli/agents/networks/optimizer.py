@@ -22,7 +22,7 @@ from neurogym import kernels
 from ngym_cli.agents.compiled import apply_adam
 
 #: Methods that torch hides from its compiler.
-HIDDEN = ("add_param_group", "state_dict", "load_state_dict", "zero_grad")
+INNER_METHODS = ("add_param_group", "state_dict", "load_state_dict", "zero_grad")
 
 
 @functools.cache
@@ -33,7 +33,7 @@ def without_compiler(optimizer: type[torch.optim.Optimizer]) -> type[torch.optim
         optimizer: a class of `torch.optim`, such as Adam.
     """
     step = _inner(optimizer.step)
-    methods = {name: _inner(getattr(optimizer, name)) for name in HIDDEN}
+    methods = {name: _inner(getattr(optimizer, name)) for name in INNER_METHODS}
     if step is not optimizer.step:
         methods["step"] = torch.no_grad()(step)
     return type(optimizer.__name__, (optimizer,), {"__doc__": optimizer.__doc__, "__module__": __name__, **methods})

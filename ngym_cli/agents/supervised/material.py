@@ -349,7 +349,10 @@ def check(env: gym.Env) -> None:
         raise ValueError(f"supervised learning needs a trial-based task; {name} is not one")
     adaptive = [type(w).__name__ for w in task.wrappers if w.hooks.follows_agent] + ([name] if task.is_adaptive else [])
     if adaptive:
-        raise ValueError(f"supervised learning makes trials in advance, but those of {adaptive[0]} depend on the agent")
+        raise ValueError(
+            f"supervised learning makes trials in advance, but those of {adaptive[0]} depend on the agent; "
+            "--alg recurrent_ppo --set imitation=10 shows the correct actions while the agent acts"
+        )
     stepping = [
         type(layer).__name__ for layer in layers(env) if isinstance(layer, TrialWrapper) and layer.hooks.own_step
     ]

@@ -32,10 +32,10 @@ MOST_TASKS = 1_000
 #: Seconds between two questions to the queue, which many people use.
 SECONDS_PER_QUESTION = 10.0
 
-DEFAULTS: dict[str, Any] = {"time": 60, "cpus_per_task": 1, "stderr_to_stdout": True, "array_parallelism": 10_000}
+SLURM_DEFAULTS: dict[str, Any] = {"time": 60, "cpus_per_task": 1, "stderr_to_stdout": True, "array_parallelism": 10_000}
 
 #: Options that submitit treats in a way of its own; all others go to ``sbatch`` as they are.
-SUBMITIT = (*DEFAULTS, "job_name", "signal_delay_s", "use_srun")
+SUBMITIT = (*SLURM_DEFAULTS, "job_name", "signal_delay_s", "use_srun")
 
 #: Most seconds between the warning and the end of a job; a quarter of its time where that is less.
 MOST_WARNING = 90
@@ -107,7 +107,7 @@ class Slurm:
                 path = str(order.sweep.path.resolve())
                 tasks = [executor.submit(ArrayTask(path, each, order.trust, order.perform)) for each in batches]
         except (OSError, RuntimeError, self.submitit.core.utils.FailedJobError) as error:
-            raise UserError(f"Slurm refused the jobs: {one_line(error)}") from None
+            raise UserError(f"Slurm rejected the jobs: {one_line(error)}") from None
         return {str(task.job_id): batch for task, batch in zip(tasks, batches, strict=True)}
 
     def _batches(self, jobs: Sequence[int]) -> list[list[int]]:
@@ -120,7 +120,7 @@ class Slurm:
             executor = (make or self.submitit.SlurmExecutor)(folder=logs / "%A", max_num_timeout=REQUEUES)
         except (RuntimeError, OSError) as error:
             raise UserError(f"no Slurm here: {one_line(error)}") from None
-        parameters = {**DEFAULTS, **self.options, "job_name": f"ngym-{name}"}
+        parameters = {**SLURM_DEFAULTS, **self.options, "job_name": f"ngym-{name}"}
         parameters.setdefault("signal_delay_s", min(MOST_WARNING, parameters["time"] * 60 // 4))
         if self.workers:
             parameters["array_parallelism"] = self.workers

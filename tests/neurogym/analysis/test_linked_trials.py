@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from neurogym.analysis import Curve, Estimate, from_trials
+from neurogym.analysis import Curve, Estimate, cue_combination, from_trials
 from neurogym.analysis.measures import MEASURES
 from neurogym.analysis.regression import regress_choice
 
@@ -25,14 +25,29 @@ def table(seed=0):
     production = rng.choice([400.0, 600.0, 800.0], n)
     a, b = rng.integers(1, 5, n), rng.integers(1, 5, n)
     results = {
-        "env": env, "trial": np.tile(np.arange(TRIALS), SESSIONS), "linked": np.full(n, True), "coh": coh,
-        "choice": choice, "ground_truth": truth, "outcome": np.where(choice == truth, "correct", "error"),
-        "rt": 900 - 8 * coh + slow + rng.normal(0, 40, n) + 500 / (1 + coh), "reward": rng.integers(0, 2, n),
-        "production": production, "common": rng.integers(0, 2, n), "n_a": a, "n_b": b, "a_first": rng.integers(0, 2, n),
-        "context": rng.integers(0, 2, n), "coh_1": rng.choice([0.0, 20.0], n), "coh_2": rng.choice([5.0, 20.0], n),
-        "other_choice": rng.integers(1, 3, n), "wager": (sure | (rng.random(n) < 0.3)).astype(int),
-        "sure_taken": sure, "p0": 0.4 + bias / 10, "p1": 0.6 - bias / 10,
-    }  # fmt: skip
+        "env": env,
+        "trial": np.tile(np.arange(TRIALS), SESSIONS),
+        "linked": np.full(n, True),
+        "coh": coh,
+        "choice": choice,
+        "ground_truth": truth,
+        "outcome": np.where(choice == truth, "correct", "error"),
+        "rt": 900 - 8 * coh + slow + rng.normal(0, 40, n) + 500 / (1 + coh),
+        "reward": rng.integers(0, 2, n),
+        "production": production,
+        "common": rng.integers(0, 2, n),
+        "n_a": a,
+        "n_b": b,
+        "a_first": rng.integers(0, 2, n),
+        "context": rng.integers(0, 2, n),
+        "coh_1": rng.choice([0.0, 20.0], n),
+        "coh_2": rng.choice([5.0, 20.0], n),
+        "other_choice": rng.integers(1, 3, n),
+        "wager": (sure | (rng.random(n) < 0.3)).astype(int),
+        "sure_taken": sure,
+        "p0": 0.4 + bias / 10,
+        "p1": 0.6 - bias / 10,
+    }
     return results
 
 
@@ -41,8 +56,11 @@ def produced(trials):
 
 
 def wagered(trials):
-    return {**trials, "choice": np.where(trials["sure_taken"], 3, trials["choice"]),
-            "outcome": np.where(trials["sure_taken"], "sure", trials["outcome"])}  # fmt: skip
+    return {
+        **trials,
+        "choice": np.where(trials["sure_taken"], 3, trials["choice"]),
+        "outcome": np.where(trials["sure_taken"], "sure", trials["outcome"]),
+    }
 
 
 def cues(trials):
@@ -126,6 +144,7 @@ def test_weights_of_a_regression_are_covered():
     assert np.mean(covered[False], axis=0)[0] < 0.8
 
 
+@pytest.mark.long
 def test_many_regressors_and_few_sessions_are_covered():
     rng = np.random.default_rng(1)
     covered = []
@@ -157,6 +176,7 @@ def reaction_times(rng, sessions, trials, slow):
     return x, rt, (rng.random(len(x)) < expit(2 * 0.8 * 0.05 * x)).astype(float), label
 
 
+@pytest.mark.long
 def test_errors_of_times_outside_the_decision_are_those_between_sessions():
     from neurogym.analysis import fit_chronometric
 
@@ -171,3 +191,26 @@ def test_errors_of_times_outside_the_decision_are_those_between_sessions():
     by_session, alone = (np.mean([each.se for each in results[way]]) for way in (True, False))
     assert 0.65 < by_session / spread < 2
     assert alone < 0.8 * by_session
+
+
+def test_sigmas_of_cues_are_covered():
+    """Bootstraps of few trials gave sigmas of single cues 89 %."""
+    truth = {"a": 12.0, "b": 18.0, "both": 12 * 18 / np.hypot(12, 18)}
+    covered = []
+    for rng in np.random.default_rng(4).spawn(150):
+        kind, x = rng.choice(list(truth), 450), rng.choice([-32, -16, -8, -4, 4, 8, 16, 32], 450)
+        choice = rng.normal(x, [truth[each] for each in kind]) > 0
+        result = cue_combination(x, choice, kind, lapse=0.0, n_boot=0)
+        row = [value in result.sigma[name] for name, value in truth.items()]
+        covered.append(
+            [*row, truth["both"] in result.optimal_sigma, 1 in result.ratio, 9 / 13 in result.optimal_weight]
+        )
+    assert np.all(np.mean(covered, axis=0) >= 0.9) and np.mean(covered) < 0.98
+
+
+def test_perfect_choices_of_a_cue_have_a_sigma_below_a_value_and_no_optimum():
+    x, kind = np.tile([-3.0, -1.0, 1.0, 3.0], 90), np.repeat(["a", "b", "both"], 120)
+    choice = (x > 0) ^ ((kind == "b") & (np.arange(360) % 7 == 0))
+    result = cue_combination(x, choice, kind, lapse=0.0, n_boot=0)
+    assert result.sigma["a"].value == 0 and 0 < result.sigma["a"].high < 1 < result.sigma["b"].value
+    assert np.isnan(result.optimal_sigma.low) and np.isnan(result.ratio.value)

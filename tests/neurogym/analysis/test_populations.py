@@ -130,7 +130,10 @@ def labels_that(kind, n, rng):
     return np.cumsum(rng.random(n) >= kind) % 2
 
 
-@pytest.mark.parametrize("kind", [0.6, 0.8, 30, 0.3])
+LONG = pytest.mark.long
+
+
+@pytest.mark.parametrize("kind", [0.6, 30, pytest.param(0.8, marks=LONG), pytest.param(0.3, marks=LONG)])
 def test_labels_are_not_decoded_from_drift(rng, kind):
     inside = []
     for _ in range(8):

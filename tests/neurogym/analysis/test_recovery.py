@@ -5,7 +5,7 @@ import pytest
 from experiments.coverage import NAMES, coverage
 
 #: Rows whose experiments take longer; the record of coverage has them.
-SLOW = ("covariate", "two_step_learner", "learner_with_times", "go_no_go", "optimal_cues")
+SLOW = ("covariate", "two_step_learner", "learner_with_times", "go_no_go", "optimal_cues", "vpp")
 
 
 @pytest.mark.parametrize("observer", [name for name in NAMES if name not in SLOW])

@@ -34,24 +34,63 @@ def walk(rng):
 
 #: Model, table, world, ranges of the parameters, and those that this many trials identify well.
 CASES = {
-    "gain-loss": (GainLossLearner("m"), FOUR, lambda rng: gains_and_losses(1, 300, 4, rng),
-                  {"alpha_gain": (0.1, 0.7), "alpha_loss": (0.1, 0.7), "rho_gain": (2, 8), "rho_loss": (2, 8)},
-                  ("alpha_gain", "alpha_loss", "rho_gain", "rho_loss")),
-    "pvl-delta": (PvlDelta("m"), FOUR, lambda rng: iowa(1, 300, rng),
-                  {"A": (0.1, 0.6), "lambda": (0.3, 3), "c": (0.4, 1.5), "alpha": (0.4, 1.2)}, ("c",)),
-    "orl": (OutcomeRepresentation("m"), FOUR, lambda rng: iowa(1, 300, rng),
-            {"A_rew": (0.1, 0.6), "betaF": (-2, 4), "betaP": (-2, 4), "K'": (0.2, 0.8)}, ("betaF", "betaP")),
-    "vpp": (ValuePlusPerseveration("m"), FOUR, lambda rng: iowa(1, 300, rng),
-            {"epsP": (-2, 2), "epsN": (-2, 2), "c": (0.5, 1.5), "w": (0.2, 0.8)}, ("epsP",)),
-    "kalman": (KalmanBandit("m"), FOUR, walk, {"beta": (0.5, 3), "phi": (-1, 2), "kappa": (-0.5, 1.0),
-                                               "decay": (0.9, 0.99)}, ("beta", "kappa")),
-    "ewa": (ExperienceWeighted("m"), TWO, lambda rng: ReversingBandit(1, 400, 2, rng),
-            {"phi": (0.3, 0.95), "rho": (0.1, 0.9), "beta": (1, 5)}, ("beta",)),
-    "fictive": (FictiveLearner("m"), TWO, lambda rng: ReversingBandit(1, 400, 2, rng),
-                {"alpha": (0.1, 0.7), "alpha_fictive": (0.1, 0.7), "beta": (2, 6), "kappa": (-0.5, 1.0)}, ("kappa",)),
-    "go-no-go": (GoNoGo("m"), TWO, lambda rng: GoNoGoWorld(1, 400, rng),
-                 {"alpha": (0.1, 0.6), "rho": (2, 8), "b": (-1, 2), "pi": (-1, 2)}, ("b", "pi", "rho")),
-}  # fmt: skip
+    "gain-loss": (
+        GainLossLearner("m"),
+        FOUR,
+        lambda rng: gains_and_losses(1, 300, 4, rng),
+        {"alpha_gain": (0.1, 0.7), "alpha_loss": (0.1, 0.7), "rho_gain": (2, 8), "rho_loss": (2, 8)},
+        ("alpha_gain", "alpha_loss", "rho_gain", "rho_loss"),
+    ),
+    "pvl-delta": (
+        PvlDelta("m"),
+        FOUR,
+        lambda rng: iowa(1, 300, rng),
+        {"A": (0.1, 0.6), "lambda": (0.3, 3), "c": (0.4, 1.5), "alpha": (0.4, 1.2)},
+        ("c",),
+    ),
+    "orl": (
+        OutcomeRepresentation("m"),
+        FOUR,
+        lambda rng: iowa(1, 300, rng),
+        {"A_rew": (0.1, 0.6), "betaF": (-2, 4), "betaP": (-2, 4), "K'": (0.2, 0.8)},
+        ("betaF", "betaP"),
+    ),
+    "vpp": (
+        ValuePlusPerseveration("m"),
+        FOUR,
+        lambda rng: iowa(1, 300, rng),
+        {"epsP": (-2, 2), "epsN": (-2, 2), "c": (0.5, 1.5), "w": (0.2, 0.8)},
+        ("epsP",),
+    ),
+    "kalman": (
+        KalmanBandit("m"),
+        FOUR,
+        walk,
+        {"beta": (0.5, 3), "phi": (-1, 2), "kappa": (-0.5, 1.0), "decay": (0.9, 0.99)},
+        ("beta", "kappa"),
+    ),
+    "ewa": (
+        ExperienceWeighted("m"),
+        TWO,
+        lambda rng: ReversingBandit(1, 400, 2, rng),
+        {"phi": (0.3, 0.95), "rho": (0.1, 0.9), "beta": (1, 5)},
+        ("beta",),
+    ),
+    "fictive": (
+        FictiveLearner("m"),
+        TWO,
+        lambda rng: ReversingBandit(1, 400, 2, rng),
+        {"alpha": (0.1, 0.7), "alpha_fictive": (0.1, 0.7), "beta": (2, 6), "kappa": (-0.5, 1.0)},
+        ("kappa",),
+    ),
+    "go-no-go": (
+        GoNoGo("m"),
+        TWO,
+        lambda rng: GoNoGoWorld(1, 400, rng),
+        {"alpha": (0.1, 0.6), "rho": (2, 8), "b": (-1, 2), "pi": (-1, 2)},
+        ("b", "pi", "rho"),
+    ),
+}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -137,9 +176,11 @@ def test_the_unit_of_outcomes_changes_only_what_depends_on_it(name, scale):
     model, per_outcome, in_outcomes = SCALED[name]
     rng, n = np.random.default_rng(5), 80
     columns = {
-        "reward": rng.choice([-1.0, 1.0], n), "state": rng.integers(0, 2, n), "choice2": rng.integers(0, 2, n),
+        "reward": rng.choice([-1.0, 1.0], n),
+        "state": rng.integers(0, 2, n),
+        "choice2": rng.integers(0, 2, n),
         "cue": rng.integers(0, 3, n),
-    }  # fmt: skip
+    }
     choice = rng.integers(0, 2, n)
     scaled = {**columns, "reward": scale * columns["reward"]}
     first, second = (

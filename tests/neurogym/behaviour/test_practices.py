@@ -9,10 +9,10 @@ import pytest
 
 from neurogym.behaviour import reading
 from neurogym.behaviour.columns import TableError
-from tests.neurogym.behaviour import practices, unusual
+from tests.neurogym.behaviour import choices_with_outcomes, experiment_software, practices, unusual
 
 SEED = 11
-MAKERS = {**practices.MAKERS, **unusual.MAKERS}
+MAKERS = practices.MAKERS | experiment_software.MAKERS | choices_with_outcomes.MAKERS | unusual.MAKERS
 
 
 @pytest.mark.parametrize("name", MAKERS)

@@ -21,13 +21,22 @@ def datajoint(root: Path, rng: Rng) -> Made:
         "subject_nickname": np.array(["IBL-T1", "ZM_1897"])[d.subject],
         "session_start_time": np.array(["2019-10-01 10:00:00", "2019-10-02 10:00:00"])[d.session],
         "trial_id": d.trial + 1,
-        "trial_stim_contrast_left": np.where(side, 0.0, size), "trial_stim_contrast_right": np.where(side, size, 0.0),
-        "trial_stim_prob_left": np.full(len(size), 0.5), "trial_response_choice": words(d, "CW", "CCW", "No Go"),
-        "trial_feedback_type": np.where(d.correct, 1, -1), "trial_reward_volume": np.where(d.correct, 3.0, 0.0),
-    }  # fmt: skip
-    roles = {"subject": "subject_nickname", "trial": "trial_id", "choice": "trial_response_choice",
-             "session": "session_start_time", "correct": "trial_feedback_type", "reward": "trial_reward_volume",
-             "stimuli": ("trial_stim_contrast_right-trial_stim_contrast_left",)}  # fmt: skip
+        "trial_stim_contrast_left": np.where(side, 0.0, size),
+        "trial_stim_contrast_right": np.where(side, size, 0.0),
+        "trial_stim_prob_left": np.full(len(size), 0.5),
+        "trial_response_choice": words(d, "CW", "CCW", "No Go"),
+        "trial_feedback_type": np.where(d.correct, 1, -1),
+        "trial_reward_volume": np.where(d.correct, 3.0, 0.0),
+    }
+    roles = {
+        "subject": "subject_nickname",
+        "trial": "trial_id",
+        "choice": "trial_response_choice",
+        "session": "session_start_time",
+        "correct": "trial_feedback_type",
+        "reward": "trial_reward_volume",
+        "stimuli": ("trial_stim_contrast_right-trial_stim_contrast_left",),
+    }
     return made(d, write_csv(root / "trials.csv", table), roles)
 
 
@@ -40,26 +49,47 @@ def three_options(root: Path, rng: Rng) -> Made:
     missed = rng.random(n) < 0.04
     names = np.array(["left", "middle", "right"])
     table = {
-        "subject": subject + 1, "coherence": strength, "correct_response": names[target],
+        "subject": subject + 1,
+        "coherence": strength,
+        "correct_response": names[target],
         "response": np.where(missed, "missed", names[choice]),
         "rt": np.where(missed, np.nan, 0.3 + rng.gamma(2, 0.2, n)),
-    }  # fmt: skip
-    roles = {"subject": "subject", "choice": "response", "ground_truth": "correct_response", "rt": "rt",
-             "stimuli": ("coherence",)}  # fmt: skip
-    return Made(write_csv(root / "three.csv", table), roles, sessions=2, misses=int(missed.sum()),
-                means={"correct": float((choice == target)[~missed].mean())})  # fmt: skip
+    }
+    roles = {
+        "subject": "subject",
+        "choice": "response",
+        "ground_truth": "correct_response",
+        "rt": "rt",
+        "stimuli": ("coherence",),
+    }
+    return Made(
+        write_csv(root / "three.csv", table),
+        roles,
+        sessions=2,
+        misses=int(missed.sum()),
+        means={"correct": float((choice == target)[~missed].mean())},
+    )
 
 
 def microseconds(root: Path, rng: Rng) -> Made:
     """Times in microseconds, as some programs for MATLAB and Arduino write; bars between entries, NULL without one."""
     d = detection(rng)
     table = {
-        "mouse": d.subject + 1, "sess": d.session + 1, "evidence": d.signed, "choice": words(d, "L", "R", None),
+        "mouse": d.subject + 1,
+        "sess": d.session + 1,
+        "evidence": d.signed,
+        "choice": words(d, "L", "R", None),
         "correct": [None if m else int(c) for m, c in zip(d.missed, d.correct, strict=True)],
         "rt_us": [None if m else round(1e6 * float(s)) for m, s in zip(d.missed, d.seconds, strict=True)],
-    }  # fmt: skip
-    roles = {"subject": "mouse", "session": "sess", "choice": "choice", "correct": "correct", "rt": "rt_us",
-             "stimuli": ("evidence",)}  # fmt: skip
+    }
+    roles = {
+        "subject": "mouse",
+        "session": "sess",
+        "choice": "choice",
+        "correct": "correct",
+        "rt": "rt_us",
+        "stimuli": ("evidence",),
+    }
     return made(d, write_csv(root / "arduino.txt", table, "|", "NULL"), roles)
 
 
@@ -67,12 +97,22 @@ def flag_of_timeouts(root: Path, rng: Rng) -> Made:
     """A default choice beside a flag of time-outs, which alone says that there was no answer."""
     d = detection(rng)
     table = {
-        "participant": d.subject + 1, "session": d.session + 1, "contrast": d.signed,
-        "choice": np.where(d.missed, 0, d.right), "timeout": d.missed.astype(int),
-        "correct": np.where(d.missed, 0, d.correct), "rt": np.where(d.missed, 2.0, np.minimum(d.seconds, 1.9)),
-    }  # fmt: skip
-    roles = {"subject": "participant", "session": "session", "choice": "choice", "correct": "correct", "rt": "rt",
-             "stimuli": ("contrast",)}  # fmt: skip
+        "participant": d.subject + 1,
+        "session": d.session + 1,
+        "contrast": d.signed,
+        "choice": np.where(d.missed, 0, d.right),
+        "timeout": d.missed.astype(int),
+        "correct": np.where(d.missed, 0, d.correct),
+        "rt": np.where(d.missed, 2.0, np.minimum(d.seconds, 1.9)),
+    }
+    roles = {
+        "subject": "participant",
+        "session": "session",
+        "choice": "choice",
+        "correct": "correct",
+        "rt": "rt",
+        "stimuli": ("contrast",),
+    }
     expected = made(d, write_csv(root / "timeouts.csv", table), roles)
     expected.means["rt"] = float(np.minimum(d.seconds, 1.9)[~d.missed].mean())
     return expected
@@ -82,14 +122,22 @@ def lists_of_keys(root: Path, rng: Rng) -> Made:
     """PsychoPy with all keys kept: keys and times as lists in brackets."""
     d = detection(rng, sessions=1)
     table = {
-        "participant": np.array(["01", "02"])[d.subject], "trials.thisN": d.trial, "signed_coherence": d.signed,
-        "key_resp.keys": ["" if m else "['right']" if r else "['left']"
-                          for m, r in zip(d.missed, d.right, strict=True)],
+        "participant": np.array(["01", "02"])[d.subject],
+        "trials.thisN": d.trial,
+        "signed_coherence": d.signed,
+        "key_resp.keys": [
+            "" if m else "['right']" if r else "['left']" for m, r in zip(d.missed, d.right, strict=True)
+        ],
         "key_resp.corr": d.correct.astype(int),
         "key_resp.rt": ["" if m else f"[{float(s)!r}]" for m, s in zip(d.missed, d.seconds, strict=True)],
-    }  # fmt: skip
-    roles = {"subject": "participant", "choice": "key_resp.keys", "correct": "key_resp.corr", "rt": "key_resp.rt",
-             "stimuli": ("signed_coherence",)}  # fmt: skip
+    }
+    roles = {
+        "subject": "participant",
+        "choice": "key_resp.keys",
+        "correct": "key_resp.corr",
+        "rt": "key_resp.rt",
+        "stimuli": ("signed_coherence",),
+    }
     return made(d, write_csv(root / "keys.csv", table), roles, sessions=2)
 
 
@@ -97,13 +145,23 @@ def angles(root: Path, rng: Rng) -> Made:
     """Choices as directions in degrees, as are the targets; -1 without an answer."""
     d = detection(rng)
     table = {
-        "monkey": np.array(["J", "K"])[d.subject], "date": np.array(["200101", "200102"])[d.session],
-        "coh": np.abs(d.signed), "direction": np.where(d.target, 0, 180),
-        "choice_direction": np.where(d.missed, -1, np.where(d.right, 0, 180)), "correct": d.correct.astype(int),
+        "monkey": np.array(["J", "K"])[d.subject],
+        "date": np.array(["200101", "200102"])[d.session],
+        "coh": np.abs(d.signed),
+        "direction": np.where(d.target, 0, 180),
+        "choice_direction": np.where(d.missed, -1, np.where(d.right, 0, 180)),
+        "correct": d.correct.astype(int),
         "reaction_time": np.where(d.missed, np.nan, 1000 * d.seconds),
-    }  # fmt: skip
-    roles = {"subject": "monkey", "session": "date", "choice": "choice_direction", "correct": "correct",
-             "ground_truth": "direction", "rt": "reaction_time", "stimuli": ("coh",)}  # fmt: skip
+    }
+    roles = {
+        "subject": "monkey",
+        "session": "date",
+        "choice": "choice_direction",
+        "correct": "correct",
+        "ground_truth": "direction",
+        "rt": "reaction_time",
+        "stimuli": ("coh",),
+    }
     return made(d, write_csv(root / "motion.csv", table), roles)
 
 
@@ -111,13 +169,23 @@ def truths_of_r(root: Path, rng: Rng) -> Made:
     """Truth values of R as T and F, entries NA, a decimal point, a file of tabs."""
     d = detection(rng)
     table = {
-        "id": np.array(["s01", "s02"])[d.subject], "session": d.session + 1, "trial": d.trial + 1,
-        "intensity": d.signed, "chose_right": words(d, "F", "T", None),
+        "id": np.array(["s01", "s02"])[d.subject],
+        "session": d.session + 1,
+        "trial": d.trial + 1,
+        "intensity": d.signed,
+        "chose_right": words(d, "F", "T", None),
         "correct": [None if m else "T" if c else "F" for m, c in zip(d.missed, d.correct, strict=True)],
         "RT": np.where(d.missed, np.nan, d.seconds),
-    }  # fmt: skip
-    roles = {"subject": "id", "session": "session", "trial": "trial", "choice": "chose_right", "correct": "correct",
-             "rt": "RT", "stimuli": ("intensity",)}  # fmt: skip
+    }
+    roles = {
+        "subject": "id",
+        "session": "session",
+        "trial": "trial",
+        "choice": "chose_right",
+        "correct": "correct",
+        "rt": "RT",
+        "stimuli": ("intensity",),
+    }
     return made(d, write_csv(root / "r.txt", table, "\t", "NA"), roles)
 
 
@@ -126,11 +194,18 @@ def cells_of_words(root: Path, rng: Rng) -> Made:
     from scipy.io import savemat
 
     d = detection(rng)
-    savemat(root / "session.mat", {"T": {
-        "rat": np.array(["W068", "W070"], object)[d.subject][:, None], "session": (d.session + 1.0)[:, None],
-        "delta_clicks": (8 * d.signed)[:, None],
-        "side": np.array(words(d, "left", "right", "none"), object)[:, None], "hit": d.correct[:, None],
-    }})  # fmt: skip
+    savemat(
+        root / "session.mat",
+        {
+            "T": {
+                "rat": np.array(["W068", "W070"], object)[d.subject][:, None],
+                "session": (d.session + 1.0)[:, None],
+                "delta_clicks": (8 * d.signed)[:, None],
+                "side": np.array(words(d, "left", "right", "none"), object)[:, None],
+                "hit": d.correct[:, None],
+            }
+        },
+    )
     roles = {"subject": "rat", "session": "session", "choice": "side", "correct": "hit", "stimuli": ("delta_clicks",)}
     return made(d, root / "session.mat", roles)
 
@@ -140,11 +215,20 @@ def clicks(root: Path, rng: Rng) -> Made:
     d = detection(rng)
     base = rng.integers(15, 25, len(d.right))
     table = {
-        "ratname": np.array(["A", "B"])[d.subject], "sessid": d.session + 500, "left_clicks": base - 8 * d.signed,
-        "right_clicks": base + 8 * d.signed, "pokedL": np.where(d.missed, np.nan, 1 - d.right), "hit": d.correct * 1,
-    }  # fmt: skip
-    roles = {"subject": "ratname", "session": "sessid", "choice": "pokedL", "correct": "hit",
-             "stimuli": ("right_clicks-left_clicks",)}  # fmt: skip
+        "ratname": np.array(["A", "B"])[d.subject],
+        "sessid": d.session + 500,
+        "left_clicks": base - 8 * d.signed,
+        "right_clicks": base + 8 * d.signed,
+        "pokedL": np.where(d.missed, np.nan, 1 - d.right),
+        "hit": d.correct * 1,
+    }
+    roles = {
+        "subject": "ratname",
+        "session": "sessid",
+        "choice": "pokedL",
+        "correct": "hit",
+        "stimuli": ("right_clicks-left_clicks",),
+    }
     return made(d, write_csv(root / "clicks.csv", table, missing="NaN"), roles)
 
 
@@ -155,12 +239,22 @@ def series(root: Path, rng: Rng) -> Made:
     d = detection(rng)
     index = np.arange(len(d.right)) + 17
     columns = {
-        "subject": np.array(["a", "b"])[d.subject], "session": d.session, "stim": d.signed, "rt": d.seconds,
-        "choice": pandas.Categorical(words(d, "low", "high", None)), "correct": d.correct,
-    }  # fmt: skip
+        "subject": np.array(["a", "b"])[d.subject],
+        "session": d.session,
+        "stim": d.signed,
+        "rt": d.seconds,
+        "choice": pandas.Categorical(words(d, "low", "high", None)),
+        "correct": d.correct,
+    }
     table = {name: pandas.Series(values, index=index) for name, values in columns.items()}
-    roles = {"subject": "subject", "session": "session", "choice": "choice", "correct": "correct", "rt": "rt",
-             "stimuli": ("stim",)}  # fmt: skip
+    roles = {
+        "subject": "subject",
+        "session": "session",
+        "choice": "choice",
+        "correct": "correct",
+        "rt": "rt",
+        "stimuli": ("stim",),
+    }
     return made(d, table, roles)
 
 
@@ -173,15 +267,26 @@ def hbayesdm(root: Path, rng: Rng, task: str) -> Made:
     absent: tuple[str, ...] = ("correct", "gain", "loss")
     means = {}
     if task == "ambiguity":
-        table |= {"prob": rng.choice([0.13, 0.25, 0.38, 0.5], n), "ambig": rng.choice([0, 0.24, 0.5, 0.74], n),
-                  "reward_var": rng.choice([5.0, 9.5, 18, 34, 65], n), "reward_fix": np.full(n, 5),
-                  "choice": choice}  # fmt: skip
+        table |= {
+            "prob": rng.choice([0.13, 0.25, 0.38, 0.5], n),
+            "ambig": rng.choice([0, 0.24, 0.5, 0.74], n),
+            "reward_var": rng.choice([5.0, 9.5, 18, 34, 65], n),
+            "reward_fix": np.full(n, 5),
+            "choice": choice,
+        }
         absent += ("reward",)
     elif task == "risk with happiness":
-        table |= {"gamble_type": rng.choice(["gain", "loss", "mixed"], n), "cert": rng.integers(-50, 50, n),
-                  "gain": rng.integers(0, 100, n), "loss": -rng.integers(0, 100, n), "RT": rng.integers(500, 3000, n),
-                  "gamble": choice, "outcome": np.where(win, 40, -20), "happy": rng.integers(0, 800, n),
-                  "RT_happy": rng.integers(500, 3000, n)}  # fmt: skip
+        table |= {
+            "gamble_type": rng.choice(["gain", "loss", "mixed"], n),
+            "cert": rng.integers(-50, 50, n),
+            "gain": rng.integers(0, 100, n),
+            "loss": -rng.integers(0, 100, n),
+            "RT": rng.integers(500, 3000, n),
+            "gamble": choice,
+            "outcome": np.where(win, 40, -20),
+            "happy": rng.integers(0, 800, n),
+            "RT_happy": rng.integers(500, 3000, n),
+        }
         roles |= {"choice": "gamble", "rt": "RT", "reward": "outcome", "stimuli": ("cert", "gain", "loss")}
         means = {"reward": float(np.where(win, 40, -20).mean())}
     else:
@@ -199,17 +304,80 @@ def nested_answers(root: Path, rng: Rng) -> Made:
     people = []
     for who in (0, 1):
         trials = [
-            {"block": "main", "morph": float(d.signed[k]), "correct": bool(d.correct[k]),
-             "response": {"side": words(d, "left", "right", None)[k],
-                          "rt": None if d.missed[k] else round(1000 * float(d.seconds[k]))}}
+            {
+                "block": "main",
+                "morph": float(d.signed[k]),
+                "correct": bool(d.correct[k]),
+                "response": {
+                    "side": words(d, "left", "right", None)[k],
+                    "rt": None if d.missed[k] else round(1000 * float(d.seconds[k])),
+                },
+            }
             for k in np.flatnonzero(d.subject == who)
-        ]  # fmt: skip
+        ]
         people.append({"participant": f"p{who}", "age": 30 + who, "trials": trials})
     path = root / "server.json"
     path.write_text(json.dumps(people))
-    roles = {"subject": "participant", "choice": "response.side", "correct": "correct", "rt": "response.rt",
-             "stimuli": ("morph",)}  # fmt: skip
+    roles = {
+        "subject": "participant",
+        "choice": "response.side",
+        "correct": "correct",
+        "rt": "response.rt",
+        "stimuli": ("morph",),
+    }
     return made(d, path, roles, sessions=2)
+
+
+def coded_times(root: Path, rng: Rng) -> Made:
+    """Button 0 beside 1 and 2 where the time is coded 999."""
+    d = detection(rng)
+    table = {
+        "SubjectID": d.subject + 1,
+        "Sess": d.session + 1,
+        "Coherence": d.signed,
+        "Resp": np.where(d.missed, 0, d.right + 1),
+        "Acc": d.correct * 1,
+        "RT": np.where(d.missed, 999, d.seconds),
+    }
+    roles = {"subject": "SubjectID", "choice": "Resp", "correct": "Acc", "rt": "RT", "stimuli": ("Coherence",)}
+    return made(d, write_csv(root / "coded.csv", table), roles, notes=("0 is read as no answer",))
+
+
+def third_button(root: Path, rng: Rng) -> Made:
+    """Button 3 beside 1 and 2 where there is no time; strength with percent signs."""
+    d = detection(rng)
+    table = {
+        "id": np.array(["x1", "x2"])[d.subject],
+        "session": d.session + 1,
+        "corr": d.correct * 100,
+        "stim_strength": [f"{100 * value:g}%" for value in d.signed],
+        "button": np.where(d.missed, 3, d.right + 1),
+        "RT (s)": np.where(d.missed, np.nan, d.seconds),
+    }
+    roles = {"subject": "id", "choice": "button", "correct": "corr", "rt": "RT (s)", "stimuli": ("stim_strength",)}
+    return made(d, write_csv(root / "buttons.csv", table), roles, notes=("3 is read as no answer",))
+
+
+def what_was_given(root: Path, rng: Rng) -> Made:
+    """Outcomes named by what was given; the probabilities behind them are no stimuli."""
+    n = 600
+    lick, win, missed = rng.integers(0, 2, n), rng.random(n) < 0.4, rng.random(n) < 0.05
+    table = {
+        "animal": np.repeat(["m1", "m2"], n // 2),
+        "date": np.repeat(["2021-03-01", "2021-03-02"], n // 2),
+        "lick": np.where(missed, "none", np.array(["L", "R"])[lick]),
+        "outcome": np.where(win, "water", "noise"),
+        "p_left": rng.choice([0.1, 0.7], n),
+        "p_right": rng.choice([0.1, 0.7], n),
+    }
+    roles = {"subject": "animal", "choice": "lick", "stimuli": ()}
+    return Made(
+        write_csv(root / "licks.csv", table),
+        roles,
+        sessions=2,
+        misses=int(missed.sum()),
+        means={"reward": float(win[~missed].mean())},
+    )
 
 
 MAKERS: dict[str, Callable[[Path, Rng], Made]] = {
@@ -227,4 +395,7 @@ MAKERS: dict[str, Callable[[Path, Rng], Made]] = {
     "hBayesDM, risk with happiness": lambda root, rng: hbayesdm(root, rng, "risk with happiness"),
     "hBayesDM, two alternatives": lambda root, rng: hbayesdm(root, rng, "two alternatives"),
     "JSON, answers nested": nested_answers,
+    "times coded 999": coded_times,
+    "third button, percent signs": third_button,
+    "outcomes by what was given": what_was_given,
 }

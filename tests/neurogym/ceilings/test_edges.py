@@ -104,7 +104,23 @@ def noise_free_accuracy(env, n: int = 4000) -> float:
     return float(sum(np.sum(scores, axis=0).max() for scores in outcomes.values()) / trials.n)
 
 
-@pytest.mark.parametrize("id_", sorted(id_ for id_ in OBSERVED if noise_arguments(id_)))
+#: Tasks whose observer is that of a faster neighbour with the same settings.
+SLOW = (
+    "yang19.dmc-v0",
+    "yang19.dnmc-v0",
+    "yang19.dnms-v0",
+    "AuditoryComparison-v0",
+    "GenTask-v0",
+    "PostDecisionWager-v0",
+)
+NOISY = [
+    pytest.param(id_, marks=pytest.mark.long) if id_ in SLOW else id_
+    for id_ in sorted(OBSERVED)
+    if noise_arguments(id_)
+]
+
+
+@pytest.mark.parametrize("id_", NOISY)
 def test_tiny_noise_has_the_ceiling_of_no_noise(id_):
     (name,) = noise_arguments(id_)
     without = ceiling(ngym.make(id_, **{name: 0.0}))

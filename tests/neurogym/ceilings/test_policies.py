@@ -44,7 +44,11 @@ STACKS = [
 ]
 #: Pairs in which a ceiling was once exceeded or unreachable, and their neighbours.
 SAMPLE = [
-    *itertools.product(LINKED, [("TimeOut",), ("TimeOut", "PassReward"), ("CatchTrials", "PassReward")]),
+    *itertools.product(LINKED, [("TimeOut", "PassReward")]),
+    *(
+        pytest.param(id_, names, marks=pytest.mark.long)
+        for id_, names in itertools.product(LINKED, [("TimeOut",), ("CatchTrials", "PassReward")])
+    ),
     *itertools.product(["RDMHist-v0", "Priors-v0"], [("Variable_nch",)]),
     *itertools.product(["PerceptualDecisionMaking-v0"], STACKS[len(ONE_WRAPPER) :]),
     ("PostDecisionWager-v0", ("ReactionTime",)),
@@ -174,7 +178,7 @@ def test_the_search_finds_a_ceiling_that_is_too_low(monkeypatch):
 @pytest.mark.parametrize(
     ("id_", "rewards", "performance", "reward"),
     [
-        ("NAltPerceptualDecisionMaking-v0", {"fail": -1}, 0.829, 0.69),
+        pytest.param("NAltPerceptualDecisionMaking-v0", {"fail": -1}, 0.829, 0.69, marks=pytest.mark.long),
         ("NAltPerceptualDecisionMaking-v0", {"fail": -2}, 0.829, 0.647),
         ("PerceptualDecisionMaking-v0", {"fail": -2}, 0.8957, 0.738),
         ("PerceptualDecisionMakingDelayResponse-v0", {"miss": 2}, 0.886, 2.0),

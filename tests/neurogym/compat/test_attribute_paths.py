@@ -44,7 +44,7 @@ def test_every_module_is_an_attribute_of_its_package_before_it_is_imported():
 import importlib, pkgutil, neurogym
 from neurogym.compat import table
 present = [m.name for m in pkgutil.walk_packages(neurogym.__path__, "neurogym.", onerror=print)]
-for path in sorted({{*present, *table.MODULES, *table.flat_modules()}} - {SHADOWED!r}):
+for path in sorted({{*present, *table.MOVED_MODULES, *table.flat_modules()}} - {SHADOWED!r}):
     found = neurogym
     for name in path.split(".")[1:]:
         found = getattr(found, name)
@@ -111,7 +111,7 @@ def test_every_task_has_the_module_that_the_page_promises():
     for task in tasks:
         module = importlib.import_module(f"neurogym.envs.{task.lower()}")
         assert getattr(attribute(f"neurogym.envs.{task.lower()}"), task) is getattr(module, task)
-    for old in table.MODULES:
+    for old in table.MOVED_MODULES:
         if old.startswith(("neurogym.envs.native.", "neurogym.envs.contrib.")):
             assert attribute(f"neurogym.envs.{old.rpartition('.')[2]}") is not None
     for old, new in rows("Ids"):
@@ -156,5 +156,5 @@ def test_versions_can_be_compared():
 
 def test_the_table_names_present_modules_only():
     targets = {target.partition(":")[0] for names in table.NAMES.values() for target in names.values()}
-    assert not {path for path in {*targets, *table.MODULES.values()} if table.module_of(path)}
+    assert not {path for path in {*targets, *table.MOVED_MODULES.values()} if table.module_of(path)}
     assert {group(id_) for id_ in every_task()} >= {"native", "contrib"} and collections

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from neurogym.compat.changes import CHANGES, MEMBERS
+from neurogym.compat.changes import MEMBERS, TOOLKIT_CHANGES
 from neurogym.compat.script import Use, read
 from neurogym.core import TrialEnv
 from neurogym.info import differences
@@ -112,7 +112,9 @@ def written(sign: str) -> str:
     return special.get(sign) or f"x = env.{sign.replace('=)', '=1)')}"
 
 
-@pytest.mark.parametrize("change", [change for change in CHANGES if change.sign], ids=lambda change: change.sign)
+@pytest.mark.parametrize(
+    "change", [change for change in TOOLKIT_CHANGES if change.sign], ids=lambda change: change.sign
+)
 def test_every_difference_that_can_be_seen_is_told(change):
     uses = read("import neurogym, sys\n" + written(change.sign))
     assert (change.sign, change.status, change.what) in [(use.uses, use.status, use.becomes) for use in uses]

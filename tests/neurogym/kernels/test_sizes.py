@@ -55,6 +55,20 @@ def test_sequences_that_are_not_packed_are_refused(counts):
     panels = np.zeros(kernels.get("packed_size")(4, units), single)
     with pytest.raises(ValueError, match="not packed"):
         kernels.get("forward")(
-            2, 1.0, 0, 2, np.array(counts, np.int64), np.zeros((steps, features), single), None, weight,
-            np.zeros((2, units), single), None, rows, gates, None, None, h, panels,
-        )  # fmt: skip
+            2,
+            1.0,
+            0,
+            2,
+            np.array(counts, np.int64),
+            np.zeros((steps, features), single),
+            None,
+            weight,
+            np.zeros((2, units), single),
+            None,
+            rows,
+            gates,
+            None,
+            None,
+            h,
+            panels,
+        )

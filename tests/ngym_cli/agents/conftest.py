@@ -94,9 +94,18 @@ def learner():
     """Build a supervised learner; `wrappers` are put on from the inside out."""
 
     def build(
-        task="PerceptualDecisionMaking-v0", wrappers=(), reset="trial", network="lstm", units=16, seed=0, n_envs=4,
-        task_args=None, network_args=None, make=None, **hyperparameters,
-    ):  # fmt: skip
+        task="PerceptualDecisionMaking-v0",
+        wrappers=(),
+        reset="trial",
+        network="lstm",
+        units=16,
+        seed=0,
+        n_envs=4,
+        task_args=None,
+        network_args=None,
+        make=None,
+        **hyperparameters,
+    ):
         def single():
             env = make() if make else ngym.make(task, **(task_args or {}))
             for name in wrappers:

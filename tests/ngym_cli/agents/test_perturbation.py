@@ -97,7 +97,7 @@ def test_noise_has_its_standard_deviation():
         ("silence", "period=delay", "needs units"),
         ("silence", "units=1 perid=delay", "did you mean 'period'"),
         ("silence", "units=1 fraction=0.2", "not both"),
-        ("silence", "units=1 units=2", "given twice"),
+        ("silence", "units=1 units=2", "appears twice"),
         ("noise", "-1", "--noise sd must be above 0 and at most 1,000,000, not -1"),
         ("noise", "period=delay", "standard deviation"),
         ("clamp", "units=1 value=nan", "must be -1,000,000 to 1,000,000, not nan"),

@@ -101,7 +101,7 @@ def test_without_pandas_tables_are_arrow(user_parts, monkeypatch):
     assert isinstance(quick().trials, pa.Table)
 
 
-def test_sweep(user_parts):
+def test_sweep(user_parts, request):
     base = {"task": "RDM-v0", "timesteps": 400, "units": 4}
     result = nc.sweep(base, network=["gru", user_parts.Mine], seed=range(2), workers=1)
     table = result.results
@@ -112,6 +112,7 @@ def test_sweep(user_parts):
         ("parts.py:Mine", 1),
     ]
     assert len(result.settings) == 2 and len(result.runs) == 4 and "4 of 4" in repr(result)
+    request.getfixturevalue("in_process")  # the workers have shown that they find the class
     together = [("units", "hyperparameters.n_steps")]
     again = nc.sweep(result.runs[0], units=[4, 5], hyperparameters={"n_steps": [16, 32]}, zip=together, workers=1)
     assert list(again.results["n_steps"]) == [16, 32] and list(again.results["units"]) == [4, 5]

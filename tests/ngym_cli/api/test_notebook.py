@@ -1,15 +1,9 @@
-"""The tutorial about notebooks, and a notebook with parts of its own, executed by a kernel as a reader would."""
+"""A notebook with parts of its own, executed by a kernel; `tests/docs/test_tutorials.py` runs the tutorial."""
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import nbformat
 from nbclient import NotebookClient
-
-TUTORIAL = Path(__file__).parents[3] / "docs" / "tutorials" / "notebook.md"
-CELL = re.compile(r"```\{code-cell\} ipython3\n(.*?)```", re.DOTALL)
 
 PREPARE = "import torch\nfrom torch import nn\nimport ngym_cli as nc\nGAIN = 0.9"
 CLASSES = """
@@ -59,13 +53,6 @@ def test_classes_of_a_notebook_train_and_an_interruption_leaves_a_run(tmp_path):
     assert any("<Run runs/RDM-v0" in text for text in outputs(notebook, "text/plain"))
     (saved,) = (tmp_path / "ngym_parts").glob("*.py")
     assert "GAIN = 0.9" in saved.read_text() and "class Base" in saved.read_text()
-
-
-def test_tutorial(tmp_path):
-    cells = CELL.findall(TUTORIAL.read_text(encoding="utf-8"))
-    assert len(cells) > 5
-    notebook = execute(cells, tmp_path)
-    assert len(outputs(notebook, "image/png")) >= 1
 
 
 def test_pages_errors_and_figures_in_a_notebook_are_one_output_each(tmp_path):

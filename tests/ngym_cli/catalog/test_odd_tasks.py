@@ -14,16 +14,25 @@ SMALL = "--timesteps 2048 --n-envs 4 --units 4 --set n_steps=64 --eval-trials 20
 
 ACCEPTED = ("OddKeys", "OddValues", "OddRewards", "OddNames")
 REFUSED = {
-    "Exits": "ended the program", "ExitsNow": "ended the program", "BaseExc": "ended the program",
-    "GenExit": "ended the program", "Raises": "oh no?[2J", "Empty": "shows nothing", "RewardList": "RewardList",
-    "Period": "Period", "NanReward": "finite", "StrReward": "StrReward", "StrPerf": "StrPerf",
-    "TrialNone": "TrialNone", "TrialList": "TrialList",
+    "Exits": "ended the program",
+    "ExitsNow": "ended the program",
+    "BaseExc": "ended the program",
+    "GenExit": "ended the program",
+    "Raises": "oh no?[2J",
+    "Empty": "shows nothing",
+    "RewardList": "RewardList",
+    "Period": "Period",
+    "NanReward": "finite",
+    "StrReward": "StrReward",
+    "StrPerf": "StrPerf",
+    "TrialNone": "TrialNone",
+    "TrialList": "TrialList",
     "FunctionValue": "['f'] is FunctionValue.more.<locals>.<lambda>, but the constructor makes NoneType",
     "ObjectValue": "attribute ObjectValue.trial['o'] is an object, which cannot be saved",
     "DateValue": "['n'] is a date, which cannot be saved",
     "BytesValue": "['b'] is a ndarray, which cannot be saved",
     "ComplexValue": "['c'] is a ndarray, which cannot be saved",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", ACCEPTED)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from ngym_cli.fitting import data_sets
-from tests.neurogym.behaviour import laboratories
+from tests.neurogym.behaviour import choices_with_outcomes, laboratories
 
 
 @pytest.fixture
@@ -128,6 +128,49 @@ def test_a_data_set_is_fetched_only_when_asked(ngym, server, tmp_path):
         assert refused.code == 2 and words in refused.err.splitlines()[-1] and "Traceback" not in refused.err
     assert ngym("data", "plain", "--download", "--data-dir", tmp_path / "folder", "--out", "none").code == 0
     assert ngym("data", "hbayesdm-bandit2arm", "--data-dir", tmp_path / "served", "--out", "none").code == 2
+
+
+def numbered(made):
+    """Return a table whose trials are called as in the example of the go/no-go task."""
+    made.source.write_text(made.source.read_text().replace("trial\t", "trialNum\t", 1))
+    return made
+
+
+#: Made tables of the form of each example of hBayesDM.
+FORMS = {
+    "hbayesdm-bandit2arm": lambda root, rng: laboratories.hbayesdm(root, rng, "bandit2"),
+    "hbayesdm-bandit4arm": lambda root, rng: laboratories.hbayesdm(root, rng, "bandit4"),
+    "hbayesdm-igt": lambda root, rng: laboratories.hbayesdm(root, rng, "igt"),
+    "hbayesdm-prl": lambda root, rng: laboratories.hbayesdm(root, rng, "reversal"),
+    "hbayesdm-gng": lambda root, rng: numbered(laboratories.hbayesdm(root, rng, "gng")),
+    "hbayesdm-twostep": lambda root, rng: laboratories.hbayesdm(root, rng, "twostep"),
+    "hbayesdm-choice-rt": lambda root, rng: choices_with_outcomes.hbayesdm(root, rng, "choice and time"),
+}
+
+
+def test_every_example_of_an_archive_is_fetched_and_read(ngym, tmp_path, monkeypatch):
+    pytest.importorskip("pooch")
+    entries = {name: entry for name, entry in data_sets.every().items() if entry.member}
+    assert set(entries) == set(FORMS)
+    served = tmp_path / "served"
+    served.mkdir()
+    made = {name: maker(served, np.random.default_rng(0)) for name, maker in FORMS.items()}
+    with tarfile.open(served / "all.tar.gz", "w:gz") as packed:
+        for name, table in made.items():
+            packed.add(table.source, entries[name].member)
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=served)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as service:
+        threading.Thread(target=service.serve_forever, daemon=True).start()
+        address = {"address": f"http://127.0.0.1:{service.server_port}/all.tar.gz", "sha256": ""}
+        local = {name: data_sets.DataSet(**{**vars(entry), **address}) for name, entry in entries.items()}
+        monkeypatch.setattr(data_sets, "every", lambda: local)
+        for name, table in made.items():
+            result = ngym("data", name, "--download", "--data-dir", tmp_path / "data", "--out", "none", "--json")
+            assert result.code == 0, (name, result.err)
+            roles = json.loads(result.out)["roles"]
+            expected = {role: column for role, column in table.roles.items() if column and role != "trial"}
+            assert {role: roles.get(role) for role in expected} == expected, name
+        service.shutdown()
 
 
 def test_every_data_set_is_described_and_those_that_come_with_ngym_are_read(ngym):

@@ -8,7 +8,7 @@ from neurogym.envs.registration import every_task
 from ngym_cli.agents.defaults import default_steps, resolve
 from ngym_cli.agents.per_task import BUDGETS, has_own_stages, measured
 from ngym_cli.config import from_dict
-from ngym_cli.config.tasks import DEFAULTS, RECOMMENDED, WITHOUT_HISTORY, Recommended, recommended
+from ngym_cli.config.tasks import RECOMMENDED, RECOMMENDED_BY_TASK, WITHOUT_HISTORY, Recommended, recommended
 from ngym_cli.errors import UserError
 
 
@@ -40,7 +40,7 @@ def test_recommended_settings_are_valid(task):
 
 
 def test_every_task_with_settings_of_its_own_exists():
-    assert {*RECOMMENDED, *DEFAULTS, *WITHOUT_HISTORY} <= set(every_task())
+    assert {*RECOMMENDED, *RECOMMENDED_BY_TASK, *WITHOUT_HISTORY} <= set(every_task())
 
 
 @pytest.mark.parametrize("settings", [{}, {"seed": 3, "recommended": True}, {"timesteps": 5_000}], ids=str)
@@ -71,7 +71,7 @@ def test_stages_that_change_a_named_setting_are_left_out(monkeypatch, settings):
         {"name": "short", "trials": 10, "timing": {"delay": 50}, "task_args": {"hidden": False}},
         {"name": "long"},
     ]
-    monkeypatch.setitem(DEFAULTS, "HierarchicalReasoning-v0", Recommended({"stages": stages}, ""))
+    monkeypatch.setitem(RECOMMENDED_BY_TASK, "HierarchicalReasoning-v0", Recommended({"stages": stages}, ""))
     task = {"task": "HierarchicalReasoning-v0"}
     assert len(from_dict(task).stages) == 2 and from_dict({**task, **settings}).stages == []
 
@@ -80,12 +80,16 @@ def test_settings_that_are_the_default_are_not_recommended():
     assert recommended("TwoStep-v0") is None and recommended("ReversalLearning-v0") is not None
 
 
-@pytest.mark.parametrize("task", [id_ for id_ in DEFAULTS if "wrappers" in DEFAULTS[id_].settings])
+@pytest.mark.parametrize(
+    "task", [id_ for id_ in RECOMMENDED_BY_TASK if "wrappers" in RECOMMENDED_BY_TASK[id_].settings]
+)
 def test_default_wrappers_are_replaced_by_own_wrappers(task):
     default, own, without = (
         from_dict({"task": task, **more}) for more in ({}, {"wrappers": "noise"}, {"wrappers": []})
     )
-    assert [entry.name for entry in default.wrappers] == [w["name"] for w in DEFAULTS[task].settings["wrappers"]]
+    assert [entry.name for entry in default.wrappers] == [
+        w["name"] for w in RECOMMENDED_BY_TASK[task].settings["wrappers"]
+    ]
     assert [entry.name for entry in own.wrappers] == ["noise"] and without.wrappers == []
     assert from_dict({"task": task, "wrappers": "none"}) == without
 

@@ -153,7 +153,7 @@ def test_programs_own_wrappers_are_named():
 TINY = ("--n-envs", "8", "--timesteps", "2048", "--set", "n_steps=64", "--eval-trials", "64", "--json")
 
 
-@pytest.mark.parametrize("schedule", ["random", "block:100", "sequential"])
+@pytest.mark.parametrize("schedule", ["random", "block:100", pytest.param("sequential", marks=pytest.mark.long)])
 def test_several_tasks_in_one_run(ngym, schedule):
     run = ngym(
         *("run", "--task", "RDM-v0+GoNogo-v0", "--schedule", schedule, "--wrappers", "pass_reward,pass_action"),

@@ -28,12 +28,15 @@ def content_of(axes) -> bytes:
 
 
 def shape_of(axes) -> bytes:
-    """Return the heights of the curves of a panel, which is the same for a picture that is moved along the axis."""
-    drawn = [line for line in axes.lines if line.get_color() != GREY and len(line.get_ydata()) > 2]
-    if not all(np.all(np.diff(np.asarray(line.get_xdata(), float)) > 0) for line in drawn):
+    """Return steps and heights of the curves of a panel, which are the same for a picture moved along the axis."""
+    drawn = [line.get_xydata() for line in axes.lines if line.get_color() != GREY and len(line.get_ydata()) > 2]
+    curves = [np.asarray(each, float) for each in drawn]
+    curves = [each[np.isfinite(each).all(axis=1)] for each in curves]
+    steps = [np.diff(each[:, 0]) for each in curves]
+    if any((step <= 0).any() for step in steps):
         return b""  # a path in a plane
-    lines = [line.get_ydata() for line in drawn]
-    return b"|".join(np.asarray(each, float)[np.isfinite(np.asarray(each, float))].round(9).tobytes() for each in lines)
+    pieces = [piece for step, each in zip(steps, curves, strict=True) for piece in (step, each[:, 1])]
+    return b"|".join(piece.round(9).tobytes() for piece in pieces)
 
 
 def repeated_panels(figure) -> list[str]:
@@ -74,6 +77,7 @@ def overlapping_texts(figure) -> list[str]:
     texts = list(figure.texts)
     for axes in panels_of(figure):
         texts += [*titles_of(axes), axes.xaxis.label, axes.yaxis.label]
+        texts += [each for each in axes.texts if each.get_window_extent(renderer).y0 > axes.bbox.y1]  # names of periods
     boxes = [(each.get_text(), each.get_window_extent(renderer)) for each in texts if each.get_text().strip()]
     wrong = []
     for (a, box), (b, second) in combinations(boxes, 2):

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from ngym_cli import runs
-from ngym_cli.figures import requests, solutions
+from ngym_cli.figures import population, requests, solutions
 from ngym_cli.figures.registry import FIGURES
 from ngym_cli.figures.style import styled
 from tests.ngym_cli.figures.legibility import titles_of
@@ -34,8 +34,14 @@ DRAWN_OF = {
 }
 
 
+@pytest.fixture(scope="module")
+def recorded_view(recorded_run):
+    """The recorded run, with the points of its network found once for all figures."""
+    return requests.view([str(recorded_run)], Path("runs"))
+
+
 @pytest.fixture
-def view_for(made_up, recorded_run, monkeypatch):
+def view_for(made_up, recorded_run, recorded_view, monkeypatch):
     """Return what a figure is drawn from."""
 
     def fill_catalogue(view):
@@ -46,6 +52,10 @@ def view_for(made_up, recorded_run, monkeypatch):
         )
 
     def view(name):
+        if name not in DRAWN_OF and name != "similarity":
+            if name == "solutions":
+                fill_catalogue(recorded_view)
+            return recorded_view
         folders = (
             [made_up(DRAWN_OF[name], {} if name == "forgetting" else None)] if name in DRAWN_OF else [recorded_run]
         )
@@ -53,14 +63,11 @@ def view_for(made_up, recorded_run, monkeypatch):
             tasks = {"GoNogo-v0": [0.9, 0.8, 0.95], "RDM-v0": [0.7, 0.6, 0.75]}
             rows = [{"step": step, "trials": 100, "tasks": tasks} for step in (1000, 2000, 3000)]
             runs.RunFolder(folders[0]).update(evaluations=rows)
-        view = requests.view(
+        return requests.view(
             [str(folder) for folder in folders * (2 if name == "similarity" else 1)],
             Path("runs"),
             by="coh" if name == "similarity" else None,
         )
-        if name == "solutions":
-            fill_catalogue(view)
-        return view
 
     return view
 
@@ -105,7 +112,8 @@ def shown(axis):
 
 @pytest.mark.parametrize("style", ["screen", "paper"])
 @pytest.mark.parametrize("name", FIGURES)
-def test_every_figure_can_be_read(view_for, name, style):
+def test_every_figure_can_be_read(view_for, name, style, monkeypatch):
+    monkeypatch.setattr(population, "MOST_STEPS", 16)
     seen = view_for(name)
     with styled(style):
         assert_readable(FIGURES[name].draw(seen))

@@ -15,7 +15,7 @@ from ngym_cli.config import from_dict
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import service as evaluations
 from ngym_cli.evaluation.request import EvalRequest
-from ngym_cli.figures import files, report, requests
+from ngym_cli.figures import files, population, report, requests
 from ngym_cli.figures.emptiness import refuse_empty
 from ngym_cli.figures.registry import FIGURES, figure
 from ngym_cli.figures.style import GREY, FigureUnavailableError, interval_band, new_figure
@@ -24,19 +24,41 @@ from tests.ngym_cli.figures.legibility import defects_of
 
 #: Tasks whose figures were drawn empty once, and a plain one; the others take minutes.
 SAMPLE = (
-    "MultiSensoryIntegration-v0", "ReadySetGo-v0", "GoNogo-v0", "DawTwoStep-v0", "Null-v0", "PostDecisionWager-v0",
-)  # fmt: skip
+    "MultiSensoryIntegration-v0",
+    "ReadySetGo-v0",
+    "GoNogo-v0",
+    "DawTwoStep-v0",
+    "Null-v0",
+    "PostDecisionWager-v0",
+)
 TASKS = [name if name in SAMPLE else pytest.param(name, marks=pytest.mark.long) for name in sorted(every_task())]
 
 
-#: Algorithms and networks; those without a mark stand for networks without memory, with one state and with two.
-FAST = (("ppo", "mlp"), ("recurrent_ppo", "gru"), ("recurrent_ppo", "lstm"))
+#: Algorithms and networks; those without a mark stand for networks without memory and with one state. The tasks above
+#: are learned by networks with two.
+FAST = (("ppo", "mlp"), ("recurrent_ppo", "gru"))
 MODELS = [
     (alg, network) if (alg, network) in FAST else pytest.param(alg, network, marks=pytest.mark.long)
     for alg, spec in ALGORITHMS.items()
     for network in spec.networks
     if alg in ("ppo", "recurrent_ppo", "supervised", "reinforce") and network != "cnn"
 ]
+
+
+@pytest.fixture(autouse=True)
+def coarse(monkeypatch):
+    """Decode at few moments, and draw each figure once: the report takes those that have been drawn."""
+    monkeypatch.setattr(population, "MOST_STEPS", 8)
+    created = {}
+    draw = requests.drawn
+
+    def drawn_once(seen, spec, style="screen"):
+        folders = tuple(source.run.path for source in seen.sources)
+        if (folders, spec) not in created:
+            created[folders, spec] = draw(seen, spec, style)
+        return created[folders, spec]
+
+    monkeypatch.setattr(requests, "drawn", drawn_once)
 
 
 def short_run(task, folder, **settings):

@@ -173,26 +173,32 @@ def test_dynamics_under_any_input_are_figures_and_tables(ngym, recorded_run):
     assert two.code == 0, two.err
 
 
-@pytest.mark.parametrize(("requested", "words"), [
-    (("flow", "--axes", "pc1"), "takes two axes"),
-    (("flow", "--axes", "pc1,pc1"), "parallel"),
-    (("flow", "--axes", "pc1,outptu0"), "unknown axis 'outptu0'; expected pc1 to pc"),
-    (("flow", "--input", "fixtaion=1"), "did you mean 'fixation'"),
-    (("modes", "--input", "1,2"), "got 2"),
-    (("bifurcation", "--input", "0"), "two inputs with --input"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("requested", "words"),
+    [
+        (("flow", "--axes", "pc1"), "takes two axes"),
+        (("flow", "--axes", "pc1,pc1"), "parallel"),
+        (("flow", "--axes", "pc1,outptu0"), "unknown axis 'outptu0'; expected pc1 to pc"),
+        (("flow", "--input", "fixtaion=1"), "did you mean 'fixation'"),
+        (("modes", "--input", "1,2"), "got 2"),
+        (("bifurcation", "--input", "0"), "two inputs with --input"),
+    ],
+)
 def test_dynamics_that_cannot_be_drawn_say_why(ngym, recorded_run, requested, words):
     result = ngym("plot", recorded_run, *requested)
     assert result.code == 2 and words in result.err and result.err.count("\n") == 1
 
 
-@pytest.mark.parametrize(("requested", "words"), [
-    (("--metric", "dsb"), "unknown metric 'dsb'; did you mean 'dsa'?"),
-    (("--across", "perod"), "did you mean 'period'?"),
-    (("--across", "layer"), "has a single layer"),
-    (("none.nwb",), "no file none.nwb"),
-    ((), "needs 2 runs or more"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("requested", "words"),
+    [
+        (("--metric", "dsb"), "unknown metric 'dsb'; did you mean 'dsa'?"),
+        (("--across", "perod"), "did you mean 'period'?"),
+        (("--across", "layer"), "has a single layer"),
+        (("none.nwb",), "no file none.nwb"),
+        ((), "needs 2 runs or more"),
+    ],
+)
 def test_what_cannot_be_compared_says_why(ngym, recorded_run, requested, words):
     result = ngym("plot", recorded_run, *requested, "similarity")
     assert result.code == 2 and words in result.err and result.err.count("\n") == 1
@@ -216,10 +222,14 @@ def test_no_comparison_overwrites_another(ngym, run_folder, made_up, tmp_path):
     first, two = (shutil.copytree(run_folder, tmp_path / "runs" / name) for name in ("one", "two"))
     again = shutil.copytree(run_folder, tmp_path / "elsewhere" / "two")
     requested = (
-        (first, "conditions"), (first, two, "conditions"), (first, again, "conditions"), (two, first, "conditions"),
-        (first, two, "conditions", "--compare", "network"), (first, "conditions", "--by", "coh"),
+        (first, "conditions"),
+        (first, two, "conditions"),
+        (first, again, "conditions"),
+        (two, first, "conditions"),
+        (first, two, "conditions", "--compare", "network"),
+        (first, "conditions", "--by", "coh"),
         (first, two, made_up("GoNogo-v0"), "conditions", "--by", "task"),
-    )  # fmt: skip
+    )
     drawn = [json.loads(ngym("plot", *words, "--json", "--out", tmp_path / "f").out)[0]["path"] for words in requested]
     assert len(set(drawn)) == len(requested)
     assert Path(drawn[1]).name == "conditions-one-vs-two.png"
@@ -376,8 +386,10 @@ def test_context_is_drawn_where_there_is_only_one(tmp_path):
     run = made_up_run(tmp_path / "run", "ContextDecisionMaking-v0", {"task_args": {"impl_context_modality": 1}})
     figure = requests.drawn(requests.view([str(run)], Path("runs")), FIGURES["context"]).figure
     assert [axes.get_title(loc="left") for axes in figure.axes] == [
-        "Modality 1, irrelevant", "Modality 2, relevant", "Weights in context 2"
-    ]  # fmt: skip
+        "Modality 1, irrelevant",
+        "Modality 2, relevant",
+        "Weights in context 2",
+    ]
 
 
 def test_the_telling_figure_is_the_task_s_own(made_up):
@@ -448,3 +460,30 @@ def test_evaluations_recorded_without_an_interval_are_drawn_and_printed(made_up,
     summary = json.loads((run.path / "eval" / "final" / "summary.json").read_text(encoding="utf-8"))
     assert requests.drawn(requests.view([str(run.path)], tmp_path), FIGURES["learning"]).reason is None
     print_evaluation({key: value for key, value in summary.items() if key != "performance_ci"})
+
+
+def test_weights_that_few_trials_do_not_determine_are_counted_or_the_figure_is_refused(tmp_path):
+    """An interval of thousands of log odds hid all other weights."""
+    reasons, words = [], ""
+    for trials in (200, 400, 800):
+        run = made_up_run(tmp_path / str(trials), "DawTwoStep-v0", {}, trials=trials)
+        try:
+            with styled():
+                figure = FIGURES["history"].draw(requests.view([str(run)], tmp_path, pair="1,2"))
+        except FigureUnavailableError as error:
+            reasons.append(str(error))
+            continue
+        assert max(abs(end) for axes in figure.axes for end in axes.get_ylim()) < 40
+        words += " ".join(text.get_text() for text in figure.findobj(matplotlib.text.Text))
+    assert reasons and all("do not determine the weights of past" in reason for reason in reasons)
+    assert re.search(r"do not determine them:\s\d+ of the weights", words)
+
+
+def test_open_intervals_leave_the_axes_as_they_are(tmp_path):
+    """A sigma without an upper end made an axis of 1e308."""
+    run = made_up_run(
+        tmp_path / "run", "MultiSensoryIntegration-v0", TASKS["MultiSensoryIntegration-v0"][0], trials=300
+    )
+    with styled():
+        figure = FIGURES["cues"].draw(requests.view([str(run)], tmp_path))
+    assert all(np.abs(axes.get_ylim()).max() < 1e5 for axes in figure.axes)

@@ -75,9 +75,15 @@ def test_a_users_file_is_not_replaced(ngym, run_folder, tmp_path):
     assert (tmp_path / "mine.png").read_bytes()[1:4] == b"PNG"
 
 
-@pytest.mark.parametrize("settings", ["text.usetex: True", "animation.ffmpeg_path: ./evil.sh", b"\xff\xfe",
-                                      "backend: module://planted", "svg.fonttype: none\nfigure.dpi: 1"],
-                         ids=["usetex", "ffmpeg", "binary", "backend", "dpi"])  # fmt: skip
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "text.usetex: True\nanimation.ffmpeg_path: ./evil.sh\nsvg.fonttype: none\nfigure.dpi: 1",
+        "backend: module://planted",
+        b"\xff\xfe",
+    ],
+    ids=["settings", "backend", "binary"],
+)
 def test_settings_of_the_current_folder_are_ignored(run_folder, tmp_path, settings):
     """A film needs a program; a figure needs none."""
     (tmp_path / "matplotlibrc").write_bytes(settings if isinstance(settings, bytes) else settings.encode())
@@ -118,10 +124,20 @@ def test_a_trial_of_several_tasks_is_headed_by_its_task_on_every_way(tmp_path):
     _config, properties = defaults.resolve(from_dict({"task": "RDM-v0+GoNogo-v0"}))
     names = np.array(["RDM-v0"], dtype=object)  # as the trial table has words
     trial = single_trials.TrialView(
-        observations=np.zeros((2, 3)), actions=np.zeros((2, 1)), rewards=np.zeros(2), ground_truth=None, activity=None,
-        values=None, policy=None, periods={}, record={"task": names[0], "coh": np.float64("nan"), "outcome": "correct"},
-        dt=100.0, labels=properties.labels, discrete=True, conditions=[*properties.conditions, "coh"],
-    )  # fmt: skip
+        observations=np.zeros((2, 3)),
+        actions=np.zeros((2, 1)),
+        rewards=np.zeros(2),
+        ground_truth=None,
+        activity=None,
+        values=None,
+        policy=None,
+        periods={},
+        record={"task": names[0], "coh": np.float64("nan"), "outcome": "correct"},
+        dt=100.0,
+        labels=properties.labels,
+        discrete=True,
+        conditions=[*properties.conditions, "coh"],
+    )
     assert trial.in_words(Wording(properties.labels)) == ["RDM-v0"]
     assert next(watch.step_by_step(trial, 1)) == "trial 1: RDM-v0, correct"
 

@@ -114,7 +114,7 @@ def test_bayes_factors_integrate_over_parameters():
     [
         (("--model", "logistic", "--design", "RDM-v0"), "--design compares models"),
         (("--model", "logistic,bias", "--design", "RDMv0"), "RDM-v0"),
-        (("--model", "logistic,ddm", "--design-stimuli", "coh=coh"), "--design-stimuli belongs to --design"),
+        (("--model", "logistic,ddm", "--design-stimuli", "coh=coh"), "--design-stimuli requires --design"),
         (
             ("--model", "logistic,win-stay-lose-shift", "--design", "RDM-v0", "--design-stimuli", "coh=cohh"),
             "--design-stimuli coh=NAME",

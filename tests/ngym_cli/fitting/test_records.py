@@ -55,16 +55,7 @@ def test_fits_are_records_like_runs(rat, ngym):
 def test_a_killed_fit_resumes_with_its_complete_models(rat):
     command = [
         sys.executable,
-        "-m",
-        "ngym_cli",
-        "fit",
-        "rat.csv",
-        "--model",
-        "logistic,gru",
-        "--units",
-        "8",
-        "--name",
-        "k",
+        *"-m ngym_cli fit rat.csv --model logistic,gru --units 8 --name k".split(),
     ]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     count = Path("runs/rat/fit/k/models/logistic.json")

@@ -118,8 +118,14 @@ def test_the_size_is_said_first_and_the_table_names_baselines(rat, tmp_path, ngy
 def test_without_models_those_that_suit_the_table_are_fitted(rat, people):
     seen, bandit = (read_data(FitSettings(table=path)).table for path in (rat, people))
     assert registry.suited(seen, "each") == (
-        "logistic", "logistic:history=5", "psytrack", "glm-hmm", "gru", "gru:drift=true", "disentangled:drift=true",
-    )  # fmt: skip
+        "logistic",
+        "logistic:history=5",
+        "psytrack",
+        "glm-hmm",
+        "gru",
+        "gru:drift=true",
+        "disentangled:drift=true",
+    )
     assert {"q-learning", "q-learning-forgetting", "psytrack"} < {*registry.suited(bandit, "each")}
     assert registry.suited(bandit, "hierarchical") == ("logistic:history=5", "q-learning", "q-learning-forgetting")
     arms = Behaviour((session([0, 1, 2], reward=[1, 0, 1]),), ("a", "b", "c"))
@@ -161,8 +167,12 @@ def test_a_disentangled_network_learns_history_and_reports_its_bottlenecks(rat, 
     fitted = fits.find("d", tmp_path / "runs")
     policy = simulation.load(fitted, model)[2]
     table = prepared(read_data(FitSettings(table=rat, folds=2))).table
-    mean = np.mean([np.nanmean(log_likelihoods(p, s.choice))
-                    for p, s in zip(predict(policy, table.sessions), table.sessions, strict=True)])  # fmt: skip
+    mean = np.mean(
+        [
+            np.nanmean(log_likelihoods(p, s.choice))
+            for p, s in zip(predict(policy, table.sessions), table.sessions, strict=True)
+        ]
+    )
     assert mean > scores["bias"] + 0.05
     rows = figures.draw(fitted, ["bottlenecks", "simulated"], FigureFiles())
     assert all(Path(row["path"]).stat().st_size > 5000 for row in rows)
@@ -360,7 +370,7 @@ def test_a_fitted_model_acts_in_a_task_like_any_agent(rat, tmp_path, monkeypatch
     for message, wrong in {
         "trials must be 1 to 10,000,000, not 0": {"trials": 0},
         "expected NAME=COLUMN": {"stimuli": "coh=coh*1.2.3"},
-        "given twice": {"stimuli": "coh=coh,coh=coh*2"},
+        "appears twice": {"stimuli": "coh=coh,coh=coh*2"},
         "no such table of trials": {"compare": "nowhere.csv"},
         "which compare= names": {"columns": "map.toml"},
     }.items():

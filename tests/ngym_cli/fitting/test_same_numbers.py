@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ngym_cli as nc
-from tests.neurogym.behaviour import laboratories, practices
+from tests.neurogym.behaviour import choices_with_outcomes, laboratories
 
 SEED = 4
 NUMBER = re.compile(r"(?<![\w./-])[-+]?\d[\d,]*\.\d+(?:e[-+]?\d+)?")
@@ -53,8 +53,8 @@ KINDS = {
     "rewards": laboratories.foraging,
     "gains and losses": lambda root, rng: laboratories.hbayesdm(root, rng, "igt"),
     "two stages": laboratories.kool,
-    "three words": practices.outcomes_in_words,
-    "signals": practices.detections_of_signals,
+    "three words": choices_with_outcomes.outcomes_in_words,
+    "signals": choices_with_outcomes.detections_of_signals,
     "many subjects": many_subjects,
 }
 
@@ -108,3 +108,21 @@ def test_numbers_of_fits_are_the_same_in_terminal_document_and_python(name, flag
                 expected = np.nan if value["value"] is None else value["value"]
                 assert chosen.loc[parameter, "value"] == pytest.approx(expected, nan_ok=True)
                 assert chosen.loc[parameter, "mark"] == model.get("marks", {}).get(who, {}).get(parameter, "")
+
+
+@pytest.mark.parametrize("name", ["sides and blocks", "rewards", "times in sessions"])
+def test_numbers_of_comparisons_are_the_same_in_terminal_document_and_python(name, tmp_path, ngym, run_folder):
+    made = KINDS[name](tmp_path, np.random.default_rng(SEED))
+    command = ["eval", run_folder, "--trials", "200", "--stochastic", "--compare", made.source, "--overwrite"]
+    text = ngym(*command, "--name", "beside").out
+    document = json.loads(ngym(*command, "--name", "beside", "--json").out)
+    compared = text.partition("compared with")[2].partition("\nfigure:")[0]
+    for row in document["comparison"]["statistics"]:
+        compared = compared.replace(row["name"], "", 1)  # 81.6 % threshold
+    assert compared.count("\n") > 5 and not absent(compared.partition("\nleft out:")[0], document["comparison"])
+    result = (
+        nc.Run(run_folder)
+        .evaluate(200, compare=made.source, deterministic=False, name="beside", overwrite=True)
+        .comparison
+    )
+    assert json.loads(json.dumps(result.record["statistics"])) == document["comparison"]["statistics"]

@@ -57,8 +57,13 @@ def fit(ngym, *arguments, runs):
 
 
 def test_formulas_and_times_are_scored_together_and_apart(timed, tmp_path, ngym):
-    record = fit(ngym, timed, "--model", "ddm,logistic", "--times", "ddm", "--vary", "drift=coh + block,bound=block",
-                 "--folds", "2", runs=tmp_path)  # fmt: skip
+    record = fit(
+        ngym,
+        timed,
+        *("--model", "ddm,logistic", "--times", "ddm", "--vary", "drift=coh + block,bound=block"),
+        *("--folds", "2"),
+        runs=tmp_path,
+    )
     for label in ("ddm", "logistic"):
         score = record["models"][label]["time_score"]
         pieces = [score[name]["value"] for name in ("choice", "time")]
@@ -67,7 +72,7 @@ def test_formulas_and_times_are_scored_together_and_apart(timed, tmp_path, ngym)
     ddm, logistic = (record["models"][label]["time_score"]["together"]["value"] for label in ("ddm", "logistic"))
     assert ddm > logistic  # the block is in the drift
     assert {"drift: coh", "drift: block[T.b]", "log A: block[T.b]"} < set(record["models"]["ddm"]["parameters"]["anna"])
-    text = ngym("fit", timed, "--model", "ddm", "--folds", "2", "--runs", tmp_path).out
+    text = ngym("fit", timed, "--model", "ddm", "--folds", "2", "--where", "subject == bob", "--runs", tmp_path).out
     assert "held-out choice and time" in text
 
 
@@ -94,6 +99,7 @@ def test_predictive_quantiles_are_those_of_the_data(timed, tmp_path, ngym):
         assert np.quantile(data.of(k).rt, 0.5) == pytest.approx(np.quantile(model.of(k).rt, 0.5), abs=0.06)
 
 
+@pytest.mark.usefixtures("in_process")
 def test_subjects_fitted_together_and_one_by_one_have_the_same_times(timed, tmp_path, ngym):
     same = ("--model", "ddm", "--folds", "2")
     rows = fit(ngym, timed, *same, "--name", "here", runs=tmp_path)
@@ -154,9 +160,12 @@ def test_estimates_without_meaning_are_marked_in_terminal_record_and_report(time
     assert mark in (tmp_path / "noise" / "fit" / "noise" / "report.html").read_text()
 
 
-def test_a_subject_alone_and_among_others_has_the_same_fit(timed, tmp_path, ngym):
-    models = ("--model", "ddm,q-learning:times=ddm,logistic,psytrack,glm-hmm:states=2", "--folds", "2", "--derive",
-              "reward=(choice == 'right') * (coh > 0)")  # fmt: skip
+@pytest.mark.parametrize(
+    "names",
+    ["ddm,logistic,glm-hmm:states=2", pytest.param("q-learning:times=ddm,psytrack", marks=pytest.mark.long)],
+)
+def test_a_subject_alone_and_among_others_has_the_same_fit(timed, tmp_path, ngym, names):
+    models = ("--model", names, "--folds", "2", "--derive", "reward=(choice == 'right') * (coh > 0)")
     both = fit(ngym, timed, *models, "--name", "both", runs=tmp_path)["models"]
     alone = fit(ngym, timed, *models, "--where", "subject == bob", "--name", "alone", runs=tmp_path)["models"]
     for label in both:
@@ -166,8 +175,11 @@ def test_a_subject_alone_and_among_others_has_the_same_fit(timed, tmp_path, ngym
 
 def as_by_an_earlier_version(folder):
     """Rewrite a fit as versions did whose diffusion had k, A, t_R and x0 alone."""
-    np.savez(folder / "models" / "ddm.npz", held_out=np.load(folder / "models" / "ddm.npz")["held_out"],
-             **{f"policy{k}.values": np.array([5.1 + k, 0.85, 0.33, -0.09]) for k in range(2)})  # fmt: skip
+    np.savez(
+        folder / "models" / "ddm.npz",
+        held_out=np.load(folder / "models" / "ddm.npz")["held_out"],
+        **{f"policy{k}.values": np.array([5.1 + k, 0.85, 0.33, -0.09]) for k in range(2)},
+    )
     for path in (folder / "fit.json", folder / "models" / "ddm.json"):
         record = json.loads(path.read_text())
         models = record.get("models", {"ddm": record})
@@ -188,8 +200,13 @@ def test_fits_of_earlier_versions_are_read(timed, tmp_path, ngym):
     assert ngym("plot", folder, "likelihood").code == 0
     refused = ngym("plot", folder, "quantiles")
     assert refused.code == 2 and len(refused.err.strip().splitlines()) == 1
-    simulated = ngym("eval", folder, "--simulate", "RDM-v0", "--model", "ddm", "--subject", "bob", "--trials", "40",
-                     "--stimuli", "coh=signed coh*0.01", "--runs", tmp_path)  # fmt: skip
+    simulated = ngym(
+        "eval",
+        folder,
+        *("--simulate", "RDM-v0", "--model", "ddm", "--subject", "bob", "--trials", "40"),
+        *("--stimuli", "coh=signed coh*0.01", "--runs"),
+        tmp_path,
+    )
     assert simulated.code == 0, simulated.err
     again = ngym("fit", timed, "--model", "ddm", "--folds", "2", "--name", "f", "--runs", tmp_path)
     assert again.code == 0, again.err
@@ -198,23 +215,36 @@ def test_fits_of_earlier_versions_are_read(timed, tmp_path, ngym):
 def test_models_with_times_act_in_tasks(timed, tmp_path, ngym):
     options = ("--times", "ddm", "--vary", "bound=block", "--fix", "lapse=0", "--folds", "2")
     fit(ngym, timed, "--model", "logistic", *options, "--name", "g", runs=tmp_path)
-    simulated = ngym("eval", tmp_path / "dots" / "fit" / "g", "--simulate", "RDM-v0", "--model", "logistic",
-                     "--subject", "bob", "--trials", "200", "--stimuli", "coh=signed coh*0.01", "--json",
-                     "--runs", tmp_path)  # fmt: skip
+    simulated = ngym(
+        "eval",
+        tmp_path / "dots" / "fit" / "g",
+        *("--simulate", "RDM-v0", "--model", "logistic", "--subject", "bob", "--trials", "200"),
+        *("--stimuli", "coh=signed coh*0.01", "--json", "--runs"),
+        tmp_path,
+    )
     assert simulated.code == 0, simulated.err
     assert json.loads(simulated.out)["performance"] > 0.7
 
 
-def test_every_kind_of_model_has_times(timed, tmp_path, ngym):
+@pytest.mark.parametrize(
+    "names",
+    [
+        "ddm,lba,glm-hmm:states=2,q-learning",  # times together with choices, and after them
+        pytest.param("ddm,logistic,psytrack,gru:seeds=1,disentangled", marks=pytest.mark.long),
+    ],
+)
+def test_every_kind_of_model_has_times(timed, tmp_path, ngym, names):
     own = tmp_path / "own.py"
-    own.write_text("PARAMETERS = {'w': (None, None)}\ndef follow(params, state, choice, reward, stimulus):\n"
-                   "    return [0.0, params['w'] * stimulus['coh']], None\n")  # fmt: skip
-    models = f"ddm,lba,logistic,glm-hmm:states=2,psytrack,q-learning,gru:seeds=1,disentangled,{own}:follow"
+    own.write_text(
+        "PARAMETERS = {'w': (None, None)}\ndef follow(params, state, choice, reward, stimulus):\n"
+        "    return [0.0, params['w'] * stimulus['coh']], None\n"
+    )
+    models = f"{names},{own}:follow"
     options = ("--times", "ddm", "--fix", "lapse=0.03", "--folds", "2", "--where", "subject == bob")
     reward = ("--derive", "reward=(choice == 'right') * (coh > 0)")
     record = fit(ngym, timed, "--model", models, *options, *reward, runs=tmp_path)
     labels = [label for label in record["models"] if label != "bias"]
-    assert len(labels) == 9
+    assert len(labels) == len(models.split(","))
     for label in labels:
         score = record["models"][label]["time_score"]
         assert score["together"]["value"] == pytest.approx(score["choice"]["value"] + score["time"]["value"])
@@ -246,4 +276,4 @@ def test_networks_learn_from_choices_and_times(monkeypatch):
 def test_options_of_diffusions_are_refused_for_races(timed, tmp_path, ngym):
     for model in ("lba:drift_sd=true", "logistic:times=lba:collapse=linear"):
         outcome = ngym("fit", timed, "--model", model, "--folds", "2", "--runs", tmp_path)
-        assert outcome.code == 2 and "belongs to a diffusion" in outcome.err
+        assert outcome.code == 2 and "requires the diffusion model" in outcome.err

@@ -65,6 +65,7 @@ def test_claim_by_claim_and_again_without_training(ngym, tmp_path, study):
     assert len(visible) == 4 and all(row["status"] == "finished" for row in visible)
 
 
+@pytest.mark.usefixtures("in_process")
 def test_more_seeds_train_only_what_is_missing(ngym, tmp_path, study):
     path = tmp_path / "reproductions" / "study"
     assert ngym("reproduce", "study", "--trust", *ONE, "--only", "number", "--seeds", "1").code == 0
@@ -94,6 +95,7 @@ def test_more_seeds_train_only_what_is_missing(ngym, tmp_path, study):
     assert saved["not_drawn"] == [{"figure": "2-second", "why": "part second is not trained"}]
 
 
+@pytest.mark.usefixtures("in_process")
 def test_another_configuration_is_another_run_and_another_measure_none(ngym, tmp_path, study):
     path = tmp_path / "reproductions" / "study"
     arguments = ("reproduce", "study", "--trust", *ONE, "--only", "number", "--seeds", "1")
@@ -110,6 +112,7 @@ def test_another_configuration_is_another_run_and_another_measure_none(ngym, tmp
     assert len(runs_of(path)) == 2
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_part_begins_with_the_network_of_its_seed(ngym, tmp_path, study):
     result = ngym("reproduce", "study", "--trust", *ONE, "--only", "late", "--seeds", "1", "--json")
     assert result.code == 0, result.err
@@ -118,6 +121,7 @@ def test_a_part_begins_with_the_network_of_its_seed(ngym, tmp_path, study):
     assert manifest["init_from"]["run"].endswith(rows["first"])
 
 
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_ended_and_called_again_it_goes_on(ngym, tmp_path, study, how):
     long = RUN.replace("timesteps = 512", "timesteps = 20_000").replace("every = 64", "every = 512")
@@ -164,6 +168,7 @@ def test_a_run_that_fails_is_told_and_tried_again(ngym, tmp_path, study):
     assert ngym(*arguments).code == 0
 
 
+@pytest.mark.usefixtures("in_process")
 def test_code_of_a_folder_is_used_only_when_it_is_known(ngym, tmp_path, study):
     result = ngym("reproduce", "study", *ONE)
     assert result.code == 2 and "figures.py" in result.err and "--trust" in result.err
@@ -259,6 +264,7 @@ def test_a_wrong_word_is_one_line(ngym, study, tmp_path, arguments, words):
     ("body", "words"),
     [("return 'a'", "must return a number"), ("return run.nothing", "AttributeError"), ("(", "figures.py")],
 )
+@pytest.mark.usefixtures("in_process")
 def test_a_mistake_in_a_measure_is_one_line(ngym, study, body, words):
     text = (study / "figures.py").read_text()
     (study / "figures.py").write_text(text.replace("    return 0.5 + 0.01 * run.seed", f"    {body}"))
@@ -267,6 +273,7 @@ def test_a_mistake_in_a_measure_is_one_line(ngym, study, body, words):
     assert "<unknown>" not in result.err
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_number_that_the_trials_do_not_give_is_a_result(ngym, study):
     text = (study / "figures.py").read_text()
     (study / "figures.py").write_text(
@@ -284,6 +291,7 @@ def test_nothing_else_is_written_over(ngym, study, tmp_path):
     assert [path.name for path in (tmp_path / "reproductions" / "study").iterdir()] == ["mine.txt"]
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_new_paper_works_as_it_stands(ngym, tmp_path):
     assert ngym("new", "paper", "my_study").code == 0
     again = ngym("new", "paper", "my_study")

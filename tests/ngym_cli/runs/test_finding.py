@@ -109,5 +109,5 @@ def test_other_references_are_refused_in_a_line(tmp_path: Path, reference: str, 
     make(tmp_path, "table/fit/fit1", 1, START, "fit.json")
     with pytest.raises(UserError, match=message):
         finding.find("run", reference.format(root=tmp_path), tmp_path)
-    with pytest.raises(UserError, match="there are no sweeps below"):
+    with pytest.raises(UserError, match="no sweeps below"):
         finding.find("sweep", "latest", tmp_path / "sweeps")

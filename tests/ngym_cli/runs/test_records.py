@@ -16,12 +16,29 @@ from ngym_cli.runs.trial_table import COLUMNS, read_trials, write_table
 from ngym_cli.sweeps import status
 
 GOOD = {
-    "status": "finished", "task": "RDM-v0", "alg": "ppo", "network": "mlp", "seed": 3, "steps": 10, "trials": 4,
-    "performance": 0.5, "performance_ci": [0.4, 0.6], "started": "2030-01-01T00:00:00+00:00", "config": {"units": 8},
-    "process": {"host": "here", "pid": 3, "started": "5"}, "machine": {"python": "3.12"}, "versions": {"numpy": "2"},
-    "seeds": {"network": 1}, "resumed": [{"at": "2030-01-01T00:00:00+00:00", "step": 3}], "command": ["ngym"],
-    "chance": None, "ceiling": 0.9, "ended": None, "exit_reason": "all steps taken", "git": None,
-}  # fmt: skip
+    "status": "finished",
+    "task": "RDM-v0",
+    "alg": "ppo",
+    "network": "mlp",
+    "seed": 3,
+    "steps": 10,
+    "trials": 4,
+    "performance": 0.5,
+    "performance_ci": [0.4, 0.6],
+    "started": "2030-01-01T00:00:00+00:00",
+    "config": {"units": 8},
+    "process": {"host": "here", "pid": 3, "started": "5"},
+    "machine": {"python": "3.12"},
+    "versions": {"numpy": "2"},
+    "seeds": {"network": 1},
+    "resumed": [{"at": "2030-01-01T00:00:00+00:00", "step": 3}],
+    "command": ["ngym"],
+    "chance": None,
+    "ceiling": 0.9,
+    "ended": None,
+    "exit_reason": "all steps taken",
+    "git": None,
+}
 WRONG = [[1], {"a": 1}, "x", -1, 1.5, True, 10**400, [[]], {"pid": "x"}, [{"at": 3}], [None, None, None]]
 
 
@@ -89,12 +106,19 @@ def table(n=4):
 
 
 KINDS = {
-    "words": pa.array(["a", "b", "c", "d"]), "nested": pa.array([{"a": 1}] * 4), "bytes": pa.array([b"\xff"] * 4),
-    "moments": pa.array(np.arange(4).astype("datetime64[s]")), "truth": pa.array([True] * 4),
-    "lists": pa.array([[1]] * 4), "numbers": pa.array([1.5] * 4), "nothing": pa.nulls(4),
-    "gaps": pa.array([1, None, 2, 3]), "map": pa.array([[("a", 1)]] * 4, pa.map_(pa.string(), pa.int64())),
-    "decimal": pa.array([1, 2, 3, 4]).cast(pa.decimal128(30, 2)), "ragged": pa.array([[1], [1, 2], None, []]),
-}  # fmt: skip
+    "words": pa.array(["a", "b", "c", "d"]),
+    "nested": pa.array([{"a": 1}] * 4),
+    "bytes": pa.array([b"\xff"] * 4),
+    "moments": pa.array(np.arange(4).astype("datetime64[s]")),
+    "truth": pa.array([True] * 4),
+    "lists": pa.array([[1]] * 4),
+    "numbers": pa.array([1.5] * 4),
+    "nothing": pa.nulls(4),
+    "gaps": pa.array([1, None, 2, 3]),
+    "map": pa.array([[("a", 1)]] * 4, pa.map_(pa.string(), pa.int64())),
+    "decimal": pa.array([1, 2, 3, 4]).cast(pa.decimal128(30, 2)),
+    "ragged": pa.array([[1], [1, 2], None, []]),
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)

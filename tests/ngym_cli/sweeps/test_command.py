@@ -15,9 +15,9 @@ from ngym_cli.sweeps.plan import Entry
 from ngym_cli.sweeps.recipe import Recipe
 
 FLAGS = (
-    "--task", "GoNogo-v0", "--n-envs", "4", "--timesteps", "512", "--eval-trials", "10", "--eval-every", "0",
-    "--set", "n_steps=64", "--set", "n_epochs=1", "--workers", "1",
-)  # fmt: skip
+    *"--task GoNogo-v0 --n-envs 4 --timesteps 512 --eval-trials 10 --eval-every 0".split(),
+    *"--set n_steps=64 --set n_epochs=1 --workers 1".split(),
+)
 
 
 def test_flags_make_runs_and_the_same_flags_again_make_none(ngym, tmp_path):
@@ -152,21 +152,11 @@ def test_a_dry_run_finds_the_scores_of_reference_agents_of_a_task_once(ngym, mon
     assert sorted(requests) == ["blind", "chance", "verdict"]
 
 
+@pytest.mark.usefixtures("in_process")
 def test_degeneracy_compares_seeds_in_behaviour_dynamics_and_weights(ngym, tmp_path, monkeypatch):
     requested = ("--task", "FlipFlop-v0", "--alg", "supervised", "--network", "rnn", "--units", "8,12", "--seed", "0:2")
     small = (
-        "--task-arg",
-        "n_bits=1",
-        "--timing",
-        "memory=200",
-        "--timesteps",
-        3000,
-        "--eval-every",
-        0,
-        "--eval-trials",
-        10,
-        "--workers",
-        1,
+        "--task-arg n_bits=1 --timing memory=200 --timesteps 3000 --eval-every 0 --eval-trials 10 --workers 1".split()
     )
     created = ngym("sweep", *requested, *small, "--name", "d", "--json")
     assert created.code == 0, created.err

@@ -48,10 +48,20 @@ def test_a_recipe_cannot_write_into_the_script(options):
 
 def test_what_clusters_need_can_be_said():
     settings = {
-        "partition": "gpu,long", "time": "1-12:00:00", "mem": "4G", "constraint": "[rack1*2&rack2*4]|skylake",
-        "gres": "gpu:a100:2(S:0-1)", "mail-user": "a.b@c.org", "exclusive": True, "nodes": "2-4", "runs_per_job": 10,
-        "dependency": "afterok:123:456?".rstrip("?"), "begin": "now+1hour", "nodelist": "n[01-10]", "nice": -5,
-    }  # fmt: skip
+        "partition": "gpu,long",
+        "time": "1-12:00:00",
+        "mem": "4G",
+        "constraint": "[rack1*2&rack2*4]|skylake",
+        "gres": "gpu:a100:2(S:0-1)",
+        "mail-user": "a.b@c.org",
+        "exclusive": True,
+        "nodes": "2-4",
+        "runs_per_job": 10,
+        "dependency": "afterok:123:456?".rstrip("?"),
+        "begin": "now+1hour",
+        "nodelist": "n[01-10]",
+        "nice": -5,
+    }
     assert check_options(settings)["mail_user"] == "a.b@c.org"
 
 

@@ -75,7 +75,7 @@ GOOD = per_task.LineResult(steps=1000, seconds=1.0, seeds=3, reached=3, performa
         ({"task": "MatchingPenny-v0"}, {"default": GOOD}, None),
         ({"task": "MatchingPenny-v0"}, {"default": BAD, "recommended": BAD}, None),
         ({"task": "CVLearning-v0"}, {"default": GOOD}, None),
-        ({"task": "DynamicForaging-v0"}, {"default": BAD}, "after 1,000 steps); see ngym info DynamicForaging-v0"),
+        ({"task": "VisualSearch-v0"}, {"default": BAD}, "after 1,000 steps); see ngym info VisualSearch-v0"),
         ({"task": "ReversalLearning-v0"}, {}, "the task needs the last reward as input"),
         ({"task": "GoNogo-v0"}, {}, None),
     ],

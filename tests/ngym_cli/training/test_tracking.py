@@ -82,8 +82,9 @@ def test_a_figure_that_fails_does_not_end_the_tracking(ngym, monkeypatch):
 
     monkeypatch.setitem(tracking.TRACKERS, "wandb", WithoutFigures)
     monkeypatch.setattr(prepare, "tracking_library", lambda name: None)
-    result = ngym("run", "--task", "GoNogo-v0", "--timesteps", "2000", "--name", "a", "--track", "wandb",
-                  "--eval-every", "1000", "--eval-trials", "20")  # fmt: skip
+    result = ngym(
+        *"run --task GoNogo-v0 --timesteps 2000 --name a --track wandb --eval-every 1000 --eval-trials 20".split(),
+    )
     assert result.code == 0 and steps[-1] == "closed" and len(set(steps)) > 2
     assert result.err.count("tracking continues without figures: AttributeError") == 1
 

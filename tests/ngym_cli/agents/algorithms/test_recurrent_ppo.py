@@ -6,9 +6,13 @@ import torch
 from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.callbacks import BaseCallback
 
+import neurogym as ngym
+from neurogym.vector import make_vec
+from neurogym.wrappers import wrapper_class
 from ngym_cli.agents.algorithms.objective import LossCoefficients, Minibatch, action_value_loss
 from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
 from ngym_cli.agents.algorithms.rollout import Experience, cut, minibatches
+from ngym_cli.agents.algorithms.sb3 import TrialVecEnv
 from ngym_cli.agents.from_config import make_model
 from ngym_cli.agents.networks import NETWORKS
 
@@ -308,7 +312,7 @@ def test_preferences_become_differences_of_returns_divided_by_the_temperature():
     for _ in range(2_000):
         with torch.no_grad():
             weight = torch.softmax(logits, -1)[0]
-        batch = Minibatch(None, actions, weight, torch.log(weight), ones, returns, ones)
+        batch = Minibatch(None, actions, weight, torch.log(weight), ones, returns, ones, actions)
         loss, numbers = action_value_loss(logits.expand(3, 3), values.expand(3), batch, coefficients, 0.05)
         optimizer.zero_grad()
         loss.backward()
@@ -326,3 +330,38 @@ def test_action_values_are_learned_by_torch_from_discrete_actions(recall):
     assert any(not torch.equal(before[name], tensor) for name, tensor in model.policy.state_dict().items())
     with pytest.raises(ValueError, match="value_temperature needs actions to choose from"):
         build(recall(box=True), value_temperature=0.05)
+
+
+def foraging_without_rewards():
+    """Sessions in which nothing is paid, so that only correct actions can be learned from."""
+    rewards = dict.fromkeys(("abort", "correct", "fail"), 0.0)
+
+    def single():
+        return wrapper_class("pass_action")(ngym.make("DynamicForaging-v0", rewards=rewards))
+
+    venv = TrialVecEnv(make_vec(single, 8), "never")
+    venv.seed(0)
+    return venv
+
+
+@pytest.mark.parametrize(("imitation", "learned"), [(0.0, False), (1.0, True)])
+def test_imitation_teaches_correct_actions_where_trials_depend_on_the_agent(imitation, learned):
+    settings = {"n_steps": 32, "batch_size": 256, "learning_rate": 0.01}
+    model = build(foraging_without_rewards(), imitation=imitation, **settings)
+    waits_when_due = []
+
+    def check():
+        rollout = model.rollout_buffer
+        waits_when_due.append(np.mean((rollout.actions == 0) == (rollout.obs[..., 0] > 0)))
+
+    before_update(model, check, 40)
+    assert (np.mean(waits_when_due[-5:]) > 0.95) == learned
+
+
+def test_imitation_needs_correct_discrete_actions(recall):
+    with pytest.raises(ValueError, match="imitation needs actions to choose from"):
+        build(recall(box=True), imitation=1.0)
+    with pytest.raises(ValueError, match="choose one of them"):
+        build(recall(), imitation=1.0, value_temperature=0.05)
+    with pytest.raises(ValueError, match="Bandit has no ground truth"):
+        build(TrialVecEnv(make_vec(lambda: ngym.make("Bandit-v0"), 2), "never"), imitation=1.0)

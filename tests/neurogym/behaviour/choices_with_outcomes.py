@@ -1,0 +1,325 @@
+"""Tables of choices with outcomes: bandits, two-step tasks, offers, signals, wagers, games."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.neurogym.behaviour.laboratories import Made, bandit_rows, detection, write_csv
+from tests.neurogym.behaviour.practices import Rng, made, words
+
+
+def hbayesdm(root: Path, rng: Rng, task: str) -> Made:
+    """Further tasks of hBayesDM, whose offers are no outcomes."""
+    subject, choice, win = bandit_rows(rng)
+    n = len(subject)
+    table: dict[str, Any] = {"subjID": subject + 1}
+    roles: dict[str, object] = {"subject": "subjID", "choice": "choice"}
+    absent: tuple[str, ...] = ("correct",)
+    means = {}
+    if task == "risk aversion":
+        table |= {
+            "trial": np.tile(np.arange(1, 151), 2),
+            "gain": rng.integers(1, 13, n),
+            "loss": rng.integers(0, 13, n),
+            "cert": rng.integers(0, 5, n),
+            "gamble": choice,
+        }
+        roles |= {"choice": "gamble", "trial": "trial", "stimuli": ("gain", "loss", "cert")}
+        absent += ("gain", "loss", "reward", "rt")
+    elif task == "delay discounting":
+        table |= {
+            "trial": np.tile(np.arange(1, 151), 2),
+            "delay_later": rng.choice([6.0, 170], n),
+            "amount_later": rng.choice([10.5, 38.3], n),
+            "delay_sooner": np.zeros(n),
+            "amount_sooner": np.full(n, 10.0),
+            "choice": choice,
+        }
+        roles |= {"trial": "trial", "stimuli": ("delay_later", "amount_later")}
+        absent += ("reward", "rt")
+    elif task == "ultimatum":
+        table |= {"trial": np.tile(np.arange(1, 151), 2), "offer": rng.integers(1, 20, n), "accept": choice}
+        roles |= {"choice": "accept", "stimuli": ("offer",)}
+        absent += ("reward",)
+    elif task == "reversal, blocks":
+        table |= {
+            "block": np.tile(np.repeat([1, 2, 3], 50), 2),
+            "trial": np.tile(np.arange(1, 51), 6),
+            "choice": choice + 1,
+            "outcome": np.where(win, 1, -1),
+        }
+        roles |= {"trial": "trial", "reward": "outcome", "session": "block", "stimuli": ()}
+        means = {"reward": float(np.where(win, 1, -1).mean())}
+    elif task == "probabilistic selection":
+        table |= {"type": rng.choice([12, 34, 56], n), "choice": choice, "reward": win * 1}
+        roles |= {"reward": "reward", "stimuli": ()}
+        means = {"reward": float(win.mean())}
+    elif task == "choice and time":
+        table |= {"choice": choice + 1, "RT": 0.3 + rng.gamma(2, 0.2, n), "condition": rng.integers(1, 3, n)}
+        roles |= {"rt": "RT", "stimuli": ()}
+        absent += ("reward",)
+    elif task == "Iowa gambling":
+        table |= {
+            "trial": np.tile(np.arange(1, 151), 2),
+            "deck": rng.integers(1, 5, n),
+            "gain": np.full(n, 100),
+            "loss": -1250 * (rng.random(n) < 0.1),
+        }
+        roles |= {"choice": "deck", "gain": "gain", "loss": "loss", "trial": "trial", "stimuli": ()}
+    sessions = 6 if "blocks" in task else 2
+    path = write_csv(root / "example.txt", table, "\t")
+    return Made(path, roles, sessions=sessions, misses=0, absent=absent, means=means)
+
+
+def two_step(root: Path, rng: Rng, form: str) -> Made:
+    """Two-step tables of Decker and Gillan, of mice, and with four options of the second stage."""
+    subject, choice, win = bandit_rows(rng)
+    n = len(subject)
+    missed = rng.random(n) < 0.04
+    common = rng.random(n) < 0.7
+    state, second = np.where(common, choice, 1 - choice), rng.integers(0, 2, n)
+    trial = np.tile(np.arange(1, n // 2 + 1), 2)
+    reward = float(win[~missed].mean())
+    means = {"reward": reward, "state": float(state[~missed].mean())}
+    if form == "Gillan":
+        table = {
+            "subj": subject + 1,
+            "trial": trial,
+            "rt_1": np.where(missed, -1, rng.integers(300, 1500, n)),
+            "choice1": np.where(missed, -1, choice + 1),
+            "common": np.where(missed, -1, common),
+            "rt_2": np.where(missed, -1, rng.integers(300, 1500, n)),
+            "choice2": np.where(missed, -1, second + 1),
+            "state2": np.where(missed, -1, state + 2),
+            "money": np.where(missed, -1, win),
+        }
+        roles = {
+            "subject": "subj",
+            "choice": "choice1",
+            "choice2": "choice2",
+            "state": "state2",
+            "reward": "money",
+            "rt": "rt_1",
+            "stimuli": (),
+        }
+    elif form == "mice":
+        table = {
+            "mouse": np.array(["a", "b"])[subject],
+            "trial": trial,
+            "choice": [None if m else "right" if c else "left" for m, c in zip(missed, choice, strict=True)],
+            "second_step": [None if m else "up" if c else "down" for m, c in zip(missed, state, strict=True)],
+            "outcome": np.where(missed, 0, win),
+        }
+        roles = {"subject": "mouse", "choice": "choice", "state": "second_step", "reward": "outcome", "stimuli": ()}
+        means["state"] = float(state[~missed].mean())
+    else:
+        table = {
+            "subjID": subject + 1,
+            "trial": trial,
+            "level1_choice": np.where(missed, np.nan, 2 - choice),  # the reversed coding
+            "level2_choice": np.where(missed, np.nan, 2 * state + second + 1),
+            "reward": np.where(missed, np.nan, win),
+        }
+        roles = {
+            "subject": "subjID",
+            "choice": "level1_choice",
+            "choice2": "level2_choice",
+            "reward": "reward",
+            "stimuli": (),
+        }
+    path = write_csv(root / "steps.csv", table, "\t" if form == "four" else ",", missing="NA")
+    return Made(path, roles, sessions=2, misses=int(missed.sum()), means=means, absent=("correct",))
+
+
+def detections_of_signals(root: Path, rng: Rng) -> Made:
+    """Go/no-go of a mouse: a miss is an error, and not licking is an answer."""
+    n = 600
+    subject, go = np.repeat([0, 1], n // 2), rng.random(n) < 0.5
+    lick = rng.random(n) < np.where(go, 0.85, 0.25)
+    outcome = np.where(go, np.where(lick, "Hit", "Miss"), np.where(lick, "FA", "CR"))
+    table = {
+        "animal_id": np.array(["x", "y"])[subject],
+        "session": 1,
+        "stimulus": np.where(go, "go", "nogo"),
+        "lick": lick * 1,
+        "outcome": outcome,
+    }
+    table["session"] = np.ones(n, int)
+    roles = {"subject": "animal_id", "choice": "lick", "ground_truth": "stimulus", "correct": "outcome"}
+    return Made(
+        write_csv(root / "licks.csv", table), roles, sessions=2, misses=0, means={"correct": float((lick == go).mean())}
+    )
+
+
+def values_of_options(root: Path, rng: Rng) -> Made:
+    """Choices between two snacks with ratings of each, fixations beside."""
+    d = detection(rng, sessions=1)
+    n = len(d.right)
+    middle = rng.uniform(3, 6, n)
+    table = {
+        "SubjID": d.subject + 101,
+        "Trial": d.trial + 1,
+        "value_left": middle - 2 * d.signed,
+        "value_right": middle + 2 * d.signed,
+        "choice": words(d, "left", "right", "no response"),
+        "rt": np.where(d.missed, np.nan, 1000 * d.seconds),
+        "fix_duration_left": rng.random(n),
+        "fix_duration_right": rng.random(n),
+    }
+    roles = {
+        "subject": "SubjID",
+        "trial": "Trial",
+        "choice": "choice",
+        "rt": "rt",
+        "stimuli": ("value_right-value_left",),
+    }
+    return made(
+        d, write_csv(root / "snacks.csv", table), roles, sessions=2, absent=("reward", "correct", "ground_truth")
+    )
+
+
+def outcomes_in_words(root: Path, rng: Rng) -> Made:
+    subject, choice, win = bandit_rows(rng, arms=3)
+    missed = rng.random(len(subject)) < 0.04
+    table = {
+        "participant_number": subject + 1,
+        "trial_number": np.tile(np.arange(1, 151), 2),
+        "chosen": [None if m else "ABC"[c] for m, c in zip(missed, choice, strict=True)],
+        "feedback": [None if m else "win" if w else "loss" for m, w in zip(missed, win, strict=True)],
+        "reaction_time_ms": np.where(missed, np.nan, rng.integers(300, 900, len(subject))),
+    }
+    roles = {
+        "subject": "participant_number",
+        "trial": "trial_number",
+        "choice": "chosen",
+        "reward": "feedback",
+        "rt": "reaction_time_ms",
+        "stimuli": (),
+    }
+    return Made(
+        write_csv(root / "words.csv", table),
+        roles,
+        sessions=2,
+        misses=int(missed.sum()),
+        means={"reward": float(win[~missed].mean())},
+        absent=("correct", "ground_truth"),
+    )
+
+
+def points(root: Path, rng: Rng) -> Made:
+    """Restless bandit of four arms with payoffs up to 100; 0 without an answer."""
+    subject, choice, _ = bandit_rows(rng, arms=4)
+    n = len(subject)
+    missed, payoff = rng.random(n) < 0.05, rng.integers(1, 100, n)
+    table = {
+        "ID": subject + 1,
+        "trial": np.tile(np.arange(1, 151), 2),
+        "choice": np.where(missed, 0, choice + 1),
+        "payoff": np.where(missed, 0, payoff),
+        "rt": np.where(missed, 0.0, 0.3 + rng.gamma(2, 0.2, n)),
+        "payoff1": rng.integers(1, 100, n),
+        "payoff2": rng.integers(1, 100, n),
+        "payoff3": rng.integers(1, 100, n),
+        "payoff4": rng.integers(1, 100, n),
+    }
+    roles = {"subject": "ID", "trial": "trial", "choice": "choice", "reward": "payoff", "rt": "rt", "stimuli": ()}
+    return Made(
+        write_csv(root / "daw.csv", table),
+        roles,
+        sessions=2,
+        misses=int(missed.sum()),
+        means={"reward": float(payoff[~missed].mean())},
+    )
+
+
+def horizon(root: Path, rng: Rng) -> Made:
+    """Gaussian bandits in short games, numbered in ``task``, from one file for each person."""
+    subject, choice, _ = bandit_rows(rng, n=200)
+    n = len(subject)
+    reward = rng.normal(0, 5, n).round(1)
+    for who in (0, 1):
+        k = subject == who
+        table = {
+            "task": np.repeat(np.arange(1, 21), 10),
+            "trial": np.tile(np.arange(1, 11), 20),
+            "choice": choice[k] + 1,
+            "reward": reward[k],
+            "RT": rng.integers(200, 900, k.sum()),
+            "mu1": np.repeat(rng.normal(0, 9, 20), 10),
+            "mu2": np.repeat(rng.normal(0, 9, 20), 10),
+        }
+        write_csv(root / f"person{who}.csv", table)
+    roles = {
+        "subject": "file",
+        "session": "task",
+        "trial": "trial",
+        "choice": "choice",
+        "reward": "reward",
+        "rt": "RT",
+        "stimuli": (),
+    }
+    return Made(root, roles, sessions=40, misses=0, means={"reward": float(reward.mean())})
+
+
+def wager(root: Path, rng: Rng) -> Made:
+    """Answers by arrow keys with wagers; rows of instructions are marked as practice."""
+    d = detection(rng, sessions=1)
+    n = len(d.right)
+    practice = np.zeros(n, int)
+    practice[:10] = practice[n // 2 : n // 2 + 10] = 1
+    main = practice == 0
+    table = {
+        "workerId": np.array(["A1X", "B2Y"])[d.subject],
+        "practice": practice,
+        "coherence": d.signed,
+        "keypress": words(d, "ArrowLeft", "ArrowRight", "none"),
+        "correctness": d.correct * 1,
+        "wager": rng.integers(1, 4, n),
+        "latency": np.where(d.missed, np.nan, d.seconds),
+    }
+    roles = {
+        "subject": "workerId",
+        "choice": "keypress",
+        "correct": "correctness",
+        "confidence": "wager",
+        "rt": "latency",
+        "stimuli": ("coherence",),
+    }
+    return Made(
+        write_csv(root / "wager.csv", table),
+        roles,
+        sessions=2,
+        misses=int((d.missed & main).sum()),
+        rows=int(main.sum()),
+        means={"correct": float(d.correct[main & ~d.missed].mean())},
+    )
+
+
+MAKERS: dict[str, Callable[[Path, Rng], Made]] = {
+    **{
+        f"hBayesDM, {task}": lambda root, rng, task=task: hbayesdm(root, rng, task)  # type: ignore[misc]
+        for task in (
+            "risk aversion",
+            "delay discounting",
+            "ultimatum",
+            "reversal, blocks",
+            "probabilistic selection",
+            "choice and time",
+            "Iowa gambling",
+        )
+    },
+    **{
+        f"two-step, {form}": lambda root, rng, form=form: two_step(root, rng, form)  # type: ignore[misc]
+        for form in ("Gillan", "mice", "four")
+    },
+    "go/no-go of a mouse": detections_of_signals,
+    "values of options": values_of_options,
+    "outcomes in words": outcomes_in_words,
+    "restless bandit": points,
+    "games in files": horizon,
+    "wagers": wager,
+}
