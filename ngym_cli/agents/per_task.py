@@ -201,6 +201,19 @@ def learner_of(config: RunConfig) -> str | None:
     return None
 
 
+def measured_seconds(config: RunConfig, task: str, steps: int) -> float | None:
+    """Return the processor time (s) that a number of steps took where the line was measured; None elsewhere.
+
+    Args:
+        config: configuration before defaults are spelled out.
+        task: id of the task.
+        steps: number of steps.
+    """
+    learner = learner_of(config)
+    result = measured(task, learner) if learner else None
+    return result.seconds * steps / result.steps if result else None
+
+
 def has_own_stages(config: RunConfig) -> bool:
     """Return whether a run has stages other than the default stages of its task."""
     return bool(config.stages) and config.stages != from_dict({"task": config.task}).stages

@@ -90,9 +90,9 @@ def _plan(request: RunRequest) -> int:
     """Print the plan of a run, or its complete configuration as TOML for ``--config``; make nothing."""
     from ngym_cli import runs, terminal
     from ngym_cli.agents.defaults import complete, resolve, rounding
-    from ngym_cli.training import timing
 
-    config, properties = resolve(request.load())
+    requested = request.load()
+    config, properties = resolve(requested)
     config = complete(config, properties)
     if config.callbacks:
         from ngym_cli.training.main_loop import own_callbacks
@@ -102,7 +102,7 @@ def _plan(request: RunRequest) -> int:
         sys.stdout.write(config.to_toml())
         return 0
     folder = runs.folder_for(request.runs, config.task, config.alg, request.name, config.seed)
-    seconds, exists = timing.expected(config, properties), folder.exists()
+    seconds, exists = _expected_seconds(requested, config, properties), folder.exists()
     if request.as_json:
         document = {"id": str(folder), "exists": exists, "seconds": seconds, "config": config.model_dump()}
         terminal.print_json(document)
@@ -111,6 +111,7 @@ def _plan(request: RunRequest) -> int:
     rows = [
         ("task", f"{config.task}{stack}"),
         ("agent", f"{config.alg} ({config.network}, {config.units} units), {config.n_envs} environments"),
+        *([("learns from", "reward and the correct action of each step")] if _is_shown_actions(config) else []),
         ("training", f"{config.timesteps:,} steps" + (f", about {terminal.in_words(seconds)}" if seconds else "")),
         ("evaluation", f"{config.evaluation.trials:,} trials every {config.evaluation.every:,} steps"),
         ("folder", f"{folder}{' (exists)' if exists else ''}"),
@@ -121,6 +122,19 @@ def _plan(request: RunRequest) -> int:
         terminal.console().print(f"{row[0]:<12}{row[1]}", soft_wrap=True)
     terminal.console().print("nothing was made; --print-config prints every setting", soft_wrap=True)
     return 0
+
+
+def _expected_seconds(requested: RunConfig, config: ResolvedConfig, properties: TaskProperties) -> float | None:
+    """Return the seconds that a run will take by arithmetic, or took where its line was measured."""
+    from ngym_cli.agents import per_task
+    from ngym_cli.training import timing
+
+    seconds = timing.expected(config, properties)
+    return seconds if seconds is not None else per_task.measured_seconds(requested, properties.id, config.timesteps)
+
+
+def _is_shown_actions(config: ResolvedConfig) -> bool:
+    return bool(config.hyperparameters.get("imitation"))
 
 
 def _smoke(request: RunRequest) -> int:
@@ -172,17 +186,17 @@ class RunPrinter:
         from ngym_cli.agents import per_task
         from ngym_cli.agents.defaults import rounding
         from ngym_cli.agents.networks import NETWORKS
-        from ngym_cli.training import timing
 
         self._setting = resolved, properties
         stack = "".join(f" + {entry.name}" for entry in resolved.wrappers)
         network = f" ({resolved.network})" if resolved.network else ""
-        seconds = timing.expected(resolved, properties) if self.config is not None else None
+        seconds = _expected_seconds(self.config, resolved, properties) if self.config is not None else None
         rounded = rounding(resolved, properties)
         origin = per_task.about_steps(self.config, properties.id) if self.config is not None else ""
         about = f"; about {terminal.in_words(seconds)}" if seconds else ""
         steps = f"{resolved.timesteps:,} steps{origin}"
         run_words = f"{resolved.alg}{network} on {resolved.task}{stack}, seed {resolved.seed}"
+        run_words += ", shown the correct actions" if _is_shown_actions(resolved) else ""
         self.err.print(f"training {run_words}: {steps}{about}", soft_wrap=True)
         if rounded is not None:
             self.err.print(rounded, soft_wrap=True)

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from ngym_cli import processes
+from ngym_cli.agents import per_task
 from ngym_cli.agents.algorithms.sb3 import Learner
 from ngym_cli.agents.defaults import complete, resolve
 from ngym_cli.agents.device import selection
@@ -140,3 +141,15 @@ def test_the_comparison_is_part_of_what_is_printed(monkeypatch, capsys):
     assert result["learning_seconds"] == pytest.approx(2_000 / 5_000, abs=0.1)
     timing.print_timed(result)
     assert "5,000 steps a second on a card, 1,000 on the CPU" in capsys.readouterr().out.replace("\n", " ")
+
+
+def test_a_plan_says_how_long_its_line_took_and_that_correct_actions_are_shown(ngym):
+    """Learning in torch is beyond the arithmetic, but the line was measured."""
+    command = ("run", "--task", "DynamicForaging-v0", "--dry-run")
+    row = per_task.measured("DynamicForaging-v0")
+    assert json.loads(ngym(*command, "--json").out)["seconds"] == pytest.approx(row.seconds)
+    half = ngym(*command, "--timesteps", str(row.steps // 2), "--json")
+    assert json.loads(half.out)["seconds"] == pytest.approx(row.seconds / 2, rel=0.01)
+    assert "learns from reward and the correct action of each step" in ngym(*command).out
+    rewards = ngym(*command, "--set", "imitation=0")
+    assert rewards.code == 0 and "correct action" not in rewards.out
