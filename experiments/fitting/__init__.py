@@ -36,6 +36,7 @@ ITEMS: dict[str, Callable[[int], Row]] = {
     "ddm, omissions at a deadline": timed.omissions,
     "q-learning with times, 50 subjects": timed.learner,
     "gru with times on a q-learner": timed.network,
+    "q-learning, 50 subjects by NUTS": timed.samples,
     **{f"{name}, 50 subjects": timed.learners(name) for name in timed.LEARNERS},
     **{f"rat, {model}": animals.rat(model) for model in animals.RAT},
 }
@@ -64,6 +65,7 @@ TARGETS: dict[str, dict[str, tuple[float, str]]] = {
     "ddm, two anticipations": {"largest shift (s.e.), as anticipations": (1.0, "<=")},
     "ddm, omissions at a deadline": {"largest bias (s.e.), counted": (1.0, "<=")},
     "q-learning with times, 50 subjects": {"coverage": (0.90, ">=")},
+    "q-learning, 50 subjects by NUTS": {"coverage": (0.90, ">="), "seconds on one core": (600.0, "<=")},
     "gru with times on a q-learner": {"nats below the true model": (0.004, "<=")},
     **{f"rat, {model}": {"log-likelihood": (anchor, ">=")} for model, anchor in animals.RAT.items()},
 }

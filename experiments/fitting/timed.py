@@ -35,7 +35,7 @@ from neurogym.behaviour.simulate import (
     simulate,
 )
 from neurogym.behaviour.table import Behaviour, session
-from ngym_cli.fitting import registry
+from ngym_cli.fitting import posterior, registry
 from ngym_cli.fitting.group import Covariates, fit_group
 from ngym_cli.fitting.validation import CrossValidation, FitData, prepared, validate
 
@@ -206,6 +206,33 @@ def network(seed: int, sessions: int = 40, trials: int = 250) -> Row:
         "true model": round(first, 4),
         "gru": round(second, 4),
         "nats below the true model": round(first - second, 4),
+    }
+
+
+def samples(seed: int, n: int = 50, sessions: int = 2, trials: int = 150, draws: int = 500) -> Row:
+    """Sample the posterior of value learners and of their group by NUTS; needs NumPyro."""
+    rng, model = np.random.default_rng([seed, 19]), QLearning("q", QOptions())
+    parameters, truths, tables = model.parameters(TWO), [], {}
+    for k in range(n):
+        x = np.array([rng.normal(-0.6, 0.7), rng.normal(1.1, 0.35), rng.normal(0, 0.2)])
+        truths.append({each.name: float(each.value(value)) for each, value in zip(parameters, x, strict=True)})
+        world = ReversingBandit(sessions, trials, 2, rng)
+        tables[str(k)] = simulate(AgentPolicy(model, parameters, x, 2), world, TWO, rng)
+    began = time.process_time()
+    fits, group = fit_group(model, [Problem(table, seed) for table in tables.values()], 1, Covariates.none(n))
+    record, _ = posterior.sample_model(model, tables, fits, group, draws, seed)
+    seconds = time.process_time() - began
+    rows = [
+        (row, truth[name])
+        for truth, of_subject in zip(truths, record["parameters"].values(), strict=True)
+        for name, row in of_subject.items()
+    ]
+    return {
+        "coverage": round(float(np.mean([row["low"] <= truth <= row["high"] for row, truth in rows])), 3),
+        "largest R-hat": round(max(row["r_hat"] for row, _ in rows), 3),
+        "least effective sample size": round(min(row["ess"] for row, _ in rows)),
+        "divergences": record["divergences"],
+        "seconds on one core": round(seconds, 1),
     }
 
 
