@@ -310,7 +310,7 @@ def likelihood_of(
             trial = trial_at(selected, np.s_[:, None, :, t])
             pick = picks[:, None, :, t]
             logits = agent.now(p, state, trial.stimuli, n)
-            total += np.einsum("rpsc,rsc->rp", log_softmax(logits), pick[:, 0])
+            total += (log_softmax(logits) * pick).sum((-1, -2))
             if two_stage:
                 total += np.asarray(agent.extra_log_likelihood(p, state, trial, pick)).sum(-1)
             state = agent.step(p, state, trial, pick)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -93,8 +94,8 @@ def test_evaluations_refuse_unknown_names_with_their_own_arguments(run_folder):
         run.plot("pca")
 
 
-def test_messages_name_arguments_in_place_of_options(run_folder):
-    run = nc.Run(run_folder)
+def test_messages_name_arguments_in_place_of_options(run_folder, tmp_path):
+    run = nc.Run(shutil.copytree(run_folder, tmp_path / "run"))
     run.evaluate(20, name="twice", overwrite=True)
     with pytest.raises(nc.UserError) as error:
         run.evaluate(20, name="twice")

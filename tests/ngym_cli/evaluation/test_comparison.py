@@ -10,7 +10,7 @@ from neurogym.behaviour.reading import read
 from ngym_cli.evaluation import comparison
 from ngym_cli.evaluation.alignment import as_trials
 from ngym_cli.runs import RunFolder
-from tests.neurogym.behaviour import laboratories, practices
+from tests.neurogym.behaviour import choices_with_outcomes, laboratories
 from tests.neurogym.behaviour.test_order import columns, orders, reordered, write
 
 
@@ -93,10 +93,10 @@ def test_two_numbers_that_are_no_pair_and_stimuli_of_one_sign_have_no_threshold(
     rng = np.random.default_rng(0)
     for maker, reason in (
         (
-            practices.MAKERS["hBayesDM, delay discounting"],
+            choices_with_outcomes.MAKERS["hBayesDM, delay discounting"],
             "2 stimuli (delay_later, amount_later), expected one, or a pair",
         ),
-        (practices.MAKERS["hBayesDM, ultimatum"], "one sign only"),
+        (choices_with_outcomes.MAKERS["hBayesDM, ultimatum"], "one sign only"),
     ):
         record, rows = compared(discriminating_agent(), maker(tmp_path, rng), tmp_path)
         assert any(reason in each for each in record["left_out"])
