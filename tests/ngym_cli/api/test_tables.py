@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import matplotlib.figure
 import numpy as np
 import pandas as pd
@@ -76,18 +78,18 @@ def test_an_evaluation_is_compared_with_a_frame_and_curves_rise_whatever_the_cod
     assert any("threshold" in name for name in rows)
 
 
-def test_a_pair_of_numbers_counts_as_the_strength_of_a_comparison(frame, run_folder):
+def test_a_pair_of_numbers_counts_as_the_strength_of_a_comparison(frame, run_folder, tmp_path):
     pair = {"s1": 0.5 - frame["contrast"] / 2, "s2": 0.5 + frame["contrast"] / 2}
     table = pd.DataFrame({**pair, "choice": frame["choice"], "correct": frame["correct"]})
-    result = Run(run_folder).evaluate(300, compare=table, name="pair", overwrite=True).summary["comparison"]
+    result = Run(shutil.copytree(run_folder, tmp_path / "run")).evaluate(300, compare=table).summary["comparison"]
     assert "difference of s1, s2" in " ".join(result["notes"])
     assert any("threshold" in row["name"] for row in result["statistics"])
 
 
-def test_a_stimulus_of_two_categories_is_no_strength_of_a_comparison(frame, run_folder):
+def test_a_stimulus_of_two_categories_is_no_strength_of_a_comparison(frame, run_folder, tmp_path):
     category = np.where(frame["contrast"] >= 0, 1, -1)
     table = pd.DataFrame({"stimulus": category, "choice": frame["choice"], "correct": frame["correct"]})
-    result = Run(run_folder).evaluate(300, compare=table, name="category", overwrite=True).summary["comparison"]
+    result = Run(shutil.copytree(run_folder, tmp_path / "run")).evaluate(300, compare=table).summary["comparison"]
     assert any("category, without a graded strength" in reason for reason in result["left_out"])
     assert not any("multiplied" in note or "compared with coh" in note for note in result["notes"])
     names = {row["name"] for row in result["statistics"]}
