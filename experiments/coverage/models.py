@@ -21,6 +21,7 @@ from neurogym.behaviour.models.diffusion import Diffusion
 from neurogym.behaviour.models.glm_hmm import GlmHmm
 from neurogym.behaviour.models.learning import QLearning, QOptions, TwoStepLearner
 from neurogym.behaviour.models.pavlovian import CuePolicy, GoNoGo
+from neurogym.behaviour.models.times import TimeSettings
 from neurogym.behaviour.models.with_times import TimedModel, race
 from neurogym.behaviour.simulate import ReversingBandit, TwoStepWorld, World, simulate
 from neurogym.behaviour.table import Behaviour, session
@@ -101,7 +102,8 @@ def diffusion(rng: Generator, share: float) -> Subject:
     return Subject(timed.dots(rng, int(800 * share), truth), truth)
 
 
-RACE = race()
+DEADLINE = 5.0  #: in s; without one the slowest of many answers says how late contaminants may come
+RACE = race(deadline=DEADLINE)
 RACE_RANGES = {"x -> 1": (1.5, 4.0), "B": (0.6, 1.2), "s_0": (0.3, 0.8), "t_R": (0.15, 0.35), "v_0": (1.5, 3.0)}
 
 
@@ -111,7 +113,7 @@ def lba(rng: Generator, share: float) -> Subject:
     x = rng.choice(timed.COHERENCES, trials)
     evidence = np.stack([-0.5 * truth["x -> 1"] * x, 0.5 * truth["x -> 1"] * x], axis=1)
     response = {name: np.array(truth[name]) for name in ("B", "s_0", "t_R", "v_0")} | {"lapse": np.array(0.02)}
-    choice, rt = BallisticResponse(2).sample(evidence, response, rng)
+    choice, rt = BallisticResponse(2).sample(evidence, response, rng, TimeSettings(DEADLINE))
     return Subject(Behaviour((session(choice, stimuli=x[:, None], rt=rt),), stimuli=("x",)), truth)
 
 
