@@ -93,7 +93,11 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+#: Models whose fits take longest.
+LONG = ("vpp", "orl", "go-no-go")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name in LONG)) for name in CASES])
 def test_parameters_are_recovered(name):
     model, table, world, ranges, identified = CASES[name]
     rng, truths, data = np.random.default_rng(7), [], []

@@ -43,7 +43,7 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", ["ddm", "lba", pytest.param("learner", marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     "options",
     [{}, {"fastest": 0.0}, {"fastest": 0.0, "contaminants": "exponential"}],
