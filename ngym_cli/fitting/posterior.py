@@ -313,7 +313,7 @@ def sample_model(
     """
     likelihoods = [likelihood_of_problem(model, Problem(table)) for table in tables.values()]
     parameters = likelihoods[0].parameters
-    together = likelihoods_of_subjects(model, list(tables.values()))
+    together = likelihoods_of_subjects(model, list(tables.values()), likelihoods)
     samples = sample(Target(together, parameters, fits, group), draws, seed)
     record = summaries(samples, parameters, list(tables))
     if group is not None and group.covariates.names:

@@ -14,6 +14,7 @@ from neurogym.messages.plain_data import plain
 from ngym_cli import config as configuration
 from ngym_cli import processes, terminal
 from ngym_cli.agents.algorithms import ALGORITHMS
+from ngym_cli.agents.algorithms.hyperparameters import TORCH_OBJECTIVES
 from ngym_cli.agents.compiled.steps import WEIGHT_ROWS
 from ngym_cli.agents.defaults import complete, resolve
 from ngym_cli.agents.device import selection
@@ -82,7 +83,7 @@ def expected(config: ResolvedConfig, properties: TaskProperties) -> float | None
         learning in torch.
     """
     shape, algorithm = properties.observation_space.shape or (1,), ALGORITHMS.get(config.alg)
-    unusual = any(config.hyperparameters.get(name) for name in ("value_temperature", "imitation"))
+    unusual = any(config.hyperparameters.get(name) for name in TORCH_OBJECTIVES)
     in_torch = config.network not in WEIGHT_ROWS or unusual
     if algorithm is None or not algorithm.recurrent or len(shape) > 1 or in_torch:
         return None

@@ -76,24 +76,25 @@ def likelihood_of_problem(model: Model, problem: Problem) -> Likelihood:
     """
     if isinstance(model, Diffusion | TimedModel):
         return timed_posterior(model, problem)
-    if isinstance(model, GoNoGo):
-        return _agent(model, model.with_cue_stimuli(problem.table))
     if isinstance(model, Agent):
-        return _agent(model, problem.table)
+        return _agent(model, _as_seen(model, problem.table))
     if isinstance(model, FunctionModel):
         return _function(model, problem.table)
     raise UnfitError(f"{model.name} cannot be sampled (--posterior); learners, ddm and functions of your own can")
 
 
-def likelihoods_of_subjects(model: Model, tables: Sequence[Behaviour]) -> SubjectLikelihoods:
+def likelihoods_of_subjects(
+    model: Model, tables: Sequence[Behaviour], likelihoods: Sequence[Likelihood]
+) -> SubjectLikelihoods:
     """Return the log-likelihoods of a model for several subjects; those of learners are stepped together.
 
-    Raises:
-        UnfitError: for models without such a function, or that do not suit a table.
+    Args:
+        model: the model.
+        tables: sessions of each subject.
+        likelihoods: of the model for each table, see `likelihood_of_problem`.
     """
-    likelihoods = [likelihood_of_problem(model, Problem(table)) for table in tables]
     if isinstance(model, Agent):
-        data = gathered([model.with_cue_stimuli(each) for each in tables] if isinstance(model, GoNoGo) else tables)
+        data = gathered([_as_seen(model, each) for each in tables])
         parameters, rows = likelihoods[0].parameters, np.arange(len(tables))
         trials = likelihood_of(model, parameters, data, len(tables[0].choices))
         return lambda x: _differences(lambda points: trials(rows, points), parameters, x)
@@ -128,6 +129,11 @@ def timed_posterior(model: Diffusion | TimedModel, problem: Problem) -> TimedPos
     if isinstance(model, TimedModel) and not model.takes_prior:
         raise UnfitError(f"{model.name} cannot be sampled (--posterior): its choices are fitted before its times")
     return model.posterior(problem)
+
+
+def _as_seen(agent: Agent, table: Behaviour) -> Behaviour:
+    """Return a table with the stimuli that a learner sees: of a go/no-go learner, the cue."""
+    return agent.with_cue_stimuli(table) if isinstance(agent, GoNoGo) else table
 
 
 def _agent(agent: Agent, table: Behaviour) -> ChoiceLikelihood:

@@ -61,7 +61,7 @@ class EvidenceModel(Model, Protocol):
     """A model of choices that can be trained further by the times of the choices."""
 
     def fit_evidence(self, problem: Problem, fit: Fitted, likelihood: EvidenceLikelihood) -> Fitted:
-        """Return a fit to choices and times.
+        """Return a fit to choices and times, or ``fit`` itself where times cannot change it.
 
         Args:
             problem: the sessions of the fit.
@@ -158,14 +158,15 @@ class TimedModel:
 
     def _fit_after(self, problem: Problem, choices: Fitted) -> Fitted:
         """Return the fit of a model of which a fit to the choices is known."""
-        posterior = self._given_choices(problem, choices)
-        timed = self._fit(problem, posterior)
-        model = self.model
+        model, posterior = self.model, self._given_choices(problem, choices)
         if isinstance(model, EvidenceModel):
             for _ in range(ROUNDS):
-                choices = model.fit_evidence(problem, choices, _likelihood_of_evidence(posterior, timed))
-                posterior = self._given_choices(problem, choices)
-                timed = self._fit(problem, posterior)
+                response = self._fit(replace(problem, intervals=False), posterior)  # only its values are needed
+                trained = model.fit_evidence(problem, choices, _likelihood_of_evidence(posterior, response))
+                if trained is choices:
+                    break
+                choices, posterior = trained, self._given_choices(problem, trained)
+        timed = self._fit(problem, posterior)
         timed.parameters = {**timed.parameters, **choices.parameters}
         timed.details = {**choices.details, **timed.details}
         timed.notes = [*choices.notes, *timed.notes]

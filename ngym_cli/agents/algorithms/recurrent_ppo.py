@@ -34,6 +34,7 @@ from torch import Tensor
 from ngym_cli.agents import acting
 from ngym_cli.agents.algorithms import check_ranges
 from ngym_cli.agents.algorithms.compiled_learner import CompiledLearner, RolloutAgent
+from ngym_cli.agents.algorithms.hyperparameters import TORCH_OBJECTIVES
 from ngym_cli.agents.algorithms.objective import (
     KL,
     SEQUENCES,
@@ -140,13 +141,13 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             self.rollout_buffer, self._step = rollout, ActingStep(self.policy, rollout)
         else:
             self.rollout_buffer = Rollout(*sizes)
-        for name in ("value_temperature", "imitation"):
+        for name in TORCH_OBJECTIVES:
             if getattr(self, name) and not discrete:
                 raise ValueError(f"{name} needs actions to choose from, not continuous actions")
         if self.imitation:
             check_ground_truth(batch_of(self.env).envs[0])
         # Compiled passes know no other objective.
-        changed = self.penalties or self.value_temperature or self.imitation
+        changed = self.penalties or any(getattr(self, name) for name in TORCH_OBJECTIVES)
         usual = type(self).loss is RecurrentPPO.loss and not changed
         self.in_torch = CompiledLearner.obstacle(self.policy) if usual else "the objective is not the usual one"
         in_torch = self.in_torch or on_device

@@ -136,9 +136,10 @@ def test_subjects_stepped_together_have_the_likelihood_of_each_alone(name):
     tables = [simulate(policy, world(rng), table, rng) for _ in range(3)]
     tables[1] = replace(tables[1], sessions=(tables[1].sessions[0].part("1", slice(0, 41)),) * 2)
     x = np.array([each.mean for each in parameters]) + 0.3 * rng.standard_normal((3, len(parameters)))
-    values, gradients = likelihoods_of_subjects(model, tables)(x)
-    for k, each in enumerate(tables):
-        alone, gradient = likelihood_of_problem(model, Problem(each)).log_likelihood(x[k])
+    likelihoods = [likelihood_of_problem(model, Problem(each)) for each in tables]
+    values, gradients = likelihoods_of_subjects(model, tables, likelihoods)(x)
+    for k, each in enumerate(likelihoods):
+        alone, gradient = each.log_likelihood(x[k])
         assert values[k] == pytest.approx(alone, rel=1e-9)
         np.testing.assert_allclose(gradients[k], gradient, rtol=1e-5, atol=1e-4)
 

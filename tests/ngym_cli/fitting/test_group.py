@@ -59,8 +59,9 @@ def test_the_log_density_of_the_sampler_has_the_right_gradient(centred):
     covariates = Covariates(("age",), np.array([[-1.0], [-0.3], [0.3], [1.0]]))
     fits, group = fit_group(model, problems_of(table), 1, covariates)
     problems = problems_of(table)
-    parameters = likelihood_of_problem(model, problems[0]).parameters
-    target = Target(likelihoods_of_subjects(model, [each.table for each in problems]), parameters, fits, group)
+    likelihoods = [likelihood_of_problem(model, each) for each in problems]
+    together = likelihoods_of_subjects(model, [each.table for each in problems], likelihoods)
+    target = Target(together, likelihoods[0].parameters, fits, group)
     target.centred = np.full(len(target.centred), centred)
     if not centred:
         target.scale = np.zeros_like(target.scale)
@@ -75,7 +76,7 @@ def test_samples_agree_with_laplace_and_have_diagnostics():
     model = Diffusion(start=False, lapse=0.02)
     fit = model.fit(problems_of(table))[0]
     likelihood = likelihood_of_problem(model, problems_of(table)[0])
-    target = Target(likelihoods_of_subjects(model, [table]), likelihood.parameters, [fit], None)
+    target = Target(likelihoods_of_subjects(model, [table], [likelihood]), likelihood.parameters, [fit], None)
     record = summaries(sample(target, 150, 0), likelihood.parameters, ["0"])
     for name, row in record["parameters"]["0"].items():
         estimate = fit.parameters[name]
