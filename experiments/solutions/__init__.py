@@ -25,7 +25,7 @@ TASKS: dict[str, dict[str, Any]] = {
     "DelayComparison-v0": {},
     "ContextDecisionMaking-v0": {},
     "DelayMatchSample-v0": {},
-    "FlipFlop-v0": {},
+    "FlipFlop-v0": {"until": 0.99},
     "ReadySetGo-v0": {},
     "TwoStep-v0": {"until": 0.95},
     "DriftingBandit-v0": {"until": 0.95},
@@ -93,26 +93,26 @@ def rows_of(rows: Rows, task: str) -> list[Row]:
 
 def learned(rows: list[Row]) -> list[Row]:
     """Return the rows of networks that learned, under the conditions that most of these have."""
-    able = [row for row in rows if has_learned(row["performance"], row["ceiling"])]
-    conditions = Counter((row["column"], *row["conditions"]) for row in able).most_common(1)
-    return [row for row in able if (row["column"], *row["conditions"]) == conditions[0][0]]
+    learners = [row for row in rows if has_learned(row["performance"], row["ceiling"])]
+    conditions = Counter((row["column"], *row["conditions"]) for row in learners).most_common(1)
+    return [row for row in learners if (row["column"], *row["conditions"]) == conditions[0][0]]
 
 
 def package_data(rows: Rows) -> str:
     """Return the text of ``ngym_cli/figures/solutions.json``: one line for each network, geometry in hundredths."""
     entries = []
     for task in TASKS:
-        every = rows_of(rows, task)
-        able = learned(every)
-        if not able:
+        measured = rows_of(rows, task)
+        learners = learned(measured)
+        if not learners:
             continue
-        head = {name: able[0][name] for name in ("column", "conditions", "ceiling")}
+        head = {name: learners[0][name] for name in ("column", "conditions", "ceiling")}
         lines = [
             [*(row[name] for name in ("network", "seed", "performance", "topology")), _hundredths(row["geometry"])]
-            for row in able
+            for row in learners
         ]
         networks = ",\n".join(json.dumps(line, separators=(",", ":")) for line in lines)
-        text = json.dumps({**head, "not_learned": len(every) - len(able)})[:-1]
+        text = json.dumps({**head, "left_out": len(measured) - len(learners)})[:-1]
         entries.append(f' {json.dumps(task)}: {text}, "networks": [\n{networks}\n ]}}')
     return "{\n" + ",\n".join(entries) + "\n}\n"
 
@@ -136,7 +136,7 @@ def table(rows: Rows) -> str:
         cells = [
             task,
             ", ".join(f"{n} {kind}" for kind, n in kinds.items()),
-            f"{scores[0]:.2f} to {scores[-1]:.2f}" + (f"; {failed} more did not learn" if failed else ""),
+            f"{scores[0]:.2f} to {scores[-1]:.2f}" + (f"; {failed} more left out" if failed else ""),
             ", ".join(str(n) for _, n in sorted(sizes.items())),
             ", ".join(f"{shape} {n}" for shape, n in shapes.most_common()),
         ]

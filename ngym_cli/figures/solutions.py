@@ -1,4 +1,4 @@
-"""Figure that places a network among the networks of the catalogue of its task.
+"""Figure that positions a network among the networks of the catalogue of its task.
 
 The catalogue, ``solutions.json``, is written by ``python -m experiments.records --texts`` from the record `solutions`.
 """
@@ -30,11 +30,12 @@ from neurogym.dynamics.catalogue import (
     topology,
 )
 from ngym_cli.agents.defaults import resolve
+from ngym_cli.agents.trained import remembers
 from ngym_cli.config import RunConfig
 from ngym_cli.environments.properties import ANSWER_COLUMNS
 from ngym_cli.figures import registry
 from ngym_cli.figures.dynamics import FIXED
-from ngym_cli.figures.dynamics_data import dynamics_of
+from ngym_cli.figures.dynamics_data import NoPointsError, dynamics_of
 from ngym_cli.figures.population import population
 from ngym_cli.figures.style import COLOURS, GREY, FigureUnavailableError, legend_below, new_figure
 from ngym_cli.figures.view import PlotData
@@ -59,7 +60,7 @@ LAST_TRIAL, SIGNS = "last choice and reward", "signs of the outputs"
 PERIOD_RANKS = ("delay", "measure", "stimulus", "")
 
 #: Share of the ceiling from which a network counts as having learned the task.
-LEARNED = 0.95
+LEARNED = 0.9
 
 MARKERS = "os^Dv<>p"
 
@@ -76,14 +77,14 @@ class Catalogue:
         conditions: values of the column.
         solutions: networks that learned the task.
         ceiling: performance of the ideal observer; None where unknown.
-        not_learned: number of further networks that did not learn the task.
+        left_out: number of further networks, which did not learn the task or met other conditions.
     """
 
     column: str
     conditions: tuple[str, ...]
     solutions: tuple[Solution, ...]
     ceiling: float | None = None
-    not_learned: int = 0
+    left_out: int = 0
 
 
 @functools.cache
@@ -99,7 +100,7 @@ def catalogue() -> dict[str, Catalogue]:
                 for network, seed, performance, topology_, hundredths in row["networks"]
             ),
             row["ceiling"],
-            row["not_learned"],
+            row["left_out"],
         )
         for id_, row in tables.items()
     }
@@ -124,8 +125,8 @@ def conditions_of(table: Table, by_reward: bool = False) -> tuple[str, tuple[str
         names, counts = np.unique(condition_names(table, column), return_counts=True)
         names = names[(names != "") & (counts >= max(2, SMALLEST_SHARE * len(table["choice"])))]
         if column in ANSWER_COLUMNS:
-            kept = min(len(names), MOST_CONDITIONS)
-            names = np.array(sorted(names, key=float))[np.arange(kept) * len(names) // max(kept, 1)]
+            n = min(len(names), MOST_CONDITIONS)
+            names = np.array(sorted(names, key=float))[np.arange(n) * len(names) // max(n, 1)]
         if len(names) > 1:
             return column, tuple(map(str, names))
     return "", ("all",)
@@ -192,16 +193,16 @@ def describe(view: PlotData, column: str, conditions: tuple[str, ...], network: 
     steps = 1 if column == SIGNS else view.properties.trial_steps
     phases = min(PHASES if len(conditions) > 1 else PHASES_ALONE, steps)
     averages = PopulationTrials("", pieces, names).averages(conditions, phases)
-    found = tuple(round(float(value), 2) for value in geometry(averages))
+    compared = tuple(round(float(value), 2) for value in geometry(averages))
     performance = float(np.nanmean(view.recorded.table["performance"]))
-    return Solution(network, seed, round(performance, 3), _topology(view), found)
+    return Solution(network, seed, round(performance, 3), _topology(view), compared)
 
 
 def _topology(view: PlotData) -> str:
     """Return the fixed-point topology of the network in the first of `PERIOD_RANKS`."""
     try:
         searched = dynamics_of(view).searched
-    except FigureUnavailableError:
+    except NoPointsError:
         return "no slow point"
     ranked = sorted(
         searched, key=lambda each: PERIOD_RANKS.index(each[0].period) if each[0].period in PERIOD_RANKS else 9
@@ -212,6 +213,8 @@ def _topology(view: PlotData) -> str:
 def _in_catalogue(view: PlotData) -> None:
     if view.properties.id not in catalogue():
         raise FigureUnavailableError(f"no catalogue of this task; expected one of: {', '.join(catalogue()) or 'none'}")
+    if not remembers(view.first.actor):
+        raise FigureUnavailableError("a memoryless agent has no recurrent dynamics")
 
 
 @registry.figure(
@@ -224,14 +227,14 @@ def solutions(view: PlotData) -> Figure:
     """Draw a map of the networks with their clusters and the run's network as a star, and topologies by network."""
     entry = catalogue()[view.properties.id]
     config = view.first.config
-    own = describe(view, entry.column, entry.conditions, str(config.network), int(config.seed))
-    if len(own.geometry) != len(entry.solutions[0].geometry):
+    query = describe(view, entry.column, entry.conditions, str(config.network), int(config.seed))
+    if len(query.geometry) != len(entry.solutions[0].geometry):
         raise FigureUnavailableError(f"trials of {view.properties.trial_steps} steps are too short for the catalogue")
     labels = clusters(entry.solutions)
-    figure = catalogue_figure(entry.solutions, own)
-    view.caption = caption(own, entry, other_settings(config))
+    figure = catalogue_figure(entry.solutions, query)
+    view.caption = caption(query, entry, other_settings(config))
     figure.suptitle(view.caption, fontsize="medium")
-    near = distances([own, *entry.solutions])[0, 1:]
+    near = distances([query, *entry.solutions])[0, 1:]
     view.table = {
         "network": np.array([each.network for each in entry.solutions], object),
         "seed": np.array([each.seed for each in entry.solutions]),
@@ -260,56 +263,56 @@ def other_settings(config: RunConfig) -> list[str]:
     return words
 
 
-def caption(own: Solution, entry: Catalogue, settings: Sequence[str] = ()) -> str:
+def caption(query: Solution, entry: Catalogue, settings: Sequence[str] = ()) -> str:
     """Return the place of a network in a catalogue in words, preceded by what makes it unlike the catalogue.
 
     Args:
-        own: the network.
+        query: the network.
         entry: catalogue of the task.
         settings: settings of the task that differ from the catalogue, from `other_settings`.
     """
     remarks = []
-    if not has_learned(own.performance, entry.ceiling):
+    if not has_learned(query.performance, entry.ceiling):
         remarks.append(
-            f"The network did not learn the task (performance {own.performance:.2f}, ceiling {entry.ceiling:.2f}); "
+            f"The network did not learn the task (performance {query.performance:.2f}, ceiling {entry.ceiling:.2f}); "
             "those of the catalogue did."
         )
     if settings:
         remarks.append(f"Settings differ from the catalogue: {'; '.join(settings)}.")
-    return " ".join([*remarks, sentence(own, entry.solutions)])
+    return " ".join([*remarks, sentence(query, entry.solutions)])
 
 
-def catalogue_figure(networks: Sequence[Solution], own: Solution | None = None) -> Figure:
+def catalogue_figure(networks: Sequence[Solution], query: Solution | None = None) -> Figure:
     """Return a map of the networks of a catalogue and their topologies.
 
     Args:
         networks: at least one.
-        own: network that is placed among these; None for none.
+        query: network that is placed among these; None for none.
     """
     figure, (plane, bars) = new_figure(1, 2, width=4.4, height=3.6)
-    _draw_map(plane, networks, own)
-    _draw_topologies(bars, networks, own)
+    _draw_map(plane, networks, query)
+    _draw_topologies(bars, networks, query)
     return figure
 
 
-def sentence(own: Solution, networks: Sequence[Solution]) -> str:
+def sentence(query: Solution, networks: Sequence[Solution]) -> str:
     """Return the place of a network in a catalogue in words."""
-    alike = [each for each in networks if each.network == own.network]
-    same, total = (sum(each.topology == own.topology for each in group) for group in (alike, networks))
+    same_kind = [each for each in networks if each.network == query.network]
+    same, total = (sum(each.topology == query.topology for each in group) for group in (same_kind, networks))
     labels = clusters(networks)
-    nearest, distance = nearest_cluster(own, networks, labels)
+    nearest, distance = nearest_cluster(query, networks, labels)
     size = int((labels == nearest).sum())
-    of_kind = f"{len(alike)} {own.network} network{'s' * (len(alike) != 1)} of the catalogue"
-    everyone = f"{total} of {len(networks)} in all"
-    if not alike:
+    of_kind = f"{len(same_kind)} {query.network} network{'s' * (len(same_kind) != 1)} of the catalogue"
+    in_all = f"{total} of {len(networks)} in all"
+    if not same_kind:
         shared = f"as {total} of {len(networks)} networks of the catalogue"
     elif same:
-        shared = f"as {same} of {of_kind} ({everyone})"
+        shared = f"as {same} of {of_kind} ({in_all})"
     else:
-        shared = f"which none of {of_kind} has ({everyone})"
+        shared = f"which none of {of_kind} has ({in_all})"
     resembles = "it resembles" if distance < ALIKE else "it resembles no cluster, nearest is"
     return (
-        f"Your {own.network} network has {with_article(own.topology)}, {shared}; "
+        f"Your {query.network} network has {with_article(query.topology)}, {shared}; "
         f"{resembles} cluster {nearest} ({size} networks, mean distance {distance:.2f})."
     )
 
@@ -319,33 +322,40 @@ def with_article(words: str) -> str:
     return f"a {words}" if words in CONTINUA.values() else words
 
 
-def _draw_map(axes: Axes, networks: Sequence[Solution], own: Solution | None) -> None:
+def _draw_map(axes: Axes, networks: Sequence[Solution], query: Solution | None) -> None:
     """Draw networks in two dimensions (classical scaling), the run's network as a star, clusters as numbers."""
-    labels, away = clusters(networks), distances([*networks, *([own] if own else [])])
+    labels, away = clusters(networks), distances([*networks, *([query] if query else [])])
     n = len(away)
     centring = np.eye(n) - 1 / n
     values, vectors = np.linalg.eigh(-0.5 * centring @ away**2 @ centring)
-    places = vectors[:, -2:][:, ::-1] * np.sqrt(np.maximum(values[-2:][::-1], 0))
+    positions = vectors[:, -2:][:, ::-1] * np.sqrt(np.maximum(values[-2:][::-1], 0))
     kinds = np.array([each.network for each in networks])
     for k, kind in enumerate(dict.fromkeys(kinds.tolist())):
         marker, colour = MARKERS[k % len(MARKERS)], COLOURS[k % len(COLOURS)]
         axes.plot(
-            *places[: len(kinds)][kinds == kind].T, marker, color=colour, label=kind, markersize=5, markeredgecolor="w"
+            *positions[: len(kinds)][kinds == kind].T,
+            marker,
+            color=colour,
+            label=kind,
+            markersize=5,
+            markeredgecolor="w",
         )
-    _name_clusters(axes, places[: len(kinds)], labels)
-    if own is not None:
-        axes.plot(*places[-1], "*", color="black", markersize=14, markeredgecolor="w", zorder=5, label="your network")
+    _name_clusters(axes, positions[: len(kinds)], labels)
+    if query is not None:
+        axes.plot(
+            *positions[-1], "*", color="black", markersize=14, markeredgecolor="w", zorder=5, label="your network"
+        )
     title = f"{len(networks)} networks, {int(labels.max())} cluster{'s' * bool(labels.max() > 1)}"
     axes.margins(0.12)
     axes.set(xlabel="first dimension", ylabel="second dimension", title=title)
     legend_below(axes, 2)
 
 
-def _name_clusters(axes: Axes, places: np.ndarray, labels: np.ndarray) -> None:
+def _name_clusters(axes: Axes, positions: np.ndarray, labels: np.ndarray) -> None:
     """Join the networks of each cluster with its centre, and write the names of the largest above them."""
     sizes = np.bincount(labels)
     for label in range(1, len(sizes)):
-        members = places[labels == label]
+        members = positions[labels == label]
         if len(members) < 2:
             continue
         centre = members.mean(axis=0)
@@ -363,11 +373,11 @@ def _name_clusters(axes: Axes, places: np.ndarray, labels: np.ndarray) -> None:
             )
 
 
-def _draw_topologies(axes: Axes, networks: Sequence[Solution], own: Solution | None) -> None:
+def _draw_topologies(axes: Axes, networks: Sequence[Solution], query: Solution | None) -> None:
     """Draw how many networks of each kind have each topology."""
     kinds = list(dict.fromkeys(each.network for each in networks))
     common = [name for name, _ in Counter(each.topology for each in networks).most_common(MOST_TOPOLOGIES)]
-    names = [*common, *([own.topology] if own and own.topology not in common else [])]
+    names = [*common, *([query.topology] if query and query.topology not in common else [])]
     rest = {each.topology for each in networks} - set(names)
     counts = Counter((REST if each.topology in rest else each.topology, each.network) for each in networks)
     names += [REST] if rest else []
@@ -377,8 +387,8 @@ def _draw_topologies(axes: Axes, networks: Sequence[Solution], own: Solution | N
         axes.barh(range(len(names)), width, left=left, color=COLOURS[k % len(COLOURS)], label=kind)
         left += width
     axes.set_yticks(range(len(names)), names)
-    if own is not None:
-        row = names.index(own.topology)
+    if query is not None:
+        row = names.index(query.topology)
         axes.plot(left[row] + 0.02 * left.max(), row, "*", color="black", markersize=11, clip_on=False)
     axes.invert_yaxis()
     axes.set(xlabel="networks of the catalogue", title="fixed-point topology")

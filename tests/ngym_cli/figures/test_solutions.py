@@ -23,6 +23,9 @@ from ngym_cli.figures.solutions import (
     sentence,
 )
 
+#: Task of the shared run.
+TASK = "PerceptualDecisionMaking-v0"
+
 
 @pytest.fixture
 def run(run_folder, tmp_path):
@@ -66,6 +69,13 @@ def test_a_task_without_a_catalogue_is_refused(ngym, run, monkeypatch):
     monkeypatch.setattr(figure, "catalogue", dict)
     result = ngym("plot", run, "solutions")
     assert result.code != 0 and "no catalogue of this task" in result.out + result.err
+
+
+def test_a_condition_of_the_catalogue_that_no_trial_has_is_named(ngym, run, monkeypatch):
+    network = Solution("gru", 0, 0.9, "1 stable point", tuple(np.zeros(28)))
+    monkeypatch.setattr(figure, "catalogue", lambda: {TASK: Catalogue("ground_truth", ("0", "9"), (network,))})
+    result = ngym("plot", run, "solutions")
+    assert result.code == 2 and "no recorded trial has ground_truth 9, a condition of the catalogue" in result.err
 
 
 def table(**columns):
