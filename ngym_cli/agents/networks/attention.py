@@ -70,7 +70,9 @@ class TemplateAttention(Cell):
         return torch.cat([hidden, attention], 1), memory, torch.lerp(template, largest, written)
 
 
-def build(input_size: int, units: int, layers: int, channels: int, **options: float) -> CellNetwork:
+def build(
+    input_size: int, units: int, layers: int, channels: int, memory: float = 30.0, template: float = 10.0
+) -> CellNetwork:
     """Make the network.
 
     Args:
@@ -78,11 +80,13 @@ def build(input_size: int, units: int, layers: int, channels: int, **options: fl
         units: units of the memory and of attention together.
         layers: stacked layers, which must be 1.
         channels: features of a place.
-        **options: see `TemplateAttention`.
+        memory: see `TemplateAttention`.
+        template: see `TemplateAttention`.
 
     Raises:
         UserError: for several layers, or if there are no more units than places.
     """
     if layers > 1:
         raise UserError(f"network attention has a single layer, not {layers}")
-    return CellNetwork(partial(TemplateAttention, channels=channels, **options), input_size, units, layers)
+    cell = partial(TemplateAttention, channels=channels, memory=memory, template=template)
+    return CellNetwork(cell, input_size, units, layers)
