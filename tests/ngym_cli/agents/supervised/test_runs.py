@@ -99,7 +99,8 @@ def test_a_place_is_chosen_by_attention_in_a_run_that_can_be_resumed_and_exporte
 
 def test_a_response_is_learned_as_a_choice_among_places(ngym):
     task = ("--task", "ReachingDelayResponse-v0", "--alg", "supervised", "--network-arg", "places=9")
-    assert ngym("run", *task, "--timing", "delay=100", "--timesteps", 100000, "--eval-every", 0, "--name", "a").code == 0
+    short = ("--timing", "delay=100", "--timesteps", 100000, "--eval-every", 0)
+    assert ngym("run", *task, *short, "--name", "a").code == 0
     summary = json.loads(Path("runs/ReachingDelayResponse-v0/supervised/a/eval/final/summary.json").read_text())
     assert summary["performance"] > 0.75  # the best response without the stimulus scores 0.67
 
