@@ -25,7 +25,7 @@ TASKS: dict[str, dict[str, Any]] = {
     "DelayComparison-v0": {},
     "ContextDecisionMaking-v0": {},
     "DelayMatchSample-v0": {},
-    "FlipFlop-v0": {"until": 0.99},
+    "FlipFlop-v0": {},
     "ReadySetGo-v0": {},
     "TwoStep-v0": {"until": 0.95},
     "DriftingBandit-v0": {"until": 0.95},

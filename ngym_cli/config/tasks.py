@@ -205,6 +205,11 @@ RECOMMENDED_BY_TASK: dict[str, Recommended] = {
         {"wrappers": [{"name": "motion_energy"}]},
         "motion lies between frames, and a single frame does not show it; detectors of motion compare two frames",
     ),
+    "VisualSearch-v0": Recommended(
+        {"network": "attention", "dt": 100},
+        "each of four lines has to be compared with the remembered sample, which is learned once if all places of an "
+        "image share the comparison; steps of 100 ms are enough for pictures that last 500 ms or longer",
+    ),
 }
 
 #: Settings of runs with an algorithm other than the usual one of the task, unless the user names others, by task and

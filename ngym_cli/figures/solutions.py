@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from neurogym.analysis.trial_tables import Table, numbers, sessions
 from neurogym.dynamics import PopulationTrials
@@ -302,10 +303,12 @@ def sentence(query: Solution, networks: Sequence[Solution]) -> str:
     labels = clusters(networks)
     nearest, distance = nearest_cluster(query, networks, labels)
     size = int((labels == nearest).sum())
-    of_kind = f"{len(same_kind)} {query.network} network{'s' * (len(same_kind) != 1)} of the catalogue"
+    of_kind = f"{len(same_kind)} {query.network} networks of the catalogue"
     in_all = f"{total} of {len(networks)} in all"
     if not same_kind:
         shared = f"as {total} of {len(networks)} networks of the catalogue"
+    elif len(same_kind) == 1:
+        shared = f"{'as' if same else 'unlike'} the one {query.network} network of the catalogue ({in_all})"
     elif same:
         shared = f"as {same} of {of_kind} ({in_all})"
     else:
@@ -347,6 +350,7 @@ def _draw_map(axes: Axes, networks: Sequence[Solution], query: Solution | None) 
         )
     title = f"{len(networks)} networks, {int(labels.max())} cluster{'s' * bool(labels.max() > 1)}"
     axes.margins(0.12)
+    axes.set_aspect("equal", adjustable="datalim")
     axes.set(xlabel="first dimension", ylabel="second dimension", title=title)
     legend_below(axes, 2)
 
@@ -391,4 +395,5 @@ def _draw_topologies(axes: Axes, networks: Sequence[Solution], query: Solution |
         row = names.index(query.topology)
         axes.plot(left[row] + 0.02 * left.max(), row, "*", color="black", markersize=11, clip_on=False)
     axes.invert_yaxis()
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set(xlabel="networks of the catalogue", title="fixed-point topology")

@@ -125,6 +125,9 @@ def test_a_network_that_did_not_learn_and_other_settings_are_named():
     assert "did not learn" not in caption(entry.solutions[0], entry)
     other = dataclasses.replace(network, topology="2 stable points")
     assert "has 2 stable points, which none of 3 gru networks of the catalogue has" in sentence(other, entry.solutions)
+    assert "unlike the one gru network of the catalogue (0 of 1 in all)" in sentence(other, entry.solutions[:1])
+    lstm = dataclasses.replace(network, network="lstm")
+    assert "as 3 of 3 networks of the catalogue" in sentence(lstm, entry.solutions)
 
 
 def test_the_catalogue_of_the_package_can_be_read():
