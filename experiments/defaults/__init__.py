@@ -51,6 +51,6 @@ OTHER = Record(
     run=lambda item: lines.settings(*item.split("/")),
     tasks=lambda item: [item.split("/")[1]],
     settings=lambda item: [lines.settings(*item.split("/")), lines.present(*item.split("/"))],
-    tables={"tasks": tables.learners},
+    tables={"tasks": tables.learners, "second": tables.second_ways},
     seeds=lines.OTHER_SEEDS,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,9 @@ from experiments.records.record import Row
 from neurogym.envs.registration import every_task, metadata
 from ngym_cli import runs
 from ngym_cli.agents.defaults import default_steps
-from ngym_cli.agents.per_task import EXCEPTIONS, LEARNERS
+from ngym_cli.agents.per_task import EXCEPTIONS, LEARNERS, OTHER_ALGORITHMS, line
 from ngym_cli.config import from_dict
-from ngym_cli.config.tasks import RECOMMENDED_BY_TASK, recommended, usual_algorithm
+from ngym_cli.config.tasks import RECOMMENDED_BY_ALGORITHM, RECOMMENDED_BY_TASK, recommended, usual_algorithm
 from ngym_cli.runs.trial_table import read_trials
 
 #: Share of the ceiling that a run must reach; of a performance of 1 where the ceiling is not known.
@@ -29,9 +28,6 @@ SEEDS, OTHER_SEEDS = 10, 3
 
 #: Points of a learning curve, and number of seeds for which the curve is kept.
 POINTS, CURVES = 40, 3
-
-#: Flag of each setting of a learner.
-FLAGS = {"alg": "--alg", "network": "--network"}
 
 
 def with_ground_truth() -> list[str]:
@@ -70,18 +66,18 @@ def settings(learner: str, task: str) -> dict[str, Any]:
 
 def command(learner: str, task: str, seed: int) -> str:
     """Return the line that a user types."""
-    words = ["ngym", "run", "--task", task]
-    for name, value in LEARNERS[learner].items():
-        words += ["--recommended"] if name == "recommended" else [FLAGS[name], value]
-    return shlex.join([*words, "--seed", str(seed)])
+    return f"{line(learner, task)} --seed {seed}"
 
 
 def present(learner: str, task: str) -> dict[str, Any]:
     """Return the present defaults of a line that are the task's own: number of steps, hyperparameters, network."""
     exceptions, config = EXCEPTIONS.get(task), from_dict(settings(learner, task))
-    wrappers = RECOMMENDED_BY_TASK[task].settings if task in RECOMMENDED_BY_TASK else {}
+    recommendations = RECOMMENDED_BY_TASK.get(task), RECOMMENDED_BY_ALGORITHM.get((task, config.alg))
+    wrappers = {name: value for table in recommendations if table for name, value in table.settings.items()}
     steps = config.timesteps or default_steps(config, task)
-    return {"timesteps": steps, **(exceptions.settings if exceptions else {}), **wrappers}
+    other = OTHER_ALGORITHMS.get(task, {}).get(config.alg)
+    tables = [defaults.settings for defaults in (exceptions, other) if defaults]
+    return {"timesteps": steps, **{name: value for table in tables for name, value in table.items()}, **wrappers}
 
 
 def row(learner: str, task: str, seed: int, folder: Path) -> Row:

@@ -129,6 +129,21 @@ def elsewhere(rows: Rows) -> str:
     return "\n".join(lines)
 
 
+def second_ways(rows: Rows) -> str:
+    """Return how many tasks another learner than the default line learns, and which are missing, in sentences."""
+    results = {name: row for name, row in all_measured({}, rows).items() if name != "default"}
+    learned = {name: {task for task, result in row.items() if result.learned} for name, row in results.items()}
+    by_algorithm = set().union(*(tasks for name, tasks in learned.items() if "alg" in LEARNERS[name]))
+    by_any = set().union(*learned.values())
+    every = lines.tasks_of("default")
+    missing = ", ".join(task.removesuffix("-v0") for task in every if task not in by_any)
+    text = (
+        f"{len(by_any)} of {len(every)} tasks are learned in a second way, {len(by_algorithm)} of them by another "
+        "algorithm and the others by another cell or with recommended settings."
+    )
+    return text + (f" Without a second way: {missing}." if missing else "")
+
+
 def learners(rows: Rows) -> str:
     """Return the tasks that were measured with other learners, a column for each learner."""
     further = [name for name in LEARNERS if name != "default"]

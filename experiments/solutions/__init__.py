@@ -17,6 +17,7 @@ from typing import Any
 
 from experiments.records.record import Record, Row, Rows
 from neurogym.dynamics.catalogue import Solution, clusters
+from ngym_cli.figures.solutions import has_learned
 
 #: Classic tasks with further settings of the run.
 TASKS: dict[str, dict[str, Any]] = {
@@ -26,8 +27,8 @@ TASKS: dict[str, dict[str, Any]] = {
     "DelayMatchSample-v0": {},
     "FlipFlop-v0": {},
     "ReadySetGo-v0": {},
-    "TwoStep-v0": {"recommended": True},
-    "DriftingBandit-v0": {"recommended": True},
+    "TwoStep-v0": {"until": 0.95},
+    "DriftingBandit-v0": {"until": 0.95},
     "GoNogo-v0": {},
     "yang19.dlygo-v0": {},
 }
@@ -54,6 +55,7 @@ def row(item: str, seed: int, folder: Path) -> Row:
         seed: seed of the run.
         folder: the run folder.
     """
+    from neurogym.ceilings.stack import needs_reward
     from ngym_cli import runs
     from ngym_cli.evaluation.service import recorder
     from ngym_cli.figures import requests
@@ -63,7 +65,7 @@ def row(item: str, seed: int, folder: Path) -> Row:
     view = requests.view([str(folder)], folder.parent)
     view.recorder = recorder(folder.parent, False, lambda line: None)
     view.record(NETWORK_QUANTITIES)
-    column, conditions = conditions_of(view.recorded.table)
+    column, conditions = conditions_of(view.recorded.table, needs_reward(view.properties.env))
     solution = describe(view, column, conditions, item.split("/")[1], seed)
     manifest = runs.RunFolder(folder).manifest()
     return {
@@ -78,33 +80,55 @@ def row(item: str, seed: int, folder: Path) -> Row:
 def solutions_of(rows: Rows, task: str) -> list[Solution]:
     """Return the solutions of a task in the record; those with other conditions than the first are left out."""
     names = [each.name for each in dataclasses.fields(Solution)]
-    found = [row for item, seeds in rows.items() if item.split("/")[0] == task for row in seeds.values()]
-    alike = [row for row in found if (row["column"], row["conditions"]) == (found[0]["column"], found[0]["conditions"])]
-    return [Solution(**{**{name: row[name] for name in names}, "geometry": tuple(row["geometry"])}) for row in alike]
+    return [
+        Solution(**{**{name: row[name] for name in names}, "geometry": tuple(row["geometry"])})
+        for row in learned(rows_of(rows, task))
+    ]
+
+
+def rows_of(rows: Rows, task: str) -> list[Row]:
+    """Return all rows of a task."""
+    return [row for item, seeds in rows.items() if item.split("/")[0] == task for row in seeds.values()]
+
+
+def learned(rows: list[Row]) -> list[Row]:
+    """Return the rows of networks that learned, under the conditions that most of these have."""
+    learners = [row for row in rows if has_learned(row["performance"], row["ceiling"])]
+    conditions = Counter((row["column"], *row["conditions"]) for row in learners).most_common(1)
+    return [row for row in learners if (row["column"], *row["conditions"]) == conditions[0][0]]
 
 
 def package_data(rows: Rows) -> str:
-    """Return the text of ``ngym_cli/figures/solutions.json``: one line for each network."""
+    """Return the text of ``ngym_cli/figures/solutions.json``: one line for each network, geometry in hundredths."""
     entries = []
     for task in TASKS:
-        first = next(
-            (row for item, seeds in rows.items() if item.split("/")[0] == task for row in seeds.values()), None
-        )
-        if first is None:
+        measured = rows_of(rows, task)
+        learners = learned(measured)
+        if not learners:
             continue
-        networks = ",\n".join(f"  {json.dumps(dataclasses.asdict(each))}" for each in solutions_of(rows, task))
-        head = f'"column": {json.dumps(first["column"])}, "conditions": {json.dumps(first["conditions"])}'
-        entries.append(f' {json.dumps(task)}: {{{head}, "networks": [\n{networks}\n ]}}')
+        head = {name: learners[0][name] for name in ("column", "conditions", "ceiling")}
+        lines = [
+            [*(row[name] for name in ("network", "seed", "performance", "topology")), _hundredths(row["geometry"])]
+            for row in learners
+        ]
+        networks = ",\n".join(json.dumps(line, separators=(",", ":")) for line in lines)
+        text = json.dumps({**head, "left_out": len(measured) - len(learners)})[:-1]
+        entries.append(f' {json.dumps(task)}: {text}, "networks": [\n{networks}\n ]}}')
     return "{\n" + ",\n".join(entries) + "\n}\n"
+
+
+def _hundredths(values: list[float]) -> list[int]:
+    return [round(100 * value) for value in values]
 
 
 def table(rows: Rows) -> str:
     """Return clusters, topologies and performance of the networks of each task."""
     lines = ["| task | networks | performance | clusters (networks of each) | fixed-point topology |", "|---" * 5 + "|"]
     for task in TASKS:
-        found = solutions_of(rows, task) if any(item.split("/")[0] == task for item in rows) else []
+        found = solutions_of(rows, task)
         if not found:
             continue
+        failed = len(rows_of(rows, task)) - len(found)
         kinds = Counter(each.network for each in found)
         sizes = Counter(clusters(found).tolist())
         shapes = Counter(each.topology for each in found)
@@ -112,7 +136,7 @@ def table(rows: Rows) -> str:
         cells = [
             task,
             ", ".join(f"{n} {kind}" for kind, n in kinds.items()),
-            f"{scores[0]:.2f} to {scores[-1]:.2f}",
+            f"{scores[0]:.2f} to {scores[-1]:.2f}" + (f"; {failed} more left out" if failed else ""),
             ", ".join(str(n) for _, n in sorted(sizes.items())),
             ", ".join(f"{shape} {n}" for shape, n in shapes.most_common()),
         ]

@@ -168,10 +168,10 @@ class Attractor(Result):
 def describe_attractor(found: FixedPoints, slow_mode: float = SLOW_MODE) -> Attractor:
     """Classify an attractor as isolated points, line, ring or plane.
 
-    Points are a continuum of dimension d if at least six points have d eigenvalues within ``slow_mode`` of 1 and the
-    step to the
-    nearest neighbours lies in the space of these modes (median cosine above .8). A continuum of dimension one is a
-    ring if it closes.
+    Points are a continuum of dimension d if there are at least six, their d largest eigenvalues are within
+    ``slow_mode`` of 1 (median over points), and the step to the nearest neighbours lies in the space of these modes
+    (median cosine above .8). Saddles that activity leaves fast separate isolated points, whatever slow modes they have.
+    A continuum of dimension one is a ring if it closes.
 
     Args:
         found: points under one input, slow points included.
@@ -181,7 +181,8 @@ def describe_attractor(found: FixedPoints, slow_mode: float = SLOW_MODE) -> Attr
     if not n:
         return Attractor("none", 0, np.nan, np.nan, np.nan, np.nan, np.zeros(points.shape[1]), np.nan)
     size = np.abs(found.eigenvalues)
-    dimension = min(int(np.median((np.abs(size - 1) < slow_mode).sum(axis=1))), 3) if n >= 6 else 0
+    slow = np.logical_and.accumulate(np.abs(size - 1) < slow_mode, axis=1).sum(axis=1)  # modes are sorted by size
+    dimension = min(int(np.median(slow)), 3) if n >= 6 else 0
     if dimension and not _continues(found, dimension):
         dimension = 0
     centred = points - points.mean(axis=0)

@@ -114,11 +114,13 @@ class ReadOut(NamedTuple):
         policy: layers up to the action preferences, or means.
         value: layers up to the value.
         log_std: logarithms of standard deviations of continuous actions (action,); empty for discrete ones.
+        decode: function of the output of the policy layers that gives means; None: the output is preferences or means.
     """
 
     policy: list[Layer]
     value: list[Layer]
     log_std: np.ndarray
+    decode: Callable[[np.ndarray], np.ndarray] | None = None
 
 
 class Actor(Agent):
@@ -150,9 +152,10 @@ class Actor(Agent):
         self.networks, self.read_out = networks, read_out
         self._rng, self._deterministic = np.random.default_rng(0), True
         self._perturb: Perturb | None = None
-        self._pi, self._vf, self.log_std = read_out
+        self._pi, self._vf, self.log_std, self._decode = read_out
         self._both = None
-        if len(networks) == len(self._pi) == len(self._vf) == 1:  # both heads read the same units: one product
+        linear = len(self._pi) == len(self._vf) == 1 and self._decode is None
+        if linear and len(networks) == 1:  # both heads read the same units: one product
             (pi_weight, pi_bias, _), (vf_weight, vf_bias, _) = self._pi[0], self._vf[0]
             self._both = [(np.hstack([pi_weight, vf_weight]), np.hstack([pi_bias, vf_bias]), "")]
         self._front, self._chained = front, chained
@@ -221,7 +224,9 @@ class Actor(Agent):
         if self._both is not None:
             both = _run(self._both, activity[0])
             return both[:, :-1], both[:, -1]
-        return _run(self._pi, activity[0]), _run(self._vf, activity[-1])[:, 0]
+        preferences = _run(self._pi, activity[0])
+        means = preferences if self._decode is None else self._decode(preferences)
+        return means, _run(self._vf, activity[-1])[:, 0]
 
     def values(self, obs: np.ndarray, state: ArrayState) -> np.ndarray:
         """Values of observations (environment, ...) in a given state, without recurrent noise or state change."""

@@ -17,7 +17,7 @@ from neurogym.messages.plain_data import is_plain
 from ngym_cli.agents.algorithms import AlgorithmSpec, check_pairing, find_algorithm
 from ngym_cli.agents.networks import NetworkSpec, find_network
 from ngym_cli.agents.networks.structure import read_areas
-from ngym_cli.agents.per_task import BUDGETS, TaskDefaults, exceptional, has_own_stages
+from ngym_cli.agents.per_task import BUDGETS, OTHER_ALGORITHMS, TaskDefaults, exceptional, has_own_stages
 from ngym_cli.config import EvaluationConfig, ResolvedConfig, ResolvedEvaluation, RunConfig, options
 from ngym_cli.config.sections import with_none, written_duration
 from ngym_cli.config.tasks import Task, built_in, find_task, is_supervised_by_default
@@ -167,7 +167,7 @@ def complete(config: RunConfig, properties: TaskProperties) -> ResolvedConfig:
     except UserError as error:
         raise UserError(f"{error} (task {config.task})") from None
     usual = algorithm.rollout_for(properties.trial_steps)
-    special = exceptional(task, properties.rt_from, dt)
+    special = OTHER_ALGORITHMS.get(task, {}).get(config.alg) or exceptional(task, properties.rt_from, dt)
     if special is None or special.algorithm != config.alg:
         special = TaskDefaults("the defaults of the algorithm apply")
     timesteps = config.timesteps or default_steps(config, task)
@@ -227,7 +227,7 @@ def units_of_areas(network_args: Values) -> int:
 
 
 def default_steps(config: RunConfig, task: str) -> int:
-    """Return the number of steps of a run without ``--timesteps``: the task's own, or else the algorithm's.
+    """Return the number of steps of a run without ``--timesteps``: those of the task, or else of the algorithm.
 
     Curricula and sessions of several tasks have the algorithm's number.
 
@@ -236,8 +236,13 @@ def default_steps(config: RunConfig, task: str) -> int:
         task: id of the task.
     """
     algorithm = find_algorithm(config.alg)
+    if has_own_stages(config):
+        return algorithm.timesteps
+    special = OTHER_ALGORITHMS.get(task, {}).get(config.alg)
+    if special is not None and special.timesteps is not None:
+        return special.timesteps
     alike = algorithm.recurrent and algorithm.supervised == is_supervised_by_default(task)
-    return BUDGETS.get(task, algorithm.timesteps) if alike and not has_own_stages(config) else algorithm.timesteps
+    return BUDGETS.get(task, algorithm.timesteps) if alike else algorithm.timesteps
 
 
 def sized(algorithm: AlgorithmSpec, usual: Values, timesteps: int, config: RunConfig) -> tuple[int, Values]:

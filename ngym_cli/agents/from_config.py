@@ -138,6 +138,8 @@ def _make(
     args: Values = {**chosen.options, **network_args}
     own_args = {name: args[name] for name in chosen.own}
     if chosen.recurrent:
+        if args["places"] is not None and not algorithm.supervised:
+            raise UserError(f"places is an option of supervised learning (--alg supervised), not of {algorithm.name}")
         policy = "RecurrentPolicy"
         policy_kwargs = {
             "network": chosen.name,
@@ -150,6 +152,7 @@ def _make(
             "structure": Structure.of({name: value for name, value in args.items() if name not in own_args}),
             "network_kwargs": own_args,
             **({} if args["patience"] is None else {"patience": args["patience"]}),
+            **({} if args["places"] is None else {"places": args["places"]}),
         }
     else:
         policy = "CnnPolicy" if is_image_space(venv.observation_space) else "MlpPolicy"

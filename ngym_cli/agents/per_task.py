@@ -31,26 +31,38 @@ class TaskDefaults:
         hyperparameters: replace the algorithm's defaults; settings of the user have priority.
         algorithm: the task's default algorithm, to which the hyperparameters apply.
         network_args: replace the network's defaults, for networks that have these arguments.
+        timesteps: number of steps of a run; None: that of the task (`BUDGETS`) or of the algorithm.
     """
 
     reason: str
     hyperparameters: Values = field(default_factory=dict)
     algorithm: str = "recurrent_ppo"
     network_args: Values = field(default_factory=dict)
+    timesteps: int | None = None
 
     @property
     def settings(self) -> Values:
         """All that is different."""
-        return {**self.hyperparameters, **self.network_args}
+        steps = {} if self.timesteps is None else {"timesteps": self.timesteps}
+        return {**steps, **self.hyperparameters, **self.network_args}
 
 
 _TASKS = tomllib.loads(TASKS.read_text(encoding="utf-8"))
 
 #: Id of the task to its defaults.
 EXCEPTIONS: dict[str, TaskDefaults] = {
-    task: TaskDefaults(**{key: value for key, value in row.items() if key not in ("timesteps", "elsewhere")})
+    task: TaskDefaults(
+        **{key: value for key, value in row.items() if key not in ("timesteps", "elsewhere", "algorithms")}
+    )
     for task, row in _TASKS.items()
     if "reason" in row
+}
+
+#: Id of the task to its defaults with algorithms other than the task's default algorithm, by name of the algorithm.
+OTHER_ALGORITHMS: dict[str, dict[str, TaskDefaults]] = {
+    task: {name: TaskDefaults(algorithm=name, **defaults) for name, defaults in row["algorithms"].items()}
+    for task, row in _TASKS.items()
+    if "algorithms" in row
 }
 
 #: Id of the task to its default number of steps, for every recurrent algorithm that learns from the same signal (reward
@@ -78,7 +90,7 @@ def reaction_time(dt: float) -> TaskDefaults:
 
 
 def exceptional(task: str, rt_from: str, dt: float) -> TaskDefaults | None:
-    """Return the defaults specific to a task, or None.
+    """Return the defaults specific to a task with its default algorithm, or None; see `OTHER_ALGORITHMS` for others.
 
     Args:
         task: id.
@@ -94,6 +106,7 @@ def exceptional(task: str, rt_from: str, dt: float) -> TaskDefaults | None:
 LEARNERS: dict[str, dict[str, object]] = {
     "default": {},
     "recommended": {"recommended": True},
+    "recurrent_ppo": {"alg": "recurrent_ppo"},
     "recurrent_a2c": {"alg": "recurrent_a2c"},
     "reinforce": {"alg": "reinforce"},
     "supervised": {"alg": "supervised"},
@@ -184,6 +197,16 @@ def measured(task: str, learner: str = "default") -> LineResult | None:
         learner: a key of `LEARNERS`.
     """
     return measurements().get(learner, {}).get(task)
+
+
+def flags(learner: str) -> str:
+    """Return the flags of ``ngym run`` that select a learner, a key of `LEARNERS`; empty for the default line."""
+    return " ".join(f"--{name}" if value is True else f"--{name} {value}" for name, value in LEARNERS[learner].items())
+
+
+def line(learner: str, task: str) -> str:
+    """Return the command that trains a task with a learner, a key of `LEARNERS`."""
+    return f"ngym run --task {task} {flags(learner)}".rstrip()
 
 
 def learner_of(config: RunConfig) -> str | None:

@@ -14,11 +14,11 @@ from neurogym.envs import registration
 from neurogym.spaces import names_of
 from ngym_cli import runs
 from ngym_cli.agents.defaults import default_steps
-from ngym_cli.agents.per_task import LEARNERS, LineResult, measured
+from ngym_cli.agents.per_task import LEARNERS, LineResult, line, measured
 from ngym_cli.catalog import reference
 from ngym_cli.config import from_dict
 from ngym_cli.config.extensions import EXTENSION_KINDS, offered, package_of
-from ngym_cli.config.tasks import find_task
+from ngym_cli.config.tasks import find_task, usual_algorithm
 from ngym_cli.errors import UserError, check_known, unknown
 from ngym_cli.files.reading import read_text
 from ngym_cli.runs.folder import LISTING_COLUMNS
@@ -51,7 +51,7 @@ def tasks(
     Returns:
         Rows of ``id``, ``group``, ``description``, ``tags``, ``paper``, ``link``, ``carries``, ``aliases``,
         ``observation``, ``action`` (``kind``, ``size``, ``names``), ``steps`` of a run by default, ``learned by`` (how
-        many seeds of this learner) and, if requested, ``ceiling``.
+        many seeds of this learner), with a learner ``line`` (the command) and, if requested, ``ceiling``.
 
     Raises:
         UserError: if there is no such tag or learner, or no task has such observations or actions.
@@ -60,7 +60,8 @@ def tasks(
     check_known("learner", learner, LEARNERS)
     rows = []
     for id_ in registration.every_task():
-        result = measured(id_, learner)
+        is_default = LEARNERS[learner].get("alg") == usual_algorithm(id_)
+        result = measured(id_, "default" if is_default else learner)
         if learned_by and not (result and result.learned):
             continue
         meta, config = registration.metadata(id_), from_dict({"task": id_, **LEARNERS[learner]})
@@ -80,6 +81,7 @@ def tasks(
                 **({} if env is None else {"action": _space(env.action_space)}),
                 "steps": config.timesteps or default_steps(config, id_),
                 "learned by": _learned_by(result),
+                **({"line": line(learner, id_)} if learned_by else {}),
                 **({"ceiling": env.unwrapped.ceiling()} if ceilings else {}),
             }
         )

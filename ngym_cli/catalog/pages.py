@@ -20,11 +20,18 @@ from neurogym.sampling.distributions import Distribution, Vectors
 from neurogym.spaces import names_of
 from ngym_cli import config as configuration
 from ngym_cli.agents.defaults import default_steps
-from ngym_cli.agents.per_task import ELSEWHERE, LEARNERS, exceptional, measured
+from ngym_cli.agents.per_task import ELSEWHERE, LEARNERS, OTHER_ALGORITHMS, exceptional, measured
 from ngym_cli.catalog import reference
 from ngym_cli.config import docstrings
 from ngym_cli.config.extensions import is_reference, user_errors
-from ngym_cli.config.tasks import RECOMMENDED_BY_TASK, Task, find_task, recommended, task_names
+from ngym_cli.config.tasks import (
+    RECOMMENDED_BY_ALGORITHM,
+    RECOMMENDED_BY_TASK,
+    Task,
+    find_task,
+    recommended,
+    task_names,
+)
 from ngym_cli.environments.properties import inner_task, properties_of
 from ngym_cli.environments.stack import default_arguments, keyword_parameters, make_env
 from ngym_cli.errors import UserError, check_known, unknown
@@ -127,11 +134,24 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
         "learned": {name: plain(row) for name in LEARNERS if (row := measured(task.id, name))},
         "learned_elsewhere": "by {by}; missing here: {missing}".format(**alternative) if alternative else None,
         "learned_with": {"settings": exception.settings, "reason": exception.reason} if exception else None,
+        "learned_with_others": _other_algorithms(task.id),
         "arguments": arguments,
         "meaning": meaning,
         "trial": trial,
         "text": inspect.getdoc(task.entry) or "",
     }
+
+
+def _other_algorithms(task: str) -> dict[str, Row]:
+    """Return the defaults of a task with algorithms other than its default one, by name: settings and reason."""
+    tables = {name: (table.settings, table.reason) for name, table in OTHER_ALGORITHMS.get(task, {}).items()}
+    for (id_, name), special in RECOMMENDED_BY_ALGORITHM.items():
+        if id_ == task:
+            tables[name] = (
+                {"wrappers": ",".join(entry["name"] for entry in special.settings["wrappers"])},
+                special.reason,
+            )
+    return {name: {"settings": settings, "reason": reason} for name, (settings, reason) in tables.items()}
 
 
 def _save_trial(trial: TrialView, path: Path) -> None:

@@ -113,6 +113,7 @@ def network(name: str) -> Row:
     """Return all that is known of a network; torch is imported for a user's own only."""
     spec = find_network(name)
     trained_by = [alg.name for alg in ALGORITHMS.values() if alg.recurrent == spec.recurrent]
+    task = "SpatialSuppressMotionImage-v0" if spec.spatial else "RDM-v0"
     return {
         **_head(name, "network", spec.summary, spec.paper),
         "recurrent": spec.recurrent,
@@ -125,7 +126,7 @@ def network(name: str) -> Row:
         },
         "flag": "--network-arg NAME=VALUE",
         "options": [_option(name, field) for name, field in spec.described.items()],
-        "example": f"ngym run --task RDM-v0 --alg {trained_by[0]} --network {name} --units 128",
+        "example": f"ngym run --task {task} --alg {trained_by[0]} --network {name} --units 128",
     }
 
 

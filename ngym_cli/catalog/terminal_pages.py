@@ -11,7 +11,7 @@ from rich.text import Text
 
 from neurogym.sampling.distributions import KINDS
 from ngym_cli import terminal
-from ngym_cli.agents.per_task import LineResult
+from ngym_cli.agents.per_task import LineResult, flags
 from ngym_cli.catalog import addresses
 from ngym_cli.catalog.listing import LISTINGS, singular
 from ngym_cli.catalog.reference import plural
@@ -45,7 +45,7 @@ COMMON = ("perceptual", "supervised")
 def print_rows(kind: str, rows: Sequence[Row]) -> None:
     """Print a listing: a table on a terminal, with tasks by tag; elsewhere a tab-separated line per row."""
     out = terminal.console()
-    names = LISTINGS[kind].columns + (("ceiling",) if rows and "ceiling" in rows[0] else ())
+    names = LISTINGS[kind].columns + tuple(name for name in ("line", "ceiling") if rows and name in rows[0])
     if not out.is_terminal:
         for row in rows:
             sys.stdout.write("\t".join(printable(cell(row.get(name))) for name in names) + "\n")
@@ -156,7 +156,6 @@ def _task_rows(page: Row) -> Row:
     varies = f" on average (s.d. {ms['std']:.0f}, 95 % below {ms['percentile_95']:g}, longest {ms['max']:g})"
     action, advised, exception = page["action"], page["recommended"], page["learned_with"]
     usual = page["default_wrappers"]
-    settings = ", ".join(f"{name}={value}" for name, value in exception["settings"].items()) if exception else ""
     return {
         "also called": page["aliases"],
         "tags": page["tags"],
@@ -178,9 +177,16 @@ def _task_rows(page: Row) -> Row:
         "learned elsewhere": page["learned_elsewhere"],
         "by default": f"{usual['flags']}: {usual['reason']}" if usual else None,
         "recommended": f"{advised['flags']} (--recommended): {advised['reason']}" if advised else None,
-        "learned with": f"{settings}: {exception['reason']}" if exception else None,
+        "learned with": _settings(exception) if exception else None,
+        **{f"with {name}": _settings(defaults) for name, defaults in page["learned_with_others"].items()},
         "differences": "; ".join(page["differences"]),
     }
+
+
+def _settings(defaults: Row) -> str:
+    """Return the settings of a task that differ from those of the algorithm, and why."""
+    settings = ", ".join(f"{name}={write_value(value)}" for name, value in defaults["settings"].items())
+    return f"{settings}: {defaults['reason']}" if settings else defaults["reason"]
 
 
 def _learned(page: Row) -> str:
@@ -188,7 +194,7 @@ def _learned(page: Row) -> str:
     rows = {name: LineResult(**row) for name, row in page["learned"].items()}
     usual = rows.pop("default", None)
     text = str(usual) if usual else f"{page['steps']:,} steps by default; not measured yet"
-    return text + "".join(f"; {name} {row.share}" for name, row in rows.items())
+    return text + "".join(f"; {flags(name)} {row.share}" for name, row in rows.items())
 
 
 def _blind(score: float | None) -> str | None:

@@ -101,6 +101,7 @@ def execute(request: PlotRequest) -> None:
         return
     for row in rows:
         line = row["path"] or f"not drawn: {row['reason']}"
+        line += f"\n{'':<14}{row['caption']}" if "caption" in row else ""
         line += "".join(f"\n{'':<14}without {label}: {reason}" for label, reason in row.get("left_out", {}).items())
         terminal.console().print(f"{row['id']:<14}{line}", soft_wrap=True)
 

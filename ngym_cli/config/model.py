@@ -71,7 +71,7 @@ class RunConfig(TaskSettings):
     network: Annotated[
         str | None,
         Flag(
-            "Network: lstm (default), gru, rnn, ctrnn, ei_rnn; mlp for algorithms without memory; or file.py:Class.",
+            "Network: lstm (default), gru, rnn, ctrnn, ei_rnn, attention; mlp without memory; or file.py:Class.",
             AGENT,
             completes="networks",
         ),

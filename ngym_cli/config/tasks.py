@@ -205,6 +205,21 @@ RECOMMENDED_BY_TASK: dict[str, Recommended] = {
         {"wrappers": [{"name": "motion_energy"}]},
         "motion lies between frames, and a single frame does not show it; detectors of motion compare two frames",
     ),
+    "VisualSearch-v0": Recommended(
+        {"network": "attention", "dt": 100},
+        "each of four lines has to be compared with the remembered sample, which is learned once if all places of an "
+        "image share the comparison; steps of 100 ms are enough for pictures that last 500 ms or longer",
+    ),
+}
+
+#: Settings of runs with an algorithm other than the usual one of the task, unless the user names others, by task and
+#: algorithm.
+RECOMMENDED_BY_ALGORITHM: dict[tuple[str, str], Recommended] = {
+    ("HierarchicalReasoning-v0", "supervised"): Recommended(
+        {"wrappers": [{"name": "pass_action"}]},
+        "the correct rule is hidden and is a matter of chance until it was reported; the correct response follows from "
+        "the rule that was reported, which the last action shows",
+    ),
 }
 
 #: Tasks with linked trials that are learned as well, or better, from their own observations.
@@ -233,21 +248,21 @@ def recommended(task: object) -> Recommended | None:
 def with_defaults(data: Mapping[str, Any]) -> dict[str, object]:
     """Return settings with the default wrappers, network, units and stages of their task where they name none.
 
-    Network, units and stages are of the task's usual algorithm; an argument or timing that stages change leaves stages
-    out.
+    Network, units and stages are of the task's usual algorithm; others may have settings of their own. An argument or
+    timing that stages change leaves stages out.
 
     Args:
         data: settings of a configuration.
     """
-    defaults = RECOMMENDED_BY_TASK.get(built_in(data.get("task"))[0])
-    if defaults is None:
-        return dict(data)
-    settings = dict(defaults.settings)
-    is_usual = data.get("alg") in (None, usual_algorithm(data["task"]))
-    if not is_usual or any(_overlap(stage, data) for stage in settings.get("stages", ())):
-        settings.pop("stages", None)
-    if not is_usual:
-        settings = {name: value for name, value in settings.items() if name not in ("network", "units")}
+    id_, alg = built_in(data.get("task"))[0], data.get("alg")
+    defaults = RECOMMENDED_BY_TASK.get(id_)
+    settings = dict(defaults.settings) if defaults else {}
+    if any(_overlap(stage, data) for stage in settings.get("stages", ())):
+        settings.pop("stages")
+    if alg is not None and id_ and alg != usual_algorithm(id_):
+        settings = {name: value for name, value in settings.items() if name not in ("network", "units", "stages")}
+        special = RECOMMENDED_BY_ALGORITHM.get((id_, str(alg)))
+        settings |= special.settings if special else {}
     return {**settings, **data}
 
 

@@ -42,6 +42,10 @@ PATHS, MOST_SETS = 30, 8
 BETWEEN, BASIN_STATES, BASIN_STEPS = 5, 200, 500
 
 
+class NoPointsError(FigureUnavailableError):
+    """Error of a search that found no slow point."""
+
+
 @dataclass(frozen=True)
 class Dynamics:
     """Network of a run with visited states and points under constant inputs.
@@ -233,7 +237,7 @@ def dynamics_of(view: PlotData, by: tuple[str, ...] = ()) -> Dynamics:
     states, of_step = visited_states(system, trials.activity, observations)
     searched = points_of_sets(system, trials.activity, observations, sets, between=BETWEEN)
     if not searched:
-        raise FigureUnavailableError(
+        raise NoPointsError(
             f"no point slower than {SLOW:g} was found under the inputs {', '.join(s.label for s in sets)}"
         )
     view.memory[key] = Dynamics(system, source.actor, names, view.axes, trials, states, of_step, searched)

@@ -64,6 +64,7 @@ class FigureRow(TypedDict):
         reason: why the figure could not be drawn.
         damaged: whether the run is damaged.
         left_out: why a run, an evaluation or a condition is missing in the figure, by its label.
+        caption: result of the figure in a sentence.
     """
 
     id: str
@@ -71,6 +72,7 @@ class FigureRow(TypedDict):
     reason: str | None
     damaged: NotRequired[bool]
     left_out: NotRequired[dict[str, str]]
+    caption: NotRequired[str]
 
 
 def draw_each(

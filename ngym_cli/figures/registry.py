@@ -93,7 +93,7 @@ class FigureSpec:
             FigureUnavailableError: if the runs do not allow the figure, or it would show no data.
         """
         view.left_out.clear()
-        view.table = {}
+        view.table, view.caption = {}, ""
         self.require(view)
         if self.record and view.unrecorded(self.record, self.each_run):
             view.record(self.record, self.each_run)

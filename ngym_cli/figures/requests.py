@@ -190,13 +190,13 @@ def draw(
     results = []
     for spec in specs:
         on_start(spec.name)
-        results.append((drawn(seen, spec, files.style), dict(seen.left_out), seen.table))
+        results.append((drawn(seen, spec, files.style), dict(seen.left_out), seen.table, seen.caption))
     failed = [(spec.name, result) for spec, (result, *_) in zip(specs, results, strict=True) if result.figure is None]
     refused = failed if len(failed) == len(results) and names else [each for each in failed if each[1].damaged]
     if refused:  # nothing is written of a damaged run
         raise UserError("; ".join(f"{name}: {result.reason}" for name, result in refused))
     rows: list[FigureRow] = []
-    for spec, (result, left_out, table), position in zip(specs, results, places, strict=True):
+    for spec, (result, left_out, table, sentence), position in zip(specs, results, places, strict=True):
         row: FigureRow = {
             "id": spec.name,
             "path": None,
@@ -207,6 +207,8 @@ def draw(
         if result.figure is not None:
             save_with_table(result.figure, table, files.style, position)
             row["path"], row["left_out"] = str(position), left_out
+            if sentence:
+                row["caption"] = sentence
         rows.append(row)
     return rows
 

@@ -60,6 +60,7 @@ class PlotData:
         required: columns that the present figure needs.
         table: numbers behind the present figure, written as Parquet next to the figure; empty for most figures.
         left_out: why a run, an evaluation or a condition is missing in the present figure, by its label.
+        caption: result of the present figure in a sentence, printed with its path; empty for most figures.
         recorder: records quantities of a run for figures that need a recording; None draws existing recordings only.
         comparison: populations and metrics of figures that compare populations.
         held: constant inputs in words, as after ``--input``; none for the mean input of each condition and period.
@@ -76,6 +77,7 @@ class PlotData:
     required: tuple[str, ...] = ()
     table: Table = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
+    caption: str = ""
     recorder: Recorder | None = None
     comparison: ComparisonRequest = field(default_factory=ComparisonRequest)
     held: tuple[str, ...] = ()

@@ -286,5 +286,7 @@ def check_pairing(
         raise UserError(f"observations must be Box or Discrete, not {type(observation_space).__name__}")
     shape = observation_space.shape or ()
     image = len(shape) == 3 and observation_space.dtype == "uint8"
+    if network is not None and network.spatial and not image:
+        raise UserError(f"network {network.name} reads places of images; expected images, got observations {shape}")
     if image and sorted(shape)[1] < SMALLEST_IMAGE:
         raise UserError(f"images must be at least {SMALLEST_IMAGE} pixels high and wide, got {shape}")

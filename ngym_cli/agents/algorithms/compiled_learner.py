@@ -23,6 +23,7 @@ from ngym_cli.agents.compiled import AgentSizes, CompiledAgent, loops
 from ngym_cli.agents.compiled.agent import Arguments, MinibatchSequences
 from ngym_cli.agents.compiled.steps import ArrayState
 from ngym_cli.agents.networks.base import RecurrentNetwork
+from ngym_cli.agents.networks.places import PlaceCode
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 
 
@@ -79,6 +80,7 @@ class CompiledPolicy:
             agent_obstacle: bool(agent_obstacle),
             "the critic reads the activity of the actor": policy.chained and has_values,
             "observations are not flat": not flat,
+            "actions are read out as places": isinstance(policy.action_net, PlaceCode),
             "actions have several dimensions": not simple,
             f"numbers are {str(weight.dtype).removeprefix('torch.')} on {weight.device}": not loops.usable(weight),
         }

@@ -54,6 +54,7 @@ Memory = Annotated[
     Field(ge=1, description="time constants (steps) that the gates begin with are spread from 1 to this"),
     About(source="Tallec & Ollivier 2018, arXiv:1804.11188"),
 ]
+Template = Annotated[Float, Field(ge=1, description="time constant (steps) that the remembered template begins with")]
 Activation = Annotated[
     Annotated[Literal["tanh", "relu", "softplus"], BeforeValidator(word)],
     Field(description="what a unit does with its input"),
@@ -85,6 +86,15 @@ Ring = Annotated[
         "share what is learned; none: each action has weights of its own",
     ),
     About(aliases=("harmonics",)),
+]
+Places = Annotated[
+    Whole | None,
+    Field(
+        ge=2,
+        le=4096,
+        description="places along each component of a continuous action, from the lowest to the highest value; "
+        "supervised learning then chooses among the places of this grid; none: it predicts the mean of the action",
+    ),
 ]
 Inhibitory = Annotated[
     Float,
@@ -142,6 +152,7 @@ class RareOptions(BaseModel):
     output_density: Annotated[OutputDensity, OmittedByDefault()] = 1.0
     output_mask: Annotated[OutputMask, OmittedByDefault()] = None
     ring: Annotated[Ring, OmittedByDefault()] = None
+    places: Annotated[Places, OmittedByDefault()] = None
     inhibitory: Annotated[Inhibitory, OmittedByDefault()] = 0.0
     rank: Annotated[Rank, OmittedByDefault()] = None
     random: Annotated[Random, OmittedByDefault()] = 0.0
@@ -189,12 +200,22 @@ class EIRNNOptions(BaseModel):
     mask: Mask = None
 
 
+class AttentionOptions(BaseModel):
+    """Options of attention, long short-term memory that attends to the places that resemble a template."""
+
+    memory: Memory = 30.0
+    template: Template = 10.0
+
+
 class MLPOptions(BaseModel):
     """Options of mlp, feed-forward network without memory."""
 
     layers: Layers = 2
     activation: Activation = "tanh"
 
+
+#: Features of each place of an image, of networks that read places.
+SPATIAL_CHANNELS = 32
 
 #: Options of every recurrent network; the second ones are left alone by most runs.
 COMMON, RARE = CommonOptions.model_fields, RareOptions.model_fields
@@ -207,6 +228,7 @@ class NetworkSpec:
     Attributes:
         own: options that not every recurrent network has, or that have other defaults.
         own_class: class of a user's own cell; None for built-in networks.
+        spatial: whether the network reads features of each place of an image (`SPATIAL_CHANNELS`), not of the image.
     """
 
     name: str
@@ -216,6 +238,7 @@ class NetworkSpec:
     own: dict[str, FieldInfo]
     recurrent: bool = True
     own_class: type | None = None
+    spatial: bool = False
 
     def load(self) -> Callable[..., RecurrentNetwork]:
         """Import the network's class, called with features, units, layers and options (this imports torch)."""
@@ -278,6 +301,14 @@ BUILT_IN_NETWORKS = (
         "Song, Yang & Wang 2016, 10.1371/journal.pcbi.1004792",
         "ngym_cli.agents.networks.leaky:EIRNN",
         EIRNNOptions.model_fields,
+    ),
+    NetworkSpec(
+        "attention",
+        "long short-term memory that attends to the places of an image that resemble a remembered template",
+        "Desimone & Duncan 1995, 10.1146/annurev.ne.18.030195.001205",
+        "ngym_cli.agents.networks.attention:build",
+        AttentionOptions.model_fields,
+        spatial=True,
     ),
     NetworkSpec(
         "mlp",

@@ -12,6 +12,8 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import Tensor, nn
 from torch.nn.functional import avg_pool2d
 
+from ngym_cli.agents.networks import SPATIAL_CHANNELS
+
 #: Standard deviation of an image, of the range of a pixel, below which it is taken for empty.
 LEAST_SD = 0.25 / 255
 
@@ -53,9 +55,46 @@ class ConvolutionalFront(BaseFeaturesExtractor):
 
     def _convolved(self, observations: Tensor) -> Tensor:
         """Output of the convolutions, flattened."""
-        images = avg_pool2d(observations, 2)
-        sd, mean = torch.std_mean(images, dim=(1, 2, 3), keepdim=True)
-        return self.convolutions(torch.cat([images, (images - mean) / sd.clamp_min(LEAST_SD)], dim=1))
+        return self.convolutions(halved_and_standardised(observations))
+
+
+class SpatialFront(BaseFeaturesExtractor):
+    """Three convolutions and features of each place of a grid (3 x 3 for 100 x 100 pixels), the same for all places.
+
+    Pixels enter as in `ConvolutionalFront`.
+
+    Args:
+        observation_space: images with channels first.
+    """
+
+    def __init__(self, observation_space: spaces.Box) -> None:
+        super().__init__(observation_space, 1)
+        self.convolutions = nn.Sequential(
+            nn.Conv2d(2 * observation_space.shape[0], 16, 5, stride=2, padding=2),
+            nn.ReLU(),
+            nn.Conv2d(16, 32, 3, stride=2, padding=1),
+            nn.ReLU(),
+            nn.Conv2d(32, 32, 3, stride=2, padding=1),
+            nn.ReLU(),
+            nn.MaxPool2d(3, 2, ceil_mode=True),
+            nn.Conv2d(32, 64, 1),
+            nn.ReLU(),
+            nn.Conv2d(64, SPATIAL_CHANNELS, 1),
+        )
+        with torch.no_grad():
+            self._features_dim = self(torch.zeros(1, *observation_space.shape)).shape[1]
+
+    def forward(self, observations: Tensor) -> Tensor:
+        """Features (image, place * channel) of images (image, channel, row, column) between 0 and 1."""
+        features: Tensor = self.convolutions(halved_and_standardised(observations))
+        return features.flatten(2).transpose(1, 2).flatten(1)
+
+
+def halved_and_standardised(observations: Tensor) -> Tensor:
+    """Return images at half the resolution, unchanged and standardised, as channels of the same images."""
+    images = avg_pool2d(observations, 2)
+    sd, mean = torch.std_mean(images, dim=(1, 2, 3), keepdim=True)
+    return torch.cat([images, (images - mean) / sd.clamp_min(LEAST_SD)], dim=1)
 
 
 def distinct(images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

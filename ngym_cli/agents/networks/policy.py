@@ -19,10 +19,11 @@ from torch.nn.functional import linear
 
 from ngym_cli.agents.acting import Actor, Layer, ReadOut
 from ngym_cli.agents.compiled.steps import ArrayState
-from ngym_cli.agents.networks import constraints, find_network
+from ngym_cli.agents.networks import SPATIAL_CHANNELS, constraints, find_network
 from ngym_cli.agents.networks.base import RecurrentNetwork, State, to_numpy
-from ngym_cli.agents.networks.images import ConvolutionalFront, FeatureCache, distinct
+from ngym_cli.agents.networks.images import ConvolutionalFront, FeatureCache, SpatialFront, distinct
 from ngym_cli.agents.networks.optimizer import Adam, Optimizer
+from ngym_cli.agents.networks.places import PlaceCode
 from ngym_cli.agents.networks.structure import Structure
 
 
@@ -97,6 +98,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         cnn_features: number of output features of the front end for images.
         patience: steps for which the untrained agent keeps its first action, on average; by default all of a Discrete
             space's actions are equally likely at first.
+        places: places along each component of a continuous action (see `PlaceCode`); None: the mean is read out.
         precision: "single", or "bf16" for the products of learning on devices in half precision (bfloat16).
         kwargs: other options of sb3-contrib's recurrent policy.
 
@@ -125,6 +127,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         net_arch: list[int] | dict[str, list[int]] | None = None,
         cnn_features: int = 128,
         patience: float | None = None,
+        places: int | None = None,
         precision: str = "single",
         **kwargs: Any,
     ) -> None:
@@ -132,7 +135,12 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         self.chained = critic_reads == "activity"
         if self.chained and shared:
             raise ValueError("critic_reads=activity needs a critic of its own: shared=false")
-        if is_image_space(observation_space):
+        spec, options = find_network(network), dict(network_kwargs or {})
+        if spec.spatial:
+            kwargs.setdefault("ortho_init", False)  # large features would attend to a single place from the start
+            kwargs.setdefault("features_extractor_class", SpatialFront)
+            options["channels"] = SPATIAL_CHANNELS
+        elif is_image_space(observation_space):
             kwargs.setdefault("features_extractor_class", ConvolutionalFront)
             kwargs.setdefault("features_extractor_kwargs", {"features_dim": cnn_features})
         kwargs.setdefault("features_extractor_class", FlattenExtractor)
@@ -149,12 +157,13 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
             enable_critic_lstm=not shared,
             **kwargs,
         )
-        build: Any = find_network(network).load()
-        options = network_kwargs or {}
+        build: Any = spec.load()
         self.network_name = network
         self.lstm_actor = build(self.features_dim, units, layers, **options)
         if not shared:
             self.lstm_critic = build(units if self.chained else self.features_dim, units, layers, **options)
+        if places is not None:
+            self.action_net = PlaceCode(self.action_net.in_features, action_space, places)
         networks: list[Any] = [self.lstm_actor, self.lstm_critic]
         self.networks: list[RecurrentNetwork] = [net for net in networks if net is not None]
         if patience is not None and isinstance(action_space, spaces.Discrete):
@@ -221,7 +230,8 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
 
     def heads(self, activity: list[Tensor]) -> tuple[Tensor, Tensor]:
         """Action preferences or means (step, action), and values (step,), of the top activity of each network."""
-        if len(activity) == 1 and not self.net_arch:  # both heads read the same units: one product
+        linear_heads = not isinstance(self.action_net, PlaceCode)
+        if len(activity) == 1 and not self.net_arch and linear_heads:  # both heads read the same units: one product
             heads = (self.action_net, self.value_net)
             weight, bias = torch.cat([head.weight for head in heads]), torch.cat([head.bias for head in heads])
             both = linear(activity[0], weight, bias)
@@ -271,9 +281,16 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
             [*_layers(self.mlp_extractor.policy_net), *_layers(self.action_net)],
             [*_layers(self.mlp_extractor.value_net), *_layers(self.value_net)],
             np.zeros(0) if isinstance(self.action_space, spaces.Discrete) else to_numpy(self.log_std),
+            self._decoded if isinstance(self.action_net, PlaceCode) else None,
         )
         steppers = [network.stepper() for network in self.networks]
         return Actor(steppers, read_out, self.action_space, front, self.chained)
+
+    def _decoded(self, preferences: np.ndarray) -> np.ndarray:
+        """Return responses (environment, component) of preferences for places (environment, place)."""
+        head: Any = self.action_net
+        with torch.no_grad():
+            return to_numpy(head.decode(torch.from_numpy(preferences).to(head.centers)))
 
     def _extracted(self, obs: np.ndarray) -> np.ndarray:
         """Output of the front end."""

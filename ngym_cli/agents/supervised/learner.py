@@ -39,6 +39,7 @@ from ngym_cli.agents.algorithms.sb3 import Learner
 from ngym_cli.agents.device.rollout import Prefetch, Upload
 from ngym_cli.agents.networks.base import State
 from ngym_cli.agents.networks.images import distinct
+from ngym_cli.agents.networks.places import PlaceCode
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 from ngym_cli.agents.supervised.batches import BatchSampler, TaskDrawing
 from ngym_cli.agents.supervised.material import (
@@ -61,6 +62,7 @@ Noise = np.ndarray | Tensor | None
 #: Reports of an update: total loss, unweighted loss per step, penalties, accuracy of the due answers.
 DISCRETE = ("loss", "cross_entropy_loss", "penalty_loss", "right_when_due")
 CONTINUOUS = ("loss", "squared_error_loss", "penalty_loss", "negative_error_when_due")
+AMONG_PLACES = ("loss", "cross_entropy_loss", "penalty_loss", "negative_error_when_due")
 SMALLEST_STD = 0.05  # of continuous actions, in the units of the action
 
 
@@ -225,7 +227,8 @@ class Supervised(Learner):
         means = torch.stack(seen).mean(0).tolist()
         if not self.discrete:
             self._match_spread(-means[-1])
-        self.log_update(dict(zip(DISCRETE if self.discrete else CONTINUOUS, means, strict=True)))
+        names = DISCRETE if self.discrete else CONTINUOUS if self._code is None else AMONG_PLACES
+        self.log_update(dict(zip(names, means, strict=True)))
 
     @torch.no_grad()
     def _match_spread(self, squared_error: float) -> None:
@@ -317,12 +320,12 @@ class Supervised(Learner):
             self.carried_state = tuple(old.index_copy(1, order, new.detach()) for old, new in states)
         outputs = self._outputs(rates)
         targets = self._tensor(material.gt[rows])
-        per_step = losses(outputs, targets, self.discrete)
+        per_step = losses(outputs, targets, self.discrete, self._code)
         total = per_step.dot(self._tensor(material.weight[rows]))
         penalties = self._share * self.penalties(self.policy, rates)  # means over steps, or of weights
         total = total + penalties
         with torch.no_grad():
-            right = right_when_due(outputs, targets, self._tensor(material.due[rows]))
+            right = right_when_due(outputs, targets, self._tensor(material.due[rows]), self._code)
             numbers = torch.stack([total.detach(), per_step.mean(), penalties.detach(), right])
         return total, numbers
 
@@ -338,8 +341,8 @@ class Supervised(Learner):
                 carry = self.carried_state and tuple(states[:, k : k + 1] for states in self.carried_state)
                 rates, _ = self._rates(material.ob, rows, [1] * len(rows), noise, carry)
                 outputs = self._outputs(rates)
-                answers = drawn_answers(outputs, self.discrete, self.rng)
-                yield losses(outputs, answers, self.discrete).dot(self._tensor(weight[rows]))
+                answers = drawn_answers(outputs, self.discrete, self.rng, self._code)
+                yield losses(outputs, answers, self.discrete, self._code).dot(self._tensor(weight[rows]))
             n_sequences += len(sequences)
             if self.carried:
                 self.gradient(material, sequences)  # sessions continue from the states that follow
@@ -371,8 +374,15 @@ class Supervised(Learner):
         return rates.to(begin[0].dtype), tuple(array.to(begin[0].dtype) for array in after)
 
     def _outputs(self, rates: Tensor) -> Tensor:
-        """Action preferences or values (step, action) of rates (step, unit)."""
-        return self.policy.action_net(self.policy.mlp_extractor.forward_actor(rates))
+        """Action preferences, values, or preferences for places (step, action) of rates (step, unit)."""
+        hidden: Tensor = self.policy.mlp_extractor.forward_actor(rates)
+        return self.policy.action_net(hidden) if self._code is None else self._code.preferences(hidden)
+
+    @property
+    def _code(self) -> PlaceCode | None:
+        """Places by which continuous actions are read out, if any."""
+        head = self.policy.action_net
+        return head if isinstance(head, PlaceCode) else None
 
     def _draw_noise(self, material: TrialBuffer) -> Noise:
         """Standard normal draws (time, layer, session, unit); on a device made there, (row, layer, unit)."""

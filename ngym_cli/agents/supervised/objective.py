@@ -17,41 +17,48 @@ from torch import Tensor
 from ngym_cli.agents.algorithms.compiled_learner import CompiledPolicy
 from ngym_cli.agents.algorithms.rollout import PackedRollout
 from ngym_cli.agents.compiled.agent import MinibatchSequences
+from ngym_cli.agents.networks.places import PlaceCode
 from ngym_cli.agents.networks.policy import Categorical, RecurrentPolicy
 from ngym_cli.agents.supervised.material import TrialBuffer
 
 
-def losses(outputs: Tensor, targets: Tensor, discrete: bool) -> Tensor:
+def losses(outputs: Tensor, targets: Tensor, discrete: bool, code: PlaceCode | None = None) -> Tensor:
     """The loss of each step (steps,): cross-entropy in nats, or squared error summed over components.
 
     Args:
-        outputs: Action preferences or values (steps, action).
+        outputs: Action preferences or values (steps, action); with a code preferences for places (steps, place).
         targets: Ground truth, (steps,) or (steps, action).
         discrete: Whether actions are discrete.
+        code: Places by which continuous actions are read out, if any.
     """
+    if code is not None:
+        return code.losses(outputs, targets)
     if discrete:
         return -Categorical.apply(outputs, targets)[0]
     return (outputs - targets).square().sum(-1)
 
 
-def right_when_due(outputs: Tensor, targets: Tensor, due: Tensor) -> Tensor:
+def right_when_due(outputs: Tensor, targets: Tensor, due: Tensor, code: PlaceCode | None = None) -> Tensor:
     """Fraction of correct answers where an answer is due; for continuous actions the negative mean squared error."""
+    outputs = outputs if code is None else code.decode(outputs)
     discrete = not targets.is_floating_point()
     correct = (outputs.argmax(-1) == targets).float() if discrete else -losses(outputs, targets, False)
     return correct[due].sum() / due.sum().clamp_min(1)
 
 
-def drawn_answers(outputs: Tensor, discrete: bool, rng: np.random.Generator) -> Tensor:
+def drawn_answers(outputs: Tensor, discrete: bool, rng: np.random.Generator, code: PlaceCode | None = None) -> Tensor:
     """Draw answers from the distribution of which `losses` is the negative log-likelihood, as given by the outputs.
 
     Args:
-        outputs: Action preferences or values (steps, action).
-        discrete: Whether actions are discrete; otherwise the variance of each component is 1/2.
+        outputs: As in `losses`.
+        discrete: Whether actions are discrete; otherwise, without a code, the variance of each component is 1/2.
         rng: Source of the draws.
+        code: As in `losses`.
     """
     with torch.no_grad():
-        if discrete:
-            return (outputs + torch.from_numpy(rng.gumbel(size=outputs.shape)).to(outputs)).argmax(-1)
+        if discrete or code is not None:
+            choice = (outputs + torch.from_numpy(rng.gumbel(size=outputs.shape)).to(outputs)).argmax(-1)
+            return choice if code is None else code.centers[choice]
         return outputs + torch.from_numpy(rng.normal(0, 0.5**0.5, outputs.shape)).to(outputs)
 
 

@@ -162,6 +162,14 @@ def test_kinds_of_attractors_are_told_apart():
     assert dynamics.describe_attractor(distance).kind == "points"
 
 
+def test_points_with_slow_modes_that_saddles_separate_are_no_continuum():
+    rng = np.random.default_rng(0)
+    net, points, _ = known.flip_flop(3, 6, gain=1.1, decay=0.99)
+    found = dynamics.find_fixed_points(net, points + 1e-3 * rng.standard_normal(points.shape), np.zeros(3))
+    assert len(found) == 27 and found.stable.sum() == 8
+    assert dynamics.describe_attractor(found).kind == "points"
+
+
 def test_a_limit_cycle_has_one_point_whose_eigenvalues_are_its_frequency():
     cycle = known.Oscillator(growth=0.2, turn=0.3)
     result = dynamics.find_fixed_points(cycle, np.random.default_rng(0).uniform(-1, 1, (50, 2)), np.zeros(1))

@@ -12,7 +12,7 @@ from neurogym.envs.registration import every_task, metadata
 from ngym_cli.agents.algorithms import ALGORITHMS, find_algorithm
 from ngym_cli.agents.defaults import complete, resolve, sized
 from ngym_cli.agents.from_config import build_model, build_venv
-from ngym_cli.agents.per_task import BUDGETS, EXCEPTIONS
+from ngym_cli.agents.per_task import BUDGETS, EXCEPTIONS, OTHER_ALGORITHMS
 from ngym_cli.agents.supervised.material import check
 from ngym_cli.config import EvaluationConfig, from_dict, load
 from ngym_cli.errors import UserError
@@ -41,7 +41,9 @@ def test_the_time_step_of_the_task_reaches_networks_with_time_constants():
         ({"task": "NBack-v0"}, BUDGETS["NBack-v0"]),
         ({"task": "NBack-v0", "alg": "recurrent_a2c", "network": "gru"}, BUDGETS["NBack-v0"]),
         ({"task": "NBack-v0", "alg": "ppo"}, 400_000),
-        ({"task": "NBack-v0", "alg": "supervised"}, 1_600_000),
+        ({"task": "GoNogo-v0", "alg": "supervised"}, 1_600_000),
+        ({"task": "NBack-v0", "alg": "supervised"}, OTHER_ALGORITHMS["NBack-v0"]["supervised"].timesteps),
+        ({"task": "NBack-v0", "alg": "supervised", "stages": [{"name": "only"}]}, 1_600_000),
         ({"task": "NBack-v0", "timesteps": 1000}, 1000),
         ({"task": "NBack-v0+GoNogo-v0"}, 400_000),
         ({"task": "NBack-v0", "stages": [{"name": "only"}]}, 400_000),
@@ -107,6 +109,22 @@ def test_exceptions_are_of_known_tasks_and_hyperparameters_and_say_why(task):
     assert EXCEPTIONS[task].reason
     assert EXCEPTIONS[task].settings.items() - expected.items()
     assert set(EXCEPTIONS[task].hyperparameters) <= set(algorithm.hyperparameters)
+
+
+@pytest.mark.parametrize(
+    ("task", "name"), [(task, name) for task, algorithms in OTHER_ALGORITHMS.items() for name in algorithms]
+)
+def test_defaults_of_another_algorithm_apply_with_it_alone(task, name):
+    defaults, algorithm = OTHER_ALGORITHMS[task][name], find_algorithm(name)
+    usual = from_dict({"task": task})
+    assert usual.alg != name and defaults.reason and defaults.settings
+    config, properties = resolve(usual.model_copy(update={"alg": name, "network": None}))
+    completed = complete(config, properties)
+    for key, value in defaults.settings.items():
+        table = {"timesteps": completed.timesteps, **completed.network_args, **completed.hyperparameters}
+        assert table[key] == value
+    assert defaults.hyperparameters.items() <= completed.hyperparameters.items()
+    assert set(defaults.hyperparameters) <= set(algorithm.hyperparameters)
 
 
 def test_a_task_may_have_its_own_defaults_of_the_network_and_the_user_has_the_last_word():

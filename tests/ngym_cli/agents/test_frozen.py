@@ -23,7 +23,7 @@ from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs import MODEL, RunFolder
 
-RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
+RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent and not spec.spatial]
 LARGER = ({"layers": 2, "shared": False}, {"readout": [8, 6]})
 pytestmark = pytest.mark.skipif(not kernels.available(), reason="networks step in torch without compiled loops")
 AFTER = """

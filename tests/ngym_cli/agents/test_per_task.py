@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+
 import pytest
 
 from neurogym.envs.registration import every_task
@@ -15,11 +17,15 @@ from ngym_cli.config.tasks import recommended
 @pytest.mark.parametrize("learner", per_task.LEARNERS)
 def test_a_learner_is_recognised_by_its_settings(learner):
     settings = {"task": "ReversalLearning-v0", **per_task.LEARNERS[learner]}
-    assert per_task.learner_of(from_dict(settings)) == learner
+    expected = "default" if learner == "recurrent_ppo" else learner  # the default algorithm of this task
+    assert per_task.learner_of(from_dict(settings)) == expected
     assert per_task.learner_of(from_dict({**settings, "alg": "ppo"})) is None
 
 
 def test_the_usual_algorithm_of_a_task_is_the_default_learner():
+    assert (
+        per_task.learner_of(from_dict({"task": "ReadySetGoSinglePrior-v0", "alg": "recurrent_ppo"})) == "recurrent_ppo"
+    )
     assert per_task.learner_of(from_dict({"task": "ReadySetGoSinglePrior-v0", "alg": "supervised"})) == "default"
     assert per_task.learner_of(from_dict({"task": "GoNogo-v0", "alg": "recurrent_ppo"})) == "default"
 
@@ -50,6 +56,17 @@ def test_what_was_measured_is_what_runs_now():
                 config = from_dict({"task": id_, **settings})
                 assert row.steps == (config.timesteps or default_steps(config, id_))
                 assert 0 <= row.reached <= row.seeds
+
+
+@pytest.mark.parametrize(("learner", "settings"), per_task.LEARNERS.items())
+def test_the_line_of_a_learner_trains_with_its_settings(ngym, learner, settings):
+    first, *words = per_task.line(learner, "IBLBlock-v0").split()
+    printed = tomllib.loads(ngym(*words, "--print-config").out)
+    assert first == "ngym" and printed["task"] == "IBLBlock-v0"
+    expected = {name: value for name, value in settings.items() if name != "recommended"}
+    assert expected.items() <= printed.items()
+    names = ["pass_reward", "pass_action"] if "recommended" in settings else []
+    assert [entry["name"] for entry in printed["wrappers"]] == names
 
 
 @pytest.mark.parametrize("id_", ELSEWHERE)

@@ -160,9 +160,18 @@ def test_tasks_are_listed_by_the_learner_that_learns_them(monkeypatch):
     monkeypatch.setattr(per_task, "measurements", lambda: {"ctrnn": created})
     (row,) = listing.tasks(learned_by="ctrnn")
     assert (row["id"], row["learned by"]) == ("GoNogo-v0", "9 of 10 seeds")
+    assert row["line"] == "ngym run --task GoNogo-v0 --network ctrnn"
     assert listing.tasks(learned_by="gru") == []
     with pytest.raises(UserError, match="ctrnn"):
         listing.tasks(learned_by="ctrn")
+
+
+def test_a_task_is_learned_by_its_default_algorithm_where_its_default_line_learns(monkeypatch):
+    rows = {id_: per_task.LineResult(1, 1.0, 10, 10, 1.0, 0.95) for id_ in ("GoNogo-v0", "yang19.go-v0")}
+    monkeypatch.setattr(per_task, "measurements", lambda: {"default": rows})
+    for algorithm, id_ in (("recurrent_ppo", "GoNogo-v0"), ("supervised", "yang19.go-v0")):
+        (row,) = listing.tasks(learned_by=algorithm)
+        assert (row["id"], row["line"]) == (id_, f"ngym run --task {id_} --alg {algorithm}")
 
 
 def test_several_tasks_list_the_arguments_of_the_session_and_of_each(ngym):

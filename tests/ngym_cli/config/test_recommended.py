@@ -8,7 +8,15 @@ from neurogym.envs.registration import every_task
 from ngym_cli.agents.defaults import default_steps, resolve
 from ngym_cli.agents.per_task import BUDGETS, has_own_stages, measured
 from ngym_cli.config import from_dict
-from ngym_cli.config.tasks import RECOMMENDED, RECOMMENDED_BY_TASK, WITHOUT_HISTORY, Recommended, recommended
+from ngym_cli.config.tasks import (
+    RECOMMENDED,
+    RECOMMENDED_BY_ALGORITHM,
+    RECOMMENDED_BY_TASK,
+    WITHOUT_HISTORY,
+    Recommended,
+    recommended,
+    usual_algorithm,
+)
 from ngym_cli.errors import UserError
 
 
@@ -57,6 +65,16 @@ def test_default_stages_are_those_of_the_bare_line(settings):
 )
 def test_own_settings_leave_default_stages_out(settings):
     assert from_dict({"task": "HierarchicalReasoning-v0", **settings}).stages == []
+
+
+@pytest.mark.parametrize(("task", "alg"), RECOMMENDED_BY_ALGORITHM)
+def test_settings_of_another_algorithm_apply_with_it_alone_and_are_replaced_by_own_settings(task, alg):
+    special = RECOMMENDED_BY_ALGORITHM[task, alg]
+    assert alg != usual_algorithm(task) and special.reason
+    names = [entry["name"] for entry in special.settings["wrappers"]]
+    assert [entry.name for entry in from_dict({"task": task, "alg": alg}).wrappers] == names
+    assert [entry.name for entry in from_dict({"task": task}).wrappers] != names
+    assert from_dict({"task": task, "alg": alg, "wrappers": []}).wrappers == []
 
 
 def test_default_units_are_of_the_usual_algorithm_and_are_replaced_by_others():

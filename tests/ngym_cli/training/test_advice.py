@@ -75,7 +75,7 @@ GOOD = per_task.LineResult(steps=1000, seconds=1.0, seeds=3, reached=3, performa
         ({"task": "MatchingPenny-v0"}, {"default": GOOD}, None),
         ({"task": "MatchingPenny-v0"}, {"default": BAD, "recommended": BAD}, None),
         ({"task": "CVLearning-v0"}, {"default": GOOD}, None),
-        ({"task": "VisualSearch-v0"}, {"default": BAD}, "after 1,000 steps); see ngym info VisualSearch-v0"),
+        ({"task": "Detection-v0"}, {"default": BAD}, "after 1,000 steps); see ngym info Detection-v0"),
         ({"task": "ReversalLearning-v0"}, {}, "the task needs the last reward as input"),
         ({"task": "GoNogo-v0"}, {}, None),
     ],
@@ -84,6 +84,7 @@ GOOD = per_task.LineResult(steps=1000, seconds=1.0, seeds=3, reached=3, performa
 def test_a_run_that_will_not_learn_says_so_before_it_starts(monkeypatch, settings, rows, text):
     tables = {learner: {settings["task"]: row} for learner, row in rows.items()}
     monkeypatch.setattr(per_task, "measurements", lambda: tables)
+    monkeypatch.setitem(per_task.ELSEWHERE, "Detection-v0", {"by": "people", "missing": "a learner"})
     config = from_dict(settings)
     message = advance_notice(config, resolve(config)[1])
     assert message is None if text is None else text in message and "\n" not in message

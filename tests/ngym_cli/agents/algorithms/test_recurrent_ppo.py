@@ -16,7 +16,7 @@ from ngym_cli.agents.algorithms.sb3 import TrialVecEnv
 from ngym_cli.agents.from_config import make_model
 from ngym_cli.agents.networks import NETWORKS
 
-RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
+RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent and not spec.spatial]
 
 
 def build(env, network="lstm", seed=0, network_args=None, algorithm="recurrent_ppo", **hyperparameters):

@@ -15,7 +15,7 @@ QUICK = {
 }
 CASES = [
     *[(name, None) for name, spec in ALGORITHMS.items() if not spec.supervised],
-    *[("recurrent_ppo", name) for name, spec in NETWORKS.items() if spec.recurrent],
+    *[("recurrent_ppo", name) for name, spec in NETWORKS.items() if spec.recurrent and not spec.spatial],
 ]
 
 

@@ -13,7 +13,7 @@ from ngym_cli import processes
 from ngym_cli.agents.compiled import loops
 from ngym_cli.agents.networks import NETWORKS, find_network
 
-RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
+RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent and not spec.spatial]
 WITH_OPTIONS = [*((name, {}) for name in RECURRENT), ("ctrnn", {"activation": "softplus"})]
 COUNTS = [9, 9, 7, 7, 7, 2, 1]
 VARIANTS = [name for name in kernels.runnable() if name != kernels.PLAIN]

@@ -16,7 +16,7 @@ from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.supervised.objective import SupervisedKernel
 
 VARIANTS = [name for name in kernels.runnable() if name != kernels.PLAIN]
-RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
+RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent and not spec.spatial]
 NOISY = [name for name in RECURRENT if "noise" in NETWORKS[name].defaults]
 TASKS = {False: "ContextDecisionMaking-v0", True: "ReachingDelayResponse-v0"}
 pytestmark = pytest.mark.skipif(not VARIANTS, reason="no compiled functions are built")

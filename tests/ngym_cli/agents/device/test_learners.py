@@ -15,7 +15,7 @@ from ngym_cli.agents.networks import NETWORKS
 from tests.ngym_cli.agents.algorithms.conftest import Snapshot
 from tests.ngym_cli.agents.conftest import Recall
 
-RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
+RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent and not spec.spatial]
 TASKS = {"discrete": "ContextDecisionMaking-v0", "continuous": "ReachingDelayResponse-v0"}
 
 

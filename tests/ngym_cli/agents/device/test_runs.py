@@ -14,7 +14,7 @@ from tests.ngym_cli.sameness import assert_same_run
 pytestmark = needs_gpu
 
 RUN = ("run", "--task", "RDM-v0", "--device", "cuda", "--timesteps", "1024", "--n-envs", "8", "--eval-trials", "50")
-RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
+RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent and not spec.spatial]
 CELL = """
 import torch
 from torch import nn

@@ -35,7 +35,7 @@ class Own(Cell):
         h = torch.tanh(x @ self.read + h @ self.recur + slow @ self.up + self.bias)
         return h, torch.lerp(slow, h @ self.down, 0.3)
 """
-RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
+RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent and not spec.spatial]
 AREAS = {"V1": {"units": 6, "input": True}, "PFC": {"units": 4, "output": True, "from": {"V1": 1.0}}}
 STRUCTURES = {
     "sparse": {"density": 0.4, "input_density": 0.5, "output_density": 0.5},

@@ -12,7 +12,7 @@ from ngym_cli.agents.defaults import complete_arguments
 from ngym_cli.agents.networks import NETWORKS, find_network
 from ngym_cli.errors import UserError
 
-RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
+RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent and not spec.spatial]
 
 
 def build(name, inputs=3, units=10, layers=1, **options):

@@ -8,7 +8,7 @@ from gymnasium import spaces
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.networks.policy import PackedSequences, RecurrentPolicy
 
-RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
+RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent and not spec.spatial]
 VECTOR = spaces.Box(-np.inf, np.inf, (5,), np.float32)
 IMAGE = spaces.Box(0, 255, (3, 40, 40), np.uint8)
 

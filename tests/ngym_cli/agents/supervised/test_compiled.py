@@ -10,7 +10,7 @@ from neurogym import kernels
 from ngym_cli import processes
 from ngym_cli.agents.networks import NETWORKS
 
-RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
+RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent and not spec.spatial]
 TASKS = {"discrete": "ContextDecisionMaking-v0", "continuous": "ReachingDelayResponse-v0"}
 pytestmark = pytest.mark.skipif(not kernels.available(), reason="no compiled functions are built")
 

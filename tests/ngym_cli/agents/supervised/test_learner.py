@@ -14,7 +14,7 @@ from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.supervised.material import TrialStream
 from tests.ngym_cli.agents.algorithms.conftest import Snapshot
 
-RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent]
+RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent and not spec.spatial]
 
 
 def weights(model):

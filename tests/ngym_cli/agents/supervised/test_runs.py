@@ -82,6 +82,50 @@ def test_several_tasks_are_drawn_by_weight_and_reported_each(ngym):
     assert len([row for row in summary["conditions"] if row["condition"] == "task"]) == 2
 
 
+TIMING = [f"--timing={period}" for period in ("fixation=100", "sample=200", "delay=100", "decision=200")]
+GAZE = ("--task", "VisualSearch-v0", *TIMING)
+
+
+def test_a_place_is_chosen_by_attention_in_a_run_that_can_be_resumed_and_exported(ngym):
+    assert ngym("run", *GAZE, *SHORT, "--units", 16, "--timesteps", 4000, "--name", "a").code == 0
+    run = Path("runs/VisualSearch-v0/supervised/a")
+    config = tomllib.loads((run / "config.toml").read_text())
+    assert config["network"] == "attention" and config["network_args"]["places"] == 9 and config["dt"] == 100
+    assert weights(run)["action_net.weight"].shape == (81, 16)
+    assert ngym("eval", run, "--trials", 20, "--record", "activity").code == 0
+    assert ngym("plot", run).code == 0
+    assert ngym("export", run, "--to", "torchscript").code == 0
+
+
+def test_a_response_is_learned_as_a_choice_among_places(ngym):
+    task = ("--task", "ReachingDelayResponse-v0", "--alg", "supervised", "--network-arg", "places=9")
+    short = ("--timing", "delay=100", "--timesteps", 100000, "--eval-every", 0)
+    assert ngym("run", *task, *short, "--name", "a").code == 0
+    summary = json.loads(Path("runs/ReachingDelayResponse-v0/supervised/a/eval/final/summary.json").read_text())
+    assert summary["performance"] > 0.75  # the best response without the stimulus scores 0.67
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--task", "GoNogo-v0", "--network-arg", "places=5"), "places: the actions of the task are not continuous"),
+        (("--task", "MemoryRecall-v0", "--network-arg", "places=5"), "a grid of 10 axes has more than 4,096 places"),
+        (("--task", "PathIntegration-v0", "--network-arg", "places=1"), "places"),
+        (
+            ("--task", "PathIntegration-v0", "--alg", "recurrent_ppo", "--network-arg", "places=5"),
+            "supervised learning",
+        ),
+        ((*RDM, "--network", "attention"), "network attention reads places of images"),
+        ((*GAZE, "--units", "9"), "more units than the image has places (9), not 9"),
+        ((*GAZE, "--network-arg", "layers=2"), "a single layer, not 2"),
+    ],
+)
+def test_places_that_do_not_exist_are_refused_in_a_line(ngym, flags, message):
+    result = ngym("run", "--alg", "supervised", *SHORT, *flags)
+    assert result.code == 2 and message in result.err and "Traceback" not in result.err
+    assert not Path("runs").exists()
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
