@@ -28,19 +28,13 @@ LOW, HIGH = 0.90, 0.98
 
 SINGLE = {**observers.OBSERVERS, **evaluations.EVALUATIONS}  #: observers, one experiment at a time
 NAMES = (*SINGLE, *models.MODELS, "covariate")
-#: Experiments of a row, and of rows whose experiments take less than a tenth of a second.
-REPEATS, MANY = 200, 500
-QUICK = (
-    "probit",
-    "logistic",
-    "weibull",
-    "learners",
+#: Experiments of a row, of rows whose experiments take about a tenth of a second, and of those that take a hundredth.
+REPEATS, MANY, MOST = 200, 1000, 4000
+QUICK = ("probit", "logistic", "weibull", "learners", "context", "kernel", "wager", "decoder")
+QUICKEST = (
     "outcomes",
     "stay_shift",
-    "kernel",
-    "context",
     "weighted_cues",
-    "wager",
     "planner",
     "bandit",
     "reversals",
@@ -48,14 +42,14 @@ QUICK = (
     "linked_performance",
     "held_out_scores",
     "seeds",
-    "decoder",
 )
 
 #: Modules whose results are measured, and further ones of some observers; rows are out of date when one changes.
 MODULES = ("neurogym/analysis",)
 BEHAVIOUR = "neurogym/behaviour/models"
-AGENTS = (f"{BEHAVIOUR}/agents.py", f"{BEHAVIOUR}/search.py")
-TIMED = (f"{BEHAVIOUR}/timed.py", f"{BEHAVIOUR}/responses.py", f"{BEHAVIOUR}/marks.py")
+FITTED = tuple(f"{BEHAVIOUR}/{name}.py" for name in ("credible", "marks", "parameters"))
+AGENTS = (*FITTED, f"{BEHAVIOUR}/agents.py", f"{BEHAVIOUR}/search.py")
+TIMED = (*FITTED, f"{BEHAVIOUR}/timed.py", f"{BEHAVIOUR}/times.py", f"{BEHAVIOUR}/responses.py")
 FURTHER = {
     "strong_weights": (f"{BEHAVIOUR}/logistic.py",),
     "weak_weights": (f"{BEHAVIOUR}/logistic.py",),
@@ -63,7 +57,6 @@ FURTHER = {
     "sessions": (f"{BEHAVIOUR}/logistic.py", "neurogym/behaviour/describe.py"),
     "hidden_states": (f"{BEHAVIOUR}/glm_hmm.py", f"{BEHAVIOUR}/chains.py", f"{BEHAVIOUR}/chain_estimates.py"),
     "diffusion": (*TIMED, f"{BEHAVIOUR}/diffusion.py"),
-    "kalman": (*AGENTS, f"{BEHAVIOUR}/bandits.py"),
     "lba": (*TIMED, f"{BEHAVIOUR}/with_times.py", f"{BEHAVIOUR}/ballistic.py"),
     "learner_with_times": (*TIMED, f"{BEHAVIOUR}/with_times.py"),
     "covariate": (*AGENTS, "ngym_cli/fitting/group.py"),
@@ -126,13 +119,16 @@ def make(item: str, seed: int) -> Row:
 
 def repeats_of(name: str) -> int:
     """Return the number of experiments of a row."""
-    return MANY if name in QUICK else REPEATS
+    return MOST if name in QUICKEST else MANY if name in QUICK else REPEATS
 
 
 def settings(item: str) -> object:
     """Return what decides an item apart from its name: sizes, repeats, and the source of the analyses."""
     name, size = item.split("/")
-    further = FURTHER.get(name, AGENTS if name in models.MODELS else ())
+    further = FURTHER.get(name, ())
+    if not further and name in models.MODELS:
+        (model, _) = models.MODELS[name]
+        further = (*AGENTS, f"{type(model).__module__.replace('.', '/')}.py")
     paths = [path for module in (*MODULES, *further) for path in _sources(ROOT / module)]
     module = "models" if name in models.MODELS else "observers" if name in observers.OBSERVERS else "evaluations"
     code = [stamp.plain(path) for path in (*paths, HERE / f"{module}.py")]

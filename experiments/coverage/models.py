@@ -26,9 +26,6 @@ from neurogym.behaviour.models.with_times import TimedModel, race
 from neurogym.behaviour.simulate import ReversingBandit, TwoStepWorld, World, simulate
 from neurogym.behaviour.table import Behaviour, session
 
-#: Inverse temperature, learning rate and perseveration of value learners.
-RANGES = {"alpha": (0.1, 0.7), "beta": (1.5, 6.0), "kappa": (-0.3, 0.6)}
-
 
 @dataclass(frozen=True)
 class Subject:
@@ -43,57 +40,51 @@ class Subject:
     truth: Mapping[str, float]
 
 
-def _agent(model: Agent, like: Behaviour, world: World, rng: Generator, truth: Mapping[str, float]) -> Subject:
-    """Return the behaviour of an agent; parameters without a true value have the mean of their prior."""
+Draw = Callable[[Generator, float], Subject]
+
+
+def learner(model: Agent, like: Behaviour, world: Callable[[Generator, float], World]) -> tuple[Agent, Draw]:
+    """Return a learner, and how a subject of it is drawn: from the priors, as a credible interval assumes.
+
+    Credible intervals hold the truth at their level on average over the prior (Talts et al. 2018, arXiv:1804.06788).
+    With parameters near the middle of a prior, and trials that say little of them, they hold it more often.
+
+    Args:
+        model: the learner.
+        like: table with the choices of the task.
+        world: the task, given a generator and a share of the usual number of trials.
+    """
     parameters = model.parameters(like)
-    x = np.array([each.unbounded(truth[each.name]) if each.name in truth else each.mean for each in parameters])
     policy = CuePolicy if isinstance(model, GoNoGo) else AgentPolicy
-    return Subject(simulate(policy(model, parameters, x, len(like.choices)), world, like, rng), truth)
+
+    def draw(rng: Generator, share: float) -> Subject:
+        x = np.array([each.mean + each.sd * rng.standard_normal() for each in parameters])
+        subject = policy(model, parameters, x, len(like.choices))
+        return Subject(simulate(subject, world(rng, share), like, rng), subject.values)
+
+    return model, draw
+
+
+def _bandit(rng: Generator, share: float) -> World:
+    return ReversingBandit(1, int(1000 * share), 2, rng)
+
+
+def learner_of_task(name: str) -> tuple[Agent, Draw]:
+    """Return a learner in the task that the model is for, for half of its trials or, of a small size, a quarter."""
+    model, like, world, _ = timed.LEARNERS[name]
+    _, complete = learner(model, like, lambda rng, share: world(rng))
+
+    def draw(rng: Generator, share: float) -> Subject:
+        subject = complete(rng, share)
+        (trials,) = subject.table.sessions
+        end = int(len(trials) * (0.25 if share < 1 else 0.5))
+        return Subject(like.only([trials.part("1", slice(0, end))]), subject.truth)
+
+    return model, draw
 
 
 def _drawn(rng: Generator, ranges: Mapping[str, tuple[float, float]]) -> dict[str, float]:
     return {name: float(rng.uniform(*ends)) for name, ends in ranges.items()}
-
-
-Q_LEARNING = QLearning("q", QOptions(perseveration=True))
-
-
-def q_learning(rng: Generator, share: float) -> Subject:
-    """Value learner with perseveration on a bandit that reverses."""
-    world = ReversingBandit(1, int(1000 * share), 2, rng)
-    return _agent(Q_LEARNING, simulated.BANDIT, world, rng, _drawn(rng, RANGES))
-
-
-TWO_RATES = QLearning("q", QOptions(rates=2, perseveration=True))
-
-
-def two_rates(rng: Generator, share: float) -> Subject:
-    """Value learner with rates for positive and negative errors."""
-    ranges = {"alpha+": (0.1, 0.7), "alpha-": (0.1, 0.7), "beta": (1.5, 6.0), "kappa": (-0.3, 0.6)}
-    world = ReversingBandit(1, int(1000 * share), 2, rng)
-    return _agent(TWO_RATES, simulated.BANDIT, world, rng, _drawn(rng, ranges))
-
-
-HYBRID = TwoStepLearner("hybrid")
-
-
-def two_step_learner(rng: Generator, share: float) -> Subject:
-    """Hybrid of model-free and model-based values in the two-step task."""
-    truth = simulated._planner(rng, float(rng.uniform(0.1, 0.9)))
-    return _agent(HYBRID, simulated.TWO_STEP, TwoStepWorld(1, int(600 * share), rng), rng, truth)
-
-
-def value_learner(name: str) -> tuple[Model, Callable[[Generator, float], Subject]]:
-    """Return a learner in the task that the model is for, for half of its trials or, of a small size, a quarter."""
-    model, like, world, ranges = timed.LEARNERS[name]
-
-    def draw(rng: Generator, share: float) -> Subject:
-        subject = _agent(model, like, world(rng), rng, _drawn(rng, ranges))
-        (complete,) = subject.table.sessions
-        end = int(len(complete) * (0.25 if share < 1 else 0.5))
-        return Subject(like.only([complete.part("1", slice(0, end))]), subject.truth)
-
-    return model, draw
 
 
 def diffusion(rng: Generator, share: float) -> Subject:
@@ -117,6 +108,8 @@ def lba(rng: Generator, share: float) -> Subject:
     return Subject(Behaviour((session(choice, stimuli=x[:, None], rt=rt),), stimuli=("x",)), truth)
 
 
+Q_LEARNING = QLearning("q", QOptions(perseveration=True))
+TWO_RATES = QLearning("q", QOptions(rates=2, perseveration=True))
 TIMED_LEARNER = TimedModel(Q_LEARNING)
 
 
@@ -142,15 +135,17 @@ def hidden_states(rng: Generator, share: float) -> Subject:
 
 
 #: Models by name, and how a subject is drawn.
-MODELS: dict[str, tuple[Model, Callable[[Generator, float], Subject]]] = {
-    "q_learning": (Q_LEARNING, q_learning),
-    "two_rates": (TWO_RATES, two_rates),
-    "two_step_learner": (HYBRID, two_step_learner),
+MODELS: dict[str, tuple[Model, Draw]] = {
+    "q_learning": learner(Q_LEARNING, simulated.BANDIT, _bandit),
+    "two_rates": learner(TWO_RATES, simulated.BANDIT, _bandit),
+    "two_step_learner": learner(
+        TwoStepLearner("hybrid"), simulated.TWO_STEP, lambda rng, share: TwoStepWorld(1, int(600 * share), rng)
+    ),
     "diffusion": (Diffusion(), diffusion),
     "lba": (RACE, lba),
     "learner_with_times": (TIMED_LEARNER, learner_with_times),
     "hidden_states": (GlmHmm(2, 0), hidden_states),
-    **{name.replace("-", "_"): value_learner(name) for name in timed.LEARNERS},
+    **{name.replace("-", "_"): learner_of_task(name) for name in timed.LEARNERS},
 }
 
 

@@ -23,7 +23,7 @@ POINTS, MOST, ROUNDS = 400, 3200, 9
 FREEDOM, WIDER = 5.0, 1.4
 #: Difference of the log-posterior from the best below which a maximum counts, and fewest effective points.
 LOWER, EFFECTIVE = 8.0, 40.0
-#: Effective points, and largest change of an end in widths of the interval, with which no further round is drawn.
+#: Effective points, and two largest changes of an end in widths of the interval, with which no further round is drawn.
 ENOUGH, STEADY = 400.0, 0.08
 
 
@@ -117,7 +117,7 @@ class _Samples:
         self.proposals, self.counts = [_Proposal.of(centres, WIDER**2 * covariance)], list[int]()
         self.points, self.posterior = np.zeros((0, d)), np.zeros(0)
         self.ends, self.sd = np.full((2, d), np.nan), np.full(d, np.nan)
-        self.effective, self.steady = 0.0, False
+        self.effective, self.change, self.steady = 0.0, np.inf, False
 
     def draw(self, n: int) -> FloatArray:
         """Return points of the latest distribution."""
@@ -137,8 +137,9 @@ class _Samples:
         ranked, reached = np.take_along_axis(self.points, order, 0), np.cumsum(weights[order], 0)
         before, self.ends = self.ends, np.stack([_quantile(ranked, reached, q) for q in (0.025, 0.975)])
         self.sd, self.effective = np.sqrt(weights @ centred**2), float(1 / (weights**2).sum())
-        change = np.abs(self.ends - before).max(0) / np.maximum(self.ends[1] - self.ends[0], 1e-12)
-        self.steady = bool(self.effective >= ENOUGH and np.all(change < STEADY))  # nan after the first round
+        last, width = self.change, np.maximum(self.ends[1] - self.ends[0], 1e-12)
+        self.change = float((np.abs(self.ends - before) / width).max())  # nan after the first round
+        self.steady = bool(self.effective >= ENOUGH and self.change < STEADY and last < STEADY)
 
 
 def _normalised(logs: FloatArray) -> FloatArray:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
-from neurogym.array_types import FloatArray, IntArray
+from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour.models.base import ParallelTrials
 from neurogym.behaviour.models.credible import Credible, credible
 from neurogym.behaviour.models.evidence import Evidence, EvidencePolicy, evidence_of_sessions, with_state_columns
@@ -158,18 +158,31 @@ class TimedPosterior:
     def credible(self, best: Maximum, seed: int) -> Credible:
         """Return credible intervals of the parameters of a race, in the unbounded scale.
 
+        Threshold, range of starts and non-decision time make up for each other in sums, so that the posterior is close
+        to an ellipse in their natural scale, and has long curved tails in that of their logarithms.
+
         Args:
             best: maximum of the posterior.
             seed: random seed.
         """
         response: Any = self.response.response
+        positive: BoolArray = np.array([each.kind == "positive" for each in self.parameters])
 
         def loss(_: np.ndarray, points: FloatArray) -> FloatArray:
-            return np.array([[self._loss(x, response.log) for x in points[0]]])
+            out = np.full(points.shape[1], np.inf)
+            possible = (points[0][:, positive] > 0).all(1)
+            x = _with_logarithms(points[0][possible], positive)
+            density = x[:, positive].sum(1)  # in the natural scale, over that in the scale of the search
+            out[possible] = density + [self._loss(point, response.log) for point in x]
+            return out[None]
 
-        return credible(
-            loss, best.x[None, None], loss(np.zeros(1, int), best.x[None, None]), best.covariance[None], [seed]
-        )
+        natural = np.where(positive, np.exp(best.x), best.x)
+        slope = np.where(positive, natural, 1.0)
+        covariance = best.covariance * np.outer(slope, slope)
+        start = natural[None, None]
+        found = credible(loss, start, loss(np.zeros(1, int), start), covariance[None], [seed])
+        low, high = (_with_logarithms(ends, positive) for ends in (found.low, found.high))
+        return Credible(low, high, found.sd / slope, found.effective)
 
     def _loss(self, x: FloatArray, log: Callable[..., FloatArray]) -> float:
         evidence = self.evidence.slope(x[: self._split])
@@ -218,6 +231,14 @@ class TimedPosterior:
         out = x.copy()
         out[: self._split] += np.clip(step, -1.5, 1.5) * sd
         return out if self(out)[0] > self(x)[0] else x
+
+
+def _with_logarithms(points: FloatArray, positive: BoolArray) -> FloatArray:
+    """Return points (..., parameters) with the logarithm of some parameters, minus infinity below 0."""
+    out = points.copy()
+    with np.errstate(divide="ignore"):
+        out[..., positive] = np.log(np.maximum(points[..., positive], 0))
+    return out
 
 
 class Maximum(NamedTuple):

@@ -14,6 +14,9 @@ from neurogym.behaviour.table import Session
 FASTEST = 0.05
 #: Fewest repetitions of a code for "no time", and how many times the 99 % quantile of other times a code exceeds.
 REPEATED, FAR = 3, 3.0
+#: Without a deadline uniform times of contaminants end at the slowest answer, or at so many times the 95 % quantile of
+#: the times, and not before so many s.
+LATEST, EARLIEST_END = 5.0, 5.0
 #: Numbers that are codes in s or ms even if they occur once, where they exceed other times as far.
 CODES = (99.0, 999.0, 9999.0, 99999.0)
 #: Distributions of the times of contaminants.
@@ -29,7 +32,7 @@ class TimeSettings:
     Attributes:
         deadline: time in s after which a trial without an answer ended; infinity for none.
         fastest: answers faster than this (s) are anticipations and are left out.
-        longest: upper end in s of the uniform times of contaminants.
+        longest: upper end in s of the uniform times of contaminants; later answers have the density of earlier ones.
         withheld: option that is chosen by not responding until the deadline (go/no-go); -1 for none.
         scale: mean in s of the exponential times of contaminants; 0 for uniform times.
     """
@@ -174,12 +177,18 @@ def time_settings(
     last = float(rt[timed].max()) if timed.any() else 1.0
     longest = max(last, deadline) if deadline else 1.1 * last
     scale = float(rt[timed].mean()) if contaminants == "exponential" and timed.any() else 0.0
+    end = max(EARLIEST_END, LATEST * float(np.quantile(rt[timed], 0.95))) if timed.any() else np.inf
+    late = int((rt[timed] > end).sum()) if not (deadline or scale) else 0
     withheld = -1
     for option in (0, 1) if choice.max(initial=0) <= 1 else ():
         chosen, respond = choice == option, choice == 1 - option
         if chosen.sum() >= WITHHELD and not timed[chosen].any() and respond.any() and timed[respond].mean() > 0.9:
             withheld = option
     limit = deadline or (longest if withheld >= 0 else np.inf)
+    if late:
+        longest = end
+        verb = "exceeds" if late == 1 else "exceed"
+        notes.append(f"the time of {_trials(late)} {verb} {end:.3g} s, where uniform times of contaminants end")
     settings = TimeSettings(limit, fastest, longest, withheld, scale)
     trials = TimedTrials(choice, rt, settings)
     if withheld >= 0:

@@ -184,3 +184,13 @@ def test_several_stimuli_are_refused_with_a_way_on():
     data = Behaviour((session([0, 1] * 30, stimuli=np.ones((60, 2)), rt=np.full(60, 0.5)),), stimuli=("a", "b"))
     with pytest.raises(UnfitError, match=r"drift=a \+ b"):
         Diffusion().fit([Problem(data)])
+
+
+def test_an_answer_after_a_break_is_named_and_does_not_bend_the_model():
+    x, choice, rt = simulated(np.random.default_rng(11), 800, lapse=0.03)
+    before = fitted(table(x, choice, rt))
+    assert not any("contaminants" in note for note in before.notes)
+    after = fitted(table(np.r_[x, 0.128], np.r_[choice, 1], np.r_[rt, 300.0]))
+    assert "the time of 1 trial exceeds" in " ".join(after.notes)
+    for name, estimate in before.parameters.items():
+        assert abs(after.parameters[name].value - estimate.value) < 0.75 * estimate.se

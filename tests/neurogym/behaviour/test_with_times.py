@@ -91,6 +91,21 @@ def test_intervals_of_a_race_are_credible_and_those_of_folds_cost_nothing():
     assert value - low > 1.5 * (high - value)
 
 
+def test_intervals_of_a_race_reach_the_tails_where_threshold_and_starts_make_up_for_each_other():
+    """Ends of .35 (s_0) and 1.18 (B), found in the scale of the logarithms, covered 86 % of truths."""
+    values = {"B": np.array(0.93), "s_0": np.array(0.56), "t_R": np.array(0.24), "v_0": np.array(2.3)}
+    rng = np.random.default_rng(4)
+    x = rng.choice([-1.0, -0.5, 0.5, 1.0], 400)
+    evidence = np.stack([-0.7 * x, 0.7 * x], axis=1)
+    choice, rt = BallisticResponse(2).sample(evidence, {**values, "lapse": np.array(0.02)}, rng, TimeSettings(5.0))
+    data = Behaviour((session(choice, stimuli=x[:, None], rt=rt),), stimuli=("x",))
+    for seed in (0, 1):
+        parameters = race(deadline=5.0).fit([Problem(data, seed)])[0].parameters
+        assert parameters["B"].high > 1.3
+        assert parameters["s_0"].low < 0.25
+        assert parameters["t_R"].low < 0.18
+
+
 def test_probabilities_of_the_race_agree_with_simulation():
     rng, response = np.random.default_rng(1), BallisticResponse(3)
     values = {name: np.array(x) for name, x in {"B": 0.8, "s_0": 0.5, "t_R": 0.2, "v_0": 1.5, "lapse": 0.05}.items()}
