@@ -159,5 +159,8 @@ def make(work: list[Job], jobs: int) -> int:
 if __name__ == "__main__":
     try:
         main()
+    except UserError as error:  # such as another call that makes runs here
+        print(error, file=sys.stderr)
+        sys.exit(2)
     except KeyboardInterrupt:
         sys.exit("interrupted; what was made is kept, and the same call goes on")

@@ -79,13 +79,14 @@ def expected(config: ResolvedConfig, properties: TaskProperties) -> float | None
         properties: known properties of the task.
 
     Returns:
-        None where the arithmetic is not sufficient: agents without a recurrent network, images, users' own parts, and
-        learning in torch.
+        None where the arithmetic is not sufficient: agents without a recurrent network, tasks that draw images,
+        users' own parts, and learning in torch.
     """
     shape, algorithm = properties.observation_space.shape or (1,), ALGORITHMS.get(config.alg)
+    images = len(properties.inner.observation_space.shape or ()) > 1  # drawn, even if a wrapper reduces them
     unusual = any(config.hyperparameters.get(name) for name in TORCH_OBJECTIVES)
     in_torch = config.network not in WEIGHT_ROWS or unusual
-    if algorithm is None or not algorithm.recurrent or len(shape) > 1 or in_torch:
+    if algorithm is None or not algorithm.recurrent or images or in_torch:
         return None
     features = int(np.prod(shape))
     units, layers = config.units, int(config.network_args.get("layers", 1))

@@ -31,7 +31,11 @@ def test_more_steps_and_units_are_expected_to_take_longer(monkeypatch):
     assert expected(alg="supervised", timesteps=400_000) < usual  # each step is learned from once
 
 
-@pytest.mark.parametrize("settings", [{"alg": "ppo"}, {"task": "RandomDotMotion-v0", "wrappers": "none"}])
+@pytest.mark.parametrize(
+    "settings",
+    [{"alg": "ppo"}, {"task": "RandomDotMotion-v0"}, {"task": "RandomDotMotion-v0", "wrappers": "none"}],
+    ids=["without memory", "images that a wrapper reduces", "images"],
+)
 def test_where_the_arithmetic_says_little_nothing_is_expected(settings):
     assert expected(**settings) is None
 
