@@ -34,7 +34,7 @@ MORE = {
     **dict.fromkeys(("probit", "logistic", "weibull", "learners", "context", "kernel", "wager", "decoder"), 1000),
     **dict.fromkeys(("outcomes", "stay_shift", "weighted_cues", "planner", "bandit", "reversals", "seeds"), 4000),
     **dict.fromkeys(("performance", "linked_performance", "held_out_scores"), 4000),
-    "vpp": 500,
+    **dict.fromkeys(("two_rates", "vpp"), 500),
 }
 
 #: Modules whose results are measured, and further ones of some observers; rows are out of date when one changes.

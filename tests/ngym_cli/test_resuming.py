@@ -74,6 +74,23 @@ def test_resumed_equals_uninterrupted_for_other_tasks(tmp_path, task, more):
     assert_same_run(uninterrupted.path, run.path)
 
 
+@pytest.mark.parametrize(
+    ("task", "more"),
+    [
+        ("VisualSearch-v0", {"network": "attention", "dt": 100, "task_args": {"win_kwargs": {"size": [48, 48]}}}),
+        ("ReachingDelayResponse-v0", {"network": "gru"}),
+    ],
+)
+def test_a_choice_among_places_is_resumed(tmp_path, task, more):
+    brief = {"timing": {}, "wrappers": "", "timesteps": 2000, "checkpoint": {"every": 400}, "evaluation": {"trials": 8}}
+    config = configuration("supervised", task=task, network_args={"places": 5}, **brief, **more)
+    uninterrupted = train(config, tmp_path, "whole").run
+    run = interrupt(config, tmp_path, "cut", 1000)
+    assert 400 <= run.manifest()["steps"] < 2000
+    resume(run)
+    assert_same_run(uninterrupted.path, run.path)
+
+
 def test_interrupted_again_and_again(tmp_path, uninterrupted):
     run = interrupt(configuration(), tmp_path, "cut", 2000, signal.SIGINT)
     for step in (4000, 6000):

@@ -17,6 +17,7 @@ import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.buffers import ReplayBuffer
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
+from stable_baselines3.common.vec_env import VecTransposeImage, is_vecenv_wrapped
 from torch import Tensor
 
 from neurogym.messages.plain_data import plain
@@ -180,6 +181,8 @@ def load_training_state(model: BaseAlgorithm, tensors: Tensors, info: PlainState
     sb3.set_progress(model, info["counters"], info["episodes"])
     _load_optimizer(model.policy.optimizer, info["optimizer"], tensors)
     seen = {name: tensors[f"env/{name}"].numpy().copy() for name in sb3.SEEN if f"env/{name}" in tensors}
+    if model.env is not None and is_vecenv_wrapped(model.env, VecTransposeImage):
+        seen = {name: _pixel_by_pixel(array) if array.ndim == 4 else array for name, array in seen.items()}
     sb3.set_last_seen(model, seen)
     if isinstance(model, sb3.Learner):
         model.carried_states = [tensors[f"recurrent/{i}"].numpy() for i in range(len(model.carried_states))]
@@ -187,6 +190,11 @@ def load_training_state(model: BaseAlgorithm, tensors: Tensors, info: PlainState
         model.consolidation.set_state(restore_tree(info.get("consolidation", {}), tensors))
     _load_replay(_replay(model), info["replay"], tensors)
     _load_generators(model, info["generators"], tensors)
+
+
+def _pixel_by_pixel(images: np.ndarray) -> np.ndarray:
+    """Images (image, channel, row, column) in the memory order of frames; convolutions round by memory order."""
+    return np.moveaxis(np.ascontiguousarray(np.moveaxis(images, 1, -1)), -1, 1)
 
 
 def _save_optimizer(optimizer: torch.optim.Optimizer, tensors: Tensors) -> PlainState:

@@ -65,6 +65,9 @@ class SpatialFront(BaseFeaturesExtractor):
 
     Args:
         observation_space: images with channels first.
+
+    Attributes:
+        grid: numbers of rows and columns of places.
     """
 
     def __init__(self, observation_space: spaces.Box) -> None:
@@ -82,12 +85,18 @@ class SpatialFront(BaseFeaturesExtractor):
             nn.Conv2d(64, SPATIAL_CHANNELS, 1),
         )
         with torch.no_grad():
-            self._features_dim = self(torch.zeros(1, *observation_space.shape)).shape[1]
+            features = self._convolved(torch.zeros(1, *observation_space.shape))
+        self.grid = (features.shape[2], features.shape[3])
+        self._features_dim = features[0].numel()
 
     def forward(self, observations: Tensor) -> Tensor:
         """Features (image, place * channel) of images (image, channel, row, column) between 0 and 1."""
+        return self._convolved(observations).flatten(2).transpose(1, 2).flatten(1)
+
+    def _convolved(self, observations: Tensor) -> Tensor:
+        """Features (image, channel, row, column)."""
         features: Tensor = self.convolutions(halved_and_standardised(observations))
-        return features.flatten(2).transpose(1, 2).flatten(1)
+        return features
 
 
 def halved_and_standardised(observations: Tensor) -> Tensor:

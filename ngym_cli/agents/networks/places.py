@@ -56,6 +56,28 @@ class PlaceCode(nn.Linear):
         nn.init.orthogonal_(self.weight, 0.01)
         nn.init.zeros_(self.bias)
 
+    def follow(self, rows: int, columns: int) -> None:
+        """Set the weights of attention: the preference for a response is the attention to the same part of the image.
+
+        Learning starts from here. From small random weights it may find the opposite sign, by which responses avoid
+        what is attended, and keep it.
+
+        Args:
+            rows: rows of the image, from the highest to the lowest second component of the response. The last units
+                are attention to the places of the image, row by row.
+            columns: columns of the image, from the lowest to the highest first component.
+
+        Raises:
+            ValueError: if responses do not have two components.
+        """
+        if self.centers.shape[1] != 2:
+            raise ValueError(f"responses have {self.centers.shape[1]} components, not 2")
+        across, up = ((self.centers - self.low) / (self.spacing * (self.places - 1))).unbind(-1)
+        column = (across * columns).long().clamp(max=columns - 1)
+        row = ((1 - up) * rows).long().clamp(max=rows - 1)
+        with torch.no_grad():
+            self.weight[:, -rows * columns :] = nn.functional.one_hot(row * columns + column, rows * columns)
+
     def forward(self, x: Tensor) -> Tensor:
         """Return responses (..., component) to activity (..., unit)."""
         return self.decode(self.preferences(x))

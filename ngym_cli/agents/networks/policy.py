@@ -163,7 +163,9 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         if not shared:
             self.lstm_critic = build(units if self.chained else self.features_dim, units, layers, **options)
         if places is not None:
-            self.action_net = PlaceCode(self.action_net.in_features, action_space, places)
+            self.action_net = head = PlaceCode(self.action_net.in_features, action_space, places)
+            if isinstance(self.features_extractor, SpatialFront) and not self.net_arch and head.centers.shape[1] == 2:
+                head.follow(*self.features_extractor.grid)
         networks: list[Any] = [self.lstm_actor, self.lstm_critic]
         self.networks: list[RecurrentNetwork] = [net for net in networks if net is not None]
         if patience is not None and isinstance(action_space, spaces.Discrete):

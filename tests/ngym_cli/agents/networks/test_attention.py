@@ -87,6 +87,28 @@ def test_an_agent_acts_as_it_learns(places):
         torch.testing.assert_close(torch.from_numpy(np.concatenate(result)), tensor, atol=1e-4, rtol=1e-4)
 
 
+def test_an_agent_that_has_not_learned_prefers_what_it_attends_to():
+    torch.manual_seed(0)
+    policy = RecurrentPolicy(SPACE, spaces.Box(-1, 1, (2,)), lambda _: 1e-3, network="attention", units=64, places=9)
+    corners = {(-0.5, 0.5): 0, (0.5, 0.5): 2, (-0.5, -0.5): 6, (0.5, -0.5): 8}
+    with torch.no_grad():
+        for (x, y), place in corners.items():
+            activity = torch.randn(64).tanh()
+            activity[-9:] = torch.full((9,), -3.0).scatter(0, torch.tensor(place), -0.5)
+            (response,), _ = policy.heads([activity[None]])
+            assert response[0] * x > 0 and response[1] * y > 0
+
+
+@pytest.mark.parametrize(
+    ("space", "options"),
+    [(spaces.Box(-1, 1, (1,)), {}), (spaces.Box(-1, 1, (2,)), {"net_arch": [8]})],
+    ids=["one component", "further layers"],
+)
+def test_responses_that_are_no_places_of_the_image_begin_without_preference(space, options):
+    policy = RecurrentPolicy(SPACE, space, lambda _: 1e-3, network="attention", units=16, places=9, **options)
+    assert policy.action_net.weight.abs().max() < 0.02
+
+
 def test_unsuitable_sizes_are_refused():
     with pytest.raises(UserError, match="a single layer, not 2"):
         build(9 * 4, 20, 2, channels=4)

@@ -49,6 +49,26 @@ def test_the_loss_is_least_at_the_shares_of_the_response():
     assert (code.losses(torch.randn(100, 16), response) > entropy).all()
 
 
+def test_the_response_follows_attention_to_the_same_part_of_the_image():
+    code = PlaceCode(3 + 6, SPACES[1], 9)
+    code.follow(rows=2, columns=3)
+    with torch.no_grad():
+        for place in range(6):
+            activity = torch.zeros(9)
+            activity[3:] = -20.0
+            activity[3 + place] = 0.0
+            preferred = code.centers[code.preferences(activity).softmax(-1) > 0.01]
+            row, column = divmod(place, 3)
+            (x, y), width, height = preferred.mean(0), 2 / 3, 10 / 2
+            assert -1 + column * width <= x <= -1 + (column + 1) * width
+            assert 10 - (row + 1) * height <= y <= 10 - row * height  # the first row of an image is the highest
+
+
+def test_attention_to_an_image_tells_no_response_of_another_number_of_components():
+    with pytest.raises(ValueError, match="responses have 1 components, not 2"):
+        PlaceCode(9, SPACES[0], 9).follow(rows=3, columns=3)
+
+
 @pytest.mark.parametrize(
     "space", [spaces.Discrete(3), spaces.Box(-np.inf, np.inf, (2,))], ids=["discrete", "no bounds"]
 )
