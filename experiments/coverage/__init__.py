@@ -28,14 +28,21 @@ LOW, HIGH = 0.90, 0.98
 
 SINGLE = {**observers.OBSERVERS, **evaluations.EVALUATIONS}  #: observers, one experiment at a time
 NAMES = (*SINGLE, *models.MODELS, "covariate")
-#: Experiments of a row, and of rows whose experiments are quick or whose coverage is near the edge.
-REPEATS = 200
-MORE = {
-    **dict.fromkeys(("probit", "logistic", "weibull", "learners", "context", "kernel", "wager", "decoder"), 1000),
-    **dict.fromkeys(("outcomes", "stay_shift", "weighted_cues", "planner", "bandit", "reversals", "seeds"), 4000),
-    **dict.fromkeys(("performance", "linked_performance", "held_out_scores"), 4000),
-    **dict.fromkeys(("two_rates", "vpp"), 500),
-}
+#: Experiments of a row, of rows whose experiments take about a tenth of a second, and of those that take a hundredth.
+REPEATS, MANY, MOST = 200, 1000, 4000
+QUICK = ("probit", "logistic", "weibull", "learners", "context", "kernel", "wager", "decoder")
+QUICKEST = (
+    "outcomes",
+    "stay_shift",
+    "weighted_cues",
+    "planner",
+    "bandit",
+    "reversals",
+    "performance",
+    "linked_performance",
+    "held_out_scores",
+    "seeds",
+)
 
 #: Modules whose results are measured, and further ones of some observers; rows are out of date when one changes.
 MODULES = ("neurogym/analysis",)
@@ -112,7 +119,7 @@ def make(item: str, seed: int) -> Row:
 
 def repeats_of(name: str) -> int:
     """Return the number of experiments of a row."""
-    return MORE.get(name, REPEATS)
+    return MOST if name in QUICKEST else MANY if name in QUICK else REPEATS
 
 
 def settings(item: str) -> object:
