@@ -75,7 +75,7 @@ def present(learner: str, task: str) -> dict[str, Any]:
     recommendations = RECOMMENDED_BY_TASK.get(task), RECOMMENDED_BY_ALGORITHM.get((task, config.alg))
     wrappers = {name: value for table in recommendations if table for name, value in table.settings.items()}
     steps = config.timesteps or default_steps(config, task)
-    other = OTHER_ALGORITHMS.get(task, {}).get(config.alg)
+    other = OTHER_ALGORITHMS.get((task, config.alg))
     tables = [defaults.settings for defaults in (exceptions, other) if defaults]
     return {"timesteps": steps, **{name: value for table in tables for name, value in table.items()}, **wrappers}
 

@@ -167,7 +167,7 @@ def complete(config: RunConfig, properties: TaskProperties) -> ResolvedConfig:
     except UserError as error:
         raise UserError(f"{error} (task {config.task})") from None
     usual = algorithm.rollout_for(properties.trial_steps)
-    special = OTHER_ALGORITHMS.get(task, {}).get(config.alg) or exceptional(task, properties.rt_from, dt)
+    special = OTHER_ALGORITHMS.get((task, config.alg)) or exceptional(task, properties.rt_from, dt)
     if special is None or special.algorithm != config.alg:
         special = TaskDefaults("the defaults of the algorithm apply")
     timesteps = config.timesteps or default_steps(config, task)
@@ -238,7 +238,7 @@ def default_steps(config: RunConfig, task: str) -> int:
     algorithm = find_algorithm(config.alg)
     if has_own_stages(config):
         return algorithm.timesteps
-    special = OTHER_ALGORITHMS.get(task, {}).get(config.alg)
+    special = OTHER_ALGORITHMS.get((task, config.alg))
     if special is not None and special.timesteps is not None:
         return special.timesteps
     alike = algorithm.recurrent and algorithm.supervised == is_supervised_by_default(task)

@@ -58,11 +58,11 @@ EXCEPTIONS: dict[str, TaskDefaults] = {
     if "reason" in row
 }
 
-#: Id of the task to its defaults with algorithms other than the task's default algorithm, by name of the algorithm.
-OTHER_ALGORITHMS: dict[str, dict[str, TaskDefaults]] = {
-    task: {name: TaskDefaults(algorithm=name, **defaults) for name, defaults in row["algorithms"].items()}
+#: Task and algorithm to the defaults of the task with this algorithm, which is not the task's default algorithm.
+OTHER_ALGORITHMS: dict[tuple[str, str], TaskDefaults] = {
+    (task, name): TaskDefaults(algorithm=name, **defaults)
     for task, row in _TASKS.items()
-    if "algorithms" in row
+    for name, defaults in row.get("algorithms", {}).items()
 }
 
 #: Id of the task to its default number of steps, for every recurrent algorithm that learns from the same signal (reward

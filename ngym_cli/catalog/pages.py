@@ -144,7 +144,7 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
 
 def _other_algorithms(task: str) -> dict[str, Row]:
     """Return the defaults of a task with algorithms other than its default one, by name: settings and reason."""
-    tables = {name: (table.settings, table.reason) for name, table in OTHER_ALGORITHMS.get(task, {}).items()}
+    tables = {name: (each.settings, each.reason) for (id_, name), each in OTHER_ALGORITHMS.items() if id_ == task}
     for (id_, name), special in RECOMMENDED_BY_ALGORITHM.items():
         if id_ == task:
             tables[name] = (

@@ -42,7 +42,7 @@ def test_the_time_step_of_the_task_reaches_networks_with_time_constants():
         ({"task": "NBack-v0", "alg": "recurrent_a2c", "network": "gru"}, BUDGETS["NBack-v0"]),
         ({"task": "NBack-v0", "alg": "ppo"}, 400_000),
         ({"task": "GoNogo-v0", "alg": "supervised"}, 1_600_000),
-        ({"task": "NBack-v0", "alg": "supervised"}, OTHER_ALGORITHMS["NBack-v0"]["supervised"].timesteps),
+        ({"task": "NBack-v0", "alg": "supervised"}, OTHER_ALGORITHMS["NBack-v0", "supervised"].timesteps),
         ({"task": "NBack-v0", "alg": "supervised", "stages": [{"name": "only"}]}, 1_600_000),
         ({"task": "NBack-v0", "timesteps": 1000}, 1000),
         ({"task": "NBack-v0+GoNogo-v0"}, 400_000),
@@ -111,11 +111,9 @@ def test_exceptions_are_of_known_tasks_and_hyperparameters_and_say_why(task):
     assert set(EXCEPTIONS[task].hyperparameters) <= set(algorithm.hyperparameters)
 
 
-@pytest.mark.parametrize(
-    ("task", "name"), [(task, name) for task, algorithms in OTHER_ALGORITHMS.items() for name in algorithms]
-)
+@pytest.mark.parametrize(("task", "name"), OTHER_ALGORITHMS)
 def test_defaults_of_another_algorithm_apply_with_it_alone(task, name):
-    defaults, algorithm = OTHER_ALGORITHMS[task][name], find_algorithm(name)
+    defaults, algorithm = OTHER_ALGORITHMS[task, name], find_algorithm(name)
     usual = from_dict({"task": task})
     assert usual.alg != name and defaults.reason and defaults.settings
     config, properties = resolve(usual.model_copy(update={"alg": name, "network": None}))
