@@ -171,6 +171,15 @@ RECOMMENDED: dict[str, Recommended] = {
 
 LINKED = "what is rewarded depends on earlier trials, which the last action and the last reward report"
 
+#: Durations (ms) of a first stage of DualTask, with delays of varied length, so that no order of steps is learned.
+SHORT_DELAYS = {
+    **dict.fromkeys(("stim1", "stim2", "distractor", "distractor_decision", "decision", "iti"), 200),
+    "delay1": "uniform:100:600",
+    "distractor_delay": "uniform:100:300",
+    "delay2": "uniform:100:400",
+    "delay3": "uniform:100:400",
+}
+
 #: Settings that every run of a task has, unless the user names others: without them there is nothing to learn from.
 RECOMMENDED_BY_TASK: dict[str, Recommended] = {
     **{
@@ -190,6 +199,23 @@ RECOMMENDED_BY_TASK: dict[str, Recommended] = {
     ),
     "DelayEstimation-v0": Recommended(
         {"units": 128}, "up to eight colours are remembered, each as two numbers, until a cue tells which is asked for"
+    ),
+    "DualTask-v0": Recommended(
+        {
+            "wrappers": HISTORY,
+            "stages": [
+                {"name": name, "performance": 0.9, "window": 2_000, "task_args": rules, "timing": timing}
+                for name, rules, timing in (
+                    ("one rule", {"first_rule": 1.0}, SHORT_DELAYS),
+                    ("mostly one rule", {"first_rule": 0.7, "block_dur": 20}, SHORT_DELAYS),
+                    ("changing rules", {"block_dur": 20}, SHORT_DELAYS),
+                    ("usual delays", {"block_dur": 20}, {}),
+                )
+            ]
+            + [{"name": "long blocks"}],
+        },
+        "which rules hold follows from odours, action and reward of the last trial, a parity that no gradient leads to "
+        "unless one rule is known; as in shaping, a rule is taught before it changes, and delays are short at first",
     ),
     "HierarchicalReasoning-v0": Recommended(
         {
