@@ -65,7 +65,8 @@ def row(item: str, seed: int, folder: Path) -> Row:
     view = requests.view([str(folder)], folder.parent)
     view.recorder = recorder(folder.parent, False, lambda line: None)
     view.record(NETWORK_QUANTITIES)
-    column, conditions = conditions_of(view.recorded.table, needs_reward(view.properties.env))
+    properties = view.properties
+    column, conditions = conditions_of(view.recorded.table, needs_reward(properties.env), properties.conditions)
     solution = describe(view, column, conditions, item.split("/")[1], seed)
     manifest = runs.RunFolder(folder).manifest()
     return {

@@ -9,7 +9,7 @@ import functools
 import itertools
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -112,20 +112,22 @@ def has_learned(performance: float, ceiling: float | None) -> bool:
     return ceiling is None or performance >= LEARNED * ceiling
 
 
-def conditions_of(table: Table, by_reward: bool = False) -> tuple[str, tuple[str, ...]]:
+def conditions_of(table: Table, by_reward: bool = False, further: Iterable[str] = ()) -> tuple[str, tuple[str, ...]]:
     """Return the column that tells conditions apart, and its values.
 
     The column is `LAST_TRIAL` where earlier rewards decide what is right; else the right answer, or the choice where
-    none is right, with at most `MOST_CONDITIONS` values in equal steps; else `SIGNS` of a few outputs.
+    none is right; else `SIGNS` of a few outputs; else a condition of the task, such as an interval. Of numbers at most
+    `MOST_CONDITIONS` values count, in equal steps.
 
     Args:
         table: the trials.
         by_reward: whether earlier rewards decide what is right, as in a bandit.
+        further: columns of the task's conditions.
     """
-    for column in ((LAST_TRIAL,) if by_reward else ()) + (*ANSWER_COLUMNS, SIGNS):
+    for column in ((LAST_TRIAL,) if by_reward else ()) + (*ANSWER_COLUMNS, SIGNS, *further):
         names, counts = np.unique(condition_names(table, column), return_counts=True)
         names = names[(names != "") & (counts >= max(2, SMALLEST_SHARE * len(table["choice"])))]
-        if column in ANSWER_COLUMNS:
+        if column not in (LAST_TRIAL, SIGNS):
             n = min(len(names), MOST_CONDITIONS)
             names = np.array(sorted(names, key=float))[np.arange(n) * len(names) // max(n, 1)]
         if len(names) > 1:

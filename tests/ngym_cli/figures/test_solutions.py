@@ -107,6 +107,13 @@ def test_conditions_of_a_ring_are_directions_in_equal_steps():
     assert conditions_of(table(choice=directions, ground_truth=directions)) == ("ground_truth", ("0", "4", "8", "12"))
 
 
+def test_conditions_of_a_single_answer_are_intervals_of_the_task():
+    measure, gain = np.repeat(np.arange(800, 1440, 80), 3), np.ones(24)
+    trials = table(choice=np.ones(24), ground_truth=np.ones(24), gain=gain, measure=measure)
+    assert conditions_of(trials) == ("", ("all",))
+    assert conditions_of(trials, False, ("gain", "measure")) == ("measure", ("800", "960", "1120", "1280"))
+
+
 def test_conditions_of_several_outputs_are_their_signs():
     outputs = np.array([[0.9, -0.8], [-1.0, -0.2], [0.3, 0.4]] * 5)
     trials = table(choice=outputs, ground_truth=np.full(15, np.nan))
