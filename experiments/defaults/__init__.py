@@ -38,7 +38,7 @@ RECORD = Record(
     run=lambda item: lines.settings("default", item),
     tasks=lambda item: [item],
     settings=lambda item: [lines.settings("default", item), lines.present("default", item)],
-    tables={"tasks": tables.tasks, "earlier": tables.earlier, "counts": tables.counts, "elsewhere": tables.elsewhere},
+    tables={"tasks": tables.tasks, "earlier": tables.earlier, "counts": tables.counts},
     seeds=lines.SEEDS,
 )
 

@@ -11,7 +11,7 @@ import numpy as np
 from experiments.defaults import lines
 from experiments.records.record import Row, Rows
 from neurogym.analysis.intervals import mean_interval
-from ngym_cli.agents.per_task import ELSEWHERE, LEARNERS, LineResult
+from ngym_cli.agents.per_task import LEARNERS, LineResult
 
 
 def measured(learner: str, task: str, seeds: Mapping[str, Row]) -> LineResult | None:
@@ -120,13 +120,6 @@ def earlier(rows: Rows) -> str:
             f"{middle['steps']:,.0f} | `{old[0]['command']}` |"
         )
     return "\n".join(lines) if len(lines) > 2 else "Every task is measured with its present default line."
-
-
-def elsewhere(rows: Rows) -> str:
-    """Return who learned the tasks that no line here learns."""
-    lines = ["| task | learned by | what is missing here |", "|---" * 3 + "|"]
-    lines += [f"| {task} | {entry['by']} | {entry['missing']} |" for task, entry in ELSEWHERE.items()]
-    return "\n".join(lines)
 
 
 def second_ways(rows: Rows) -> str:

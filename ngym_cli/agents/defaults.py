@@ -18,11 +18,12 @@ from ngym_cli.agents.algorithms import AlgorithmSpec, check_pairing, find_algori
 from ngym_cli.agents.networks import NetworkSpec, find_network
 from ngym_cli.agents.networks.structure import read_areas
 from ngym_cli.agents.per_task import BUDGETS, OTHER_ALGORITHMS, TaskDefaults, exceptional, has_own_stages
-from ngym_cli.config import EvaluationConfig, ResolvedConfig, ResolvedEvaluation, RunConfig, options
+from ngym_cli.config import ResolvedConfig, ResolvedEvaluation, RunConfig, options
 from ngym_cli.config.sections import with_none, written_duration
 from ngym_cli.config.tasks import Task, built_in, find_task, is_supervised_by_default
 from ngym_cli.config.values import Values
 from ngym_cli.environments.properties import TaskProperties, inspect, links_trials
+from ngym_cli.environments.quota import TrialQuota
 from ngym_cli.environments.stack import ALWAYS, default_arguments, find_wrapper, keyword_parameters, make_env
 from ngym_cli.errors import UserError
 
@@ -187,7 +188,7 @@ def complete(config: RunConfig, properties: TaskProperties) -> ResolvedConfig:
         "units": config.units or units_of_areas(network_args) or DEFAULT_UNITS,
         "n_envs": n_envs,
         "timesteps": timesteps,
-        "evaluation": evaluation(config.evaluation, properties, timesteps),
+        "evaluation": evaluation(config, properties, timesteps),
         "hyperparameters": hyperparameters,
     }
     return ResolvedConfig.model_construct(**{**dict(config), **completed})  # every value is checked already
@@ -281,21 +282,24 @@ def sized(algorithm: AlgorithmSpec, usual: Values, timesteps: int, config: RunCo
     return n_envs, usual
 
 
-def evaluation(given: EvaluationConfig, properties: TaskProperties, timesteps: int) -> ResolvedEvaluation:
+def evaluation(config: RunConfig, properties: TaskProperties, timesteps: int) -> ResolvedEvaluation:
     """Complete the times and lengths of evaluations; settings of the user have priority.
 
     Args:
-        given: by the user.
+        config: configuration of the run.
         properties: known properties of the task.
         timesteps: steps of the run.
     """
+    given = config.evaluation
     trials = given.trials or evaluation_trials(properties, timesteps)
+    exact = given.trials is not None if given.exact is None else given.exact
     every = given.every
     if every is None:  # with long trials an evaluation would otherwise take longer than what is learned in between
-        every = EVALUATE_EVERY * max(1, -(-trials * properties.trial_steps // EVALUATE_EVERY))
+        quota = TrialQuota.of(trials, config, properties, exact=exact)
+        steps = int((quota.warm + quota.trials).sum()) * properties.trial_steps
+        every = EVALUATE_EVERY * max(1, -(-steps // EVALUATE_EVERY))
     precise = HALF_WIDTH if given.trials is None and timesteps >= EVALUATE_EVERY else 0.0
     half_width = precise if given.half_width is None else given.half_width
-    exact = given.trials is not None if given.exact is None else given.exact
     return ResolvedEvaluation(
         trials=trials, every=every, deterministic=given.deterministic, half_width=half_width, exact=exact
     )

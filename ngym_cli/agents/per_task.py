@@ -1,6 +1,6 @@
-"""Learning of each task: defaults, measured results, and learners elsewhere of tasks that no line here learns.
+"""Learning of each task: defaults and measured results.
 
-Defaults and learners elsewhere are in ``tasks.toml``. Results are in ``measured.json``, which
+Defaults are in ``tasks.toml``. Results are in ``measured.json``, which
 `python -m experiments.records --texts` writes from the records. No torch here.
 """
 
@@ -51,9 +51,7 @@ _TASKS = tomllib.loads(TASKS.read_text(encoding="utf-8"))
 
 #: Id of the task to its defaults.
 EXCEPTIONS: dict[str, TaskDefaults] = {
-    task: TaskDefaults(
-        **{key: value for key, value in row.items() if key not in ("timesteps", "elsewhere", "algorithms")}
-    )
+    task: TaskDefaults(**{key: value for key, value in row.items() if key not in ("timesteps", "algorithms")})
     for task, row in _TASKS.items()
     if "reason" in row
 }
@@ -68,9 +66,6 @@ OTHER_ALGORITHMS: dict[tuple[str, str], TaskDefaults] = {
 #: Id of the task to its default number of steps, for every recurrent algorithm that learns from the same signal (reward
 #: or right actions) as the task's default algorithm.
 BUDGETS: dict[str, int] = {task: row["timesteps"] for task, row in _TASKS.items() if "timesteps" in row}
-
-#: Id of the task to who learned it elsewhere (``by``) and what a learner here would need (``missing``).
-ELSEWHERE: dict[str, dict[str, str]] = {task: row["elsewhere"] for task, row in _TASKS.items() if "elsewhere" in row}
 
 #: Time constant of the discount in reaction-time tasks: a reward 100 ms later is worth 1 % less.
 DISCOUNT_PER_100_MS = 0.99

@@ -20,7 +20,7 @@ from neurogym.sampling.distributions import Distribution, Vectors
 from neurogym.spaces import names_of
 from ngym_cli import config as configuration
 from ngym_cli.agents.defaults import default_steps
-from ngym_cli.agents.per_task import ELSEWHERE, LEARNERS, OTHER_ALGORITHMS, exceptional, measured
+from ngym_cli.agents.per_task import LEARNERS, OTHER_ALGORITHMS, exceptional, measured
 from ngym_cli.catalog import reference
 from ngym_cli.config import docstrings
 from ngym_cli.config.extensions import is_reference, user_errors
@@ -102,7 +102,7 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
         _save_trial(trial, figure)
     arguments, meaning = _arguments(task)
     usual = None if task.own else RECOMMENDED_BY_TASK.get(task.id)
-    meta, advised, alternative = task.metadata, None if task.own else recommended(task.id), ELSEWHERE.get(task.id)
+    meta, advised = task.metadata, None if task.own else recommended(task.id)
     return {
         "id": task.id,
         "kind": "task",
@@ -132,7 +132,6 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
         "recommended": {"flags": advised.words, "reason": advised.reason} if advised else None,
         "steps": default_steps(settings, task.id),
         "learned": {name: plain(row) for name in LEARNERS if (row := measured(task.id, name))},
-        "learned_elsewhere": "by {by}; missing here: {missing}".format(**alternative) if alternative else None,
         "learned_with": {"settings": exception.settings, "reason": exception.reason} if exception else None,
         "learned_with_others": _other_algorithms(task.id),
         "arguments": arguments,

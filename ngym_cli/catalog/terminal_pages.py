@@ -174,7 +174,6 @@ def _task_rows(page: Row) -> Row:
         "across trials": "carries information" if page["carries"] else "trials are independent",
         "learned by": f"supervised: {page['supervised']}" if page["supervised"] else None,
         "learned": _learned(page),
-        "learned elsewhere": page["learned_elsewhere"],
         "by default": f"{usual['flags']}: {usual['reason']}" if usual else None,
         "recommended": f"{advised['flags']} (--recommended): {advised['reason']}" if advised else None,
         "learned with": _settings(exception) if exception else None,

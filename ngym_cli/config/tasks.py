@@ -171,6 +171,23 @@ RECOMMENDED: dict[str, Recommended] = {
 
 LINKED = "what is rewarded depends on earlier trials, which the last action and the last reward report"
 
+#: Durations (ms) of the first stages of DualTask, and of one in between; they vary, so that none is learned by heart.
+SHORT_DELAYS = {
+    **dict.fromkeys(("stim1", "stim2", "distractor", "distractor_decision", "decision", "iti"), 200),
+    "delay1": "uniform:100:600",
+    "distractor_delay": "uniform:100:300",
+    "delay2": "uniform:100:400",
+    "delay3": "uniform:100:400",
+}
+MEDIUM_DELAYS = {
+    **dict.fromkeys(("stim1", "stim2"), "uniform:200:1000"),
+    **dict.fromkeys(("distractor", "iti"), "uniform:200:600"),
+    **dict.fromkeys(("distractor_decision", "decision"), "uniform:200:400"),
+    **dict.fromkeys(("delay2", "delay3"), "uniform:100:1000"),
+    "delay1": "uniform:100:1500",
+    "distractor_delay": "uniform:100:600",
+}
+
 #: Settings that every run of a task has, unless the user names others: without them there is nothing to learn from.
 RECOMMENDED_BY_TASK: dict[str, Recommended] = {
     **{
@@ -190,6 +207,24 @@ RECOMMENDED_BY_TASK: dict[str, Recommended] = {
     ),
     "DelayEstimation-v0": Recommended(
         {"units": 128}, "up to eight colours are remembered, each as two numbers, until a cue tells which is asked for"
+    ),
+    "DualTask-v0": Recommended(
+        {
+            "wrappers": HISTORY,
+            "stages": [
+                {"name": name, "performance": share, "window": 2_000, "task_args": rules, "timing": timing}
+                for name, share, rules, timing in (
+                    ("one rule", 0.9, {"first_rule": 1.0}, SHORT_DELAYS),
+                    ("mostly one rule", 0.9, {"first_rule": 0.7, "block_dur": 20}, SHORT_DELAYS),
+                    ("changing rules", 0.9, {"block_dur": 20}, SHORT_DELAYS),
+                    ("longer delays", 0.9, {"block_dur": 20}, MEDIUM_DELAYS),
+                    ("usual delays", 1.0, {"block_dur": 20}, {}),  # without end: long blocks unlearn to change
+                )
+            ]
+            + [{"name": "long blocks, in evaluations"}],
+        },
+        "which rules hold follows from odours, action and reward of the last trial, a parity that no gradient leads to "
+        "unless one rule is known; as in shaping, a rule is taught before it changes, and delays are short at first",
     ),
     "HierarchicalReasoning-v0": Recommended(
         {

@@ -26,12 +26,12 @@ from ngym_cli.config import RunConfig
 from ngym_cli.config.tasks import find_task
 from ngym_cli.environments.probes import Balanced, PeriodProbe, combinations
 from ngym_cli.environments.properties import TaskProperties
+from ngym_cli.environments.quota import Progress, TrialCount, TrialQuota
 from ngym_cli.environments.stack import make_env
 from ngym_cli.environments.trial_batch import TrialBatch, batch_of, trials_of
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.activity import PEAK_RATE, SPIKES, UnitRecorder, draw_spikes, stepwise
 from ngym_cli.evaluation.fitted_agent import FittedModel
-from ngym_cli.evaluation.quota import Progress, TrialCount, TrialQuota
 from ngym_cli.files.writing import atomic_folder, write_json
 from ngym_cli.runs import EVALUATION, summary
 from ngym_cli.runs.recordings import ACTIVITY_FILE

@@ -15,9 +15,9 @@ from ngym_cli.agents.defaults import HALF_WIDTH, evaluation_trials
 from ngym_cli.agents.trained import load_to_act, remembers
 from ngym_cli.config.values import parse_list, parse_whole
 from ngym_cli.environments import properties as of_task
+from ngym_cli.environments.quota import Progress
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.evaluation.activity import PEAK_RATE, SPIKES
-from ngym_cli.evaluation.quota import Progress
 from ngym_cli.evaluation.request import EXPORTS, EvalRequest
 from ngym_cli.files.writing import atomic_folder
 from ngym_cli.fitting import folder as fits

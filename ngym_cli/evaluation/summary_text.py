@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from neurogym.analysis.results import Estimate
 from ngym_cli import terminal
-from ngym_cli.evaluation.quota import SECONDS_PER_REPORT
+from ngym_cli.environments.quota import SECONDS_PER_REPORT
 from ngym_cli.runs.summary import aborts_in_words, performance_of
 from ngym_cli.terminal import REFERENCES, cell, estimate_cells, print_columns, reference_word, with_interval
 

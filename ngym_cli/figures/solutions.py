@@ -376,6 +376,7 @@ def _name_clusters(axes: Axes, positions: np.ndarray, labels: np.ndarray) -> Non
                 textcoords="offset points",
                 ha="center",
                 fontsize="small",
+                bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.5},
             )
 
 

@@ -11,9 +11,9 @@ from rich.console import Console, Group
 
 from ngym_cli.agents.algorithms import ALGORITHMS, check_pairing, find_algorithm
 from ngym_cli.agents.defaults import DEFAULT_UNITS, default_steps
-from ngym_cli.agents.per_task import ELSEWHERE, LEARNERS, LineResult, has_own_stages, learner_of, measured
+from ngym_cli.agents.per_task import LineResult, has_own_stages, learner_of, measured
 from ngym_cli.config import ResolvedConfig, RunConfig
-from ngym_cli.config.tasks import Recommended, recommended, usual_algorithm
+from ngym_cli.config.tasks import HISTORY, LINKED, Recommended, recommended, usual_algorithm
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.errors import UserError
 from ngym_cli.runs.records import Summary
@@ -162,24 +162,18 @@ def advance_notice(config: RunConfig | None, properties: TaskProperties) -> str 
     """
     if properties.lacks_reward:
         return (
-            "the task needs the last reward as input, which the agent is not shown (--recommended shows it); "
-            "the ceiling is that without it"
+            "the task needs the last reward as input, which the agent is not shown "
+            f"({_showing_reward(properties)} shows it); the ceiling is that without it"
         )
-    rows = {name: row for name in LEARNERS if (row := measured(properties.id, name)) and not row.learned}
-    if not rows or config is None or has_own_stages(config) or properties.task.own:
+    if config is None or has_own_stages(config) or properties.task.own:
         return None
     learner = learner_of(config)
-    row = rows.get(learner or "")
-    if row is None:
-        return None
+    row = measured(properties.id, learner) if learner else None
     needed, better = recommended(properties.id), measured(properties.id, "recommended")
-    if learner != "recommended" and needed and better and better.learned:
-        does = f"--recommended does ({better.share} seeds): {needed.words}"
-        return f"these settings were measured not to learn the task ({row.share} seeds); {does}"
-    if properties.id not in ELSEWHERE:
+    if row is None or row.learned or learner == "recommended" or not (needed and better and better.learned):
         return None
-    best = f"{row.performance:.2f} of {row.target:.2f} after {row.steps:,} steps"
-    return f"no known configuration learns this task ({best}); see ngym info {properties.id}"
+    does = f"--recommended does ({better.share} seeds): {needed.words}"
+    return f"these settings were measured not to learn the task ({row.share} seeds); {does}"
 
 
 def advice(config: ResolvedConfig, properties: TaskProperties, evaluation: Summary) -> str | None:
@@ -198,12 +192,7 @@ def advice(config: ResolvedConfig, properties: TaskProperties, evaluation: Summa
     if has_own_stages(config) or properties.task.several or properties.task.own:
         return result
     tried = [*_suggestions(config, properties)][:MAX_SUGGESTIONS]
-    sentence = f"{result}; try {' or '.join(tried)}" if tried else result
-    return (
-        f"{sentence}; no known configuration learns this task, see ngym info {properties.id}"
-        if properties.id in ELSEWHERE
-        else sentence
-    )
+    return f"{result}; try {' or '.join(tried)}" if tried else result
 
 
 def shortfall(evaluation: Summary) -> str | None:
@@ -234,6 +223,8 @@ def _suggestions(config: ResolvedConfig, properties: TaskProperties) -> Iterator
     needed = recommended(properties.id)
     if needed is not None and not _has(config, needed):
         yield "--recommended (wrappers and settings that the task needs)"
+    elif properties.lacks_reward:
+        yield f"{_showing_reward(properties)} (the last reward as input)"
     if not algorithm.recurrent and not algorithm.own_class:
         yield f"--alg {usual_algorithm(properties.id)} (a network with memory)"
         return
@@ -250,6 +241,11 @@ def _suggestions(config: ResolvedConfig, properties: TaskProperties) -> Iterator
     if steps >= usual:
         yield f"--timesteps {2 * steps:_}"
     yield from _other_signal(config, properties)
+
+
+def _showing_reward(properties: TaskProperties) -> str:
+    """Return the flag that shows the agent its last reward."""
+    return "--recommended" if recommended(properties.id) else Recommended({"wrappers": HISTORY}, LINKED).words
 
 
 def _has(config: ResolvedConfig, needed: Recommended) -> bool:

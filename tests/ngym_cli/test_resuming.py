@@ -14,8 +14,8 @@ from safetensors.numpy import load_file
 from ngym_cli import runs
 from ngym_cli.agents import checkpoints
 from ngym_cli.agents.algorithms import ALGORITHMS
+from ngym_cli.environments import quota
 from ngym_cli.errors import UserError
-from ngym_cli.evaluation import quota
 from ngym_cli.training.main_loop import Hooks, resume, train
 from ngym_cli.training.progress import Display
 from ngym_cli.training.session import Clock

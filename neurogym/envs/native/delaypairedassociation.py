@@ -8,7 +8,8 @@ from neurogym.compat.attributes import ConditionValues
 from neurogym.envs.blocks import in_blocks
 from neurogym.envs.psychophysics import step_noise
 from neurogym.envs.task import ChoiceTask, StepResult, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
-from neurogym.parameters.arguments import Count, NonNegative
+from neurogym.parameters.arguments import Count, NonNegative, Probability
+from neurogym.sampling.distributions import Distribution
 
 ODOUR_PAIRS = ((1, 3), (1, 4), (2, 3), (2, 4))  #: odours 1 and 3 belong together, and 2 and 4
 
@@ -94,6 +95,8 @@ class DualTask(TrialEnv):
 
     Args:
         block_dur: Trials until the rules change.
+        first_rule: Probability with which each of the two tasks has its first rule in a block, as in shaping, where
+            one rule is taught before it changes; none: another pair of rules than before, all equally often.
         abort: Whether responding outside the two response periods ends the trial.
 
     Raises:
@@ -124,8 +127,8 @@ class DualTask(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": -1.0, "miss": -1.0}
 
     @usual_arguments()
-    def __init__(self, block_dur: Count = 1000):
-        self.block_dur = block_dur
+    def __init__(self, block_dur: Count = 1000, first_rule: Probability | None = None):
+        self.block_dur, self.first_rule = block_dur, first_rule
         self.conditions = {"first": (0, 1), "second": (0, 1), "odour": (0, 1), "rules": RULES}
         self.observation_space = spaces.channels({"fixation": 0, "stimulus": range(1, 7)})
         self.action_space = spaces.Discrete(2, name={"fixation": 0, "go": 1})
@@ -139,6 +142,9 @@ class DualTask(TrialEnv):
         """Pairing rule and go rule of each trial, shape (n, 2)."""
 
         def begin(present: int) -> tuple[int, int]:
+            if self.first_rule is not None:
+                pairing, go_rule = trials.rng.random(2) >= self.first_rule
+                return 2 * int(pairing) + int(go_rule), self.block_dur
             return int(trials.rng.choice([rule for rule in range(len(RULES)) if rule != present])), self.block_dur
 
         drawn, self._rules, _ = in_blocks(trials.n, self._rules, -self._done % self.block_dur, begin)
@@ -165,12 +171,13 @@ class DualTask(TrialEnv):
         trials.set_groundtruth(paired, "decision")
 
     def chance(self) -> dict[str, float]:
-        """Exact, unless breaking fixation ends the trial."""
-        if self.abort:
+        """Exact where durations are fixed and breaking fixation does not end the trial."""
+        durations = {name: Distribution.of(self.timing[name]).bounds() for name in self.default_timing}
+        if self.abort or any(shortest != longest for shortest, longest in durations.values()):
             return super().chance()
-        env_steps = {name: max(1, int(self.timing[name] / self.dt + 1e-6)) for name in self.default_timing}
         reward = 0.0
-        for period, steps in env_steps.items():
+        for period, (duration, _) in durations.items():
+            steps = max(1, int(duration / self.dt + 1e-6))
             if period in ("distractor_decision", "decision"):
                 silent = 0.5**steps
                 gain = (1 - silent) * (self.rewards["correct"] + self.rewards["fail"]) + silent * self.rewards["miss"]

@@ -9,9 +9,7 @@ import pytest
 from neurogym.envs.registration import every_task
 from ngym_cli.agents import per_task
 from ngym_cli.agents.defaults import default_steps
-from ngym_cli.agents.per_task import ELSEWHERE
 from ngym_cli.config import from_dict
-from ngym_cli.config.tasks import recommended
 
 
 @pytest.mark.parametrize("learner", per_task.LEARNERS)
@@ -67,9 +65,3 @@ def test_the_line_of_a_learner_trains_with_its_settings(ngym, learner, settings)
     assert expected.items() <= printed.items()
     names = ["pass_reward", "pass_action"] if "recommended" in settings else []
     assert [entry["name"] for entry in printed["wrappers"]] == names
-
-
-@pytest.mark.parametrize("id_", ELSEWHERE)
-def test_a_task_that_was_learned_elsewhere_is_not_learned_here(id_):
-    row = per_task.measured(id_, "recommended" if recommended(id_) else "default")
-    assert row is None or not row.learned

@@ -10,8 +10,9 @@ from ngym_cli.agents.defaults import complete, resolve
 from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.agents.saving import load_policy
 from ngym_cli.config import from_dict
+from ngym_cli.environments import quota
 from ngym_cli.environments.properties import inspect
-from ngym_cli.evaluation import fresh_trials, quota
+from ngym_cli.evaluation import fresh_trials
 from ngym_cli.evaluation.summary_text import limit_in_words
 from ngym_cli.files.reading import read_json
 from ngym_cli.runs.trial_table import read_trials

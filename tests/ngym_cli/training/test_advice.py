@@ -43,8 +43,7 @@ def test_a_shortfall_is_relative_to_chance_and_ceiling(result, text):
         ({"task": "GoNogo-v0", "alg": "ppo"}, ("--alg recurrent_ppo",), "--timesteps"),
         ({"task": "GoNogo-v0", "network": "rnn", "units": 8}, ("--network lstm", "--units 64"), "--recommended"),
         ({"task": "yang19.dm1-v0"}, ("--alg recurrent_ppo (learning from reward)",), "supervised"),
-        ({"task": "DualTask-v0"}, ("--recommended (wrappers and settings", "no known configuration"), "--units"),
-        ({"task": "DualTask-v0", "recommended": True}, ("--timesteps",), "--recommended"),
+        ({"task": "TwoStep-v0", "wrappers": []}, ("--wrappers pass_reward,pass_action (the last",), "--recommended"),
         ({"task": "ChangingBandit-v0", "wrappers": "pass_reward,pass_action"}, ("--recommended",), "--network"),
         ({"task": "ChangingBandit-v0", "recommended": True}, ("--timesteps",), "--recommended"),
     ],
@@ -75,8 +74,9 @@ GOOD = per_task.LineResult(steps=1000, seconds=1.0, seeds=3, reached=3, performa
         ({"task": "MatchingPenny-v0"}, {"default": GOOD}, None),
         ({"task": "MatchingPenny-v0"}, {"default": BAD, "recommended": BAD}, None),
         ({"task": "CVLearning-v0"}, {"default": GOOD}, None),
-        ({"task": "Detection-v0"}, {"default": BAD}, "after 1,000 steps); see ngym info Detection-v0"),
-        ({"task": "ReversalLearning-v0"}, {}, "the task needs the last reward as input"),
+        ({"task": "Detection-v0"}, {"default": BAD}, None),
+        ({"task": "ReversalLearning-v0"}, {}, "not shown (--recommended shows it)"),
+        ({"task": "TwoStep-v0", "wrappers": []}, {}, "not shown (--wrappers pass_reward,pass_action shows it)"),
         ({"task": "GoNogo-v0"}, {}, None),
     ],
     ids=str,
@@ -84,7 +84,6 @@ GOOD = per_task.LineResult(steps=1000, seconds=1.0, seeds=3, reached=3, performa
 def test_a_run_that_will_not_learn_says_so_before_it_starts(monkeypatch, settings, rows, text):
     tables = {learner: {settings["task"]: row} for learner, row in rows.items()}
     monkeypatch.setattr(per_task, "measurements", lambda: tables)
-    monkeypatch.setitem(per_task.ELSEWHERE, "Detection-v0", {"by": "people", "missing": "a learner"})
     config = from_dict(settings)
     message = advance_notice(config, resolve(config)[1])
     assert message is None if text is None else text in message and "\n" not in message
