@@ -171,7 +171,7 @@ RECOMMENDED: dict[str, Recommended] = {
 
 LINKED = "what is rewarded depends on earlier trials, which the last action and the last reward report"
 
-#: Durations (ms) of the first stages of DualTask, and of one in between; they vary, so that none is learned by heart.
+#: Durations (ms) of the first stages of DualTask and of those that follow; they vary, so that none is learned by heart.
 SHORT_DELAYS = {
     **dict.fromkeys(("stim1", "stim2", "distractor", "distractor_decision", "decision", "iti"), 200),
     "delay1": "uniform:100:600",
@@ -179,13 +179,19 @@ SHORT_DELAYS = {
     "delay2": "uniform:100:400",
     "delay3": "uniform:100:400",
 }
-MEDIUM_DELAYS = {
+LONGER_DELAYS = {
     **dict.fromkeys(("stim1", "stim2"), "uniform:200:1000"),
     **dict.fromkeys(("distractor", "iti"), "uniform:200:600"),
     **dict.fromkeys(("distractor_decision", "decision"), "uniform:200:400"),
     **dict.fromkeys(("delay2", "delay3"), "uniform:100:1000"),
     "delay1": "uniform:100:1500",
     "distractor_delay": "uniform:100:600",
+}
+NEARLY_USUAL_DELAYS = {
+    **dict.fromkeys(("stim1", "delay2", "stim2", "delay3"), "uniform:500:1000"),
+    **dict.fromkeys(("distractor", "distractor_delay", "iti"), "uniform:300:600"),
+    **dict.fromkeys(("distractor_decision", "decision"), "uniform:200:400"),
+    "delay1": "uniform:1500:3000",
 }
 
 #: Settings that every run of a task has, unless the user names others: without them there is nothing to learn from.
@@ -217,11 +223,12 @@ RECOMMENDED_BY_TASK: dict[str, Recommended] = {
                     ("one rule", 0.9, {"first_rule": 1.0}, SHORT_DELAYS),
                     ("mostly one rule", 0.9, {"first_rule": 0.7, "block_dur": 20}, SHORT_DELAYS),
                     ("changing rules", 0.9, {"block_dur": 20}, SHORT_DELAYS),
-                    ("longer delays", 0.9, {"block_dur": 20}, MEDIUM_DELAYS),
-                    ("usual delays", 1.0, {"block_dur": 20}, {}),  # without end: long blocks unlearn to change
+                    ("longer delays", 0.9, {"block_dur": 20}, LONGER_DELAYS),
+                    # without end: long blocks unlearn to change, and fixed delays are lost or learned by heart
+                    ("nearly usual delays", 1.0, {"block_dur": 20}, NEARLY_USUAL_DELAYS),
                 )
             ]
-            + [{"name": "long blocks, in evaluations"}],
+            + [{"name": "usual delays and long blocks (evaluations)"}],
         },
         "which rules hold follows from odours, action and reward of the last trial, a parity that no gradient leads to "
         "unless one rule is known; as in shaping, a rule is taught before it changes, and delays are short at first",
