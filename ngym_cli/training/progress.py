@@ -13,7 +13,14 @@ from ngym_cli.agents.algorithms import ALGORITHMS, check_pairing, find_algorithm
 from ngym_cli.agents.defaults import DEFAULT_UNITS, default_steps
 from ngym_cli.agents.per_task import LineResult, has_own_stages, learner_of, measured
 from ngym_cli.config import ResolvedConfig, RunConfig
-from ngym_cli.config.tasks import HISTORY, LINKED, Recommended, recommended, usual_algorithm
+from ngym_cli.config.tasks import (
+    HISTORY,
+    LINKED,
+    RECOMMENDED_BY_TASK,
+    Recommended,
+    recommended,
+    usual_algorithm,
+)
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.errors import UserError
 from ngym_cli.runs.records import Summary
@@ -167,6 +174,9 @@ def advance_notice(config: RunConfig | None, properties: TaskProperties) -> str 
         )
     if config is None or has_own_stages(config) or properties.task.own:
         return None
+    usual = RECOMMENDED_BY_TASK.get(properties.id)
+    if usual and "stages" in usual.settings and not config.stages and config.alg == usual_algorithm(properties.id):
+        return "the default stages of the task are left out, as they change an argument or a period that is given"
     learner = learner_of(config)
     row = measured(properties.id, learner) if learner else None
     needed, better = recommended(properties.id), measured(properties.id, "recommended")

@@ -78,6 +78,9 @@ GOOD = per_task.LineResult(steps=1000, seconds=1.0, seeds=3, reached=3, performa
         ({"task": "ReversalLearning-v0"}, {}, "not shown (--recommended shows it)"),
         ({"task": "TwoStep-v0", "wrappers": []}, {}, "not shown (--wrappers pass_reward,pass_action shows it)"),
         ({"task": "GoNogo-v0"}, {}, None),
+        ({"task": "DualTask-v0", "timing": {"delay1": 1000}}, {}, "default stages of the task are left out"),
+        ({"task": "DualTask-v0", "units": 32}, {}, None),
+        ({"task": "DualTask-v0", "alg": "supervised"}, {}, None),
     ],
     ids=str,
 )
