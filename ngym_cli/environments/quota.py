@@ -5,12 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from neurogym.analysis.trial_tables import Table
 from ngym_cli.config import RunConfig
 from ngym_cli.environments.properties import TaskProperties
+
+if TYPE_CHECKING:
+    from neurogym.analysis.trial_tables import Table
 
 #: Environments side by side. Where the state is carried across trials a session must be long, so fewer of them.
 MOST_ENVS, MOST_ENVS_CARRIED = 128, 16
