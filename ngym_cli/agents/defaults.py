@@ -178,7 +178,7 @@ def complete(config: RunConfig, properties: TaskProperties) -> ResolvedConfig:
         raise UserError("consolidation protects what earlier stages learned; expected [[stages]] in a --config file")
     if config.hyperparameters.get("draw") == "batch" and config.reset_state != "trial":
         raise UserError(f"draw=batch needs reset_state=trial, not {config.reset_state}, which continues sessions")
-    n_envs, usual = sized(algorithm, usual, timesteps, config)
+    n_envs, usual = sized(algorithm, usual, timesteps, config, special.n_envs)
     hyperparameters |= {name: value for name, value in usual.items() if name not in config.hyperparameters}
     network_args = complete_arguments(network, _network_defaults(network, special, dt, properties), config.network_args)
     completed = {
@@ -246,7 +246,9 @@ def default_steps(config: RunConfig, task: str) -> int:
     return BUDGETS.get(task, algorithm.timesteps) if alike else algorithm.timesteps
 
 
-def sized(algorithm: AlgorithmSpec, usual: Values, timesteps: int, config: RunConfig) -> tuple[int, Values]:
+def sized(
+    algorithm: AlgorithmSpec, usual: Values, timesteps: int, config: RunConfig, usual_envs: int | None = None
+) -> tuple[int, Values]:
     """Return the number of environments and the usual hyperparameters, so that a short run has many gradient steps.
 
     Runs of the algorithm's default length, and longer ones, have the usual sizes.
@@ -256,18 +258,19 @@ def sized(algorithm: AlgorithmSpec, usual: Values, timesteps: int, config: RunCo
         usual: hyperparameters that differ from the algorithm's defaults.
         timesteps: steps of the run.
         config: settings of the user have priority.
+        usual_envs: number of environments of long runs; None: that of the algorithm.
     """
     defaults = {**algorithm.defaults, **usual}
-    n_envs = config.n_envs or algorithm.n_envs
+    few = config.n_envs or algorithm.n_envs
+    n_envs = config.n_envs or usual_envs or few
     if algorithm.supervised:
         each = defaults["batch_size"] * defaults["seq_len"]
         most = timesteps // (FEWEST_SUPERVISED_UPDATES * each)
         return n_envs, {**usual, "n_updates": max(1, min(defaults["n_updates"], most))}
     if "buffer_size" in defaults or "n_steps" not in defaults:
         return n_envs, usual
-    rollout = n_envs * defaults["n_steps"]
-    updates = min(FEWEST_UPDATES, max(1, algorithm.timesteps // rollout))
-    if timesteps >= updates * rollout:
+    updates = min(FEWEST_UPDATES, max(1, algorithm.timesteps // (few * defaults["n_steps"])))
+    if timesteps >= updates * n_envs * defaults["n_steps"]:
         return n_envs, usual
     n_steps = config.hyperparameters.get("n_steps")
     steps = int(n_steps or min(defaults["n_steps"], max(1, timesteps)))

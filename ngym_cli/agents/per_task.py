@@ -32,6 +32,7 @@ class TaskDefaults:
         algorithm: the task's default algorithm, to which the hyperparameters apply.
         network_args: replace the network's defaults, for networks that have these arguments.
         timesteps: number of steps of a run; None: that of the task (`BUDGETS`) or of the algorithm.
+        n_envs: number of parallel environments; None: that of the algorithm.
     """
 
     reason: str
@@ -39,12 +40,14 @@ class TaskDefaults:
     algorithm: str = "recurrent_ppo"
     network_args: Values = field(default_factory=dict)
     timesteps: int | None = None
+    n_envs: int | None = None
 
     @property
     def settings(self) -> Values:
         """All that is different."""
-        steps = {} if self.timesteps is None else {"timesteps": self.timesteps}
-        return {**steps, **self.hyperparameters, **self.network_args}
+        numbers = {"timesteps": self.timesteps, "n_envs": self.n_envs}
+        given = {name: value for name, value in numbers.items() if value is not None}
+        return {**given, **self.hyperparameters, **self.network_args}
 
 
 _TASKS = tomllib.loads(TASKS.read_text(encoding="utf-8"))

@@ -257,7 +257,7 @@ class Shorthand(Section):
     recommended: Annotated[
         bool | None,
         Flag(
-            "Use the wrappers and settings that the task needs (see ngym info TASK); your own settings have priority.",
+            "Use the wrappers that the task needs (see ngym info TASK); your own settings have priority.",
             TASK,
             key=RECOMMENDED_KEY,
             sweeps=False,

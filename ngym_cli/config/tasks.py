@@ -133,43 +133,17 @@ class Recommended:
     def words(self) -> str:
         """The settings as flags of ``ngym run``."""
         wrappers = ",".join(entry["name"] for entry in self.settings.get("wrappers", ()))
-        tables = {"--set": "hyperparameters", "--network-arg": "network_args", "--task-arg": "task_args"}
-        flags = [f"--wrappers {wrappers}"] if wrappers else []
-        flags += [f"--{key.replace('_', '-')} {self.settings[key]}" for key in PLAIN_SETTINGS if key in self.settings]
-        rows = [(flag, *entry) for flag, table in tables.items() for entry in self.settings.get(table, {}).items()]
-        flags += [f"{flag} {name}={f'{value:g}' if isinstance(value, float) else value}" for flag, name, value in rows]
         stages = ", ".join(stage["name"] for stage in self.settings.get("stages", ()))
+        flags = [f"--wrappers {wrappers}"] if wrappers else []
+        flags += [f"--{key} {self.settings[key]}" for key in ("network", "units", "dt") if key in self.settings]
         return " ".join([*flags, *([f"stages {stages}"] if stages else [])])
 
 
-#: Settings that are no tables.
-PLAIN_SETTINGS = ("alg", "network", "units", "n_envs", "timesteps")
-
-#: Settings of tasks for which the two wrappers of history alone are not enough, or not what is needed.
-RECOMMENDED: dict[str, Recommended] = {
-    "ChangingBandit-v0": Recommended(
-        {
-            "wrappers": HISTORY,
-            "n_envs": 512,
-            "timesteps": 12_000_000,
-            "network_args": {"memory": 100},
-            "hyperparameters": {
-                "n_steps": 100,
-                "batch_size": 12_800,
-                "n_epochs": 8,
-                "learning_rate": 0.003,
-                "final_rate": 0.1,
-                "inter_trial_discount": 0.98,
-                "gae_lambda": 0.7,
-                "ent_coef": 0.003,
-            },
-        },
-        "rollouts are whole sessions, and rewards of later trials count, because exploration is worthwhile for dozens "
-        "of trials (Duan et al. 2016, arXiv:1611.02779; Wang et al. 2016, arXiv:1611.05763)",
-    ),
-}
-
-LINKED = "what is rewarded depends on earlier trials, which the last action and the last reward report"
+#: What most tasks with linked trials need.
+LAST_OUTCOME = Recommended(
+    {"wrappers": HISTORY},
+    "what is rewarded depends on earlier trials, which the last action and the last reward report",
+)
 
 #: Durations (ms) of the first stages of DualTask and of those that follow; they vary, so that none is learned by heart.
 SHORT_DELAYS = {
@@ -196,17 +170,19 @@ NEARLY_USUAL_DELAYS = {
 
 #: Settings that every run of a task has, unless the user names others: without them there is nothing to learn from.
 RECOMMENDED_BY_TASK: dict[str, Recommended] = {
-    **{
-        task: Recommended({"wrappers": HISTORY}, LINKED)
-        for task in (
+    **dict.fromkeys(
+        (
+            "ChangingBandit-v0",
             "ChangingEnvironment-v0",
             "ContextSwitch-v0",
             "DawTwoStep-v0",
             "DriftingBandit-v0",
             "DynamicForaging-v0",
+            "ReversalLearning-v0",
             "TwoStep-v0",
-        )
-    },
+        ),
+        LAST_OUTCOME,
+    ),
     "CVLearning-v0": Recommended(
         {"wrappers": [{"name": "pass_action"}]},
         "a side that was chosen three times in a row is not rewarded any more, and the last action shows which it was",
@@ -235,13 +211,16 @@ RECOMMENDED_BY_TASK: dict[str, Recommended] = {
     ),
     "HierarchicalReasoning-v0": Recommended(
         {
+            "wrappers": HISTORY,
             "stages": [
-                {"name": "chosen rule", "performance": 0.85, "window": 2_000, "task_args": {"hidden": False}},
+                {"name": "one rule", "performance": 0.9, "window": 2_000, "task_args": {"first_rule": 1.0}},
+                {"name": "chosen rule", "performance": 0.9, "window": 2_000, "task_args": {"hidden": False}},
                 {"name": "hidden rule"},
-            ]
+            ],
         },
-        "while the rule is hidden, half of the right judgements of intervals are not rewarded, and none is learned; at "
-        "first any rule may be reported, and the response is judged by this rule",
+        "which rule holds follows from the last action and the last reward; the judgement, side of the flashes against "
+        "length of the interval against rule, is a parity that no gradient leads to unless one rule is known, and both "
+        "are known before the rule is hidden",
     ),
     "RandomDotMotion-v0": Recommended(
         {"wrappers": [{"name": "motion_energy"}]},
@@ -284,7 +263,7 @@ def recommended(task: object) -> Recommended | None:
         return None
     if "wrappers" in (RECOMMENDED_BY_TASK[id_].settings if id_ in RECOMMENDED_BY_TASK else ()):
         return None
-    return RECOMMENDED.get(id_) or (Recommended({"wrappers": HISTORY}, LINKED) if metadata.get("carries") else None)
+    return LAST_OUTCOME if metadata.get("carries") else None
 
 
 def with_defaults(data: Mapping[str, Any]) -> dict[str, object]:
@@ -331,9 +310,4 @@ def with_recommended(data: Mapping[str, Any], default_task: str) -> dict[str, ob
     settings = recommended(data.get("task", default_task)) if wanted else None
     if settings is None:
         return data
-    tables = {
-        key: {**value, **data[key]}
-        for key, value in settings.settings.items()
-        if isinstance(value, Mapping) and isinstance(data.get(key), Mapping)
-    }
-    return {**settings.settings, **data, **tables}
+    return {**settings.settings, **data}

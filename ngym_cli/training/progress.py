@@ -13,14 +13,7 @@ from ngym_cli.agents.algorithms import ALGORITHMS, check_pairing, find_algorithm
 from ngym_cli.agents.defaults import DEFAULT_UNITS, default_steps
 from ngym_cli.agents.per_task import LineResult, has_own_stages, learner_of, measured
 from ngym_cli.config import ResolvedConfig, RunConfig
-from ngym_cli.config.tasks import (
-    HISTORY,
-    LINKED,
-    RECOMMENDED_BY_TASK,
-    Recommended,
-    recommended,
-    usual_algorithm,
-)
+from ngym_cli.config.tasks import LAST_OUTCOME, RECOMMENDED_BY_TASK, Recommended, recommended, usual_algorithm
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.errors import UserError
 from ngym_cli.runs.records import Summary
@@ -232,7 +225,7 @@ def _suggestions(config: ResolvedConfig, properties: TaskProperties) -> Iterator
     algorithm = find_algorithm(config.alg)
     needed = recommended(properties.id)
     if needed is not None and not _has(config, needed):
-        yield "--recommended (wrappers and settings that the task needs)"
+        yield "--recommended (wrappers that the task needs)"
     elif properties.lacks_reward:
         yield f"{_showing_reward(properties)} (the last reward as input)"
     if not algorithm.recurrent and not algorithm.own_class:
@@ -255,19 +248,13 @@ def _suggestions(config: ResolvedConfig, properties: TaskProperties) -> Iterator
 
 def _showing_reward(properties: TaskProperties) -> str:
     """Return the flag that shows the agent its last reward."""
-    return "--recommended" if recommended(properties.id) else Recommended({"wrappers": HISTORY}, LINKED).words
+    return "--recommended" if recommended(properties.id) else LAST_OUTCOME.words
 
 
 def _has(config: ResolvedConfig, needed: Recommended) -> bool:
-    """Return whether a run has the recommended wrappers, steps, hyperparameters and arguments of the network."""
+    """Return whether a run has the recommended wrappers."""
     wrapper_names = {entry.name for entry in config.wrappers}
-    if config.timesteps < needed.settings.get("timesteps", 0):
-        return False
-    return all(entry["name"] in wrapper_names for entry in needed.settings.get("wrappers", ())) and all(
-        getattr(config, table).get(name) == value
-        for table in ("hyperparameters", "network_args")
-        for name, value in needed.settings.get(table, {}).items()
-    )
+    return all(entry["name"] in wrapper_names for entry in needed.settings["wrappers"])
 
 
 def _other_signal(config: ResolvedConfig, properties: TaskProperties) -> Iterator[str]:

@@ -7,6 +7,7 @@ import numpy as np
 from neurogym.envs.blocks import in_blocks
 from neurogym.envs.task import Distribution, StepResult, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 from neurogym.envs.timing import possible_durations
+from neurogym.parameters.arguments import Probability
 
 BLOCK = (10, 20)  #: fewest and most trials of a block
 
@@ -22,6 +23,8 @@ class HierarchicalReasoning(TrialEnv):
         timing: Replaces entries of ``default_timing`` (ms); ``delay`` is the interval.
         hidden: Whether the rule is hidden. If not, the agent chooses the rule: any report of a rule is right, and the
             response is judged by the rule that was reported, as in training before rules were hidden.
+        first_rule: Probability of rule 1 in each block, as in training with a single rule before rules change; none:
+            the rules alternate.
 
     Source: Sarafyazd & Jazayeri 2019.
     """
@@ -44,8 +47,8 @@ class HierarchicalReasoning(TrialEnv):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0}
 
     @usual_arguments()
-    def __init__(self, hidden: bool = True):
-        self.hidden = hidden
+    def __init__(self, hidden: bool = True, first_rule: Probability | None = None):
+        self.hidden, self.first_rule = hidden, first_rule
         intervals = possible_durations(self.timing["delay"], self.dt)
         kind, values = Distribution.of(self.timing["delay"])
         if kind == "callable":
@@ -66,7 +69,8 @@ class HierarchicalReasoning(TrialEnv):
         """The hidden rule of each trial, shape (n,)."""
 
         def begin(present: int) -> tuple[int, int]:
-            return 1 - present, int(trials.rng.integers(BLOCK[0], BLOCK[1] + 1))
+            rule = 1 - present if self.first_rule is None else int(trials.rng.random() < self.first_rule)
+            return rule, int(trials.rng.integers(BLOCK[0], BLOCK[1] + 1))
 
         hidden, self._rule, self._left = in_blocks(trials.n, self._rule, self._left, begin)
         return trials.given.get("rule", hidden)
@@ -93,18 +97,18 @@ class HierarchicalReasoning(TrialEnv):
         reward, ended = 0.0, False
         if self.in_period("rule_target"):
             self.trial["rule_choice"] = int(action)
+            if not self.hidden and action in (1, 2):
+                self._judge_by(int(action) - 1)
         elif self.in_period("decision"):
             if action != 0:
-                right = self._is_right(action)
-                reward, ended = self.answer(right)
+                right = action == self.gt_now and self.trial["rule_choice"] - 1 == self.trial["rule"]
+                reward, ended = self.answer(bool(right))
         elif action != 0:
             reward, ended = self.break_fixation()
         return self.ob_now, reward, False, False, {"new_trial": ended}
 
-    def _is_right(self, action: int) -> bool:
-        """Return whether a response is right, together with the rule reported before."""
-        reported = self.trial["rule_choice"] - 1
-        if self.hidden or reported not in (0, 1):
-            return bool(action == self.gt_now and reported == self.trial["rule"])
-        stimulus = self.trial["stimulus"]
-        return bool(action == 3 + (stimulus if self.trial["long_interval"] == reported else 1 - stimulus))
+    def _judge_by(self, rule: int) -> None:
+        """Let a rule hold in the present trial, and the response that is right under it be the correct one."""
+        stimulus, pro = self.trial["stimulus"], self.trial["long_interval"] == rule
+        self.trial["rule"], self.trial["pro_choice"] = rule, pro
+        self.set_groundtruth(stimulus if pro else 1 - stimulus, "decision", where="choice")

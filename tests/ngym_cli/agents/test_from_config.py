@@ -208,11 +208,12 @@ def test_runs_of_the_default_length_have_the_usual_sizes(alg, trial_steps):
     assert {**algorithm.defaults, **sizes} == {**algorithm.defaults, **usual}
 
 
-def test_longer_runs_have_at_least_as_many_gradient_steps():
+@pytest.mark.parametrize("usual_envs", [None, 512])
+def test_longer_runs_have_at_least_as_many_gradient_steps(usual_envs):
     algorithm = ALGORITHMS["recurrent_ppo"]
     counts = []
     for timesteps in (1_000, 3_000, 8_000, 22_000, 60_000, 150_000, 400_000):
-        n_envs, sizes = sized(algorithm, algorithm.rollout_for(22), timesteps, from_dict({}))
+        n_envs, sizes = sized(algorithm, algorithm.rollout_for(22), timesteps, from_dict({}), usual_envs)
         rollout = n_envs * sizes["n_steps"]
         counts.append(timesteps // rollout * (rollout // sizes["batch_size"]))
     assert all(later >= 0.9 * earlier for earlier, later in itertools.pairwise(counts)), counts

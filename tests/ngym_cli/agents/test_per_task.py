@@ -14,7 +14,7 @@ from ngym_cli.config import from_dict
 
 @pytest.mark.parametrize("learner", per_task.LEARNERS)
 def test_a_learner_is_recognised_by_its_settings(learner):
-    settings = {"task": "ReversalLearning-v0", **per_task.LEARNERS[learner]}
+    settings = {"task": "Priors-v0", **per_task.LEARNERS[learner]}
     expected = "default" if learner == "recurrent_ppo" else learner  # the default algorithm of this task
     assert per_task.learner_of(from_dict(settings)) == expected
     assert per_task.learner_of(from_dict({**settings, "alg": "ppo"})) is None

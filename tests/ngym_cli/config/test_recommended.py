@@ -9,7 +9,6 @@ from ngym_cli.agents.defaults import default_steps, resolve
 from ngym_cli.agents.per_task import BUDGETS, has_own_stages, measured
 from ngym_cli.config import from_dict
 from ngym_cli.config.tasks import (
-    RECOMMENDED,
     RECOMMENDED_BY_ALGORITHM,
     RECOMMENDED_BY_TASK,
     WITHOUT_HISTORY,
@@ -21,7 +20,7 @@ from ngym_cli.errors import UserError
 
 
 def test_the_wish_is_replaced_by_the_settings():
-    config = from_dict({"task": "ReversalLearning-v0", "recommended": True})
+    config = from_dict({"task": "Priors-v0", "recommended": True})
     assert [entry.name for entry in config.wrappers] == ["pass_reward", "pass_action"]
     assert "recommended" not in config.to_toml()
 
@@ -32,7 +31,7 @@ def test_other_tasks_need_nothing(settings):
 
 
 def test_own_settings_have_priority():
-    config = from_dict({"task": "ReversalLearning-v0", "recommended": True, "wrappers": "pass_reward"})
+    config = from_dict({"task": "Priors-v0", "recommended": True, "wrappers": "pass_reward"})
     assert [entry.name for entry in config.wrappers] == ["pass_reward"]
 
 
@@ -48,15 +47,15 @@ def test_recommended_settings_are_valid(task):
 
 
 def test_every_task_with_settings_of_its_own_exists():
-    assert {*RECOMMENDED, *RECOMMENDED_BY_TASK, *WITHOUT_HISTORY} <= set(every_task())
+    assert {*RECOMMENDED_BY_TASK, *WITHOUT_HISTORY} <= set(every_task())
 
 
 @pytest.mark.parametrize("settings", [{}, {"seed": 3, "recommended": True}, {"timesteps": 5_000}], ids=str)
 def test_default_stages_are_those_of_the_bare_line(settings):
     task = {"task": "HierarchicalReasoning-v0"}
     config = from_dict({**task, **settings})
-    assert [stage.name for stage in config.stages] == ["chosen rule", "hidden rule"]
-    assert config.in_stage(0).task_args == {"hidden": False} and config.in_stage(-1).task_args == {}
+    assert [stage.name for stage in config.stages] == ["one rule", "chosen rule", "hidden rule"]
+    assert [config.in_stage(k).task_args for k in range(3)] == [{"first_rule": 1.0}, {"hidden": False}, {}]
     assert not has_own_stages(config) and default_steps(config, task["task"]) == BUDGETS[task["task"]]
 
 
@@ -95,7 +94,7 @@ def test_stages_that_change_a_named_setting_are_left_out(monkeypatch, settings):
 
 
 def test_settings_that_are_the_default_are_not_recommended():
-    assert recommended("TwoStep-v0") is None and recommended("ReversalLearning-v0") is not None
+    assert recommended("TwoStep-v0") is None and recommended("Priors-v0") is not None
 
 
 @pytest.mark.parametrize(

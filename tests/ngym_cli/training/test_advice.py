@@ -44,8 +44,8 @@ def test_a_shortfall_is_relative_to_chance_and_ceiling(result, text):
         ({"task": "GoNogo-v0", "network": "rnn", "units": 8}, ("--network lstm", "--units 64"), "--recommended"),
         ({"task": "yang19.dm1-v0"}, ("--alg recurrent_ppo (learning from reward)",), "supervised"),
         ({"task": "TwoStep-v0", "wrappers": []}, ("--wrappers pass_reward,pass_action (the last",), "--recommended"),
-        ({"task": "ChangingBandit-v0", "wrappers": "pass_reward,pass_action"}, ("--recommended",), "--network"),
-        ({"task": "ChangingBandit-v0", "recommended": True}, ("--timesteps",), "--recommended"),
+        ({"task": "RDMHist-v0", "wrappers": "pass_reward"}, ("--recommended",), "--network"),
+        ({"task": "RDMHist-v0", "recommended": True}, ("--timesteps",), "--recommended"),
     ],
     ids=str,
 )
@@ -57,7 +57,7 @@ def test_what_to_try_follows_the_run(settings, words, absent):
 
 
 def test_an_agent_that_is_not_shown_its_reward_is_told_how_to_see_it():
-    config, properties = resolve(from_dict({"task": "ReversalLearning-v0"}))
+    config, properties = resolve(from_dict({"task": "Priors-v0"}))
     assert "try --recommended" in advice(complete(config, properties), properties, summary(0.5, ceiling=0.5))
 
 
@@ -75,7 +75,7 @@ GOOD = per_task.LineResult(steps=1000, seconds=1.0, seeds=3, reached=3, performa
         ({"task": "MatchingPenny-v0"}, {"default": BAD, "recommended": BAD}, None),
         ({"task": "CVLearning-v0"}, {"default": GOOD}, None),
         ({"task": "Detection-v0"}, {"default": BAD}, None),
-        ({"task": "ReversalLearning-v0"}, {}, "not shown (--recommended shows it)"),
+        ({"task": "Priors-v0"}, {}, "not shown (--recommended shows it)"),
         ({"task": "TwoStep-v0", "wrappers": []}, {}, "not shown (--wrappers pass_reward,pass_action shows it)"),
         ({"task": "GoNogo-v0"}, {}, None),
         ({"task": "DualTask-v0", "timing": {"delay1": 1000}}, {}, "default stages of the task are left out"),

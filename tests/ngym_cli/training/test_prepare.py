@@ -45,7 +45,7 @@ def test_timing_is_that_of_the_task_before_wrappers_change_it():
 def test_the_written_configuration_is_the_same_run():
     import tomllib
 
-    config = prepare(from_dict({"task": "ReversalLearning-v0", "units": 16})).config
+    config = prepare(from_dict({"task": "Priors-v0", "units": 16})).config
     again = checked(ResolvedConfig, tomllib.loads(config.to_toml()))
     assert again == config and prepare(from_dict(config.model_dump())).config == config
 

@@ -135,6 +135,15 @@ def test_a_rule_that_is_not_hidden_is_the_one_reported(make_trials, play):
     assert {r["performance"] for r in play(env, lambda env: rule_0_then(env, True), trials=20)} == {1}
     assert {r["performance"] for r in play(env, lambda env: rule_0_then(env, False), trials=20)} == {0}
     assert {r["performance"] for r in play(env, lambda env: env.gt_now, trials=20)} == {1}
+    reports = play(env, lambda env: 1 if env.in_period("rule_target") else env.gt_now, trials=20)
+    assert {(r["performance"], r["trial"]["rule"]) for r in reports} == {(1, 0)}
+    assert all(r["trial"]["pro_choice"] != r["trial"]["long_interval"] for r in reports)
+
+
+@pytest.mark.parametrize(("first_rule", "rules"), [(None, {0, 1}), (1.0, {1}), (0.0, {0}), (0.5, {0, 1})])
+def test_a_rule_can_be_the_only_one(make_trials, first_rule, rules):
+    _, trials = make_trials("HierarchicalReasoning-v0", n=500, first_rule=first_rule)
+    assert set(trials.info["rule"]) == rules
 
 
 def test_gains_are_drawn_and_cued_throughout_the_trial(make_trials, play):
