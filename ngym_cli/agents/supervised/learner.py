@@ -39,7 +39,6 @@ from ngym_cli.agents.algorithms.sb3 import Learner
 from ngym_cli.agents.device.rollout import Prefetch, Upload
 from ngym_cli.agents.networks.base import State
 from ngym_cli.agents.networks.images import distinct
-from ngym_cli.agents.networks.places import PlaceCode
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 from ngym_cli.agents.supervised.batches import BatchSampler, TaskDrawing
 from ngym_cli.agents.supervised.material import (
@@ -47,7 +46,7 @@ from ngym_cli.agents.supervised.material import (
     check_weights,
     row_weights,
 )
-from ngym_cli.agents.supervised.objective import SupervisedKernel, drawn_answers, losses, right_when_due
+from ngym_cli.agents.supervised.objective import SupervisedKernel, Values, read_out
 from ngym_cli.agents.trained import agent_for
 from ngym_cli.environments.trial_batch import trials_of
 
@@ -59,11 +58,8 @@ if TYPE_CHECKING:
 #: Standard normal draws: (time, layer, session, unit) on the CPU, (row, layer, unit) on a device; None without noise.
 Noise = np.ndarray | Tensor | None
 
-#: Reports of an update: total loss, unweighted loss per step, penalties, accuracy of the due answers.
-DISCRETE = ("loss", "cross_entropy_loss", "penalty_loss", "right_when_due")
-CONTINUOUS = ("loss", "squared_error_loss", "penalty_loss", "negative_error_when_due")
-AMONG_PLACES = ("loss", "cross_entropy_loss", "penalty_loss", "negative_error_when_due")
-SMALLEST_STD = 0.05  # of continuous actions, in the units of the action
+#: Smallest standard deviation of continuous actions, in the units of the action.
+SMALLEST_STD = 0.05
 
 
 class Supervised(Learner):
@@ -139,7 +135,7 @@ class Supervised(Learner):
         start, end = float(self.learning_rate), float(self.learning_rate) * self.final_rate
         self.lr_schedule = FloatSchedule(lambda left: end + (start - end) * left)
         self.make_policy()
-        self.discrete = isinstance(self.action_space, spaces.Discrete)
+        self.read_out = read_out(self.policy)
         self.acting_state = self.policy.initial_state(self.n_envs)
         self.carried = trials_of(self.env).reset_state != "trial"
         self._begin_streams()
@@ -225,10 +221,9 @@ class Supervised(Learner):
             if self.num_timesteps >= total:
                 break
         means = torch.stack(seen).mean(0).tolist()
-        if not self.discrete:
+        if isinstance(self.read_out, Values):
             self._match_spread(-means[-1])
-        names = DISCRETE if self.discrete else CONTINUOUS if self._code is None else AMONG_PLACES
-        self.log_update(dict(zip(names, means, strict=True)))
+        self.log_update(dict(zip(self.read_out.names, means, strict=True)))
 
     @torch.no_grad()
     def _match_spread(self, squared_error: float) -> None:
@@ -246,7 +241,7 @@ class Supervised(Learner):
         return material, sequences
 
     def gradient(self, material: TrialBuffer, sequences: PackedRollout) -> tuple[Tensor, Tensor]:
-        """The gradient with respect to all weights, and the numbers named in `DISCRETE` or `CONTINUOUS`."""
+        """The gradient with respect to all weights, and the numbers named by the read-out."""
         material = replace(material, weight=material.weight / material.total_weight)
         noise = self._draw_noise(material)
         if self.compiled is None:
@@ -303,7 +298,7 @@ class Supervised(Learner):
         return self.batch_size if self.carried else 1
 
     def loss(self, material: TrialBuffer, sequences: PackedRollout, noise: Noise) -> tuple[Tensor, Tensor]:
-        """Loss to be minimised by automatic differentiation, and the numbers named in `DISCRETE` or `CONTINUOUS`.
+        """Loss to be minimised by automatic differentiation, and the numbers named by the read-out.
 
         Args:
             material: weights of steps sum to 1.
@@ -318,14 +313,15 @@ class Supervised(Learner):
         if self.carried_state is not None:
             states = zip(self.carried_state, after, strict=True)
             self.carried_state = tuple(old.index_copy(1, order, new.detach()) for old, new in states)
-        outputs = self._outputs(rates)
+        outputs = self.read_out.outputs(rates)
         targets = self._tensor(material.gt[rows])
-        per_step = losses(outputs, targets, self.discrete, self._code)
+        per_step = self.read_out.losses(outputs, targets)
         total = per_step.dot(self._tensor(material.weight[rows]))
         penalties = self._share * self.penalties(self.policy, rates)  # means over steps, or of weights
         total = total + penalties
         with torch.no_grad():
-            right = right_when_due(outputs, targets, self._tensor(material.due[rows]), self._code)
+            due = self._tensor(material.due[rows])
+            right = self.read_out.right(outputs, targets)[due].sum() / due.sum().clamp_min(1)
             numbers = torch.stack([total.detach(), per_step.mean(), penalties.detach(), right])
         return total, numbers
 
@@ -340,9 +336,9 @@ class Supervised(Learner):
                 rows = first + self._sessions * np.arange(sequences.length[k])
                 carry = self.carried_state and tuple(states[:, k : k + 1] for states in self.carried_state)
                 rates, _ = self._rates(material.ob, rows, [1] * len(rows), noise, carry)
-                outputs = self._outputs(rates)
-                answers = drawn_answers(outputs, self.discrete, self.rng, self._code)
-                yield losses(outputs, answers, self.discrete, self._code).dot(self._tensor(weight[rows]))
+                outputs = self.read_out.outputs(rates)
+                answers = self.read_out.drawn(outputs.detach(), self.rng)
+                yield self.read_out.losses(outputs, answers).dot(self._tensor(weight[rows]))
             n_sequences += len(sequences)
             if self.carried:
                 self.gradient(material, sequences)  # sessions continue from the states that follow
@@ -372,17 +368,6 @@ class Supervised(Learner):
                 features = self.policy.features(self._tensor(ob))
             rates, after = network.sequence(features, counts, begin, draws, last=state is not None)
         return rates.to(begin[0].dtype), tuple(array.to(begin[0].dtype) for array in after)
-
-    def _outputs(self, rates: Tensor) -> Tensor:
-        """Action preferences, values, or preferences for places (step, action) of rates (step, unit)."""
-        hidden: Tensor = self.policy.mlp_extractor.forward_actor(rates)
-        return self.policy.action_net(hidden) if self._code is None else self._code.preferences(hidden)
-
-    @property
-    def _code(self) -> PlaceCode | None:
-        """Places by which continuous actions are read out, if any."""
-        head = self.policy.action_net
-        return head if isinstance(head, PlaceCode) else None
 
     def _draw_noise(self, material: TrialBuffer) -> Noise:
         """Standard normal draws (time, layer, session, unit); on a device made there, (row, layer, unit)."""

@@ -22,44 +22,89 @@ from ngym_cli.agents.networks.policy import Categorical, RecurrentPolicy
 from ngym_cli.agents.supervised.material import TrialBuffer
 
 
-def losses(outputs: Tensor, targets: Tensor, discrete: bool, code: PlaceCode | None = None) -> Tensor:
-    """The loss of each step (steps,): cross-entropy in nats, or squared error summed over components.
+class Choices:
+    """Discrete answers: the loss is the cross-entropy (nats) of the correct action, outputs are preferences.
+
+    `Values` and `Places` have the same methods.
 
     Args:
-        outputs: Action preferences or values (steps, action); with a code preferences for places (steps, place).
-        targets: Ground truth, (steps,) or (steps, action).
-        discrete: Whether actions are discrete.
-        code: Places by which continuous actions are read out, if any.
+        policy: the network that answers.
     """
-    if code is not None:
-        return code.losses(outputs, targets)
-    if discrete:
+
+    #: Numbers of an update: total loss, unweighted loss per step, penalties, and what is right where an answer is due.
+    names = ("loss", "cross_entropy_loss", "penalty_loss", "right_when_due")
+
+    def __init__(self, policy: RecurrentPolicy) -> None:
+        self._policy = policy
+
+    def outputs(self, rates: Tensor) -> Tensor:
+        """Return outputs (step, output) for rates (step, unit)."""
+        outputs: Tensor = self._policy.action_net(self._policy.mlp_extractor.forward_actor(rates))
+        return outputs
+
+    def losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Return the loss of each step (steps,) for targets (steps,), or (steps, component) if continuous."""
         return -Categorical.apply(outputs, targets)[0]
-    return (outputs - targets).square().sum(-1)
+
+    def right(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Return for each step (steps,) whether the answer is correct, or minus its squared error if continuous."""
+        return (outputs.argmax(-1) == targets).float()
+
+    def drawn(self, outputs: Tensor, rng: np.random.Generator) -> Tensor:
+        """Draw answers from the distribution of which `losses` is the negative log-likelihood."""
+        return (outputs + torch.from_numpy(rng.gumbel(size=outputs.shape)).to(outputs)).argmax(-1)
 
 
-def right_when_due(outputs: Tensor, targets: Tensor, due: Tensor, code: PlaceCode | None = None) -> Tensor:
-    """Fraction of correct answers where an answer is due; for continuous actions the negative mean squared error."""
-    outputs = outputs if code is None else code.decode(outputs)
-    discrete = not targets.is_floating_point()
-    correct = (outputs.argmax(-1) == targets).float() if discrete else -losses(outputs, targets, False)
-    return correct[due].sum() / due.sum().clamp_min(1)
+class Values(Choices):
+    """Continuous answers: the loss is the squared error, summed over components; outputs are the answers."""
 
+    names = ("loss", "squared_error_loss", "penalty_loss", "negative_error_when_due")
 
-def drawn_answers(outputs: Tensor, discrete: bool, rng: np.random.Generator, code: PlaceCode | None = None) -> Tensor:
-    """Draw answers from the distribution of which `losses` is the negative log-likelihood, as given by the outputs.
+    def losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Return squared errors (steps,)."""
+        return (outputs - targets).square().sum(-1)
 
-    Args:
-        outputs: As in `losses`.
-        discrete: Whether actions are discrete; otherwise, without a code, the variance of each component is 1/2.
-        rng: Source of the draws.
-        code: As in `losses`.
-    """
-    with torch.no_grad():
-        if discrete or code is not None:
-            choice = (outputs + torch.from_numpy(rng.gumbel(size=outputs.shape)).to(outputs)).argmax(-1)
-            return choice if code is None else code.centers[choice]
+    def right(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Return minus the squared errors (steps,)."""
+        return -(outputs - targets).square().sum(-1)
+
+    def drawn(self, outputs: Tensor, rng: np.random.Generator) -> Tensor:
+        """Draw answers whose components have a variance of 1/2."""
         return outputs + torch.from_numpy(rng.normal(0, 0.5**0.5, outputs.shape)).to(outputs)
+
+
+class Places(Values):
+    """Continuous answers among places: the loss is the cross-entropy of the places around the correct answer."""
+
+    names = ("loss", "cross_entropy_loss", "penalty_loss", "negative_error_when_due")
+
+    def __init__(self, policy: RecurrentPolicy, code: PlaceCode) -> None:
+        super().__init__(policy)
+        self._code = code
+
+    def outputs(self, rates: Tensor) -> Tensor:
+        """Return preferences for places (step, place) for rates (step, unit)."""
+        return self._code.preferences(self._policy.mlp_extractor.forward_actor(rates))
+
+    def losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Return the cross-entropy (steps,) of answers (steps, component)."""
+        return self._code.losses(outputs, targets)
+
+    def right(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Return minus the squared error of the answer between places (steps,)."""
+        return super().right(self._code.decode(outputs), targets)
+
+    def drawn(self, outputs: Tensor, rng: np.random.Generator) -> Tensor:
+        """Draw places."""
+        return self._code.centers[Choices.drawn(self, outputs, rng)]
+
+
+def read_out(policy: RecurrentPolicy) -> Choices:
+    """Return how the outputs of a network become answers."""
+    if isinstance(policy.action_space, spaces.Discrete):
+        return Choices(policy)
+    head = policy.action_net
+    return Places(policy, head) if isinstance(head, PlaceCode) else Values(policy)
 
 
 LOSS, STEP_LOSS, CORRECT, RATES = range(4)  #: places of sums, as in `objective.h`
