@@ -119,12 +119,7 @@ def _of_the_default_line(id_: str, measured: LineResult) -> str:
         f"With {measured.share} seeds, `ngym run --task {id_}` reaches 95 % of the best possible performance"
         f" ({measured.target:.3f}), in {effort}. The median of the performance is {measured.performance:.3f}.{beside}"
     )
-    if measured.hopeless:
-        told = (
-            f"`ngym run --task {id_}` has nothing to learn from: its inputs do not tell which action is right, and "
-            f"chance ({measured.chance:.2f}) is the ceiling. `--recommended` shows what is missing.{beside}"
-        )
-    if measured.learned or measured.hopeless:
+    if measured.learned:
         return told
     why = reasons().get(id_, "")
     return (

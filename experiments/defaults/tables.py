@@ -33,7 +33,6 @@ def measured(learner: str, task: str, seeds: Mapping[str, Row]) -> LineResult | 
         reached=sum(row["reached"] for row in rows),
         performance=round(middle["performance"], 4),
         target=round(rows[0]["target"], 4),
-        chance=rows[0]["chance"],
     )
 
 
@@ -69,7 +68,6 @@ def counts(rows: Rows) -> str:
     """Return how many tasks the default line learns, in sentences."""
     results = {task: result for task, seeds in rows.items() if (result := measured("default", task, seeds))}
     learned = sum(result.learned for result in results.values())
-    hopeless = sum(result.hopeless for result in results.values())
     seeds = [result.seeds for result in results.values()]
     spread = {f"{lines.SEEDS} seeds": sum(n >= lines.SEEDS for n in seeds)}
     spread["three to nine"] = sum(3 <= n < lines.SEEDS for n in seeds)
@@ -79,9 +77,8 @@ def counts(rows: Rows) -> str:
     with_seeds = ", ".join(f"{number} with {name}" for name, number in spread.items() if number)
     text = (
         f"{len(results)} of {total} tasks are measured with their present defaults ({with_seeds}). In {learned} of "
-        "them at least nine tenths of these seeds learn the task to 95 % of the ceiling; in "
-        f"{hopeless} others the line has nothing to learn from, and chance is the ceiling (`--recommended` shows what "
-        f"is missing). Of all runs {reached:,} of {sum(seeds):,} end at 95 % of the ceiling."
+        "them at least nine tenths of these seeds learn the task to 95 % of the ceiling. Of all "
+        f"runs {reached:,} of {sum(seeds):,} end at 95 % of the ceiling."
     )
     missing = total - len(results)
     return text + (f" {missing} tasks are not measured yet with their present defaults." if missing else "")
@@ -93,14 +90,13 @@ def tasks(rows: Rows) -> str:
     lines = [head, "|---" * 7 + "|"]
     results = {task: result for task, seeds in rows.items() if (result := measured("default", task, seeds))}
 
-    def order(item: tuple[str, LineResult]) -> tuple[bool, float, float]:
-        return item[1].hopeless, -item[1].reached / item[1].seeds, item[1].seconds
+    def order(item: tuple[str, LineResult]) -> tuple[float, float]:
+        return -item[1].reached / item[1].seeds, item[1].seconds
 
     for task, row in sorted(results.items(), key=order):
         share = mean_interval([1.0] * row.reached + [0.0] * (row.seeds - row.reached))
-        only_chance = " (chance)" if row.hopeless else ""
         lines.append(
-            f"| {task} | {row.share}{only_chance} | {share.low:.2f} to {share.high:.2f} | {row.performance:.3f} | "
+            f"| {task} | {row.share} | {share.low:.2f} to {share.high:.2f} | {row.performance:.3f} | "
             f"{row.target:.3f} | {row.steps:,} | {row.seconds:.0f} |"
         )
     return "\n".join(lines)

@@ -143,7 +143,6 @@ class LineResult:
         reached: number of seeds that end at 95 % of the ceiling or above.
         performance: median performance at the end.
         target: 95 % of the ceiling.
-        chance: performance of random actions, or None where not known.
     """
 
     steps: int
@@ -152,17 +151,11 @@ class LineResult:
     reached: int
     performance: float
     target: float
-    chance: float | None = None
-
-    @property
-    def hopeless(self) -> bool:
-        """Whether random actions reach 95 % of the ceiling, because the inputs do not tell which action is right."""
-        return self.chance is not None and self.chance >= self.target
 
     @property
     def learned(self) -> bool:
-        """Whether there is something to learn, and enough seeds reach 95 % of the ceiling."""
-        return not self.hopeless and self.reached >= ENOUGH * self.seeds
+        """Whether enough seeds reach 95 % of the ceiling."""
+        return self.reached >= ENOUGH * self.seeds
 
     @property
     def share(self) -> str:
@@ -171,8 +164,6 @@ class LineResult:
 
     def __str__(self) -> str:
         """Return the result as a phrase."""
-        if self.hopeless:
-            return f"nothing to learn with these inputs: chance ({self.chance:.2f}) is the ceiling"
         effort = f"{self.seconds:.0f} s, {self.steps:,} steps"
         if self.reached:
             return f"in {effort}; {self.share} seeds"
@@ -260,4 +251,4 @@ def about_steps(config: RunConfig, task: str) -> str:
     if flags:
         return f" (default, not scaled for {', '.join(flags)})"
     result = measured(task, learner) if learner else None
-    return f" (default, learned by {result.share} seeds)" if result and not result.hopeless else " (default)"
+    return f" (default, learned by {result.share} seeds)" if result else " (default)"

@@ -101,9 +101,7 @@ def tasks(
 
 
 def _learned_by(result: LineResult | None) -> str:
-    if result is None:
-        return "not measured"
-    return "nothing to learn" if result.hopeless else f"{result.share} seeds"
+    return "not measured" if result is None else f"{result.share} seeds"
 
 
 def _space(space: Space[Any]) -> Row:
