@@ -168,7 +168,7 @@ NEARLY_USUAL_DELAYS = {
     "delay1": "uniform:1500:3000",
 }
 
-#: Settings that every run of a task has, unless the user names others: without them there is nothing to learn from.
+#: Settings that every run of a task has, unless the user names others: without them little or nothing is learned.
 RECOMMENDED_BY_TASK: dict[str, Recommended] = {
     **dict.fromkeys(
         (
