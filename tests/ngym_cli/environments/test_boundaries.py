@@ -20,7 +20,7 @@ from ngym_cli.training.main_loop import Hooks, resume, train
 from tests.ngym_cli.conftest import Interrupting
 from tests.ngym_cli.sameness import assert_same_run
 
-BANDIT = {"task": "ChangingBandit-v0", "task_args": {"session": 5}, "reset_state": "session"}
+BANDIT = {"task": "ChangingBandit-v0", "wrappers": [], "task_args": {"session": 5}, "reset_state": "session"}
 TWO_STEP = {"task": "TwoStep-v0", "task_args": {"session": 5}, "reset_state": "session"}
 SHORT = {"n_envs": 4, "units": 8, "timesteps": 2000, "hyperparameters": {"n_steps": 32}, "evaluation": {"trials": 50}}
 BLOCKS = {"task": "IBLBlock-v0", "reset_state": "block"}
