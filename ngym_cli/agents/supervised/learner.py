@@ -90,7 +90,7 @@ class Supervised(Learner):
     _share = 1.0  # of the steps of a batch, in the part of it that a loss is computed of
     not_saved = (
         *("rng", "streams", "lr_schedule", "acting_state", "carried_state"),
-        *("compiled", "split", "_batches", "_sampler", "_upload"),
+        *("read_out", "compiled", "split", "_batches", "_sampler", "_upload"),
     )
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"RecurrentPolicy": RecurrentPolicy}
 
