@@ -261,15 +261,15 @@ def sized(
         usual_envs: number of environments of long runs; None: that of the algorithm.
     """
     defaults = {**algorithm.defaults, **usual}
-    few = config.n_envs or algorithm.n_envs
-    n_envs = config.n_envs or usual_envs or few
+    n_envs = config.n_envs or usual_envs or algorithm.n_envs
     if algorithm.supervised:
         each = defaults["batch_size"] * defaults["seq_len"]
         most = timesteps // (FEWEST_SUPERVISED_UPDATES * each)
         return n_envs, {**usual, "n_updates": max(1, min(defaults["n_updates"], most))}
     if "buffer_size" in defaults or "n_steps" not in defaults:
         return n_envs, usual
-    updates = min(FEWEST_UPDATES, max(1, algorithm.timesteps // (few * defaults["n_steps"])))
+    usual_rollout = (config.n_envs or algorithm.n_envs) * defaults["n_steps"]
+    updates = min(FEWEST_UPDATES, max(1, algorithm.timesteps // usual_rollout))
     if timesteps >= updates * n_envs * defaults["n_steps"]:
         return n_envs, usual
     n_steps = config.hyperparameters.get("n_steps")

@@ -46,8 +46,8 @@ class TaskDefaults:
     def settings(self) -> Values:
         """All that is different."""
         numbers = {"timesteps": self.timesteps, "n_envs": self.n_envs}
-        given = {name: value for name, value in numbers.items() if value is not None}
-        return {**given, **self.hyperparameters, **self.network_args}
+        different = {name: value for name, value in numbers.items() if value is not None}
+        return {**different, **self.hyperparameters, **self.network_args}
 
 
 _TASKS = tomllib.loads(TASKS.read_text(encoding="utf-8"))

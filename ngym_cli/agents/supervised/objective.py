@@ -52,7 +52,7 @@ class Choices:
 
     def drawn(self, outputs: Tensor, rng: np.random.Generator) -> Tensor:
         """Draw answers from the distribution of which `losses` is the negative log-likelihood."""
-        return (outputs + torch.from_numpy(rng.gumbel(size=outputs.shape)).to(outputs)).argmax(-1)
+        return drawn_choices(outputs, rng)
 
 
 class Values(Choices):
@@ -96,7 +96,12 @@ class Places(Values):
 
     def drawn(self, outputs: Tensor, rng: np.random.Generator) -> Tensor:
         """Draw places."""
-        return self._code.centers[Choices.drawn(self, outputs, rng)]
+        return self._code.centers[drawn_choices(outputs, rng)]
+
+
+def drawn_choices(preferences: Tensor, rng: np.random.Generator) -> Tensor:
+    """Draw choices (steps,), each with the probability that its preference (steps, choice) gives it."""
+    return (preferences + torch.from_numpy(rng.gumbel(size=preferences.shape)).to(preferences)).argmax(-1)
 
 
 def read_out(policy: RecurrentPolicy) -> Choices:
