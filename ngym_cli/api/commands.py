@@ -173,7 +173,7 @@ def plot(*words: Result, overwrite: bool = False, **request: Unpack[PlotOptions]
 
 def _collected(drawers: Mapping[str, Any], owner: Path, files: FigureFiles, required: bool) -> Figures:
     """Draw figures; those that cannot be drawn are left out with the reason, unless they were named."""
-    places = files.places(owner, builtins.list(drawers))
+    places = _places(files, owner, builtins.list(drawers))
     drawn: dict[str, Figure] = {}
     reasons: dict[str, str] = {}
     for name, drawer in drawers.items():
@@ -183,7 +183,7 @@ def _collected(drawers: Mapping[str, Any], owner: Path, files: FigureFiles, requ
             if required:
                 raise
             reasons[name] = str(error).removeprefix(f"{name}: ")
-    return _saved(Figures(drawn, reasons), dict(zip(drawers, places, strict=True)), {}, files)
+    return _saved(Figures(drawn, reasons), places, {}, files)
 
 
 def _figures_of_runs(request: PlotRequest, files: FigureFiles) -> Figures:
@@ -193,7 +193,8 @@ def _figures_of_runs(request: PlotRequest, files: FigureFiles) -> Figures:
 
     view, names = view_of(request, lambda text: None)
     specs = [find_figure(name) for name in names] or requests.natural_figures(view)
-    places = files.places(view.first.run.path, [f"{spec.name}{requests.suffix(view)}" for spec in specs])
+    names_of_files = {f"{spec.name}{requests.suffix(view)}": spec.name for spec in specs}
+    places = _places(files, view.first.run.path, builtins.list(names_of_files))
     drawn: dict[str, Figure] = {}
     reasons: dict[str, str] = {}
     tables: dict[str, Any] = {}
@@ -205,8 +206,14 @@ def _figures_of_runs(request: PlotRequest, files: FigureFiles) -> Figures:
             drawn[spec.name], tables[spec.name] = result.figure, view.table
     if not drawn and reasons:
         raise UserError("; ".join(f"{name}: {reason}" for name, reason in reasons.items()))
-    paths = dict(zip([spec.name for spec in specs], places, strict=True))
+    paths = {names_of_files[name]: path for name, path in places.items()}
     return _saved(Figures(drawn, reasons), paths, tables, files)
+
+
+def _places(files: FigureFiles, owner: Path, names: Sequence[str]) -> dict[str, Path]:
+    """Return the files of figures by name; none if the user names no folder, for then no file is written."""
+    files.check()
+    return dict(zip(names, files.places(owner, names), strict=True)) if files.out is not None else {}
 
 
 def _saved(figures: Figures, paths: Mapping[str, Path], tables: Mapping[str, Any], files: FigureFiles) -> Figures:
@@ -218,7 +225,7 @@ def _saved(figures: Figures, paths: Mapping[str, Path], tables: Mapping[str, Any
     if files.out is None:
         return figures
     for name, figure in figures.items():
-        save_with_table(figure, tables.get(name, {}), files.style, paths[name])
+        save_with_table(figure, tables.get(name, {}), files, paths[name])
     return Figures(figures.drawn, figures.reasons, {name: paths[name] for name in figures})
 
 

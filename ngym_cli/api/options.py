@@ -235,6 +235,7 @@ class DataOptions(TypedDict, total=False):
     data_dir: str | Path | None
     download: bool | None
     by: str | None
+    overwrite: bool | None
     save_columns: str | Path | None
 
 

@@ -55,7 +55,7 @@ def data(table: TableSource, **request: Unpack[DataOptions]) -> Description:
     read = read_keywords(DataRequest, {**request, "table": [Path("table")]})
     description = describe_table(table, read.roles, columns_of(read), read.by, "table", **read.reading())
     if read.save_columns is not None:
-        description.save_columns(read.save_columns)
+        description.save_columns(read.save_columns, read.overwrite)
     return description
 
 

@@ -14,14 +14,13 @@ from ngym_cli.config.model import CHANGED_CONDITIONS
 from ngym_cli.config.sections import MOST_TRIALS
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError, check_known
+from ngym_cli.runs.folder import EXPORTS
 
 if TYPE_CHECKING:
     from ngym_cli.agents.perturbation import Perturbation
 
 #: Longest name of an evaluation made from its settings; longer ones are cut and end with a digest of the full name.
 LONGEST_LABEL = 120
-#: Formats to export to, with the file of each.
-EXPORTS = {"csv": "trials.csv", "nwb": "session.nwb", "npz": "trials.npz"}
 #: Groups of options in the help.
 TRIALS, PERTURBATION, FITTED, OUTPUT = "Trials", "Perturbation", "Fitted models", "Output"
 #: Options that only evaluations of trained networks have, and those that only simulations have.

@@ -19,6 +19,7 @@ from ngym_cli.environments.quota import Progress
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.evaluation.activity import PEAK_RATE, SPIKES
 from ngym_cli.evaluation.request import EXPORTS, EvalRequest
+from ngym_cli.files.outputs import may_write
 from ngym_cli.files.writing import atomic_folder
 from ngym_cli.fitting import folder as fits
 from ngym_cli.runs import records, summary
@@ -80,10 +81,14 @@ def evaluate(
         from ngym_cli.evaluation import comparison
 
         comparison.read(request.compare, request.columns)
+        for run in run_folders:
+            may_write(comparison.figure_path(run.path, request.compare), named=False)
     if request.compare_activity is not None:
         from ngym_cli.evaluation import activity_comparison
 
         activity_comparison.check(request.compare_activity)
+        for run in run_folders:
+            may_write(activity_comparison.figure_path(run.path, request.compare_activity), named=False)
         recorded = tuple(dict.fromkeys((*(request.record or ()), "activity")))
         request = request.model_copy(update={"record": recorded})
     for run in run_folders:

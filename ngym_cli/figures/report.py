@@ -12,7 +12,8 @@ from ngym_cli.config.tasks import find_task
 from ngym_cli.figures import html, requests
 from ngym_cli.figures.registry import find_figure
 from ngym_cli.figures.style import FigureUnavailableError
-from ngym_cli.files.writing import check_place, write_text
+from ngym_cli.files.outputs import may_write, wrote
+from ngym_cli.files.writing import write_text
 from ngym_cli.runs import records
 from ngym_cli.runs.summary import performance_of
 from ngym_cli.terminal import REFERENCES, cell, estimate_cells, reference_word
@@ -68,19 +69,18 @@ def report(
     Raises:
         UserError: if the run does not exist or is damaged, or the file exists or cannot be written.
     """
-    check_page(out, overwrite)
     seen = requests.view([reference], root, trust=trust)
+    check_page(out, seen.first.run.path, overwrite)
     return write_page(out, seen.first.run.path, html.render("report.html.jinja", _contents(seen, figures)))
 
 
-def check_page(out: Path | None, overwrite: bool) -> None:
-    """Refuse to replace a page that the user names.
+def check_page(out: Path | None, owner: Path, overwrite: bool) -> None:
+    """Refuse to replace a page of the user; arguments as of `write_page`.
 
     Raises:
         UserError: if the file exists and is not to be replaced.
     """
-    if out is not None:
-        check_place(_output_path(out), overwrite)
+    may_write(owner / PAGE if out is None else _output_path(out), out is not None, overwrite)
 
 
 def write_page(out: Path | None, owner: Path, text: str) -> Path:
@@ -93,6 +93,8 @@ def write_page(out: Path | None, owner: Path, text: str) -> Path:
     """
     path = owner / PAGE if out is None else _output_path(out)
     write_text(path, text)
+    if out is None:
+        wrote(path)
     return path
 
 

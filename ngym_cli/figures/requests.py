@@ -205,7 +205,7 @@ def draw(
             "damaged": result.damaged,
         }
         if result.figure is not None:
-            save_with_table(result.figure, table, files.style, position)
+            save_with_table(result.figure, table, files, position)
             row["path"], row["left_out"] = str(position), left_out
             if sentence:
                 row["caption"] = sentence

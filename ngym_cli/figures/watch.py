@@ -19,7 +19,8 @@ from ngym_cli.figures.style import styled
 from ngym_cli.figures.trial import TrialView, record
 from ngym_cli.figures.trial_drawing import groups, largest, trials_figure
 from ngym_cli.figures.wording import Wording, channel_names
-from ngym_cli.files.writing import atomic_path, check_place
+from ngym_cli.files.outputs import may_write, wrote
+from ngym_cli.files.writing import atomic_path
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -133,9 +134,8 @@ def save(source: Source, trials: Sequence[TrialView], out: Path | None, speed: f
     """
     from ngym_cli.figures.files import FIGURE_FORMATS, save_figure
 
-    if out is not None:
-        check_place(out, overwrite)
     path = out or source.run.path / "figures" / "watch.png"
+    may_write(path, out is not None, overwrite)
     kind = path.suffix.removeprefix(".")
     check_known("format", kind, (*FIGURE_FORMATS, *FILMS))
     with styled():
@@ -144,6 +144,8 @@ def save(source: Source, trials: Sequence[TrialView], out: Path | None, speed: f
             film(figure, trials, path, speed)
         else:
             save_figure(figure, path)
+    if out is None:
+        wrote(path)
     return path
 
 

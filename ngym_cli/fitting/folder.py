@@ -22,10 +22,12 @@ import numpy as np
 from typing_extensions import TypedDict  # pydantic takes that of typing from Python 3.12 on
 
 from neurogym.analysis.results import Estimate
+from neurogym.foreign import npz
 from ngym_cli import runs
 from ngym_cli.config.trust import Code
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError, message_of
+from ngym_cli.files import reading
 from ngym_cli.files.writing import atomic_file, write_json
 from ngym_cli.runs import FIT, finding, records
 from ngym_cli.runs.records import Count, EstimateRecord, Moment, RunState
@@ -219,9 +221,8 @@ class FitFolder:
             return None
         about = records.read(path, ModelRecord)
         try:
-            with np.load(self.model_path(label, ".npz"), allow_pickle=False) as file:
-                return about, {key: file[key] for key in file.files}
-        except (OSError, ValueError, KeyError) as error:
+            return about, npz.read(self.model_path(label, ".npz"))
+        except (OSError, ValueError) as error:
             raise UserError(f"damaged fit {self.path}: model {label}: {message_of(error)}") from None
 
 
@@ -240,12 +241,17 @@ def find(reference: str, root: Path) -> FitFolder:
     """Return a fit by folder, name or ``latest``.
 
     Raises:
-        UserError: if there is none.
+        UserError: if there is none, or a link leads out of the folder.
     """
-    return FitFolder(finding.find("fit", reference, root))
+    folder = FitFolder(finding.find("fit", reference, root))
+    reading.check_folder(folder.path)
+    return folder
 
 
 def named(word: str, root: Path) -> FitFolder | None:
     """Return the fit that a word among runs refers to: folder, name, or ``latest`` if a fit is newer than all runs."""
     path = finding.match(("run", "fit"), word, root)
-    return FitFolder(path) if path is not None and finding.kind_of(path) == "fit" else None
+    if path is None or finding.kind_of(path) != "fit":
+        return None
+    reading.check_folder(path)
+    return FitFolder(path)

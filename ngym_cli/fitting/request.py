@@ -318,5 +318,6 @@ class DataRequest(TableRequest):
     subjects_shown: Annotated[int, Flag("Most subjects that get a line."), Field(ge=0)] = 20
     save_columns: Annotated[Path | None, Flag("Write what was read as a file for --columns.", COLUMNS)] = None
     out: Annotated[Path | None, Flag("Folder for the figures (default: figures/TABLE; 'none' for none).")] = None
+    overwrite: Annotated[bool, Flag("Replace figures and a file of columns that are there.")] = False
     format: Annotated[str, Flag("File format: png, svg or pdf.")] = "png"
     as_json: Annotated[bool, Flag("Print the statistics as JSON.", names=("--json",))] = False

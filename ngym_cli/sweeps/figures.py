@@ -65,7 +65,7 @@ def draw(
     suffix = "-by-" + "-".join(plan.short_names(keys).values()) if by is not None else ""
     chosen = list(dict.fromkeys(names)) or FIGURE_NAMES
     places = files.places(sweep.path, [name if name == "search" else f"{name}{suffix}" for name in chosen])
-    return draw_each({name: drawers[name] for name in chosen}, places, files.style, bool(names))
+    return draw_each({name: drawers[name] for name in chosen}, places, files, bool(names))
 
 
 def _drawers(
