@@ -22,6 +22,7 @@ from rich.table import Table
 from rich.text import Text
 
 from neurogym.messages.plain_data import plain
+from ngym_cli.errors import printable
 
 if TYPE_CHECKING:
     from neurogym.analysis.results import Estimate
@@ -311,8 +312,3 @@ def with_interval(estimate: Estimate, form: str = ".4f", unit: str = "") -> str:
 def estimate_cells(estimate: Estimate, form: str = ".4f") -> tuple[str, str]:
     """Return the cells of an estimate and of the interval; "-" for an unknown value."""
     return ("-" if math.isnan(estimate.value) else format(estimate.value, form)), estimate.interval(form)
-
-
-def printable(text: str) -> str:
-    """Return a text without control characters; a record may come from anywhere."""
-    return "".join(char if char.isprintable() else "?" for char in text)

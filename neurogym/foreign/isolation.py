@@ -106,7 +106,7 @@ def call(function: str, path: Path, *arguments: object) -> Reply:
 
 def _received(stream: IO[bytes], dtype: str, shape: list[int]) -> np.ndarray:
     array = np.empty(shape, dtype)
-    view = memoryview(array.reshape(-1).view(np.uint8))
+    view = memoryview(array.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
     read = 0
     while read < len(view):
         count = stream.readinto(view[read:])  # type: ignore[attr-defined]

@@ -56,7 +56,12 @@ def read(path: Path, wanted: Callable[[str], bool] = lambda name: True) -> dict[
 def names(path: Path) -> list[str]:
     """Return the names of the arrays of an npz file; errors as of `read`."""
     every: list[str] = []
-    read(path, lambda name: bool(every.append(name)))
+
+    def note(name: str) -> bool:
+        every.append(name)
+        return False
+
+    read(path, note)
     return every
 
 

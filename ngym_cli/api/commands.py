@@ -22,7 +22,7 @@ from ngym_cli.commands.diff import DiffRequest
 from ngym_cli.commands.export import ExportRequest
 from ngym_cli.commands.info import InfoRequest
 from ngym_cli.commands.list import ListRequest
-from ngym_cli.commands.plot import PlotRequest, view_of
+from ngym_cli.commands.plot import PlotRequest, check_options, view_of
 from ngym_cli.commands.watch import WatchRequest
 from ngym_cli.config.fields import Option
 from ngym_cli.config.keywords import read_keywords, with_keywords
@@ -154,6 +154,7 @@ def plot(*words: Result, overwrite: bool = False, **request: Unpack[PlotOptions]
     files = FigureFiles(read.format, read.style, read.out, read.overwrite)
     first, *names = references
     if (sweep := folder.named(first, read.sweeps)) is not None:
+        check_options(read, "sweep")
         from ngym_cli.sweeps.figures import FIGURE_NAMES
 
         sweep_result = Sweep(sweep.path)
@@ -163,6 +164,7 @@ def plot(*words: Result, overwrite: bool = False, **request: Unpack[PlotOptions]
         }
         return _collected(drawers, sweep.path, files, required=bool(names))
     if (fit := fits.named(first, read.runs)) is not None:
+        check_options(read, "fit")
         from ngym_cli.fitting.figures import FIT_FIGURES
 
         fit_result = Fit(fit.path)

@@ -10,6 +10,7 @@ import functools
 import io
 import os
 import sys
+import warnings
 from collections.abc import Iterable
 from importlib import import_module
 from typing import Annotated, Any, NoReturn, get_type_hints
@@ -18,7 +19,7 @@ import typer
 from typer.exceptions import TyperException
 
 from ngym_cli.commands.shell import command
-from ngym_cli.errors import UserError, one_line
+from ngym_cli.errors import UserError, one_line, printable
 
 #: Other words for commands, and the command that is suggested.
 SYNONYMS = {
@@ -155,11 +156,13 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # terminals without the letters of drawings
+    _print_warnings_safely()
     try:
         code = app(prog_name="ngym", standalone_mode=False)
         sys.stdout.flush()
     except TyperException as error:
         message = error.format_message() if hasattr(error, "format_message") else str(error)
+        message = _with_whole_word(message, getattr(error, "option_name", ""))
         fail(message[:1].lower() + message[1:])
     except UserError as error:
         fail(one_line(error))
@@ -183,6 +186,23 @@ def main() -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
+def _with_whole_word(message: str, option: str) -> str:
+    """Return a message about an unknown option, such as -i, with the whole word that was typed, such as -inf."""
+    typed = [word for word in sys.argv[1:] if word.startswith(option) and word[:1] == "-" and word[:2] != "--"]
+    return message.replace(option, typed[0]) if len(option) == 2 and typed else message
+
+
+def _print_warnings_safely() -> None:
+    """Print warnings, which may quote names in files of others, with control characters as escapes."""
+    usual = warnings.formatwarning
+
+    def format_warning(*warning: Any) -> str:
+        return "".join(f"{printable(line)}\n" for line in usual(*warning).split("\n") if line)
+
+    if usual.__name__ != format_warning.__name__:
+        warnings.formatwarning = format_warning
+
+
 def _leave_stdout() -> None:
     """Discard output that could not be written, so that the interpreter does not write again at exit."""
     with contextlib.suppress(OSError, ValueError):
@@ -191,7 +211,7 @@ def _leave_stdout() -> None:
 
 def fail(message: str, code: int = 2) -> NoReturn:
     """Print a single line on stderr and exit."""
-    line = "".join(char if char.isprintable() else "?" for char in " ".join(message.split()))
+    line = printable(" ".join(message.split()))
     with contextlib.suppress(OSError):
         sys.stderr.write(f"ngym: {line}\n")
         sys.stderr.flush()

@@ -25,7 +25,7 @@ class WatchRequest(Request):
     out: Annotated[
         Path | None, Flag("File to write: png, svg, pdf, mp4 or gif (default: figures/watch.png of the run).")
     ] = None
-    overwrite: Annotated[bool, Flag("Replace the file named with --out.")] = False
+    overwrite: Annotated[bool, Flag("Replace a file that is there.")] = False
     steps: Annotated[bool, Flag("Print the trials step by step and write no file.")] = False
     pause: Annotated[bool, Flag("Wait for Enter after each step of --steps.")] = False
     speed: Annotated[float, Flag("Speed of a film relative to the trial."), Field(ge=0.01)] = 1.0

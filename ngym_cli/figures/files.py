@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
-from ngym_cli.errors import UserError, check_known, os_errors
+from ngym_cli.errors import UserError, check_known, os_errors, printable
 from ngym_cli.files.outputs import may_write, wrote
 from ngym_cli.files.writing import atomic_path
 
@@ -145,6 +145,11 @@ def save_figure(figure: Figure, path: Path, is_default: bool = False) -> None:
         UserError: if the file cannot be written.
     """
     dates: dict[str, dict[str, None]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        if not text.get_text().isprintable():
+            text.set_text("\n".join(map(printable, text.get_text().split("\n"))))
     with os_errors(f"cannot write {path}"), atomic_path(path) as temporary:
         figure.savefig(temporary, metadata=dates.get(path.suffix))
     if is_default:

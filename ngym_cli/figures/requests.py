@@ -278,7 +278,8 @@ def drawn(seen: PlotData, spec: FigureSpec, style: str = "screen") -> FigureResu
         return FigureResult(None, str(error), isinstance(error, UserError))
     except Exception as error:
         logger.debug("figure %s", spec.name, exc_info=True)
-        return FigureResult(None, f"the drawing failed: {one_line(error)}", False)
+        reason = f"there is no {error}" if isinstance(error, KeyError) else one_line(error)
+        return FigureResult(None, f"the drawing failed: {reason}", False)
 
 
 def best_figure(

@@ -23,7 +23,7 @@ class _Sink:
 
     def __init__(self, path: Path, mode: str) -> None:
         self.error: OSError | None = None
-        self._file = path.open(mode, buffering=0)
+        self._file: Any = path.open(mode, buffering=0)
         self.read, self.seek = self._file.read, self._file.seek  # by which h5py recognises a file
         self.tell, self.close = self._file.tell, self._file.close
 

@@ -34,7 +34,7 @@ def may_write(path: Path, named: bool, overwrite: bool = False) -> None:
         return
     refuse_non_file(path)
     if os.path.lexists(path) and not overwrite and not _is_ours(path):
-        raise UserError(f"{path} is not as ngym wrote it, or another file; move it away or pass --overwrite")
+        raise UserError(f"{path} was not written by ngym, or was changed since; move it away or pass --overwrite")
 
 
 def wrote(path: Path) -> None:
