@@ -230,13 +230,18 @@ def _hdf5(path: Path) -> Source:
     return Source(matlab.largest_table(hdf5.read_structures(path)), "HDF5")
 
 
-#: Readers whose libraries crash on some damaged files.
-_CRASHING: dict[str, Callable[[Path], Source]] = {"feather": _arrow, "matlab": _matlab, "hdf5": _hdf5}
+#: Readers whose libraries crash on some damaged files, and the module that takes longest to import.
+_CRASHING: dict[str, tuple[Callable[[Path], Source], str]] = {
+    "feather": (_arrow, "pandas"),
+    "matlab": (_matlab, "scipy.io"),
+    "hdf5": (_hdf5, "h5py"),
+}
 
 
 def _isolated(path: Path) -> Source:
     """Read a file in a process of its own."""
-    reply, arrays = isolation.call(f"{__name__}:_read_here", path)
+    needs = [__name__, _CRASHING[_kind(path)][1]]
+    reply, arrays = isolation.call(f"{__name__}:_read_here", path, needs=needs)
     if "refused" in reply:
         raise TableError(reply["refused"])
     columns: Columns = {}
@@ -248,7 +253,7 @@ def _isolated(path: Path) -> Source:
 def _read_here(path: Path) -> isolation.Reply:
     """Return a table as plain data and arrays."""
     try:
-        source = _CRASHING[_kind(path)](path)
+        source = _CRASHING[_kind(path)][0](path)
     except TableError as error:
         return {"refused": str(error)}, []
     columns = source.columns.items()

@@ -27,7 +27,7 @@ def names(path: Path, group: str = "") -> list[str]:
     Raises:
         DamagedFileError: if the file cannot be read, or an entry is a link or announces too many bytes.
     """
-    value, _ = isolation.call(f"{__name__}:_names", path, group)
+    value, _ = isolation.call(f"{__name__}:_names", path, group, needs=["h5py"])
     return [str(name) for name in value]
 
 
@@ -45,7 +45,7 @@ def read(path: Path, wanted: Sequence[str], rows: int | None = None) -> dict[str
     Raises:
         DamagedFileError: if the file cannot be read, or an entry is a link or announces too many bytes.
     """
-    value, arrays = isolation.call(f"{__name__}:_read", path, list(wanted), rows)
+    value, arrays = isolation.call(f"{__name__}:_read", path, list(wanted), rows, needs=["h5py"])
     numbers = iter(arrays)
     content = {}
     for name, shape, words in value:

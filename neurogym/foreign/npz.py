@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -20,7 +22,7 @@ MOST_ARRAYS, LARGEST = 20_000, 8 << 30
 #: What reading raises on damaged files.
 DAMAGE = (
     *(OSError, ValueError, KeyError, TypeError, IndexError, EOFError, MemoryError, RuntimeError, NotImplementedError),
-    *(SyntaxError, RecursionError, OverflowError, zipfile.BadZipFile, zlib.error),
+    *(SyntaxError, tokenize.TokenError, RecursionError, OverflowError, zipfile.BadZipFile, zlib.error, struct.error),
 )
 
 

@@ -200,7 +200,7 @@ def _print_warnings_safely() -> None:
         return "".join(f"{printable(line)}\n" for line in usual(*warning).split("\n") if line)
 
     if usual.__name__ != format_warning.__name__:
-        warnings.formatwarning = format_warning
+        warnings.formatwarning = format_warning  # type: ignore[assignment]
 
 
 def _leave_stdout() -> None:

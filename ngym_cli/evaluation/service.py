@@ -18,11 +18,12 @@ from ngym_cli.environments import properties as of_task
 from ngym_cli.environments.quota import Progress
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.evaluation.activity import PEAK_RATE, SPIKES
-from ngym_cli.evaluation.request import EXPORTS, EvalRequest
+from ngym_cli.evaluation.request import EvalRequest
 from ngym_cli.files.outputs import may_write
 from ngym_cli.files.writing import atomic_folder
 from ngym_cli.fitting import folder as fits
 from ngym_cli.runs import records, summary
+from ngym_cli.runs.folder import EXPORTS
 from ngym_cli.runs.recordings import ACTIVITY_FILE, NETWORK_QUANTITIES, RECORDING_NAME, Recording
 from ngym_cli.runs.records import Summary
 

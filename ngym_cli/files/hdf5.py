@@ -84,6 +84,9 @@ def open_to_write(path: Path, mode: str = "w") -> Iterator[tuple[h5py.File, Call
         file = h5py.File(sink, mode)
         try:
             yield file, check
+        except Exception:
+            check()  # the cause of whatever the library says
+            raise
         finally:
             with contextlib.suppress(Exception) if sink.error else contextlib.nullcontext():
                 file.close()

@@ -223,7 +223,7 @@ class FitFolder:
         try:
             return about, npz.read(self.model_path(label, ".npz"))
         except (OSError, ValueError) as error:
-            raise UserError(f"damaged fit {self.path}: model {label}: {message_of(error)}") from None
+            raise UserError(f"damaged fit: {self.model_path(label, '.npz')}: {message_of(error)}") from None
 
 
 def fit_path(root: Path, table: Path, name: str | None) -> Path:
