@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
-from ngym_cli.errors import UserError, check_known, os_errors, printable
+from ngym_cli.errors import UserError, check_known, one_line, os_errors, printable
 from ngym_cli.files.outputs import may_write, wrote
 from ngym_cli.files.writing import atomic_path
 
@@ -111,12 +111,22 @@ def draw_each(
                 figure, table = drawer()
             save_with_table(figure, table, files, position)
             row["path"] = str(position)
-        except FigureUnavailableError as reason:
+        except (FigureUnavailableError, KeyError, IndexError, ValueError, TypeError) as error:
+            reason = drawing_failed(error)
             if required:
                 raise UserError(f"figure {name}: {reason}") from None
-            row["reason"] = str(reason)
+            row["reason"] = reason
         rows.append(row)
     return rows
+
+
+def drawing_failed(error: Exception) -> str:
+    """Return why a figure could not be drawn, in words."""
+    from ngym_cli.figures.style import FigureUnavailableError
+
+    if isinstance(error, FigureUnavailableError):
+        return str(error)
+    return f"the drawing failed: {f'there is no {error}' if isinstance(error, KeyError) else one_line(error)}"
 
 
 def save_with_table(figure: Figure, table: Table, files: FigureFiles, path: Path) -> None:

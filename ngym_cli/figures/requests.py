@@ -13,7 +13,7 @@ from ngym_cli import runs
 from ngym_cli.config import extensions
 from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, check_known, one_line, unknown
-from ngym_cli.figures.files import FigureFiles, FigureRow, save_with_table
+from ngym_cli.figures.files import FigureFiles, FigureRow, drawing_failed, save_with_table
 from ngym_cli.figures.registry import FIGURES, FigureSpec, find_figure, tags_of
 from ngym_cli.figures.source import Source
 from ngym_cli.figures.style import FigureUnavailableError, styled
@@ -278,8 +278,7 @@ def drawn(seen: PlotData, spec: FigureSpec, style: str = "screen") -> FigureResu
         return FigureResult(None, str(error), isinstance(error, UserError))
     except Exception as error:
         logger.debug("figure %s", spec.name, exc_info=True)
-        reason = f"there is no {error}" if isinstance(error, KeyError) else one_line(error)
-        return FigureResult(None, f"the drawing failed: {reason}", False)
+        return FigureResult(None, drawing_failed(error), False)
 
 
 def best_figure(

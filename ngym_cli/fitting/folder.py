@@ -12,8 +12,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NotRequired, Required
@@ -26,7 +27,7 @@ from neurogym.foreign import npz
 from ngym_cli import runs
 from ngym_cli.config.trust import Code
 from ngym_cli.config.values import Values
-from ngym_cli.errors import UserError, message_of
+from ngym_cli.errors import UserError, message_of, one_line
 from ngym_cli.files import reading
 from ngym_cli.files.writing import atomic_file, write_json
 from ngym_cli.runs import FIT, finding, records
@@ -196,7 +197,23 @@ class FitFolder:
         record = self.read()
         if record["status"] != "finished":
             raise UserError(f"fit {self.path} is not finished; run the same command with --name {self.path.name}")
+        with self.readable():
+            models, subjects = record["models"], {*record.get("table", {}).get("subjects", ()), "all"}
+            labels = {label for scores in score_tables(record).values() for label in scores} - {"chance", "mixture"}
+            strangers = {who for model in models.values() for who in model["parameters"]} - subjects
+            if not models or labels - set(models) or (strangers and "table" in record):
+                names = ", ".join(sorted([*(labels - set(models)), *strangers])) or "none"
+                raise ValueError(f"models and subjects do not belong together: {names}")
         return record
+
+    @contextlib.contextmanager
+    def readable(self) -> Iterator[None]:
+        """Turn an entry that is missing or does not fit into an error of a single line."""
+        try:
+            yield
+        except (KeyError, IndexError, ValueError, TypeError, AttributeError, StopIteration, AssertionError) as error:
+            reason = f"there is no {error}" if isinstance(error, KeyError) else message_of(error) or one_line(error)
+            raise UserError(f"damaged fit {self.path}: {reason}") from None
 
     def write(self, data: FitRecord) -> None:
         """Write ``fit.json``."""

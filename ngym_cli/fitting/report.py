@@ -11,6 +11,7 @@ import tomli_w
 from neurogym.analysis.results import Estimate
 from ngym_cli.errors import unknown
 from ngym_cli.figures import html
+from ngym_cli.figures.files import drawing_failed
 from ngym_cli.figures.report import check_page, provenance_rows, write_page
 from ngym_cli.figures.style import FigureUnavailableError, styled
 from ngym_cli.files import reading
@@ -39,7 +40,9 @@ def report(folder: FitFolder, out: Path | None = None, overwrite: bool = False) 
         UserError: if the fit is not finished, or the file exists or cannot be written.
     """
     check_page(out, folder.path, overwrite)
-    return write_page(out, folder.path, html.render("fit.html.jinja", _contents(FitPlotData(folder))))
+    with folder.readable():
+        contents = _contents(FitPlotData(folder))
+    return write_page(out, folder.path, html.render("fit.html.jinja", contents))
 
 
 def _contents(fit: FitPlotData) -> dict[str, object]:
@@ -89,8 +92,8 @@ def _figures(fit: FitPlotData) -> tuple[list[html.PageFigure], list[tuple[str, s
             with styled():
                 caption = str(function.__doc__).splitlines()[0]
                 drawn.append(html.drawing(function(fit), name, caption))
-        except FigureUnavailableError as reason:
-            left_out.append((name, str(reason)))
+        except (FigureUnavailableError, KeyError, IndexError, ValueError, TypeError) as error:
+            left_out.append((name, drawing_failed(error)))
     return drawn, left_out
 
 

@@ -102,3 +102,38 @@ def test_trials_in_another_file_are_not_read(ngym, run_folder, tmp_path):
     ):
         result = ngym(*line)
         assert result.code == 2 and "a.nwb" in result.err and "secret" not in result.err, (line, result)
+
+
+def stranger(record):
+    for model in record["models"].values():
+        model["parameters"] = {"nobody": next(iter(model["parameters"].values()))}
+
+
+def unknown_label(record):
+    record["scores"]["nothing"] = record["scores"].pop("bias")
+
+
+@pytest.mark.parametrize("change", [stranger, unknown_label, lambda record: record.update(models={})])
+def test_a_fit_whose_parts_do_not_belong_together_is_refused(ngym, tmp_path, change):
+    (tmp_path / "t.csv").write_text(LINE)
+    assert ngym("fit", "t.csv", "--model", "bias", "--name", "a").code == 0
+    path = tmp_path / "runs/t/fit/a/fit.json"
+    record = json.loads(path.read_text())
+    change(record)
+    path.write_text(json.dumps(record))
+    for line in ("report a", "plot a", "export a", "eval a --simulate RDM-v0"):
+        result = ngym(*line.split())
+        assert result.code == 2 and "damaged fit runs/t/fit/a" in result.err, (line, result)
+    assert "a" in ngym("list", "runs").out
+
+
+def test_the_second_of_two_fits_of_one_name_is_told(ngym, tmp_path):
+    from ngym_cli.files.writing import lock
+
+    (tmp_path / "t.csv").write_text(LINE)
+    assert ngym("fit", "t.csv", "--model", "bias", "--name", "a").code == 0
+    for more in ([], ["--overwrite"]):
+        with lock(tmp_path / "runs/t/fit/a"):
+            result = ngym("fit", "t.csv", "--model", "bias", "--name", "a", *more)
+        assert result.code == 2 and "another process" in result.err, result
+    assert ngym("fit", "t.csv", "--model", "bias", "--name", "a").code == 0
