@@ -64,6 +64,7 @@ class SearchSettings(Section):
 class SweepRequest(Request):
     """Train many agents: grids, seeds and searches.
 
+    Every setting of ngym run (see ngym run --help) takes several values here: a,b,c or, for whole numbers, START:STOP.
     Runs on this machine, a Ray cluster or Slurm. Run the same command again to resume.
     """
 
