@@ -36,7 +36,7 @@ def command(request: type[AnyRequest], execute: Callable[[AnyRequest], int | Non
     by_name = {option.key.replace(".", "__"): option for option in options}
 
     def run(context: typer.Context, **typed: object) -> None:
-        read = read_options(request, {by_name[name].key: value for name, value in typed.items()}, options)
+        read = read_options(request, {option.key: typed[name] for name, option in by_name.items()}, options)
         if read.is_empty():
             typer.echo(context.get_help())
         else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ngym_cli.agents.algorithms import ALGORITHMS
+
 #: Options whose values have names, with the command that lists the names.
 TABLES = {"--set": "ngym info recurrent_ppo", "--timing": "ngym info TASK"}
 
@@ -31,8 +33,6 @@ def meant(option: str, options: list[str]) -> str | None:
         >>> meant("--lr", ["--set", "--timing"])
         '--set learning_rate=VALUE (ngym info recurrent_ppo lists the names)'
     """
-    from ngym_cli.agents.algorithms import ALGORITHMS
-
     name = option.lstrip("-").replace("-", "_")
     known = {parameter for algorithm in ALGORITHMS.values() for parameter in algorithm.hyperparameters}
     hyperparameter = HYPERPARAMETERS.get(name, name)

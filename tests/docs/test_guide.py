@@ -71,6 +71,4 @@ def test_the_glossary_says_what_the_guide_says():
     assert len(glossary) == 20
     assert {entry["page"] for entry in glossary.values()} <= {path.stem for path in PAGES}
     opening = " ".join((home.GUIDE / "reading_results.md").read_text(encoding="utf-8").split())
-    for sentence in glossary["ceiling"]["text"].split(". ")[1:]:
-        for part in sentence.rstrip(".").split(", "):
-            assert part.lower().removeprefix("the ") in opening.replace("*", "").lower(), part
+    assert glossary["ceiling"]["text"] in opening.replace("*", "")
