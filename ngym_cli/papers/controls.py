@@ -1,9 +1,8 @@
-"""Controls of a paper's claims: networks before training, and networks that follow a wrong strategy.
+"""Controls of a paper's claims: networks that do something else than what the claim is about.
 
-A claim tells something only if controls fail it. The control *untrained* is always there: the network of the same part
-and seed with the weights from before training. The other is a function of `figures.py` whose name begins with
-``control_``: it takes a trained run and returns a run that follows the wrong strategy, made with `cut`,
-`shuffled`, `rewired` or `answered`.
+A claim tells something only if controls differ from it. The control *untrained* is always there. A claim names at
+least one other: of `LIBRARY`, or a function ``control_...`` of the paper's `figures.py`, which takes a trained run and
+returns a run that follows a wrong strategy, made with `cut`, `rewired` or `answered`.
 """
 
 from __future__ import annotations
@@ -12,15 +11,18 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from neurogym.analysis.results import UndeterminedError
 from ngym_cli import runs
 from ngym_cli.agents import saving
 from ngym_cli.agents.from_config import build_model, build_venv
+from ngym_cli.config.sections import WrapperConfig
 from ngym_cli.evaluation import fresh_trials
-from ngym_cli.papers.paper_runs import PaperRun
+from ngym_cli.papers.paper_runs import FEEDBACK, PaperRun
+from ngym_cli.training.main_loop import train
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,26 +30,84 @@ if TYPE_CHECKING:
     from neurogym.analysis.trial_tables import Table
     from ngym_cli.runs.records import Summary
 
+__all__ = ["FEEDBACK", "LIBRARY", "UNTRAINED", "answered", "cut", "library", "rewired"]
+
 UNTRAINED = "untrained"
+#: Controls of the library, and what each tests.
+LIBRARY = {
+    UNTRAINED: "the same networks before training: whether the number is there without learning",
+    "halfway": "the networks with weights half-way between those before and after training: whether it takes the whole "
+    "solution",
+    "scrambled": "the trained networks with recurrent weights in other, random directions and with the same "
+    "eigenvalues: whether it takes the learned dynamics",
+    "shuffled_evidence": "networks trained and tested with the evidence of other trials: whether it takes evidence, in "
+    "networks that answer as often",
+}
 #: Weights of the first layer's inputs, by the end of a tensor's name: rows of units, columns of channels.
 INPUTS = "weight_ih_l0"
 #: End of the name of the recurrent weights of the first layer: a row for each unit.
 RECURRENT_WEIGHTS = "weight_hh_l0"
-#: Name of the channels that wrappers add behind those of the task: last reward, last action.
-FEEDBACK = "feedback"
+#: Wrapper that shows the evidence of other trials.
+SHUFFLED = "ngym_cli.papers.shuffled_evidence:ShuffledEvidence"
 
 
-def untrained(run: PaperRun) -> PaperRun:
-    """Return the network of a run as it was before training, with evaluations like those of the trained network."""
-    config = run.source.config
+def library(name: str, run: PaperRun) -> PaperRun:
+    """Return a control of the library for a trained run, with evaluations of its own.
+
+    Args:
+        name: a name in `LIBRARY`.
+        run: the run, which stays as it is.
+
+    Raises:
+        ValueError: if the network has no recurrent weights of the usual name, or the task no evidence.
+    """
+    if name == UNTRAINED:
+        before = _initial(run)
+        return rewired(run, lambda tensors: {key: before[key] for key in tensors})
+    if name == "halfway":
+        before = _initial(run)
+        return rewired(run, lambda tensors: {key: _middle(value, before[key]) for key, value in tensors.items()})
+    if name == "scrambled":
+        return rewired(run, lambda tensors: _scrambled(tensors, run.seed))
+    return _with_shuffled_evidence(run)
+
+
+def _initial(run: PaperRun) -> dict[str, Tensor]:
+    """Return the weights from before training, by name."""
+    config = run.config
     venv = build_venv(config, 1)
     try:
         small = {name: 2 for name in ("n_steps", "batch_size", "buffer_size") if name in config.hyperparameters}
         fresh = build_model(config.model_copy(update={"hyperparameters": {**config.hyperparameters, **small}}), venv)
     finally:
         venv.close()
-    weights = fresh.policy.state_dict()
-    return rewired(run, lambda tensors: {name: weights[name] for name in tensors})
+    return fresh.policy.state_dict()
+
+
+def _middle(after: Tensor, before: Tensor) -> Tensor:
+    return (after + before) / 2 if after.is_floating_point() else after
+
+
+def _scrambled(tensors: dict[str, Tensor], seed: int) -> dict[str, Tensor]:
+    """Return weights whose recurrent matrices, one for each gate, are rotated, which leaves their eigenvalues."""
+    for weights in _ending(tensors, RECURRENT_WEIGHTS):
+        square = weights.numpy()
+        units = square.shape[1]
+        rotation, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((units, units)))
+        gates = square.reshape(-1, units, units)
+        gates[:] = rotation @ gates @ rotation.T
+    return tensors
+
+
+def _with_shuffled_evidence(run: PaperRun) -> PaperRun:
+    """Return a network of the same configuration and seed that was trained with the evidence of other trials."""
+    config = run.source.run.config(trust=True)
+    wrappers = [WrapperConfig(name=SHUFFLED), *config.wrappers]
+    folder = tempfile.TemporaryDirectory(prefix="ngym-control-")
+    trained = train(config.model_copy(update={"wrappers": wrappers}), Path(folder.name), run.path.name).run
+    result = PaperRun.evaluated(trained, run.seed, run.requested)
+    result.temporary_folder = folder
+    return result
 
 
 def cut(run: PaperRun, *channels: str, weights: str = INPUTS) -> PaperRun:
@@ -63,18 +123,7 @@ def cut(run: PaperRun, *channels: str, weights: str = INPUTS) -> PaperRun:
     Raises:
         ValueError: if there is no such channel, or the network has no weights of this name.
     """
-    env: Any = run.agent.make_env()
-    space = env.unwrapped.observation_space
-    names, size, seen = space.name, space.shape[0], env.observation_space.shape[0]
-    env.close()
-    places: list[int] = []
-    for name in channels:
-        if name == FEEDBACK:
-            places += range(size, seen)
-        elif name in names:
-            places += np.arange(size)[names[name]].reshape(-1).tolist()
-        else:
-            raise ValueError(f"the task has no channel '{name}'; it has {', '.join(map(str, names))}")
+    places = [place for name in channels for place in run.channels(name)]
 
     def without(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
         for value in _ending(tensors, weights):
@@ -82,22 +131,6 @@ def cut(run: PaperRun, *channels: str, weights: str = INPUTS) -> PaperRun:
         return tensors
 
     return rewired(run, without)
-
-
-def shuffled(run: PaperRun) -> PaperRun:
-    """Return the network of a run with the recurrent weights of each unit in another order, by the run's seed.
-
-    Raises:
-        ValueError: if the network has no recurrent weights of the usual name.
-    """
-    rng = np.random.default_rng(run.seed)
-
-    def mixed(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-        weights = _ending(tensors, RECURRENT_WEIGHTS)[0].numpy()
-        weights[:] = np.stack([rng.permutation(row) for row in weights])
-        return tensors
-
-    return rewired(run, mixed)
 
 
 def _ending(tensors: dict[str, Tensor], name: str) -> list[Tensor]:
@@ -144,9 +177,9 @@ class Answered(PaperRun):
         """Refuse: a strategy has no activity.
 
         Raises:
-            ValueError: always.
+            UndeterminedError: always.
         """
-        raise ValueError("a strategy has no activity")
+        raise UndeterminedError("a strategy has no activity")
 
 
 def rewired(run: PaperRun, change: Callable[[dict[str, Tensor]], dict[str, Tensor]]) -> PaperRun:

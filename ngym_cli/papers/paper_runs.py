@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,8 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from neurogym.analysis import Activity
+from neurogym.analysis.results import UndeterminedError
 from neurogym.analysis.trial_tables import Table
 from ngym_cli import runs
+from ngym_cli.agents.acting import Actor
+from ngym_cli.agents.dynamics import read_outs
 from ngym_cli.agents.perturbation import Perturbation
 from ngym_cli.evaluation import fresh_trials, service
 from ngym_cli.figures.source import Evaluated, Series, Source
@@ -25,12 +30,17 @@ from ngym_cli.runs.trial_table import concatenate_runs, read_trials
 if TYPE_CHECKING:
     from matplotlib.typing import ColorType
 
+    from neurogym.dynamics.systems import System
     from ngym_cli.agents.loading import LoadedAgent
+    from ngym_cli.config import RunConfig
     from ngym_cli.evaluation.fresh_trials import EvaluatedTrials
+
+#: Name of the channels that wrappers add behind those of the task: last reward, last action.
+FEEDBACK = "feedback"
 
 
 class PaperRun:
-    """Trained network of a paper: a part with a seed.
+    """Trained network of a paper: a part with a seed. A script of a paper uses the attributes and methods named here.
 
     Args:
         run: the run.
@@ -41,13 +51,16 @@ class PaperRun:
         seed: the seed.
         path: the run folder.
         requested: the part's evaluations, by name.
-        source: configuration, properties, policy, manifest and training trials of the run.
-        kept: what has to exist as long as the run is used.
+        source: run as seen by figures of the library.
+        variant: wrong strategy that the analysis follows; empty for the trained run, see `as_variant`.
+        trained: the run without a variant; the run itself if it has none.
+        temporary_folder: what has to exist as long as the run is used.
     """
 
     def __init__(self, run: runs.RunFolder, seed: int, requested: Mapping[str, EvaluationRequest]):
         self.path, self.seed, self.requested = run.path, seed, dict(requested)
         self.source = Source(run, trust=True)
+        self.variant, self.trained = "", self
         self.temporary_folder: object = None
 
     @classmethod
@@ -85,28 +98,128 @@ class PaperRun:
         """Return the step-by-step recording of an evaluation; needs ``record`` in `paper.toml`."""
         return recordings.Recording(self.evaluation(name).folder)
 
+    def activity(self, name: str | None = None) -> Activity:
+        """Return the recorded activity of an evaluation."""
+        recording = self.recording(name)
+        return Activity(recording["activity"], recording.offsets, recording.dt)
+
     @property
     def manifest(self) -> Manifest:
         """Manifest of the run."""
         return self.source.manifest
 
+    @property
+    def config(self) -> RunConfig:
+        """Configuration of the run's last stage."""
+        return self.source.config
+
+    @property
+    def dt(self) -> float:
+        """Step of the task (ms)."""
+        return float(self.source.properties.dt)
+
     @cached_property
     def agent(self) -> LoadedAgent:
-        """The trained agent, as of ``ngym_cli.load``."""
+        """Trained agent, as of ``ngym_cli.load``."""
         from ngym_cli.agents.loading import LoadedAgent
 
         return LoadedAgent(runs.find(str(self.path), runs.RUNS_ROOT), trust=True)
+
+    @cached_property
+    def env(self) -> Any:
+        """Task of the run without wrappers, a ``neurogym.core.TrialEnv`` with attributes of its class."""
+        return self.agent.make_env().unwrapped
+
+    def channels(self, name: str) -> list[int]:
+        """Return the positions of a named channel, or of the channels that wrappers add (``feedback``).
+
+        Raises:
+            ValueError: if the task has no such channel.
+        """
+        space = self.env.observation_space
+        size = int(space.shape[0])
+        if name == FEEDBACK:
+            return list(range(size, int(self.system.inputs)))
+        if name not in space.name:
+            raise ValueError(f"the task has no channel '{name}'; it has {', '.join(map(str, space.name))}")
+        return np.arange(size)[space.name[name]].reshape(-1).tolist()
+
+    @property
+    def units(self) -> int:
+        """Number of units."""
+        return int(self.config.units or 0)
+
+    @property
+    def system(self) -> System:
+        """Network as a dynamical system."""
+        return self.source.system
+
+    @cached_property
+    def _actor(self) -> Actor:
+        loaded: Any = self.source.actor
+        return loaded if isinstance(loaded, Actor) else loaded.actor()
+
+    def outputs(self, states: np.ndarray) -> np.ndarray:
+        """Return the outputs in states, shape (states, outputs)."""
+        hidden = states[:, : self.units].astype(np.float32)
+        return self._actor.heads([hidden] * 2)[0]
+
+    @property
+    def read_out(self) -> tuple[np.ndarray, np.ndarray]:
+        """Weights from units to outputs, shape (outputs, units), and biases, shape (outputs,)."""
+        return read_outs(self._actor), np.asarray(self._actor.read_out.policy[0][1], float)
+
+    def states(
+        self,
+        inputs: np.ndarray,
+        start: np.ndarray | None = None,
+        silenced: Sequence[int] = (),
+        system: System | None = None,
+    ) -> np.ndarray:
+        """Return the states along given inputs, shape (steps, trials, units).
+
+        Args:
+            inputs: shape (steps, trials, channels).
+            start: states before the first step, shape (trials, units); zeros by default.
+            silenced: units that are set to 0 after each step.
+            system: another network; by default that of the run.
+        """
+        system = self.system if system is None else system
+        state = np.zeros((inputs.shape[1], system.units)) if start is None else start
+        visited = np.zeros((len(inputs), *state.shape))
+        for k, seen in enumerate(inputs):
+            state = system.step(state, seen)
+            state[:, list(silenced)] = 0
+            visited[k] = state
+        return visited
+
+    def asked(self, *evaluations: str, **changes: object) -> PaperRun:
+        """Return the same run for a control that needs other evaluations.
+
+        Args:
+            evaluations: names of those that it needs; all by default.
+            **changes: changes of every evaluation, as in `paper.toml`.
+        """
+        requested = {name: self.requested[name] for name in evaluations or self.requested}
+        changed = {n: each.model_copy(update={"changes": {**each.changes, **changes}}) for n, each in requested.items()}
+        return PaperRun(runs.RunFolder(self.path), self.seed, changed if changes else requested)
+
+    def as_variant(self, name: str) -> PaperRun:
+        """Return the same run, marked with a wrong strategy that the paper's analyses follow."""
+        other = copy.copy(self)
+        other.variant, other.trained = name, self
+        return other
 
     def measured(self, id_: str, name: str | None = None) -> float:
         """Return a measure that the task declares, by id.
 
         Raises:
-            ValueError: if these trials do not give it.
+            UndeterminedError: if these trials do not give it.
         """
         values = {row["id"]: row["value"] for row in self.summary(name)["measures"]}
         value = values.get(id_)
         if value is None:
-            raise ValueError(f"the trials do not give {id_}; they give {', '.join(values) or 'none'}")
+            raise UndeterminedError(f"the trials do not give {id_}; they give {', '.join(values) or 'none'}")
         return float(value)
 
     def perturbed(
