@@ -313,8 +313,9 @@ def _compared(
         if not number.mostly_known or name not in numbers:
             continue
         difference = numbers[name].less(number)
-        rows[name]["difference"] = {key: difference.to_dict()[key] for key in ("value", "low", "high")}
-        clear = difference.low > 0 or difference.high < 0
+        if math.isfinite(difference.value):
+            rows[name]["difference"] = {key: difference.to_dict()[key] for key in ("value", "low", "high")}
+        clear = difference.low > 0 or difference.high < 0 or not math.isfinite(difference.value)
         alike.append(not clear or criterion.met(number.mean.value, published.get(name)))
     return rows, criterion.enough(alike) if alike else None
 
