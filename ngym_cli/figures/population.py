@@ -300,7 +300,9 @@ def decoding(view: PlotData) -> Figure:
     if across is None:
         raise style.FigureUnavailableError("nothing to decode: no choice or condition takes a few values often enough")
     _mark_event(left, recorded)
-    left.set(ylabel="balanced accuracy (held-out trials)", ylim=(0, 1.05), title="decoding, 95 % interval; dotted: chance")
+    left.set(
+        ylabel="balanced accuracy (held-out trials)", ylim=(0, 1.05), title="decoding, 95 % interval; dotted: chance"
+    )
     style.legend_below(left)
     image = right.pcolormesh(time, time, across[1], cmap="cividis", vmin=0, vmax=1, rasterized=True)
     figure.colorbar(image, ax=right, label="accuracy")

@@ -12,7 +12,6 @@ Belongs here: what knows of claims. May use: `sweeps` and what it uses.
 | `engine` | the runs of a paper, and the sweep that makes what is missing |
 | `measuring` | measures claims on the runs that are done, several seeds at a time |
 | `controls` | networks that do something else than what a claim is about |
-| `shuffled_evidence` | the wrapper with which one of these is trained |
 | `html` | the page |
 | `results` | our own record, and verdicts and numbers in words |
 | `request`, `reproduction` | the command, from its words to the last printed line |

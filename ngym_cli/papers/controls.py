@@ -13,12 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from neurogym.analysis.results import UndeterminedError
 from ngym_cli import runs
-from ngym_cli.agents import saving
-from ngym_cli.agents.from_config import build_model, build_venv
+from ngym_cli.agents import saving, weights
 from ngym_cli.config.sections import WrapperConfig
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.papers.paper_runs import FEEDBACK, PaperRun
@@ -43,12 +40,8 @@ LIBRARY = {
     "shuffled_evidence": "networks trained and tested with the evidence of other trials: whether it takes evidence, in "
     "networks that answer as often",
 }
-#: Weights of the first layer's inputs, by the end of a tensor's name: rows of units, columns of channels.
-INPUTS = "weight_ih_l0"
-#: End of the name of the recurrent weights of the first layer: a row for each unit.
-RECURRENT_WEIGHTS = "weight_hh_l0"
 #: Wrapper that shows the evidence of other trials.
-SHUFFLED = "ngym_cli.papers.shuffled_evidence:ShuffledEvidence"
+SHUFFLED = "ngym_cli.environments.shuffled_evidence:ShuffledEvidence"
 
 
 def library(name: str, run: PaperRun) -> PaperRun:
@@ -61,42 +54,14 @@ def library(name: str, run: PaperRun) -> PaperRun:
     Raises:
         ValueError: if the network has no recurrent weights of the usual name, or the task no evidence.
     """
-    if name == UNTRAINED:
-        before = _initial(run)
-        return rewired(run, lambda tensors: {key: before[key] for key in tensors})
-    if name == "halfway":
-        before = _initial(run)
-        return rewired(run, lambda tensors: {key: _middle(value, before[key]) for key, value in tensors.items()})
+    if name == "shuffled_evidence":
+        return _with_shuffled_evidence(run)
     if name == "scrambled":
-        return rewired(run, lambda tensors: _scrambled(tensors, run.seed))
-    return _with_shuffled_evidence(run)
-
-
-def _initial(run: PaperRun) -> dict[str, Tensor]:
-    """Return the weights from before training, by name."""
-    config = run.config
-    venv = build_venv(config, 1)
-    try:
-        small = {name: 2 for name in ("n_steps", "batch_size", "buffer_size") if name in config.hyperparameters}
-        fresh = build_model(config.model_copy(update={"hyperparameters": {**config.hyperparameters, **small}}), venv)
-    finally:
-        venv.close()
-    return fresh.policy.state_dict()
-
-
-def _middle(after: Tensor, before: Tensor) -> Tensor:
-    return (after + before) / 2 if after.is_floating_point() else after
-
-
-def _scrambled(tensors: dict[str, Tensor], seed: int) -> dict[str, Tensor]:
-    """Return weights whose recurrent matrices, one for each gate, are rotated, which leaves their eigenvalues."""
-    for weights in _ending(tensors, RECURRENT_WEIGHTS):
-        square = weights.numpy()
-        units = square.shape[1]
-        rotation, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((units, units)))
-        gates = square.reshape(-1, units, units)
-        gates[:] = rotation @ gates @ rotation.T
-    return tensors
+        return rewired(run, lambda tensors: weights.rotated(tensors, run.seed))
+    before = weights.initial(run.config)
+    if name == "halfway":
+        return rewired(run, lambda tensors: weights.halfway(tensors, before))
+    return rewired(run, lambda tensors: {key: before[key] for key in tensors})
 
 
 def _with_shuffled_evidence(run: PaperRun) -> PaperRun:
@@ -110,39 +75,21 @@ def _with_shuffled_evidence(run: PaperRun) -> PaperRun:
     return result
 
 
-def cut(run: PaperRun, *channels: str, weights: str = INPUTS) -> PaperRun:
+def cut(run: PaperRun, *channels: str, name: str = weights.INPUTS) -> PaperRun:
     """Return the trained network of a run without the weights of some of its inputs.
 
     Args:
         run: the run.
         channels: names of channels as in the task's ``observation_space.name``; ``feedback`` for the channels that
             wrappers add (last reward, last action).
-        weights: end of the name of the input weights: rows of units, columns of channels. A cell of one's own may
-            name them otherwise.
+        name: end of the name of the input weights: rows of units, columns of channels. A cell of one's own may name
+            them otherwise.
 
     Raises:
         ValueError: if there is no such channel, or the network has no weights of this name.
     """
-    places = [place for name in channels for place in run.channels(name)]
-
-    def without(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-        for value in _ending(tensors, weights):
-            value[:, places] = 0
-        return tensors
-
-    return rewired(run, without)
-
-
-def _ending(tensors: dict[str, Tensor], name: str) -> list[Tensor]:
-    """Return the tensors whose names end with a name.
-
-    Raises:
-        ValueError: if there are none.
-    """
-    matching = [value for key, value in tensors.items() if key.endswith(name)]
-    if not matching:
-        raise ValueError(f"the network has no weights {name} ({', '.join(tensors)}): change its own with rewired")
-    return matching
+    places = [place for channel in channels for place in run.channels(channel)]
+    return rewired(run, lambda tensors: weights.without_inputs(tensors, places, name))
 
 
 def answered(run: PaperRun, strategy: Callable[[Table], Table]) -> PaperRun:

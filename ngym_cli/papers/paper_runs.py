@@ -14,6 +14,7 @@ import numpy as np
 from neurogym.analysis import Activity
 from neurogym.analysis.results import UndeterminedError
 from neurogym.analysis.trial_tables import Table
+from neurogym.dynamics.systems import trajectories
 from ngym_cli import runs
 from ngym_cli.agents.acting import Actor
 from ngym_cli.agents.dynamics import read_outs
@@ -176,22 +177,8 @@ class PaperRun:
         silenced: Sequence[int] = (),
         system: System | None = None,
     ) -> np.ndarray:
-        """Return the states along given inputs, shape (steps, trials, units).
-
-        Args:
-            inputs: shape (steps, trials, channels).
-            start: states before the first step, shape (trials, units); zeros by default.
-            silenced: units that are set to 0 after each step.
-            system: another network; by default that of the run.
-        """
-        system = self.system if system is None else system
-        state = np.zeros((inputs.shape[1], system.units)) if start is None else start
-        visited = np.zeros((len(inputs), *state.shape))
-        for k, seen in enumerate(inputs):
-            state = system.step(state, seen)
-            state[:, list(silenced)] = 0
-            visited[k] = state
-        return visited
+        """Return the states along given inputs; see ``neurogym.dynamics.trajectories``."""
+        return trajectories(self.system if system is None else system, inputs, start, silenced)
 
     def asked(self, *evaluations: str, **changes: object) -> PaperRun:
         """Return the same run for a control that needs other evaluations.

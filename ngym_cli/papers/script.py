@@ -15,13 +15,12 @@ import inspect
 from collections.abc import Callable
 from functools import cached_property, partial
 from pathlib import Path
+from statistics import fmean
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from neurogym.analysis.outcomes import by_task
 from neurogym.analysis.results import UndeterminedError
-from neurogym.analysis.trial_tables import Table
 from ngym_cli.config.extensions import import_file
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.papers.model import SCRIPT
@@ -180,18 +179,6 @@ def share_of_ceiling(run: PaperRun) -> float:
     return float(summary["performance"]) / ceiling
 
 
-def by_task(table: Table) -> dict[str, float]:
-    """Return the performance in each task of a table of trials.
-
-    Raises:
-        UndeterminedError: if there is only one.
-    """
-    if "task" not in table:
-        raise UndeterminedError("the run is of one task")
-    tasks, performance = np.asarray(table["task"]).astype(str), np.asarray(table["performance"], float)
-    return {str(task): float(performance[tasks == task].mean()) for task in np.unique(tasks)}
-
-
 def performance_by_task(run: PaperRun) -> dict[str, float]:
     """Return the performance in each of several tasks."""
     return by_task(run.trials())
@@ -199,7 +186,7 @@ def performance_by_task(run: PaperRun) -> dict[str, float]:
 
 def mean_performance(run: PaperRun) -> float:
     """Return the mean over tasks of the performance in each."""
-    return float(np.mean(list(performance_by_task(run).values())))
+    return fmean(performance_by_task(run).values())
 
 
 def lowest_task(run: PaperRun) -> float:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from neurogym.analysis import pca_trajectories
+from neurogym.analysis.outcomes import by_task
 from neurogym.analysis.results import UndeterminedError
 from neurogym.dynamics import find_fixed_points
 from ngym_cli.agents.dynamics import SLOW
@@ -14,7 +15,6 @@ from ngym_cli.agents.perturbation import Perturbation
 from ngym_cli.figures.style import COLOURS, GREY, category_ticks, new_figure
 from ngym_cli.papers.controls import UNTRAINED, cut, library
 from ngym_cli.papers.paper_runs import PaperRun, PaperRuns
-from ngym_cli.papers.script import by_task
 from ngym_cli.runs.populations import period_spans
 
 #: Step (ms); largest error of a right answer (rad), and output below which fixation is broken.

@@ -56,7 +56,7 @@ def gain_of_sparseness(near: PaperRun, dense: PaperRun):
 
 def control_no_rule(run: PaperRun):
     """The trained networks without their inputs from the rule: the task is not known."""
-    return cut(run, "task", weights="read.weight")
+    return cut(run, "task", name="read.weight")
 
 
 def figure_2_connections(paper: PaperRuns):

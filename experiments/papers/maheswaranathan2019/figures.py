@@ -5,7 +5,6 @@ from itertools import combinations
 
 import numpy as np
 
-from neurogym.analysis.results import UndeterminedError
 from neurogym.dynamics import connections, svcca_distance
 from ngym_cli.agents.dynamics import search_points, visited_states
 from ngym_cli.figures.style import COLOURS, category_ticks, new_figure

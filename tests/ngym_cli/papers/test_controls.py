@@ -14,7 +14,8 @@ from ngym_cli.papers.paper_runs import PaperRun
 @pytest.fixture(scope="module")
 def trained(run_folder):
     """A trained network with an evaluation."""
-    requested = {"main": EvaluationRequest(trials=60)}
+    recorded = EvaluationRequest(trials=20, record=("activity", "observations"))
+    requested = {"main": EvaluationRequest(trials=60), "recorded": recorded}
     return PaperRun.evaluated(runs.RunFolder(run_folder), 0, requested)
 
 
@@ -81,8 +82,8 @@ def test_channels_are_cut_by_name(trained):
 
 
 def test_networks_whose_weights_have_other_names_are_not_called_cut(trained):
-    with pytest.raises(ValueError, match=r"no weights weights_of_my_cell .* with rewired"):
-        controls.cut(trained, "fixation", weights="weights_of_my_cell")
+    with pytest.raises(ValueError, match="no weights weights_of_my_cell"):
+        controls.cut(trained, "fixation", name="weights_of_my_cell")
 
 
 def test_a_strategy_answers_in_place_of_the_network(trained):
@@ -91,3 +92,31 @@ def test_a_strategy_answers_in_place_of_the_network(trained):
     assert right.summary()["trials"] == 60
     with pytest.raises(ValueError, match="no activity"):
         right.recording()
+
+
+def test_networks_are_stepped_and_read_out_as_in_an_evaluation(trained):
+    observations, activity = (
+        trained.recording("recorded")["observations"][:30],
+        trained.activity("recorded").values[:30],
+    )
+    inputs = np.asarray(observations, float)[:, None]
+    states = trained.states(inputs)
+    assert np.allclose(states[:, 0, : trained.units], activity, atol=1e-4)
+    weights, bias = trained.read_out
+    assert np.allclose(trained.outputs(states[:, 0]), activity @ weights.T + bias, atol=1e-3)
+    silent = trained.states(inputs, states[5], silenced=[3, 4])
+    assert not silent[:, :, [3, 4]].any() and silent[:, :, :3].any()
+    assert trained.channels("fixation") == [0] and trained.channels("feedback") == list(range(3, trained.system.inputs))
+
+
+def test_a_variant_is_the_same_run_with_a_mark(trained):
+    marked = trained.as_variant("random groups")
+    assert (marked.variant, marked.trained, marked.path) == ("random groups", trained, trained.path)
+    assert (trained.variant, trained.trained) == ("", trained)
+
+
+def test_a_control_may_ask_for_other_evaluations(trained):
+    asked = trained.asked("main", reset_state="trial")
+    assert list(asked.requested) == ["main"] and asked.requested["main"].changes == {"reset_state": "trial"}
+    result = controls.cut(asked, controls.FEEDBACK)
+    assert len(result.trials()["trial"]) == 60
