@@ -155,7 +155,7 @@ class PlotData:
             return self._coloured([(prefix + label, members) for label, members in groups.items()])
         perturbed = [each for each in self.first.evaluations if each.perturbed and not each.along_training]
         main = self.first.main()
-        rows = [("intact" if perturbed and main.intact else self.first.agent, [(self.first, main)])]
+        rows = [("intact" if perturbed and main.intact else self.first.agent_name, [(self.first, main)])]
         rows += [(_description(each), [(self.first, each)]) for each in perturbed[-MOST_PERTURBED:] if each is not main]
         return self._coloured(rows)
 

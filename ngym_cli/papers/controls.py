@@ -18,7 +18,8 @@ from ngym_cli import runs
 from ngym_cli.agents import saving, weights
 from ngym_cli.config.sections import WrapperConfig
 from ngym_cli.evaluation import fresh_trials
-from ngym_cli.papers.paper_runs import FEEDBACK, PaperRun
+from ngym_cli.figures.source import FEEDBACK
+from ngym_cli.papers.paper_runs import PaperRun
 from ngym_cli.training.main_loop import train
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def library(name: str, run: PaperRun) -> PaperRun:
 
 def _with_shuffled_evidence(run: PaperRun) -> PaperRun:
     """Return a network of the same configuration and seed that was trained with the evidence of other trials."""
-    config = run.source.run.config(trust=True)
+    config = run.run.config(trust=True)
     wrappers = [WrapperConfig(name=SHUFFLED), *config.wrappers]
     folder = tempfile.TemporaryDirectory(prefix="ngym-control-")
     trained = train(config.model_copy(update={"wrappers": wrappers}), Path(folder.name), run.path.name).run
@@ -106,7 +107,7 @@ class Answered(PaperRun):
     """Run whose trials are answered by a strategy; see `answered`."""
 
     def __init__(self, run: PaperRun, strategy: Callable[[Table], Table]):
-        super().__init__(runs.RunFolder(run.path), run.seed, run.requested)
+        super().__init__(run.run, run.seed, run.requested)
         self._strategy = strategy
 
     def trials(self, name: str | None = None) -> Table:
@@ -115,7 +116,7 @@ class Answered(PaperRun):
 
     def summary(self, name: str | None = None) -> Summary:
         """Return the summary of the strategy's answers."""
-        table, properties = self.trials(name), self.source.properties
+        table, properties = self.trials(name), self.properties
         evaluated = fresh_trials.EvaluatedTrials(table, fresh_trials.summarise(table, properties))
         fresh_trials.measure(evaluated, properties)
         return evaluated.summary

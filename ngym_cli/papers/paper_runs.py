@@ -16,8 +16,6 @@ from neurogym.analysis.results import UndeterminedError
 from neurogym.analysis.trial_tables import Table
 from neurogym.dynamics.systems import trajectories
 from ngym_cli import runs
-from ngym_cli.agents.acting import Actor
-from ngym_cli.agents.dynamics import read_outs
 from ngym_cli.agents.perturbation import Perturbation
 from ngym_cli.evaluation import fresh_trials, service
 from ngym_cli.figures.source import Evaluated, Series, Source
@@ -25,7 +23,7 @@ from ngym_cli.figures.style import COLOURS, FigureUnavailableError
 from ngym_cli.papers.model import EvaluationRequest, PaperConfig
 from ngym_cli.papers.verdicts import Verdict
 from ngym_cli.runs import recordings
-from ngym_cli.runs.records import Manifest, Summary
+from ngym_cli.runs.records import Summary
 from ngym_cli.runs.trial_table import concatenate_runs, read_trials
 
 if TYPE_CHECKING:
@@ -33,15 +31,11 @@ if TYPE_CHECKING:
 
     from neurogym.dynamics.systems import System
     from ngym_cli.agents.loading import LoadedAgent
-    from ngym_cli.config import RunConfig
     from ngym_cli.evaluation.fresh_trials import EvaluatedTrials
 
-#: Name of the channels that wrappers add behind those of the task: last reward, last action.
-FEEDBACK = "feedback"
 
-
-class PaperRun:
-    """Trained network of a paper: a part with a seed. A script of a paper uses the attributes and methods named here.
+class PaperRun(Source):
+    """Trained network of a paper: a part with a seed; a script of a paper uses it and its base class.
 
     Args:
         run: the run.
@@ -52,17 +46,21 @@ class PaperRun:
         seed: the seed.
         path: the run folder.
         requested: the part's evaluations, by name.
-        source: run as seen by figures of the library.
         variant: wrong strategy that the analysis follows; empty for the trained run, see `as_variant`.
         trained: the run without a variant; the run itself if it has none.
         temporary_folder: what has to exist as long as the run is used.
     """
 
     def __init__(self, run: runs.RunFolder, seed: int, requested: Mapping[str, EvaluationRequest]):
+        super().__init__(run, trust=True)
         self.path, self.seed, self.requested = run.path, seed, dict(requested)
-        self.source = Source(run, trust=True)
         self.variant, self.trained = "", self
         self.temporary_folder: object = None
+
+    @property
+    def source(self) -> PaperRun:
+        """Older name of the run itself, in scripts of papers."""
+        return self
 
     @classmethod
     def evaluated(cls, run: runs.RunFolder, seed: int, requested: Mapping[str, EvaluationRequest]) -> PaperRun:
@@ -85,7 +83,7 @@ class PaperRun:
         name = next(iter(self.requested)) if name is None else name
         if name not in self.requested:
             raise ValueError(f"no evaluation '{name}'; expected one of: {', '.join(self.requested)}")
-        return self.source.named(self.requested[name].folder(name))
+        return self.named(self.requested[name].folder(name))
 
     def trials(self, name: str | None = None) -> Table:
         """Return the trials of an evaluation, a column each."""
@@ -104,71 +102,12 @@ class PaperRun:
         recording = self.recording(name)
         return Activity(recording["activity"], recording.offsets, recording.dt)
 
-    @property
-    def manifest(self) -> Manifest:
-        """Manifest of the run."""
-        return self.source.manifest
-
-    @property
-    def config(self) -> RunConfig:
-        """Configuration of the run's last stage."""
-        return self.source.config
-
-    @property
-    def dt(self) -> float:
-        """Step of the task (ms)."""
-        return float(self.source.properties.dt)
-
     @cached_property
     def agent(self) -> LoadedAgent:
         """Trained agent, as of ``ngym_cli.load``."""
         from ngym_cli.agents.loading import LoadedAgent
 
         return LoadedAgent(runs.find(str(self.path), runs.RUNS_ROOT), trust=True)
-
-    @cached_property
-    def env(self) -> Any:
-        """Task of the run without wrappers, a ``neurogym.core.TrialEnv`` with attributes of its class."""
-        return self.agent.make_env().unwrapped
-
-    def channels(self, name: str) -> list[int]:
-        """Return the positions of a named channel, or of the channels that wrappers add (``feedback``).
-
-        Raises:
-            ValueError: if the task has no such channel.
-        """
-        space = self.env.observation_space
-        size = int(space.shape[0])
-        if name == FEEDBACK:
-            return list(range(size, int(self.system.inputs)))
-        if name not in space.name:
-            raise ValueError(f"the task has no channel '{name}'; it has {', '.join(map(str, space.name))}")
-        return np.arange(size)[space.name[name]].reshape(-1).tolist()
-
-    @property
-    def units(self) -> int:
-        """Number of units."""
-        return int(self.config.units or 0)
-
-    @property
-    def system(self) -> System:
-        """Network as a dynamical system."""
-        return self.source.system
-
-    @cached_property
-    def _actor(self) -> Actor:
-        loaded: Any = self.source.actor
-        return loaded if isinstance(loaded, Actor) else loaded.actor()
-
-    def outputs(self, states: np.ndarray) -> np.ndarray:
-        """Return the outputs in states, shape (states, outputs)."""
-        hidden = states[:, : self.units].astype(np.float32)
-        return self._actor.heads([hidden] * 2)[0]
-
-    @property
-    def read_out(self) -> tuple[np.ndarray, np.ndarray]:
-        """Weights from units to outputs, shape (outputs, units), and biases, shape (outputs,)."""
-        return read_outs(self._actor), np.asarray(self._actor.read_out.policy[0][1], float)
 
     def states(
         self,
@@ -189,7 +128,7 @@ class PaperRun:
         """
         requested = {name: self.requested[name] for name in evaluations or self.requested}
         changed = {n: each.model_copy(update={"changes": {**each.changes, **changes}}) for n, each in requested.items()}
-        return PaperRun(runs.RunFolder(self.path), self.seed, changed if changes else requested)
+        return PaperRun(self.run, self.seed, changed if changes else requested)
 
     def as_variant(self, name: str) -> PaperRun:
         """Return the same run, marked with a wrong strategy that the paper's analyses follow."""
@@ -223,8 +162,7 @@ class PaperRun:
             **options: of ``ngym_cli.evaluation.fresh_trials.EvaluationSettings``.
         """
         settings = fresh_trials.EvaluationSettings(trials, seed, perturbations=tuple(perturbations), **options)
-        source = self.source
-        return fresh_trials.evaluate(source.policy, source.config, source.properties, settings)
+        return fresh_trials.evaluate(self.policy, self.config, self.properties, settings)
 
 
 @dataclass(frozen=True)
