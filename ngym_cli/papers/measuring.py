@@ -70,10 +70,7 @@ def measure_all(
     Raises:
         UserError: if a measure fails.
     """
-    seeds = sorted({seed for _, seed in planned})
-    finished = {key: each for key, each in planned.items() if is_done(each.path)}
-    keys = {(claim, seed): _key(paper, claim, seed, finished) for claim in claims for seed in seeds}
-    stored = {key: _read(root, *key, claim_key) for key, claim_key in keys.items() if claim_key is not None}
+    finished, keys, stored = _known(paper, claims, planned, root)
     open_ = {seed for (_, seed), result in stored.items() if result is None}
     work = [
         (
@@ -83,8 +80,7 @@ def measure_all(
             root,
             {claim: keys[claim, seed] for claim in claims},
         )
-        for seed in seeds
-        if seed in open_
+        for seed in sorted(open_)
     ]
     results: list[list[ClaimResult]] = []
     if len(work) > 1 and workers > 1:
@@ -106,12 +102,17 @@ def measured_before(
     paper: Paper, claims: Sequence[str], planned: Mapping[tuple[str, int], PlannedRun], root: Path
 ) -> list[ClaimResult]:
     """Return stored measurements of claims; nothing is computed."""
+    return [each for each in _known(paper, claims, planned, root)[2].values() if each is not None]
+
+
+def _known(
+    paper: Paper, claims: Sequence[str], planned: Mapping[tuple[str, int], PlannedRun], root: Path
+) -> tuple[dict[tuple[str, int], PlannedRun], dict[tuple[str, int], str | None], dict[Any, ClaimResult | None]]:
+    """Return the finished runs, and the key and the stored result of each claim and seed."""
     finished = {key: each for key, each in planned.items() if is_done(each.path)}
-    keys = {
-        (claim, seed): _key(paper, claim, seed, finished) for claim in claims for seed in {seed for _, seed in planned}
-    }
-    results = (_read(root, *claim_and_seed, key) for claim_and_seed, key in keys.items() if key is not None)
-    return [each for each in results if each is not None]
+    pairs = [(claim, seed) for claim in claims for seed in sorted({seed for _, seed in planned})]
+    keys = {pair: _key(paper, *pair, finished) for pair in pairs}
+    return finished, keys, {pair: _read(root, *pair, key) for pair, key in keys.items() if key is not None}
 
 
 def _begin() -> None:
@@ -136,8 +137,10 @@ def _library() -> str:
     """Return a digest of the measuring code."""
     ours, toolkit = Path(__file__).parents[1], Path(neurogym.__file__).parent
     digest = hashlib.sha256()
-    code = [*toolkit.glob("analysis/*.py"), *ours.glob("evaluation/*.py")]
+    code = [path for name in ("analysis", "dynamics") for path in toolkit.glob(f"{name}/*.py")]
+    code += [path for name in ("agents", "environments", "evaluation") for path in ours.glob(f"{name}/*.py")]
     code += [ours / "papers" / f"{name}.py" for name in ("script", "paper_runs", "measuring", "controls")]
+    code.append(ours / "figures" / "source.py")
     for path in sorted(code):
         digest.update(path.read_bytes())
     return digest.hexdigest()
