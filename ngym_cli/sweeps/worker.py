@@ -242,12 +242,8 @@ def perform_trial(sweep: SweepFolder, job: int, trust: bool) -> str:
 
 def _replace(sweep: SweepFolder, storage: Any, job: int, failed: FrozenTrial, value: float) -> None:
     """Record the result of a trial that failed before as the trial that takes its place, as Optuna's retries do."""
-    trial = optuna().trial.create_trial(
-        value=value,
-        params=failed.params,
-        distributions=failed.distributions,
-        system_attrs={"failed_trial": failed.number},
-    )
+    settings = {"params": failed.params, "distributions": failed.distributions}
+    trial = optuna().trial.create_trial(value=value, **settings, system_attrs={"failed_trial": failed.number})
     trial_id = storage.create_new_trial(storage.get_study_id_from_name(PROCESS_NAME), template_trial=trial)
     number = storage.get_trial(trial_id).number
     write_json(sweep.drawn_path(job), {"number": number, "params": (sweep.drawn(job) or {})["params"]})
