@@ -4,6 +4,7 @@ import numpy as np
 
 from neurogym.analysis import block_psychometrics
 from neurogym.analysis.block_bias import LEAST_EASY, LEAST_SHIFT, MOST_LAPSE
+from neurogym.analysis.results import UndeterminedError
 from neurogym.analysis.trial_tables import numbers, responded, select
 from ngym_cli.figures.style import COLOURS, GREY, interval_points, new_figure
 from ngym_cli.papers.controls import FEEDBACK, cut
@@ -43,6 +44,8 @@ def thresholds(run: PaperRun):
 def frequent_side_at_zero(run: PaperRun):
     table = run.trials()
     table = select(table, responded(table) & (table["coh"] == 0))
+    if not len(table["choice"]):
+        raise UndeterminedError("no trial without contrast is answered")
     return float(np.mean((numbers(table["choice"]) == 2) == (numbers(table[BLOCK]) == 1)))
 
 

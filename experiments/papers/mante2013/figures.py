@@ -137,9 +137,7 @@ def _axes(run: PaperRun):
     aligned = activity.align(onset, start=0, stop=steps)[rows]
     table = select(table, rows)
     if min(np.bincount(numbers(table["choice"]).astype(int), minlength=3)[1:]) < LEAST:
-        raise UndeterminedError(
-            f"axes need {LEAST} answers of each choice, there are {len(aligned)} in all"
-        )
+        raise UndeterminedError(f"axes need {LEAST} answers of each choice, there are {len(aligned)} in all")
     relevant = numbers(table["ground_truth"]) * 2 - 3
     second = numbers(table["other_choice"]) * 2 - 3
     context = numbers(table["context"]).astype(int)

@@ -6,6 +6,7 @@ import numpy as np
 
 from neurogym.analysis import from_trials
 from neurogym.analysis.learning import best_choices, thompson
+from neurogym.analysis.results import UndeterminedError
 from neurogym.analysis.trial_tables import in_sequence, numbers, select
 from neurogym.behaviour.models.base import Problem
 from neurogym.behaviour.models.learning import QLearning, QOptions
@@ -102,11 +103,13 @@ def learning_rates(run: PaperRun):
     model = QLearning("q-learning", QOptions(perseveration=True))
     rates = {}
     for kind, word in VOLATILITY.items():
-        rows = (
+        rows = [
             session(choice, reward=reward)
             for choice, reward, volatile in zip(*columns, strict=True)
             if volatile[0] == kind
-        )
+        ]
+        if not rows:
+            raise UndeterminedError(f"no {word} session was evaluated")
         (fitted,) = model.fit([Problem(Behaviour(tuple(rows)))])
         rates[word] = fitted.parameters["alpha"].value
     return rates

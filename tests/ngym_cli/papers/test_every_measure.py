@@ -10,6 +10,7 @@ import pytest
 
 from neurogym.analysis.results import UndeterminedError
 from ngym_cli.config import from_dict
+from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.papers import collection
 from ngym_cli.papers.paper_runs import PaperRun
 from ngym_cli.training.main_loop import train
@@ -24,6 +25,17 @@ SHORTER = {
     "wang2018": {"SIMULATED": 500},
     "yang2019": {"TRIALS": 100, "MOST": 4, "SHUFFLES": 1, "REGROUPED": 1},
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_references():
+    """Scores of reference agents take longer than all measures, and no measure needs them."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("chance", "blind", "ceiling"):
+            patch.setattr(TaskProperties, name, None)
+        patch.setattr(TaskProperties, "tasks", {})
+        patch.setattr(TaskProperties, "no_ceiling", "not computed here")
+        yield
 
 
 @pytest.fixture(scope="module")
