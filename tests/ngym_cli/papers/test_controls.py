@@ -94,7 +94,7 @@ def test_a_strategy_answers_in_place_of_the_network(trained):
         right.recording()
 
 
-def test_networks_are_stepped_and_read_out_as_in_an_evaluation(trained):
+def test_networks_are_stepped_and_read_out_as_the_agent_is(trained):
     observations, activity = (
         trained.recording("recorded")["observations"][:30],
         trained.activity("recorded").values[:30],
