@@ -246,7 +246,7 @@ def test_every_artist_of_a_users_figure_counts(kind):
 
 def test_reference_lines_and_shading_are_not_data():
     drawn, axes = new_figure()
-    axes.hlines([1, 2], 0, 1, color=GREY)
+    axes.hlines([1, 2], 0, 1, color=GREY, zorder=0)
     axes.axvspan(0, 1)
     axes.axhspan(0, 1)
     axes.vlines([1, 2], 0, 1, transform=axes.get_xaxis_transform())
