@@ -196,6 +196,7 @@ def control_lines(rows: Sequence[Row]) -> list[tuple[str, ...]]:
         for control, numbers in row["controls"].items():
             silent = control in (row.get("silent") or {})
             passes = "gives no number" if silent else "passes" if control in row["passed"] else "fails"
+            passes = "-" if row["verdict"] == OLDER else passes
             cells = (title, control.replace("_", " "))
             for name, number in numbers.items():
                 difference = {**number["difference"], "seeds": ()} if number.get("difference") else None
