@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from neurogym.analysis.intervals import enough_groups, mean_interval, rows_of
 from neurogym.analysis.regression import ChoiceRegression, ratio_estimate, regress_choice
-from neurogym.analysis.results import Estimate, Result, contrast
+from neurogym.analysis.results import Estimate, Result, UndeterminedError, contrast
 from neurogym.array_types import BoolArray, FloatArray, IntArray
 
 
@@ -96,7 +96,7 @@ def choice_history(
     fits = []
     for name, rows in (("a correct", last_win & answered), ("an error", last_lose & answered)):
         if not rows.any():
-            raise ValueError(f"no trial follows {name} trial; the choice-history regression cannot be made")
+            raise UndeterminedError(f"no trial follows {name} trial; the choice-history regression cannot be made")
         varying = {name: column[rows] for name, column in columns.items() if np.ptp(column[rows]) > 0}
         fits.append(regress_choice(varying, right[rows] > 0.5, level=level, groups=rows_of(groups, rows)))
     after_correct, after_error = fits
@@ -221,7 +221,7 @@ def two_step(
     won = np.asarray(rewarded, float) > 0
     session, pairs = _answered_pairs(chosen, session)
     if not pairs.any():
-        raise ValueError("stay probabilities need answered trials that follow each other, got none")
+        raise UndeterminedError("stay probabilities need answered trials that follow each other, got none")
     stay = (chosen[1:] == chosen[:-1])[pairs]
     reward, transition = won[:-1][pairs], was_common[:-1][pairs]
     estimates, counts, linked = {}, {}, enough_groups(session[1:][pairs])

@@ -19,6 +19,10 @@ Condition = dict[str, float | str | None]  #: column to the value that some tria
 IndexStatistic = Callable[[np.ndarray], ArrayLike]  #: of some observations, given their indices
 
 
+class UndeterminedError(ValueError):
+    """Refusal of an analysis: the trials, states or recordings do not determine the number, for a reason it names."""
+
+
 @dataclass(frozen=True)
 class Result:
     """Base of all results: a frozen dataclass that can be written down."""

@@ -44,7 +44,7 @@ class SearchSettings(Section):
     sampler: Annotated[Literal["tpe", "random"], Flag("How parameters are drawn: tpe or random.", SEARCH)] = "tpe"
     pruner: Annotated[
         Literal["none", "median", "hyperband"],
-        Flag("Early stopping of poor trials: median, hyperband or none.", SEARCH),
+        Flag("Early stopping of poor trials, in the first seed: median, hyperband or none.", SEARCH),
     ] = "median"
     seed: Annotated[int, Flag("Random seed of the search.", SEARCH, names=("--search-seed",)), Field(ge=0)] = 0
 
