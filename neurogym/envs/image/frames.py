@@ -78,12 +78,15 @@ class ImageTask(TrialEnv):
 
     def mark_fixation(self, trials: Trials, period: Period, level: int = 255) -> None:
         """Draw a square in the middle of the frames of some periods, about 1/33 of the width wide."""
-        width, height = self.size
-        half = max(1, width // 33) // 2
-        rows, columns = (slice(side // 2 - half, side // 2 + half + 1) for side in (height, width))
-        index = trials.rows(period).index
+        index, (rows, columns) = trials.rows(period).index, self.middle()
         patch = trials.ob[index, rows, columns]
         trials.ob[index, rows, columns] = np.full_like(patch, level)
+
+    def middle(self) -> tuple[slice, slice]:
+        """Rows and columns of the mark in the middle of a frame."""
+        width, height = self.size
+        half = max(1, width // 33) // 2
+        return slice(height // 2 - half, height // 2 + half + 1), slice(width // 2 - half, width // 2 + half + 1)
 
     def pixels(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Row and column of the pixel at each position."""
