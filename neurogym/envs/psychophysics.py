@@ -118,9 +118,11 @@ def choice_ceiling(
         period: Name of the stimulus period.
 
     Returns:
-        None if a coherence is negative, so that the weaker direction is the correct one, or they are not listed.
+        None if a coherence is negative, so that the weaker direction is the correct one, or they are not listed, or
+        the two directions are not equally likely.
     """
-    if not all(is_number(coh) for coh in cohs):
+    directions = env.conditions.get("ground_truth", (0, 1))
+    if not all(is_number(coh) for coh in cohs) or len(directions) != 2 or len(set(directions)) != 2:
         return None
     coherence, steps = np.asarray(cohs, float)[:, None] / 100, steps_of(env, period)
     if coherence.min() < 0:
