@@ -62,7 +62,7 @@ class IdealObserver:
     """
 
     def __init__(self, env: TrialEnv, settings: ObserverSettings, noises: tuple[Any, ...] = (), seed: int = 0):
-        self.settings, self.rng = settings, np.random.default_rng(seed)
+        self.settings = settings
         index = [env.wrappers.index(noise) for noise in noises]
         self.noisy, self.clean = copy.deepcopy(env), copy.deepcopy(env)
         self.sigma = float(getattr(env, "sigma", None) or 0.0)
