@@ -205,7 +205,7 @@ class IdealObserver:
         noisy = equal < 1
         if self.sigma > COARSE and not self.settings.floor and np.any(equal[noisy] > UNLIKELY):
             raise ValueError("some trials have noise where others have none")
-        if not self.timed and noisy.reshape(-1, width).any(axis=1).all():
+        if not self.timed and (self._noises or noisy.reshape(-1, width).any(axis=1).all()):
             raise ValueError("noise hides when the periods of a trial begin, whose durations vary")
         variance = np.where(noisy, self.sigma**2, 0.0)
         for noise in self._noises:

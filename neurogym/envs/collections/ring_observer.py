@@ -34,10 +34,10 @@ def simulated(env: TrialEnv, periods: tuple[str, ...], best: BestPosterior) -> S
         np.concatenate([best(rng, tuple(steps), min(CHUNK, total - k)) for k in range(0, total, CHUNK)])
         for steps, total in zip(kinds.T.tolist(), n.tolist(), strict=True)
     ]
-    share, means = counts / counts.sum(), np.array([each.mean() for each in values])
-    variance = np.array([each.var() / len(each) for each in values])
-    error = float(np.sqrt(share**2 @ variance))
-    return {**exact_ceiling(env, float(share @ means), METHOD), "error": error, "method": METHOD}
+    mean = float(counts @ [each.mean() for each in values] / counts.sum())
+    everything = np.concatenate(values)
+    error = float(everything.std() / np.sqrt(len(everything)))
+    return {**exact_ceiling(env, mean, METHOD), "error": error, "method": METHOD}
 
 
 def stronger(
