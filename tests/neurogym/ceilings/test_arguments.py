@@ -14,7 +14,8 @@ from neurogym.ceilings import ceiling, single
 from neurogym.ceilings.observer import Scores
 from neurogym.ceilings.stack import verdict
 from neurogym.envs import registration
-from tests.neurogym.ceilings.observers import RULES, chain, reached
+from tests.neurogym.ceilings.observers import chain
+from tests.neurogym.ceilings.rules import RULES, reached
 
 Draw = Callable[[np.random.Generator], dict[str, Any]]
 
