@@ -51,7 +51,7 @@ class ImageTask(TrialEnv):
         self.observation_space = spaces.Box(0, 255, shape=(height, width, 3), dtype=np.uint8)
         self.pixel_x, self.pixel_y = pixel_positions(size)
 
-    def _small(self) -> Self:
+    def miniature(self) -> Self:
         """Return a copy with tiny frames, for computations that do not depend on image size."""
         env = copy.deepcopy(self)
         env._resize(MINIATURE)
@@ -59,13 +59,13 @@ class ImageTask(TrialEnv):
 
     def chance(self) -> dict[str, float]:
         """``performance`` and ``reward`` per trial of an agent that draws every action uniformly."""
-        return super().chance() if self.size == MINIATURE else self._small().chance()
+        return super().chance() if self.size == MINIATURE else self.miniature().chance()
 
     def trial_length_stats(self, num_trials: int = 10_000) -> dict[str, float]:
         """Mean, s.d., 95th percentile and maximum of the trial length, in steps."""
         if self.size == MINIATURE:
             return super().trial_length_stats(num_trials)
-        return self._small().trial_length_stats(num_trials)
+        return self.miniature().trial_length_stats(num_trials)
 
     # -- drawing ------------------------------------------------------------------------------------------------------
 

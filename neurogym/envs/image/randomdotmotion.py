@@ -73,7 +73,7 @@ class RandomDotMotion(ImageTask, ChoiceTask):
         if (
             self.dt > FRAME_MS
             or min(self.size) < min(SIZE)
-            or steps_of(self._small(), "stimulus").min() * self.dt < CLEAR_MS
+            or steps_of(self.miniature(), "stimulus").min() * self.dt < CLEAR_MS
             or len(self.theta) > CLEAR_DIRECTIONS
             or min(coherent, default=0) < COHERENCES[1]
         ):

@@ -122,7 +122,7 @@ class VisualSearch(ImageTask):
         places = np.array(self.centers)
         distance = np.hypot(*(places[:, None] - places).transpose(2, 0, 1)) + 9 * np.eye(items)
         touching = distance.min() <= 2 * self.length + (self.line_width + 2) * 2 / min(self.size)
-        if touching or not all(steps_of(self._small(), name).all() for name in ("sample", "decision")):
+        if touching or not all(steps_of(self.miniature(), name).all() for name in ("sample", "decision")):
             return None
         seen = np.ones(self.size[::-1], bool)
         seen[self.middle()] = False  # hidden by the mark of fixation
