@@ -16,7 +16,7 @@ from ngym_cli.api.wording import in_python_words
 from ngym_cli.config.keywords import read_keywords, with_keywords
 from ngym_cli.files.reading import read_parquet
 from ngym_cli.fitting.description import Description, columns_of, describe_table, description_of
-from ngym_cli.fitting.folder import TRIALS, FitFolder, FitRecord, find, ranked
+from ngym_cli.fitting.folder import TRIALS, FitFolder, FitRecord, best_first, find, ranked
 from ngym_cli.fitting.request import DataRequest, FitRequest
 from ngym_cli.fitting.stored_tables import paths_of, stored_table
 
@@ -92,7 +92,7 @@ class Fit(Mapping[str, Any]):
     @property
     def models(self) -> list[str]:
         """Labels of the models, the best held-out score first."""
-        return [label for label in ranked(self.record["scores"]) if label in self.record["models"]]
+        return best_first(self.record)
 
     @property
     def scores(self) -> settings.DataTable:
@@ -157,7 +157,7 @@ class Fit(Mapping[str, Any]):
         """
         rows = []
         for fit in (self, *(each if isinstance(each, Fit) else Fit(each) for each in fits)):
-            for label in fit.models:
+            for label in (each for each in ranked(fit.record["scores"]) if each in fit.record["models"]):
                 score = fit.record["scores"][label]
                 row = {"fit": str(fit.path), "model": label, **_cells("log_likelihood", score["log_likelihood"])}
                 rows.append({**row, "trials": score["trials"]})
@@ -165,14 +165,18 @@ class Fit(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         """Return the folder and the best model in one line."""
-        best = self.models[0]
-        score = self.record["scores"][best]["log_likelihood"]["value"]
-        return f"<Fit {self.path}: {len(self.models)} models, best {best} ({score:.4f} nats per trial)>"
+        best, score = self.models[0], self._score_in_words(self.models[0])
+        found = f"best {best} ({score} nats per trial)" if score else ", ".join(self.models)
+        return f"<Fit {self.path}: {len(self.models)} models, {found}>"
+
+    def _score_in_words(self, label: str) -> str:
+        """Return the held-out log-likelihood per trial of a model; nothing if nothing was held out."""
+        score = self.record["scores"].get(label)
+        return "" if score is None else f"{score['log_likelihood']['value']:.4f}"
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{escape(label)}</td><td>{self.record['scores'][label]['log_likelihood']['value']:.4f}</td></tr>"
-            for label in self.models
+            f"<tr><td>{escape(label)}</td><td>{self._score_in_words(label)}</td></tr>" for label in self.models
         )
         return f"<p><b>{escape(str(self.path))}</b></p><table><tr><th>model<th>nats per trial</tr>{rows}</table>"
 

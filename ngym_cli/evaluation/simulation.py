@@ -112,7 +112,7 @@ def load(
     if "table" not in about:
         raise UserError(f"fit {fit.path} was made by an earlier version that kept no parameters of policies; fit again")
     labels = list(about["models"])
-    label = model or next(name for name in fits.ranked(about["scores"]) if name in labels)
+    label = model or fits.best_first(about)[0]
     check_known("model of the fit", label, labels)
     subjects = list(about["models"][label]["parameters"])
     if subject is None and len(subjects) > 1:

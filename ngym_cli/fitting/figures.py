@@ -36,10 +36,13 @@ CONDITIONS = ("{0}, no reward", "{0}, reward", "{1}, no reward", "{1}, reward")
 
 def likelihood(fit: FitPlotData) -> Figure:
     """Held-out likelihood of each model, chance and the best model as lines."""
-    scores = fit.record["scores"]
+    tables = score_tables(fit.record)
+    if not tables:
+        raise FigureUnavailableError("nothing was held out (--folds 1), and there is no test table (--test)")
+    scores = next(iter(tables.values()))
     names = [name for name in reversed(ranked(scores)) if name != "chance"]
     figure, axes = new_figure(width=5.2, height=0.9 + 0.28 * len(names))
-    for k, (title, scores_of_table) in enumerate(score_tables(fit.record).items()):
+    for k, (title, scores_of_table) in enumerate(tables.items()):
         points = [scores_of_table[name]["log_likelihood"] for name in names]
         value, low, high = np.array([(p["value"], p["low"], p["high"]) for p in points], float).T
         label = f"{title}, {scores_of_table[names[0]]['trials']:,} trials"

@@ -31,6 +31,7 @@ from ngym_cli.runs import FIT, finding, records
 from ngym_cli.runs.records import Count, EstimateRecord, Moment, RunState
 
 MODELS, TRIALS = "models", "trials.parquet"
+BASELINE = "bias"  #: model that every fit has, each subject for itself
 #: Folder with the fits of single subjects, until all are there.
 SUBJECTS_FILE = "subjects"
 #: Prefix of the arrays of the policies that were fitted to all sessions of each subject.
@@ -133,6 +134,7 @@ class TableRecord(TypedDict):
     subjects: list[str]
     roles: dict[str, object]
     held_out: NotRequired[str]
+    notes: NotRequired[list[str]]
 
 
 class FitRecord(TypedDict, total=False):
@@ -165,6 +167,13 @@ def ranked(scores: Mapping[str, ScoreRecord]) -> list[str]:
     """Return the models, best log-likelihood first."""
     values = {name: Estimate.from_record(score["log_likelihood"]).value for name, score in scores.items()}
     return sorted(values, key=lambda name: -values[name])
+
+
+def best_first(record: FitRecord) -> list[str]:
+    """Return the models of a fit by held-out score; without such scores by those of the test table, or as fitted."""
+    scores = next(iter(score_tables(record).values()), {})
+    as_fitted = sorted(record["models"], key=lambda label: label == BASELINE)
+    return [label for label in ranked(scores) if label in record["models"]] or as_fitted
 
 
 @dataclass(frozen=True)

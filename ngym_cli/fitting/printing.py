@@ -29,6 +29,8 @@ def show(record: FitRecord) -> None:
     for title, scores in score_tables(record).items():
         header = [title, "nats per trial", "95 % interval", "probability", "from the best", "95 % interval, paired"]
         print_columns([[with_kind(name), *score_cells(scores[name])] for name in ranked(scores)], header)
+    for note in record.get("table", {}).get("notes", ()):
+        out.print(f"note: {note}", soft_wrap=True)
     if timed := time_score_rows(record):
         print_columns(timed, ["held-out choice and time", "nats per trial", "95 % interval", "choice", "time | choice"])
     for label, about in record["models"].items():

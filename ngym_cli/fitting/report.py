@@ -44,7 +44,7 @@ def report(folder: FitFolder, out: Path | None = None, overwrite: bool = False) 
 def _contents(fit: FitPlotData) -> dict[str, object]:
     about = fit.record
     best = fit.best(1)[0]
-    score = about["scores"][best]
+    score = next(iter(score_tables(about).values()), {}).get(best)
     figures, left_out = _figures(fit)
     parameters = [(*row[:3], cell(row[3].value), row[4] or row[3].interval(".4f")) for row in _parameters(about)]
     if len(parameters) > MAX_PARAMETER_ROWS:
@@ -52,10 +52,10 @@ def _contents(fit: FitPlotData) -> dict[str, object]:
         parameters = [*parameters[:MAX_PARAMETER_ROWS], ("...", "", rest, "", "")]
     page: dict[str, Any] = {
         "title": f"Models of {Path(about['settings']['table']).stem}: {fit.folder.path.name}",
-        "lead": f"{len(about['models'])} models, {score['trials']:,} trials of {len(about['table']['subjects'])} "
-        f"subjects, {about['settings']['folds']} folds by session; each trial is predicted by a model fitted without "
-        "the session of the trial.",
-        "numbers": [
+        "lead": _lead(fit),
+        "numbers": []
+        if score is None
+        else [
             (f"{score['log_likelihood']['value']:.4f}", f"log-likelihood per trial of {best}"),
             (f"{score['probability']['value']:.4f}", "probability of a held-out choice"),
         ],
@@ -79,6 +79,19 @@ def _contents(fit: FitPlotData) -> dict[str, object]:
     links = [(each["id"], each["title"].lower()) for each in page["scores"]]
     links += [(drawn["id"], drawn["id"]) for drawn in figures]
     return page | {"contents": [*links, ("parameters", "parameters"), ("provenance", "provenance")]}
+
+
+def _lead(fit: FitPlotData) -> str:
+    """Return the size of a fit and what was held out, in words."""
+    about, folds = fit.record, fit.record["settings"]["folds"]
+    held_out = about["table"].get("held_out", "sessions")
+    size = f"{len(about['models'])} models, {len(fit.trials['choice']):,} trials of {len(about['table']['subjects'])}"
+    if folds == 1:
+        return f"{size} subjects, nothing held out."
+    return (
+        f"{size} subjects, {folds} folds of {held_out}; each trial is predicted by a model fitted without the "
+        f"{held_out.partition(' ')[0].removesuffix('s')} of the trial."
+    )
 
 
 def _figures(fit: FitPlotData) -> tuple[list[html.PageFigure], list[tuple[str, str]]]:

@@ -161,7 +161,9 @@ class FitSettings(TableRequest):
         Flag("Numbers of units of the networks, as in 1,2,4."),
         Field(min_length=1),
     ] = (2,)
-    folds: Annotated[int, Flag("Folds of the cross-validation by session.", SCORES), Field(ge=2, le=1000)] = 5
+    folds: Annotated[
+        int, Flag("Folds of the cross-validation by session; 1 holds nothing out.", SCORES), Field(ge=1, le=1000)
+    ] = 5
     seeds: Annotated[int, Flag("Networks whose probabilities are averaged.", SCORES), Field(ge=1, le=100)] = 3
     test: Annotated[Path | None, Flag("Table of later trials that the fitted models predict.", SCORES)] = None
     subjects: Annotated[

@@ -62,8 +62,9 @@ def timed_choices(fit: FitPlotData) -> tuple[list[TimedChoices], list[str]]:
     if not labels:
         raise FigureUnavailableError("no model of times was fitted (ddm, or --times ddm)")
     fit.require_two()
-    scores = {label: fit.record["models"][label]["time_score"]["together"]["value"] or -np.inf for label in labels}
-    best = sorted(labels, key=lambda label: -scores[label])[:MODELS]
+    scores = {label: fit.record["models"][label].get("time_score") for label in labels}
+    values = {label: -np.inf if row is None else row["together"]["value"] or -np.inf for label, row in scores.items()}
+    best = sorted(labels, key=lambda label: -values[label])[:MODELS]
     side, condition, names = _conditions(fit)
     rows = [("subjects", np.asarray(fit.trials["choice"]).astype(int)[None], np.asarray(fit.trials["rt"], float)[None])]
     rows += [(label, fit.arrays(label)["predictive_choice"].T, fit.arrays(label)["predictive_rt"].T) for label in best]

@@ -310,9 +310,10 @@ def likelihood_of(
             trial = trial_at(selected, np.s_[:, None, :, t])
             pick = picks[:, None, :, t]
             logits = agent.now(p, state, trial.stimuli, n)
-            total += (log_softmax(logits) * pick).sum((-1, -2))
+            counted = selected.scored[:, None, :, t]
+            total += ((log_softmax(logits) * pick).sum(-1) * counted).sum(-1)
             if two_stage:
-                total += np.asarray(agent.extra_log_likelihood(p, state, trial, pick)).sum(-1)
+                total += (agent.extra_log_likelihood(p, state, trial, pick) * counted).sum(-1)
             state = agent.step(p, state, trial, pick)
         return total
 
@@ -347,7 +348,8 @@ def trial_logits(
             row = agent.now(p, state, trial.stimuli, n)
             rows.append(np.broadcast_to(row[0], (len(x), sessions, n)))
             if two_stage:
-                extra += np.asarray(agent.extra_log_likelihood(p, state, trial, pick))[0].sum(-1)
+                counted = data.scored[None, None, :, t]
+                extra += (agent.extra_log_likelihood(p, state, trial, pick) * counted)[0].sum(-1)
             state = agent.step(p, state, trial, pick)
         return np.stack(rows, 2), extra
 

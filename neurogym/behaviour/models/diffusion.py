@@ -110,7 +110,7 @@ def timed_fit(
     details = {"unbounded": best.x, "unbounded_variance": variance, "covariance": best.covariance, "joint": value}
     fit = Fitted(name, policy, estimates, 0.0, details, marks, [*notes, *few])
     p = np.concatenate(policy.predict(sessions))
-    choice = problem.table.join("choice")
+    choice = problem.table.join("scored_choice")
     scored = choice >= 0
     fit.score = float(np.log(np.clip(p[scored, choice[scored]], 1e-12, 1)).sum())
     return fit

@@ -182,7 +182,7 @@ def _trials(each: Session, table: Behaviour) -> _Trials:
     after = [(c, r) if c >= 0 else (None, None) for c, r in zip(choices, rewards, strict=True)]
     stimuli = [dict(zip(table.stimuli, row, strict=True)) for row in np.nan_to_num(each.stimuli).tolist()]
     before = [(None, None), *after[:-1]]
-    valid = np.flatnonzero(each.choice >= 0)
+    valid = np.flatnonzero(each.scored_choice >= 0)
     return _Trials([(*b, s) for b, s in zip(before, stimuli, strict=True)], valid, each.choice[valid])
 
 

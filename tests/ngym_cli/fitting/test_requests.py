@@ -299,7 +299,7 @@ def test_models_without_second_stage_choices_are_simulated_in_a_two_step_task(tm
         ({"model": "glm-hmm:states=9"}, "states must be 2 to 4"),
         ({"model": "gru", "units": 99}, "units must be 1 to 64"),
         ({"model": "ddm"}, "reaction times"),
-        ({"model": "logistic", "folds": 1}, "folds must be 2 to 1,000, not 1"),
+        ({"model": "logistic", "folds": 0}, "folds must be 1 to 1,000, not 0"),
         ({"model": "gru", "units": 2.5}, "units must be a whole number, not 2.5"),
         ({"model": "gru", "units": [2, True]}, "units must be a number, not true"),
         ({"model": "gru", "units": "1,2.5"}, "'2.5' is not a whole number"),
