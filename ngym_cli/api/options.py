@@ -281,6 +281,7 @@ class FitOptions(TypedDict, total=False):
     on: str | None
     workers: float | None
     slurm: Mapping[str, object] | None
+    track: str | Sequence[object] | None
     name: str | None
     runs_root: str | Path | None
     overwrite: bool | None

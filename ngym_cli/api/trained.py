@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
 from ngym_cli import runs
 from ngym_cli.api import running, settings
@@ -38,10 +38,10 @@ EVAL_COMMAND_OPTIONS = ("run", "runs_root", "trust", "simulate", *OF_SIMULATIONS
 
 @in_python_words
 def load(run: str | Path = "latest", runs_root: str | Path = runs.RUNS_ROOT, trust: bool = False) -> Run:
-    """Return a run with trials, evaluations, figures and trained agent.
+    """Return a run with trials, evaluations, figures and trained agent; or a fit or a sweep.
 
     Args:
-        run: run folder, name of a run, or ``latest``.
+        run: folder or name of a run, a fit (`ngym_cli.Fit`) or a sweep (`ngym_cli.Sweep`); ``latest`` is a run.
         runs_root: folder of all runs, where ``run`` is a name.
         trust: accept user code named in the run's record.
 
@@ -58,7 +58,11 @@ def load(run: str | Path = "latest", runs_root: str | Path = runs.RUNS_ROOT, tru
     for kind in ("sweep", "fit"):
         path = None if run == runs.LATEST else finding.match(kind, str(run), Path(runs_root))
         if path is not None and finding.kind_of(path) != "run":
-            raise UserError(f"{run} is a {kind}; open it with ngym_cli.{kind.capitalize()}('{path}')")
+            from ngym_cli.api.sweeps import Sweep
+            from ngym_cli.api.tables import Fit
+
+            opened: Any = {"sweep": Sweep, "fit": Fit}[kind](path)
+            return cast(Run, opened)  # nearly all are runs, whose attributes editors complete
     return Run(runs.find(str(run), Path(runs_root)).path, trust)
 
 

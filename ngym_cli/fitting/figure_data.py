@@ -9,6 +9,11 @@ from ngym_cli.files import arrow, reading
 from ngym_cli.fitting.folder import TRIALS, FitFolder, best_first
 
 
+def named(subject: str) -> str:
+    """Return a subject in words; tables without a column of subjects have one with the name "subject"."""
+    return "the subject" if subject == "subject" else f"subject {subject}"
+
+
 class FitPlotData:
     """Content of a fit's folder that figures draw.
 
@@ -23,6 +28,18 @@ class FitPlotData:
         self.labels = list(self.record["models"])
         self.choices = self.record["table"]["choices"]
         self.second = self.choices[1]
+
+    @property
+    def first(self) -> str:
+        """Whose fit figures of a single subject show: the first subject's, or that of all where they are pooled."""
+        pooled = self.record["settings"].get("subjects") == "pooled"
+        return "all subjects" if pooled else named(self.record["table"]["subjects"][0])
+
+    @property
+    def everyone(self) -> str:
+        """Subjects of the table in words."""
+        subjects = self.record["table"]["subjects"]
+        return named(subjects[0]) if len(subjects) == 1 else f"{len(subjects)} subjects"
 
     def arrays(self, label: str) -> dict[str, np.ndarray]:
         """Return the arrays of a model."""

@@ -32,6 +32,9 @@ from ngym_cli.runs.records import Count, EstimateRecord, Moment, RunState
 
 MODELS, TRIALS = "models", "trials.parquet"
 BASELINE = "bias"  #: model that every fit has, each subject for itself
+#: Rows of the scores that are not models: a choice at random, and the average of all models.
+CHANCE, MIXTURE = "chance", "mixture"
+SHOWN_TIES = 3  #: models that a verdict names as equally good
 #: Folder with the fits of single subjects, until all are there.
 SUBJECTS_FILE = "subjects"
 #: Prefix of the arrays of the policies that were fitted to all sessions of each subject.
@@ -46,6 +49,7 @@ class ScoreRecord(TypedDict):
     log_likelihood: EstimateRecord
     probability: EstimateRecord
     against_best: EstimateRecord
+    against_model: NotRequired[EstimateRecord]
     trials: Count
 
 
@@ -174,6 +178,24 @@ def best_first(record: FitRecord) -> list[str]:
     scores = next(iter(score_tables(record).values()), {})
     as_fitted = sorted(record["models"], key=lambda label: label == BASELINE)
     return [label for label in ranked(scores) if label in record["models"]] or as_fitted
+
+
+def verdict(record: FitRecord) -> str:
+    """Return a sentence about the best model of a fit and those that predict as well; empty without scores."""
+    scores = next(iter(score_tables(record).values()), {})
+    models = [label for label in ranked(scores) if label in record["models"] and label != BASELINE]
+    if not models or "against_model" not in scores[models[0]]:
+        return ""
+    best, behind = models[0], {name: Estimate.from_record(scores[name]["against_model"]) for name in scores}
+    if not behind[BASELINE].high < 0:
+        return f"tie: no model predicts better than a constant preference ({BASELINE}); {best} is the best"
+    equal = [name for name in models[1:] if not behind[name].high < 0]
+    if equal:
+        others = ", ".join(equal[:SHOWN_TIES]) + (f" and {len(equal) - SHOWN_TIES} more" if equal[SHOWN_TIES:] else "")
+        return f"tie: {best} predicts best, but not distinguishably better than {others}"
+    second = models[1] if len(models) > 1 else BASELINE
+    far = f"{behind[second].value:+.4f} {behind[second].interval('.4f')} nats per trial"
+    return f"{best} predicts best; the next, {second}, is behind by {far}"
 
 
 @dataclass(frozen=True)

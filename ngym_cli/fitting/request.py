@@ -165,7 +165,7 @@ class FitSettings(TableRequest):
         int, Flag("Folds of the cross-validation by session; 1 holds nothing out.", SCORES), Field(ge=1, le=1000)
     ] = 5
     seeds: Annotated[int, Flag("Networks whose probabilities are averaged.", SCORES), Field(ge=1, le=100)] = 3
-    test: Annotated[Path | None, Flag("Table of later trials that the fitted models predict.", SCORES)] = None
+    test: Annotated[Path | None, Flag("Table that the fitted models predict; hierarchical fits predict new subjects, too.", SCORES)] = None
     subjects: Annotated[
         Literal["each", "pooled", "hierarchical"],
         Flag("Fit each subject, pooled over subjects, or hierarchical.", SCORES),
@@ -282,9 +282,16 @@ class FitRequest(FitSettings):
         str | None, Flag("Entries of the task's trials for stimuli of the fit, as in s1=v1*0.1-2.", DESIGN)
     ] = None
     launch: Annotated[Values, Options((FitLaunch,))] = {}
+    track: Annotated[
+        Names, Flag("Also send scores, parameters and figures to wandb or mlflow.", OUTPUT, completes="trackers")
+    ] = ()
     name: Annotated[str | None, Flag("Name of the fit; one that was interrupted resumes.", OUTPUT)] = None
     runs: Annotated[Path, Flag("Folder of all runs.", OUTPUT)] = Path("runs")
     overwrite: Annotated[bool, Flag("Replace a fit of this name.", OUTPUT)] = False
+    subjects_shown: Annotated[
+        int, Flag("Most subjects whose parameters of the best model are printed.", OUTPUT), Field(ge=0)
+    ] = 1
+    full: Annotated[bool, Flag("Print all models, subjects and notes.", OUTPUT)] = False
     as_json: Annotated[bool, Flag("Print the result as JSON.", OUTPUT, names=("--json",))] = False
 
     @field_validator("design_trials", mode="before")

@@ -16,13 +16,14 @@ from neurogym.behaviour.models.base import Model
 from neurogym.behaviour.table import Behaviour, Reading
 from neurogym.messages.plain_data import plain
 from ngym_cli.config import trust
-from ngym_cli.config.keywords import read_keywords
 from ngym_cli.errors import UserError
 from ngym_cli.files.reading import digest
 from ngym_cli.files.writing import remove_folder, write_json
 from ngym_cli.fitting import data_sets, fitted, registry, validation
 from ngym_cli.fitting.folder import (
     BASELINE,
+    CHANCE,
+    MIXTURE,
     SUBJECTS_FILE,
     TRIALS,
     FitFolder,
@@ -46,7 +47,6 @@ FitProgress = Callable[[str, int, int], None]
 Elsewhere = Callable[[FitFolder, list[str], Behaviour], None]
 #: Probabilities of the choices of each session, by model.
 Predictions = dict[str, list[FloatArray]]
-CHANCE, MIXTURE = "chance", "mixture"
 
 
 @dataclass(frozen=True)
@@ -284,24 +284,3 @@ def _trials(table: Behaviour, predictions: Mapping[str, list[FloatArray]]) -> di
         for k, word in enumerate(table.choices[1:], 1):
             rows[f"P({word}) {label}"] = every[:, k]
     return rows
-
-
-def fit(
-    table: str | Path, model: str | Sequence[str] | None = None, hooks: FitHooks | None = None, **request: Any
-) -> FitRecord:
-    """Fit models to a table of behaviour; the arguments are named as the flags of ``ngym fit``.
-
-    Args:
-        table: CSV, Parquet or NWB file.
-        model: names of models, with commas or as a sequence; none for those that suit the table.
-        hooks: how the fit is followed, and where subjects are fitted.
-        **request: fields of `FitRequest` and roles of columns (``choice``, ``stimuli``, ...).
-
-    Returns:
-        What ``fit.json`` holds (scores, parameters), and the folder as ``path``.
-
-    Raises:
-        UserError: if the table, a model, an argument or the folder does not suit.
-    """
-    arguments = {"table": table, "model": model, **request}
-    return run(read_keywords(FitRequest, arguments, "argument of fit"), hooks or FitHooks())

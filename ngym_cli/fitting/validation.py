@@ -17,12 +17,16 @@ from neurogym.analysis.intervals import enough_groups, mean_interval
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models.base import Fitted, Model, Policy, Problem, log_likelihoods, of_subject, predict
+from neurogym.behaviour.models.likelihoods import likelihood_of_problem
+from neurogym.behaviour.models.logistic import LinearPolicy
 from neurogym.behaviour.models.marks import mark_fit
 from neurogym.behaviour.table import Behaviour, Session
 from ngym_cli.errors import UserError
-from ngym_cli.fitting.folder import BASELINE
+from ngym_cli.fitting.folder import BASELINE, CHANCE, MIXTURE
 from ngym_cli.fitting.group import Group, covariates_of, fit_group
 
+#: Draws from the group that predict a subject whom the group has not seen.
+MEMBERS = 64
 SUBJECT_MODES = ("each", "pooled", "hierarchical")
 
 
@@ -102,18 +106,20 @@ def check(models: Iterable[Model], protocol: CrossValidation) -> None:
 
 
 def check_test(data: FitData) -> None:
-    """Refuse a test table with a subject that no fit predicts; a fit to a single subject predicts any.
+    """Refuse a test table with a subject that no fit predicts; a group and a fit to a single subject predict any.
 
     Raises:
         UserError: names the subject and those that are fitted.
     """
-    fitted_subjects = data.table.subjects
-    if data.test is None or data.protocol.subjects == "pooled" or len(fitted_subjects) == 1:
+    fitted_subjects, protocol = data.table.subjects, data.protocol
+    grouped = protocol.subjects == "pooled" or (protocol.subjects == "hierarchical" and protocol.between is None)
+    if data.test is None or grouped or len(fitted_subjects) == 1:
         return
     new = [who for who in data.test.subjects if who not in fitted_subjects]
     if new:
         raise UserError(
-            f"--test has subject {new[0]}, who is not among {', '.join(fitted_subjects)}; try --subjects pooled"
+            f"--test has subject {new[0]}, who is not among {', '.join(fitted_subjects)}; try --subjects pooled "
+            "or, without --between, hierarchical"
         )
 
 
@@ -152,14 +158,14 @@ def notes_of(data: FitData) -> list[str]:
     """Return what a reader of the held-out scores needs to know: whether blocks are held out, or nothing at all."""
     folds, groups = data.protocol.folds, groups_of(data)
     if not data.protocol.held_out:
-        return ["--folds 1 holds nothing out: there are no held-out scores"]
+        return ["--folds 1 holds nothing out, so that there are no held-out scores"]
     few = sum(len(table.sessions) < folds for table in groups.values())
     if not few:
         return []
     whose = "sessions" if len(groups) == 1 else f"sessions of {few} of {len(groups)} subjects"
     return [
-        f"{whose} are fewer than the {folds} folds, so that blocks within sessions are held out: each is predicted "
-        "from the trials before it in its session, with parameters fitted to the other blocks, earlier and later"
+        f"{whose} are fewer than the {folds} folds: blocks within sessions are held out, predicted from the trials "
+        "before them in the session, with parameters fitted to the other blocks, earlier and later"
     ]
 
 
@@ -197,7 +203,7 @@ def validate(model: Model, data: FitData) -> FitResult:
     final = dict(zip(groups, fits[per_subject - 1 :: per_subject], strict=True))
     for name, fit in final.items():
         mark_fit(fit, int((groups[name].join("choice") >= 0).sum()))
-    tested = [] if data.test is None else [predict(_for(final, each), [each])[0] for each in data.test.sessions]
+    tested = [] if data.test is None else _tested(model, final, group, data)
     known_rows = [
         [known[id(each)] for each in data.table.sessions] if used and protocol.held_out else []
         for known, used in ((predictions, True), (densities, timed))
@@ -239,13 +245,46 @@ def _log_densities(policy: Policy, sessions: Sequence[Session]) -> list[FloatArr
     return [own.log_densities([each])[0] for own, each in zip(policies, sessions, strict=True)]
 
 
-def _for(final: dict[str, Fitted], each: Session) -> Policy:
-    """Return the policy that predicts a session of a test table."""
-    if "all" in final:
-        return final["all"].policy
-    if each.subject in final:
-        return final[each.subject].policy
-    return next(iter(final.values())).policy
+def _tested(model: Model, final: Mapping[str, Fitted], group: Group | None, data: FitData) -> list[FloatArray]:
+    """Return predictions of the test table; new subjects of a hierarchical fit are predicted by the group."""
+    assert data.test is not None
+    rows: dict[int, FloatArray] = {}
+    for who, table in data.test.by_subject().items():
+        if who in final or "all" in final or len(final) == 1:
+            fit = final.get(who) or next(iter(final.values()))
+            predicted = predict(fit.policy, table.sessions)
+        else:
+            predicted = _predict_new(_members(model, final, group, data), table.sessions)
+        rows |= {id(each): p for each, p in zip(table.sessions, predicted, strict=True)}
+    return [rows[id(each)] for each in data.test.sessions]
+
+
+def _members(model: Model, final: Mapping[str, Fitted], group: Group | None, data: FitData) -> list[Policy]:
+    """Return policies of possible further subjects: draws from the group, or the fitted subjects without a group."""
+    fits = list(final.values())
+    if group is None:
+        return [fit.policy for fit in fits]
+    rng = np.random.default_rng([data.protocol.seed, 53])
+    points = group.mean + group.sd * rng.standard_normal((MEMBERS, len(group.mean)))
+    if isinstance(fits[0].policy, LinearPolicy):
+        weights = fits[0].policy.weights
+        return [
+            replace(fits[0].policy, weights=np.vstack([0 * weights[:1], x.reshape(-1, weights.shape[1])]))
+            for x in points
+        ]
+    likelihood = likelihood_of_problem(model, Problem(data.table.of(next(iter(final)))))
+    return [likelihood.policy(x) for x in points]
+
+
+def _predict_new(members: Sequence[Policy], sessions: Sequence[Session]) -> list[FloatArray]:
+    """Return the average prediction of policies, weighted by how well each predicted the subject's earlier trials."""
+    p = np.stack([np.concatenate(predict(each, sessions)) for each in members])
+    choice = np.concatenate([each.choice for each in sessions])
+    logs = np.nan_to_num(np.stack([log_likelihoods(rows, choice) for rows in p]))
+    before = np.cumsum(logs, 1) - logs
+    weights = np.exp(before - before.max(0))
+    rows = np.einsum("kt,ktc->tc", weights / weights.sum(0), p)
+    return np.split(rows, np.cumsum([len(each) for each in sessions])[:-1])
 
 
 @dataclass(frozen=True)
@@ -293,13 +332,15 @@ class ModelScore:
     Attributes:
         log_likelihood: mean natural logarithm of the probability of a held-out choice, interval over sessions.
         probability: exponential of the score.
-        against_best: difference of the mean log-likelihood from that of the best model, paired by trial.
+        against_best: difference of the mean log-likelihood from that of the best row, paired by trial.
+        against_model: the same from the best model, which neither baselines nor the mixture are.
         trials: number of trials.
     """
 
     log_likelihood: Estimate
     probability: Estimate
     against_best: Estimate
+    against_model: Estimate
     trials: int
 
 
@@ -355,11 +396,18 @@ def scores(
     valid = choice >= 0
     groups = enough_groups(_labels(sessions, blocks)[valid])
     logs = {name: log_likelihoods(np.concatenate(p), choice)[valid] for name, p in predictions.items()}
-    best = max(logs, key=lambda name: float(logs[name].mean()))
+    means = {name: float(values.mean()) for name, values in logs.items()}
+    best = max(means, key=lambda name: means[name])
+    models = [name for name in means if name not in (CHANCE, BASELINE, MIXTURE)]
+    best_model = max(models or means, key=lambda name: means[name])
     results = {}
     for name, values in logs.items():
         mean = mean_interval(values, groups, bounded=False)
         value, low, high = (float(np.exp(x)) for x in (mean.value, mean.low, mean.high))
-        difference = mean_interval(values - logs[best], groups, bounded=False) if name != best else Estimate(0.0)
-        results[name] = ModelScore(mean, Estimate(value, low, high, value * mean.se), difference, int(valid.sum()))
+        behind, behind_model = (
+            Estimate(0.0) if name == other else mean_interval(values - logs[other], groups, bounded=False)
+            for other in (best, best_model)
+        )
+        probability = Estimate(value, low, high, value * mean.se)
+        results[name] = ModelScore(mean, probability, behind, behind_model, int(valid.sum()))
     return results

@@ -46,19 +46,20 @@ class WandbTracker:
 
     Args:
         run: the run's folder.
-        config: the complete configuration.
+        settings: of the run or the fit.
+        group: task of the run, or table of the fit.
         key: the same whenever the run is continued.
     """
 
-    def __init__(self, run: runs.RunFolder, config: RunConfig, key: str):
+    def __init__(self, run: runs.RunFolder, settings: Mapping[str, object], group: str, key: str):
         self._library = tracking_library("wandb")
         self._run = self._library.init(
             project=os.environ.get("WANDB_PROJECT", PROJECT),
             name=run.name,
             id=key,
             resume="allow",
-            group=config.task,
-            config=flatten(config.model_dump()),
+            group=group,
+            config=flatten(settings),
             settings=self._library.Settings(console="off", silent=True),
         )
 
@@ -85,11 +86,12 @@ class MlflowTracker:
 
     Args:
         run: the run's folder.
-        config: the complete configuration.
+        settings: of the run or the fit.
+        group: task of the run, or table of the fit.
         key: the same whenever the run is continued.
     """
 
-    def __init__(self, run: runs.RunFolder, config: RunConfig, key: str):
+    def __init__(self, run: runs.RunFolder, settings: Mapping[str, object], group: str, key: str):
         library = tracking_library("mlflow")
         self._client = library.MlflowClient()
         self._last: dict[str, int] = {}  # step of each curve; a run that was killed continues before it
@@ -102,10 +104,10 @@ class MlflowTracker:
             for tag in before[0].data.metrics:
                 self._last[tag] = max(point.step for point in self._client.get_metric_history(self._id, tag))
             return
-        created = self._client.create_run(experiment, run_name=run.name, tags={"ngym_key": key, "task": config.task})
+        created = self._client.create_run(experiment, run_name=run.name, tags={"ngym_key": key, "task": group})
         self._id = created.info.run_id
         entities = importlib.import_module("mlflow.entities")
-        parameters = [entities.Param(name, str(value)[:500]) for name, value in flatten(config.model_dump()).items()]
+        parameters = [entities.Param(name, str(value)[:500]) for name, value in flatten(settings).items()]
         for start in range(0, len(parameters), 100):  # as many as the service takes at once
             self._client.log_batch(self._id, params=parameters[start : start + 100])
 
@@ -125,10 +127,15 @@ class MlflowTracker:
         self._client.set_terminated(self._id)
 
 
-TRACKERS: dict[str, Callable[[runs.RunFolder, RunConfig, str], Tracker]] = {
+TRACKERS: dict[str, Callable[[runs.RunFolder, Mapping[str, object], str, str], Tracker]] = {
     "wandb": WandbTracker,
     "mlflow": MlflowTracker,
 }
+
+
+def key_of(run: runs.RunFolder) -> str:
+    """Return the key of a run or a fit in tracking services, which is the same whenever the run is continued."""
+    return hashlib.sha256(f"{run.path.resolve()} {run.manifest().get('started')}".encode()).hexdigest()[:16]
 
 
 def board_of(
@@ -142,8 +149,8 @@ def board_of(
         state: of the board up to a checkpoint.
         say: reports problems of a service to the user; the run continues.
     """
-    key = hashlib.sha256(f"{run.path.resolve()} {run.manifest().get('started')}".encode()).hexdigest()[:16]
-    return TrackedBoard(run.path, state, lambda: TRACKERS[str(config.track)](run, config, key), say)
+    settings, key = config.model_dump(), key_of(run)
+    return TrackedBoard(run.path, state, lambda: TRACKERS[str(config.track)](run, settings, config.task, key), say)
 
 
 class TrackedBoard(TensorBoardWriter):
