@@ -165,7 +165,9 @@ class FitSettings(TableRequest):
         int, Flag("Folds of the cross-validation by session; 1 holds nothing out.", SCORES), Field(ge=1, le=1000)
     ] = 5
     seeds: Annotated[int, Flag("Networks whose probabilities are averaged.", SCORES), Field(ge=1, le=100)] = 3
-    test: Annotated[Path | None, Flag("Table that the fitted models predict; hierarchical fits predict new subjects, too.", SCORES)] = None
+    test: Annotated[
+        Path | None, Flag("Table that the fitted models predict; new subjects need --subjects hierarchical.", SCORES)
+    ] = None
     subjects: Annotated[
         Literal["each", "pooled", "hierarchical"],
         Flag("Fit each subject, pooled over subjects, or hierarchical.", SCORES),
