@@ -48,7 +48,7 @@ def show(record: FitRecord, subjects_shown: int = 1, full: bool = False) -> None
         timed = timed if full else timed[:TIME_SCORES]
         print_columns(timed, ["held-out choice and time", "nats/trial", "95 % interval", "choice", "time | choice"])
         used += 1 + len(timed)
-    left = _parameters(record, subjects_shown, full, LINES - used - 3)
+    left = _parameters(record, subjects_shown, full, LINES - used - 2)
     if record.get("design"):
         _design(record["design"])
     if record.get("recovery"):
@@ -84,7 +84,7 @@ def _scores(title: str, scores: Mapping[str, ScoreRecord], full: bool) -> int:
         rows = [[with_kind(name), *score_cells(scores[name])] for name in names]
     else:
         rest = max(len(names) - SCORES, 0)
-        header = [title, "nats/trial", "probability", "from best", "95 % interval"]
+        header = [title.removesuffix(" of sessions"), "nats/trial", "probability", "from best", "95 % interval"]
         cells = [score_cells(scores[name]) for name in names[:SCORES]]
         rows = [[with_kind(name), each[0], *each[2:]] for name, each in zip(names, cells, strict=False)]
     print_columns(rows, header)
@@ -159,7 +159,8 @@ def _subject(label: str, who: str, about: ModelRecord, lines: int | None) -> int
     else:
         while notes and sum(map(_height, notes)) > lines - 5:
             notes.pop()
-        most = max(3, min(PARAMETERS, lines - 2 - sum(map(_height, notes))))
+        room = lines - 1 - sum(map(_height, notes))
+        most = len(rows) if len(rows) <= min(room, PARAMETERS) else max(3, min(PARAMETERS, room - 1))
     out.print(f"{label}, {who}")
     marks = about.get("marks", {}).get(who, {})
     print_columns([parameter_cells(name, Estimate.from_record(p), marks) for name, p in rows[:most]], indent=2)

@@ -92,11 +92,11 @@ def _lead(fit: FitPlotData) -> str:
     """Return the size of a fit, what was held out and the best model, in words."""
     about, folds = fit.record, fit.record["settings"]["folds"]
     held_out = about["table"].get("held_out", "sessions")
-    size = f"{len(about['models'])} models, {len(fit.trials['choice']):,} trials of {len(about['table']['subjects'])}"
+    size = f"{len(about['models'])} models, {len(fit.trials['choice']):,} trials of {fit.everyone}"
     if folds == 1:
-        return f"{size} subjects, nothing held out."
+        return f"{size}, nothing held out."
     words = (
-        f"{size} subjects, {folds} folds of {held_out}; each trial is predicted by a model fitted without the "
+        f"{size}, {folds} folds of {held_out}; each trial is predicted by a model fitted without the "
         f"{held_out.partition(' ')[0].removesuffix('s')} of the trial."
     )
     found = verdict(about)

@@ -166,7 +166,7 @@ class FitSettings(TableRequest):
     ] = 5
     seeds: Annotated[int, Flag("Networks whose probabilities are averaged.", SCORES), Field(ge=1, le=100)] = 3
     test: Annotated[
-        Path | None, Flag("Table that the fitted models predict; new subjects need --subjects hierarchical.", SCORES)
+        Path | None, Flag("Table that is predicted; new subjects need --subjects pooled or hierarchical.", SCORES)
     ] = None
     subjects: Annotated[
         Literal["each", "pooled", "hierarchical"],

@@ -146,11 +146,11 @@ def prepared(data: FitData) -> FitData:
 
 def blocks_of(data: FitData) -> list[IntArray]:
     """Return the number of the session, or block of a session, of each trial of each session of the table."""
-    numbers: dict[int, IntArray] = {}
+    numbers, first = dict[int, IntArray](), 0
     for subject_table in groups_of(data).values():
-        first = 1 + max((int(each.max()) for each in numbers.values() if len(each)), default=-1)
         blocks = subject_table.blocks(data.protocol.folds)
         numbers |= {id(each): first + block for each, block in zip(subject_table.sessions, blocks, strict=True)}
+        first += 1 + max((int(each.max()) for each in blocks if len(each)), default=-1)
     return [numbers[id(each)] for each in data.table.sessions]
 
 

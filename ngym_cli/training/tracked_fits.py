@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ngym_cli import runs
 from ngym_cli.errors import UserError, check_known, one_line
@@ -18,6 +19,23 @@ if TYPE_CHECKING:
 
 #: Characters that a service does not accept in the name of a number.
 _UNUSUAL = re.compile(r"[^\w./ -]")
+
+
+@dataclass(frozen=True)
+class FitInService:
+    """Settings of a fit, see `ngym_cli.training.tracking.TrackedSettings`.
+
+    Attributes:
+        task: name of the table.
+        settings: of the fit.
+    """
+
+    task: str
+    settings: Mapping[str, object]
+
+    def model_dump(self) -> dict[str, Any]:
+        """Return all settings."""
+        return dict(self.settings)
 
 
 def run(request: FitRequest, hooks: requests.FitHooks, say: Callable[[str], object]) -> FitRecord:
@@ -58,8 +76,8 @@ def _copy(service: str, record: FitRecord) -> None:
     from ngym_cli.training.tracking import TRACKERS, key_of
 
     folder = runs.RunFolder(Path(record["path"]))
-    group = Path(str(record["settings"]["table"])).stem
-    tracker = TRACKERS[service](folder, record["settings"], group, key_of(folder))
+    settings = FitInService(Path(str(record["settings"]["table"])).stem, record["settings"])
+    tracker = TRACKERS[service](folder, settings, key_of(folder))
     tracker.scalars({_UNUSUAL.sub("-", name): value for name, value in _numbers(record)}, 0)
     for name in FIT_FIGURES:
         try:

@@ -11,7 +11,7 @@ import importlib
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -26,6 +26,17 @@ if TYPE_CHECKING:
 
 #: Project or experiment of runs, unless set by an environment variable.
 PROJECT = "ngym"
+
+
+class TrackedSettings(Protocol):
+    """Settings of a run or of a fit."""
+
+    @property
+    def task(self) -> str:
+        """Task of the run, or table of the fit, by which a service groups."""
+
+    def model_dump(self) -> dict[str, Any]:
+        """Return all settings."""
 
 
 class Tracker(Protocol):
@@ -46,20 +57,19 @@ class WandbTracker:
 
     Args:
         run: the run's folder.
-        settings: of the run or the fit.
-        group: task of the run, or table of the fit.
+        config: the complete settings.
         key: the same whenever the run is continued.
     """
 
-    def __init__(self, run: runs.RunFolder, settings: Mapping[str, object], group: str, key: str):
+    def __init__(self, run: runs.RunFolder, config: TrackedSettings, key: str):
         self._library = tracking_library("wandb")
         self._run = self._library.init(
             project=os.environ.get("WANDB_PROJECT", PROJECT),
             name=run.name,
             id=key,
             resume="allow",
-            group=group,
-            config=flatten(settings),
+            group=config.task,
+            config=flatten(config.model_dump()),
             settings=self._library.Settings(console="off", silent=True),
         )
 
@@ -86,12 +96,11 @@ class MlflowTracker:
 
     Args:
         run: the run's folder.
-        settings: of the run or the fit.
-        group: task of the run, or table of the fit.
+        config: the complete settings.
         key: the same whenever the run is continued.
     """
 
-    def __init__(self, run: runs.RunFolder, settings: Mapping[str, object], group: str, key: str):
+    def __init__(self, run: runs.RunFolder, config: TrackedSettings, key: str):
         library = tracking_library("mlflow")
         self._client = library.MlflowClient()
         self._last: dict[str, int] = {}  # step of each curve; a run that was killed continues before it
@@ -104,10 +113,10 @@ class MlflowTracker:
             for tag in before[0].data.metrics:
                 self._last[tag] = max(point.step for point in self._client.get_metric_history(self._id, tag))
             return
-        created = self._client.create_run(experiment, run_name=run.name, tags={"ngym_key": key, "task": group})
+        created = self._client.create_run(experiment, run_name=run.name, tags={"ngym_key": key, "task": config.task})
         self._id = created.info.run_id
         entities = importlib.import_module("mlflow.entities")
-        parameters = [entities.Param(name, str(value)[:500]) for name, value in flatten(settings).items()]
+        parameters = [entities.Param(name, str(value)[:500]) for name, value in flatten(config.model_dump()).items()]
         for start in range(0, len(parameters), 100):  # as many as the service takes at once
             self._client.log_batch(self._id, params=parameters[start : start + 100])
 
@@ -127,7 +136,7 @@ class MlflowTracker:
         self._client.set_terminated(self._id)
 
 
-TRACKERS: dict[str, Callable[[runs.RunFolder, Mapping[str, object], str, str], Tracker]] = {
+TRACKERS: dict[str, Callable[[runs.RunFolder, TrackedSettings, str], Tracker]] = {
     "wandb": WandbTracker,
     "mlflow": MlflowTracker,
 }
@@ -149,8 +158,7 @@ def board_of(
         state: of the board up to a checkpoint.
         say: reports problems of a service to the user; the run continues.
     """
-    settings, key = config.model_dump(), key_of(run)
-    return TrackedBoard(run.path, state, lambda: TRACKERS[str(config.track)](run, settings, config.task, key), say)
+    return TrackedBoard(run.path, state, lambda: TRACKERS[str(config.track)](run, config, key_of(run)), say)
 
 
 class TrackedBoard(TensorBoardWriter):

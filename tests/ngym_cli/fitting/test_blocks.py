@@ -179,7 +179,7 @@ def person(tmp_path, monkeypatch):
 
 def test_a_note_says_that_blocks_are_held_out(person, ngym):
     result = ngym("fit", person, "--model", "q-learning", "--folds", "3", "--name", "a")
-    assert "blocks within sessions are held out" in result.err and "held-out blocks of sessions" in result.out
+    assert "blocks within sessions are held out" in result.err and "held-out blocks" in result.out
     record = fit(person, "q-learning", folds=3, name="a")
     assert record["scores"]["q-learning"]["trials"] == 60
     trials = Fit("a").predictions

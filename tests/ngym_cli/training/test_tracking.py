@@ -170,8 +170,13 @@ def test_a_resumed_run_has_every_step_once_in_wandb(tmp_path, offline):
 class Noted:
     """Tracker that writes down what it is given."""
 
-    def __init__(self, run, settings, group, key):
-        self.begun, self.values, self.figures, self.closed = (run.name, settings["folds"], group), {}, [], False
+    def __init__(self, run, config, key):
+        self.begun, self.values, self.figures, self.closed = (
+            (run.name, config.model_dump()["folds"], config.task),
+            {},
+            [],
+            False,
+        )
 
     def scalars(self, values, step):
         """Note numbers."""
