@@ -273,6 +273,7 @@ class FitOptions(TypedDict, total=False):
     posterior: float | None
     vary: str | Sequence[object] | None
     fix: str | Sequence[object] | None
+    prior: str | Sequence[object] | None
     further: str | Sequence[object] | None
     recover: float | None
     design: str | Sequence[object] | None

@@ -81,7 +81,8 @@ class SessionBatch:
     who: Tensor
 
 
-def _batch(tables: Sequence[Behaviour], scales: Sequence[FloatArray], inner: Sequence[int]) -> SessionBatch:
+def batch_of(tables: Sequence[Behaviour], scales: Sequence[FloatArray], inner: Sequence[int]) -> SessionBatch:
+    """Return the sessions of several networks, with scaled stimuli and a held-out inner fold each."""
     choices = len(tables[0].choices)
     tables_of_subjects = []
     for table, scale, fold in zip(tables, scales, inner, strict=True):
@@ -265,7 +266,7 @@ class Disentangled:
                 tables.append(each.table)
                 owners.append(scale)
                 inner.append(k + each.seed)
-        trained = train(_batch(tables, owners, inner), first, self.settings, problems[0].seed)
+        trained = train(batch_of(tables, owners, inner), first, self.settings, problems[0].seed)
         return [
             self._fitted(
                 DisentangledPolicy(trained[k * seeds : (k + 1) * seeds], scale, each.table.subjects), names, each.table

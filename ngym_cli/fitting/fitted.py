@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from neurogym.analysis.results import Estimate
-from neurogym.behaviour.models.base import Model, Policy, UnfitError, of_subject, trial_of
+from neurogym.behaviour.models.base import Model, Policy, Problem, UnfitError, of_subject, trial_of
+from neurogym.behaviour.models.likelihoods import likelihood_of_problem
 from neurogym.behaviour.models.pavlovian import CuePolicy
 from neurogym.behaviour.simulate import simulate, world_like
 from neurogym.behaviour.table import Behaviour, padded
@@ -19,8 +20,17 @@ from neurogym.messages.plain_data import plain
 from ngym_cli.config.extensions import user_errors
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.fitting import posterior, registry, validation
-from ngym_cli.fitting.folder import BASELINE, LAPLACE, POLICY, SUBJECTS_FILE, FitFolder, ModelRecord, TimeScoreRecord
-from ngym_cli.fitting.request import FitSettings, fixed_values, formulas
+from ngym_cli.fitting.folder import (
+    BASELINE,
+    LAPLACE,
+    POLICY,
+    SUBJECTS_FILE,
+    FitFolder,
+    ModelRecord,
+    PriorRecord,
+    TimeScoreRecord,
+)
+from ngym_cli.fitting.request import FitSettings, fixed_values, formulas, priors_of
 from ngym_cli.fitting.settings import read_data
 from ngym_cli.fitting.validation import FitData, FitResult, ModelScore
 
@@ -70,6 +80,21 @@ def check(models: Mapping[str, Model], data: FitData) -> None:
             fix |= timed.options.fix
     for name in fix:
         check_known("parameter in --fix", name, dict.fromkeys(names))
+    table = next(iter(validation.groups_of(data).values()))
+    takers = [model for model in models.values() if getattr(model, "priors", None)]
+    with _one_line("--prior"):
+        known = dict.fromkeys(name for model in takers for name in _priors(model, table))
+    for name in dict.fromkeys(name for model in takers for name in getattr(model, "priors", ())):
+        check_known("parameter in --prior", name, known)
+
+
+def _priors(model: Model, table: Behaviour) -> dict[str, PriorRecord]:
+    """Return the prior of each parameter of a model whose parameters all have one."""
+    if not hasattr(model, "priors") or not getattr(model, "takes_prior", False):
+        return {}
+    scales = {"unit": "logit", "positive": "logarithm", "real": "value"}
+    parameters = likelihood_of_problem(model, Problem(table)).parameters
+    return {each.name: {"scale": scales[each.kind], "mean": each.mean, "sd": each.sd} for each in parameters}
 
 
 @contextlib.contextmanager
@@ -108,6 +133,8 @@ def fit_model(label: str, model: Model, data: FitData, folder: FitFolder) -> tup
         "parameters": {who: plain_estimates(fit.parameters) for who, fit in outcome.fitted.items()},
         "log_likelihood": {who: fit.score for who, fit in outcome.fitted.items()},
     }
+    if priors := _priors(model, next(iter(validation.groups_of(data).values()))):
+        about["priors"] = priors
     if outcome.group is not None:
         about["group"] = outcome.group.to_dict()
         if outcome.group.covariates.names:
@@ -210,6 +237,7 @@ def common_of(settings: Mapping[str, Any]) -> registry.Common:
         formulas(settings.get("vary") or ()),
         settings.get("transition"),
         fixed_values(settings.get("fix") or ()),
+        priors_of(settings.get("prior") or ()),
     )
 
 
@@ -284,6 +312,8 @@ def join(folder: FitFolder, labels: Sequence[str], data: FitData) -> None:
             saved = folder_of(folder, k).load(label)
             assert saved is not None
             about["parameters"][who] = saved[0]["parameters"][who]
+            if "priors" in saved[0]:
+                about["priors"] = saved[0]["priors"]
             about["log_likelihood"][who] = saved[0]["log_likelihood"][who]
             _keep_remarks(about, saved[0].get("marks", {}), saved[0].get("notes", {}))
             for name, value in saved[1].items():

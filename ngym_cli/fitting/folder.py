@@ -82,12 +82,21 @@ class PosteriorRecord(TypedDict):
     predictive: NotRequired[dict[str, dict[str, float | None]]]
 
 
+class PriorRecord(TypedDict):
+    """Gaussian prior of a parameter: scale (logit, logarithm, value), mean and s.d. in this scale."""
+
+    scale: str
+    mean: float
+    sd: float
+
+
 class ModelRecord(TypedDict):
     """Fitted model (``models/*.json``): numbers, reasons of missing intervals and notes by subject."""
 
     model: str
     parameters: dict[str, dict[str, EstimateRecord]]
     log_likelihood: dict[str, float | None]
+    priors: NotRequired[dict[str, PriorRecord]]
     group: NotRequired[dict[str, dict[str, float]]]
     between: NotRequired[dict[str, dict[str, EstimateRecord]]]
     posterior: NotRequired[PosteriorRecord]

@@ -109,6 +109,9 @@ def _parameters(record: FitRecord, subjects_shown: int, full: bool, lines: int) 
         lines -= _group(label, about)
         if about.get("posterior"):
             _posterior(label, about["posterior"])
+        if full and about.get("priors"):
+            rows = [[name, f"{p['mean']:.3f}", f"{p['sd']:.3f}", p["scale"]] for name, p in about["priors"].items()]
+            print_columns(rows, [f"{label}, priors", "mean", "s.d.", "scale"], indent=2)
         subjects = list(about["parameters"])
         for who in subjects if full else subjects[:subjects_shown]:
             lines -= _subject(label, who, about, None if full else lines)

@@ -18,6 +18,7 @@ from ngym_cli.errors import UserError
 from ngym_cli.fitting import networks, registry
 from ngym_cli.fitting.validation import CrossValidation, FitData, prepared, validate
 from ngym_cli.terminal import cell
+from tests.ngym_cli.api.notebook import html
 
 #: A model of each family with a memory, and one of each without.
 MODELS = (
@@ -130,11 +131,11 @@ def test_no_later_trial_of_the_session_is_shown():
 
 
 def test_trials_of_a_disentangled_network_that_do_not_count_have_no_weight():
-    from ngym_cli.fitting.disentangled import _batch
+    from ngym_cli.fitting.disentangled import batch_of
 
     (whole,) = played().sessions
     shut = replace(whole, scored=np.arange(60) < 45)
-    batch = _batch([played().only([shut])], [np.ones(0)], [0])
+    batch = batch_of([played().only([shut])], [np.ones(0)], [0])
     weights = (batch.train + batch.held)[0, :, 0].numpy()
     assert (weights[:45] > 0).all() and not weights[45:].any()
     assert batch.x.shape[:3] == (1, 60, 1)  # the trials lead to the state of later ones
@@ -203,6 +204,30 @@ def test_a_single_fold_holds_nothing_out(person, ngym):
     assert f"q-learning\t{cell(score)}\t60" in ngym("list", "runs").out
     with pytest.raises(UserError, match="--folds 1"):
         whole.plot("likelihood")
-    assert "q-learning" in repr(whole) and "q-learning" in whole._repr_html_()
+    assert "q-learning" in repr(whole) and "q-learning" in html(whole)
     tested = fit(person, "q-learning", folds=1, name="c", test=person)
     assert tested["test_scores"]["q-learning"]["trials"] == 60 and Fit("c").plot("likelihood").axes
+
+
+def test_priors_are_set_shown_and_kept(person, ngym):
+    command = ("fit", person, "--folds", "1", "--model")
+    prior = ("--prior", "alpha=beta:900,100", "--prior", "beta=lognormal:0,0.01", "--prior", "kappa=normal:1,0.001")
+    learner = json.loads(ngym(*command, "q-learning", *prior, "--json").out)["models"]["q-learning"]
+    value = {name: row["value"] for name, row in learner["parameters"]["subject"].items()}
+    assert value["alpha"] == pytest.approx(0.9, abs=0.01) and value["beta"] == pytest.approx(1, abs=0.01)
+    assert value["kappa"] == pytest.approx(1, abs=0.01)
+    kept = learner["priors"]["alpha"]
+    assert kept["scale"] == "logit" and kept["mean"] == pytest.approx(np.log(9), abs=0.01)
+    timed = json.loads(ngym(*command, "ddm", "--prior", "A=gamma:10000,0.0002", "--json").out)["models"]["ddm"]
+    assert timed["parameters"]["subject"]["A"]["value"] == pytest.approx(2, abs=0.1)
+    assert "q-learning, priors" in ngym(*command, "q-learning", "--full").out
+    for wrong, words in {
+        "alpha=beta:1": "as in alpha=beta:1.1,1.1",
+        "alpha=bet:1,1": "did you mean 'beta'",
+        "alpha=gamma:1,1": "expected beta, not gamma",
+        "alfa=beta:1,1": "did you mean 'alpha'",
+        "alpha=beta:-1,1": "as in alpha=beta:1.1,1.1",
+    }.items():
+        refused = ngym(*command, "q-learning", "--prior", wrong)
+        assert refused.code == 2 and words in refused.err and len(refused.err.strip().splitlines()) == 1, refused.err
+    assert "--prior needs a learner" in ngym(*command, "logistic", "--prior", "bias=normal:0,1").err
