@@ -81,7 +81,7 @@ def read_like(record: FitRecord, source: reading.TableSource) -> Behaviour:
     """
     settings = FitSettings.model_validate(record["settings"])
     table = read_table(source, settings.roles, settings.columns, **settings.reading())
-    return with_names(table, record["table"]["stimuli"], record["table"]["choices"], "the table")
+    return with_names(table, list(record["table"]["stimuli"]), record["table"]["choices"], "the table")
 
 
 def read_data(settings: FitSettings) -> validation.FitData:
