@@ -274,6 +274,7 @@ class FitOptions(TypedDict, total=False):
     posterior: float | None
     vary: str | Sequence[object] | None
     fix: str | Sequence[object] | None
+    prior: str | Sequence[object] | None
     further: str | Sequence[object] | None
     recover: float | None
     design: str | Sequence[object] | None
@@ -282,6 +283,7 @@ class FitOptions(TypedDict, total=False):
     on: str | None
     workers: float | None
     slurm: Mapping[str, object] | None
+    track: str | Sequence[object] | None
     name: str | None
     runs_root: str | Path | None
     overwrite: bool | None

@@ -18,7 +18,7 @@ from ngym_cli.config.keywords import keyword_options, read_keywords, with_keywor
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.request import OF_SIMULATIONS, EvalRequest
 from ngym_cli.fitting.stored_tables import stored_table
-from ngym_cli.runs import finding, records
+from ngym_cli.runs import records
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.terminal import REFERENCES
 
@@ -34,32 +34,6 @@ if TYPE_CHECKING:
 
 #: Options of ``ngym eval`` that ``Run.evaluate`` does not take.
 EVAL_COMMAND_OPTIONS = ("run", "runs_root", "trust", "simulate", *OF_SIMULATIONS)
-
-
-@in_python_words
-def load(run: str | Path = "latest", runs_root: str | Path = runs.RUNS_ROOT, trust: bool = False) -> Run:
-    """Return a run with trials, evaluations, figures and trained agent.
-
-    Args:
-        run: run folder, name of a run, or ``latest``.
-        runs_root: folder of all runs, where ``run`` is a name.
-        trust: accept user code named in the run's record.
-
-    Raises:
-        UserError: if there is no such run.
-
-    Example:
-        >>> run = load("runs/RDM-v0/recurrent_ppo/first")  # doctest: +SKIP
-        >>> run.trials  # doctest: +SKIP
-        >>> env, state = run.make_env(), None  # doctest: +SKIP
-        >>> observation, _ = env.reset(seed=0)  # doctest: +SKIP
-        >>> action, state = run.act(observation, state)  # doctest: +SKIP
-    """
-    for kind in ("sweep", "fit"):
-        path = None if run == runs.LATEST else finding.match(kind, str(run), Path(runs_root))
-        if path is not None and finding.kind_of(path) != "run":
-            raise UserError(f"{run} is a {kind}; open it with ngym_cli.{kind.capitalize()}('{path}')")
-    return Run(runs.find(str(run), Path(runs_root)).path, trust)
 
 
 def _refuse_entry(name: str, value: object, arguments: Mapping[str, object]) -> None:

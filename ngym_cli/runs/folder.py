@@ -282,9 +282,11 @@ LISTED = (
     *("status", "task", "task_id", "alg", "network", "seed", "steps", "trials", "performance", "reward_per_trial"),
     *("started", "ended", "note", "tags"),
 )
+#: Further entries of a fit: the best model and its held-out log-likelihood per trial in nats.
+LISTED_OF_FITS = ("model", "score")
 
 #: Columns of a listing of runs.
-LISTING_COLUMNS = ("id", "name", *LISTED)
+LISTING_COLUMNS = ("id", "name", *LISTED, *LISTED_OF_FITS)
 
 
 def find_all(root: Path, fits: bool = False) -> list[RunFolder]:
@@ -322,4 +324,5 @@ def describe(run: RunFolder) -> Row:
         manifest = run.manifest()
     except UserError as error:
         return {**row, "status": "damaged", "error": str(error)}
-    return {**row, **{key: manifest.get(key) for key in LISTED}, "tags": manifest.get("tags") or []}
+    names = (*LISTED, *LISTED_OF_FITS) if run.is_fit else LISTED
+    return {**row, **{key: manifest.get(key) for key in names}, "tags": manifest.get("tags") or []}

@@ -108,6 +108,8 @@ class Manifest(TypedDict, total=False):
     code: Code | None
     tags: list[str] | None
     note: str | None
+    model: str | None
+    score: float | None
 
 
 class ConditionRecord(TypedDict):
