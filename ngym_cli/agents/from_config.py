@@ -135,6 +135,8 @@ def _make(
     from stable_baselines3.common.preprocessing import is_image_space
     from torch import nn
 
+    from ngym_cli.agents.algorithms.sb3 import bounded
+
     args: Values = {**chosen.options, **network_args}
     own_args = {name: args[name] for name in chosen.own}
     if chosen.recurrent:
@@ -158,7 +160,7 @@ def _make(
         policy = "CnnPolicy" if is_image_space(venv.observation_space) else "MlpPolicy"
         activation = {"tanh": nn.Tanh, "relu": nn.ReLU, "softplus": nn.Softplus}[args["activation"]]
         policy_kwargs = {"net_arch": [units] * args["layers"], "activation_fn": activation}
-    learner = algorithm.load()
+    learner = bounded(algorithm.load())
     merged = {**algorithm.defaults, **overrides}
     if not algorithm.knows_final_rate:
         merged = _scheduled(merged, "final_rate" in overrides)
