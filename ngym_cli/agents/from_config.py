@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ngym_cli.agents.algorithms import AlgorithmSpec, check_pairing, find_algorithm
 from ngym_cli.agents.defaults import DEFAULT_UNITS, complete_arguments, complete_hyperparameters
 from ngym_cli.agents.device.selection import choose
@@ -87,6 +89,23 @@ def sequences_side_by_side(config: RunConfig) -> int:
     """Return the number of sequences that a learner computes side by side: environments, or sequences of a batch."""
     batch = config.hyperparameters.get("batch_size") if find_algorithm(config.alg).supervised else None
     return int(batch or config.n_envs or 1)
+
+
+def products_in_torch(config: ResolvedConfig, model: BaseAlgorithm) -> int:
+    """Return the products of a pass over a minibatch that torch computes alone; 0 of learners with threads of ours.
+
+    Args:
+        config: complete configuration.
+        model: the learner.
+    """
+    from ngym_cli.agents.algorithms.sb3 import Learner
+
+    if isinstance(model, Learner):
+        return 0
+    steps = int(config.hyperparameters.get("batch_size") or config.n_envs)
+    layers = int(config.network_args.get("layers", 1))
+    features = int(np.prod(model.observation_space.shape or (1,)))
+    return steps * config.units * (features + (layers - 1) * config.units)
 
 
 def make_model(

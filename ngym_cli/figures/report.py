@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from ngym_cli.figures.registry import find_figure
 from ngym_cli.figures.style import FigureUnavailableError
 from ngym_cli.files.writing import check_place, write_text
 from ngym_cli.runs import records
-from ngym_cli.runs.summary import performance_of
+from ngym_cli.runs.summary import FixationBreaks, breaks_of, changed_in_words, performance_of
 from ngym_cli.terminal import REFERENCES, cell, estimate_cells, reference_word
 
 if TYPE_CHECKING:
@@ -162,8 +163,18 @@ def _numbers(result: Mapping[str, Any]) -> list[tuple[str, str]]:
         (f"{performance.value:.3f}", f"performance {performance.interval('.3f')}, n = {result['trials']:,}"),
         *((f"{result[name]:.3f}", reference_word(name)) for name in REFERENCES if result.get(name) is not None),
         (cell(result.get("reward_per_trial")), "reward per trial"),
-        (f"{result['abort_rate']:.1%}", "trials with a fixation break"),
+        *_broken(breaks_of(result)),
     ]
+
+
+def _broken(breaks: FixationBreaks | None) -> list[tuple[str, str]]:
+    """Return the shares of trials with a fixation break and with an early action, each with a description."""
+    if breaks is None:
+        return []
+    rows = [(f"{breaks.rate:.1%}", "of trials break fixation" + (f" in {breaks.periods}" if breaks.periods else ""))]
+    if math.isfinite(breaks.early):
+        rows.append((f"{breaks.early:.1%}", f"of trials act before {breaks.before or 'the decision'}"))
+    return rows
 
 
 def _figures(seen: PlotData, further: Sequence[str] = ()) -> tuple[list[html.PageFigure], list[tuple[str, str]]]:
@@ -206,10 +217,7 @@ def _stages(stages: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
 def _evaluations(source: Source) -> Iterator[tuple[str, ...]]:
     for each in source.evaluations:
         result = each.summary
-        special = [f"{key} {value}" for key, value in (result.get("changes") or {}).items()]
-        special += [
-            " ".join(str(p[k]) for k in ("kind", "period") if p.get(k)) for p in result.get("perturbations") or ()
-        ]
+        special = [changed_in_words(result)] if changed_in_words(result) else []
         special += [word for word in ("balanced",) if result.get(word)]
         special += [] if result.get("deterministic", True) else ["drawn actions"]
         yield (

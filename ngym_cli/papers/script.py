@@ -183,9 +183,11 @@ def lowest_task(run: PaperRun) -> float:
     return min(performance_by_task(run).values())
 
 
-def abort_rate(run: PaperRun) -> float:
+def fixation_break_rate(run: PaperRun) -> float:
     """Return the share of trials in which fixation was broken."""
-    return float(run.summary()["abort_rate"])
+    from ngym_cli.runs.summary import fixation_breaks
+
+    return fixation_breaks(run.trials()).rate
 
 
 def training_trials(run: PaperRun) -> float:
@@ -214,7 +216,7 @@ MEASURES: dict[str, Callable[[PaperRun], float | dict[str, float]]] = {
         share_of_ceiling,
         performance_by_task,
         lowest_task,
-        abort_rate,
+        fixation_break_rate,
         training_trials,
         trials_to_criterion,
     )

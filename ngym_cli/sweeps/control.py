@@ -138,6 +138,7 @@ def result(sweep: SweepFolder, rows: list[status.RunRow]) -> SweepDocument:
         "settings": settings,
         "importance": importance,
         "best": results.best(sweep, settings),
+        "notes": results.code_notes(rows),
     }
 
 

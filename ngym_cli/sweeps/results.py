@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 import tomli_w
@@ -70,9 +70,11 @@ class SettingRow(Spread):
         failed: runs that failed.
         missing: runs that are not done.
         pruned: runs that were ended early.
+        scores: scores of the runs that are done.
     """
 
     values: Values
+    scores: list[float]
     n: int
     failed: int
     missing: int
@@ -106,9 +108,11 @@ class BestSetting(SettingRow):
 
     Attributes:
         config: TOML file with the setting, for ``ngym run --config``.
+        spread: interval of the mean, or the scores of few seeds, in words.
     """
 
     config: str
+    spread: str
 
 
 class SweepDocument(TypedDict):
@@ -121,6 +125,7 @@ class SweepDocument(TypedDict):
         settings: results of each setting over seeds.
         importance: importance of each parameter of a search.
         best: setting with the highest mean; None before a run is done.
+        notes: what a reader of the results has to know.
     """
 
     id: str
@@ -129,6 +134,31 @@ class SweepDocument(TypedDict):
     settings: list[SettingRow]
     importance: dict[str, float]
     best: BestSetting | None
+    notes: list[str]
+
+
+def code_notes(rows: Sequence[RunRow]) -> list[str]:
+    """Return a line for each file of code that differs among the runs, or that changed while a run was stopped."""
+    versions: dict[str, dict[str, list[str]]] = {}
+    for row in rows:
+        manifest: Mapping[str, Any] = {}
+        if row["id"] is not None and row["state"] != "queued":
+            with contextlib.suppress(UserError):
+                manifest = runs.RunFolder(Path(row["id"])).manifest()
+        for part in (manifest, *(manifest.get("resumed") or ())):
+            for name, digest in ((part.get("code") or {}).get("files") or {}).items():
+                members = versions.setdefault(name, {}).setdefault(digest, [])
+                members += [] if row["name"] in members else [row["name"]]
+    return [
+        f"{name} changed between runs: {'; then '.join(_named(members) for members in by_digest.values())}"
+        for name, by_digest in versions.items()
+        if len(by_digest) > 1
+    ]
+
+
+def _named(names: Sequence[str]) -> str:
+    """Return the number of runs with the name of the first."""
+    return names[0] if len(names) == 1 else f"{len(names)} runs from {names[0]} on"
 
 
 def write(sweep: SweepFolder, rows: Sequence[RunRow]) -> list[Row]:
@@ -157,7 +187,25 @@ def best(sweep: SweepFolder, rows: Sequence[SettingRow]) -> BestSetting | None:
     text = tomli_w.dumps(without_none(sweep.settings(row["values"]), free=True))
     if not path.is_file() or read_text(path) != text:
         write_text(path, text)
-    return {**row, "config": str(path)}
+    return {**row, "config": str(path), "spread": spread_in_words(row)}
+
+
+#: Seeds from which an interval of their mean says more than the scores themselves.
+ENOUGH_SEEDS = 3
+
+
+def spread_in_words(row: SettingRow) -> str:
+    """Return the interval of a setting's mean over seeds, or the scores of fewer than `ENOUGH_SEEDS` seeds.
+
+    >>> spread_in_words({"scores": [0.49, 0.87], "mean_ci": [0.0, 1.0]})
+    'the seeds were 0.490 and 0.870'
+    """
+    scores, interval = row["scores"], row["mean_ci"]
+    if len(scores) == 1:
+        return "one seed"
+    if len(scores) < ENOUGH_SEEDS or interval is None:
+        return f"the seeds were {' and '.join(f'{score:.3f}' for score in sorted(scores))}"
+    return f"95 % interval [{interval[0]:.3f}, {interval[1]:.3f}], {len(scores)} seeds"
 
 
 def settings(sweep: SweepFolder, rows: Sequence[RunRow], metric: SearchMetric = METRIC) -> list[SettingRow]:
@@ -170,6 +218,7 @@ def _setting(members: list[RunRow], metric: SearchMetric) -> SettingRow:
     scores = [score for score in scores_of_finished if score is not None]
     return {
         "values": plan.without_seed(members[0]["values"]),
+        "scores": [float(score) for score in scores],
         "n": len(scores),
         "failed": sum(row["state"] == "failed" for row in members),
         "missing": sum(row["state"] in ("queued", "running", "interrupted") for row in members),

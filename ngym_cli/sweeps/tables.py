@@ -142,6 +142,8 @@ def print_progress(out: Console, sweep: SweepFolder, rows: list[RunRow], setting
     if any(setting["n"] for setting in settings):
         out.print()
         print_settings(out, settings, sweep.recipe.search is not None)
+    for note in results.code_notes(rows):
+        out.print(f"note: {note}", soft_wrap=True)
 
 
 def print_result(out: Console, sweep: SweepFolder, document: SweepDocument) -> None:
@@ -150,6 +152,8 @@ def print_result(out: Console, sweep: SweepFolder, document: SweepDocument) -> N
     print_importance(out, document["importance"])
     print_best(out, document["best"], len(document["settings"]))
     print_errors(out, document["runs"], sweep)
+    for note in document["notes"]:
+        out.print(f"note: {note}", soft_wrap=True)
     out.print(f"{sweep.path / results.SUMMARY_FILE}; next: {quoted('ngym', 'plot', sweep.path)}", soft_wrap=True)
 
 
@@ -208,11 +212,8 @@ def print_best(out: Console, best: results.BestSetting | None, n_settings: int) 
         return
     names = plan.short_names(list(best["values"]))
     text = ", ".join(f"{names[key]}={word(value)}" for key, value in best["values"].items())
-    mean, interval = _cells(best["mean"], best["mean_ci"])
-    spread = f" {interval}" if best["mean_ci"] else ""
-    out.print(
-        f"best setting: {text} ({mean}{spread}); {quoted('ngym', 'run', '--config', best['config'])}", soft_wrap=True
-    )
+    command = quoted("ngym", "run", "--config", best["config"])
+    out.print(f"best setting: {text} ({best['mean']:.4f}; {best['spread']}); {command}", soft_wrap=True)
 
 
 def print_importance(out: Console, importance: Mapping[str, float]) -> None:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ngym_cli import runs
 from ngym_cli.agents.algorithms import find_algorithm
-from ngym_cli.agents.defaults import complete, default_steps, resolve
+from ngym_cli.agents.defaults import default_steps, resolve
 from ngym_cli.agents.networks import find_network
 from ngym_cli.config import ResolvedConfig, RunConfig, from_dict, merge, nest, trust
 from ngym_cli.config.tasks import RECOMMENDED_KEY, find_task
@@ -25,6 +25,7 @@ from ngym_cli.processes import cores
 from ngym_cli.sweeps import plan, space
 from ngym_cli.sweeps.recipe import Recipe
 from ngym_cli.training import timing
+from ngym_cli.training.prepare import TASK_FIELDS, TriedTask, prepare
 
 
 def ready(recipe: Recipe) -> Recipe:
@@ -82,22 +83,31 @@ def check(recipe: Recipe) -> list[Setting]:
     """Return every setting, tried and with every default spelled out.
 
     Raises:
-        UserError: on the first setting that does not work.
+        UserError: on the first setting that does not work, or if a search maximises what a task does not have.
     """
-    inspected: dict[str, tuple[RunConfig, TaskProperties]] = {}
+    inspected: dict[str, TriedTask] = {}
     checked: list[Setting] = []
     for values in settings(recipe):
         try:
             checked.append(completed(recipe, values, inspected))
+            _require_metric(recipe, checked[-1])
         except UserError as error:
             text = ", ".join(f"{key}={value}" for key, value in values.items())
             raise UserError(f"{one_line(error)} (the runs with {text})" if text else one_line(error)) from None
     return checked
 
 
-def completed(
-    recipe: Recipe, values: Values, inspected: dict[str, tuple[RunConfig, TaskProperties]] | None = None
-) -> Setting:
+def _require_metric(recipe: Recipe, setting: Setting) -> None:
+    """Raise UserError if a search maximises performance in a task without."""
+    search = recipe.search
+    if search is not None and search.maximize == "performance" and not setting.properties.has_performance:
+        raise UserError(
+            f"the search maximises performance, which {setting.config.task} does not have: its trials are episodes "
+            "without a right answer; --maximize reward_per_trial"
+        )
+
+
+def completed(recipe: Recipe, values: Values, inspected: dict[str, TriedTask] | None = None) -> Setting:
     """Return a setting after a trial construction, with every default spelled out.
 
     Args:
@@ -116,17 +126,12 @@ def completed(
     task = _task_of(config)
     if task not in inspected:
         inspected[task] = resolve(config)
-    resolved, properties = inspected[task]
-    config = config.model_copy(update={name: value for name, value in resolved if name in _TASK_FIELDS})
-    return Setting(complete(config, properties), properties)
-
-
-#: Keys of a configuration that concern the task, as opposed to the agent.
-_TASK_FIELDS = ("task", "dt", "task_args", "timing", "rewards", "wrappers", "reset_state")
+    run = prepare(config, tried=inspected[task])
+    return Setting(run.config, inspected[task][1])
 
 
 def _task_of(config: RunConfig) -> str:
-    return json.dumps(config.model_dump(include=set(_TASK_FIELDS)), sort_keys=True, default=str)
+    return json.dumps(config.model_dump(include=set(TASK_FIELDS)), sort_keys=True, default=str)
 
 
 def references(recipe: Recipe) -> list[str]:

@@ -212,22 +212,42 @@ def claim(sweep: SweepFolder, study: Study, storage: Any, job: int) -> Trial:
 def perform_trial(sweep: SweepFolder, job: int, trust: bool) -> str:
     """Do a trial of the search: all seeds in turn; the value of the trial is the mean.
 
-    A trial whose run fails or diverges counts as failed in the study, and the search continues.
+    A trial whose run fails or diverges counts as failed in the study, and the search continues; if a later attempt
+    succeeds, the trial counts with its value.
 
     Returns:
         As ``ngym_cli.sweeps.worker.perform``.
     """
     study, storage = open_study(sweep, job)
     trial = claim(sweep, study, storage, job)
-    finished = study.get_trials(deepcopy=False)[trial.number].state.is_finished()
+    state = study.get_trials(deepcopy=False)[trial.number].state
+    finished, had_failed = state.is_finished(), state == optuna().trial.TrialState.FAIL
     try:
-        return _perform_seeds(sweep, job, trust, study, trial, finished)
+        status = _perform_seeds(sweep, job, trust, study, trial, finished)
+        if had_failed and status == DONE:
+            _record_again(sweep, job, study, trial.number)
+        return status
     except InUseError:
         raise
     except Exception:
         if not finished:
             study.tell(trial.number, state=optuna().trial.TrialState.FAIL)
         raise
+
+
+def _record_again(sweep: SweepFolder, job: int, study: Study, number: int) -> None:
+    """Let a trial that had failed count with its value: the study, in which a failure is final, gets it anew."""
+    trials = optuna().trial
+    failed, seeds = study.get_trials(deepcopy=False)[number], sweep.jobs[job]
+    manifests = [runs.RunFolder(sweep.run_path(entry, sweep.values(entry) or {})).manifest() for entry in seeds]
+    value = float(np.mean([_score(manifest, _settings(sweep).maximize) for manifest in manifests]))
+    study.add_trial(
+        trials.create_trial(
+            params=failed.params, distributions=failed.distributions, value=value, user_attrs={"job": job}
+        )
+    )
+    added = [each.number for each in study.get_trials(deepcopy=False) if each.user_attrs.get("job") == job]
+    write_json(sweep.drawn_path(job), {"number": added[-1], "params": failed.params})
 
 
 def _perform_seeds(sweep: SweepFolder, job: int, trust: bool, study: Study, trial: Trial, finished: bool) -> str:

@@ -10,6 +10,7 @@ import pytest
 import neurogym as ngym
 from neurogym.envs.registration import every_task, metadata
 from ngym_cli.agents.algorithms import ALGORITHMS, find_algorithm
+from ngym_cli.agents.algorithms.sb3 import progress
 from ngym_cli.agents.defaults import complete, resolve, sized
 from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.agents.per_task import BUDGETS, EXCEPTIONS, OTHER_ALGORITHMS
@@ -40,7 +41,8 @@ def test_schedules_stay_at_their_last_value_beyond_the_requested_steps(alg):
     model.learn(10)
     assert model.num_timesteps > 10
     last = config.hyperparameters["learning_rate"] * config.hyperparameters["final_rate"]
-    assert model.lr_schedule(model._current_progress_remaining) == pytest.approx(last) or alg == "supervised"
+    left = progress(model)["counters"]["_current_progress_remaining"]
+    assert model.lr_schedule(left) == pytest.approx(last) or alg == "supervised"
     assert all(group["lr"] > 0.99 * last for group in model.policy.optimizer.param_groups)
 
 
