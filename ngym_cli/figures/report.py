@@ -16,7 +16,7 @@ from ngym_cli.figures.style import FigureUnavailableError
 from ngym_cli.files.writing import check_place, write_text
 from ngym_cli.runs import records
 from ngym_cli.runs.summary import FixationBreaks, breaks_of, changed_in_words, performance_of
-from ngym_cli.terminal import REFERENCES, cell, estimate_cells, reference_word
+from ngym_cli.terminal import REFERENCES, cell, estimate_cells, quoted, reference_word
 
 if TYPE_CHECKING:
     from ngym_cli.figures.source import Source
@@ -114,7 +114,7 @@ def _contents(seen: PlotData, further: Sequence[str] = ()) -> dict[str, Any]:
         "title": f"{manifest.get('task')} by {manifest.get('alg')}: {source.run.name}",
         "lead": _lead(source),
         "no_evaluation": no_evaluation,
-        "numbers": _numbers(result) if result else [],
+        "numbers": numbers_of(result) if result else [],
         "figures": figures,
         "left_out": left_out,
         "conditions": _conditions(result.get("conditions") or ()) if result else [],
@@ -156,11 +156,13 @@ def _lead(source: Source) -> str:
     )
 
 
-def _numbers(result: Mapping[str, Any]) -> list[tuple[str, str]]:
+def numbers_of(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the most important numbers, each with a description."""
-    performance = performance_of(result)
+    performance, ceiling, above = performance_of(result), result.get("ceiling"), ""
+    if ceiling is not None and performance.value > ceiling:
+        above = "; above the ceiling, " + ("within" if performance.low <= ceiling else "beyond") + " its interval"
     return [
-        (f"{performance.value:.3f}", f"performance {performance.interval('.3f')}, n = {result['trials']:,}"),
+        (f"{performance.value:.3f}", f"performance {performance.interval('.3f')}, n = {result['trials']:,}{above}"),
         *((f"{result[name]:.3f}", reference_word(name)) for name in REFERENCES if result.get(name) is not None),
         (cell(result.get("reward_per_trial")), "reward per trial"),
         *_broken(breaks_of(result)),
@@ -289,6 +291,8 @@ def provenance_rows(manifest: Mapping[str, object], prefix: str = "") -> list[tu
             continue
         if isinstance(value, Mapping):
             rows += provenance_rows(value, f"{prefix}{key}, ")
+        elif key == "command" and isinstance(value, list) and value:
+            rows.append((f"{prefix}{key}", quoted("ngym", *map(str, value[1:]))))
         else:
             # Whole numbers here are seeds and sizes of machines, which are read digit by digit.
             text = str(value) if isinstance(value, int) and not isinstance(value, bool) else cell(value)

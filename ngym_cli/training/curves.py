@@ -11,6 +11,7 @@ import numpy as np
 
 from neurogym.analysis.trial_tables import Table
 from ngym_cli import runs
+from ngym_cli.agents.defaults import trials_along_training
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs import summary
@@ -129,6 +130,7 @@ class Evaluator:
         self.run, self.config, self.properties, self.policy = run, resolved.config, resolved.properties, policy
         self.board, self.display, self.stages = board, display, resolved.stages
         self.trials = self.config.evaluation.trials
+        self._fewer = trials_along_training(self.config, self.properties)
         self.step = 0
         self._seed = resolved.seeds["evaluation"]
         self._last: fresh_trials.EvaluatedTrials | None = None
@@ -155,7 +157,7 @@ class Evaluator:
             last: whether the run ends, so that linked trials are added until performance is known well enough.
         """
         half_width = self.config.evaluation.half_width if last else 0.0
-        evaluated = self.on_fresh_trials(self.trials, step, half_width=half_width)
+        evaluated = self.on_fresh_trials(self.trials if last else self._fewer, step, half_width=half_width)
         evaluated.summary["model_steps"] = step
         names = summary.condition_names(self.properties.conditions, evaluated.table)
         values = summary.scalars(evaluated.table, names, summary.action_names(self.properties.labels["action"]))
@@ -189,7 +191,7 @@ class Evaluator:
         tasks: dict[str, list[float]] = {}
         for task, stage in stages.items():
             is_last = stage is self.stages[-1]
-            evaluated = last if is_last else self.on_fresh_trials(self.trials, step, stage.number, stage=stage)
+            evaluated = last if is_last else self.on_fresh_trials(self._fewer, step, stage.number, stage=stage)
             tasks[task] = [evaluated.summary["performance"], *evaluated.summary["performance_ci"]]
         scores = {f"evaluation/performance_by_task/{task}": values[0] for task, values in tasks.items()}
         self.board.scalars(scores, step)

@@ -10,7 +10,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 
 from ngym_cli.environments.trial_batch import trials_of
-from ngym_cli.training.curves import STEPS_PER_POINT
+from ngym_cli.training.curves import FEWEST_POINTS, STEPS_PER_POINT
 from ngym_cli.training.session import TrainingSession
 
 
@@ -53,7 +53,7 @@ class SessionCallback(BaseCallback):
             if key.startswith("train/") and "loss" in key and not math.isfinite(value):
                 raise FloatingPointError(f"{key.removeprefix('train/')} is {value}")
         curves.pending = pending
-        if self.session.step - curves.reported < STEPS_PER_POINT:
+        if self.session.step - curves.reported < min(STEPS_PER_POINT, curves.timesteps // FEWEST_POINTS):
             return
         if pending:
             curves.reported, curves.pending = self.session.step, {}

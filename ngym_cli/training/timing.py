@@ -16,7 +16,7 @@ from ngym_cli import processes, terminal
 from ngym_cli.agents.algorithms import ALGORITHMS
 from ngym_cli.agents.algorithms.hyperparameters import TORCH_OBJECTIVES
 from ngym_cli.agents.compiled.steps import WEIGHT_ROWS
-from ngym_cli.agents.defaults import resolve
+from ngym_cli.agents.defaults import resolve, trials_along_training
 from ngym_cli.agents.device import selection
 from ngym_cli.agents.device.selection import Crossover
 from ngym_cli.agents.from_config import build_model, build_venv, sequences_side_by_side
@@ -215,8 +215,8 @@ def besides_learning(config: ResolvedConfig, properties: TaskProperties) -> floa
         properties: known properties of the task.
     """
     steps, every = config.timesteps, config.evaluation.every
-    count = 1 + (steps - 1) // every if every and steps else 1
-    return START + count * config.evaluation.trials * max(properties.trial_steps, 1) * 2 * STEP
+    along = (steps - 1) // every * trials_along_training(config, properties) if every and steps else 0
+    return START + (along + config.evaluation.trials) * max(properties.trial_steps, 1) * 2 * STEP
 
 
 def bench(request: BenchRequest) -> dict[str, object]:

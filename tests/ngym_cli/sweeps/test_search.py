@@ -116,3 +116,20 @@ def test_parameters_of_equal_scores_have_no_importance(make_sweep):
         study, storage = worker.open_study(sweep, job)
         study.tell(worker.claim(sweep, study, storage, job).number, 0.5)
     assert worker.importance(sweep) == {}
+
+
+def test_a_failed_trial_that_later_succeeds_counts_with_its_value(make_sweep, monkeypatch):
+    sweep = make_search(make_sweep)
+    worker.prepare(sweep)
+    learned = worker.run_one
+    monkeypatch.setattr(worker, "run_one", lambda *args, **more: 1 / 0)
+    assert worker.perform(str(sweep.path), 0) == worker.FAILED
+    monkeypatch.setattr(worker, "run_one", learned)
+    assert worker.perform(str(sweep.path), 0) == worker.DONE
+    row = status.StatusReader(sweep).rows()[0]
+    trials = worker.open_study(sweep)[0].get_trials()
+    (value,) = [trial.value for trial in trials if trial.state.name == "COMPLETE"]
+    assert row["state"] == "done" and value == pytest.approx(row["performance"])
+    assert sweep.drawn(0)["number"] == next(trial.number for trial in trials if trial.state.name == "COMPLETE")
+    assert worker.perform(str(sweep.path), 0) == worker.DONE  # once more changes nothing
+    assert len(worker.open_study(sweep)[0].get_trials()) == len(trials)

@@ -295,3 +295,11 @@ def test_a_checkpoint_that_was_better_than_the_final_agent_is_offered(tmp_path):
     assert run.better_checkpoint(tmp_path, {"performance": 0.87, "performance_ci": (0.80, 0.96)}) is None
     assert run.better_checkpoint(tmp_path, {"performance": 0.87}) is None  # a record without interval
     assert run.better_checkpoint(tmp_path / "none", {"performance": 0.87, "performance_ci": (0.80, 0.96)}) is None
+
+
+@pytest.mark.parametrize("timesteps", [600, 6_000])
+def test_any_run_is_evaluated_four_or_five_times(tmp_path, timesteps):
+    config = from_dict({"task": "RDM-v0", "units": 8, "timesteps": timesteps})
+    run = train(config, tmp_path).run
+    assert len(run.manifest()["evaluations"]) in (4, 5)
+    assert len(curves(run.path)[0]["evaluation/performance"]) in (4, 5)
