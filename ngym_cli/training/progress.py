@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import cast
 
+from gymnasium.spaces import Box
 from rich.console import Console, Group
 
 from ngym_cli.agents.algorithms import ALGORITHMS, check_pairing, find_algorithm
@@ -164,6 +165,9 @@ FAR = 0.95
 #: Share of trials with a fixation break above which an agent has not learned to wait.
 MANY_BREAKS = 0.5
 
+#: Largest bound of continuous actions that a network finds by itself.
+LARGEST_ACTION = 10.0
+
 #: Most suggestions of one line.
 MAX_SUGGESTIONS = 3
 
@@ -175,6 +179,8 @@ def advance_notice(config: RunConfig | None, properties: TaskProperties) -> str 
         config: configuration before defaults are spelled out; None for a run that is resumed.
         properties: properties of the task.
     """
+    if (line := _actions_out_of_reach(properties)) is not None:
+        return line
     if properties.lacks_reward:
         return (
             "the task needs the last reward as input, which the agent is not shown "
@@ -192,6 +198,18 @@ def advance_notice(config: RunConfig | None, properties: TaskProperties) -> str 
         return None
     does = f"--recommended does ({better.share} seeds): {needed.words}"
     return f"these settings were measured not to learn the task ({row.share} seeds); {does}"
+
+
+def _actions_out_of_reach(properties: TaskProperties) -> str | None:
+    """Return a line about continuous actions of a user's own task that networks do not reach at first."""
+    space = properties.action_space
+    if not (properties.task.own and isinstance(space, Box) and space.is_bounded()):
+        return None
+    low, high = float(space.low.min()), float(space.high.max())
+    if space.low.max() <= 0 <= space.high.min() and max(-low, high) <= LARGEST_ACTION:
+        return None
+    between = f"actions of the task are between {low:g} and {high:g}"
+    return f"{between}, but networks begin near 0 with a spread of 1: let them be between -1 and 1, and scale them in the task"
 
 
 def advice(config: ResolvedConfig, properties: TaskProperties, evaluation: Summary) -> str | None:

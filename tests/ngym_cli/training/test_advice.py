@@ -114,3 +114,22 @@ def test_an_own_task_says_how_its_ceiling_is_given(tmp_path, monkeypatch):
     _, properties = resolve(from_dict({"task": "mine.py:Mine"}))
     if properties.ceiling is None:
         assert "a method ceiling(self) that returns {'performance': ...} gives one" in properties.no_ceiling
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"), [(10, 20, True), (-1, 1, False), (0, 1, False), (-500, 500, True)]
+)
+def test_actions_far_from_those_of_a_new_network_are_named(tmp_path, monkeypatch, low, high, expected):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(
+        "import gymnasium as gym\nimport numpy as np\nfrom neurogym.core import TrialEnv\n\n\nclass Mine(TrialEnv):\n    def __init__(self, dt=100):\n"
+        "        super().__init__(dt=dt)\n        self.observation_space = gym.spaces.Box(-1, 1, (1,), np.float32)\n"
+        f"        self.action_space = gym.spaces.Box({low}, {high}, (1,), np.float32)\n\n"
+        "    def _new_trial(self, **kwargs):\n        self.add_period('trial', duration=300)\n"
+        "        return {'ground_truth': 0}\n\n"
+        "    def _step(self, action):\n"
+        "        return self.ob_now, 0.0, False, False, {'new_trial': False}\n"
+    )
+    config = from_dict({"task": "mine.py:Mine"})
+    line = advance_notice(config, resolve(config)[1]) or ""
+    assert ("networks begin near 0" in line) == expected
