@@ -208,8 +208,8 @@ def _actions_out_of_reach(properties: TaskProperties) -> str | None:
     low, high = float(space.low.min()), float(space.high.max())
     if space.low.max() <= 0 <= space.high.min() and max(-low, high) <= LARGEST_ACTION:
         return None
-    between = f"actions of the task are between {low:g} and {high:g}"
-    return f"{between}, but networks begin near 0 with a spread of 1: let them be between -1 and 1, and scale them in the task"
+    between = f"actions of the task are between {low:g} and {high:g}, but networks begin near 0 with a spread of 1"
+    return f"{between}: let them be between -1 and 1, and scale them in the task"
 
 
 def advice(config: ResolvedConfig, properties: TaskProperties, evaluation: Summary) -> str | None:

@@ -122,7 +122,8 @@ def test_an_own_task_says_how_its_ceiling_is_given(tmp_path, monkeypatch):
 def test_actions_far_from_those_of_a_new_network_are_named(tmp_path, monkeypatch, low, high, expected):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text(
-        "import gymnasium as gym\nimport numpy as np\nfrom neurogym.core import TrialEnv\n\n\nclass Mine(TrialEnv):\n    def __init__(self, dt=100):\n"
+        "import gymnasium as gym\nimport numpy as np\nfrom neurogym.core import TrialEnv\n\n\n"
+        "class Mine(TrialEnv):\n    def __init__(self, dt=100):\n"
         "        super().__init__(dt=dt)\n        self.observation_space = gym.spaces.Box(-1, 1, (1,), np.float32)\n"
         f"        self.action_space = gym.spaces.Box({low}, {high}, (1,), np.float32)\n\n"
         "    def _new_trial(self, **kwargs):\n        self.add_period('trial', duration=300)\n"
