@@ -155,7 +155,13 @@ class LiveDisplay(Display):
         self._view.say(text)
 
     def stop(self) -> None:
-        """Remove the bar."""
+        """Remove the bar, which at last has the steps that were taken."""
+        if self._step > self._first:
+            ended = "" if self._step >= self.total else ", ended"
+            text = f"{min(self._step, self.total):,} of {self.total:,} steps{ended}"
+            self._bars.update(self._evaluation, visible=False)
+            self._bars.update(self._training, completed=min(self._step, self.total), text=text)
+            self._view.show(self._picture, force=True)
         self._view.stop()
 
 

@@ -77,7 +77,7 @@ def test_the_outcome_is_shown_when_a_trial_ends_and_every_picture_has_one_palett
         for k in range(image.n_frames):
             image.seek(k)
             pictures.append(np.asarray(image.convert("RGB")).astype(int))
-    titles = np.array([picture[: len(picture) // 8] for picture in pictures])
+    titles = np.array([picture[:28] for picture in pictures])  # pixels above the names of periods
     changes = np.abs(np.diff(titles, axis=0)).sum(axis=(1, 2, 3)) > 0
     assert np.flatnonzero(changes).tolist() == [len(trials[0]) - 2, sum(map(len, trials)) - 2]
     white = [(picture == 255).all(axis=2).sum() for picture in pictures]
