@@ -122,7 +122,8 @@ class FirstActions:
         task = venv.tasks[0]
         self.hold = task.rule.hold if isinstance(task, TrialEnv) and task.rule is not None else 0
         self.dt, n = venv.dt, venv.num_envs
-        self.steps, self.first = np.zeros(n), np.full(n, np.nan)
+        self.step = 0  # steps so far, in which the others are counted
+        self.begun, self.first, self.waits = np.zeros(n, np.int64), np.zeros(n, np.int64), np.ones(n, bool)
 
     @classmethod
     def of(cls, venv: Batch) -> FirstActions | None:
@@ -133,29 +134,39 @@ class FirstActions:
 
     def forget(self) -> None:
         """Begin the first trials."""
-        self.steps[:], self.first[:] = 0, np.nan
+        self.step = 0
+        self.restart(np.arange(len(self.begun)))
 
-    def add(self, actions: np.ndarray, ended: np.ndarray, finished: dict[str, np.ndarray] | None) -> None:
+    def restart(self, envs: np.ndarray) -> None:
+        """Begin a trial in some environments."""
+        self.begun[envs], self.waits[envs] = self.step, True
+
+    def add(self, actions: np.ndarray, finished: dict[str, np.ndarray] | None) -> None:
         """Take the actions of a step, and add the time (ms) to the columns of trials that ended.
 
         Args:
             actions: shape (environments,).
-            ended: whether a trial ended with the step, bool (environments,).
             finished: columns of the trials that ended, if any.
         """
-        np.fmin(self.first, np.where(np.asarray(actions) == self.hold, np.nan, self.steps), out=self.first)
-        self.steps += 1
+        acts = np.not_equal(actions, self.hold) & self.waits
+        if acts.any():
+            self.first[acts] = self.step
+            self.waits &= ~acts
+        self.step += 1
         if finished is not None:
-            finished["first_action"] = self.first[finished["env"]] * self.dt
-        self.steps[ended], self.first[ended] = 0, np.nan
+            envs = finished["env"]
+            since = (self.first[envs] - self.begun[envs]) * self.dt
+            finished["first_action"] = np.where(self.waits[envs], np.nan, since)
+            self.restart(envs)
 
     def state(self) -> list[np.ndarray]:
         """Return what the times of the present trials depend on."""
-        return [self.steps.copy(), self.first.copy()]
+        return [self.step - self.begun, self.step - self.first, self.waits.astype(np.int64)]
 
     def set_state(self, state: Sequence[np.ndarray]) -> None:
         """Restore the result of `state`."""
-        self.steps[:], self.first[:] = state
+        self.step = 0
+        self.begun[:], self.first[:], self.waits[:] = -state[0], -state[1], state[2] > 0
 
 
 class TrialBatch:
@@ -231,7 +242,9 @@ class TrialBatch:
             infos, self.trial_ended = self._last_infos(moved), moved.new_trial | over
             ended = over & ~self._goes_on
         if self._first_actions is not None:
-            self._first_actions.add(actions, self.trial_ended, self.finished)
+            self._first_actions.add(actions, self.finished)
+            if moved.last_seen:
+                self._first_actions.restart(np.array([*moved.last_seen]))
         if self.reset_state == "trial":
             ended = self.trial_ended
         elif self._boundaries is not None:
