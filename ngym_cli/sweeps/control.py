@@ -138,7 +138,7 @@ def result(sweep: SweepFolder, rows: list[status.RunRow]) -> SweepDocument:
         "settings": settings,
         "importance": importance,
         "best": results.best(sweep, settings),
-        "notes": results.code_notes(rows),
+        "notes": notes(rows),
     }
 
 
@@ -177,6 +177,7 @@ def _show(request: SweepRequest, sweep: SweepFolder) -> int:
         terminal.print_json(result(sweep, rows))
     else:
         tables.print_progress(terminal.console(), sweep, rows, results.settings(sweep, rows))
+    _say_changes(rows)
     return 0
 
 
@@ -221,6 +222,7 @@ def _start(request: SweepRequest, recipe: Recipe, name: str, root: Path) -> int:
         terminal.print_json(document)
     else:
         tables.print_result(terminal.console(), sweep, document)
+    _say_changes(rows)
     if interrupted:
         err.print(f"interrupted; {terminal.quoted('ngym', 'sweep', 'resume', sweep.name)} continues", soft_wrap=True)
         return INTERRUPTED_CODE
@@ -229,3 +231,16 @@ def _start(request: SweepRequest, recipe: Recipe, name: str, root: Path) -> int:
 
 def _say_trying(name: str, number: int) -> None:
     terminal.console(stderr=True).print(f"sweep {name}: {number:,} runs; trying every setting", soft_wrap=True)
+
+
+def notes(rows: list[status.RunRow]) -> list[str]:
+    """Return lines that a reader of the results needs: the code that changed between the runs of a sweep."""
+    changed = status.changed_code(rows)
+    text = "runs of old and new code are in one table; changed between them: "
+    return [text + ", ".join(changed)] if changed else []
+
+
+def _say_changes(rows: list[status.RunRow]) -> None:
+    """Name the code that changed between the runs of a sweep."""
+    for line in notes(rows):
+        terminal.console(stderr=True).print(line, soft_wrap=True)

@@ -90,20 +90,24 @@ def check(recipe: Recipe) -> list[Setting]:
     for values in settings(recipe):
         try:
             checked.append(completed(recipe, values, inspected))
-            _require_metric(recipe, checked[-1])
         except UserError as error:
             text = ", ".join(f"{key}={value}" for key, value in values.items())
             raise UserError(f"{one_line(error)} (the runs with {text})" if text else one_line(error)) from None
+        _require_metric(recipe, checked[-1])
     return checked
 
 
 def _require_metric(recipe: Recipe, setting: Setting) -> None:
-    """Raise UserError if a search maximises performance in a task without."""
-    search = recipe.search
-    if search is not None and search.maximize == "performance" and not setting.properties.has_performance:
+    """Refuse a search for the performance in an environment of Gymnasium, where no answer is right or wrong.
+
+    Raises:
+        UserError: with the metric that there is.
+    """
+    searched = recipe.search is not None and recipe.search.maximize == "performance"
+    if searched and not setting.properties.has_performance:
         raise UserError(
-            f"the search maximises performance, which {setting.config.task} does not have: its trials are episodes "
-            "without a right answer; --maximize reward_per_trial"
+            f"{setting.config.task} has no performance to maximise, for none of its actions is right or wrong; "
+            "pass --maximize reward_per_trial"
         )
 
 
