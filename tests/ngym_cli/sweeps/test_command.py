@@ -196,7 +196,7 @@ def test_a_sweep_has_a_page(ngym, in_process, tmp_path):
     text = (tmp_path / result.out.strip()).read_text()
     for words in ("Sweep page", "the seeds were", "<svg", "Recipe", "no-stimulus baseline"):
         assert words in text
-    links = re.findall(r'href="(\.\./[^"]+)"', text)
+    links = re.findall(r'href="(runs/[^"]+)"', text)
     assert len(links) == 4 and all((tmp_path / "sweeps" / "page" / link).exists() for link in links)
     assert ngym("sweep", *FLAGS, "--seed", "0:2", "--name", "seeds").code == 0
     (tmp_path / "other").mkdir()
