@@ -55,13 +55,11 @@ class CheckedEpisodes(gym.Wrapper):
         return result
 
 
-def _brief(value: object) -> str:
+def _brief(value: Any) -> str:
     """Return a value, or the kind of a long value, in words."""
     if isinstance(value, tuple):
         return f"{len(value)} values"
-    if np.ndim(value):  # type: ignore[arg-type]  # of any value
-        return f"an array of shape {np.shape(value)}"  # type: ignore[arg-type]
-    return repr(value)
+    return f"an array of shape {np.shape(value)}" if np.ndim(value) else repr(value)
 
 
 class EpisodeTask(TrialEnv):
