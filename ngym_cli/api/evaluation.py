@@ -13,10 +13,11 @@ from ngym_cli import runs
 from ngym_cli.api import running, settings
 from ngym_cli.api.results import Activity, DataComparison, as_image, scores_in_words
 from ngym_cli.api.settings import Columns
-from ngym_cli.api.wording import in_python_words
+from ngym_cli.api.wording import NearestAttribute, in_python_words
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.files.reading import read_json
 from ngym_cli.runs import RUNS_ROOT
+from ngym_cli.runs.summary import changed_in_words
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.terminal import REFERENCES
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class WithFigures:
+class WithFigures(NearestAttribute):
     """Figures of a run or an evaluation."""
 
     _evaluation: str | None = None
@@ -240,14 +241,23 @@ class Evaluation(WithFigures):
 
     def __repr__(self) -> str:
         """Return trials, scores with references, and the distance from data in one line."""
-        words = [f"{self.summary.get('trials', 0):,} trials", scores_in_words(self.summary)]
+        words = [changed_in_words(self.summary), f"{self.summary.get('trials', 0):,} trials"]
+        words.append(scores_in_words(self.summary))
         if (comparison := self.comparison) is not None:
             distance = "unknown" if comparison.distance is None else f"{comparison.distance:.2f} standard errors"
             words.append(f"distance from {Path(comparison.record['data']).name} {distance}")
         return f"<Evaluation {self.name}: {', '.join(filter(None, words))}>"
 
     def _repr_html_(self) -> str:
-        entries = ("trials", "performance", "performance_ci", "reward_per_trial", *REFERENCES, "abort_rate")
+        entries = (
+            "trials",
+            "performance",
+            "performance_ci",
+            "reward_per_trial",
+            *REFERENCES,
+            "fixation_break_rate",
+            "early_action_rate",
+        )
         summary: dict[str, object] = {**self.summary}
         page = settings.html(f"Evaluation {self.name}", {k: summary[k] for k in entries if summary.get(k) is not None})
         comparison = self.comparison

@@ -38,6 +38,7 @@ class TrainOptions(TypedDict, total=False):
     eval_every: float | None
     eval_trials: float | None
     checkpoint_every: float | None
+    keep: float | None
     recommended: bool | None
     schedule: str | None
     loss_weight: Mapping[str, object] | None
@@ -71,6 +72,7 @@ class VariedOptions(TypedDict, total=False):
     eval_every: float | Iterable[float] | None
     eval_trials: float | Iterable[float] | None
     checkpoint_every: float | Iterable[float] | None
+    keep: float | Iterable[float] | None
     recommended: bool | Iterable[bool] | None
     schedule: str | Iterable[str] | None
     loss_weight: Mapping[str, object] | None
@@ -97,6 +99,7 @@ class EvaluateOptions(TypedDict, total=False):
     silence: PerturbedUnits | None
     clamp: PerturbedUnits | None
     noise: PerturbedUnits | None
+    together: bool | None
     record: Columns | None
     spike_rate: float | None
     export: str | Sequence[object] | None
@@ -118,6 +121,7 @@ class SimulateOptions(TypedDict, total=False):
     task_args: Mapping[str, object] | None
     timing: Mapping[str, object] | None
     rewards: Mapping[str, object] | None
+    together: bool | None
     model: str | None
     subject: str | None
     stimuli: str | None

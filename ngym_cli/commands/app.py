@@ -149,6 +149,9 @@ class CommandGroup(typer.core.TyperGroup):
         return super().resolve_command(ctx, args)
 
 
+#: Variable with which a shell asks for completion.
+COMPLETION = "_NGYM_COMPLETE"
+
 app = typer.Typer(
     name="ngym",
     cls=CommandGroup,
@@ -208,7 +211,7 @@ def main() -> None:
         file_part = f"{error.filename}: " if error.filename is not None else ""
         fail(f"{file_part}{error.strerror or one_line(error)}")
     except BaseException as error:
-        if isinstance(error, Exception):
+        if isinstance(error, Exception) or (isinstance(error, SystemExit) and _is_asked_by_a_shell()):
             raise
         if isinstance(error.__context__, BrokenPipeError):  # Rich ends the program when the reader of a table is gone
             sys.exit(1)
@@ -232,6 +235,11 @@ def _print_warnings_safely() -> None:
 
     if usual.__name__ != format_warning.__name__:
         warnings.formatwarning = format_warning  # type: ignore[assignment]
+
+
+def _is_asked_by_a_shell() -> bool:
+    """Return whether a shell asks for names or for the script of its completion, after which Typer ends the program."""
+    return COMPLETION in os.environ or any(word.endswith("-completion") for word in sys.argv[1:2])
 
 
 def _message(error: TyperException) -> str:

@@ -31,6 +31,10 @@ TRIALS = "trials"
 MODEL = "model"
 RUNS_ROOT = Path("runs")
 
+#: Names of TensorBoard's event files, and where they are: curves that have their own colour are runs in a folder.
+EVENTS, CURVES = "events.out.tfevents.*", "curves"
+EVENT_FILES = (EVENTS, f"{CURVES}/*/{EVENTS}")
+
 #: Seconds without a change after which a run on another machine is taken to have ended.
 QUIET = 120.0
 
@@ -43,7 +47,7 @@ EVALUATION = (
     *EXPORTS.values(),
 )
 EVERYTHING = (
-    *(CONFIG, MANIFEST, "report.html", f"{TRIALS}/part-*.parquet", "events.out.tfevents.*"),
+    *(CONFIG, MANIFEST, "report.html", f"{TRIALS}/part-*.parquet", *EVENT_FILES),
     "tensorboard/events.out.tfevents.*",  # where runs of earlier versions have them
     *("checkpoints/best.json", "checkpoints/step_*.json", "checkpoints/step_*.safetensors"),
     *(f"{MODEL}/model.json", f"{MODEL}/weights.safetensors"),
