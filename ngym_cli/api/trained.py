@@ -19,7 +19,7 @@ from ngym_cli.config.keywords import keyword_options, read_keywords, with_keywor
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.request import OF_SIMULATIONS, EvalRequest
 from ngym_cli.fitting.stored_tables import stored_table
-from ngym_cli.runs import finding, records, summary
+from ngym_cli.runs import records, summary
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.terminal import REFERENCES
 

@@ -17,7 +17,6 @@ from ngym_cli.figures.trial import TrialView, record
 from ngym_cli.figures.trial_drawing import groups, largest, trials_figure
 from ngym_cli.figures.wording import Wording, channel_names
 from ngym_cli.files.outputs import may_write, wrote
-from ngym_cli.files.writing import atomic_path
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
