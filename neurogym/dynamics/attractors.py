@@ -1,0 +1,279 @@
+"""Attractors under a constant input: on the time of the task, and in the limit.
+
+On the time of the task a continuum of states may hold that has few stable points, or none, in the limit (Seung 1996,
+10.1073/pnas.93.23.13339; Sagodi et al. 2024, arXiv:2408.00109). Both are measured by running the map.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from neurogym.analysis.results import Result
+from neurogym.array_types import FloatArray, IntArray
+from neurogym.dynamics.basins import find_between
+from neurogym.dynamics.limits import MOST_STEPS, Limit, find_limits, run, spread
+from neurogym.dynamics.points import FixedPoints, find_fixed_points
+from neurogym.dynamics.systems import System
+
+#: Movement during the task's longest period up to which a state holds, as a share of the distance between states.
+HOLDS = 0.1
+
+#: States that are followed to the limit, states for the time of the task, starts between each pair of stable points.
+FOLLOWED, HELD, BETWEEN = 64, 200, 5
+
+#: Starts times units beyond which there are fewer starts of the search for points, and fewest starts.
+STARTS, FEWEST = 32_768, 64
+
+#: Shares of the distance between states: largest gap in a continuum, smallest extent of a continuum.
+GAP, EXTENT = 0.15, 0.5
+
+#: Share of the extent of a continuum within which neighbours show its dimension; width of a direction that counts,
+#: relative to the direction before.
+NEIGHBOURHOOD, WIDTH = 0.2, 0.3
+
+#: Looks at the distance from the beginning within a period.
+LOOKS = 16
+
+#: Periods for which a continuum is followed to see how long it holds, at most.
+MOST_PERIODS = 128
+
+#: Largest speed of the slow points from which a search keeps those that hold.
+SLOW = 1e-2
+
+CONTINUA = ("line", "ring", "plane", "space")  #: names of continua, the last of three dimensions or more
+
+
+@dataclass(frozen=True)
+class Continuum(Result):
+    """Continuum of states that hold for the task's longest period.
+
+    Attributes:
+        kind: name in `CONTINUA`.
+        dimension: number of its directions, at most 3.
+        states: states on it, shape (n, units).
+        extent: largest distance between two of the states.
+        holds: periods after which half of the states have moved by the share `HOLDS`; infinite if they had not after
+            `MOST_PERIODS` periods.
+        drift: steps in which activity would move along the continuum by the distance between states; infinite if it
+            does not move.
+        decay: steps in which a distance from the continuum shrinks by a factor e, from the Jacobian.
+    """
+
+    kind: str
+    dimension: int
+    states: FloatArray
+    extent: float
+    holds: float
+    drift: float
+    decay: float
+
+    @property
+    def ratio(self) -> float:
+        """Drift time relative to decay time."""
+        return self.drift / self.decay if self.decay else np.inf
+
+
+@dataclass(frozen=True)
+class Attractors(Result):
+    """Attractors of a network under one constant input.
+
+    Attributes:
+        limits: limit sets of visited states, the largest share first.
+        continuum: continuum that holds on the time of the task, None without any.
+        passage: share of states that hold on the time of the task although they settle elsewhere.
+        points: fixed points, and slow points: states that hold.
+        duration: steps of the task's longest period.
+        scale: distance between states of the task.
+        max_steps: steps for which activity was followed at most.
+    """
+
+    limits: tuple[Limit, ...]
+    continuum: Continuum | None
+    passage: float
+    points: FixedPoints
+    duration: int
+    scale: float
+    max_steps: int
+
+    @property
+    def n_stable(self) -> int:
+        """Number of stable points."""
+        return int(self.points.stable.sum())
+
+    @property
+    def in_the_limit(self) -> str:
+        """Limit sets in words, as in ``2 stable points``."""
+        n, kinds = self.n_stable, Counter(each.kind for each in self.limits)
+        words = [f"{n} stable point{'s' * (n != 1)}"] if n else []
+        if kinds["cycle"]:
+            words.append("limit cycle" if kinds["cycle"] == 1 else f"{kinds['cycle']} limit cycles")
+        words += [
+            name
+            for kind, name in (
+                ("quasi-periodic", "quasi-periodic motion"),
+                ("chaotic", "chaos"),
+                ("diverges", "unbounded activity"),
+            )
+            if kinds[kind]
+        ]
+        if self.marginal:
+            words.insert(0, f"{self.continuum.kind} attractor" if self.continuum else "marginal points")
+        if kinds["unsettled"] and (not words or kinds.total() == kinds["unsettled"]):
+            words.append(f"not settled after {self.max_steps:,} steps")
+        return " and ".join(words) or "none"
+
+    @property
+    def marginal(self) -> bool:
+        """Whether visited states settle at points at which activity neither grows nor decays in some direction."""
+        stable = self.points.points[self.points.stable]
+        ends = [each.states[0] for each in self.limits if each.kind == "point"]
+        return any(np.linalg.norm(stable - end, axis=1).min(initial=np.inf) > 1e-3 * self.scale for end in ends)
+
+    @property
+    def name(self) -> str:
+        """Name of the attractor; both names where the task's time and the limit differ."""
+        if self.continuum is None or self.marginal:
+            return ("slow passage, " if self.passage and not self.marginal else "") + self.in_the_limit
+        return f"{self.continuum.kind} attractor, in the limit {self.in_the_limit}"
+
+
+def find_attractors(
+    system: System,
+    states: ArrayLike,
+    inputs: ArrayLike,
+    duration: int,
+    *,
+    scale: float | None = None,
+    starts: int | None = None,
+    noise: float = 0.1,
+    max_steps: int = MOST_STEPS,
+) -> Attractors:
+    """Find the attractors of a network under a constant input, on the time of the task and in the limit.
+
+    Visited states are followed until they settle (`find_limits`). Visited states, states with noise and states between
+    pairs of visited states run for the task's longest period, and for a second one, during which a state holds if it
+    moves by less than the share `HOLDS` of the distance between states. Points are searched from all of these.
+
+    Args:
+        system: network with derivatives.
+        states: visited states, shape (n, units).
+        inputs: constant input, shape (inputs,).
+        duration: steps of the task's longest period.
+        scale: distance between states of the task; by default that between ``states``.
+        starts: visited states with noise from which points are searched; None for 256, fewer for many units.
+        noise: standard deviation of the noise around visited states, as a share of that of each unit.
+        max_steps: steps for which activity is followed at most.
+    """
+    visited, x, rng = np.atleast_2d(np.asarray(states, float)), np.asarray(inputs, float), np.random.default_rng(0)
+    scale = spread(visited) if scale is None else scale
+    starts = starts or min(256, max(FEWEST, STARTS // system.units))
+
+    def drawn(n: int) -> FloatArray:
+        rows = visited[rng.choice(len(visited), n, replace=len(visited) < n)]
+        return np.asarray(rows + noise * visited.std(axis=0) * rng.standard_normal(rows.shape))
+
+    fraction = rng.random((HELD, 1))
+    before = run(system, fraction * drawn(HELD) + (1 - fraction) * drawn(HELD), x, duration)
+    after, moved = _farthest(system, before, x, duration)
+    held = moved <= HOLDS * scale
+    limits, _ = find_limits(system, drawn(FOLLOWED), x, scale=scale, max_steps=max_steps)
+    ends = [each.states[:1] for each in limits if each.kind == "point"]
+    begin = np.concatenate([drawn(starts), after[np.isfinite(after).all(axis=1)], *ends])
+    points = find_between(system, find_fixed_points(system, begin, x, slow=SLOW), BETWEEN)
+    points = points.take(points.fixed | (_farthest(system, points.points, x, duration)[1] <= HOLDS * scale))
+    continuum = _continuum(system, before[held], moved[held], x, duration, scale)
+    passage = 0.0
+    if held.any() and continuum is None:
+        passage = float(held.mean() * _elsewhere(after[held], points.points[points.stable], limits, scale).mean())
+    return Attractors(tuple(limits), continuum, passage, points, duration, scale, max_steps)
+
+
+def _farthest(
+    system: System, states: FloatArray, x: FloatArray, steps: int, origin: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Return states after a number of steps, and the largest distance from the origin on the way (a cycle returns)."""
+    h, origin, farthest = states, states if origin is None else origin, np.zeros(len(states))
+    for stretch in np.array_split(np.arange(steps), min(steps, LOOKS)):
+        h = run(system, h, x, len(stretch))
+        farthest = np.maximum(farthest, np.nan_to_num(np.linalg.norm(h - origin, axis=1), nan=np.inf))
+    return h, farthest
+
+
+def _elsewhere(states: FloatArray, stable: FloatArray, limits: Sequence[Limit], scale: float) -> IntArray:
+    """Return which states are far from all stable points and limit sets."""
+    sets = np.concatenate([stable, *(each.states for each in limits if each.kind != "unsettled")])
+    return np.linalg.norm(states[:, None] - sets[None], axis=2).min(axis=1, initial=np.inf) > 0.25 * scale
+
+
+def _continuum(
+    system: System, held: FloatArray, moved: FloatArray, x: FloatArray, duration: int, scale: float
+) -> Continuum | None:
+    """Return the widest connected set of states that hold, None if it is no wider than a point."""
+    best, extent = np.zeros(0, int), 0.0
+    for rows in _connected(held, GAP * scale):
+        wide = float(np.linalg.norm(held[rows][:, None] - held[rows][None], axis=2).max())
+        if wide > extent:
+            best, extent = rows, wide
+    if extent < EXTENT * scale or len(best) < 6:
+        return None
+    states = held[best]
+    dimension = _dimension(states, NEIGHBOURHOOD * extent)
+    centred = states - states.mean(axis=0)
+    closed = dimension == 1 and _closes(centred @ np.linalg.svd(centred, full_matrices=False)[2][:2].T)
+    sizes = np.sort(np.abs(np.linalg.eigvals(system.jacobian(states, np.repeat(x[None], len(states), axis=0)))))
+    across = float(np.median(sizes[:, ::-1][:, dimension])) if dimension < sizes.shape[1] else 0.0
+    typical = float(np.median(moved[best])) / scale
+    return Continuum(
+        "ring" if closed else CONTINUA[dimension + (dimension > 1) - 1],
+        dimension,
+        states,
+        extent,
+        _periods(system, states, x, duration, scale),
+        duration / typical if typical > 1e-12 else np.inf,
+        np.inf if across >= 1 else -1 / np.log(max(across, 1e-300)),
+    )
+
+
+def _connected(states: FloatArray, gap: float) -> list[IntArray]:
+    """Return groups of states that chains without a larger gap connect."""
+    from scipy.cluster.hierarchy import fcluster, linkage
+
+    if len(states) < 2:
+        return []
+    labels = fcluster(linkage(states, "single"), gap, "distance")
+    return [np.flatnonzero(labels == label) for label in np.unique(labels)]
+
+
+def _dimension(states: FloatArray, radius: float) -> int:
+    """Return the number of directions, 1 to 3, in which neighbours within a radius extend; the median over states."""
+    dimensions = []
+    for state in states:
+        near = states[np.linalg.norm(states - state, axis=1) <= radius]
+        if len(near) >= 4:
+            values = np.append(np.linalg.svd(near - near.mean(axis=0), compute_uv=False), [0.0, 0.0])
+            dimensions.append(1 + int(values[1] > WIDTH * values[0]) * (1 + int(values[2] > WIDTH * values[1])))
+    return int(np.median(dimensions)) if dimensions else 1
+
+
+def _periods(system: System, states: FloatArray, x: FloatArray, duration: int, scale: float) -> float:
+    """Return the number of periods after which half of the states have moved by the share `HOLDS`."""
+    h, periods = states, 0
+    while periods < MOST_PERIODS:
+        h, farthest = _farthest(system, h, x, duration, states)
+        periods += 1
+        if np.median(farthest) > HOLDS * scale:
+            return float(periods)
+    return np.inf
+
+
+def _closes(plane: FloatArray) -> bool:
+    """Return whether states in a plane surround a free centre without a gap of more than 60 degrees."""
+    radius = np.linalg.norm(plane, axis=1)
+    angle = np.sort(np.arctan2(plane[:, 1], plane[:, 0]))
+    gaps = np.diff(np.append(angle, angle[0] + 2 * np.pi))
+    return bool(gaps.max() < np.pi / 3 and radius.min() > 0.3 * np.median(radius))
