@@ -12,6 +12,7 @@ from neurogym.analysis.similarity import (
     weight_distance,
 )
 from neurogym.dynamics.agreement import AGREEMENTS, Agreement, agreement, linear_prediction
+from neurogym.dynamics.attractors import Attractors, Continuum, find_attractors
 from neurogym.dynamics.basins import basins, connections, find_between
 from neurogym.dynamics.branches import Bifurcation, Branch, follow
 from neurogym.dynamics.comparison import (
@@ -24,15 +25,14 @@ from neurogym.dynamics.comparison import (
     shared_conditions,
 )
 from neurogym.dynamics.flow import (
-    Attractor,
     FlowField,
     Linearisation,
     Plane,
-    describe_attractor,
     flow_field,
     linearise,
     selected_input,
 )
+from neurogym.dynamics.limits import Limit, find_limits, spread
 from neurogym.dynamics.points import FixedPoints, find_fixed_points, minimise_speed, modes
 from neurogym.dynamics.similarity import (
     Operator,
@@ -47,10 +47,11 @@ from neurogym.dynamics.systems import GRU, LSTM, FiniteDifferences, Leaky, Stack
 __all__ = [
     "AGREEMENTS",
     "Agreement",
-    "Attractor",
+    "Attractors",
     "Bifurcation",
     "Branch",
     "ComparisonSettings",
+    "Continuum",
     "FiniteDifferences",
     "FixedPoints",
     "FlowField",
@@ -58,6 +59,7 @@ __all__ = [
     "LSTM",
     "Leaky",
     "Linearisation",
+    "Limit",
     "METRICS",
     "Operator",
     "Plane",
@@ -71,10 +73,11 @@ __all__ = [
     "components_needed",
     "connections",
     "delay_embedding",
-    "describe_attractor",
     "distance_matrix",
+    "find_attractors",
     "find_between",
     "find_fixed_points",
+    "find_limits",
     "fit_operator",
     "flow_field",
     "follow",
@@ -89,6 +92,7 @@ __all__ = [
     "sample_angles",
     "selected_input",
     "shared_conditions",
+    "spread",
     "svcca_distance",
     "weight_distance",
 ]

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from neurogym.analysis.results import Result
 from neurogym.array_types import FloatArray, IntArray
-from neurogym.dynamics.basins import find_between
+from neurogym.dynamics.basins import find_between, join
 from neurogym.dynamics.limits import MOST_STEPS, Limit, find_limits, run, spread
 from neurogym.dynamics.points import FixedPoints, find_fixed_points
 from neurogym.dynamics.systems import System
@@ -24,17 +24,26 @@ from neurogym.dynamics.systems import System
 HOLDS = 0.1
 
 #: States that are followed to the limit, states for the time of the task, starts between each pair of stable points.
-FOLLOWED, HELD, BETWEEN = 64, 200, 5
+FOLLOWED, HELD, BETWEEN = 32, 240, 5
 
 #: Starts times units beyond which there are fewer starts of the search for points, and fewest starts.
 STARTS, FEWEST = 32_768, 64
 
 #: Shares of the distance between states: largest gap in a continuum, smallest extent of a continuum.
-GAP, EXTENT = 0.15, 0.5
+GAP, EXTENT = 0.2, 0.5
+
+#: Drift time relative to decay time from which a continuum attracts; below, activity is slow in all directions.
+ATTRACTS = 5.0
 
 #: Share of the extent of a continuum within which neighbours show its dimension; width of a direction that counts,
 #: relative to the direction before.
 NEIGHBOURHOOD, WIDTH = 0.2, 0.3
+
+#: Unstable points beside which stable points are searched, and steps that activity runs from there.
+SADDLES, AWAY = 100, 1000
+
+#: Further periods after which states may hold, once slow transients are over.
+LATER = 3
 
 #: Looks at the distance from the beginning within a period.
 LOOKS = 16
@@ -42,15 +51,19 @@ LOOKS = 16
 #: Periods for which a continuum is followed to see how long it holds, at most.
 MOST_PERIODS = 128
 
-#: Largest speed of the slow points from which a search keeps those that hold.
-SLOW = 1e-2
+#: Largest speed of the slow points from which those that hold are kept, and distance between two of them as a share of
+#: the distance between states.
+SLOW, APART = 1e-2, 0.1
+
+#: Share of the states that linger on the time of the task, from which the name says so.
+PASSAGE = 0.1
 
 CONTINUA = ("line", "ring", "plane", "space")  #: names of continua, the last of three dimensions or more
 
 
 @dataclass(frozen=True)
 class Continuum(Result):
-    """Continuum of states that hold for the task's longest period.
+    """Continuum of states that hold for the task's longest period, and that attract on a shorter time.
 
     Attributes:
         kind: name in `CONTINUA`.
@@ -75,7 +88,7 @@ class Continuum(Result):
     @property
     def ratio(self) -> float:
         """Drift time relative to decay time."""
-        return self.drift / self.decay if self.decay else np.inf
+        return self.drift / self.decay if self.decay and np.isfinite(self.drift) else np.inf
 
 
 @dataclass(frozen=True)
@@ -87,6 +100,8 @@ class Attractors(Result):
         continuum: continuum that holds on the time of the task, None without any.
         passage: share of states that hold on the time of the task although they settle elsewhere.
         points: fixed points, and slow points: states that hold.
+        slowest: slowest states that are no fixed points, shape (at most 3, units): local minima of the speed, or
+            visited states where the search found none.
         duration: steps of the task's longest period.
         scale: distance between states of the task.
         max_steps: steps for which activity was followed at most.
@@ -96,6 +111,7 @@ class Attractors(Result):
     continuum: Continuum | None
     passage: float
     points: FixedPoints
+    slowest: FloatArray
     duration: int
     scale: float
     max_steps: int
@@ -138,7 +154,7 @@ class Attractors(Result):
     def name(self) -> str:
         """Name of the attractor; both names where the task's time and the limit differ."""
         if self.continuum is None or self.marginal:
-            return ("slow passage, " if self.passage and not self.marginal else "") + self.in_the_limit
+            return ("slow passage, " if self.passage >= PASSAGE and not self.marginal else "") + self.in_the_limit
         return f"{self.continuum.kind} attractor, in the limit {self.in_the_limit}"
 
 
@@ -156,8 +172,9 @@ def find_attractors(
     """Find the attractors of a network under a constant input, on the time of the task and in the limit.
 
     Visited states are followed until they settle (`find_limits`). Visited states, states with noise and states between
-    pairs of visited states run for the task's longest period, and for a second one, during which a state holds if it
-    moves by less than the share `HOLDS` of the distance between states. Points are searched from all of these.
+    pairs of visited states run for the task's longest period, and on for `LATER` periods. From both times a state holds
+    if it moves by less than the share `HOLDS` of the distance between states during another period. Points are searched
+    from all of these.
 
     Args:
         system: network with derivatives.
@@ -178,19 +195,40 @@ def find_attractors(
         return np.asarray(rows + noise * visited.std(axis=0) * rng.standard_normal(rows.shape))
 
     fraction = rng.random((HELD, 1))
-    before = run(system, fraction * drawn(HELD) + (1 - fraction) * drawn(HELD), x, duration)
+    first = run(system, fraction * drawn(HELD) + (1 - fraction) * drawn(HELD), x, duration)
+    before = np.concatenate([first, run(system, first, x, LATER * duration)])
     after, moved = _farthest(system, before, x, duration)
     held = moved <= HOLDS * scale
     limits, _ = find_limits(system, drawn(FOLLOWED), x, scale=scale, max_steps=max_steps)
     ends = [each.states[:1] for each in limits if each.kind == "point"]
-    begin = np.concatenate([drawn(starts), after[np.isfinite(after).all(axis=1)], *ends])
-    points = find_between(system, find_fixed_points(system, begin, x, slow=SLOW), BETWEEN)
+    begin = np.concatenate([drawn(starts), after[np.isfinite(after).all(axis=1)]])
+    searched = [find_fixed_points(system, begin, x, slow=SLOW, apart=APART * scale)]
+    searched += [find_fixed_points(system, np.concatenate(ends), x)] if ends else []
+    points, known = join(searched, 1e-4 * scale), -1
+    while points.stable.sum() > known:
+        known = points.stable.sum()
+        points = find_between(system, points, BETWEEN)
+        points = join([points, *_beside_saddles(system, points, x, scale)], 1e-4 * scale)
+    slowest = points.points[~points.fixed]
+    if not len(slowest):
+        slowest = visited[np.argsort(np.linalg.norm(system.step(visited, x) - visited, axis=1), kind="stable")]
     points = points.take(points.fixed | (_farthest(system, points.points, x, duration)[1] <= HOLDS * scale))
     continuum = _continuum(system, before[held], moved[held], x, duration, scale)
     passage = 0.0
     if held.any() and continuum is None:
         passage = float(held.mean() * _elsewhere(after[held], points.points[points.stable], limits, scale).mean())
-    return Attractors(tuple(limits), continuum, passage, points, duration, scale, max_steps)
+    return Attractors(tuple(limits), continuum, passage, points, slowest[:3], duration, scale, max_steps)
+
+
+def _beside_saddles(system: System, points: FixedPoints, x: FloatArray, scale: float) -> list[FixedPoints]:
+    """Return the points to which activity runs from both sides of unstable points, at most `SADDLES` of these."""
+    unstable = points.take(np.flatnonzero(points.fixed & (points.n_unstable > 0))[:SADDLES])
+    if not len(unstable):
+        return []
+    push = 0.02 * scale * unstable.direction
+    settled = run(system, np.concatenate([unstable.points - push, unstable.points + push]), x, AWAY)
+    settled = settled[np.isfinite(settled).all(axis=1)]
+    return [find_fixed_points(system, settled, x)] if len(settled) else []
 
 
 def _farthest(
@@ -228,7 +266,7 @@ def _continuum(
     sizes = np.sort(np.abs(np.linalg.eigvals(system.jacobian(states, np.repeat(x[None], len(states), axis=0)))))
     across = float(np.median(sizes[:, ::-1][:, dimension])) if dimension < sizes.shape[1] else 0.0
     typical = float(np.median(moved[best])) / scale
-    return Continuum(
+    found = Continuum(
         "ring" if closed else CONTINUA[dimension + (dimension > 1) - 1],
         dimension,
         states,
@@ -237,15 +275,21 @@ def _continuum(
         duration / typical if typical > 1e-12 else np.inf,
         np.inf if across >= 1 else -1 / np.log(max(across, 1e-300)),
     )
+    return found if found.ratio >= ATTRACTS else None
 
 
 def _connected(states: FloatArray, gap: float) -> list[IntArray]:
-    """Return groups of states that chains without a larger gap connect."""
+    """Return groups of states that chains without a larger gap connect.
+
+    In several dimensions states are sparse: there the gap is twice the usual distance to the nearest neighbour.
+    """
     from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial import KDTree
 
     if len(states) < 2:
         return []
-    labels = fcluster(linkage(states, "single"), gap, "distance")
+    usual = float(np.median(KDTree(states).query(states, 2)[0][:, 1]))
+    labels = fcluster(linkage(states, "single"), max(gap, 2 * usual), "distance")
     return [np.flatnonzero(labels == label) for label in np.unique(labels)]
 
 
@@ -276,4 +320,4 @@ def _closes(plane: FloatArray) -> bool:
     radius = np.linalg.norm(plane, axis=1)
     angle = np.sort(np.arctan2(plane[:, 1], plane[:, 0]))
     gaps = np.diff(np.append(angle, angle[0] + 2 * np.pi))
-    return bool(gaps.max() < np.pi / 3 and radius.min() > 0.3 * np.median(radius))
+    return bool(gaps.max() < np.pi / 3 and np.quantile(radius, 0.05) > 0.3 * np.median(radius))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -43,13 +44,24 @@ def find_between(system: System, found: FixedPoints, places: int = 5, distance: 
         fraction = np.linspace(0, 1, places + 2)[1:-1, None, None]
         starts = (a[nearest] + fraction * (b - a)[nearest]).reshape(-1, system.units)
         more = find_fixed_points(system, starts, of_condition.inputs[0], distance=distance)
-        distances = np.linalg.norm(more.points[:, None] - of_condition.points[None], axis=2)
-        more = more.take(distances.min(axis=1) > distance * np.sqrt(system.units))
-        pieces.append(replace(more, condition=np.full(len(more), condition), share=np.zeros(len(more))))
-    arrays: dict[str, Any] = {
-        name: np.concatenate([getattr(fraction, name) for fraction in pieces]) for name in PER_POINT
-    }
-    joined = replace(found, **arrays)
+        more = replace(more, condition=np.full(len(more), condition), share=np.zeros(len(more)))
+        pieces.append(more)
+    return join(pieces, distance * np.sqrt(system.units))
+
+
+def join(pieces: Sequence[FixedPoints], distance: float) -> FixedPoints:
+    """Return points of several searches, by input and from slow to fast; the first of points that are the same.
+
+    Args:
+        pieces: points of at least one search, whose numbers of starts and outliers are kept.
+        distance: points under one input closer than this are the same.
+    """
+    arrays: dict[str, Any] = {name: np.concatenate([getattr(piece, name) for piece in pieces]) for name in PER_POINT}
+    points, condition = arrays["points"], arrays["condition"]
+    near = np.linalg.norm(points[:, None] - points[None], axis=2) <= distance
+    near &= condition[:, None] == condition[None]
+    rows = np.flatnonzero(near.argmax(axis=1) == np.arange(len(points)))
+    joined = replace(pieces[0], **{name: values[rows] for name, values in arrays.items()})
     return joined.take(np.lexsort((joined.speed, joined.condition)))
 
 

@@ -182,7 +182,9 @@ def _track(system: System, points: FloatArray, inputs: FloatArray, limit: float,
     moved, rows = points.copy(), np.arange(len(points))
     for each in inputs:
         result, speed = minimise_speed(system, moved[rows], np.repeat(each[None], len(rows), axis=0))
-        gone = (speed > tolerance * (1 + (result**2).sum(axis=1))) | (np.linalg.norm(result - moved[rows], axis=1) > limit)
+        gone = (speed > tolerance * (1 + (result**2).sum(axis=1))) | (
+            np.linalg.norm(result - moved[rows], axis=1) > limit
+        )
         moved[rows] = np.where(gone[:, None], np.nan, result)
         rows = rows[~gone]
         if not len(rows):

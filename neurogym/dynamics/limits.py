@@ -20,6 +20,9 @@ from neurogym.dynamics.systems import System
 #: Most steps for which activity is followed, and steps of the first stretch; each stretch is twice as long as the last.
 MOST_STEPS, FIRST, LONGEST = 100_000, 64, 16_384
 
+#: States, the slowest, from which points are searched after each stretch.
+SEARCHED = 6
+
 #: Shares of the distance between states: radius within which a point attracts (the distance must also shrink at least
 #: at half the rate of the slowest mode), distance at which two states continue as one, size of the first jitter.
 NEAR, TOGETHER, JITTER = 0.2, 1e-3, 1e-6
@@ -32,7 +35,7 @@ SETTLED, RETURN, CURVE = 5e-3, 1e-5, 0.15
 #: that only chaos reaches; on a torus a distance grows at most linearly with time.
 SHORTEST, NEIGHBOURS, PLACES, GROWTH = 256, 20, 40, 15.0
 
-#: Steps of the fastest closed curve that counts as a cycle unless the period is a whole number; kept states of an orbit.
+#: Steps of the fastest closed curve that is a cycle unless the period is a whole number; kept states of an orbit.
 FASTEST, KEPT = 10.0, 2000
 
 
@@ -156,14 +159,19 @@ def _at_points(
     limits, label = found
     if not len(active):
         return active
-    inputs = np.repeat(x[None], len(active), axis=0)
-    points, speed = minimise_speed(system, h[active], inputs, 60)
-    velocity = np.linalg.norm(system.step(h[active], inputs) - h[active], axis=1)
-    away, ago = np.linalg.norm(h[active] - points, axis=1), np.linalg.norm(before - points, axis=1)
-    fixed = (speed <= FIXED * (1 + (points**2).sum(axis=1))) & (away < NEAR * scale)
-    leading = np.full(len(active), np.inf)
-    if fixed.any():
-        leading[fixed] = np.abs(np.linalg.eigvals(system.jacobian(points[fixed], inputs[fixed]))).max(axis=1)
+    velocity = np.linalg.norm(system.step(h[active], x) - h[active], axis=1)
+    searched = active[np.argsort(velocity, kind="stable")[:SEARCHED]]
+    points, speed = minimise_speed(system, h[searched], np.repeat(x[None], len(searched), axis=0), 60)
+    points = points[speed <= FIXED * (1 + (points**2).sum(axis=1))]
+    points = np.concatenate([points, *(each.states for each in limits if each.kind == "point")])
+    if not len(points):
+        return active
+    inputs = np.repeat(x[None], len(points), axis=0)
+    sizes = np.abs(np.linalg.eigvals(system.jacobian(points, inputs))).max(axis=1)
+    distance = np.linalg.norm(h[active, None] - points[None], axis=2)
+    nearest = distance.argmin(axis=1)
+    points, leading, away = points[nearest], sizes[nearest], distance.min(axis=1)
+    ago, fixed = np.linalg.norm(before - points, axis=1), away < NEAR * scale
     rate = np.minimum(leading, 1.0) ** (stretch / 2)
     still = velocity <= 1e-12 * (scale + np.linalg.norm(h[active], axis=1))
     arrived = fixed & ((leading < 1 - MARGINAL) & (away <= np.maximum(rate * ago, 1e-9 * scale)) | still)
@@ -234,7 +242,7 @@ def _recognise(system: System, state: FloatArray, x: FloatArray, n: int, scale: 
             kind = "cycle"
         elif len(again):
             kind, period = "cycle", float(again[0] + 1)
-        elif period < FASTEST or width >= CURVE and n >= 4096:
+        elif period < FASTEST or (width >= CURVE and n >= LONGEST and not _thins(places)):
             kind, period = "quasi-periodic", np.nan
     if not kind:
         return None
@@ -263,9 +271,15 @@ def _width(places: FloatArray) -> float:
     for k in np.linspace(0, len(places) - 1, PLACES).astype(int):
         distance = np.linalg.norm(places - places[k], axis=1)
         near = places[np.argpartition(distance, NEIGHBOURS)[: NEIGHBOURS + 1]]
-        values = np.linalg.svd(near - near.mean(axis=0), compute_uv=False)
+        values = np.append(np.linalg.svd(near - near.mean(axis=0), compute_uv=False), 0.0)  # a single unit has one
         ratios.append(values[1] / max(values[0], 1e-300))
     return float(np.median(ratios))
+
+
+def _thins(places: FloatArray) -> bool:
+    """Return whether the orbit is thinner at its end, as one that still approaches a cycle."""
+    n = len(places) // 4
+    return _width(places[-n:]) < 0.9 * _width(places[:n])
 
 
 def _period(path: FloatArray, extent: float) -> float:

@@ -181,8 +181,7 @@ def bistable(rng: Rng) -> Made:
     gain, leading = rng.uniform(1.2, 2.5), 1 - 10 ** rng.uniform(-4, -1)
     m = well(gain)
     alpha = (1 - leading) / (1 - gain * (1 - m**2))
-    if alpha > 0.9:
-        alpha = 0.9
+    alpha = min(alpha, 0.9)
     system = (gru if rng.random() < 0.5 else leaky)(np.array([[gain]]), alpha, rng)
     duration = int(3 / (1 - leading)) + 1
     made = Made(system, around(np.array([[-m], [m]]), system, rng), duration, 2, ("2 stable points",))
@@ -233,9 +232,7 @@ class Pair:
     inputs: int = 1
 
     def step(self, states, inputs):
-        return np.concatenate(
-            [self.first.step(states[:, :2], inputs), self.second.step(states[:, 2:], inputs)], axis=1
-        )
+        return np.concatenate([self.first.step(states[:, :2], inputs), self.second.step(states[:, 2:], inputs)], axis=1)
 
     def jacobian(self, states, inputs):
         parts = self.first.jacobian(states[:, :2], inputs), self.second.jacobian(states[:, 2:], inputs)
