@@ -110,6 +110,55 @@ def fit_operator(
     return Operator(np.asarray(operator, float), entering, float(1 - residual))
 
 
+def prediction_scores(
+    train: Sequence[ArrayLike],
+    test: Sequence[ArrayLike],
+    n_delays: int,
+    ranks: Sequence[int],
+    skipped: int = 0,
+    ridge: float = 1e-8,
+) -> FloatArray:
+    """Return how well operators predict the next step of other trials, for each rank, shape (ranks,).
+
+    A score is 1 minus the squared error relative to that of a prediction without change (Ostrow et al. 2023 choose
+    delays and rank by such errors).
+
+    Args:
+        train: trials to which operators are fitted, each of shape (steps, channels).
+        test: other trials of the same system.
+        n_delays: delays of the embedding.
+        ranks: whitened coordinates kept.
+        skipped: steps at the beginning of the test trials that are not predicted, so that embeddings of different
+            delays predict the same steps; at least ``n_delays - 1`` are needed.
+        ridge: penalty of the regression.
+    """
+    every = np.concatenate([np.asarray(trial, float) for trial in train])
+    centre, scale, channels = every.mean(axis=0), max(float(every.std()), 1e-300), every.shape[1]
+    first = max(skipped - (n_delays - 1), 0)
+    embedded, others = (
+        [delay_embedding((np.asarray(trial, float)[start:] - centre) / scale, n_delays) for trial in trials]
+        for trials, start in ((train, 0), (test, first))
+    )
+    stacked = np.concatenate(embedded)
+    _, size, axes = np.linalg.svd(stacked.T @ stacked, hermitian=True)
+    before, after, known, actual = (
+        np.concatenate([segment[part] for segment in segments])
+        for segments in (embedded, others)
+        for part in (slice(None, -1), slice(1, None))
+    )
+    still = max(float(((known - actual)[:, -channels:] ** 2).sum()), 1e-300)
+    scores = []
+    for rank in ranks:
+        kept = min(rank, int((size > 1e-12 * size[0]).sum()))
+        spread = np.sqrt(size[:kept] / len(stacked))
+        whitening, back = axes[:kept].T / spread, (axes[:kept].T * spread)[-channels:]
+        x = before @ whitening
+        weights = np.linalg.solve(x.T @ x + ridge * len(x) * np.eye(kept), x.T @ (after @ whitening))
+        error = known @ whitening @ weights @ back.T - actual[:, -channels:]
+        scores.append(1 - float((error**2).sum()) / still)
+    return np.array(scores)
+
+
 def operator_distance(first: Operator, second: Operator, score: OperatorMetric = "angular", seed: int = 0) -> float:
     """Return the distance between the state operators of two systems.
 

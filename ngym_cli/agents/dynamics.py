@@ -39,9 +39,10 @@ SETTLING = 200
 #: as a share of the spread of all.
 SHORTEST_PERIOD, FEW = 10, 0.05
 
-#: Periods whose mean input is held unless others are named; trials from which unrecorded states are computed again.
+#: Periods whose mean input is held unless others are named; trials and steps of which unrecorded states are computed
+#: again, at least.
 PERIODS = ("stimulus", "measure", "delay")
-REPLAYED = 30
+REPLAYED, REPLAYED_STEPS = 30, 2000
 
 
 @dataclass(frozen=True)
@@ -119,21 +120,20 @@ def _in_torch(network: RecurrentNetwork) -> System:
 
 
 def attractors_of_sets(
-    system: System, activity: Activity, observations: np.ndarray, sets: Sequence[InputSet], duration: int
+    system: System, visited: np.ndarray, of_step: np.ndarray, sets: Sequence[InputSet], duration: int
 ) -> list[tuple[InputSet, Attractors]]:
     """Return the attractors under each constant input.
 
     Args:
         system: from `system_of`.
-        activity: recorded units, a ``neurogym.analysis.Activity``.
-        observations: inputs of the network, shape (steps, channels).
+        visited: states, from `visited_states`.
+        of_step: step of the recording of each state.
         sets: from `input_sets`.
         duration: steps for which states must hold, from `longest_period`.
 
     Returns:
         Inputs and their ``neurogym.dynamics.Attractors``.
     """
-    visited, of_step = visited_states(system, activity, observations)
     results = []
     for each in sets:
         near = visited[np.isin(of_step, each.steps)]
@@ -228,26 +228,38 @@ def _conditions(table: Table, by: Sequence[str]) -> list[tuple[dict[str, Scalar]
     return [(values, members) for values, members in conditions if members.any()]
 
 
-def visited_states(system: System, activity: Activity, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def visited_states(
+    system: System, activity: Activity, observations: np.ndarray, sessions: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return states visited in trials, shape (n, units), and the step of the recording of each state.
 
-    States that are not recorded (cell states, lower layers) are computed again from the start of trials.
+    States that are not recorded (cell states, lower layers) are computed again, from zero or from the end of the
+    trial before in the session, whichever gives the recorded activity.
 
     Args:
         system: from `system_of`.
         activity: recorded units of the top layer.
         observations: shape (steps, channels).
+        sessions: session of each trial, shape (trials,); all trials begin at zero where left out.
     """
     values, offsets = activity.values, activity.offsets
     if system.units == values.shape[1]:
         return np.asarray(values, float), np.arange(len(values))
-    trials = min(REPLAYED, len(activity))
+    trials = min(len(activity), max(REPLAYED, int(np.searchsorted(offsets, REPLAYED_STEPS))))
+    first = system.units - int(getattr(system, "layers", [system])[-1].units)  # hidden units of the top layer
+    last: dict[object, np.ndarray] = {}
     visited = []
     for k in range(trials):
-        state = np.zeros((1, system.units))
-        for x in observations[offsets[k] : offsets[k + 1]]:
+        steps = slice(offsets[k], offsets[k + 1])
+        session = k if sessions is None else sessions[k]
+        state = np.stack([np.zeros(system.units), last.get(session, np.zeros(system.units))])
+        after = system.step(state, observations[steps.start])[:, first : first + values.shape[1]]
+        begin = int(np.linalg.norm(after - values[steps.start], axis=1).argmin())
+        state = state[begin : begin + 1]
+        for x in observations[steps]:
             state = system.step(state, x)
             visited.append(state[0])
+        last[session] = state[0]
     return np.array(visited), np.arange(offsets[0], offsets[trials])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -54,7 +53,7 @@ def _unit_circle(axes: Axes) -> None:
 def _mark(plane: Axes, dynamics: Dynamics, result: Attractors, colour: str, label: str | None = None) -> None:
     """Draw attractors in the plane: points filled if stable, else open; slow points as crosses; cycles as lines.
 
-    Without a fixed point the slowest states are drawn, with their speed.
+    Without a fixed point nearby the slowest states are drawn, with their speed.
     """
     points = result.points
     places, fixed = dynamics.plane.project(points.points), points.fixed
@@ -66,11 +65,10 @@ def _mark(plane: Axes, dynamics: Dynamics, result: Attractors, colour: str, labe
             path = dynamics.plane.project(limit.states)
             closed = np.concatenate([path, path[:1]]) if limit.kind == "cycle" else path
             plane.plot(*closed.T, "-" if limit.kind == "cycle" else ",", color=colour, linewidth=1.5)
-    if not fixed.any():
-        slowest = result.slowest
-        for state, position in zip(slowest, dynamics.plane.project(slowest), strict=True):
-            plane.plot(*position, "+", color=colour, markersize=9)
-            plane.annotate(dynamics.speed_of(state, result), position, (4, 4), textcoords="offset points", fontsize=7)
+    if dynamics.is_empty(result):
+        positions, speed = dynamics.plane.project(result.slowest), dynamics.speed_of(result.slowest[0], result)
+        plane.plot(*positions.T, "+", color=colour, markersize=9, label=label and "slowest states, movement")
+        plane.annotate(speed, positions[0], (4, 4), textcoords="offset points", fontsize=7)
     if label is not None:
         plane.plot([], [], "o", color=colour, label=label)
 
@@ -88,14 +86,14 @@ def _arrows(plane: Axes, dynamics: Dynamics, inputs: np.ndarray) -> FlowField:
 def fixed_points(view: PlotData) -> Figure:
     """Draw the attractors for the mean input of each condition and period, on common axes, and paths of trials.
 
-    Without a fixed point under the first input its flow field is drawn, with the slowest states.
+    Without a fixed point nearby under the first input its flow field is drawn, with the slowest states.
     """
     dynamics = dynamics_of(view)
     spectra = any(result.points.fixed.any() for _, result in dynamics.searched)
     figure, axes = new_figure(1, 1 + spectra, width=4.4, height=4.4, squeeze=False)
     plane = axes[0, 0]
     first, attractors = dynamics.searched[0]
-    if not attractors.points.fixed.any():
+    if dynamics.is_empty(attractors):
         _arrows(plane, dynamics, first.inputs)
     _draw_paths(plane, dynamics)
     outside = 0
@@ -133,12 +131,13 @@ def fixed_points(view: PlotData) -> Figure:
 def flow(view: PlotData) -> Figure:
     """Draw the flow field in a plane for each input, with attractors and paths of trials."""
     dynamics = dynamics_of(view)
-    figure, axes = new_figure(1, len(dynamics.searched), width=3.4, height=3.4)
+    figure, axes = new_figure(1, len(dynamics.searched), width=3.6, height=3.4)
     tables = []
     for plane, (each, result) in zip(np.atleast_1d(axes), dynamics.searched, strict=True):
         field = _arrows(plane, dynamics, each.inputs)
         for k, (_, path) in enumerate(dynamics.paths(each.trials)):
-            plane.plot(*path.T, color=COLOURS[0], linewidth=0.6, alpha=0.5, label=None if k else "trials")
+            mark = "." if len(path) < 3 else "-"
+            plane.plot(*path.T, mark, color=COLOURS[0], linewidth=0.6, alpha=0.5, label=None if k else "trials")
         _mark(plane, dynamics, result, "black")
         x, y = dynamics.plane.project(result.points.points).T
         low_x, high_x, low_y, high_y = dynamics.extent
@@ -151,13 +150,14 @@ def flow(view: PlotData) -> Figure:
         moved = dict(zip(("velocity_x", "velocity_y"), field.velocity.reshape(-1, 2).T, strict=True))
         label = np.full(x.size, each.label, dtype=object)
         tables.append({"input": label, "x": x.ravel(), "y": y.ravel(), **moved, "speed": field.speed.ravel()})
-    _legend_of_marks(np.atleast_1d(axes)[0], [result for _, result in dynamics.searched])
+    _legend_of_marks(np.atleast_1d(axes)[0], dynamics)
     view.table, view.caption = concatenate(tables), dynamics.sentence()
     return figure
 
 
-def _legend_of_marks(plane: Axes, results: Sequence[Attractors]) -> None:
+def _legend_of_marks(plane: Axes, dynamics: Dynamics) -> None:
     """Add a legend for the marks of `_mark` that are drawn."""
+    results = [result for _, result in dynamics.searched]
     points = [result.points for result in results]
     for drawn, mark, label in (
         (any(each.stable.any() for each in points), {"marker": "o"}, "stable point"),
@@ -167,7 +167,7 @@ def _legend_of_marks(plane: Axes, results: Sequence[Attractors]) -> None:
             "other fixed point",
         ),
         (any((~each.fixed).any() for each in points), {"marker": "x"}, "slow point"),
-        (any(not each.fixed.any() for each in points), {"marker": "+"}, "slowest state, movement"),
+        (any(map(dynamics.is_empty, results)), {"marker": "+"}, "slowest state, movement"),
         (any(limit.kind == "cycle" for each in results for limit in each.limits), {"linestyle": "-"}, "limit cycle"),
     ):
         if drawn:
@@ -285,6 +285,6 @@ def _draw_paths(plane: Axes, dynamics: Dynamics) -> None:
         else:
             of = [position for position, each in enumerate(sets) if each.trials[k]]
             colour = _colours(dynamics)[of[0]] if of else GREY
-        plane.plot(path[:, 0], path[:, 1], color=colour, linewidth=0.5, alpha=0.4)
+        plane.plot(path[:, 0], path[:, 1], "." if len(path) < 3 else "-", color=colour, linewidth=0.5, alpha=0.4)
     for k, side in enumerate(sides if conditions == 1 else ()):
         plane.plot([], [], color=COLOURS[k], linewidth=1, label=f"trials, choice {side:g}")

@@ -155,7 +155,30 @@ class Dynamics:
     def sentence(self) -> str:
         """Return the attractors under each input in words, with the times for which they were followed."""
         dt = self.population.activity.dt
-        return " ".join(f"{each.label}: {_described(result, dt)}" for each, result in self.searched)
+        return " ".join(f"{each.label}: {'; '.join(self._described(result, dt))}." for each, result in self.searched)
+
+    def _described(self, result: Attractors, dt: float) -> list[str]:
+        """Return the name of attractors, how long a continuum holds, and how it was seen."""
+        words, points = [result.name], result.points.points[result.points.fixed]
+        if result.continuum is not None:
+            held, period = result.continuum, f"the longest period ({result.duration * dt:,.0f} ms)"
+            times = f"{held.holds:.0f} times" if np.isfinite(held.holds) else f"more than {MOST_PERIODS} times"
+            drift = f"drift takes {held.ratio:,.0f} times as long as decay" if np.isfinite(held.ratio) else "no drift"
+            words.append(f"the {held.kind} holds for {times} {period}; {drift}")
+        words += [_orbit(limit, dt) for limit in result.limits if limit.kind in LIMITS]
+        if self.is_empty(result):
+            where = "far from the visited states" if len(points) else "none"
+            words.append(f"fixed points: {where}; try --input 0, --input NAME=VALUE, or conditions with --by")
+        settled = sum(limit.share for limit in result.limits if limit.kind == "point")
+        if settled:
+            words.append(
+                f"{100 * settled:.0f} % of the visited states settle at points within {result.max_steps:,} steps"
+            )
+        return words
+
+    def is_empty(self, result: Attractors) -> bool:
+        """Return whether no fixed point is near the visited states in the plane."""
+        return not self.is_near(result.points.points[result.points.fixed]).any()
 
     def speed_of(self, state: np.ndarray, result: Attractors) -> str:
         """Return how far activity moves from a state during the task's longest period, as a share of its distances."""
@@ -182,7 +205,10 @@ class Dynamics:
             )
             n, m = len(points), len(orbits)
             empty = {name: np.full(m, np.nan) for name in table} | {
-                f"h{k}": values for k, values in enumerate(np.array([o.states[-1] for o in orbits]).reshape(m, -1).T)
+                f"h{k}": values
+                for k, values in enumerate(
+                    np.array([o.states[-1] for o in orbits]).reshape(m, points.points.shape[1]).T
+                )
             }
             basin = [_basin(point, result) for point in points.points] + [orbit.share for orbit in orbits]
             columns = {name: np.concatenate([table[name].astype(float), empty[name]]) for name in table if m or n}
@@ -260,11 +286,11 @@ def dynamics_of(view: PlotData, by: tuple[str, ...] = ()) -> Dynamics:
             f"an encoder turns the {observations.shape[1]:,} entries of an observation into the {system.inputs} inputs "
             "of the network; points are searched for networks that see observations as they are"
         )
-    states, of_step = visited_states(system, trials.activity, observations)
+    states, of_step = visited_states(system, trials.activity, observations, trials.table.get("env"))
     if spread(states) <= STILL:
         raise FigureUnavailableError("the activity of the network does not change")
     duration = longest_period(trials.table, trials.activity)
-    searched = attractors_of_sets(system, trials.activity, observations, sets, duration)
+    searched = attractors_of_sets(system, states, of_step, sets, duration)
     view.memory[key] = Dynamics(system, source.actor, names, view.axes, trials, states, of_step, searched)
     return view.memory[key]
 
@@ -275,29 +301,11 @@ def _basin(point: np.ndarray, result: Attractors) -> float:
     return sum(end.share for end in ends if np.linalg.norm(end.states[0] - point) <= 1e-3 * result.scale)
 
 
-def _described(result: Attractors, dt: float) -> str:
-    """Return attractors in a sentence: the name, how long a continuum holds, and how it was seen."""
-    words = [result.name]
-    if result.continuum is not None:
-        kept, period = result.continuum, f"the longest period ({result.duration * dt:,.0f} ms)"
-        times = f"{kept.holds:.0f} times" if np.isfinite(kept.holds) else f"more than {MOST_PERIODS} times"
-        drift = f"drift takes {kept.ratio:,.0f} times as long as decay" if np.isfinite(kept.ratio) else "no drift"
-        words.append(f"the {kept.kind} holds for {times} {period}; {drift}")
-    words += [_orbit(limit, dt) for limit in result.limits if limit.kind in LIMITS]
-    if not result.points.fixed.any():
-        words.append("no fixed point; try another constant input (--input 0, --input NAME=VALUE) or conditions (--by)")
-    settled = sum(limit.share for limit in result.limits if limit.kind == "point")
-    if result.n_stable and settled:
-        words.append(f"{100 * settled:.0f} % of the visited states settle at points within {result.max_steps:,} steps")
-    return "; ".join(words) + "."
-
-
 def _orbit(limit: Limit, dt: float) -> str:
     period = f" of {limit.period:.1f} steps ({limit.period * dt / 1000:.3g} s)" if limit.kind == "cycle" else ""
     growth = f", exponent {limit.exponent:.2g} per step" if limit.kind == "chaotic" else ""
-    return (
-        f"{LIMITS[limit.kind]}{period}, range {limit.extent:.2g}{growth}, {100 * limit.share:.0f} % of visited states"
-    )
+    share = f"reached by {100 * limit.share:.0f} % of the visited states"
+    return f"{LIMITS[limit.kind]}{period}, range {limit.extent:.2g}{growth}, {share}"
 
 
 def _held_constant(

@@ -149,25 +149,24 @@ def test_saddles_are_found_between_the_stable_points():
 
 def test_kinds_of_attractors_are_told_apart():
     rng = np.random.default_rng(1)
-    line, axis = known.line_attractor(10, [1.0], rng)
-    along = dynamics.describe_attractor(dynamics.find_fixed_points(line, rng.standard_normal((100, 10)), np.zeros(1)))
-    assert along.kind == "line" and abs(along.axis @ axis) == pytest.approx(1) and along.next == pytest.approx(0.6)
-    ring = dynamics.find_fixed_points(known.Oscillator(), rng.uniform(-1.5, 1.5, (200, 2)), np.zeros(1))
-    assert dynamics.describe_attractor(ring.take(np.linalg.norm(ring.points, axis=1) > 0.5)).kind == "ring"
+    line, _ = known.line_attractor(10, [1.0], rng)
+    along = dynamics.find_attractors(line, rng.standard_normal((100, 10)), np.zeros(1), 20)
+    assert along.name == "line attractor" and along.n_stable == 0
+    assert along.continuum.decay == pytest.approx(-1 / np.log(0.6))
+    ring = dynamics.find_attractors(known.Oscillator(), rng.uniform(-1.5, 1.5, (200, 2)), np.zeros(1), 50)
+    assert ring.name == "ring attractor"
     plane = dynamics.Leaky(np.diag([1, 1, 0.5, 0.5]), np.zeros((4, 1)), np.zeros(4), "linear")
-    flat = dynamics.find_fixed_points(plane, rng.standard_normal((100, 4)), np.zeros(1))
-    assert dynamics.describe_attractor(flat).kind == "plane"
+    assert dynamics.find_attractors(plane, rng.standard_normal((100, 4)), np.zeros(1), 20).name == "plane attractor"
     net, points, _ = known.flip_flop(2, 6)
-    distance = dynamics.find_fixed_points(net, points + 0.1 * rng.standard_normal(points.shape), np.zeros(2))
-    assert dynamics.describe_attractor(distance).kind == "points"
+    found = dynamics.find_attractors(net, points + 0.1 * rng.standard_normal(points.shape), np.zeros(2), 20)
+    assert found.name == "4 stable points" and len(found.points) == 9
 
 
 def test_points_with_slow_modes_that_saddles_separate_are_no_continuum():
     rng = np.random.default_rng(0)
-    net, points, _ = known.flip_flop(3, 6, gain=1.1, decay=0.99)
-    found = dynamics.find_fixed_points(net, points + 1e-3 * rng.standard_normal(points.shape), np.zeros(3))
-    assert len(found) == 27 and found.stable.sum() == 8
-    assert dynamics.describe_attractor(found).kind == "points"
+    net, points, _ = known.flip_flop(3, 6, gain=1.1, decay=0.9)
+    found = dynamics.find_attractors(net, points + 1e-3 * rng.standard_normal(points.shape), np.zeros(3), 100)
+    assert found.points.fixed.sum() == 27 and found.name == "8 stable points"
 
 
 def test_a_limit_cycle_has_one_point_whose_eigenvalues_are_its_frequency():

@@ -10,7 +10,14 @@ import torch
 
 from neurogym.analysis import Activity
 from neurogym.dynamics import FiniteDifferences
-from ngym_cli.agents.dynamics import held_input, input_sets, points_of_sets, system_of
+from ngym_cli.agents.dynamics import (
+    attractors_of_sets,
+    held_input,
+    input_sets,
+    longest_period,
+    system_of,
+    visited_states,
+)
 from ngym_cli.agents.networks.gated import GRU, LSTM
 from ngym_cli.agents.networks.leaky import CTRNN, EIRNN, RNN
 from ngym_cli.errors import UserError
@@ -71,8 +78,11 @@ def test_points_are_those_of_the_network_under_each_input(policy, recorded):
     table, activity, observations = recorded
     sets = input_sets(table, activity, observations, ("context",), ("stimulus",))
     system = system_of(policy.networks[0])
-    results = points_of_sets(system, activity, observations, sets, slow=1e-8)
-    for (each, points), driven in zip(results, (1, 2), strict=True):
+    assert longest_period(table, activity) == 10  # half a second is 5 steps, fewer than the least
+    results = attractors_of_sets(system, *visited_states(system, activity, observations), sets, 10)
+    for (each, found), driven in zip(results, (1, 2), strict=True):
+        points = found.points.take(found.points.fixed)
+        assert found.name == "2 stable points"
         assert np.unique(np.round(points.points[:, 0], 3)).tolist() == [-0.859, 0, 0.859]
         assert points.points[:, driven] == pytest.approx(np.tanh(0.5), abs=1e-6)
         assert each.values["context"] == driven - 1
