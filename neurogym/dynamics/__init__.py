@@ -13,11 +13,12 @@ from neurogym.analysis.similarity import (
 )
 from neurogym.dynamics.agreement import AGREEMENTS, Agreement, agreement, linear_prediction
 from neurogym.dynamics.attractors import Attractors, Continuum, find_attractors
-from neurogym.dynamics.basins import basins, connections, find_between
+from neurogym.dynamics.basins import connections, find_between
 from neurogym.dynamics.branches import Bifurcation, Branch, follow
 from neurogym.dynamics.comparison import (
     METRICS,
     ComparisonSettings,
+    Embedding,
     PopulationComparison,
     PopulationTrials,
     compare_populations,
@@ -37,7 +38,6 @@ from neurogym.dynamics.points import FixedPoints, find_fixed_points, minimise_sp
 from neurogym.dynamics.similarity import (
     Operator,
     delay_embedding,
-    distance_matrix,
     fit_operator,
     input_distance,
     operator_distance,
@@ -52,6 +52,7 @@ __all__ = [
     "Branch",
     "ComparisonSettings",
     "Continuum",
+    "Embedding",
     "FiniteDifferences",
     "FixedPoints",
     "FlowField",
@@ -68,12 +69,10 @@ __all__ = [
     "Stack",
     "System",
     "agreement",
-    "basins",
     "compare_populations",
     "components_needed",
     "connections",
     "delay_embedding",
-    "distance_matrix",
     "find_attractors",
     "find_between",
     "find_fixed_points",

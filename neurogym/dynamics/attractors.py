@@ -58,6 +58,9 @@ SLOW, APART = 1e-2, 0.1
 #: Share of the states that linger on the time of the task, from which the name says so.
 PASSAGE = 0.1
 
+#: Names of further limit sets by their kind.
+ORBITS = {"quasi-periodic": "quasi-periodic motion", "chaotic": "chaos", "diverges": "unbounded activity"}
+
 CONTINUA = ("line", "ring", "plane", "space")  #: names of continua, the last of three dimensions or more
 
 
@@ -126,22 +129,12 @@ class Attractors(Result):
         """Limit sets in words, as in ``2 stable points``."""
         n, kinds = self.n_stable, Counter(each.kind for each in self.limits)
         words = [f"{n} stable point{'s' * (n != 1)}"] if n else []
-        if kinds["cycle"]:
-            words.append("limit cycle" if kinds["cycle"] == 1 else f"{kinds['cycle']} limit cycles")
-        words += [
-            name
-            for kind, name in (
-                ("quasi-periodic", "quasi-periodic motion"),
-                ("chaotic", "chaos"),
-                ("diverges", "unbounded activity"),
-            )
-            if kinds[kind]
-        ]
         if self.marginal:
             words.insert(0, f"{self.continuum.kind} attractor" if self.continuum else "marginal points")
-        if kinds["unsettled"] and (not words or kinds.total() == kinds["unsettled"]):
-            words.append(f"not settled after {self.max_steps:,} steps")
-        return " and ".join(words) or "none"
+        cycles = kinds["cycle"]
+        words += ["limit cycle" if cycles == 1 else f"{cycles} limit cycles"] if cycles else []
+        words += [name for kind, name in ORBITS.items() if kinds[kind]]
+        return " and ".join(words) or f"not settled after {self.max_steps:,} steps"
 
     @property
     def marginal(self) -> bool:

@@ -1,4 +1,4 @@
-"""Basins of attraction, the saddles between them, and the points that saddles connect."""
+"""Saddles between basins of attraction, and the points that saddles connect."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from neurogym.array_types import FloatArray
+from neurogym.dynamics.limits import run
 from neurogym.dynamics.points import PER_POINT, FixedPoints, find_fixed_points
 from neurogym.dynamics.systems import System
 
@@ -65,27 +65,6 @@ def join(pieces: Sequence[FixedPoints], distance: float) -> FixedPoints:
     return joined.take(np.lexsort((joined.speed, joined.condition)))
 
 
-def basins(
-    system: System, found: FixedPoints, states: ArrayLike, condition: int = 0, steps: int = 2000, distance: float = 0.05
-) -> FloatArray:
-    """Return the share of states that flow into each point, shape (points of the condition,).
-
-    Args:
-        system: network.
-        found: fixed points.
-        states: where the activity begins, shape (n, units).
-        condition: input that is held.
-        steps: steps for which the activity flows.
-        distance: activity that ends this close to a point, times ``sqrt(units)``, has arrived.
-    """
-    points = found.of(condition)
-    if not len(points):
-        return np.zeros(0)
-    settled = _flow(system, np.atleast_2d(np.asarray(states, float)), points.inputs[0], steps)
-    arrived = _nearest(settled, points.points, distance)
-    return np.bincount(arrived[arrived >= 0], minlength=len(points)) / len(settled)
-
-
 def connections(
     system: System,
     found: FixedPoints,
@@ -117,20 +96,9 @@ def connections(
     stable = np.flatnonzero(points.stable)
     away = push * np.sqrt(system.units) * points.direction[saddles]
     starts = np.concatenate([points.points[saddles] - away, points.points[saddles] + away])
-    arrived = _nearest(_flow(system, starts, points.inputs[0], steps), points.points[stable], distance)
+    arrived = _nearest(run(system, starts, points.inputs[0], steps), points.points[stable], distance)
     rows = np.append(stable, -1)[arrived]
     return saddles, rows.reshape(2, -1).T
-
-
-def _flow(system: System, states: FloatArray, inputs: FloatArray, steps: int) -> FloatArray:
-    """Return states after a number of steps, or where they no longer change."""
-    h = states
-    for _ in range(steps):
-        after = system.step(h, inputs)
-        if np.max(np.abs(after - h), initial=0.0) < 1e-12:
-            break
-        h = after
-    return h
 
 
 def _nearest(states: FloatArray, points: FloatArray, distance: float) -> np.ndarray:

@@ -18,7 +18,7 @@ from neurogym.analysis.results import Result
 from neurogym.array_types import FloatArray
 from neurogym.dynamics import similarity
 
-Metric = Literal["dsa", "input-dsa", "procrustes", "cka", "rsa", "svcca", "angles"]
+Metric = Literal["dsa", "input-dsa", "procrustes", "cka", "rsa", "svcca", "angles", "crossnobis"]
 
 #: Metrics of dynamics (from single trials) and of geometry (from averages of conditions), with a description of each.
 DYNAMICS = {"dsa": "DSA angle (rad)", "input-dsa": "InputDSA angle (rad)"}
@@ -28,11 +28,12 @@ GEOMETRY = {
     "rsa": "1 - RSA correlation",
     "svcca": "1 - canonical correlation",
     "angles": "principal angle (rad)",
+    "crossnobis": "1 - correlation of crossnobis distances",
 }
 METRICS = DYNAMICS | GEOMETRY
 
 #: Metrics that are 1 minus a similarity, for which noise limits the similarity that can be reached.
-_SIMILARITIES = ("cka", "rsa", "svcca")
+_SIMILARITIES = ("cka", "rsa", "svcca", "crossnobis")
 
 
 #: Fewest shuffles for a p value, and distances beyond which dynamics have 2 shuffles, a level without p value.
@@ -305,7 +306,7 @@ def shared_conditions(populations: Sequence[PopulationTrials]) -> list[str]:
 
 
 def _of_geometry(metric: str, shared: list[str], settings: ComparisonSettings) -> _Features:
-    least = 4 if metric == "rsa" else 2
+    least = 4 if metric in ("rsa", "crossnobis") else 2
     if len(shared) < least:
         raise ValueError(f"{metric} needs {least} conditions with trials in every population; there are {len(shared)}")
 
@@ -328,7 +329,38 @@ def _of_geometry(metric: str, shared: list[str], settings: ComparisonSettings) -
             return geometry.procrustes_distance(x, y)
         return float(geometry.sample_angles(x, y, settings.components).mean())
 
+    def prepare_distances(population: PopulationTrials) -> FloatArray:
+        return _crossnobis(population, shared)
+
+    def shuffle_distances(population: PopulationTrials, rng: np.random.Generator) -> FloatArray:
+        order = rng.permutation(len(shared))
+        return prepare_distances(population)[np.ix_(order, order)]
+
+    def distance_of_distances(a: FloatArray, b: FloatArray) -> float:
+        upper = np.triu_indices(len(shared), 1)
+        return 1 - float(np.corrcoef(a[upper], b[upper])[0, 1])
+
+    if metric == "crossnobis":
+        return _Features(prepare_distances, distance_of_distances, shuffle_distances, settings.shuffles)
     return _Features(prepare, distance, shuffle, settings.shuffles)
+
+
+def _crossnobis(population: PopulationTrials, shared: Sequence[str]) -> FloatArray:
+    """Return crossnobis distances between conditions, of two halves of the trials with the noise of each."""
+    if population.averaged:
+        raise ValueError("crossnobis needs single trials, in two or more for each condition")
+    patterns, precisions = [], []
+    for half in population.halves(np.random.default_rng(0)):
+        names = np.asarray(half.condition, str)
+        means = np.array([trial.mean(axis=0) for trial in half.trials])
+        index = [np.flatnonzero(names == name) for name in shared]
+        if min(map(len, index)) < 1 or max(map(len, index)) < 2:
+            raise ValueError("crossnobis needs four trials or more of every condition")
+        pattern = np.array([means[rows].mean(axis=0) for rows in index])
+        residuals = np.concatenate([means[rows] - mean for rows, mean in zip(index, pattern, strict=True)])
+        patterns.append(pattern)
+        precisions.append(geometry.noise_precision(residuals) * np.mean([len(rows) for rows in index]))
+    return geometry.crossnobis(np.array(patterns), np.array(precisions))
 
 
 def _covariance(population: PopulationTrials) -> FloatArray:

@@ -108,104 +108,98 @@ def find_limits(
     scale = spread(begin) if scale is None else scale
     jitter = np.random.default_rng(0).standard_normal(begin.shape) / np.sqrt(begin.shape[1])
     h, leader = begin + JITTER * scale * jitter, np.arange(len(begin))
-    label, limits, active = np.full(len(begin), -1), list[Limit](), np.arange(len(begin))
+    known, active = _Known(system, x, scale, [], np.full(len(begin), -1)), np.arange(len(begin))
     steps, stretch = 0, FIRST
     while len(active) and steps < max_steps:
         stretch = min(stretch, max_steps - steps)
         before, h[active] = h[active], run(system, h[active], x, stretch)
-        steps, bounded = steps + stretch, np.isfinite(h[active]).all(axis=1) & (np.abs(h[active]) < 1e12).all(axis=1)
+        bounded = (np.abs(h[active]) < 1e12).all(axis=1)  # false for nan
         if not bounded.all():
-            _assign(limits, label, active[~bounded], _plain("diverges", before[~bounded][:1]))
-            before, active = before[bounded], active[bounded]
-        active = _at_points(system, h, before, x, active, (limits, label), scale, stretch)
-        active = _on_orbits(h, active, limits, label)
-        active = _merge(h, active, leader, TOGETHER * scale)
-        if len(active) and stretch >= SHORTEST:
-            orbit = _recognise(system, h[active[0]], x, stretch, scale)
-            if orbit is not None:
-                _assign(limits, label, active[:1], orbit)
-                active = active[1:]
-        stretch = min(2 * stretch, LONGEST)
+            known.add(active[~bounded], _plain("diverges", before[~bounded][:1]))
+        active = known.at_points(h, before[bounded], active[bounded], stretch)
+        active = _merge(h, known.on_orbits(h, active), leader, TOGETHER * scale)
+        orbit = _recognise(system, h[active[0]], x, stretch, scale) if len(active) and stretch >= SHORTEST else None
+        if orbit is not None:
+            known.add(active[:1], orbit)
+            active = active[1:]
+        steps, stretch = steps + stretch, min(2 * stretch, LONGEST)
     if len(active):
-        _assign(limits, label, active, _plain("unsettled", h[active]))
+        known.add(active, _plain("unsettled", h[active]))
     while (leader[leader] != leader).any():
         leader = leader[leader]
-    label = label[leader]
-    shares = np.bincount(label, minlength=len(limits)) / len(label)
+    label = known.label[leader]
+    shares = np.bincount(label, minlength=len(known.limits)) / len(label)
     order = np.argsort(-shares, kind="stable")
-    return [replace(limits[k], share=float(shares[k])) for k in order], np.argsort(order)[label]
+    return [replace(known.limits[k], share=float(shares[k])) for k in order], np.argsort(order)[label]
 
 
-def _plain(kind: str, states: FloatArray) -> Limit:
-    return Limit(kind, states, np.nan, 0.0, np.nan, 0.0)
+def _plain(kind: str, states: FloatArray, exponent: float = np.nan) -> Limit:
+    return Limit(kind, states, np.nan, 0.0, exponent, 0.0)
 
 
-def _assign(limits: list[Limit], label: IntArray, rows: IntArray, limit: Limit) -> None:
-    label[rows] = len(limits)
-    limits.append(limit)
+@dataclass
+class _Known:
+    """Limit sets that are known so far, and the limit set of each state, -1 where it is not known."""
 
+    system: System
+    x: FloatArray
+    scale: float
+    limits: list[Limit]
+    label: IntArray
 
-def _at_points(
-    system: System,
-    h: FloatArray,
-    before: FloatArray,
-    x: FloatArray,
-    active: IntArray,
-    found: tuple[list[Limit], IntArray],
-    scale: float,
-    stretch: int,
-) -> IntArray:
-    """Assign states that approach a point, and return the others."""
-    limits, label = found
-    if not len(active):
+    def add(self, rows: IntArray, limit: Limit) -> None:
+        """Add a limit set to which states belong."""
+        self.label[rows] = len(self.limits)
+        self.limits.append(limit)
+
+    def at_points(self, h: FloatArray, before: FloatArray, active: IntArray, stretch: int) -> IntArray:
+        """Assign states that approach a point, and return the others."""
+        if not len(active):
+            return active
+        velocity = np.linalg.norm(self.system.step(h[active], self.x) - h[active], axis=1)
+        searched = active[np.argsort(velocity, kind="stable")[:SEARCHED]]
+        points, speed = minimise_speed(self.system, h[searched], np.repeat(self.x[None], len(searched), axis=0), 60)
+        points = points[speed <= FIXED * (1 + (points**2).sum(axis=1))]
+        points = np.concatenate([points, *(each.states for each in self.limits if each.kind == "point")])
+        if not len(points):
+            return active
+        jacobians = self.system.jacobian(points, np.repeat(self.x[None], len(points), axis=0))
+        sizes = np.abs(np.linalg.eigvals(jacobians)).max(axis=1)
+        distance = np.linalg.norm(h[active, None] - points[None], axis=2)
+        nearest, away = distance.argmin(axis=1), distance.min(axis=1)
+        points, leading = points[nearest], sizes[nearest]
+        shrunk = np.minimum(leading, 1.0) ** (stretch / 2) * np.linalg.norm(before - points, axis=1)
+        still = velocity <= 1e-12 * (self.scale + np.linalg.norm(h[active], axis=1))
+        stable = (leading < 1 - MARGINAL) & (away <= np.maximum(shrunk, 1e-9 * self.scale))
+        arrived = (away < NEAR * self.scale) & (stable | still)
+        for k in np.flatnonzero(arrived):
+            ends = [(j, each.states[0]) for j, each in enumerate(self.limits) if each.kind == "point"]
+            same = [j for j, end in ends if np.linalg.norm(points[k] - end) <= 1e-4 * self.scale]
+            if same:
+                self.label[active[k]] = same[0]
+            else:
+                self.add(active[k : k + 1], _plain("point", points[k][None], float(np.log(max(leading[k], 1e-300)))))
+        return active[~arrived]
+
+    def on_orbits(self, h: FloatArray, active: IntArray) -> IntArray:
+        """Assign states that are on a known orbit, and return the others.
+
+        A state is on an orbit if it is as near as the orbit is to itself: between steps of a cycle, else between the
+        halves of the orbit.
+        """
+        from scipy.spatial.distance import cdist
+
+        for k, each in enumerate(self.limits):
+            if each.extent and len(active):
+                n = len(each.states)
+                halves = (
+                    (each.states[::2], each.states[1::2]) if each.kind == "cycle" else np.split(each.states, [n // 2])
+                )
+                usual = float(np.quantile(cdist(*halves).min(axis=1), 0.95))
+                near = cdist(h[active], each.states).min(axis=1) <= 1.5 * usual + 0.01 * each.extent
+                self.label[active[near]] = k
+                active = active[~near]
         return active
-    velocity = np.linalg.norm(system.step(h[active], x) - h[active], axis=1)
-    searched = active[np.argsort(velocity, kind="stable")[:SEARCHED]]
-    points, speed = minimise_speed(system, h[searched], np.repeat(x[None], len(searched), axis=0), 60)
-    points = points[speed <= FIXED * (1 + (points**2).sum(axis=1))]
-    points = np.concatenate([points, *(each.states for each in limits if each.kind == "point")])
-    if not len(points):
-        return active
-    inputs = np.repeat(x[None], len(points), axis=0)
-    sizes = np.abs(np.linalg.eigvals(system.jacobian(points, inputs))).max(axis=1)
-    distance = np.linalg.norm(h[active, None] - points[None], axis=2)
-    nearest = distance.argmin(axis=1)
-    points, leading, away = points[nearest], sizes[nearest], distance.min(axis=1)
-    ago, fixed = np.linalg.norm(before - points, axis=1), away < NEAR * scale
-    rate = np.minimum(leading, 1.0) ** (stretch / 2)
-    still = velocity <= 1e-12 * (scale + np.linalg.norm(h[active], axis=1))
-    arrived = fixed & ((leading < 1 - MARGINAL) & (away <= np.maximum(rate * ago, 1e-9 * scale)) | still)
-    for k in np.flatnonzero(arrived):
-        same = [j for j, each in enumerate(limits) if each.kind == "point" and _close(points[k], each, scale)]
-        if same:
-            label[active[k]] = same[0]
-        else:
-            exponent = float(np.log(max(leading[k], 1e-300)))
-            _assign(limits, label, active[k : k + 1], replace(_plain("point", points[k][None]), exponent=exponent))
-    return active[~arrived]
-
-
-def _close(point: FloatArray, limit: Limit, scale: float) -> bool:
-    return bool(np.linalg.norm(point - limit.states[0]) <= 1e-4 * scale)
-
-
-def _on_orbits(h: FloatArray, active: IntArray, limits: list[Limit], label: IntArray) -> IntArray:
-    """Assign states that are on an orbit that is known, and return the others.
-
-    A state is on an orbit if it is as near as the orbit is to itself: between steps of a cycle, else between the halves
-    of the orbit.
-    """
-    from scipy.spatial.distance import cdist
-
-    for k, each in enumerate(limits):
-        if each.extent and len(active):
-            n = len(each.states)
-            halves = (each.states[::2], each.states[1::2]) if each.kind == "cycle" else np.split(each.states, [n // 2])
-            usual = float(np.quantile(cdist(*halves).min(axis=1), 0.95))
-            near = cdist(h[active], each.states).min(axis=1) <= 1.5 * usual + 0.01 * each.extent
-            label[active[near]] = k
-            active = active[~near]
-    return active
 
 
 def _merge(h: FloatArray, active: IntArray, leader: IntArray, distance: float) -> IntArray:

@@ -122,10 +122,11 @@ def test_starts_that_are_not_finite_find_nothing():
 
 def test_basins_of_two_wells_are_their_sides():
     net, points, _ = known.flip_flop(1, 2)
-    result = dynamics.find_fixed_points(net, points, np.zeros(1))
     states = np.array([[x, 0.3] for x in (-2.0, -1.0, -0.1, 0.2)])
-    share = dict(zip(np.sign(np.round(result.points[:, 0], 6)), dynamics.basins(net, result, states), strict=True))
-    assert share == {-1.0: 0.75, 1.0: 0.25, 0.0: 0.0}
+    limits, _ = dynamics.find_limits(net, states, np.zeros(1))
+    assert {float(np.sign(each.states[0, 0])): each.share for each in limits} == {-1.0: 0.75, 1.0: 0.25}
+    ends = np.sort([each.states[0, 0] for each in limits])
+    assert ends == pytest.approx([points[:, 0].min(), points[:, 0].max()], abs=1e-9)
 
 
 def test_saddles_are_found_between_the_stable_points():
@@ -229,9 +230,10 @@ def test_similarity_tells_line_from_point_attractors_and_not_two_of_one_kind():
     data = [trials(kind, seed) for seed, kind in enumerate(kinds)]
     operators = [dynamics.fit_operator(list(y), n_delays=10, rank=5) for y, _ in data]
     driven = [dynamics.fit_operator(list(y), list(x), n_delays=5, rank=8) for y, x in data]
-    for matrix in (dynamics.distance_matrix(operators), dynamics.distance_matrix(driven, with_inputs=True)):
-        same = [matrix[i, j] for i in range(8) for j in range(i) if kinds[i] == kinds[j]]
-        second = [matrix[i, j] for i in range(8) for j in range(i) if kinds[i] != kinds[j]]
+    for found, distance in ((operators, dynamics.operator_distance), (driven, dynamics.input_distance)):
+        pairs = [(i, j, distance(found[i], found[j])) for i in range(8) for j in range(i)]
+        same = [value for i, j, value in pairs if kinds[i] == kinds[j]]
+        second = [value for i, j, value in pairs if kinds[i] != kinds[j]]
         assert np.mean([a < b for a in same for b in second]) > 0.95
 
 
