@@ -3,7 +3,7 @@
     python -m experiments.records --make --only solutions
     python -m experiments.records --make --only solutions/GoNogo-v0 --seeds 30 --on slurm --slurm partition=cpu
 
-A row has the performance of one network, the topology of its fixed points and the geometry of its activity; the package
+A row has the performance of one network, the name of its attractors and the geometry of its activity; the package
 keeps them in ``ngym_cli/figures/solutions.json``, in which ``ngym plot RUN solutions`` places another network.
 """
 
@@ -158,7 +158,7 @@ def _hundredths(values: list[float]) -> list[int]:
 
 def table(rows: Rows) -> str:
     """Return clusters, topologies and performance of the networks of each task."""
-    lines = ["| task | networks | performance | clusters (networks of each) | fixed-point topology |", "|---" * 5 + "|"]
+    lines = ["| task | networks | performance | clusters (networks of each) | attractors |", "|---" * 5 + "|"]
     for task in TASKS:
         found = solutions_of(rows, task)
         if not found:
@@ -176,7 +176,12 @@ def table(rows: Rows) -> str:
             ", ".join(f"{shape} {n}" for shape, n in shapes.most_common()),
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) if len(lines) > 2 else "Nothing is measured yet."
+    n, total = sum(map(len, rows.values())), len(TASKS) * len(NETWORKS) * SEEDS
+    absent = [task for task in TASKS if not rows_of(rows, task)]
+    missing = (
+        f"{n:,} of {total:,} networks are measured" + (f"; none yet in {', '.join(absent)}" if absent else "") + "."
+    )
+    return "\n".join([*lines, "", missing] if len(lines) > 2 else [missing])
 
 
 RECORD = Record(

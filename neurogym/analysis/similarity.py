@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -78,6 +79,28 @@ def crossnobis(patterns: ArrayLike, precision: ArrayLike | None = None) -> Float
         diagonal = np.diag(kernel)
         result += diagonal[:, None] + diagonal[None] - kernel - kernel.T
     return result / len(pairs) / x.shape[2]
+
+
+def crossnobis_of_trials(runs: Sequence[tuple[ArrayLike, ArrayLike]], conditions: Sequence[str]) -> FloatArray:
+    """Return `crossnobis` distances from single trials, with the noise of each run.
+
+    Args:
+        runs: activity in trials, shape (trials, units), and the condition of each trial, for each run.
+        conditions: names of the conditions, which all runs must have.
+
+    Raises:
+        ValueError: if a run lacks a condition, or has no two trials of any.
+    """
+    patterns, precisions = [], []
+    for values, names in runs:
+        activity, labels = np.asarray(values, float), np.asarray(names, str)
+        rows = [np.flatnonzero(labels == name) for name in conditions]
+        if min(map(len, rows)) < 1 or max(map(len, rows)) < 2:
+            raise ValueError("crossnobis needs four trials or more of every condition")
+        patterns.append(np.array([activity[each].mean(axis=0) for each in rows]))
+        residuals = np.concatenate([activity[each] - mean for each, mean in zip(rows, patterns[-1], strict=True)])
+        precisions.append(noise_precision(residuals) * np.mean([len(each) for each in rows]))
+    return crossnobis(np.array(patterns), np.array(precisions))
 
 
 def noise_precision(residuals: ArrayLike) -> FloatArray:

@@ -25,23 +25,10 @@ from neurogym.dynamics.comparison import (
     components_needed,
     shared_conditions,
 )
-from neurogym.dynamics.flow import (
-    FlowField,
-    Linearisation,
-    Plane,
-    flow_field,
-    linearise,
-    selected_input,
-)
+from neurogym.dynamics.flow import FlowField, Linearisation, Plane, flow_field, linearise, selected_input
 from neurogym.dynamics.limits import Limit, find_limits, spread
 from neurogym.dynamics.points import FixedPoints, find_fixed_points, minimise_speed, modes
-from neurogym.dynamics.similarity import (
-    Operator,
-    delay_embedding,
-    fit_operator,
-    input_distance,
-    operator_distance,
-)
+from neurogym.dynamics.similarity import Operator, delay_embedding, fit_operator, input_distance, operator_distance
 from neurogym.dynamics.systems import GRU, LSTM, FiniteDifferences, Leaky, Stack, System
 
 __all__ = [

@@ -7,7 +7,6 @@ On the time of the task a continuum of states may hold that has few stable point
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,8 +54,9 @@ MOST_PERIODS = 128
 #: the distance between states.
 SLOW, APART = 1e-2, 0.1
 
-#: Share of the states that linger on the time of the task, from which the name says so.
-PASSAGE = 0.1
+#: Distance from all limit sets, as a share of that between states, at which a state that holds lingers; share of the
+#: states that must linger for the name to say so.
+ELSEWHERE, PASSAGE = 0.25, 0.1
 
 #: Names of further limit sets by their kind.
 ORBITS = {"quasi-periodic": "quasi-periodic motion", "chaotic": "chaos", "diverges": "unbounded activity"}
@@ -207,9 +207,9 @@ def find_attractors(
         slowest = visited[np.argsort(np.linalg.norm(system.step(visited, x) - visited, axis=1), kind="stable")]
     points = points.take(points.fixed | (_farthest(system, points.points, x, duration)[1] <= HOLDS * scale))
     continuum = _continuum(system, before[held], moved[held], x, duration, scale)
-    passage = 0.0
-    if held.any() and continuum is None:
-        passage = float(held.mean() * _elsewhere(after[held], points.points[points.stable], limits, scale).mean())
+    ends = [points.points[points.stable], *(each.states for each in limits if each.kind != "unsettled")]
+    away = np.linalg.norm(after[held, None] - np.concatenate(ends)[None], axis=2).min(axis=1, initial=np.inf)
+    passage = float((away > ELSEWHERE * scale).sum() / len(held)) if continuum is None else 0.0
     return Attractors(tuple(limits), continuum, passage, points, slowest[:3], duration, scale, max_steps)
 
 
@@ -233,12 +233,6 @@ def _farthest(
         h = run(system, h, x, len(stretch))
         farthest = np.maximum(farthest, np.nan_to_num(np.linalg.norm(h - origin, axis=1), nan=np.inf))
     return h, farthest
-
-
-def _elsewhere(states: FloatArray, stable: FloatArray, limits: Sequence[Limit], scale: float) -> IntArray:
-    """Return which states are far from all stable points and limit sets."""
-    sets = np.concatenate([stable, *(each.states for each in limits if each.kind != "unsettled")])
-    return np.linalg.norm(states[:, None] - sets[None], axis=2).min(axis=1, initial=np.inf) > 0.25 * scale
 
 
 def _continuum(

@@ -311,12 +311,20 @@ def _of_geometry(metric: str, shared: list[str], settings: ComparisonSettings) -
         raise ValueError(f"{metric} needs {least} conditions with trials in every population; there are {len(shared)}")
 
     def prepare(population: PopulationTrials) -> FloatArray:
+        if metric == "crossnobis":
+            halves = [
+                ([t.mean(axis=0) for t in h.trials], h.condition) for h in population.halves(np.random.default_rng(0))
+            ]
+            return geometry.crossnobis_of_trials(halves, shared)
         return population.averages(shared, settings.bins)
 
     def shuffle(population: PopulationTrials, rng: np.random.Generator) -> FloatArray:
-        return prepare(population)[rng.permutation(len(shared))]
+        order, prepared = rng.permutation(len(shared)), prepare(population)
+        return prepared[np.ix_(order, order)] if metric == "crossnobis" else prepared[order]
 
     def distance(a: FloatArray, b: FloatArray) -> float:
+        if metric == "crossnobis":
+            return 1 - float(np.corrcoef(*(each[np.triu_indices(len(shared), 1)] for each in (a, b)))[0, 1])
         if metric == "rsa":
             result = geometry.representational_similarity(a.mean(axis=1), b.mean(axis=1), n_permutations=0, n_boot=1)
             return 1 - result.correlation.value
@@ -329,38 +337,7 @@ def _of_geometry(metric: str, shared: list[str], settings: ComparisonSettings) -
             return geometry.procrustes_distance(x, y)
         return float(geometry.sample_angles(x, y, settings.components).mean())
 
-    def prepare_distances(population: PopulationTrials) -> FloatArray:
-        return _crossnobis(population, shared)
-
-    def shuffle_distances(population: PopulationTrials, rng: np.random.Generator) -> FloatArray:
-        order = rng.permutation(len(shared))
-        return prepare_distances(population)[np.ix_(order, order)]
-
-    def distance_of_distances(a: FloatArray, b: FloatArray) -> float:
-        upper = np.triu_indices(len(shared), 1)
-        return 1 - float(np.corrcoef(a[upper], b[upper])[0, 1])
-
-    if metric == "crossnobis":
-        return _Features(prepare_distances, distance_of_distances, shuffle_distances, settings.shuffles)
     return _Features(prepare, distance, shuffle, settings.shuffles)
-
-
-def _crossnobis(population: PopulationTrials, shared: Sequence[str]) -> FloatArray:
-    """Return crossnobis distances between conditions, of two halves of the trials with the noise of each."""
-    if population.averaged:
-        raise ValueError("crossnobis needs single trials, in two or more for each condition")
-    patterns, precisions = [], []
-    for half in population.halves(np.random.default_rng(0)):
-        names = np.asarray(half.condition, str)
-        means = np.array([trial.mean(axis=0) for trial in half.trials])
-        index = [np.flatnonzero(names == name) for name in shared]
-        if min(map(len, index)) < 1 or max(map(len, index)) < 2:
-            raise ValueError("crossnobis needs four trials or more of every condition")
-        pattern = np.array([means[rows].mean(axis=0) for rows in index])
-        residuals = np.concatenate([means[rows] - mean for rows, mean in zip(index, pattern, strict=True)])
-        patterns.append(pattern)
-        precisions.append(geometry.noise_precision(residuals) * np.mean([len(rows) for rows in index]))
-    return geometry.crossnobis(np.array(patterns), np.array(precisions))
 
 
 def _covariance(population: PopulationTrials) -> FloatArray:

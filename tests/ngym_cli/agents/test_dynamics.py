@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from neurogym.analysis import Activity
+from neurogym.dynamics import LSTM as LSTMSystem
 from neurogym.dynamics import FiniteDifferences
 from ngym_cli.agents.dynamics import (
     attractors_of_sets,
@@ -142,3 +143,23 @@ def test_an_input_is_held_at_numbers_or_by_the_names_of_channels(text, values):
 def test_an_input_that_does_not_fit_says_why(text, words):
     with pytest.raises(UserError, match=words):
         held_input(text, NAMES, 3)
+
+
+@pytest.mark.parametrize("carried", [True, False])
+def test_states_that_are_not_recorded_carry_on_within_a_session_if_the_activity_does(carried):
+    """Cell states of two sessions whose trials alternate in the recording, each of three steps."""
+    rng, units = np.random.default_rng(0), 4
+    system = LSTMSystem(
+        rng.normal(size=(4 * units, units)), rng.normal(size=(4 * units, 2)), rng.normal(size=4 * units)
+    )
+    observations, sessions = rng.normal(size=(24, 2)), np.array([0, 1] * 4)
+    last, expected = {0: np.zeros((1, 2 * units)), 1: np.zeros((1, 2 * units))}, []
+    for trial, session in enumerate(sessions):
+        state = last[session] if carried else np.zeros((1, 2 * units))
+        for x in observations[3 * trial : 3 * trial + 3]:
+            state = system.step(state, x)
+            expected.append(state[0])
+        last[session] = state
+    activity = Activity(np.array(expected)[:, :units], np.arange(0, 25, 3), 100.0)
+    states, steps = visited_states(system, activity, observations, sessions)
+    assert states == pytest.approx(np.array(expected)) and steps.tolist() == list(range(24))
