@@ -178,9 +178,8 @@ def table(rows: Rows) -> str:
         lines.append(f"| {' | '.join(cells)} |")
     n, total = sum(map(len, rows.values())), len(TASKS) * len(NETWORKS) * SEEDS
     absent = [task for task in TASKS if not rows_of(rows, task)]
-    missing = (
-        f"{n:,} of {total:,} networks are measured" + (f"; none yet in {', '.join(absent)}" if absent else "") + "."
-    )
+    none = f"; none yet in {', '.join(absent)}" if absent else ""
+    missing = f"{n:,} of {total:,} networks are measured{none}."
     return "\n".join([*lines, "", missing] if len(lines) > 2 else [missing])
 
 

@@ -102,7 +102,7 @@ def network(name: str) -> tuple[dynamics.GRU, np.ndarray, np.ndarray]:
     return dynamics.GRU(**arrays), states, inputs
 
 
-@pytest.mark.parametrize("name", ["gru_64_seed_5", "gru_64_seed_6"])
+@pytest.mark.parametrize("name", [pytest.param("gru_64_seed_5", marks=pytest.mark.slow), "gru_64_seed_6"])
 def test_memories_that_fade_slowly_are_a_slow_passage_to_one_stable_point(name):
     """The networks were once taken for plane attractors, by local minima of the speed."""
     net, states, inputs = network(name)

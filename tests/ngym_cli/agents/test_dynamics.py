@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from neurogym.analysis import Activity
-from neurogym.dynamics import LSTM as LSTMSystem
-from neurogym.dynamics import FiniteDifferences
+from neurogym.dynamics import FiniteDifferences, systems
 from ngym_cli.agents.dynamics import (
     attractors_of_sets,
     held_input,
@@ -149,9 +148,8 @@ def test_an_input_that_does_not_fit_says_why(text, words):
 def test_states_that_are_not_recorded_carry_on_within_a_session_if_the_activity_does(carried):
     """Cell states of two sessions whose trials alternate in the recording, each of three steps."""
     rng, units = np.random.default_rng(0), 4
-    system = LSTMSystem(
-        rng.normal(size=(4 * units, units)), rng.normal(size=(4 * units, 2)), rng.normal(size=4 * units)
-    )
+    weights = rng.normal(size=(4 * units, units)), rng.normal(size=(4 * units, 2)), rng.normal(size=4 * units)
+    system = systems.LSTM(*weights)
     observations, sessions = rng.normal(size=(24, 2)), np.array([0, 1] * 4)
     last, expected = {0: np.zeros((1, 2 * units)), 1: np.zeros((1, 2 * units))}, []
     for trial, session in enumerate(sessions):
