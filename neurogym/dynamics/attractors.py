@@ -148,7 +148,8 @@ class Attractors(Result):
         """Name of the attractor; both names where the task's time and the limit differ."""
         if self.continuum is None or self.marginal:
             return ("slow passage, " if self.passage >= PASSAGE and not self.marginal else "") + self.in_the_limit
-        return f"{self.continuum.kind} attractor, in the limit {self.in_the_limit}"
+        article = "a " if self.in_the_limit.startswith("limit") else ""
+        return f"{self.continuum.kind} attractor, in the limit {article}{self.in_the_limit}"
 
 
 def find_attractors(
