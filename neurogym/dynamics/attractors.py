@@ -38,11 +38,15 @@ ATTRACTS = 5.0
 #: relative to the direction before.
 NEIGHBOURHOOD, WIDTH = 0.2, 0.3
 
-#: Unstable points beside which stable points are searched, and steps that activity runs from there.
-SADDLES, AWAY = 100, 1000
+#: Unstable points beside which stable points are searched, steps that activity runs from there, and movement beyond
+#: which activity is taken for unbounded, relative to the distance between states.
+SADDLES, AWAY, FAR = 100, 1000, 1e3
 
 #: Further periods after which states may hold, once slow transients are over.
 LATER = 3
+
+#: States of a continuum at which its decay is taken from the Jacobian, at most.
+LINEARISED = 40
 
 #: Looks at the distance from the beginning within a period.
 LOOKS = 16
@@ -195,7 +199,7 @@ def find_attractors(
     held = moved <= HOLDS * scale
     limits, _ = find_limits(system, drawn(FOLLOWED), x, scale=scale, max_steps=max_steps)
     ends = [each.states[:1] for each in limits if each.kind == "point"]
-    begin = np.concatenate([drawn(starts), after[np.isfinite(after).all(axis=1)]])
+    begin = np.concatenate([drawn(starts), after[moved <= FAR * scale]])
     searched = [find_fixed_points(system, begin, x, slow=SLOW, apart=APART * scale)]
     searched += [find_fixed_points(system, np.concatenate(ends), x)] if ends else []
     points, known = join(searched, 1e-4 * scale), -1
@@ -221,7 +225,7 @@ def _beside_saddles(system: System, points: FixedPoints, x: FloatArray, scale: f
         return []
     push = 0.02 * scale * unstable.direction
     settled = run(system, np.concatenate([unstable.points - push, unstable.points + push]), x, AWAY)
-    settled = settled[np.isfinite(settled).all(axis=1)]
+    settled = settled[(np.abs(settled - unstable.points.mean(axis=0)) < FAR * scale).all(axis=1)]
     return [find_fixed_points(system, settled, x)] if len(settled) else []
 
 
@@ -232,7 +236,8 @@ def _farthest(
     h, origin, farthest = states, states if origin is None else origin, np.zeros(len(states))
     for stretch in np.array_split(np.arange(steps), min(steps, LOOKS)):
         h = run(system, h, x, len(stretch))
-        farthest = np.maximum(farthest, np.nan_to_num(np.linalg.norm(h - origin, axis=1), nan=np.inf))
+        with np.errstate(over="ignore", invalid="ignore"):
+            farthest = np.maximum(farthest, np.nan_to_num(np.linalg.norm(h - origin, axis=1), nan=np.inf))
     return h, farthest
 
 
@@ -251,7 +256,8 @@ def _continuum(
     dimension = _dimension(states, NEIGHBOURHOOD * extent)
     centred = states - states.mean(axis=0)
     closed = dimension == 1 and _closes(centred @ np.linalg.svd(centred, full_matrices=False)[2][:2].T)
-    sizes = np.sort(np.abs(np.linalg.eigvals(system.jacobian(states, np.repeat(x[None], len(states), axis=0)))))
+    some = states[:: -(-len(states) // LINEARISED)]
+    sizes = np.sort(np.abs(np.linalg.eigvals(system.jacobian(some, np.repeat(x[None], len(some), axis=0)))))
     across = float(np.median(sizes[:, ::-1][:, dimension])) if dimension < sizes.shape[1] else 0.0
     typical = float(np.median(moved[best])) / scale
     found = Continuum(
