@@ -270,6 +270,8 @@ def compare(
     metric: str | Sequence[str] = (),
     *,
     across: str | None = None,
+    delays: int | None = None,
+    rank: int | None = None,
     by: Columns | None = None,
     runs_root: str | Path = RUNS_ROOT,
     trust: bool = False,
@@ -282,6 +284,8 @@ def compare(
         runs: runs (objects, folders, names or ``latest``) and recordings in files (NWB, HDF5, npz).
         metric: names in ``neurogym.dynamics.METRICS``, as a list or separated by commas; by default four of them.
         across: ``period`` or ``layer`` to compare the parts of each run.
+        delays: delays of the operators of dsa and input-dsa; by default chosen by the data.
+        rank: rank of these operators; by default chosen by the data.
         by: columns that define conditions, as a list or separated by commas.
         runs_root: folder of all runs, where a run is given by name.
         trust: accept user code named in the runs' records.
@@ -298,7 +302,7 @@ def compare(
 
     several = runs if isinstance(runs, list | tuple) else [runs]
     words = [str(getattr(each, "path", each)) for each in several]
-    references, request = requests.comparison(words, settings.with_commas(metric), across)
+    references, request = requests.comparison(words, settings.with_commas(metric), across, delays, rank)
     seen = requests.view(references, Path(runs_root), settings.with_commas(by), trust=trust)
     seen.comparison, seen.recorder = request, recorder(Path(runs_root), trust, logger.info)
     return Comparison(seen)

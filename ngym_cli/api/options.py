@@ -141,6 +141,8 @@ class PlotOptions(TypedDict, total=False):
     pair: Columns | None
     metric: Columns | None
     across: str | None
+    delays: int | None
+    rank: int | None
     input: str | Sequence[object] | None
     axes: Columns | None
     outside: str | Sequence[object] | None

@@ -39,11 +39,15 @@ class ComparisonRequest:
         metrics: names in ``neurogym.dynamics.METRICS``; empty for the usual metrics.
         across: ``period`` or ``layer`` to compare the parts of each run; empty for whole trials.
         files: recordings of animals or other tools.
+        delays: delays of the operators of dynamics; None to choose by the data.
+        rank: rank of these operators; None to choose by the data.
     """
 
     metrics: tuple[str, ...] = ()
     across: str = ""
     files: tuple[Path, ...] = ()
+    delays: int | None = None
+    rank: int | None = None
 
 
 @dataclass
