@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -179,7 +179,7 @@ def _make(
         policy = "CnnPolicy" if is_image_space(venv.observation_space) else "MlpPolicy"
         activation = {"tanh": nn.Tanh, "relu": nn.ReLU, "softplus": nn.Softplus}[args["activation"]]
         policy_kwargs = {"net_arch": [units] * args["layers"], "activation_fn": activation}
-    learner = bounded(algorithm.load())
+    learner: Callable[..., BaseAlgorithm] = bounded(algorithm.load())
     merged = {**algorithm.defaults, **overrides}
     if not algorithm.knows_final_rate:
         merged = _scheduled(merged, "final_rate" in overrides)

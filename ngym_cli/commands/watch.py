@@ -47,7 +47,11 @@ def execute(request: WatchRequest) -> None:
 
     source = Source(runs.find(request.run, request.runs), request.trust)
     err = terminal.console(stderr=True)
-    tell = (lambda line: err.print(line, style="dim")) if err.is_terminal else (lambda line: None)
+
+    def tell(line: str) -> None:
+        if err.is_terminal:
+            err.print(line, style="dim")
+
     tell(f"recording {request.trials} trials")
     trials = record(source, request.trials, request.seed, conditions_wanted(request.where), request.stochastic)
     if not request.steps:

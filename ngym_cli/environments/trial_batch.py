@@ -148,7 +148,7 @@ class FirstActions:
             actions: shape (environments,).
             finished: columns of the trials that ended, if any.
         """
-        acts = np.not_equal(actions, self.hold) & self.waits
+        acts = (actions != np.asarray(self.hold)) & self.waits
         if acts.any():
             self.first[acts] = self.step
             self.waits &= ~acts

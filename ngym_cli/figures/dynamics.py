@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -171,7 +171,8 @@ def _legend_of_marks(plane: Axes, dynamics: Dynamics) -> None:
         (any(limit.kind == "cycle" for each in results for limit in each.limits), {"linestyle": "-"}, "limit cycle"),
     ):
         if drawn:
-            plane.plot([], [], **{"linestyle": "", "color": "black", "label": label, **mark})
+            look: dict[str, Any] = {"linestyle": "", "color": "black", "label": label, **mark}
+            plane.plot([], [], **look)
     legend_below(plane, 2)
 
 

@@ -39,7 +39,7 @@ def report(sweep: SweepFolder, out: Path | None = None, overwrite: bool = False)
     Raises:
         UserError: if no run is done, or the file exists or cannot be written.
     """
-    check_page(out, overwrite)
+    check_page(out, sweep.path, overwrite)
     rows = status.StatusReader(sweep).rows()
     place = sweep.path if out is None else out if out.is_dir() or not out.suffix else out.parent
     contents = _contents(sweep, rows, control.result(sweep, rows), place)

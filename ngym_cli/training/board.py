@@ -20,11 +20,9 @@ from ngym_cli.terminal import reference_word
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from tensorboard.compat.proto.summary_pb2 import Summary
 
     from ngym_cli.runs.records import ConditionRecord
 
-    Value = Summary.Value
 
 #: Constant curves of the reference scores of performance.
 REFERENCE = "reference/performance"
@@ -160,7 +158,7 @@ class TensorBoardWriter:
         points = [self._point(tag, value) for tag, value in values.items()]
         self._writer.file_writer.add_summary(Summary(value=points), step)
 
-    def _point(self, tag: str, value: float) -> Value:
+    def _point(self, tag: str, value: float) -> Any:
         """Return a point of a curve, the first with a description of the curve."""
         from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
 
