@@ -324,7 +324,8 @@ def _of_geometry(metric: str, shared: list[str], settings: ComparisonSettings) -
 
     def distance(a: FloatArray, b: FloatArray) -> float:
         if metric == "crossnobis":
-            return 1 - float(np.corrcoef(*(each[np.triu_indices(len(shared), 1)] for each in (a, b)))[0, 1])
+            pairs = np.triu_indices(len(shared), 1)
+            return 1 - float(np.corrcoef(a[pairs], b[pairs])[0, 1])
         if metric == "rsa":
             result = geometry.representational_similarity(a.mean(axis=1), b.mean(axis=1), n_permutations=0, n_boot=1)
             return 1 - result.correlation.value
