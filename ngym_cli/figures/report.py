@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import base64
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from ngym_cli.figures.registry import find_figure
 from ngym_cli.figures.style import FigureUnavailableError
 from ngym_cli.files.writing import check_place, write_text
 from ngym_cli.runs import records
-from ngym_cli.runs.summary import performance_of
+from ngym_cli.runs.summary import measure_in_words, performance_of
 from ngym_cli.terminal import REFERENCES, cell, estimate_cells, reference_word
 
 if TYPE_CHECKING:
@@ -42,6 +42,16 @@ SHOWN_ELSEWHERE = (
     "status",
     "config",
 )
+
+#: Resolution of figures that commands save (dots per inch).
+SAVED = 150
+
+#: Meaning of each reference score, a line each.
+MEANINGS = {
+    "chance": "performance of an agent that draws every action at random",
+    "blind": "performance of the best agent that sees nothing but the time in the trial",
+    "ceiling": "performance of the ideal observer, which nobody can exceed in the long run",
+}
 
 #: Name of the page where the user names only a folder.
 PAGE = "report.html"
@@ -114,6 +124,7 @@ def _contents(seen: PlotData, further: Sequence[str] = ()) -> dict[str, Any]:
         "lead": _lead(source),
         "no_evaluation": no_evaluation,
         "numbers": _numbers(result) if result else [],
+        "meanings": _meanings(result) if result else [],
         "figures": figures,
         "left_out": left_out,
         "conditions": _conditions(result.get("conditions") or ()) if result else [],
@@ -158,12 +169,22 @@ def _lead(source: Source) -> str:
 def _numbers(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the most important numbers, each with a description."""
     performance = performance_of(result)
+    ceiling = result.get("ceiling")
+    above = ""
+    if ceiling is not None and performance.value > ceiling:
+        above = "; above the ceiling" + (", which is within the interval" if ceiling in performance else "")
     return [
-        (f"{performance.value:.3f}", f"performance {performance.interval('.3f')}, n = {result['trials']:,}"),
+        (f"{performance.value:.3f}", f"performance {performance.interval('.3f')}, n = {result['trials']:,}{above}"),
         *((f"{result[name]:.3f}", reference_word(name)) for name in REFERENCES if result.get(name) is not None),
         (cell(result.get("reward_per_trial")), "reward per trial"),
         (f"{result['abort_rate']:.1%}", "trials with a fixation break"),
+        *((measure_in_words(row), row["label"]) for row in result.get("measures") or ()),
     ]
+
+
+def _meanings(result: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return what each reference score means."""
+    return [(reference_word(name), text) for name, text in MEANINGS.items() if result.get(name) is not None]
 
 
 def _figures(seen: PlotData, further: Sequence[str] = ()) -> tuple[list[html.PageFigure], list[tuple[str, str]]]:
@@ -233,7 +254,7 @@ def _comparisons(source: Source) -> Iterator[dict[str, object]]:
     for number, result in _records(source, "comparison.json", records.AnimalComparison):
         yield {
             "id": f"beside-{number}",
-            "name": Path(result["data"]).stem.replace("_", " "),
+            "name": result.get("name") or Path(result["data"]).stem.replace("_", " "),
             "drawn": _picture(source, result["figure"], f"beside-figure-{number}", "Agent next to the data."),
             "rows": [
                 (r["name"], *(cell(r[key]["value"]) for key in ("a", "b", "difference")), cell(r["distance"]))
@@ -263,14 +284,10 @@ def _activity(source: Source) -> Iterator[dict[str, object]]:
 
 def _picture(source: Source, figure: str, identifier: str, caption: str) -> html.PageFigure | None:
     """Return a saved figure of a run for the page, or None if the file is gone."""
-    from markupsafe import Markup
-
     path = source.run.path / "figures" / Path(figure).name
     if not path.is_file() or path.is_symlink():
         return None
-    data = base64.b64encode(path.read_bytes()).decode()
-    picture = Markup('<img alt="{}" src="data:image/png;base64,{}">').format(caption, data)
-    return {"id": identifier, "picture": picture, "caption": caption, "kind": "wide"}
+    return {"id": identifier, "picture": html.picture(path.read_bytes(), caption, SAVED), "caption": caption}
 
 
 def provenance_rows(manifest: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:
@@ -284,5 +301,6 @@ def provenance_rows(manifest: Mapping[str, object], prefix: str = "") -> list[tu
         else:
             # Whole numbers here are seeds and sizes of machines, which are read digit by digit.
             text = str(value) if isinstance(value, int) and not isinstance(value, bool) else cell(value)
+            text = shlex.join(map(str, value)) if key == "command" and isinstance(value, list) else text
             rows.append((f"{prefix}{key}".replace("_", " "), text))
     return rows

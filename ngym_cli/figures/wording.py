@@ -8,6 +8,7 @@ import numpy as np
 
 from neurogym.spaces import Index
 from ngym_cli.config.values import Scalar
+from ngym_cli.runs.conditions import Range
 
 #: Axis label of each column, with the unit.
 AXES = {
@@ -33,6 +34,8 @@ AXES = {
     "set_size": "items to remember",
     "v1": "first value",
     "v2": "second value",
+    "s1": "first stimulus",
+    "s2": "second stimulus",
 }
 
 #: Names of a column's values where numbers have no meaning.
@@ -99,7 +102,7 @@ class Wording:
             return f"{words} chosen"
         if name == "other_choice" and value in self.actions:
             return f"irrelevant: {words}"
-        if name == "context" or name in VALUES or isinstance(value, str):
+        if name == "context" or name in VALUES or (isinstance(value, str) and not isinstance(value, Range)):
             return words
         return f"{short(name)} {words}{UNIT_SIGNS.get(name, '')}"
 

@@ -19,6 +19,7 @@ from ngym_cli.config import flatten
 from ngym_cli.config.values import Scalar
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs import summary
+from ngym_cli.runs.conditions import columns_of_performance
 from ngym_cli.runs.records import EvaluationRow, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
 from ngym_cli.runs.trial_table import concatenate
@@ -82,7 +83,7 @@ class Curves:
         now = time.monotonic()
         speed = (step - self.step) / max(now - self._moment, 1e-9)
         self.step, self._moment = step, now
-        scalars = summary.scalars(trials, summary.condition_names(conditions, trials))
+        scalars = summary.scalars(trials, columns_of_performance(conditions, trials))
         self.board.scalars({**scalars, "time/steps_per_second": speed}, step)
         self._recent = {name: values[-WINDOW:] for name, values in concatenate([self._recent, trials]).items()}
         self.display.update(step, {**self.recent(), "steps_per_second": speed, **more})
@@ -273,7 +274,7 @@ class Evaluator:
         half_width = self.config.evaluation.half_width if last else 0.0
         evaluated = self.on_fresh_trials(self.trials, step, half_width=half_width)
         evaluated.summary["model_steps"] = step
-        values = summary.scalars(evaluated.table, summary.condition_names(self.properties.conditions, evaluated.table))
+        values = summary.scalars(evaluated.table, columns_of_performance(self.properties.conditions, evaluated.table))
         self.board.scalars({f"evaluation/{tag.removeprefix('behaviour/')}": v for tag, v in values.items()}, step)
         result = evaluated.summary
         row: EvaluationRow = {

@@ -1,0 +1,29 @@
+"""Periods on time axes: shaded where most trials are in them, and the event that time is counted from."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ngym_cli.figures import time_axis
+
+
+def test_periods_are_where_most_trials_are_in_them():
+    rng = np.random.default_rng(0)
+    delay = rng.choice([500.0, 1000.0, 1500.0], 300)
+    table = {
+        "onset_fixation": np.zeros(300),
+        "period_fixation": np.full(300, 200.0),
+        "onset_sample": np.full(300, 200.0),
+        "period_sample": np.full(300, 300.0),
+        "onset_delay": np.full(300, 500.0),
+        "period_delay": delay,
+        "onset_decision": 500 + delay,
+        "period_decision": np.full(300, 100.0),
+    }
+    onsets = {name.removeprefix("onset_"): column for name, column in table.items() if name.startswith("onset_")}
+    assert time_axis.first_event(onsets) == "sample"
+    found = time_axis.spans(table, table["onset_sample"], -200, 2000, 100)
+    assert found[:3] == [("fixation", -200, 0), ("sample", 0, 300), ("delay", 300, 800)]  # the shortest delay
+    assert [span.name for span in found] == ["fixation", "sample", "delay"]  # no time is in the decision of all
+    at_decision = time_axis.spans(table, table["onset_decision"], -1000, 100, 100)
+    assert at_decision == [("delay", -500, 0), ("decision", 0, 100)]
