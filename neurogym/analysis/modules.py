@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from neurogym.analysis.results import Result
 from neurogym.array_types import FloatArray, IntArray
 
-#: Most modules that are tried.
-MOST_MODULES = 8
+#: Gain of modularity, times four, below which a module stays whole.
+SMALLEST_GAIN = 1e-9
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Modules(Result):
 
 
 def modules(similarity: ArrayLike) -> Modules:
-    """Divide units into modules: the cut of an average-linkage tree with the highest modularity.
+    """Divide units into modules, in two again and again along the leading eigenvector of the modularity matrix.
 
     Newman 2006, 10.1073/pnas.0601602103.
 
@@ -44,20 +44,27 @@ def modules(similarity: ArrayLike) -> Modules:
     Raises:
         ValueError: if there are fewer than three units, or no two are connected.
     """
-    from scipy.cluster.hierarchy import cut_tree, linkage
-    from scipy.spatial.distance import squareform
-
     strength = np.abs(np.asarray(similarity, float))
     strength = (strength + strength.T) / 2
     np.fill_diagonal(strength, 0)
     if len(strength) < 3 or not strength.any():
         raise ValueError("modules need three units or more that are connected")
-    tree = linkage(squareform(strength.max() - strength, checks=False), "average")
-    cuts = cut_tree(tree, range(1, min(MOST_MODULES, len(strength)) + 1)).T
-    scores = [modularity(strength, cut) for cut in cuts]
-    best = cuts[int(np.argmax(scores))]
-    ranks = np.argsort(np.argsort(-np.bincount(best), kind="stable"), kind="stable")
-    return Modules(ranks[best].astype(np.int64), float(max(scores)))
+    degree = strength.sum(axis=1)
+    excess = strength - np.outer(degree, degree) / degree.sum()
+    undivided, divided = [np.arange(len(strength))], list[IntArray]()
+    while undivided:
+        units = undivided.pop()
+        matrix = excess[np.ix_(units, units)]
+        matrix = matrix - np.diag(matrix.sum(axis=1))
+        side = np.where(np.linalg.eigh(matrix)[1][:, -1] > 0, 1.0, -1.0)
+        if side @ matrix @ side > SMALLEST_GAIN * degree.sum() and abs(side.sum()) < len(side):
+            undivided += [units[side > 0], units[side < 0]]
+        else:
+            divided.append(units)
+    labels = np.zeros(len(strength), np.int64)
+    for label, units in enumerate(sorted(divided, key=len, reverse=True)):
+        labels[units] = label
+    return Modules(labels, modularity(strength, labels))
 
 
 def modularity(strength: FloatArray, labels: ArrayLike) -> float:

@@ -251,7 +251,11 @@ def _targets(view: PlotData, recorded: Population) -> dict[str, Conditions]:
     table = recorded.table
     names = view.by or (*recorded.conditions.names, "choice", *view.properties.conditions)
     found = {name: conditions_of(table, [name]).at_least(FEWEST) for name in names if n_values(table, name)}
-    varied = {name: each for name, each in found.items() if 1 < len(each.levels) <= MOST_CONDITIONS}
+    varied: dict[str, Conditions] = {}
+    for name, each in found.items():
+        same = [other for other in varied.values() if np.array_equal(other.index, each.index)]
+        if 1 < len(each.levels) <= MOST_CONDITIONS and not same:  # as choice and what is right without any error
+            varied[name] = each
     return dict(list(varied.items())[:MOST_VARIABLES])
 
 
@@ -285,6 +289,7 @@ def decoding(view: PlotData) -> Figure:
         low, value, high = result.low, result.accuracy, result.high
         if across is None:
             low, value, high, across = np.diag(low), np.diag(value), np.diag(high), (name, result)
+        low, high = (np.where(np.isfinite(value), end, np.nan) for end in (low, high))
         style.interval_band(left, time, low, high, colour)
         words = f"{short(name)}, {len(result.classes)} classes, chance {result.chance:.2f}, n = {int(rows.sum()):,}"
         left.plot(time, value, color=colour, label=words + (", corrected for drift" if result.corrected else ""))

@@ -138,7 +138,7 @@ def session(view: PlotData) -> Figure:
             look = {"color": style.COLOURS[0], "markerfacecolor": face, "label": f"choice, {words}", "zorder": 2}
             axes.plot(trial[paid == rewarded], chosen[paid == rewarded], "o", markersize=5, **look)
         axes.set_yticks(range(len(options.names)), options.names)
-        axes.set(ylim=(-0.5, len(options.names) - 0.5), title=f"{series.label}, n = {len(trial)} trials")
+        axes.set(ylim=(-0.5, len(options.names) - 0.5), title=f"choices of {series.label}, n = {len(trial)} trials")
     grid[-1][0].set_xlabel("trial of the session")
     style.legend_below(grid[0][0], 3)
     return figure
@@ -215,7 +215,7 @@ def regret(view: PlotData) -> Figure:
             axes.plot(curve.x, lost * curve.x, "--", color=style.GREY, label=f"ideal observer, ceiling {ceiling:.3g}")
         first = False
     axes.plot(curve.x, random * curve.x, ":", color=style.GREY, label="random choices")
-    unit = "reward" if options.in_reward else "choices of a worse option"
+    unit = "reward" if options.in_reward else "worse choices"
     axes.set(xlabel="trial of the session", ylabel=f"cumulative regret ({unit})")
     axes.set_title("regret, mean over sessions, 95 % interval")
     style.legend_below(axes)

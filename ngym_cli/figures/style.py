@@ -186,7 +186,11 @@ def along_training(axes: Axes, title: str, low: float = 0) -> None:
 
 
 def thousands(axes: Axes) -> None:
-    """Label steps in thousands."""
+    """Label steps in thousands, or in millions where there are many."""
+    axes.locator_params(axis="x", nbins=7)
+    if axes.get_xlim()[1] >= 2e6:
+        axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1e6:g}M" if x else "0")
+        return
     axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:g}k" if x >= 1000 else f"{x:g}")
 
 

@@ -22,7 +22,7 @@ EVENT_WORDS = ("stim", "sample", "ready", "measure", "item", "tone", "target", "
 RESPONSE = "response"
 
 #: Share of trials that are in a period wherever it is shaded.
-TOGETHER = 0.8
+TOGETHER = 0.5
 
 #: Lines that names of periods may take above a panel, beyond which they stand upright; inches between upright names.
 LEVELS, UPRIGHT = 3, 0.14
@@ -48,7 +48,7 @@ def first_event(onsets: Mapping[str, np.ndarray]) -> str:
 
 
 def spans(table: Mapping[str, np.ndarray], at: np.ndarray, start: float, stop: float, dt: float) -> list[Span]:
-    """Return when most trials are in each period, counted from an event, in order.
+    """Return when half of the trials or more are in each period, counted from an event, in order.
 
     Args:
         table: trials with ``onset_NAME`` and ``period_NAME`` (ms).
@@ -98,6 +98,9 @@ def draw_spans(axes: Axes, periods: Sequence[Span], named: bool = True, room: fl
     names = [span.name for span in periods]
     lines = _lines(list(zip(middles, names, strict=True)), 0.05 / room)
     upright = max(lines) >= LEVELS
+    if upright:  # every second, third, ... where there is no room for all
+        every = -(-len(names) // max(int(room / UPRIGHT), 1))
+        middles, names, lines = middles[::every], names[::every], lines[::every]
     for middle, line, name in zip(_apart(middles, UPRIGHT / room) if upright else middles, lines, names, strict=True):
         axes.annotate(
             name,
@@ -114,7 +117,8 @@ def draw_spans(axes: Axes, periods: Sequence[Span], named: bool = True, room: fl
 
 
 def label(axes: Axes, event: str) -> None:
-    """Mark the event at 0 and name what time is counted from."""
+    """Mark the event at 0, name what time is counted from, and keep the numbers apart."""
+    axes.locator_params(axis="x", nbins=6)
     axes.axvline(0, color=GREY, linestyle="--", linewidth=0.8, zorder=0)
     name = event if event == RESPONSE else f"{event} onset" if event else "start of trial"
     axes.set_xlabel(f"time from {name} (ms)")

@@ -14,7 +14,7 @@ from ngym_cli.agents.dynamics import read_outs
 from ngym_cli.agents.networks.structure import read_areas
 from ngym_cli.figures import registry, style
 from ngym_cli.figures.population import Population, population
-from ngym_cli.figures.wording import channel_names
+from ngym_cli.figures.wording import channel_names, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -105,7 +105,7 @@ def _sorted(source: Source, recorded: Population) -> tuple[np.ndarray, list[int]
     )
     rank = np.linspace(-1, 1, len(means)) if len(means) > 1 else np.zeros(1)
     slope = rank @ (means - means.mean(axis=0))
-    names = " and ".join(recorded.conditions.names)
+    names = " and ".join(map(short, recorded.conditions.names))
     if areas:
         blocks = read_areas(areas)
         order = np.concatenate([b.units.start + np.argsort(slope[b.units], kind="stable") for b in blocks])
@@ -157,9 +157,17 @@ def _modules(of_weights: Axes, of_activity: Axes, recurrent: np.ndarray, activit
     ):
         borders = np.cumsum(np.bincount(found.labels))[:-1].tolist()
         n = int(found.labels.max()) + 1
-        title = f"{name}, {n} module{'s' * (n > 1)}, Q = {found.modularity:.2f}"
+        title = f"{name}, {n} module{'s' * (n > 1)},\nQ = {found.modularity:.2f}, shuffled {_shuffled(values):.2f}"
         _matrix(axes, values[np.ix_(found.order, found.order)], title, borders)
         axes.set_xlabel("unit")
     of_activity.set_xlabel(
         f"unit; agreement of modules with those of weights {agreement(first.labels, second.labels):.2f}"
     )
+
+
+def _shuffled(similarity: np.ndarray) -> float:
+    """Return the modularity of modules that are found after the pairs have been shuffled."""
+    pairs = np.triu_indices(len(similarity), 1)
+    shuffled = np.zeros_like(similarity)
+    shuffled[pairs] = np.random.default_rng(0).permutation(similarity[pairs])
+    return modules(shuffled).modularity

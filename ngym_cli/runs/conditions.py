@@ -86,7 +86,8 @@ def _levels(column: np.ndarray) -> tuple[list[Scalar], np.ndarray]:
         return values.tolist(), code
     edges = np.quantile(entries, np.linspace(0, 1, RANGES + 1))
     code[known] = np.clip(np.searchsorted(edges, entries, "right") - 1, 0, RANGES - 1)
-    ends = [f"{edge:.3g}" for edge in edges]
+    decimals = max(0, 2 - int(np.floor(np.log10(np.ptp(edges)))))
+    ends = [np.format_float_positional(edge, decimals, trim="-") for edge in edges]
     return [Range(f"{low} to {high}") for low, high in itertools.pairwise(ends)], code
 
 
@@ -134,11 +135,13 @@ def extra_columns(table: Mapping[str, np.ndarray]) -> list[str]:
 
 
 def n_values(table: Mapping[str, np.ndarray], name: str) -> int:
-    """Return the number of different values of a column; 0 without the column or with several numbers per trial."""
+    """Return the number of different values of a column; 0 if there is none, or no single value in most trials."""
     column = table.get(name)
     if column is None or column.ndim != 1 or any(np.ndim(value) for value in column[:1].tolist()):
         return 0
     known = column[_known(column)]
+    if len(known) < len(column) / 2:
+        return 0
     return len(np.unique(known.astype(str) if column.dtype == object else known))
 
 
