@@ -57,7 +57,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "reversal_curve",
     ),
     "activity": ("Activity", "PSTH", "psth"),
-    "modules": ("Modules", "modules"),
+    "modules": ("Modules", "find_modules"),
     "trajectories": ("TargetedAxes", "Trajectories", "path_speed", "pca_trajectories", "targeted_axes"),
     "tasks": (
         "Clusters",

@@ -32,7 +32,7 @@ class Modules(Result):
         return np.argsort(self.labels, kind="stable")
 
 
-def modules(similarity: ArrayLike) -> Modules:
+def find_modules(similarity: ArrayLike) -> Modules:
     """Divide units into modules, in two again and again along the leading eigenvector of the modularity matrix.
 
     Newman 2006, 10.1073/pnas.0601602103.

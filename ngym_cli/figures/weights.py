@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from neurogym.analysis.modules import agreement, modules
+from neurogym.analysis.modules import agreement, find_modules
 from neurogym.dynamics import Stack
 from ngym_cli.agents.dynamics import read_outs
 from ngym_cli.agents.networks.structure import read_areas
@@ -149,7 +149,7 @@ def _modules(of_weights: Axes, of_activity: Axes, recurrent: np.ndarray, activit
     correlation = np.zeros_like(recurrent)
     correlation[np.ix_(varying, varying)] = np.corrcoef(activity[:, varying], rowvar=False)
     with style.unavailable_on(ValueError):
-        first, second = modules(recurrent), modules(correlation)
+        first, second = find_modules(recurrent), find_modules(correlation)
     strength = np.abs(recurrent) + np.abs(recurrent.T)
     for axes, values, found, name in (
         (of_weights, strength / 2, first, "strength of connections"),
@@ -170,4 +170,4 @@ def _shuffled(similarity: np.ndarray) -> float:
     pairs = np.triu_indices(len(similarity), 1)
     shuffled = np.zeros_like(similarity)
     shuffled[pairs] = np.random.default_rng(0).permutation(similarity[pairs])
-    return modules(shuffled).modularity
+    return find_modules(shuffled).modularity

@@ -65,8 +65,10 @@ def conditions_of(table: Table, names: Sequence[str] = ()) -> Conditions:
         names: columns with an entry per trial; none for a single condition.
     """
     n = len(next(iter(table.values()), ()))
+    if not names:
+        return Conditions((), ({},), np.zeros(n, int))
     coded = {name: _levels(table[name]) for name in names}
-    codes = np.stack([code for _, code in coded.values()], axis=1) if names else np.zeros((n, 0), int)
+    codes = np.stack([code for _, code in coded.values()], axis=1)
     missing = (codes < 0).any(axis=1)
     if SIDE in names and STRENGTH in names:
         codes[numbers(table[STRENGTH]) == 0, names.index(SIDE)] = -1

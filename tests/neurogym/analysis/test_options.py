@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from neurogym.analysis import from_trials, modules
+from neurogym.analysis import find_modules, from_trials
 from neurogym.analysis.modules import agreement
 from neurogym.analysis.selectivity import selectivity_table
 
@@ -65,7 +65,7 @@ def test_modules_that_were_put_in_are_found():
     rng = np.random.default_rng(1)
     truth = rng.permutation(np.repeat([0, 1, 2], [12, 8, 6]))
     strength = rng.random((26, 26)) * 0.3 + (truth[:, None] == truth) * 1.0
-    found = modules(strength)
+    found = find_modules(strength)
     assert agreement(found.labels, truth) == 1.0 and found.modularity > 0.3
     assert np.bincount(found.labels).tolist() == [12, 8, 6]
     assert abs(agreement(rng.permutation(truth), truth)) < 0.2

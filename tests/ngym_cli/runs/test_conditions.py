@@ -20,7 +20,12 @@ def test_many_numbers_are_put_into_ranges_in_order():
     conditions = conditions_of({"angle": np.linspace(-1, 1, 600)}, ["angle"])
     assert conditions.in_ranges and len(conditions.levels) == 6
     assert np.bincount(conditions.index).tolist() == [100] * 6 and (np.diff(conditions.index) >= 0).all()
-    assert isinstance(conditions.levels[0]["angle"], Range) and conditions.levels[0]["angle"] == "-1 to -0.667"
+    assert isinstance(conditions.levels[0]["angle"], Range) and conditions.levels[0]["angle"] == "-1 to -0.67"
+
+
+def test_without_columns_there_is_one_condition():
+    conditions = conditions_of({"choice": np.arange(5)})
+    assert conditions.levels == ({},) and conditions.index.tolist() == [0] * 5
 
 
 def test_trials_without_a_value_have_no_condition():
