@@ -25,6 +25,7 @@ from neurogym.analysis.psychometric import PsychometricFit, fit_psychometric
 from neurogym.analysis.regression import ChoiceRegression
 from neurogym.analysis.results import Curve
 from neurogym.analysis.trial_tables import (
+    MissingColumnsError,
     TrialData,
     in_sequence,
     is_correct,
@@ -261,7 +262,8 @@ def options(data: TrialData) -> learning.Options:
     elif "hi_state" in table:
         chosen, expected = chosen - 1, np.eye(2)[numbers(table["hi_state"]).astype(int)]
     else:
-        table = require(table, "better", "ground_truth")
+        if not {"better", "ground_truth"} <= set(table):
+            raise MissingColumnsError("the trials do not say which option is better")
         levels, better = np.unique(numbers(table["better"]), return_inverse=True)
         if len(levels) > 2:
             raise ValueError(f"the better of two options takes {len(levels)} values")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from neurogym.analysis.results import Estimate
 from ngym_cli import terminal
 from ngym_cli.environments.quota import SECONDS_PER_REPORT
-from ngym_cli.runs.summary import aborts_in_words, measure_in_words, performance_of
+from ngym_cli.runs.summary import aborts_in_words, performance_of
 from ngym_cli.terminal import REFERENCES, cell, estimate_cells, print_columns, reference_word, with_interval
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from ngym_cli.runs.records import ActivityComparison, Summary
+    from ngym_cli.runs.records import ActivityComparison, MeasureRecord, Summary
 
 #: Monte-Carlo error of a ceiling above which the error is printed.
 NOTABLE = 0.003
@@ -95,6 +95,12 @@ def _reward_in_words(summary: Summary) -> str:
     ends = dict(zip(("low", "high"), summary.get("reward_ci") or (), strict=False))
     text = with_interval(Estimate.from_record({"value": summary["reward_per_trial"], **ends}))
     return text + (f"; ceiling {summary['reward_ceiling']:.4f}" if summary.get("reward_ceiling") is not None else "")
+
+
+def measure_in_words(row: MeasureRecord) -> str:
+    """Return a measure with interval and unit."""
+    unit = row.get("unit") or ""
+    return with_interval(Estimate.from_record(row), ".0f" if unit == "ms" else ".4f", unit)
 
 
 def references_in_words(summary: Summary) -> list[str]:

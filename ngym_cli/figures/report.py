@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neurogym.analysis.results import Estimate
 from ngym_cli import runs
 from ngym_cli.config.tasks import find_task
 from ngym_cli.figures import html, requests
@@ -14,7 +15,7 @@ from ngym_cli.figures.registry import find_figure
 from ngym_cli.figures.style import FigureUnavailableError
 from ngym_cli.files.writing import check_place, write_text
 from ngym_cli.runs import records
-from ngym_cli.runs.summary import measure_in_words, performance_of
+from ngym_cli.runs.summary import performance_of
 from ngym_cli.terminal import REFERENCES, cell, estimate_cells, reference_word
 
 if TYPE_CHECKING:
@@ -178,8 +179,15 @@ def _numbers(result: Mapping[str, Any]) -> list[tuple[str, str]]:
         *((f"{result[name]:.3f}", reference_word(name)) for name in REFERENCES if result.get(name) is not None),
         (cell(result.get("reward_per_trial")), "reward per trial"),
         (f"{result['abort_rate']:.1%}", "trials with a fixation break"),
-        *((measure_in_words(row), row["label"]) for row in result.get("measures") or ()),
+        *(
+            (f"{row['value']:.3g} {row.get('unit') or ''}".strip(), f"{row['label']} {_interval(row)}".strip())
+            for row in result.get("measures") or ()
+        ),
     ]
+
+
+def _interval(row: Mapping[str, Any]) -> str:
+    return Estimate.from_record(row).interval(".3g")
 
 
 def _meanings(result: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -138,7 +138,11 @@ def session(view: PlotData) -> Figure:
             look = {"color": style.COLOURS[0], "markerfacecolor": face, "label": f"choice, {words}", "zorder": 2}
             axes.plot(trial[paid == rewarded], chosen[paid == rewarded], "o", markersize=5, **look)
         axes.set_yticks(range(len(options.names)), options.names)
-        axes.set(ylim=(-0.5, len(options.names) - 0.5), title=f"choices of {series.label}, n = {len(trial)} trials")
+        axes.set(
+            ylabel="choice",
+            ylim=(-0.5, len(options.names) - 0.5),
+            title=f"choices of {series.label}, n = {len(trial)} trials",
+        )
     grid[-1][0].set_xlabel("trial of the session")
     style.legend_below(grid[0][0], 3)
     return figure
@@ -148,8 +152,8 @@ def session(view: PlotData) -> Figure:
 def stay(view: PlotData) -> Figure:
     """Draw the probability of the same choice by the reward and, in two steps, the transition of the trial before."""
     figure, axes = style.new_figure(width=4.8)
-    all_series = view.parts()
-    two_step = all("common" in series.table for series in all_series)
+    two_step = any("common" in series.table for series in view.series)
+    all_series = view.parts(*(["common"] if two_step else []))
 
     def analysis(series: Series) -> tuple[dict[str, Estimate], str]:
         if two_step:
@@ -216,8 +220,8 @@ def regret(view: PlotData) -> Figure:
         first = False
     axes.plot(curve.x, random * curve.x, ":", color=style.GREY, label="random choices")
     unit = "reward" if options.in_reward else "worse choices"
-    axes.set(xlabel="trial of the session", ylabel=f"cumulative regret ({unit})")
-    axes.set_title("regret, mean over sessions, 95 % interval")
+    axes.set(xlabel="trial of the session", ylabel=f"regret ({unit})")
+    axes.set_title("cumulative regret, mean over sessions, 95 % interval")
     style.legend_below(axes)
     return figure
 

@@ -12,6 +12,7 @@ from neurogym.analysis.modules import agreement, find_modules
 from neurogym.dynamics import Stack
 from ngym_cli.agents.dynamics import read_outs
 from ngym_cli.agents.networks.structure import read_areas
+from ngym_cli.agents.trained import remembers
 from ngym_cli.figures import registry, style
 from ngym_cli.figures.population import Population, population
 from ngym_cli.figures.wording import channel_names, short
@@ -64,6 +65,8 @@ def weights_of(source: Source) -> Weights:
 
 
 def _has_weights(view: PlotData) -> None:
+    if not remembers(view.first.actor):
+        raise style.FigureUnavailableError("a memoryless agent has no recurrent weights")
     weights_of(view.first)
 
 

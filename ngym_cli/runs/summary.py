@@ -10,8 +10,7 @@ import numpy as np
 from neurogym.analysis.intervals import clusters, mean_interval
 from neurogym.analysis.results import Estimate
 from neurogym.analysis.trial_tables import groups
-from ngym_cli.runs.records import ConditionRecord, MeasureRecord, Summary
-from ngym_cli.terminal import with_interval
+from ngym_cli.runs.records import ConditionRecord, Summary
 
 #: Share of trials with a fixation break from which the share stands beside a performance.
 NOTABLE_ABORTS = 0.05
@@ -100,12 +99,6 @@ def aborts_in_words(row: Mapping[str, Any]) -> str:
 def performance_of(row: Summary | ConditionRecord | Mapping[str, Any]) -> Estimate:
     """Return the performance in a summary, or a row of a summary, with its 95 % interval if the record has one."""
     return Estimate(row["performance"], *(row.get("performance_ci") or ()))
-
-
-def measure_in_words(row: MeasureRecord) -> str:
-    """Return a measure with interval and unit."""
-    unit = row.get("unit") or ""
-    return with_interval(Estimate.from_record(row), ".0f" if unit == "ms" else ".4f", unit)
 
 
 def interval(table: Mapping[str, np.ndarray], column: str = "performance") -> tuple[float, float]:

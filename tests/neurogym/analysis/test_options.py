@@ -41,7 +41,7 @@ def test_a_trial_without_an_answer_is_no_choice_and_loses_the_best_option():
 
 
 def test_trials_without_options_say_so():
-    with pytest.raises(ValueError, match="no column better"):
+    with pytest.raises(ValueError, match="do not say which option is better"):
         from_trials.options(trials([1, 2]))
 
 
