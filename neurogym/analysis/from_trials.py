@@ -269,8 +269,8 @@ def options(data: TrialData) -> learning.Options:
             raise ValueError(f"the better of two options takes {len(levels)} values")
         right = numbers(table["choice"]) == numbers(table["ground_truth"])
         chosen, expected = np.where(np.isnan(chosen), np.nan, np.where(right, better, 1 - better)), np.eye(2)[better]
-    loss = 1.0 - (numbers(table["performance"]) if "performance" in table else is_correct(table))
-    return learning.Options(labels, chosen, expected, loss, False)
+    right_share = numbers(table["performance"]) if "performance" in table else is_correct(table).astype(float)
+    return learning.Options(labels, chosen, expected, 1.0 - right_share, False)
 
 
 def _numbered(name: str, prefix: str) -> bool:

@@ -96,8 +96,9 @@ def population(view: PlotData, series: Series | None = None) -> Population:
         n = len(offsets) - 1
         table = select(series.table, np.arange(n))
         activity = Activity(values, offsets, recording.dt)
-        event = time_axis.first_event({name: onset[:n] for name, onset in recording.events.items()})
-        at = recording.events[event][:n] / recording.dt if event else np.zeros(n)
+        onsets = time_axis.onsets(table)
+        event = time_axis.first_event(onsets)
+        at = onsets[event] / recording.dt if event else np.zeros(n)
         stop = max(2, int(np.nanquantile(activity.lengths - at, 1 - REACHED)))
         start = -int(min(np.nanmin(at), max(2, stop // 4)))
         for name in view.by:

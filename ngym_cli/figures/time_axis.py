@@ -36,6 +36,16 @@ class Span(NamedTuple):
     end: float
 
 
+def onsets(table: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the onset of each period in each trial, ms from the start of the trial; nan where a trial has none."""
+    names = [name.removeprefix("onset_") for name in table if name.startswith("onset_")]
+    return {
+        name: np.where(np.nan_to_num(table[f"period_{name}"]) > 0, table[f"onset_{name}"], np.nan)
+        for name in names
+        if f"period_{name}" in table
+    }
+
+
 def first_event(onsets: Mapping[str, np.ndarray]) -> str:
     """Return the name of the period with the first stimulus, or empty for the start of the trial.
 
@@ -58,11 +68,8 @@ def spans(table: Mapping[str, np.ndarray], at: np.ndarray, start: float, stop: f
         dt: length of a step, ms.
     """
     rows = []
-    for column in table:
-        name = column.removeprefix("onset_")
-        if name == column or f"period_{name}" not in table:
-            continue
-        edges = np.stack([table[column] - at, table[column] + table[f"period_{name}"] - at])
+    for name, onset in onsets(table).items():
+        edges = np.stack([onset - at, onset + table[f"period_{name}"] - at])
         edges = edges[:, np.isfinite(edges).all(axis=0)]
         if edges.shape[1] < TOGETHER * np.isfinite(at).sum():
             continue
