@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 #: Modules of ``ngym_cli.figures`` with the built-in figures of each, in the order in which figures are drawn.
 FIGURE_MODULES = {
-    "learning": ("learning", "development", "forgetting"),
+    "learning": ("learning", "forgetting"),
+    "development": ("development",),
     "behaviour": ("psychometric", "chronometric"),
     "conditions": ("conditions", "responses"),
     "evidence": ("kernel", "context", "cues", "wagering"),
