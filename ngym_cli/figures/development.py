@@ -57,6 +57,8 @@ def development(view: PlotData) -> Figure:
         if view.recorder is not None and view.requested and remembers(source.actor) and not recorded:
             with style.unavailable_on(UserError):
                 view.recorder(source, ("activity",), checkpoints=True)
+                if not any(each.intact and each.has(("activity",)) for each in source.evaluations):  # the end
+                    view.recorder(source, ("activity",))
             source.reread()
     numbers = [(source, _activity_numbers(view, source)) for source in view.sources]
     drawn = any(len(table["step"]) > 1 for _, table in numbers)

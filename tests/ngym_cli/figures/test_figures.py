@@ -393,9 +393,19 @@ def test_the_report_needs_nothing_else(ngym, run_folder, tmp_path):
     widths = [float(width) for width in re.findall(r'<svg style="width: ([0-9.]*)rem"', page)]
     boxes = [float(box) for box in re.findall(r'viewBox="0 0 ([0-9.]*) ', page)]
     assert len({round(width / box, 3) for width, box in zip(widths, boxes, strict=True)}) == 1  # one size of type
-    assert "performance of an agent that draws every action at random" in page and "</b>slope [" in page
+    assert "performance of an agent that draws every action at random" in page
     for words in ("Performance by condition", "Provenance", "[timing]", "learning_rate", 'id="learning"'):
         assert words in page
+
+
+def test_the_report_has_the_numbers_of_the_terminal(ngym, made_up, tmp_path):
+    run = shutil.copytree(made_up("RDM-v0"), tmp_path / "run")
+    measures = json.loads((run / "eval" / "final" / "summary.json").read_text())["measures"]
+    assert {"slope", "lapses"} <= {row["label"] for row in measures}
+    assert ngym("report", run).code == 0
+    page = (run / "report.html").read_text()
+    for row in measures:
+        assert f"{row['value']:.3g}" in page and f"</b>{row['label']}" in page
 
 
 @pytest.mark.parametrize(
@@ -529,7 +539,8 @@ def test_development_records_the_activity_of_all_checkpoints(ngym, run_folder, t
     (row,) = json.loads(drawn.out)
     table = parquet.read_table(Path(row["path"]).with_suffix(".parquet")).to_pandas()
     kept = sorted(int(path.name.removeprefix("step_")) for path in (run / "checkpoints").glob("step_*"))
-    assert table["step"].tolist() == kept
+    final = json.loads((run / runs.MANIFEST).read_text())["steps"]
+    assert table["step"].tolist() == sorted({*kept, final})
     assert (table["dimension"] >= 1).all() and table["selectivity"].between(0, 1).all()
     assert table["similarity"].between(0, 1.0000001).all() and table["similarity"].iloc[-1] == pytest.approx(1)
     assert not ngym("plot", run, "development", "--json").err  # the recordings are there
