@@ -23,7 +23,7 @@ from neurogym.analysis.chronometric import ChronometricFit, fit_chronometric
 from neurogym.analysis.intervals import clusters
 from neurogym.analysis.psychometric import PsychometricFit, fit_psychometric
 from neurogym.analysis.regression import ChoiceRegression
-from neurogym.analysis.results import Curve
+from neurogym.analysis.results import Curve, UndeterminedError
 from neurogym.analysis.trial_tables import (
     MissingColumnsError,
     TrialData,
@@ -283,7 +283,7 @@ def reward_history(data: TrialData, won: str = "reward", **options_of: Any) -> C
     found = options(table)
     taken = np.unique(found.chosen[np.isfinite(found.chosen)])
     if len(taken) != 2:
-        raise ValueError(f"weights of rewards need two options that are chosen, the trials have {len(taken)}")
+        raise UndeterminedError(f"weights of rewards need two options that are chosen, the trials have {len(taken)}")
     second = np.where(np.isnan(found.chosen), np.nan, found.chosen == taken[1])
     return history.reward_history(second, numbers(table[won]) > 0, session=session, **_linked(table, options_of))
 
@@ -338,6 +338,6 @@ def _answers(table: Mapping[str, np.ndarray], choices: Choices) -> tuple[BoolArr
     chosen = numbers(table["choice"])
     result = np.unique(chosen[responded(table)]) if choices is None else np.asarray(choices)
     if len(result) != 2:
-        raise ValueError(f"a choice history needs two choices, the trials hold {result.tolist()}")
+        raise UndeterminedError(f"a choice history needs two choices, the trials hold {result.tolist()}")
     answered = responded(table) & np.isin(chosen, result)
     return answered, np.where(answered, (chosen == result[1]).astype(float), np.nan)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from neurogym.analysis.results import Result
+from neurogym.analysis.results import Result, UndeterminedError
 from neurogym.array_types import FloatArray, IntArray
 
 #: Gain of modularity, times four, below which a module stays whole.
@@ -42,13 +42,13 @@ def find_modules(similarity: ArrayLike) -> Modules:
             matrix is made symmetric and its diagonal left out.
 
     Raises:
-        ValueError: if there are fewer than three units, or no two are connected.
+        UndeterminedError: if there are fewer than three units, or no two are connected.
     """
     strength = np.abs(np.asarray(similarity, float))
     strength = (strength + strength.T) / 2
     np.fill_diagonal(strength, 0)
     if len(strength) < 3 or not strength.any():
-        raise ValueError("modules need three units or more that are connected")
+        raise UndeterminedError("modules need three units or more that are connected")
     degree = strength.sum(axis=1)
     excess = strength - np.outer(degree, degree) / degree.sum()
     undivided, divided = [np.arange(len(strength))], list[IntArray]()

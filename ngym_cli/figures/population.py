@@ -89,8 +89,8 @@ def population(view: PlotData, series: Series | None = None) -> Population:
         FigureUnavailableError: if there is none.
     """
     series = series or view.recorded
-    key = f"population {series.label} {view.by}"
-    if key not in view.memory:
+    key = ("population", tuple(evaluated.folder for _, evaluated in series.members), view.by)
+    if key not in view.memory or series.rows is not None:  # other rows than those of the evaluations
         recording = series.recording
         values, offsets = recording.first("activity", min(MOST_ANALYSED, len(recording)))
         n = len(offsets) - 1
@@ -298,7 +298,7 @@ def decoding(view: PlotData) -> Figure:
     if across is None:
         raise style.FigureUnavailableError("nothing to decode: no choice or condition takes a few values often enough")
     recorded.draw_time(left, title="decoding, 95 % interval; dotted: chance")
-    left.set(ylabel="accuracy (held-out trials)", ylim=(0, 1.05))
+    left.set(ylabel="balanced accuracy (held-out trials)", ylim=(0, 1.05))
     style.legend_below(left)
     recorded.draw_time(right, title=f"{short(across[0])} across time")
     _draw_across(right, time, across[1])
@@ -308,7 +308,7 @@ def decoding(view: PlotData) -> Figure:
 def _draw_across(axes: Axes, time: np.ndarray, result: Decoding) -> None:
     """Draw the accuracy of decoders that are trained at one time and tested at another, from chance upwards."""
     image = axes.pcolormesh(time, time, result.accuracy, cmap="cividis", vmin=result.chance, vmax=1, rasterized=True)
-    bar = style.figure_of(axes).colorbar(image, ax=axes, label="accuracy", extend="min")
+    bar = style.figure_of(axes).colorbar(image, ax=axes, label="balanced accuracy", extend="min")
     ticks = [tick for tick in (0.25, 0.5, 0.75, 1) if tick - result.chance > 0.1]
     bar.set_ticks([result.chance, *ticks], labels=[f"chance\n{result.chance:.2f}", *(f"{tick:g}" for tick in ticks)])
     axes.set(xlabel="tested at (ms)", ylabel="trained at (ms)")

@@ -216,9 +216,16 @@ def regret(view: PlotData) -> Figure:
             _compared(axes, of, expected, curve)
         elif first and (ceiling := (view.properties.ceiling or {}).get("performance")) is not None:
             lost = 1 - ceiling if not options.in_reward else random * 2 * (1 - ceiling)
-            axes.plot(curve.x, lost * curve.x, "--", color=style.GREY, label=f"ideal observer, ceiling {ceiling:.3g}")
+            axes.plot(
+                curve.x,
+                lost * curve.x,
+                "--",
+                color=style.GREY,
+                zorder=0,
+                label=f"ideal observer, ceiling {ceiling:.3g}",
+            )
         first = False
-    axes.plot(curve.x, random * curve.x, ":", color=style.GREY, label="random choices")
+    axes.plot(curve.x, random * curve.x, ":", color=style.GREY, zorder=0, label="random choices")
     unit = "reward" if options.in_reward else "worse choices"
     axes.set(xlabel="trial of the session", ylabel=f"regret ({unit})")
     axes.set_title("cumulative regret, mean over sessions, 95 % interval")
@@ -237,7 +244,7 @@ def _compared(axes: Axes, of: np.ndarray, expected: np.ndarray, curve: Curve) ->
     for name, agent, line in agents:
         chosen = agent(arms, trials, np.random.default_rng(0))
         lost = arms.max(axis=1)[:, None] - np.take_along_axis(arms, chosen, axis=1)
-        axes.plot(curve.x, lost.cumsum(axis=1).mean(axis=0), color=style.GREY, linestyle=line, label=name)
+        axes.plot(curve.x, lost.cumsum(axis=1).mean(axis=0), color=style.GREY, linestyle=line, zorder=0, label=name)
 
 
 @_of_options("choices around changes of the better option", columns=("choice", "outcome"))

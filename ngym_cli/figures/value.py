@@ -88,7 +88,7 @@ def interval(view: PlotData) -> Figure:
             right, curve, fmt="o-", color=series.colour, label=f"bias {b.value:.0f} ms {b.interval('.0f')}"
         )
     ends = [min(p.table["production"].min() for p in all_series), max(p.table["production"].max() for p in all_series)]
-    left.plot(ends, ends, color=style.GREY, linestyle="--", linewidth=1, label="equal")
+    left.plot(ends, ends, color=style.GREY, linestyle="--", linewidth=1, zorder=0, label="equal")
     right.axhline(0, color=style.GREY, linestyle="--", linewidth=1)
     left.set(xlabel="target interval (ms)", ylabel="produced interval (ms)", title="interval reproduction")
     right.set(xlabel="target interval (ms)", ylabel="produced - target (ms)", title="error, mean and 95 % interval")
@@ -113,7 +113,9 @@ def stays(view: PlotData) -> Figure:
         text = f"{series.label}: {difference:+.2f} harvests from the best on average, n = {len(index):,}"
         style.interval_points(axes, curve, fmt="o-", color=series.colour, label=text)
         best = [float(np.mean(table["best_stay"][index == k])) for k in range(len(levels))]
-        axes.plot(levels, best, "_--", color=style.GREY, markersize=14, label="best stay (marginal value theorem)")
+        axes.plot(
+            levels, best, "_--", color=style.GREY, markersize=14, zorder=0, label="best stay (marginal value theorem)"
+        )
     axes.set(xlabel="richness of the patch (first harvest)", ylabel="harvests before leaving", title="stays in patches")
     axes.set_ylim(bottom=0)
     style.legend_below(axes)

@@ -9,6 +9,7 @@ import pytest
 from typer.main import get_command
 
 from docs.site import home
+from ngym_cli.catalog import reference
 from ngym_cli.commands.app import COMMANDS, app
 
 PAGES = [home.ROOT / "README.md", *sorted(home.GUIDE.glob("*.md"))]
@@ -62,3 +63,12 @@ def test_every_command_and_flag_exists(path, flags):
         assert name in COMMANDS, f"ngym {name}"
         used = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", rest.partition(" # ")[0]))
         assert used <= flags[name], f"ngym {name}: {used - flags[name]}"
+
+
+def test_the_glossary_says_what_the_guide_says():
+    """Each word leads to a page of the guide, and the ceiling is explained by the same words there."""
+    glossary = reference.glossary()
+    assert len(glossary) == 20
+    assert {entry["page"] for entry in glossary.values()} <= {path.stem for path in PAGES}
+    opening = " ".join((home.GUIDE / "reading_results.md").read_text(encoding="utf-8").split())
+    assert glossary["ceiling"]["text"] in opening.replace("*", "")
