@@ -16,6 +16,8 @@ from neurogym.behaviour import hdf5, matlab
 from neurogym.behaviour.columns import Column, Columns, TableError, plain, rows_of
 from neurogym.behaviour.conversion import from_arrow, from_mapping, from_records
 from neurogym.behaviour.delimited import line_of, open_binary, read_text
+from neurogym.foreign import isolation, npz
+from neurogym.foreign.links import leads_out
 
 #: Entity of a BIDS file name, and the beginning of the names of files in the format ALF.
 _ENTITY = re.compile(r"(?:^|_)([a-zA-Z]+)-([a-zA-Z0-9+.]+)")
@@ -75,11 +77,27 @@ def read_source(path: Path | Sequence[Path]) -> Source:
 
 
 def _files(path: Path) -> list[Path]:
-    """Return the tables of a folder, or the file itself; a folder in the format ALF counts as one table."""
+    """Return the tables of a folder, or the file itself; a folder in the format ALF counts as one table.
+
+    Raises:
+        TableError: if there is none, or a file of the folder is a link that leads out of the folder.
+    """
     if path.is_file():
         return [_alf_folder(path)] if path.name.startswith(ALF) and path.suffix == ".npy" else [path]
     if not path.is_dir():
         raise TableError(f"no such table of trials: {path}")
+    files = _files_of_folder(path)
+    for file in files:
+        _refuse_link(file, path)
+    return files
+
+
+def _refuse_link(file: Path, folder: Path) -> None:
+    if leads_out(file, folder):
+        raise TableError(f"{file} is a link that leads out of {folder}; replace it by a copy of the file")
+
+
+def _files_of_folder(path: Path) -> list[Path]:
     alf = sorted({_alf_folder(file) for file in path.rglob(f"{ALF}*") if file.suffix in (".npy", ".pqt")})
     if alf:
         return alf
@@ -161,9 +179,10 @@ def _arrow(path: Path) -> Source:
     from pyarrow import feather, parquet
 
     try:
-        if _kind(path) == "parquet":
-            return Source(from_arrow(parquet.read_table(path)), "Parquet")
-        return Source(from_arrow(feather.read_table(path)), "Feather")
+        form = "Parquet" if _kind(path) == "parquet" else "Feather"
+        table = parquet.read_table(path) if form == "Parquet" else feather.read_table(path)
+        table.validate(full=True)
+        return Source(from_arrow(table), form)
     except pa.ArrowException as error:
         raise TableError(f"{' '.join(str(error).split())}; the file is damaged or incomplete") from None
 
@@ -211,13 +230,43 @@ def _hdf5(path: Path) -> Source:
     return Source(matlab.largest_table(hdf5.read_structures(path)), "HDF5")
 
 
+#: Readers whose libraries crash on some damaged files, and the module that takes longest to import.
+_CRASHING: dict[str, tuple[Callable[[Path], Source], str]] = {
+    "feather": (_arrow, "pandas"),
+    "matlab": (_matlab, "scipy.io"),
+    "hdf5": (_hdf5, "h5py"),
+}
+
+
+def _isolated(path: Path) -> Source:
+    """Read a file in a process of its own."""
+    needs = [__name__, _CRASHING[_kind(path)][1]]
+    reply, arrays = isolation.call(f"{__name__}:_read_here", path, needs=needs)
+    if "refused" in reply:
+        raise TableError(reply["refused"])
+    columns: Columns = {}
+    for (name, words), values in zip(reply["columns"], arrays, strict=True):
+        columns[name] = Column(floats=values) if words is None else Column(tuple(words), values)
+    return Source(columns, reply["form"])
+
+
+def _read_here(path: Path) -> isolation.Reply:
+    """Return a table as plain data and arrays."""
+    try:
+        source = _CRASHING[_kind(path)][0](path)
+    except TableError as error:
+        return {"refused": str(error)}, []
+    columns = source.columns.items()
+    about = [(name, None if column.codes is None else column.words) for name, column in columns]
+    arrays = [column.numbers if column.codes is None else column.codes for _, column in columns]
+    return {"form": source.form, "columns": about}, arrays
+
+
 _READERS: dict[str, Callable[[Path], Source]] = {
     "text": _text,
     "parquet": _arrow,
-    "feather": _arrow,
     "json": _json,
-    "matlab": _matlab,
-    "hdf5": _hdf5,
+    **dict.fromkeys(_CRASHING, _isolated),
 }
 
 
@@ -227,14 +276,16 @@ def _read_folder(folder: Path) -> Source:
     folders = [*revisions, folder]
     tables = [file for each in folders for file in sorted(each.glob(f"{ALF}table*.pqt"))]
     if tables:
+        _refuse_link(tables[0], folder)
         source = _arrow(tables[0])
         source.form = "ALF, Parquet"
         columns = dict(source.columns)
     else:
         source, columns = Source({}, "ALF, arrays"), {}
     for file in (file for each in folders for file in sorted(each.glob(f"{ALF}*.npy"))):
+        _refuse_link(file, folder)
         name = file.name.removeprefix(ALF).split(".")[0]
-        values = np.load(file, allow_pickle=False)
+        values = npz.read_array(file)
         if values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1):
             columns.setdefault(name, Column.of_values(values.ravel()))
     lengths = {name: len(column) for name, column in columns.items()}
@@ -278,7 +329,7 @@ def _add_participant(source: Source, path: Path, subject: str) -> None:
     """Add the columns of ``participants.tsv`` of a BIDS data set for a subject."""
     for folder in path.resolve().parents[:4]:
         table = folder / "participants.tsv"
-        if not table.is_file():
+        if not table.is_file() or leads_out(table, folder):
             continue
         try:
             columns = read_text(table)[0]

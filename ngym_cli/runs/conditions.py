@@ -11,7 +11,7 @@ import numpy as np
 from neurogym.analysis.trial_tables import Table, numbers
 from ngym_cli.config.values import Scalar
 from ngym_cli.environments.properties import ANSWER_COLUMNS, MAX_CONDITION_VALUES, listed_conditions
-from ngym_cli.runs.trial_table import COLUMNS, PREVIOUS
+from ngym_cli.runs.trial_table import COLUMNS, DECISION_ONSET, FIRST_ACTION, FIXATION, PREVIOUS
 
 #: Columns with the stimulus that is remembered through a delay, in the order in which they are looked for.
 REMEMBERED = (
@@ -131,7 +131,7 @@ def columns_of_performance(declared: Mapping[str, object], table: Mapping[str, n
 
 def extra_columns(table: Mapping[str, np.ndarray]) -> list[str]:
     """Return the columns that the task added to the trial table, numbers and words only."""
-    standard = {*COLUMNS, "linked", *(f"prev_{name}" for name in PREVIOUS)}
+    standard = {*COLUMNS, "linked", FIXATION, DECISION_ONSET, FIRST_ACTION, *(f"prev_{name}" for name in PREVIOUS)}
     names = [name for name in table if name not in standard and not name.startswith(("period_", "onset_"))]
     return [name for name in names if table[name].ndim == 1 and table[name].dtype != object]
 
