@@ -11,11 +11,12 @@ from matplotlib.figure import Figure
 from neurogym.analysis import from_trials
 from neurogym.analysis.intervals import clusters, proportion_curve
 from neurogym.analysis.results import Curve
-from neurogym.analysis.trial_tables import Table
+from neurogym.analysis.trial_tables import Table, select
 from ngym_cli.figures import registry, style
 from ngym_cli.figures.source import Source
 from ngym_cli.figures.view import PlotData
 from ngym_cli.runs.records import EvaluationRow
+from ngym_cli.runs.summary import fixation_breaks
 
 if TYPE_CHECKING:
     from matplotlib.typing import ColorType
@@ -110,7 +111,7 @@ def _single_run(view: PlotData) -> Figure:
     style.reference_lines(left, view.references)
     style.along_training(left, f"learning, n = {len(table['trial']):,} trials, 95 % intervals")
     right.plot(steps, [table["reward"][r].mean() for r in rows], color=style.COLOURS[2], label="reward per trial")
-    breaks = [((table["aborts"][r] > 0) | (table["outcome"][r] == "abort")).mean() for r in rows]
+    breaks = [fixation_breaks(select(table, r)).rate for r in rows]
     right.plot(steps, breaks, color=style.COLOURS[1], label="trials with a fixation break")
     misses = [(table["outcome"][r] == "miss").mean() for r in rows]
     right.plot(steps, misses, color=style.COLOURS[4], label="missed trials")
