@@ -17,6 +17,7 @@ from ngym_cli.agents.compiled.steps import GATES, Stepper
 from ngym_cli.config.values import Scalar, split_entries
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.runs import summary
+from ngym_cli.runs.conditions import conditions_of
 from ngym_cli.runs.populations import period_spans
 
 if TYPE_CHECKING:
@@ -203,9 +204,11 @@ def input_sets(
         periods: names of periods; of all steps together if the trials have none of them.
     """
     spans, sets = period_spans(table, activity.offsets, activity.dt), list[InputSet]()
-    for values, members in _conditions(table, by):
+    conditions = conditions_of(table, by)
+    for k, values in enumerate(conditions.levels):
+        members = conditions.index == k
         for period in periods:
-            inside = [spans[period][k] for k in np.flatnonzero(members)] if period in spans else []
+            inside = [spans[period][trial] for trial in np.flatnonzero(members)] if period in spans else []
             steps = np.concatenate([np.zeros(0, int), *(np.arange(span.start, span.stop) for span in inside)])
             if len(steps):
                 words = [f"{name} {summary.label(value)}" for name, value in values.items()]
@@ -214,18 +217,6 @@ def input_sets(
     everything = np.arange(len(observations))
     all_steps = InputSet("all steps", np.ones(len(activity), bool), everything, observations.mean(axis=0), {}, "")
     return sets or [all_steps]
-
-
-def _conditions(table: Table, by: Sequence[str]) -> list[tuple[dict[str, Scalar], np.ndarray]]:
-    """Return the values of each condition and the member trials, shape (trials,) bool."""
-    conditions: list[tuple[dict[str, Scalar], np.ndarray]] = [({}, np.ones(len(table["choice"]), bool))]
-    for name in by:
-        column = table[name]
-        values = [value for value in dict.fromkeys(sorted(column.tolist(), key=str)) if value == value]
-        conditions = [
-            ({**before, name: value}, rows & (column == value)) for before, rows in conditions for value in values
-        ]
-    return [(values, members) for values, members in conditions if members.any()]
 
 
 def visited_states(

@@ -140,6 +140,7 @@ class WithFigures(NearestAttribute):
             axes=settings.with_commas(axes),
         )
         view.recorder, view.quick = recorder(runs.RUNS_ROOT, self._trust, logger.info), quick
+        view.requested = True
         return view
 
 

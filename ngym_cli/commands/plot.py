@@ -175,7 +175,7 @@ def view_of(request: PlotRequest, tell: Callable[[str], object]) -> tuple[PlotDa
     """Return the data for the figures of runs, and the names of the figures.
 
     Args:
-        request: the request; figures that it names have recordings made.
+        request: the request; recordings that figures need are made.
         tell: receives a line about each recording that is made.
 
     Raises:
@@ -202,8 +202,7 @@ def view_of(request: PlotRequest, tell: Callable[[str], object]) -> tuple[PlotDa
     )
     view.comparison = comparison
     _check_used(request, view, figures)
-    if figures or request.list_figures:
-        view.recorder = recorder(request.runs, request.trust, tell)
+    view.recorder, view.requested = recorder(request.runs, request.trust, tell), bool(figures)
     return view, figures
 
 

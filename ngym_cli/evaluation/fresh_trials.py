@@ -34,6 +34,7 @@ from ngym_cli.evaluation.activity import PEAK_RATE, SPIKES, UnitRecorder, draw_s
 from ngym_cli.evaluation.fitted_agent import FittedModel
 from ngym_cli.files.writing import atomic_folder, write_json
 from ngym_cli.runs import EVALUATION, summary
+from ngym_cli.runs.conditions import columns_of_performance
 from ngym_cli.runs.recordings import ACTIVITY_FILE
 from ngym_cli.runs.records import MeasureRecord, PerturbationRecord, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
@@ -298,7 +299,7 @@ def summarise(table: Table, properties: TaskProperties, references: bool = True)
         as in ``ngym_cli.runs.summary.summarise``, and ``conditions``: a row per value of each condition; of several
         tasks each with its own chance, no-stimulus baseline and ceiling.
     """
-    names = summary.condition_names(properties.conditions, table)
+    names = columns_of_performance(properties.conditions, table)
     rows = summary.by_condition(table, names)
     for row in rows if references else ():
         if row["condition"] == "task" and row["value"] in properties.tasks:

@@ -216,7 +216,7 @@ def bifurcation(view: PlotData) -> Figure:
     """Draw the points while the input goes from that of the first condition or period to that of the last."""
     dynamics = dynamics_of(view)
     table = dynamics.population.table
-    for column in (name for name in (*SIDES, *dynamics.population.conditions) if _single(table.get(name))):
+    for column in (name for name in (*SIDES, *dynamics.population.conditions.names) if _single(table.get(name))):
         if len(dynamics.searched) < 2 and not view.held:
             dynamics = dynamics_of(view, (column,))
     if len(dynamics.searched) < 2:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import math
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neurogym.analysis.results import Estimate
 from ngym_cli import runs
 from ngym_cli.config.tasks import find_task
 from ngym_cli.figures import html, requests
@@ -44,6 +45,16 @@ SHOWN_ELSEWHERE = (
     "status",
     "config",
 )
+
+#: Resolution of figures that commands save (dots per inch).
+SAVED = 150
+
+#: Meaning of each reference score, a line each.
+MEANINGS = {
+    "chance": "performance of an agent that draws every action at random",
+    "blind": "performance of the best agent that sees nothing but the time in the trial",
+    "ceiling": "performance of the ideal observer, which nobody can exceed in the long run",
+}
 
 #: Name of the page where the user names only a folder.
 PAGE = "report.html"
@@ -117,6 +128,7 @@ def _contents(seen: PlotData, further: Sequence[str] = ()) -> dict[str, Any]:
         "lead": _lead(source),
         "no_evaluation": no_evaluation,
         "numbers": numbers_of(result) if result else [],
+        "meanings": _meanings(result) if result else [],
         "figures": figures,
         "left_out": left_out,
         "conditions": _conditions(result.get("conditions") or ()) if result else [],
@@ -168,7 +180,20 @@ def numbers_of(result: Mapping[str, Any]) -> list[tuple[str, str]]:
         *((f"{result[name]:.3f}", reference_word(name)) for name in REFERENCES if result.get(name) is not None),
         (cell(result.get("reward_per_trial")), "reward per trial"),
         *_broken(breaks_of(result)),
+        *(
+            (f"{row['value']:.3g} {row.get('unit') or ''}".strip(), f"{row['label']} {_interval(row)}".strip())
+            for row in result.get("measures") or ()
+        ),
     ]
+
+
+def _interval(row: Mapping[str, Any]) -> str:
+    return Estimate.from_record(row).interval(".3g")
+
+
+def _meanings(result: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return what each reference score means."""
+    return [(reference_word(name), text) for name, text in MEANINGS.items() if result.get(name) is not None]
 
 
 def _broken(breaks: FixationBreaks | None) -> list[tuple[str, str]]:
@@ -245,7 +270,7 @@ def _comparisons(source: Source) -> Iterator[dict[str, object]]:
     for number, result in _records(source, "comparison.json", records.AnimalComparison):
         yield {
             "id": f"beside-{number}",
-            "name": Path(result["data"]).stem.replace("_", " "),
+            "name": result.get("name") or Path(result["data"]).stem.replace("_", " "),
             "drawn": _picture(source, result["figure"], f"beside-figure-{number}", "Agent next to the data."),
             "rows": [
                 (r["name"], *(cell(r[key]["value"]) for key in ("a", "b", "difference")), cell(r["distance"]))
@@ -275,14 +300,10 @@ def _activity(source: Source) -> Iterator[dict[str, object]]:
 
 def _picture(source: Source, figure: str, identifier: str, caption: str) -> html.PageFigure | None:
     """Return a saved figure of a run for the page, or None if the file is gone."""
-    from markupsafe import Markup
-
     path = source.run.path / "figures" / Path(figure).name
     if not path.is_file() or path.is_symlink():
         return None
-    data = base64.b64encode(path.read_bytes()).decode()
-    picture = Markup('<img alt="{}" src="data:image/png;base64,{}">').format(caption, data)
-    return {"id": identifier, "picture": picture, "caption": caption, "kind": "wide"}
+    return {"id": identifier, "picture": html.picture(path.read_bytes(), caption, SAVED), "caption": caption}
 
 
 def provenance_rows(manifest: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:
@@ -298,5 +319,6 @@ def provenance_rows(manifest: Mapping[str, object], prefix: str = "") -> list[tu
         else:
             # Whole numbers here are seeds and sizes of machines, which are read digit by digit.
             text = str(value) if isinstance(value, int) and not isinstance(value, bool) else cell(value)
+            text = shlex.join(map(str, value)) if key == "command" and isinstance(value, list) else text
             rows.append((f"{prefix}{key}".replace("_", " "), text))
     return rows

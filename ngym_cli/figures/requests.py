@@ -315,26 +315,29 @@ def available(seen: PlotData) -> list[AvailableFigure]:
     tags = tags_of(seen)
     rows: list[AvailableFigure] = []
     for spec in FIGURES.values():
-        reason = None
-        try:
-            spec.require(seen)
-        except (FigureUnavailableError, UserError) as error:
-            reason = str(error)
-        except Exception as error:
-            logger.debug("figure %s", spec.name, exc_info=True)
-            reason = f"the check failed: {one_line(error)}"
+        seen.requested = False
+        default = _reason(spec, seen) is None and spec.suits(seen, tags)
+        seen.requested = True
+        reason = _reason(spec, seen)
         rows.append(
             {
                 "id": spec.name,
                 "description": spec.summary,
                 "available": reason is None,
-                "default": reason is None and spec.suits(seen, tags) and not unrecorded(spec, seen),
+                "default": default,
                 "reason": reason,
             }
         )
     return rows
 
 
-def unrecorded(spec: FigureSpec, seen: PlotData) -> bool:
-    """Return whether a figure needs a recording that has to be made first."""
-    return bool(spec.record and seen.unrecorded(spec.record, spec.each_run))
+def _reason(spec: FigureSpec, seen: PlotData) -> str | None:
+    """Return why a figure cannot be drawn, or None."""
+    try:
+        spec.require(seen)
+    except (FigureUnavailableError, UserError) as error:
+        return str(error)
+    except Exception as error:
+        logger.debug("figure %s", spec.name, exc_info=True)
+        return f"the check failed: {one_line(error)}"
+    return None

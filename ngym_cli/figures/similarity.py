@@ -96,7 +96,7 @@ def populations_of(view: PlotData) -> list[PopulationTrials]:
     for source in view.sources:
         name = source.run.name if len(view.sources) > 1 or not request.across else ""
         trials = population(view, view.recorded_of(source))
-        by = by or tuple(trials.conditions)
+        by = by or (() if trials.conditions.in_ranges else trials.conditions.names)
         rows += _populations(view, source, trials, name, tuple(by))
     rows += [read_population(path, by) for path in request.files]
     if len(rows) < 2:

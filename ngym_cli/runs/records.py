@@ -229,6 +229,7 @@ class AnimalComparison(TypedDict):
     figure: str
     statistics: list[StatisticRecord]
     distance: float | None
+    name: NotRequired[str]
     columns: NotRequired[str | None]
     left_out: NotRequired[list[str]]
     notes: NotRequired[list[str]]

@@ -11,9 +11,8 @@ import numpy as np
 from neurogym.analysis.intervals import clusters, mean_interval
 from neurogym.analysis.results import Estimate
 from neurogym.analysis.trial_tables import groups
-from ngym_cli.environments.properties import ANSWER_COLUMNS, MAX_CONDITION_VALUES, listed_conditions
 from ngym_cli.runs.records import ConditionRecord, Summary
-from ngym_cli.runs.trial_table import COLUMNS, DECISION_ONSET, FIRST_ACTION, FIXATION, PREVIOUS
+from ngym_cli.runs.trial_table import DECISION_ONSET, FIRST_ACTION, FIXATION
 
 #: Share of trials with a fixation break from which the share stands beside a performance.
 NOTABLE_BREAKS = 0.05
@@ -121,26 +120,6 @@ def choice_probabilities(table: Mapping[str, np.ndarray]) -> dict[int, float]:
         return {}
     values, counts = np.unique(answered, return_counts=True)
     return {int(value): float(count / len(choices)) for value, count in zip(values, counts, strict=True)}
-
-
-def condition_names(conditions: Mapping[str, object], table: Mapping[str, np.ndarray]) -> list[str]:
-    """Return the conditions by which performance is broken down: the task, and conditions with a few known values.
-
-    Args:
-        conditions: the task's own, name to its values or to a distribution; may be empty.
-        table: trials; a task that lists no conditions is broken down by the columns that take a few values.
-    """
-    if conditions:
-        return [name for name in listed_conditions(conditions) if name in table]
-    listed = [name for name in extra_columns(table) if 1 < len(np.unique(table[name])) <= MAX_CONDITION_VALUES]
-    return [name for name in listed if name not in ANSWER_COLUMNS]
-
-
-def extra_columns(table: Mapping[str, np.ndarray]) -> list[str]:
-    """Return the columns that the task added to the trial table, numbers and words only."""
-    standard = {*COLUMNS, "linked", FIXATION, DECISION_ONSET, FIRST_ACTION, *(f"prev_{name}" for name in PREVIOUS)}
-    names = [name for name in table if name not in standard and not name.startswith(("period_", "onset_"))]
-    return [name for name in names if table[name].ndim == 1 and table[name].dtype != object]
 
 
 def by_condition(table: Mapping[str, np.ndarray], names: Sequence[str]) -> list[ConditionRecord]:
@@ -253,7 +232,7 @@ def scalars(
 
     Args:
         table: the trials of the stretch.
-        conditions: names from ``condition_names``.
+        conditions: names from ``conditions.columns_of_performance``.
         actions: names from ``action_names``.
     """
     values = {TAGS[name]: value for name, value in summarise(table).items()}

@@ -15,6 +15,7 @@ from ngym_cli.agents.defaults import trials_along_training
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs import summary
+from ngym_cli.runs.conditions import columns_of_performance
 from ngym_cli.runs.records import EvaluationRow, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
 from ngym_cli.runs.trial_table import concatenate
@@ -78,7 +79,7 @@ class Curves:
         now = time.monotonic()
         speed = (step - self.step) / max(now - self._moment, 1e-9)
         self.step, self._moment = step, now
-        names = summary.condition_names(properties.conditions, trials)
+        names = columns_of_performance(properties.conditions, trials)
         scalars = summary.scalars(trials, names, summary.action_names(properties.labels["action"]))
         scalars |= {
             "behaviour/trials": self.recorder.trials,
@@ -159,7 +160,7 @@ class Evaluator:
         half_width = self.config.evaluation.half_width if last else 0.0
         evaluated = self.on_fresh_trials(self.trials if last else self._fewer, step, half_width=half_width)
         evaluated.summary["model_steps"] = step
-        names = summary.condition_names(self.properties.conditions, evaluated.table)
+        names = columns_of_performance(self.properties.conditions, evaluated.table)
         values = summary.scalars(evaluated.table, names, summary.action_names(self.properties.labels["action"]))
         self.board.scalars({f"evaluation/{tag.removeprefix('behaviour/')}": v for tag, v in values.items()}, step)
         result = evaluated.summary

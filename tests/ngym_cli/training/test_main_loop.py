@@ -20,6 +20,7 @@ from ngym_cli.config import from_dict, streams
 from ngym_cli.environments.properties import inspect
 from ngym_cli.errors import UserError
 from ngym_cli.runs import summary
+from ngym_cli.runs.conditions import columns_of_performance
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.training import main_loop
 from ngym_cli.training.main_loop import Hooks, train
@@ -76,7 +77,7 @@ def test_every_default_is_spelled_out_in_the_config(run_folder):
 def test_tensorboard_equals_the_trial_table(run_folder):
     result, _tags = curves(run_folder)
     table = read_trials(run_folder / "trials")
-    names = summary.condition_names(inspect(runs.RunFolder(run_folder).config()).conditions, table)
+    names = columns_of_performance(inspect(runs.RunFolder(run_folder).config()).conditions, table)
     assert names == ["coh"]
     points = sorted(result["behaviour/trials"])
     assert points[0] == 2048
