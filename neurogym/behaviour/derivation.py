@@ -10,6 +10,7 @@ from neurogym.behaviour import expressions, roles
 from neurogym.behaviour.column_maps import ColumnMap
 from neurogym.behaviour.column_names import COLUMN_NAMES
 from neurogym.behaviour.columns import Column, Columns, plain
+from neurogym.behaviour.evidence import is_in_blocks, trial_order
 
 
 def with_rewards(columns: Columns, chosen: ColumnMap) -> Columns:
@@ -36,7 +37,10 @@ def with_differences(
     assigned_names = [value for role, value in assigned.items() if role != "stimuli"]
     signed = [name for name in assigned["stimuli"] if np.nanmin(extended[name].numbers) < 0]
     if "choice2" not in assigned:
+        outcomes = bool({"reward", "gain"} & set(assigned))
         for left, right in roles.side_pairs(columns, assigned_names):
+            if outcomes and all(is_in_blocks(columns[name], *trial_order(columns, assigned)) for name in (left, right)):
+                continue
             formula = f"`{right}`-`{left}`" if not (left.isidentifier() and right.isidentifier()) else f"{right}-{left}"
             name = f"{right}-{left}"
             extended, remarks = expressions.derived(extended, {name: formula})

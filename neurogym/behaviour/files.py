@@ -16,6 +16,7 @@ from neurogym.behaviour import hdf5, matlab
 from neurogym.behaviour.columns import Column, Columns, TableError, plain, rows_of
 from neurogym.behaviour.conversion import from_arrow, from_mapping, from_records
 from neurogym.behaviour.delimited import line_of, open_binary, read_text
+from neurogym.behaviour.evidence import FILE
 
 #: Entity of a BIDS file name, and the beginning of the names of files in the format ALF.
 _ENTITY = re.compile(r"(?:^|_)([a-zA-Z]+)-([a-zA-Z0-9+.]+)")
@@ -27,7 +28,6 @@ ARROW = (".parquet", ".pq", ".pqt", ".feather", ".arrow", ".ft")
 HDF5 = (".nwb", ".h5", ".hdf5")
 FORMATS = (*TEXT, *ARROW, *HDF5, ".mat", ".json", ".jsonl")
 LARGEST_JSON = 2**30  #: bytes
-FILE = "file"  #: column with the file of each trial, where there are several
 
 
 @dataclass
@@ -42,6 +42,7 @@ class Source:
         names: subject and session that the names of the files say, by column.
         line_of: number of the line that holds a row, from 0, and its file if there are several; None if files have no
             lines.
+        identity: start and identifier of the session, if the file says them.
     """
 
     columns: Columns
@@ -50,6 +51,7 @@ class Source:
     notes: list[str] = field(default_factory=list)
     names: tuple[str, ...] = ()
     line_of: Callable[[int], str] | None = None
+    identity: str = ""
 
     def locate(self, row: int) -> str:
         """Return the number of a row, and of its line, in words.
@@ -207,7 +209,7 @@ def _matlab(path: Path) -> Source:
 def _hdf5(path: Path) -> Source:
     trials = hdf5.read_trials(path)
     if trials is not None:
-        return Source(trials, "NWB")
+        return Source(trials, "NWB", identity=hdf5.identity_of(path))
     return Source(matlab.largest_table(hdf5.read_structures(path)), "HDF5")
 
 
@@ -297,6 +299,7 @@ def _add_participant(source: Source, path: Path, subject: str) -> None:
 def _joined(read: list[tuple[Path, Source]]) -> Source:
     """Return several files as one table; columns that some lack are missing there."""
     sources = [source for _, source in read]
+    notes = _told_apart(sources)
     counts = [rows_of(source.columns) for source in sources]
     names = dict.fromkeys(name for source in sources for name in source.columns)
     columns = {name: _concatenated([source.columns.get(name) for source in sources], counts) for name in names}
@@ -309,7 +312,7 @@ def _joined(read: list[tuple[Path, Source]]) -> Source:
     forms = dict.fromkeys(source.form for source in sources)
     naming = dict.fromkeys(name for source in sources for name in source.names)
     lacking = [name for name in names if any(name not in source.columns for source in sources)]
-    notes = [f"columns that some files lack: {', '.join(lacking[:8])}"] if lacking else []
+    notes += [f"columns that some files lack: {', '.join(lacking[:8])}"] if lacking else []
     ends = np.cumsum(counts)
 
     def words(row: int) -> str:
@@ -318,6 +321,28 @@ def _joined(read: list[tuple[Path, Source]]) -> Source:
         return f"{line} of {read[k][0]}" if line else str(read[k][0])
 
     return Source(columns, f"{len(read)} files, {'; '.join(forms)}", left_out, notes, tuple(naming), words)
+
+
+def _told_apart(sources: Sequence[Source]) -> list[str]:
+    """Give sessions of one subject with one name, but another start or identifier, names of their own; say so."""
+    files: dict[tuple[object, ...], list[Source]] = {}
+    for source in sources:
+        if source.identity and "session" in source.columns:
+            names = [source.columns[name].entry(0) for name in ("subject", "session") if name in source.columns]
+            files.setdefault(tuple(names), []).append(source)
+    notes = []
+    for called, same in files.items():
+        identities = list(dict.fromkeys(source.identity for source in same))
+        for source in same if len(identities) > 1 else ():
+            name = f"{called[-1]} ({source.identity.partition(' ')[0]})"
+            taken = [each for each in identities if each.partition(" ")[0] == source.identity.partition(" ")[0]]
+            name = name if len(taken) == 1 else f"{called[-1]} ({source.identity})"
+            source.columns["session"] = _constant(name, rows_of(source.columns))
+        if len(identities) > 1:
+            notes.append(
+                f"{len(identities)} sessions of {called[0]} are called {called[-1]}: told apart by their start"
+            )
+    return notes
 
 
 def _concatenated(entries: Sequence[Column | None], counts: Sequence[int]) -> Column:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @in_python_words
-@with_keywords(DataRequest, without=("out", "format", "subjects_shown"))
+@with_keywords(DataRequest, without=("out", "format", "subjects_shown", "full"))
 def data(table: TableSource, **request: Unpack[DataOptions]) -> Description:
     """Describe a table of choices, as ``ngym data``.
 

@@ -18,7 +18,7 @@ import typer
 from typer.exceptions import TyperException
 
 from ngym_cli.commands.shell import command
-from ngym_cli.errors import UserError, one_line
+from ngym_cli.errors import Question, UserError, one_line
 
 #: Other words for commands, and the command that is suggested.
 SYNONYMS = {
@@ -161,6 +161,9 @@ def main() -> None:
     except TyperException as error:
         message = error.format_message() if hasattr(error, "format_message") else str(error)
         fail(message[:1].lower() + message[1:])
+    except Question as question:
+        _show_candidates(question)
+        fail(one_line(question))
     except UserError as error:
         fail(one_line(error))
     except (KeyboardInterrupt, typer.Abort):
@@ -181,6 +184,16 @@ def main() -> None:
             sys.exit(1)
         fail(f"a task's code ended the program: {one_line(error)}")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _show_candidates(question: Question) -> None:
+    """Print the columns in question with their entries, and the complete command of each answer, on stderr."""
+    from ngym_cli.terminal import printable, quoted
+
+    lines = [f"  {name}: {entries}" for name, entries in question.columns]
+    lines += [f"  {quoted('ngym', *sys.argv[1:], *options)}   # {meaning}" for options, meaning in question.answers]
+    with contextlib.suppress(OSError):
+        sys.stderr.write("\n".join(map(printable, lines)) + "\n")
 
 
 def _leave_stdout() -> None:

@@ -63,6 +63,10 @@ class TableRequest(Request):
         Texts, Flag("Entry of the choice that means no answer; 'none' for none; repeat for several.", COLUMNS)
     ] = []
 
+    choices: Annotated[
+        Names, Flag("Options of the choice in order, as in left,right; other entries mean no answer.", COLUMNS)
+    ] = ()
+
     @field_validator("roles")
     @classmethod
     def _columns(cls, roles: Mapping[str, object]) -> dict[str, object]:
@@ -70,7 +74,7 @@ class TableRequest(Request):
 
     def reading(self) -> dict[str, list[str]]:
         """Return the options of reading besides roles and columns, see `neurogym.behaviour.reading.TableOptions`."""
-        return {"where": self.where, "derive": self.derive, "missed": self.missed}
+        return {"where": self.where, "derive": self.derive, "missed": self.missed, "choices": list(self.choices)}
 
 
 def formulas(vary: Sequence[str]) -> dict[str, str]:
@@ -316,6 +320,7 @@ class DataRequest(TableRequest):
     download: Annotated[bool, Flag("Fetch a public data set that is not there.")] = False
     by: Annotated[str | None, Flag("Column to split psychometric functions by, as in probabilityLeft.")] = None
     subjects_shown: Annotated[int, Flag("Most subjects that get a line."), Field(ge=0)] = 20
+    full: Annotated[bool, Flag("Print all numbers, curves, columns and remarks, history weights last.")] = False
     save_columns: Annotated[Path | None, Flag("Write what was read as a file for --columns.", COLUMNS)] = None
     out: Annotated[Path | None, Flag("Folder for the figures (default: figures/TABLE; 'none' for none).")] = None
     format: Annotated[str, Flag("File format: png, svg or pdf.")] = "png"

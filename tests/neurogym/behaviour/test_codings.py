@@ -156,7 +156,7 @@ def test_screens_of_jspsych_are_left_out_without_correct_responses_as_well():
     for k in range(100):
         common = {"time_elapsed": k, "stimulus": "+"}
         rows.append({**common, "trial_type": "html-keyboard-response", "trial_index": 2 * k + 1, "response": None})
-        answer = {"trial_index": 2 * k + 2, "response": int(right[k]), "rt": 500 + k, "stimulus": "a.png"}
+        answer = {"trial_index": 2 * k + 2, "response": int(right[k]), "rt": 500 + 37 * k % 100, "stimulus": "a.png"}
         rows.append({**common, "trial_type": "image-button-response", **answer})
     result = reading.read(rows)
     assert (
@@ -170,7 +170,7 @@ def test_names_of_e_prime_are_read():
         "Subject": [1] * 300,
         "Stim.RESP": right + 1,
         "Stim.ACC": correct,
-        "Stim.RT": 500 + np.arange(300),
+        "Stim.RT": 500 + 37 * np.arange(300) % 100,
         "Stim.CRESP": (stimulus > 0) + 1,
         "Coherence": stimulus,
     }
@@ -248,7 +248,9 @@ def test_conditions_and_formulas():
     _rng, stimulus, right, correct = signed()
     table = {"side": np.where(right, "R", "L"), "hit": correct, "size": np.abs(stimulus)}
     table |= {"task": ["main", "extra"] * 150, "where": np.where(stimulus > 0, "r", "l")}
-    result = reading.read(table, {"stimuli": ["x"]}, where=["task == main"], derive=["x=size*(2*(where=='r')-1)"])
+    result = reading.read(
+        table, {"choice": "side", "stimuli": ["x"]}, where=["task == main"], derive=["x=size*(2*(where=='r')-1)"]
+    )
     assert result.n_trials == 150
     np.testing.assert_allclose(result.join("stimuli")[:, 0], stimulus[::2])
     for condition in ("task == mian", "tsk == main", "task < 3", "task == main and size > 0"):
