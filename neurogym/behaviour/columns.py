@@ -17,11 +17,22 @@ MISSING_WORDS = frozenset({"", "na", "nan", "null", "none", "undefined", "missin
 _MISSING_MARKS = frozenset({".", "-", "--", "?", "<NA>", "n/a", "N/A"})
 _TRUTH = {"true": 1.0, "false": 0.0}
 SAMPLE = 20_000  #: rows from which a column is judged to have many distinct numbers
+MOST_COLUMNS = 10_000  #: of a table
 MOST_LISTED_ENTRIES = 6  #: entries that are listed of a column
 
 
 class TableError(ValueError):
     """A table that cannot be read as behaviour; the message names column, row, what was found and expected."""
+
+
+def check_number_of_columns(n: int) -> None:
+    """Refuse a table of more columns than `MOST_COLUMNS`, which is none of trials.
+
+    Raises:
+        TableError: with the number.
+    """
+    if n > MOST_COLUMNS:
+        raise TableError(f"found {n:,} columns or more, expected at most {MOST_COLUMNS:,}")
 
 
 def plain(name: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from neurogym.behaviour.columns import Columns, TableError, is_missing
+from neurogym.behaviour.columns import Columns, TableError, check_number_of_columns, is_missing
 from neurogym.behaviour.conversion import (
     from_arrow,
     mark_of_thousands,
@@ -186,6 +186,7 @@ def _form(text: str, encoding: str) -> TextForm:
     """Return the form of a file from its beginning."""
     text = text.removeprefix("\ufeff")
     lines = re.split(r"\r\n|\n|\r", text)
+    check_number_of_columns(1 + max(line.count(mark) for line in lines[:LINES] for mark in ",;\t|"))
     skipped, comments, titles = _above_header(lines)
     body = [line for line in lines[skipped : skipped + LINES] if line.strip() and line.lstrip()[0] not in "#%"]
     if len(text) >= HEAD // 2 and len(body) > 1:

@@ -70,7 +70,7 @@ def with_differences(
 def _with_times(columns: Columns, assigned: dict[str, Any], chosen: ColumnMap) -> tuple[Columns, dict[str, Any]]:
     """Return the table with reaction times from times of the session, as IBL keeps them."""
     short = {plain(name): name for name in columns if columns[name].is_numeric}
-    start = short.get("stimontimes") or short.get("gocuetimes")
+    start = short.get("stimontimes") or short.get("visualstimtimes") or short.get("gocuetimes")
     end = short.get("firstmovementtimes") or short.get("responsetimes")
     if start is None or end is None:
         return columns, assigned

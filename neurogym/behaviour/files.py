@@ -6,61 +6,42 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from neurogym.behaviour import hdf5, matlab
-from neurogym.behaviour.columns import Column, Columns, TableError, plain, rows_of
+from neurogym.behaviour import arrays, hdf5, matlab
+from neurogym.behaviour.columns import Column, Columns, TableError, check_number_of_columns, plain, rows_of
 from neurogym.behaviour.conversion import from_arrow, from_mapping, from_records
 from neurogym.behaviour.delimited import line_of, open_binary, read_text
-from neurogym.behaviour.evidence import FILE
+from neurogym.behaviour.sources import Source, constant, joined
 
 #: Entity of a BIDS file name, and the beginning of the names of files in the format ALF.
 _ENTITY = re.compile(r"(?:^|_)([a-zA-Z]+)-([a-zA-Z0-9+.]+)")
-ALF = "_ibl_trials."
+ALF = ("_ibl_trials.", "trials.")
 ALF_FOLDER = re.compile(r"(?:([^/\\]+)[/\\]Subjects[/\\])?([^/\\]+)[/\\](\d{4}-\d\d-\d\d)[/\\](\d+)$")
+_NAME_AND_DATE = re.compile(r"(.+?)[_ -](\d{4}-?\d\d-?\d\d)")
 REVISION = re.compile(r"#[^#/\\\\]+#")
 TEXT = (".csv", ".tsv", ".tab", ".txt", ".dat")
 ARROW = (".parquet", ".pq", ".pqt", ".feather", ".arrow", ".ft")
 HDF5 = (".nwb", ".h5", ".hdf5")
-FORMATS = (*TEXT, *ARROW, *HDF5, ".mat", ".json", ".jsonl")
+FORMATS = (*TEXT, *ARROW, *HDF5, ".mat", ".json", ".jsonl", ".npz", ".xlsx")
+#: Formats that are not read, with the Python that reads them.
+OTHER_FORMATS = {
+    ".rds": ("R", "pyreadr.read_r('{}')[None]"),
+    ".rdata": ("R", "next(iter(pyreadr.read_r('{}').values()))"),
+    ".sav": ("SPSS", "pandas.read_spss('{}')"),
+    ".dta": ("Stata", "pandas.read_stata('{}')"),
+    ".sas7bdat": ("SAS", "pandas.read_sas('{}')"),
+    ".xls": ("Excel before 2007", "pandas.read_excel('{}')"),
+    ".ods": ("OpenDocument", "pandas.read_excel('{}')"),
+    ".edf": ("EyeLink", "pandas.DataFrame(your_reader('{}'))"),
+    ".sqlite": ("SQLite", "pandas.read_sql('select * from trials', 'sqlite:///{}')"),
+    ".db": ("SQLite", "pandas.read_sql('select * from trials', 'sqlite:///{}')"),
+}
+PICKLE = tuple(bytes([0x80, version]) for version in range(2, 6))
 LARGEST_JSON = 2**30  #: bytes
-
-
-@dataclass
-class Source:
-    """Columns of one or several files.
-
-    Attributes:
-        columns: the columns.
-        form: format of the files in words.
-        left_out: number of lines that were left out, by reason.
-        notes: remarks for the user.
-        names: subject and session that the names of the files say, by column.
-        line_of: number of the line that holds a row, from 0, and its file if there are several; None if files have no
-            lines.
-        identity: start and identifier of the session, if the file says them.
-    """
-
-    columns: Columns
-    form: str = ""
-    left_out: dict[str, int] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    names: tuple[str, ...] = ()
-    line_of: Callable[[int], str] | None = None
-    identity: str = ""
-
-    def locate(self, row: int) -> str:
-        """Return the number of a row, and of its line, in words.
-
-        Args:
-            row: number of the row, from 0.
-        """
-        line = "" if self.line_of is None else self.line_of(row)
-        return f"row {row + 1} ({line})" if line else f"row {row + 1}"
 
 
 def read_source(path: Path | Sequence[Path]) -> Source:
@@ -73,7 +54,7 @@ def read_source(path: Path | Sequence[Path]) -> Source:
     files = [file for each in paths for file in _files(each)]
     if len(files) == 1:
         return _read(files[0], alone=len(paths) == 1 and paths[0].is_file())
-    return _joined([(file, _read(file, alone=False)) for file in files])
+    return joined([(file, _read(file, alone=False)) for file in files])
 
 
 def _files(path: Path) -> list[Path]:
@@ -82,7 +63,7 @@ def _files(path: Path) -> list[Path]:
         return [_alf_folder(path)] if path.name.startswith(ALF) and path.suffix == ".npy" else [path]
     if not path.is_dir():
         raise TableError(f"no such table of trials: {path}")
-    alf = sorted({_alf_folder(file) for file in path.rglob(f"{ALF}*") if file.suffix in (".npy", ".pqt")})
+    alf = sorted({_alf_folder(each) for each in path.rglob("*trials.*") if _is_alf(each)})
     if alf:
         return alf
     bids = sorted(path.rglob("*_beh.tsv")) or sorted(path.rglob("*_events.tsv"))
@@ -99,6 +80,10 @@ def _files(path: Path) -> list[Path]:
     if len(kinds) > 1 and kinds != {".csv", ".tsv"}:
         raise TableError(f"{path}: found files of several formats ({', '.join(sorted(kinds))}); name those to read")
     return every
+
+
+def _is_alf(file: Path) -> bool:
+    return file.name.startswith(ALF) and file.suffix in (".npy", ".pqt")
 
 
 def _alf_folder(file: Path) -> Path:
@@ -141,8 +126,23 @@ def _kind(path: Path) -> str:
         return "matlab"
     if suffix_of(path) in (".json", ".jsonl") or start.lstrip()[:1] in (b"[", b"{"):
         return "json"
-    if path.suffix.lower() in (".xlsx", ".xls", ".ods") or start.startswith(b"PK"):
-        raise TableError("found a spreadsheet or archive, expected a table; save the sheet as CSV")
+    if suffix_of(path) == ".npz":
+        return "npz"
+    if suffix_of(path) in (".xlsx", ".xlsm"):
+        return "excel"
+    if start.startswith(PICKLE) or suffix_of(path) in (".pkl", ".pickle"):
+        raise TableError(
+            "found a pickle, which can run any code when it is opened; if you trust its author, convert it: python -c "
+            f"\"import pandas; pandas.read_pickle('{path.name}').to_parquet('{path.stem}.parquet')\""
+        )
+    if suffix_of(path) in OTHER_FORMATS:
+        name, reader = OTHER_FORMATS[suffix_of(path)]
+        raise TableError(
+            f"found a file of {name}, which is not read; two lines of Python are: frame = {reader.format(path.name)}; "
+            "ngym_cli.data(frame)"
+        )
+    if start.startswith(b"PK"):
+        raise TableError("found an archive, expected a table; unpack it")
     if path.suffix.lower() in (*HDF5, *ARROW):
         raise TableError(f"the content is not that of a file {path.suffix}")
     return "text"
@@ -164,6 +164,7 @@ def _arrow(path: Path) -> Source:
 
     try:
         if _kind(path) == "parquet":
+            check_number_of_columns(parquet.read_metadata(path).num_columns)
             return Source(from_arrow(parquet.read_table(path)), "Parquet")
         return Source(from_arrow(feather.read_table(path)), "Feather")
     except pa.ArrowException as error:
@@ -203,7 +204,7 @@ def _from_json(data: Any) -> Columns:
 
 
 def _matlab(path: Path) -> Source:
-    return Source(matlab.read_matlab(path), "MATLAB")
+    return Source(*matlab.read_matlab(path))
 
 
 def _hdf5(path: Path) -> Source:
@@ -213,6 +214,15 @@ def _hdf5(path: Path) -> Source:
     return Source(matlab.largest_table(hdf5.read_structures(path)), "HDF5")
 
 
+def _npz(path: Path) -> Source:
+    return Source(arrays.read_npz(path), "NumPy")
+
+
+def _excel(path: Path) -> Source:
+    columns, above, notes = arrays.read_excel(path)
+    return Source(columns, "Excel", {"lines above the names of columns": above} if above else {}, notes)
+
+
 _READERS: dict[str, Callable[[Path], Source]] = {
     "text": _text,
     "parquet": _arrow,
@@ -220,6 +230,8 @@ _READERS: dict[str, Callable[[Path], Source]] = {
     "json": _json,
     "matlab": _matlab,
     "hdf5": _hdf5,
+    "npz": _npz,
+    "excel": _excel,
 }
 
 
@@ -227,38 +239,36 @@ def _read_folder(folder: Path) -> Source:
     """Read a session in the format ALF: one Parquet table, or an array for each column; the last revision of each."""
     revisions = sorted((each for each in folder.iterdir() if REVISION.fullmatch(each.name)), reverse=True)
     folders = [*revisions, folder]
-    tables = [file for each in folders for file in sorted(each.glob(f"{ALF}table*.pqt"))]
+    tables = [file for each in folders for file in sorted(each.glob("*trials.table*.pqt")) if _is_alf(file)]
     if tables:
         source = _arrow(tables[0])
         source.form = "ALF, Parquet"
         columns = dict(source.columns)
     else:
         source, columns = Source({}, "ALF, arrays"), {}
-    for file in (file for each in folders for file in sorted(each.glob(f"{ALF}*.npy"))):
-        name = file.name.removeprefix(ALF).split(".")[0]
-        values = np.load(file, allow_pickle=False)
-        if values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1):
-            columns.setdefault(name, Column.of_values(values.ravel()))
+    for file in (file for each in folders for file in sorted(each.glob("*trials.*.npy")) if _is_alf(file)):
+        name = file.name.partition("trials.")[2].split(".")[0]
+        for each, column in arrays.columns_of(name, np.load(file, allow_pickle=False)).items():
+            columns.setdefault(each, column)
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         raise TableError(f"the arrays differ in length: {', '.join(f'{k} {n}' for k, n in lengths.items())}")
     return Source(columns, source.form)
 
 
-def _constant(word: str, n: int) -> Column:
-    return Column((word,), np.zeros(n, np.int32))
-
-
 def _add_names(source: Source, path: Path, alone: bool) -> None:
     """Add subject and session that the name of a file says, where the table does not say them."""
     n = rows_of(source.columns)
-    folder = path if path.is_dir() else _alf_folder(path) if path.name.startswith(ALF) else None
+    folder = path if path.is_dir() else _alf_folder(path) if _is_alf(path) else None
     labels: dict[str, str] = {}
     if folder is not None:
         where = folder.resolve()
         match = ALF_FOLDER.search(str(where.parent if where.name == "alf" else where))
+        named = _NAME_AND_DATE.fullmatch(where.name)
         if match:
             labels = {"subject": match[2], "session": f"{match[3]}/{match[4]}"}
+        elif named:
+            labels = {"subject": named[1], "session": named[2]}
     else:
         entities = {key.lower(): value for key, value in _ENTITY.findall(path.name.split(".")[0])}
         if "sub" in entities:
@@ -272,7 +282,7 @@ def _add_names(source: Source, path: Path, alone: bool) -> None:
     names = {plain(name) for name in source.columns}
     for name, word in labels.items():
         if name not in names:
-            source.columns[name] = _constant(word, n)
+            source.columns[name] = constant(word, n)
             source.names = (*source.names, name)
 
 
@@ -294,82 +304,3 @@ def _add_participant(source: Source, path: Path, subject: str) -> None:
                 if value is not None:
                     source.columns[name] = Column.of_values([value] * rows_of(source.columns))
         return
-
-
-def _joined(read: list[tuple[Path, Source]]) -> Source:
-    """Return several files as one table; columns that some lack are missing there."""
-    sources = [source for _, source in read]
-    notes = _told_apart(sources)
-    counts = [rows_of(source.columns) for source in sources]
-    names = dict.fromkeys(name for source in sources for name in source.columns)
-    columns = {name: _concatenated([source.columns.get(name) for source in sources], counts) for name in names}
-    stems = _short_names([path for path, _ in read])
-    columns[FILE] = Column(tuple(stems), np.repeat(np.arange(len(stems)), counts).astype(np.int32))
-    left_out: dict[str, int] = {}
-    for source in sources:
-        for reason, count in source.left_out.items():
-            left_out[reason] = left_out.get(reason, 0) + count
-    forms = dict.fromkeys(source.form for source in sources)
-    naming = dict.fromkeys(name for source in sources for name in source.names)
-    lacking = [name for name in names if any(name not in source.columns for source in sources)]
-    notes += [f"columns that some files lack: {', '.join(lacking[:8])}"] if lacking else []
-    ends = np.cumsum(counts)
-
-    def words(row: int) -> str:
-        k = int(np.searchsorted(ends, row, side="right"))
-        line = "" if (find := sources[k].line_of) is None else find(row - int(ends[k]) + counts[k])
-        return f"{line} of {read[k][0]}" if line else str(read[k][0])
-
-    return Source(columns, f"{len(read)} files, {'; '.join(forms)}", left_out, notes, tuple(naming), words)
-
-
-def _told_apart(sources: Sequence[Source]) -> list[str]:
-    """Give sessions of one subject with one name, but another start or identifier, names of their own; say so."""
-    files: dict[tuple[object, ...], list[Source]] = {}
-    for source in sources:
-        if source.identity and "session" in source.columns:
-            names = [source.columns[name].entry(0) for name in ("subject", "session") if name in source.columns]
-            files.setdefault(tuple(names), []).append(source)
-    notes = []
-    for called, same in files.items():
-        identities = list(dict.fromkeys(source.identity for source in same))
-        for source in same if len(identities) > 1 else ():
-            name = f"{called[-1]} ({source.identity.partition(' ')[0]})"
-            taken = [each for each in identities if each.partition(" ")[0] == source.identity.partition(" ")[0]]
-            name = name if len(taken) == 1 else f"{called[-1]} ({source.identity})"
-            source.columns["session"] = _constant(name, rows_of(source.columns))
-        if len(identities) > 1:
-            notes.append(
-                f"{len(identities)} sessions of {called[0]} are called {called[-1]}: told apart by their start"
-            )
-    return notes
-
-
-def _concatenated(entries: Sequence[Column | None], counts: Sequence[int]) -> Column:
-    """Return one column from those of several files."""
-    if all(entry is None or entry.codes is None for entry in entries):
-        floats = [
-            np.full(n, np.nan) if entry is None else entry.numbers for entry, n in zip(entries, counts, strict=True)
-        ]
-        return Column(floats=np.concatenate(floats))
-    index: dict[str, int] = {}
-    codes = []
-    for entry, n in zip(entries, counts, strict=True):
-        if entry is None:
-            codes.append(np.full(n, -1, np.int32))
-            continue
-        words, at = entry.texts
-        lookup = np.array([*(index.setdefault(word, len(index)) for word in words), -1], np.int32)
-        codes.append(lookup[at])
-    return Column(tuple(index), np.concatenate(codes))
-
-
-def _short_names(paths: Sequence[Path]) -> list[str]:
-    """Return the stems of files, with the folders above where stems are not distinct."""
-    deepest = max(len(path.parts) for path in paths)
-    for depth in range(1, deepest + 1):
-        plain_paths = [path.with_name(path.name.removesuffix(".gz")).with_suffix("") for path in paths]
-        names = ["/".join(path.parts[-depth:]) for path in plain_paths]
-        if len(set(names)) == len(names):
-            return names
-    return [str(path) for path in paths]

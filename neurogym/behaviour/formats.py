@@ -78,6 +78,7 @@ FORMATS = (
         },
     ),
     TableFormat("HDDM", ("subjidx", "response", "rt"), {"subject": "subjidx", "choice": "response", "rt": "rt"}),
+    TableFormat("GLM-HMM", ("y", "session", "inpt0"), {"choice": "y", "session": "session"}),
     TableFormat("mixed gambles", ("gain", "loss", "respcat"), {"choice": "respcat", "rt": "rt"}),
     TableFormat(
         "two-step",

@@ -17,7 +17,7 @@ import numpy as np
 from neurogym.behaviour import assembling, clocks, derivation, expressions, grouping, roles, screens
 from neurogym.behaviour.column_maps import ColumnMap
 from neurogym.behaviour.column_names import ROLES
-from neurogym.behaviour.columns import Columns, TableError, describe_entries, rows_of
+from neurogym.behaviour.columns import Columns, TableError, check_number_of_columns, describe_entries, rows_of
 from neurogym.behaviour.conversion import from_source
 from neurogym.behaviour.copies import without_copies
 from neurogym.behaviour.files import Source, read_source
@@ -114,6 +114,7 @@ def _load(source: TableSource) -> tuple[Source, str]:
 def _read(source: Source, options: TableOptions) -> Behaviour:
     if not rows_of(source.columns):
         raise TableError("found no rows, expected one for each trial")
+    check_number_of_columns(len(source.columns))
     chosen = ColumnMap.of(options.columns)
     chosen.where = (*chosen.where, *options.where)
     formulas = dict(options.derive) if isinstance(options.derive, Mapping) else _formulas(options.derive)
@@ -139,13 +140,7 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
     if mapped is None:
         columns = derivation.with_rewards(columns, chosen)
     assigned, given, guessed = _assigned(columns, options.roles, mapped)
-    if "choice" not in assigned:
-        listed = ", ".join(list(columns)[:20]) + (", ..." if len(columns) > 20 else "")
-        reasons = "".join(f"; {why}" for why in roles.unfit("choice", columns))
-        raise TableError(
-            f"found no column of choices among {listed}{reasons}; expected --choice COLUMN in a table with a row for "
-            "each trial"
-        )
+    _check_choice(columns, assigned)
     notes += guessed.notes
     columns, assigned = clocks.with_time_differences(columns, assigned, chosen, notes, given)
     assigned = clocks.without_totals(columns, assigned, notes, given)
@@ -274,6 +269,17 @@ def _check(columns: Columns, named: Mapping[str, Any]) -> None:
         for name in _names(value):
             if name not in columns:
                 raise TableError(unknown("column", name, columns))
+
+
+def _check_choice(columns: Columns, assigned: Mapping[str, Any]) -> None:
+    if "choice" in assigned:
+        return
+    listed = ", ".join(list(columns)[:20]) + (", ..." if len(columns) > 20 else "")
+    reasons = "".join(f"; {why}" for why in roles.unfit("choice", columns))
+    raise TableError(
+        f"found no column of choices among {listed}{reasons}; expected --choice COLUMN in a table with a row for each "
+        "trial"
+    )
 
 
 def _check_kept(columns: Columns, names: Sequence[str]) -> None:

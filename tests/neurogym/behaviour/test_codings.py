@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -261,10 +263,18 @@ def test_conditions_and_formulas():
             reading.read(table, derive=[formula])
 
 
+@pytest.mark.parametrize("rows", [1, 3])
+def test_a_table_of_very_many_columns_is_refused_at_once(tmp_path, rows):
+    header = ",".join(f"c{k}" for k in range(200_000))
+    (tmp_path / "t.csv").write_text("\n".join([header, *[",".join(["1"] * 200_000)] * rows]))
+    before = time.process_time()
+    with pytest.raises(reading.TableError, match="at most 10,000"):
+        reading.read(tmp_path / "t.csv")
+    assert time.process_time() - before < 5
+
+
 def test_two_million_trials_would_fit(tmp_path):
     """A tenth of two million: under a second of processor time for each hundred thousand rows."""
-    import time
-
     import pyarrow as pa
     from pyarrow import csv
 
