@@ -8,15 +8,19 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from neurogym.array_types import FloatArray, IntArray
-from neurogym.behaviour.choices import CONTRARY, Choices, map_truth, read_choices
+from neurogym.behaviour.checks import check_contradiction, check_side, say_protocols
+from neurogym.behaviour.choices import Choices, map_truth, read_choices
 from neurogym.behaviour.column_maps import ColumnMap
 from neurogym.behaviour.column_names import STIMULUS_OR_TRUTH
 from neurogym.behaviour.columns import Columns, TableError, plain
-from neurogym.behaviour.evidence import agrees, is_by_chance, is_in_blocks, same_information, trial_order
+from neurogym.behaviour.evidence import (
+    is_by_chance,
+    is_in_blocks,
+    trial_order,
+)
 from neurogym.behaviour.options import check_options
 from neurogym.behaviour.orientation import ENOUGH_TRIALS, falls, minus
 from neurogym.behaviour.outcomes import OutcomeColumns
-from neurogym.behaviour.questions import Answer, ask
 from neurogym.behaviour.table import Session
 
 #: Least and largest correlation with the correct choice from which a number without a sign encodes the side, between
@@ -93,6 +97,7 @@ class Assembler(OutcomeColumns):
         choice = choices.index
         correct = np.where(choice < 0, np.nan, correct)
         reward, gain, loss = self.rewards(choice, correct)
+        say_protocols(self, stimuli, names)
         stimuli, names = self.oriented(stimuli, names, choice)
         rt = np.where(choice < 0, np.nan, self.read_times(choice, self.settings.rt_unit).seconds)
         state, choice2 = self.second_stage(choice)
@@ -169,17 +174,17 @@ class Assembler(OutcomeColumns):
                 )
         if result is not None:
             self.words[name] = result[1]
-            self.check_contradiction(name, result[0], choices.index, correct)
+            check_contradiction(self, self.named, name, result[0], choices.index, correct)
             if ";" in result[1] or "=" in result[1]:
                 self.notes.append(f"{name} is read as {result[1]}")
             if plain(name) in STIMULUS_OR_TRUTH and not self.roles["stimuli"] and len(choices.words) == 2:
                 self.roles["stimuli"] = (name,)
             return result[0]
-        listed = ", ".join(column.levels[0][:6])
+        entries = ", ".join(column.levels[0][:6])
         if "ground_truth" in self.named:
-            raise TableError(f"column {name!r}: found {listed}, expected one of {', '.join(choices.words)}")
+            raise TableError(f"column {name!r}: found {entries}, expected one of {', '.join(choices.words)}")
         return self.without_truth(
-            f"{name} ({listed}) is not read as the correct choice: the choices do not depend on it"
+            f"{name} ({entries}) is not read as the correct choice: the choices do not depend on it"
         )
 
     def without_truth(self, note: str) -> IntArray:
@@ -187,36 +192,6 @@ class Assembler(OutcomeColumns):
         del self.roles["ground_truth"]
         self.notes.append(note)
         return np.full(self.n, -1, np.int64)
-
-    def check_contradiction(self, name: str, truth: IntArray, choice: IntArray, correct: FloatArray) -> None:
-        """Ask which column is what, if errors by the column of correctness are choices of the correct option.
-
-        Raises:
-            TableQuestion: if the columns contradict each other and the user did not name all of them.
-        """
-        judged = (truth >= 0) & (choice >= 0) & np.isfinite(correct)
-        if not judged.any() or {"choice", "ground_truth"} <= set(self.named):
-            return
-        contrary = (truth == choice)[judged] != (correct[judged] > 0.5)
-        if contrary.sum() < 5 or contrary.mean() <= CONTRARY:
-            return
-        chosen, flag = str(self.roles["choice"]), str(self.roles["correct"])
-        question = (
-            f"{chosen} is {name} in {np.mean((truth == choice)[judged]):.0%} of trials and {flag} says "
-            f"{correct[judged].mean():.0%}, so one is not what its name says"
-        )
-        others = [
-            each
-            for each in self.columns
-            if each not in (chosen, name, flag) and not same_information(self.columns[each], self.columns[chosen])
-        ]
-        others = [each for each in others if agrees(self.columns[each], truth, correct)]
-        answers = [Answer(("--choice", each), f"{each} is the choice") for each in others[:3]]
-        answers += [
-            Answer(("--choice", chosen, "--ground-truth", "none"), f"{name} is not the correct choice"),
-            Answer(("--choice", chosen, "--correct", "none"), f"{flag} is not correctness"),
-        ]
-        raise ask(question, answers, self.columns, [chosen, name, flag, *others[:3]])
 
     def stimuli(self, truth: IntArray) -> tuple[FloatArray, tuple[str, ...]]:
         """Return the stimuli; trials that lack one are not scored."""
@@ -249,6 +224,8 @@ class Assembler(OutcomeColumns):
         """Give a single strength without a side the side of the correct choice, where there are two choices."""
         strength = stimuli[:, 0] if stimuli.shape[1] == 1 else None
         valid = truth >= 0
+        if "stimuli" not in self.named and strength is not None and not valid.any() and np.nanmin(strength) >= 0:
+            check_side(self, self.choices, names[0], strength)
         if strength is None or len(self.choices.words) != 2 or not valid.any() or not np.isfinite(strength).any():
             return stimuli, names
         if np.nanmin(strength) < 0 or len(np.unique(strength[np.isfinite(strength)])) < 2:

@@ -55,7 +55,7 @@ COLUMN_NAMES: dict[str, tuple[str, ...]] = {
                      "corrans", "correctans", "corrresp", "correctkey", "corrkey", "targcor", "correcttarget",
                      "correctoption", "target", "rewardedside", "answer", "truth", "stimulusside", "stimside",
                      "correctport", "stimulus", "stim", "category", "stimuluscategory", "side", "direction",
-                     "motiondirection",
+                     "motiondirection", "correctinterval", "correctstim",
                      "richtigeantwort", "korrekteantwort", "bonneréponse", "bonnereponse", "réponsecorrecte",
                      "respuestacorrecta"),
     "rt": ("rt", "rtdec", "reactiontime", "responsetime", "rts", "rtms", "rtus", "rtsec", "reactiontimeus",
@@ -99,6 +99,10 @@ NOT_STIMULI = re.compile(
 NOT_CHOICES = re.compile(
     r"(type|kind|event|phase|block|task|stage|screen|sex|gender|group|cond|hand|version|lang|browser|strain|genotype|"
     r"species|treatment|drug|session|date|day|status|stim|cue|context|environment|room|site|device|difficulty)"
+)
+#: Parts of names that sound like an answer, where no name is that of a choice.
+LIKE_A_CHOICE = re.compile(
+    r"(chose|choice|chosen|pick|select|resp|answer|went|key|press|poke|lick|saccade|wheel|^p[rl]$)"
 )
 #: Names of ground truth that may as well name a graded stimulus.
 STIMULUS_OR_TRUTH = ("stimulus", "stim", "category", "target", "stimuluscategory", "side", "direction",

@@ -23,7 +23,8 @@ def with_rewards(columns: Columns, chosen: ColumnMap) -> Columns:
             right = sides.get(short.removesuffix(ending[0]) + ending[1])
             if "reward" not in short or "prob" in short or not short.endswith(ending[0]) or right is None:
                 continue
-            if roles.is_flag(columns[left]) and roles.is_flag(columns[right]):
+            flags = roles.is_flag(columns[left]) and roles.is_flag(columns[right])
+            if flags and not np.any((columns[left].numbers > 0) & (columns[right].numbers > 0)):  # else of both options
                 chosen.derive["reward"] = f"max(`{left}`, `{right}`)"
                 return expressions.derived(columns, {"reward": chosen.derive["reward"]})[0]
     return columns

@@ -14,6 +14,7 @@ from neurogym.behaviour.column_names import (
     CLOCKS,
     COLUMN_NAMES,
     COMPONENT_NAMES,
+    DETECTION,
     ENDINGS,
     MORE,
     NO,
@@ -45,6 +46,9 @@ from neurogym.behaviour.roles import (
     value_pairs,
     varies_within,
 )
+
+#: Names of flags of signal detection, beside which ``hit`` does not mean correct.
+DETECTED = set(DETECTION) - {"hit"}
 
 
 @dataclass
@@ -127,6 +131,8 @@ def _named(role: str, columns: Columns, taken: Sequence[str] = ()) -> list[str]:
     named += [name for name in columns if role in COMPONENT_NAMES and COMPONENT_NAMES[role].match(name.lower())]
     if role == "ground_truth" and len(SCREENS & set(short.values())) >= 2:
         named = [name for name in named if short[name] != "stimulus"]
+    if role == "correct" and {*short.values()} & DETECTED:
+        named = [name for name in named if short[name] != "hit"]  # of a signal; correct rejections have their own flag
     fits = [name for name in dict.fromkeys(named) if fits_role(role, columns[name], short[name])]
     if role == "session":
         fits.sort(key=lambda name: len(columns[name].distinct) < 2)
@@ -310,6 +316,7 @@ def _settle_stimuli(columns: Columns, assigned: dict[str, Any], form: TableForma
     free = [name for name in columns if name not in assigned.values() and columns[name].is_numeric]
     free = [name for name in free if not columns[name].is_truth and len(columns[name].distinct) > 1]
     free = [name for name in free if form is None or plain(name) not in form.states]
+    free = [name for name in free if plain(name) not in {"hit", *DETECTED}]
     named = [name for name in free if STIMULUS.match(plain(name)) and not NOT_STIMULI.search(name.lower())]
     outcomes = bool({"reward", "gain"} & set(assigned))
     if not named:

@@ -103,8 +103,9 @@ def _matrices(data: Mapping[str, Any]) -> Iterator[Columns]:
 
 def _is_names(value: object) -> bool:
     entries = value.ravel().tolist() if isinstance(value, np.ndarray) else value
-    words = isinstance(entries, list) and len(entries) > 1 and all(isinstance(each, str) for each in entries)
-    return words and len(set(entries)) == len(entries)
+    if not isinstance(entries, list) or len(entries) < 2 or not all(isinstance(each, str) for each in entries):
+        return False
+    return len(set(entries)) == len(entries)
 
 
 def _tables(data: Mapping[str, Any]) -> Iterator[Columns]:

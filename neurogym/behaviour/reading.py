@@ -20,10 +20,11 @@ from neurogym.behaviour.column_names import ROLES
 from neurogym.behaviour.columns import Columns, TableError, check_number_of_columns, describe_entries, rows_of
 from neurogym.behaviour.conversion import from_source
 from neurogym.behaviour.copies import without_copies
-from neurogym.behaviour.files import Source, read_source
+from neurogym.behaviour.files import read_source
 from neurogym.behaviour.guessing import Guess, guess
 from neurogym.behaviour.questions import TableQuestion
 from neurogym.behaviour.roles import Roles
+from neurogym.behaviour.sources import Source
 from neurogym.behaviour.table import Behaviour, ColumnReading, Reading
 from neurogym.messages.names import unknown
 

@@ -11,6 +11,7 @@ from neurogym.array_types import BoolArray, FloatArray
 from neurogym.behaviour.column_names import (
     COLUMN_NAMES,
     DETECTION,
+    LIKE_A_CHOICE,
     MISSED,
     NO,
     NOT_CHOICES,
@@ -131,11 +132,15 @@ def is_flag(column: Column, fractions: bool = False) -> bool:
 
 
 def unnamed_choices(columns: Columns) -> list[str]:
-    """Return the columns without a telling name that may be choices; those of pairs as left and right before others."""
-    names = [name for name, column in columns.items() if _is_choice(column) and not NOT_CHOICES.search(name.lower())]
-    names = [name for name in names if not changes_between_blocks(columns[name])]
+    """Return the columns without a telling name that may be choices; those that sound like an answer before others.
+
+    Of the rest, pairs such as left and right come before other words, and numbers are not considered.
+    """
+    names = [name for name, column in columns.items() if _is_choice(column) and not changes_between_blocks(column)]
+    answers = [name for name in names if LIKE_A_CHOICE.search(name.lower())]
+    names = [name for name in names if not columns[name].is_numeric and not NOT_CHOICES.search(name.lower())]
     pairs = [name for name in names if {plain(word) for word in columns[name].levels[0]} in map(set, ORDERED)]
-    return pairs or names
+    return answers or pairs or names
 
 
 def changes_between_blocks(column: Column) -> bool:
@@ -146,8 +151,9 @@ def changes_between_blocks(column: Column) -> bool:
 
 
 def _is_choice(column: Column) -> bool:
-    """Return whether a column without a telling name holds two to four words, each several times."""
-    if column.is_numeric or not 2 <= len(column.distinct) <= 4 or not _is_label(column) or is_flag(column):
+    """Return whether a column without a telling name holds two to four words or numbers, each several times."""
+    words_of_flags = is_flag(column) and not column.is_numeric
+    if not 2 <= len(column.distinct) <= 4 or not _is_label(column) or words_of_flags:
         return False
     index = column.levels[1]
     return int(np.bincount(index[index >= 0]).min()) > 1

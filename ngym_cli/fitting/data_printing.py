@@ -138,7 +138,7 @@ def _show_screen(
     shown = numbers[: 2 * MOST_NUMBERS]
     roles = [row for row in reading.columns if row.role and row.role != "condition"]
     remarks = [f"left out: {'; '.join(_left_out(*each) for each in reading.left_out.items())}"] * bool(reading.left_out)
-    remarks += [f"note: {note}" for note in reading.notes]
+    remarks += [f"note: {note}" for note in [reading.form] * (";" in reading.form) + [*reading.notes]]
     fitting, height = _fitting(remarks, MOST_REMARKS)
     header, levels = _levels(each, table)
     room = max(3, SCREEN - len(lines) - -(-len(shown) // 2) - len(roles) - height - 4 - bool(figures))
