@@ -308,8 +308,9 @@ class FitRequest(FitSettings):
 class DataRequest(TableRequest):
     """Describe a table of choices: accuracy, bias, lapses, history.
 
-    Formats are recognised: CSV, TSV, Parquet, Feather, MATLAB, NWB, JSON; data of IBL, BIDS, jsPsych, PsychoPy. Roles
-    of columns are guessed from names and values, and shown. Missed trials keep their place.
+    Formats are recognised: CSV, TSV, Parquet, Feather, MATLAB, NWB, NumPy, Excel, JSON; data of IBL, BIDS, jsPsych,
+    PsychoPy, Bpod. Roles of columns follow from names and evidence, and are shown; what stays open is asked. Missed
+    trials keep their place.
     """
 
     table: Annotated[
