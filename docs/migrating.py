@@ -25,11 +25,11 @@ older ones included. What NeuroGym accepts in silence is warned of once, with th
 
     ngym check my_script.py --neurogym
 
-reads a script or notebook without executing it, and says line by line what it uses that is old and what that is here:
+reads a script or notebook without executing it, and lists each outdated line and its replacement:
 `works` (found as before), `warns`, `changed` (runs, and means something else) or `fails` (with the nearest valid name).
 
-Not here: `gym`, the predecessor of Gymnasium. Scripts of 2019 and 2020 need `import gymnasium as gym`, five values from
-`step` and two from `reset`; the check names the lines.
+Not supported: `gym`, the predecessor of Gymnasium. Scripts of 2019 and 2020 need `import gymnasium as gym`, five values
+from `step` and two from `reset`; the check names the lines.
 """
 
 

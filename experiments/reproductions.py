@@ -21,7 +21,7 @@ from experiments.records import stamp
 from experiments.records.record import Record, Row, Rows
 from ngym_cli import processes, runs
 from ngym_cli.config.launch import LaunchSettings
-from ngym_cli.papers import collection, engine, measuring, results
+from ngym_cli.papers import collection, controls, engine, measuring, paper_runs, results, script
 from ngym_cli.papers.reproduction import claim_row
 from ngym_cli.papers.verdicts import VERDICTS
 from ngym_cli.sweeps import control, launchers
@@ -60,6 +60,7 @@ def make(item: str, seed: int) -> Row:
         "claims": {each.claim: each.value for each in measured},
         "why": {each.claim: each.reason for each in measured if each.reason},
         "controls": {each.claim: dict(each.controls) for each in measured},
+        "refusals": {each.claim: dict(each.refusals) for each in measured if each.refusals},
         "cpu_seconds": round(cpu_seconds, 1),
         "parts": {
             name: {
@@ -102,8 +103,17 @@ def settings(item: str) -> Any:
     paper = collection.load(collection.library() / item)
     measured = {claim.id: [claim.part, claim.measure, claim.control] for claim in paper.config.claims}
     evaluated = {name: definition.model_dump()["evaluations"] for name, definition in paper.config.parts.items()}
-    script = stamp.plain(paper.script.path) if paper.script.path.is_file() else ""
-    return [trained(item), evaluated, measured, script]
+    source = stamp.plain(paper.script.path) if paper.script.path.is_file() else ""
+    return [trained(item), evaluated, measured, source, *map(stamp.plain, measuring_code(paper))]
+
+
+def measuring_code(paper: collection.Paper) -> list[Path]:
+    """Return the modules of both packages that measure a paper: those of the controls, and what its script imports."""
+    modules = {controls.__name__, paper_runs.__name__, script.__name__}
+    if paper.script.path.is_file():
+        modules |= {str(getattr(value, "__module__", "")) for value in vars(paper.script.module).values()}
+    ours = sorted(name for name in modules if name.startswith(("neurogym.", "ngym_cli.")))
+    return [Path(str(sys.modules[name].__file__)) for name in ours]
 
 
 def seeds(item: str) -> int:
@@ -113,7 +123,8 @@ def seeds(item: str) -> int:
 
 def table(rows: Rows) -> str:
     """Each claim: published, here, verdict."""
-    lines = ["| paper | claim | published | here, mean over seeds [95 % interval] | verdict |", "|---|---|---|---|---|"]
+    titles = "| paper | claim | published | here, mean over seeds [95 % interval] | controls | verdict |"
+    lines = [titles, "|---|---|---|---|---|---|"]
     for item in (name for name in collection.ids() if name in rows):
         paper = collection.load(collection.library() / item)
         for claim, verdict in zip(
@@ -127,7 +138,9 @@ def table(rows: Rows) -> str:
                 if published_text and published_text != "-"
             )
             measured = "; ".join(f"{name.strip(': ')}: {ours}" if name else ours for name, _, ours in numbers if ours)
-            lines.append(f"| `{item}` | {claim.title} | {published} | {measured} | {results.verdict_words(row)} |")
+            challenged = "; ".join(f"{name}: {cell}".lstrip(": ") for name, cell in results.control_cells(row) if cell)
+            cells = (f"`{item}`", claim.title, published, measured, challenged or "-", results.verdict_words(row))
+            lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

@@ -34,6 +34,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from neurogym import scores
+from neurogym.ceilings.effects import ObserverSettings
 from neurogym.compat.leniency import warn_once
 from neurogym.compat.one_trial import OneTrial, env_string
 from neurogym.compat.programmed import ProgrammedSteps
@@ -172,6 +173,18 @@ class TrialEnv(ProgrammedSteps, OneTrial):
     def oracle(self) -> Action:
         """The best action at the current row: the ground truth, unless a task knows better."""
         return self.gt_now
+
+    @property
+    def ideal_observer(self) -> ObserverSettings | None:
+        """Settings by which an ideal observer is made from the task's own noise-free trials; None if it cannot be."""
+        return None
+
+    def closed_form(self) -> Score | None:
+        """Ceiling with the present parameters if it is known from a formula, with rewards of correct and wrong answers.
+
+        Rewards that make it better to skip a trial are taken into account by :meth:`ceiling`.
+        """
+        return None
 
     def ceiling(self) -> Score | None:
         """Score of the ideal observer with the present parameters, given the inputs that this observer needs.

@@ -9,7 +9,7 @@ from typing import Any
 Score = dict[str, Any]
 
 _SCORE_FUNCTIONS = {
-    "ceiling of a task": "neurogym.ceilings.stored:task_ceiling",
+    "ceiling of a task": "neurogym.ceilings.single:task_ceiling",
     "ceiling of several tasks": "neurogym.ceilings.stack:ceiling_of_several",
     "ceiling of a stack": "neurogym.ceilings.stack:ceiling",
     "chance": "neurogym.ceilings.random_agent:chance",

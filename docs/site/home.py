@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 TEXTS = {
     "architecture.md": "docs/architecture.md",
     "values.md": "docs/values.md",
-    "glossary.md": "docs/glossary.md",
+    "old_command_line.md": "docs/old_command_line.md",
+    "words_in_the_code.md": "docs/words_in_the_code.md",
     "migrating.md": "docs/migrating.md",
     "learned.md": "experiments/defaults/README.md",
     "readme.md": "README.md",
@@ -25,6 +26,9 @@ TEXTS = {
 #: Folders of Markdown pages that are copied as they are; ``index.md`` lists the pages in reading order.
 GUIDE = ROOT / "docs" / "guide"
 TUTORIALS = ROOT / "docs" / "tutorials"
+
+#: The badges of README.md, which lead to the pages of the repository where the site is not.
+BADGES = re.compile(r"^\[!\[.*actions/workflows/.*\n\n?", re.MULTILINE)
 
 #: Links of the texts that lead to what is not a page stay words.
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:|#)([^)]+)\)")
@@ -57,7 +61,7 @@ def _as_page(text: str) -> str:
             return f"[{found[1]}]({target.removeprefix('docs/')}{mark}{place})"
         return f"[{found[1]}]({known[target]}{mark}{place})" if target in known else found[1]
 
-    return LINK.sub(linked, text.replace("](docs/static/", "](static/"))
+    return LINK.sub(linked, BADGES.sub("", text).replace("](docs/static/", "](static/"))
 
 
 def first_page(tasks: int) -> str:

@@ -73,10 +73,12 @@ def _claims(paper: Paper, seeds: Mapping[str, Any]) -> Iterator[tuple[str, ...]]
         row = claim_row(claim, verdicts[claim.id])
         criterion = f"{claim.reached}{f'; in part: {claim.in_part}' if claim.in_part else ''}"
         lines = results.number_lines(row) if seeds else iter([("", _published(claim.published), "-")])
+        challenged = dict(results.control_cells(row))
         for place, (name, published, here) in enumerate(lines):
             words = (escaped(claim.title), escaped(results.verdict_words(row)) if seeds else "", escaped(criterion))
             title, verdict, when = words if place == 0 else ("", "", "")
-            yield title, escaped(f"{name}{published}"), escaped(here), verdict, when
+            others = escaped(challenged.get(name.strip(": "), ""))
+            yield title, escaped(f"{name}{published}"), escaped(here), others, verdict, when
 
 
 def _seeds(paper: Paper, seeds: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

@@ -20,6 +20,7 @@ KINDS = {
     "analysis": "Functions of `neurogym.analysis` on plain arrays and trial tables.",
     "model": "Models of choices: `ngym fit TABLE --model NAME`, with `NAME:KEY=VALUE`.",
     "launcher": "Where `ngym sweep` makes its runs: `--on`.",
+    "term": "Words as ngym uses them, from `ngym info WORD`.",
 }
 
 

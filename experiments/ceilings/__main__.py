@@ -19,7 +19,7 @@ from experiments.ceilings import bandits, foraging, hidden, single
 from experiments.ceilings.blind import blind_entry, chance_entry
 from experiments.ceilings.detection import detection_ceiling
 from experiments.ceilings.result import Ceiling, make
-from neurogym.ceilings.observer import OBSERVED, IdealObserver
+from neurogym.ceilings import single as single_tasks
 from neurogym.envs import registration
 
 FOLDER = Path(__file__).parents[2] / "neurogym" / "ceilings"
@@ -28,13 +28,10 @@ FAR = "the alternatives are more than ten standard deviations apart"
 
 def observed(task: str, timings: int = 40, trials: int = 500) -> Ceiling:
     """By the observer of noise-free trials, with as many timings and trials as are needed for a small error."""
-    env = make(task)
-    scores, description = IdealObserver(env, OBSERVED[task]).scores(timings, trials), OBSERVED[task].said
-    performance, reward = float(scores.performance.mean()), float(scores.reward.mean())
-    return Ceiling(performance, reward, scores.error, f"{description}, simulated")
+    return Ceiling(**single_tasks.observed(make(task), timings, trials))
 
 
-#: Tasks with noise or with outcomes that are drawn. Those with a ``ceiling`` of their own are not listed.
+#: Tasks with noise or with outcomes that are drawn, without a formula of their own.
 NOISY: dict[str, Callable[[], Ceiling]] = {
     "AnnubesEnv-v0": partial(single.separable, "AnnubesEnv-v0", FAR),
     "AuditoryComparison-v0": partial(observed, "AuditoryComparison-v0", trials=2000),
@@ -56,38 +53,36 @@ NOISY: dict[str, Callable[[], Ceiling]] = {
     "DynamicForaging-v0": foraging.dynamic_foraging,
     "GenTask-v0": partial(observed, "GenTask-v0", timings=1500, trials=60),
     "HierarchicalReasoning-v0": hidden.hierarchical_reasoning,
-    "IBLBlock-v0": hidden.ibl_block,
+    "IBLBlock-v0": partial(hidden.linked, "IBLBlock-v0"),
     "MatchingPenny-v0": partial(single.separable, "MatchingPenny-v0", "the opponent can be foretold"),
     "MemoryRecall-v0": single.memory_recall,
     "NAltConditionalVisuomotor-v0": partial(observed, "NAltConditionalVisuomotor-v0", trials=50),
     "NAltPerceptualDecisionMaking-v0": partial(observed, "NAltPerceptualDecisionMaking-v0", timings=1500, trials=60),
     "PostDecisionWager-v0": partial(observed, "PostDecisionWager-v0", timings=1500, trials=60),
-    "Priors-v0": partial(hidden.chain, "Priors-v0"),
-    "RDMHist-v0": partial(hidden.chain, "RDMHist-v0"),
+    "Priors-v0": partial(hidden.linked, "Priors-v0"),
+    "RDMHist-v0": partial(hidden.linked, "RDMHist-v0"),
     "RateDiscrimination-v0": partial(observed, "RateDiscrimination-v0", trials=2000),
     "ReversalLearning-v0": hidden.reversal_learning,
     "ToneDetection-v0": partial(observed, "ToneDetection-v0", trials=50),
     "TwoStep-v0": hidden.two_step,
     "perceptualdecisionmaking.ibl20-v0": hidden.ibl20,
-    **{
-        f"yang19.{name}-v0": partial(single.yang_decide, f"yang19.{name}-v0")
-        for name in "dm1 dm2 ctxdm1 ctxdm2 multidm dlydm1 dlydm2 ctxdlydm1 ctxdlydm2 multidlydm".split()
-    },
-    **{f"yang19.{name}-v0": partial(observed, f"yang19.{name}-v0", trials=50) for name in "dms dnms dmc dnmc".split()},
 }
 
 #: Not known: a curriculum whose stages differ.
 UNKNOWN = ("CVLearning-v0",)
 
 
-def has_its_own(task: str) -> bool:
-    from neurogym.core import TrialEnv
-
-    return type(registration.make(task).unwrapped).ceiling is not TrialEnv.ceiling
+def is_calculated(task: str) -> bool:
+    """Whether the task's own formula is exact, so that nothing needs to be stored."""
+    score = make(task).closed_form()
+    return score is not None and not score["error"]
 
 
 def compute(task: str) -> Ceiling:
-    return NOISY[task]() if task in NOISY else single.no_noise(task)
+    if task in NOISY:
+        return NOISY[task]()
+    score = make(task).closed_form()
+    return single.no_noise(task) if score is None else Ceiling(**score)
 
 
 def store(name: str, tasks: list[str], entry: Callable[[str], dict[str, Any]]) -> None:
@@ -110,7 +105,7 @@ def main() -> None:
     tasks = [registration.resolve(task) for task in arguments.tasks]
     every = registration.every_task()
     if arguments.only in (None, "ceilings"):
-        closed_form = [task for task in every if task not in UNKNOWN and (task in NOISY or not has_its_own(task))]
+        closed_form = [task for task in every if task not in UNKNOWN and (task in NOISY or not is_calculated(task))]
         store("ceilings.json", tasks or closed_form, lambda task: compute(task).entry())
     if arguments.only in (None, "chance"):
         store("chance.json", tasks or every, chance_entry)

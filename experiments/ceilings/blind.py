@@ -27,8 +27,16 @@ SEARCH, STEPS = 300_000, 200_000  #: of all judgements, and of the last scoring,
 STARTS, IMPROVED, OTHERS = 12, 20, 4  #: steps from which to act, steps that are improved, actions tried there
 AT_RANDOM = "actions drawn at random, simulated"
 EQUALLY_LIKELY = "exact: the right answers are equally likely"
-#: Tasks in which every option is the best one equally often.
-SYMMETRIC = ("ChangingBandit", "ContextSwitch", "DawTwoStep", "DriftingBandit", "ReversalLearning", "TwoStep")
+#: Tasks that show nothing but their outcomes: whoever does not see these is blind.
+SHOWN_BY_OUTCOMES = (
+    *("ChangingBandit-v0", "ContextSwitch-v0", "DawTwoStep-v0", "DriftingBandit-v0"),
+    *("DynamicForaging-v0", "ReversalLearning-v0", "TwoStep-v0"),
+)
+IN_TURN = {
+    "performance": 1.0,
+    "error": 0.0,
+    "method": "exact: the two answers in turn, which the opponent does not foretell",
+}
 DRAWN = 20_000  #: trials whose right answers are counted
 LEVELS = 5  #: values of each component of a vector action that are tried
 
@@ -38,6 +46,10 @@ def blind_entry(task: str) -> dict[str, Any]:
     env = ngym.make(task).unwrapped
     assert isinstance(env, TrialEnv)
     env.reset(seed=0)
+    if task in SHOWN_BY_OUTCOMES:
+        return {name: _without_reward(task)[name] for name in ("performance", "error", "method")}
+    if task == "MatchingPenny-v0":
+        return IN_TURN
     if env.traits.batched and env.stack.ahead and not env.rule.jumps:
         entry = declared_blind(env, SEARCHED, SCORED, CELLS)
     else:
@@ -52,11 +64,19 @@ def blind_entry(task: str) -> dict[str, Any]:
 def chance_entry(task: str) -> dict[str, Any]:
     """The score of random actions in a task with its default parameters."""
     env = ngym.make(task).unwrapped
+    assert isinstance(env, TrialEnv)
     stored.table("chance").pop(task, None)  # so that nothing is read that is to be computed
     length = int(env.trial_length_stats(50)["max"])
+    if task in SHOWN_BY_OUTCOMES and length == 1:  # a random answer is as good as any other
+        return {name: _without_reward(task)[name] for name in ("performance", "reward", "error")}
     trials = max(CHANCE_STEPS // length // _cost(env), CHANCE_TRIALS)
     entry = chance(env, CHANCE_ERROR, trials) if type(env).chance is TrialEnv.chance else env.chance()
     return {name: round(value, 5) for name, value in entry.items()}
+
+
+def _without_reward(task: str) -> dict[str, Any]:
+    """The stored ceiling of an agent that is not shown its rewards."""
+    return dict(stored.table("ceilings")[task]["without_reward"])
 
 
 def _cost(env: TrialEnv) -> int:
@@ -66,10 +86,7 @@ def _cost(env: TrialEnv) -> int:
 
 def _by_symmetry(env: TrialEnv, entry: dict[str, Any]) -> dict[str, Any]:
     """The exact score where it follows from all right answers being equally likely."""
-    task = type(env).__name__
     exact = {"performance": 0.5, "error": 0.0, "method": EQUALLY_LIKELY}
-    if task in SYMMETRIC:
-        return {**exact, "performance": 1 / int(getattr(env, "n", 2))}
     try:
         choices = np.asarray(env.choices)
     except AttributeError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr
 
-from experiments.ceilings.result import Ceiling, guessed, make, mean_and_error
+from experiments.ceilings.result import Ceiling, make, mean_and_error
 
 SESSIONS, TRIALS, WARM_UP = 1000, 500, 100
 BONUSES = (0.0, 0.1, 0.2, 0.3, 0.5, 0.75)  #: standard deviations of the belief added to its mean
@@ -30,11 +30,14 @@ class _Foraging:
         self.belief = np.zeros((n, 2, self.high + 1, 2, 2))
         self.belief[:, :, self.low :, 0, 0] = 0.5 / (self.high + 1 - self.low)
 
-    def refill(self) -> tuple[np.ndarray, np.ndarray]:
-        """Draw new rewards; return the probability of each richer side, and of a reward at each side given it."""
+    def refill(self) -> None:
+        """Draw new rewards."""
         p = self.p[self.richer]
         self.holds |= self.rng.random(p.shape) < p
         self.empty *= 1 - p
+
+    def expect(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the probability of each richer side, and of a reward at each side given it, after new rewards."""
         for state in (0, 1):
             present = self.belief[:, state]
             for axis, chance in ((2, self.p[state, 0]), (3, self.p[state, 1])):
@@ -51,6 +54,16 @@ class _Foraging:
         value = 1 - self.empty
         right = value[at, side] >= value[at, 1 - side]
         paid = self.holds[at, side].copy()
+        self.holds[at, side], self.empty[at, side] = False, 1.0
+        self.left -= 1
+        ended = self.left == 0
+        self.richer = np.where(ended, 1 - self.richer, self.richer)
+        self.left = np.where(ended, self.rng.integers(self.low, self.high + 1, size=SESSIONS), self.left)
+        return right, paid
+
+    def learn(self, side: np.ndarray, paid: np.ndarray) -> None:
+        """Update the belief by what a visit paid."""
+        at = np.arange(SESSIONS)
         seen = np.zeros((SESSIONS, 2, 2), bool)  # what the two sides may have held
         seen[at[side == 0], paid[side == 0].astype(int)] = True
         seen[at[side == 1], :, paid[side == 1].astype(int)] = True
@@ -58,20 +71,11 @@ class _Foraging:
         cleared = self.belief
         cleared[side == 0] = np.stack([cleared.sum(axis=3), np.zeros_like(cleared[:, :, :, 0])], axis=3)[side == 0]
         cleared[side == 1] = np.stack([cleared.sum(axis=4), np.zeros_like(cleared[..., 0])], axis=4)[side == 1]
-        self.holds[at, side], self.empty[at, side] = False, 1.0
-        self._pass_a_trial()
-        return right, paid
-
-    def _pass_a_trial(self) -> None:
         self.belief /= self.belief.sum(axis=(1, 2, 3, 4), keepdims=True)
         over = self.belief[:, ::-1, 1].copy()
         self.belief[:, :, :-1] = self.belief[:, :, 1:]
         self.belief[:, :, -1] = self.belief[:, :, 0] = 0
         self.belief[:, :, self.low :] += over[:, :, None] / (self.high + 1 - self.low)
-        self.left -= 1
-        ended = self.left == 0
-        self.richer = np.where(ended, 1 - self.richer, self.richer)
-        self.left = np.where(ended, self.rng.integers(self.low, self.high + 1, size=SESSIONS), self.left)
 
 
 def dynamic_foraging() -> Ceiling:
@@ -81,10 +85,13 @@ def dynamic_foraging() -> Ceiling:
         sessions = _Foraging(np.random.default_rng(0))
         hits, paid = np.zeros((2, TRIALS, SESSIONS))
         for t in range(TRIALS):
-            side, value = sessions.refill()
+            sessions.refill()
+            side, value = sessions.expect()
             better = value[:, :, 1] > value[:, :, 0]
             second = (side * (better if aim == "right" else value[:, :, 1] - value[:, :, 0])).sum(axis=1)
-            hits[t], paid[t] = sessions.choose((second > (0.5 if aim == "right" else 0)).astype(int))
+            choice = (second > (0.5 if aim == "right" else 0)).astype(int)
+            hits[t], paid[t] = sessions.choose(choice)
+            sessions.learn(choice, paid[t])
         estimates.append([mean_and_error(column[WARM_UP:].mean(axis=0)) for column in (hits, paid)])
     mean, error = max(each[0] for each in estimates)
     reward = max(each[1][0] for each in estimates)
@@ -92,16 +99,41 @@ def dynamic_foraging() -> Ceiling:
     return Ceiling(mean, reward, error, method, _blind_forager())
 
 
-def _blind_forager() -> Ceiling:
-    """Visits in the best fixed order: each side in turn."""
-    sessions = _Foraging(np.random.default_rng(1))
-    hits, paid = np.zeros((2, TRIALS, SESSIONS))
-    for t in range(TRIALS):
-        sessions.refill()
-        hits[t], paid[t] = sessions.choose(np.full(SESSIONS, t % 2))
+def _blind_forager(longest: int = 16) -> Ceiling:
+    """Some visits to each side in turn, the best number for each aim: what was not visited lately may hold a reward."""
+    hits, paid = [], []
+    for visits in range(1, longest + 1):
+        sessions = _Foraging(np.random.default_rng(visits))
+        outcomes = np.zeros((2, TRIALS, SESSIONS))
+        for t in range(TRIALS):
+            sessions.refill()
+            outcomes[:, t] = sessions.choose(np.full(SESSIONS, t // visits % 2))
+        for results, column in zip((hits, paid), outcomes, strict=True):
+            results.append(mean_and_error(column[WARM_UP:].mean(axis=0)))
+    performance, error = max(hits)
     return Ceiling(
-        0.5, float(paid[WARM_UP:].mean()), 0.0, "nothing tells the richer side; the sides in turn, simulated"
+        performance, max(paid)[0], error, f"{hits.index(max(hits)) + 1} visits to each side in turn, simulated"
     )
+
+
+def guessed_arm(levels: int = 2001) -> float:
+    """Performance of any choice between two arms without feedback: both are right if both are at the same end.
+
+    The share of trials in which an arm is at an end is that of the walk in the long run.
+    """
+    env = make("DriftingBandit-v0")
+    assert env.walk == "bounded" and env.n == 2
+    step, share = _steps(np.linspace(0, 1, levels), env.drift), np.full(levels, 1 / levels)
+    for _ in range(2000):
+        share = share @ step
+    inside = share[1:3].mean() / 2  # the last cells are half as wide as the others, and hold the end itself
+    return float(0.5 + 0.5 * np.sum((share[[0, -1]] - inside) ** 2))
+
+
+def _steps(grid: np.ndarray, drift: float) -> np.ndarray:
+    """Probability of each level after each; what a step takes beyond an end stays there."""
+    below = ndtr(((grid[:-1] + grid[1:]) / 2 - grid[:, None]) / drift)
+    return np.diff(below, prepend=0.0, append=1.0, axis=1)
 
 
 def drifting_bandit(levels: int = 101) -> Ceiling:
@@ -109,9 +141,7 @@ def drifting_bandit(levels: int = 101) -> Ceiling:
     env = make("DriftingBandit-v0")
     assert env.walk == "bounded"
     n, grid = SESSIONS, np.linspace(0, 1, levels)
-    edges = (grid[:-1] + grid[1:]) / 2
-    below = ndtr((edges - grid[:, None]) / env.drift)  # what a step takes beyond an end stays there
-    step = np.diff(below, prepend=0.0, append=1.0, axis=1)
+    step = _steps(grid, env.drift)
     estimates = []
     for bonus in BONUSES:
         rng = np.random.default_rng(0)
@@ -132,4 +162,5 @@ def drifting_bandit(levels: int = 101) -> Ceiling:
     performance, error = max(each[0] for each in estimates)
     reward = max(each[1][0] for each in estimates)
     method = "exact belief with the best bonus for uncertainty, performance and reward each at its best, simulated"
-    return Ceiling(performance, reward, error, method, guessed(1 / env.n, 0.5))
+    without = Ceiling(guessed_arm(), 0.5, 0.0, "exact: nothing reveals the better arm, and ties count as right")
+    return Ceiling(performance, reward, error, method, without)

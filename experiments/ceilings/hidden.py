@@ -14,9 +14,7 @@ import numpy as np
 import neurogym as ngym
 from experiments.ceilings.result import Ceiling, guessed, make, mean_and_error, paid
 from neurogym.ceilings import ceiling
-from neurogym.ceilings.observer import OBSERVED, IdealObserver
-from neurogym.ceilings.processes import BlockProcess, filtered_accuracy
-from neurogym.core import TrialEnv
+from neurogym.ceilings.single import followed
 from neurogym.envs.collections.perceptualdecisionmaking import BLOCK_TRIALS, PROBABILITIES
 from neurogym.envs.native import hierarchicalreasoning, twostep
 from neurogym.wrappers.random_ground_truth import SideBias
@@ -203,51 +201,13 @@ def dual_task() -> Ceiling:
     return Ceiling(performance, best - (2 / 3) * lost / env.block_dur, 0.0, "exact: one trial reveals the rules", blind)
 
 
-def ibl_block() -> Ceiling:
-    """Contrast choice with the block's probability learned from the sides, or from the stimuli (exact posterior)."""
-    env = make("IBLBlock-v0")
-    informed, untold = (_ibl_block(env, outcomes) for outcomes in (True, False))
-    return replace(informed, without_reward=untold)
-
-
-def _ibl_block(env: TrialEnv, outcomes: bool) -> Ceiling:
-    rng = np.random.default_rng(0)
-    n, cohs = CHAINS, np.array(env.cohs) / 100
-    blocks = np.asarray(env.blocks)
-    log = np.zeros((n, len(blocks)))
-    p1 = rng.choice(blocks, size=n)
-    hits = np.zeros((env.block_dur, n))
-    for t in range(env.block_dur):
-        weight = np.exp(log - log.max(axis=1, keepdims=True))
-        prior = (weight * blocks).sum(axis=1) / weight.sum(axis=1)
-        side, coh = (rng.random(n) < p1).astype(int), rng.choice(cohs, size=n)
-        x = np.where(side == 1, coh, -coh) + np.sqrt(2) * env.sigma * rng.standard_normal(n)
-        fit = lambda sign, x=x: np.exp(-((x[:, None] - sign * cohs) ** 2) / (4 * env.sigma**2)).sum(axis=1)  # noqa: E731
-        right_side, zero = prior * fit(1), (1 - prior) * fit(-1)
-        hits[t] = (right_side > zero) == (side == 1)
-        if outcomes:
-            log += np.where(side[:, None] == 1, np.log(blocks), np.log(1 - blocks))
-        else:
-            log += np.log(fit(1)[:, None] * blocks + fit(-1)[:, None] * (1 - blocks))
-    mean, error = mean_and_error(hits.mean(axis=0))
-    source = "sides" if outcomes else "stimuli alone"
-    method = f"exact posterior over side and block from the {source}, simulated over whole blocks"
-    return Ceiling(mean, paid(env, mean), error, method)
-
-
-def chain(task: str) -> Ceiling:
-    """Sides that repeat or alternate in blocks: the exact filter, with or without the outcomes."""
+def linked(task: str) -> Ceiling:
+    """Sides that follow a process of the task's own: the exact filter, with and without the outcomes."""
     env = make(task)
-    log, truth = IdealObserver(env, OBSERVED[task]).likelihoods(1, 40_000)
-    likelihood = np.exp(log - log.max(axis=1, keepdims=True))
-    repeats = np.array([[[p, 1 - p], [1 - p, p]] for p in env.rep_prob])
-    process = BlockProcess(repeats, np.array([[0.0, 1.0], [1.0, 0.0]]), env.block_dur, env.block_dur)
-    estimates = []
-    for informed, wording in ((True, "given the outcomes"), (False, "from the stimuli alone")):
-        performance, error = filtered_accuracy(likelihood, truth, process, informed)
-        method = f"exact filter over the blocks, {wording}, simulated in the long run"
-        estimates.append(Ceiling(performance, paid(env, performance), error, method))
-    return replace(estimates[0], without_reward=estimates[1])
+    told, untold = (
+        Ceiling(**followed(env, env.ideal_observer.process, outcome_shown=shown)) for shown in (True, False)
+    )
+    return replace(told, without_reward=untold)
 
 
 def ibl20() -> Ceiling:

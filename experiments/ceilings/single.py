@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 from scipy.integrate import quad
 from scipy.special import logsumexp, ndtr
 
 from experiments.ceilings.result import Ceiling, make, mean_and_error, oracle_reward, paid
-from neurogym.envs.collections.yang19_families import RINGS
 from neurogym.envs.native import delayestimation
-from neurogym.envs.psychophysics import bump
 
 
 def delay_match_category() -> Ceiling:
@@ -65,49 +65,6 @@ def _clean_items(block, places: int) -> np.ndarray:
     return np.where(np.linalg.norm(items, axis=2, keepdims=True) > 0.5, items, 0)
 
 
-def yang_decide(task: str, trials: int = 20_000) -> Ceiling:
-    """Posterior over both directions and all strengths from the sum of each stimulus."""
-    env = make(task)
-    n = env.dim_ring
-    pairs = np.array([(a, b) for a in range(n) for b in range(n) if a != b])
-    bumps = bump(env.theta, env.theta, np.ones(n))
-    table = env._table
-    stage = ["stim1", "stim2"] if env.delayed else ["stimulus"]
-    results = []
-    for block in [env.make_trials(64) for _ in range(trials // 64)]:
-        log = np.zeros((64, len(pairs), len(table)))
-        for k, period in enumerate(stage):
-            steps = (block.ends[period] - block.starts[period])[:, None]
-            for m in RINGS:
-                columns = np.asarray(env.observation_space.name[f"stimulus_mod{m}"])
-                rows = block.rows(period)
-                total = np.zeros((64, n))
-                np.add.at(total, rows.trial, block.ob[rows.index][:, columns])
-                column = env.shown.index(m) if m in env.shown else None
-                if column is None:
-                    continue
-                s = env.strengths[table[:, column]]
-                used = (k,) if env.delayed else (0, 1)
-                dots = [total @ bumps[pairs[:, j]].T for j in used]
-                log += sum(d[:, :, None] * s[:, j] for d, j in zip(dots, used, strict=True)) / env.sigma**2
-                square = sum(((bumps[pairs[:, j]] ** 2).sum(1))[:, None] * s[:, j] ** 2 for j in used)
-                if len(used) == 2:
-                    both = (bumps[pairs[:, 0]] * bumps[pairs[:, 1]]).sum(1)[:, None]
-                    square = square + 2 * both * s[:, 0] * s[:, 1]
-                log -= 0.5 * steps[:, :, None] * square / env.sigma**2
-        log[:, :, env._tied] = -np.inf
-        post = np.exp(log - logsumexp(log, axis=(1, 2), keepdims=True))
-        first = env._evidence > 0
-        answer = np.zeros((64, n))
-        for j, rows in ((0, first), (1, ~first)):
-            weight = post[:, :, rows].sum(axis=2)
-            for direction in range(n):
-                answer[:, direction] += weight[:, pairs[:, j] == direction].sum(axis=1)
-        results.append(answer.max(axis=1))
-    mean, error = mean_and_error(np.concatenate(results))
-    return Ceiling(mean, paid(env, mean), error, "exact posterior over directions and strengths, simulated")
-
-
 def separable(task: str, margin: str) -> Ceiling:
     """Tasks whose alternatives lie so far apart that the noise does not matter."""
     return Ceiling(1.0, oracle_reward(task), 0.0, f"exact to 1e-6: {margin}")
@@ -117,8 +74,11 @@ def no_noise(task: str) -> Ceiling:
     return Ceiling(1.0, oracle_reward(task), 0.0, "exact: no noise")
 
 
-def memory_recall(trials: int = 3000) -> Ceiling:
-    """Each cue is compared with all stored patterns; every bit is answered by its posterior."""
+def memory_recall(trials: int = 20_000) -> Ceiling:
+    """Each cue is compared with all stored patterns, none of which comes twice; every bit is answered by its posterior.
+
+    A cue is answered when it is seen, so that the cues before it count and those after it do not.
+    """
     env = make("MemoryRecall-v0")
     scores, rewards = [], []
     for block in [env.make_trials(100) for _ in range(trials // 100)]:
@@ -131,14 +91,23 @@ def memory_recall(trials: int = 3000) -> Ceiling:
             cues, target = ob[recall, :size], gt[recall]
             clash = ((cues[:, None] != stored[None]) & (cues[:, None] != 0)).sum(axis=2)
             if env.balanced:  # a bit of the cue is right or unknown (0)
-                weight = (clash == 0).astype(float)
+                likelihood = (clash == 0).astype(float)
             else:
-                weight = env.p_right ** (size - clash) * (1 - env.p_right) ** clash
-            post = weight / weight.sum(axis=1, keepdims=True) @ stored
+                likelihood = env.p_right ** (size - clash) * (1 - env.p_right) ** clash
+            post = _of_last(likelihood) @ stored
             answer = np.where(post >= 0, 1.0, -1.0) if env.balanced else (post > 0.5).astype(float)
             scores.append((answer == target).mean())
             rewards.append(env.rewards["error"] * np.abs(answer - target).mean(axis=1).sum())
     mean, error = mean_and_error(np.array(scores))
     return Ceiling(
-        mean, float(np.mean(rewards)), error, "posterior over stored patterns, each cue by itself, simulated"
+        mean, float(np.mean(rewards)), error, "joint posterior over the patterns of all cues so far, simulated"
     )
+
+
+def _of_last(likelihood: np.ndarray) -> np.ndarray:
+    """Posterior over patterns of each cue given all cues up to it, each of another pattern; shape (cues, patterns)."""
+    post = np.zeros_like(likelihood)
+    for cue in range(len(likelihood)):
+        for patterns in permutations(range(len(likelihood)), cue + 1):
+            post[cue, patterns[-1]] += np.prod(likelihood[np.arange(cue + 1), patterns])
+    return post / post.sum(axis=1, keepdims=True)

@@ -34,9 +34,9 @@ def ngym(*arguments: str, folder: str) -> str:
 
 
 def printed(rows: Rows) -> str:
-    """What the evaluation of seed 0 prints, as a block of a text."""
+    """Printed evaluation of seed 0 as a block of a text, without paths and without the counts below the performance."""
     lines = rows.get(ITEM, {}).get("0", {}).get("printed", "").rstrip().splitlines()
-    printed_lines = [line for line in lines if "runs/" not in line]
+    printed_lines = [line for line in lines if "runs/" not in line and not line.startswith(("trials", "reward per"))]
     return "\n".join(f"    {line}".rstrip() for line in printed_lines)
 
 

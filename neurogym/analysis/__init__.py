@@ -10,7 +10,7 @@ from __future__ import annotations
 from neurogym.lazy import attach
 
 _MODULES: dict[str, tuple[str, ...]] = {
-    "results": ("Curve", "Estimate", "Result", "bootstrap", "interquartile_mean", "wilson"),
+    "results": ("Curve", "Estimate", "Result", "UndeterminedError", "bootstrap", "interquartile_mean", "wilson"),
     "trial_tables": (
         "MissingColumnsError",
         "as_table",

@@ -14,7 +14,7 @@ import numpy as np
 from neurogym.analysis import from_trials
 from neurogym.analysis.intervals import clusters, mean_interval
 from neurogym.analysis.psychometric import PsychometricFit
-from neurogym.analysis.results import Estimate, Result
+from neurogym.analysis.results import Estimate, Result, UndeterminedError
 from neurogym.analysis.trial_tables import TrialData, groups, is_correct, numbers, require, responded, select
 
 #: The criteria of the paper's last stage of training: largest lapse, least shift (% contrast), least easy accuracy.
@@ -72,7 +72,7 @@ def block_psychometrics(data: TrialData, block: str, strength: str = "coh", **op
         for values, piece in groups(table, block)
     }
     if len(fits) < 2:
-        raise ValueError(f"all trials are of one block: {', '.join(fits)}")
+        raise UndeterminedError(f"all trials are of one block: {', '.join(fits)}")
     equal = [fit.threshold.value for fit in fits.values()]
     lapse = max(max(fit.guess.value, fit.lapse.value) for fit in fits.values())
     answered = select(table, responded(table))

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit
 
 from neurogym.analysis.intervals import count_groups, mean_curve, proportion_curve, resampled_sums, rows_of
-from neurogym.analysis.results import Curve, Estimate, Result
+from neurogym.analysis.results import Curve, Estimate, Result, UndeterminedError
 from neurogym.array_types import FloatArray
 
 PARAMETERS = ("sensitivity", "bound", "residual_time")
@@ -106,7 +106,9 @@ def fit_chronometric(
     levels, index = np.unique(x[timed], return_inverse=True)
     n = np.bincount(index).astype(float) if timed.any() else np.empty(0)
     if len(levels) < 2 or n.min() < 2:
-        raise ValueError("a chronometric function needs two strengths or more with at least two reaction times each")
+        raise UndeterminedError(
+            "a chronometric function needs two strengths or more with at least two reaction times each"
+        )
     k = np.bincount(index, weights=c[timed]).astype(float)
     mean = np.bincount(index, weights=t[timed]) / n
     variance = np.maximum(np.bincount(index, weights=(t[timed] - mean[index]) ** 2) / (n - 1), 1.0)
@@ -114,7 +116,9 @@ def fit_chronometric(
 
     if mean[0] - mean[-1] <= 2 * np.hypot(se[0], se[-1]):
         times = f"{mean[0]:.0f} ms at strength {levels[0]:g}, {mean[-1]:.0f} ms at {levels[-1]:g}"
-        raise ValueError(f"reaction times do not fall with stimulus strength ({times}): no diffusion to a bound to fit")
+        raise UndeterminedError(
+            f"reaction times do not fall with stimulus strength ({times}): no diffusion to a bound to fit"
+        )
     summary = _Summary(levels, n, k, mean, se)
     best = summary.start()
     for _ in range(2):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from neurogym.analysis.intervals import mean_interval
-from neurogym.analysis.results import Result, wilson
+from neurogym.analysis.results import Result, UndeterminedError, wilson
 from neurogym.array_types import FloatArray, IntArray
 
 NewModel = Callable[[], Any] | None  #: makes an object with ``fit`` and ``predict``; None: a linear discriminant
@@ -30,6 +30,10 @@ MOST_LAGS = 5
 #: Random orders of the trials that the likeness of neighbours is compared with.
 ORDERS = 200
 
+#: Variance of a cross-validated accuracy over that of as many independent trials: folds share the trials they are
+#: trained on. Of simulated populations of 40 to 200 trials it is 1.4 to 1.9, at chance and above.
+DEPENDENCE = 1.7
+
 #: Surrogate sequences of labels that estimate bias and spread of the accuracy where the activity drifts.
 SURROGATES = 40
 
@@ -39,10 +43,11 @@ class Decoding(Result):
     """Accuracy of a decoder on held-out trials.
 
     Attributes:
-        accuracy: shape (steps,), or (train steps, test steps) across time.
+        accuracy: balanced accuracy, the mean over classes of the share decoded correctly; shape (steps,), or (train
+            steps, test steps) across time.
         low: lower ends of the intervals, same shape.
         high: upper ends, same shape.
-        chance: share of the most frequent class.
+        chance: balanced accuracy without any information, one over the number of classes.
         n: trials decoded at each step, shape (steps,).
         classes: the decoded values.
         groups: number of sessions that were left out together, 0 if trials were.
@@ -184,7 +189,7 @@ def decode(
     if a.ndim != 3 or len(a) != len(y):
         raise ValueError(f"decoding needs activity (trials, steps, units) and a label each, got {a.shape}, {y.shape}")
     if len(classes) < 2 or counts.min() < folds:
-        raise ValueError(f"decoding needs two classes with {folds} trials or more each, got {counts.tolist()}")
+        raise UndeterminedError(f"decoding needs two classes with {folds} trials or more each, got {counts.tolist()}")
     finite = np.asarray(np.isfinite(a).all(axis=2))
     scorer = _Scorer(None if decoder is None else lambda: clone(decoder), across_time, level)
     sessions = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
@@ -196,7 +201,7 @@ def decode(
     if not across_time:
         accuracy, low, high = (matrix[:, 0] for matrix in (accuracy, low, high))
     n_groups = 0 if sessions is None else len(np.unique(sessions))
-    return Decoding(accuracy, low, high, float(counts.max() / len(y)), finite.sum(axis=0), classes, n_groups, corrected)
+    return Decoding(accuracy, low, high, 1 / len(classes), finite.sum(axis=0), classes, n_groups, corrected)
 
 
 @dataclass(frozen=True)
@@ -216,8 +221,8 @@ class _Scorer:
     def accuracy(
         self, a: FloatArray, y: np.ndarray, folds: Iterable[Fold], groups: IntArray | None = None
     ) -> tuple[FloatArray, ...]:
-        """Accuracy and confidence interval at every pair of steps."""
-        return _intervals(self._held_out(a, y, folds), groups, self.level)
+        """Balanced accuracy and confidence interval at every pair of steps."""
+        return _intervals(self._held_out(a, y, folds), y, groups, self.level)
 
     def _held_out(self, a: FloatArray, y: np.ndarray, folds: Iterable[Fold]) -> FloatArray:
         """Return whether each held-out trial was decoded correctly, shape (trials, train steps, test steps or 1)."""
@@ -230,7 +235,7 @@ class _Scorer:
                 if len(np.unique(y[rows])) < n_classes:
                     continue
                 x = a[rows, step]
-                fitted = (_discriminant(x) if self.model is None else self.model()).fit(x, y[rows])
+                fitted = (_discriminant(x, n_classes) if self.model is None else self.model()).fit(x, y[rows])
                 at = np.arange(steps) if self.across_time else np.array([step])
                 trial, column = np.nonzero(finite[np.ix_(test, at)])
                 if trial.size:
@@ -245,7 +250,9 @@ class _Scorer:
         from scipy import stats
 
         if (y[1:] != y[:-1]).sum() == len(np.unique(y)) - 1:
-            raise ValueError("the activity drifts and each class is a single block: drift and class are confounded")
+            raise UndeterminedError(
+                "the activity drifts and each class is a single block: drift and class are confounded"
+            )
         stretch = np.arange(len(y)) * folds // len(y)
         split = [(np.flatnonzero(stretch != k), np.flatnonzero(stretch == k)) for k in range(folds)]
         result, _, _ = self.accuracy(a, y, split)
@@ -253,22 +260,23 @@ class _Scorer:
         null: list[FloatArray] = []
         while len(null) < SURROGATES:
             drawn = surrogate_labels(y, rng)
-            share = np.unique(drawn, return_counts=True)[1].max() / len(y)
-            if share < 1:
-                null.append(self.accuracy(residual, drawn, split)[0] - share)
+            n_classes = len(np.unique(drawn))
+            if n_classes > 1:
+                null.append(self.accuracy(residual, drawn, split)[0] - 1 / n_classes)
         bias, spread = np.nanmean(null, axis=0), np.nanstd(null, axis=0, ddof=1)
         half = stats.t.ppf((1 + self.level) / 2, SURROGATES - 1) * np.sqrt(1 + 1 / SURROGATES) * spread
         accuracy = result - bias
         return np.clip(accuracy, 0, 1), np.clip(accuracy - half, 0, 1), np.clip(accuracy + half, 0, 1)
 
 
-def _discriminant(x: FloatArray) -> Any:
-    """Linear discriminant analysis for trials of shape (trials, units)."""
+def _discriminant(x: FloatArray, n_classes: int) -> Any:
+    """Linear discriminant analysis for trials of shape (trials, units); all classes are taken to be as frequent."""
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
     spread = float(x.var(axis=0).mean())
     floor = FLOOR * (spread if spread > 0 else 1.0)
-    return LinearDiscriminantAnalysis(solver="lsqr", covariance_estimator=_ShrunkCovariance(floor))
+    priors = np.full(n_classes, 1 / n_classes)
+    return LinearDiscriminantAnalysis(solver="lsqr", priors=priors, covariance_estimator=_ShrunkCovariance(floor))
 
 
 def _folds(y: np.ndarray, groups: IntArray | None, folds: int, seed: int | None) -> Iterable[Fold]:
@@ -279,18 +287,24 @@ def _folds(y: np.ndarray, groups: IntArray | None, folds: int, seed: int | None)
         return StratifiedKFold(folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), y)
     fewest = min(len(np.unique(groups[y == label])) for label in np.unique(y))
     if fewest < 2:
-        raise ValueError("decoding leaves whole sessions out, and one of the classes comes in a single session")
+        raise UndeterminedError("decoding leaves whole sessions out, and one of the classes comes in a single session")
     return StratifiedGroupKFold(min(folds, fewest), shuffle=True, random_state=seed).split(np.zeros(len(y)), y, groups)
 
 
-def _intervals(right: FloatArray, groups: IntArray | None, level: float) -> tuple[FloatArray, ...]:
-    """Accuracy and confidence interval at every pair of steps; ``right`` is nan for untested trials."""
-    hits, n = np.nansum(right, axis=0, dtype=float), np.isfinite(right).sum(axis=0)
-    accuracy = np.divide(hits, n, out=np.full(hits.shape, np.nan), where=n > 0)
+def _intervals(right: FloatArray, y: np.ndarray, groups: IntArray | None, level: float) -> tuple[FloatArray, ...]:
+    """Balanced accuracy and its interval at every pair of steps; ``right`` is nan for untested trials."""
+    of_class = [right[y == label] for label in np.unique(y)]
+    n = np.array([np.isfinite(each).sum(axis=0) for each in of_class], float)
+    hits = np.array([np.nansum(each, axis=0) for each in of_class])
+    accuracy = np.divide(hits, n, out=np.full(n.shape, np.nan), where=n > 0).mean(axis=0)
     if groups is None:
-        return accuracy, *wilson(hits, n, level)
-    low, high = np.zeros(hits.shape), np.ones(hits.shape)
-    for cell in np.ndindex(hits.shape):
-        estimate = mean_interval(right[:, *cell], groups, level)
-        low[cell], high[cell] = estimate.low, estimate.high
-    return accuracy, low, high
+        effective = len(n) ** 2 / (1 / np.maximum(n, 1)).sum(axis=0) / DEPENDENCE * (n > 0).all(axis=0)
+        return accuracy, *wilson(np.nan_to_num(accuracy) * effective, effective, level)
+    low, high = np.zeros(accuracy.shape), np.ones(accuracy.shape)
+    balanced = bool((n == n[0]).all())
+    for cell in np.ndindex(accuracy.shape):
+        counts = n[:, *cell]
+        weights = (counts.sum() / len(n) / np.maximum(counts, 1))[np.unique(y, return_inverse=True)[1]]
+        estimate = mean_interval(right[:, *cell] * weights, groups, level, bounded=balanced)
+        low[cell], high[cell] = np.nan_to_num(estimate.low), np.nan_to_num(estimate.high, nan=1.0)
+    return accuracy, np.clip(low, 0, 1), np.clip(high, 0, 1)

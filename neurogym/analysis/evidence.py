@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from neurogym.analysis.intervals import rows_of
 from neurogym.analysis.psychometric import PsychometricFit, fit_psychometric
 from neurogym.analysis.regression import ChoiceRegression, ratio_estimate, regress_choice
-from neurogym.analysis.results import Curve, Estimate, Result
+from neurogym.analysis.results import Curve, Estimate, Result, UndeterminedError
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ def cue_combination(
     x, y, kind = np.asarray(strength, float), np.asarray(choice, float), np.asarray(modality).astype(str)
     names = np.unique(kind).tolist()
     if len(names) != 3 or combined not in names:
-        raise ValueError(f"cue combination needs two single modalities and {combined!r}, got {names}")
+        raise UndeterminedError(f"cue combination needs two single modalities and {combined!r}, got {names}")
     singles = [name for name in names if name != combined]
     streams = np.random.SeedSequence(seed).generate_state(3)
     fits = {}

@@ -22,7 +22,7 @@ from neurogym.analysis import evidence, history, learning, timing, value
 from neurogym.analysis.chronometric import ChronometricFit, fit_chronometric
 from neurogym.analysis.intervals import clusters
 from neurogym.analysis.psychometric import PsychometricFit, fit_psychometric
-from neurogym.analysis.results import Curve
+from neurogym.analysis.results import Curve, UndeterminedError
 from neurogym.analysis.trial_tables import (
     TrialData,
     in_sequence,
@@ -274,6 +274,6 @@ def _answers(table: Mapping[str, np.ndarray], choices: Choices) -> tuple[BoolArr
     chosen = numbers(table["choice"])
     result = np.unique(chosen[responded(table)]) if choices is None else np.asarray(choices)
     if len(result) != 2:
-        raise ValueError(f"a choice history needs two choices, the trials hold {result.tolist()}")
+        raise UndeterminedError(f"a choice history needs two choices, the trials hold {result.tolist()}")
     answered = responded(table) & np.isin(chosen, result)
     return answered, np.where(answered, (chosen == result[1]).astype(float), np.nan)

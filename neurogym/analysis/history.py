@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from neurogym.analysis.intervals import enough_groups, mean_interval, rows_of
 from neurogym.analysis.regression import ChoiceRegression, ratio_estimate, regress_choice
-from neurogym.analysis.results import Estimate, Result, normal_quantile
+from neurogym.analysis.results import Estimate, Result, UndeterminedError, contrast
 from neurogym.array_types import BoolArray, FloatArray, IntArray
 
 
@@ -96,7 +96,7 @@ def choice_history(
     fits = []
     for name, rows in (("a correct", last_win & answered), ("an error", last_lose & answered)):
         if not rows.any():
-            raise ValueError(f"no trial follows {name} trial; the choice-history regression cannot be made")
+            raise UndeterminedError(f"no trial follows {name} trial; the choice-history regression cannot be made")
         varying = {name: column[rows] for name, column in columns.items() if np.ptp(column[rows]) > 0}
         fits.append(regress_choice(varying, right[rows] > 0.5, level=level, groups=rows_of(groups, rows)))
     after_correct, after_error = fits
@@ -221,7 +221,7 @@ def two_step(
     won = np.asarray(rewarded, float) > 0
     session, pairs = _answered_pairs(chosen, session)
     if not pairs.any():
-        raise ValueError("stay probabilities need answered trials that follow each other, got none")
+        raise UndeterminedError("stay probabilities need answered trials that follow each other, got none")
     stay = (chosen[1:] == chosen[:-1])[pairs]
     reward, transition = won[:-1][pairs], was_common[:-1][pairs]
     estimates, counts, linked = {}, {}, enough_groups(session[1:][pairs])
@@ -234,8 +234,8 @@ def two_step(
     return StayProbabilities(
         estimates,
         counts,
-        _contrast(estimates, (0.5, 0.5, -0.5, -0.5), level),
-        _contrast(estimates, (0.5, -0.5, -0.5, 0.5), level),
+        contrast(list(estimates.values()), (0.5, 0.5, -0.5, -0.5), level),
+        contrast(list(estimates.values()), (0.5, -0.5, -0.5, 0.5), level),
         regress_choice(
             {"reward": signs[0], "transition": signs[1], "interaction": signs[0] * signs[1]},
             stay,
@@ -243,18 +243,3 @@ def two_step(
             groups=linked,
         ),
     )
-
-
-def _contrast(stay: dict[str, Estimate], weights: tuple[float, ...], level: float) -> Estimate:
-    """Return a weighted sum of proportions with the hybrid score interval.
-
-    The distances of the proportions to their Wilson limits add in squares (Newcombe 1998, Stat. Med. 17:873).
-    """
-    value = low2 = high2 = 0.0
-    for estimate, weight in zip(stay.values(), weights, strict=True):
-        down, up = weight * (estimate.value - estimate.low), weight * (estimate.high - estimate.value)
-        value += weight * estimate.value
-        low2 += (down if weight > 0 else up) ** 2
-        high2 += (up if weight > 0 else down) ** 2
-    low, high = value - np.sqrt(low2), value + np.sqrt(high2)
-    return Estimate(value, float(low), float(high), float(high - low) / (2 * normal_quantile(level)))

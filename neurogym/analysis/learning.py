@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from neurogym.analysis.intervals import enough_groups, proportion_curve, spread_interval
-from neurogym.analysis.results import Curve, Estimate, Result, bootstrap, interquartile_mean
+from neurogym.analysis.results import Curve, Estimate, Result, UndeterminedError, bootstrap, interquartile_mean
 from neurogym.array_types import FloatArray
 
 
@@ -91,7 +91,7 @@ def learning_curve(
     if grid is None:
         first, last = max(np.min(s) for s in steps), min(np.max(s) for s in steps)
         if last < first:
-            raise ValueError("the learning curves share no range of steps")
+            raise UndeterminedError("the learning curves share no range of steps")
         grid = np.linspace(first, last, n_points)
     at = np.asarray(grid, float)
     curves = np.stack([np.interp(at, np.asarray(x), np.asarray(y)) for x, y in zip(steps, scores, strict=True)])
@@ -184,7 +184,7 @@ def reversal_curve(
     session = np.zeros(len(chosen), int) if session is None else np.asarray(session)
     change = np.flatnonzero((right[1:] != right[:-1]) & (session[1:] == session[:-1])) + 1
     if not len(change):
-        raise ValueError("the best alternative never changes: no reversal to align to")
+        raise UndeterminedError("the best alternative never changes: no reversal to align to")
     new_session = np.flatnonzero(np.r_[True, session[1:] != session[:-1]])
     ends = np.sort(np.r_[change, new_session, len(chosen)])
     offsets = np.arange(-before, after)

@@ -15,7 +15,7 @@ import numpy as np
 from neurogym.analysis import from_trials
 from neurogym.analysis.intervals import clusters, mean_interval
 from neurogym.analysis.outcomes import d_prime
-from neurogym.analysis.results import Estimate
+from neurogym.analysis.results import Estimate, UndeterminedError
 from neurogym.analysis.trial_tables import (
     MissingColumnsError,
     TrialData,
@@ -111,7 +111,7 @@ def detection(data: TrialData) -> list[Measure]:
     due = numbers(table["ground_truth"]) > 0
     acted = (numbers(table["choice"]) > 0) & (~due | (table["outcome"].astype(str) == "correct"))
     if not due.any() or due.all():
-        raise ValueError("hits and false alarms need trials of both kinds")
+        raise UndeterminedError("hits and false alarms need trials of both kinds")
     prime = d_prime((acted & due).sum(), due.sum(), (acted & ~due).sum(), (~due).sum())
     linked = clusters(table)
     return [
@@ -140,7 +140,7 @@ def interval(data: TrialData) -> list[Measure]:
 
 def _reproduction(table: Mapping[str, np.ndarray]) -> list[Measure]:
     if len(np.unique(numbers(table["production"]))) < 2:
-        raise ValueError("the slope of reproduction needs two intervals")
+        raise UndeterminedError("the slope of reproduction needs two intervals")
     fit = from_trials.interval_reproduction(table, n_boot=200)
     n = int(fit.produced.n.sum())
     return [

@@ -8,8 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from neurogym.analysis.intervals import clusters, mean_interval
-from neurogym.analysis.results import Condition, Estimate, Result
-from neurogym.analysis.trial_tables import TrialData, groups, is_correct, n_trials, numbers, require, responded
+from neurogym.analysis.results import Condition, Estimate, Result, UndeterminedError
+from neurogym.analysis.trial_tables import (
+    TrialData,
+    as_table,
+    groups,
+    is_correct,
+    n_trials,
+    numbers,
+    require,
+    responded,
+)
 
 
 def d_prime(hits: float, signals: float, alarms: float, noises: float) -> float:
@@ -106,3 +115,19 @@ def reaction_times(data: TrialData, by: Sequence[str] | str = (), *, level: floa
             sd = float(rt.std(ddof=1)) if rt.size > 1 else float("nan")
             results.append(ReactionTimes(condition, rt.size, mean, sd, quantiles))
     return tuple(results)
+
+
+def by_task(table: TrialData) -> dict[str, float]:
+    """Return the performance in each of several tasks.
+
+    Args:
+        table: trials with columns ``task`` and ``performance``.
+
+    Raises:
+        UndeterminedError: if the trials are of one task.
+    """
+    trials = as_table(table)
+    if "task" not in trials:
+        raise UndeterminedError("the trials are of one task")
+    tasks, performance = np.asarray(trials["task"]).astype(str), np.asarray(trials["performance"], float)
+    return {str(task): float(performance[tasks == task].mean()) for task in np.unique(tasks)}

@@ -15,7 +15,7 @@ from scipy.special import xlogy
 
 from neurogym.analysis.intervals import proportion_curve, resampled_sums
 from neurogym.analysis.psychometric_likelihood import SHAPES, Likelihood
-from neurogym.analysis.results import Curve, Estimate, Result
+from neurogym.analysis.results import Curve, Estimate, Result, UndeterminedError
 from neurogym.array_types import FloatArray
 
 ModelName = Literal["logistic", "probit", "weibull"]
@@ -196,7 +196,7 @@ def _aggregate(strength: ArrayLike, response: ArrayLike) -> tuple[FloatArray, Fl
         raise ValueError("strengths must be finite")
     levels, index = np.unique(x, return_inverse=True)
     if len(levels) < 2:
-        raise ValueError(f"a psychometric function needs at least two strengths, got {levels.tolist()}")
+        raise UndeterminedError(f"a psychometric function needs at least two strengths, got {levels.tolist()}")
     return levels, np.bincount(index).astype(float), np.bincount(index, weights=y).astype(float)
 
 

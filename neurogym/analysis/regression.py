@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import log_expit
 
 from neurogym.analysis.intervals import members_of, quantile
-from neurogym.analysis.results import Estimate, Result, normal_quantile
+from neurogym.analysis.results import Estimate, Result, UndeterminedError, normal_quantile
 from neurogym.array_types import FloatArray, IntArray
 
 #: S.d. of the prior that keeps undetermined weights finite, in log odds per s.d. of a predictor; most steps of a fit,
@@ -91,7 +91,7 @@ def regress_choice(
     """
     y = np.asarray(choice, float)
     if y.size == 0:
-        raise ValueError("a choice regression needs trials, got none")
+        raise UndeterminedError("a choice regression needs trials, got none")
     columns = [np.asarray(column, float) for column in regressors.values()]
     for name, column in zip(regressors, columns, strict=True):
         if column.shape != y.shape:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,10 @@ from neurogym.messages.plain_data import plain
 
 Condition = dict[str, float | str | None]  #: column to the value that some trials have in common
 IndexStatistic = Callable[[np.ndarray], ArrayLike]  #: of some observations, given their indices
+
+
+class UndeterminedError(ValueError):
+    """Refusal of an analysis: the trials, states or recordings do not determine the number, for a reason it names."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +147,26 @@ class Estimate(Result):
         if math.isinf(self.value):
             return f"> {self.low:{form}}" if self.value > 0 else f"< {self.high:{form}}"
         return f"{self.value:{form}} {self.interval(form)}".rstrip()
+
+
+def contrast(estimates: Sequence[Estimate], weights: Sequence[float], level: float = 0.95) -> Estimate:
+    """Return a weighted sum of independent proportions with the hybrid score interval.
+
+    The distances of the proportions to the ends of their intervals add in squares (Newcombe 1998, Stat. Med. 17:873).
+
+    Args:
+        estimates: proportions with intervals.
+        weights: weight of each, such as (1, -1) for a difference.
+        level: coverage of the intervals.
+    """
+    value = low2 = high2 = 0.0
+    for estimate, weight in zip(estimates, weights, strict=True):
+        down, up = weight * (estimate.value - estimate.low), weight * (estimate.high - estimate.value)
+        value += weight * estimate.value
+        low2 += (down if weight > 0 else up) ** 2
+        high2 += (up if weight > 0 else down) ** 2
+    low, high = value - math.sqrt(low2), value + math.sqrt(high2)
+    return Estimate(value, low, high, (high - low) / (2 * normal_quantile(level)))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from neurogym.analysis.results import Result
+from neurogym.analysis.results import Result, UndeterminedError
 from neurogym.array_types import FloatArray
 
 
@@ -68,7 +68,7 @@ def selectivity_table(
     full, full_rank = _residual(y, list(blocks.values()))
     freedom = len(y) - full_rank
     if freedom < 1:
-        raise ValueError(f"{len(y)} trials are too few to test {len(blocks)} terms")
+        raise UndeterminedError(f"{len(y)} trials are too few to test {len(blocks)} terms")
     statistics, effects, p_values = [], [], []
     for name in blocks:
         # A main effect is tested among the models without interactions of it: with them it has no meaning of its own.
@@ -92,7 +92,7 @@ def _effects(column: NDArray[np.generic], name: str) -> FloatArray:
     """Return sum-to-zero coded columns of a categorical variable."""
     levels, index = np.unique(column, return_inverse=True)
     if len(levels) < 2:
-        raise ValueError(f"variable {name!r} has a single value, {levels.tolist()}")
+        raise UndeterminedError(f"variable {name!r} has a single value, {levels.tolist()}")
     code = np.vstack([np.eye(len(levels) - 1), -np.ones(len(levels) - 1)])
     return np.asarray(code[index])
 

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from neurogym.analysis.results import Estimate, Result, bootstrap
+from neurogym.analysis.results import Estimate, Result, UndeterminedError, bootstrap
 from neurogym.array_types import FloatArray
 
 DissimilarityMetric = Literal["correlation", "euclidean", "cosine"]
@@ -110,7 +110,7 @@ def linear_cka(a: ArrayLike, b: ArrayLike, *, debiased: bool = False) -> float:
     if x.ndim != 2 or y.ndim != 2 or len(x) != len(y) or len(x) < 4:
         raise ValueError(f"alignment needs two arrays (samples >= 4, units) of equal length, got {x.shape}, {y.shape}")
     if not (np.ptp(x, axis=0).any() and np.ptp(y, axis=0).any()):
-        raise ValueError("alignment needs populations that vary between samples; all samples of one are equal")
+        raise UndeterminedError("alignment needs populations that vary between samples; all samples of one are equal")
     x, y = _centred(x), _centred(y)
     if debiased:
         kx, ky = x @ x.T, y @ y.T

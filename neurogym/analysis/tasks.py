@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from neurogym.analysis.activity import Activity
-from neurogym.analysis.results import Result
+from neurogym.analysis.results import Result, UndeterminedError
 from neurogym.array_types import BoolArray, FloatArray, IntArray
 
 
@@ -58,7 +58,7 @@ def task_variance(
     for name in tasks:
         values = aligned[names == name]
         if len(values) < 2:
-            raise ValueError(f"task {name} has a single trial; a variance needs two")
+            raise UndeterminedError(f"task {name} has a single trial; a variance needs two")
         finite = np.isfinite(values[..., 0]).sum(axis=0) > 1
         columns.append(np.nanvar(values[:, finite], axis=0).mean(axis=0))
     variance = np.stack(columns, axis=1)
@@ -98,7 +98,7 @@ def cluster_units(found: TaskVariance, most: int = 20, repeats: int = 10, seed: 
 
     points = found.normalised[found.active]
     if len(points) < 3:
-        raise ValueError(f"{len(points)} units vary; groups need three")
+        raise UndeterminedError(f"{len(points)} units vary; groups need three")
     rng = np.random.default_rng(seed)
     best: tuple[float, IntArray] = (-np.inf, np.zeros(len(points), np.int64))
     scores: dict[int, float] = {}

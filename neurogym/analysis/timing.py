@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from neurogym.analysis.intervals import count_groups, mean_curve, resampled, rows_of
-from neurogym.analysis.results import Curve, Estimate, Result
+from neurogym.analysis.results import Curve, Estimate, Result, UndeterminedError
 from neurogym.array_types import FloatArray
 
 
@@ -62,7 +62,7 @@ def interval_reproduction(
     x, y = x[valid], y[valid]
     linked = rows_of(groups, valid)
     if len(x) < 4 or np.ptp(x) == 0:
-        raise ValueError(f"interval reproduction needs four trials and two targets, got {len(x)} trials")
+        raise UndeterminedError(f"interval reproduction needs four trials and two targets, got {len(x)} trials")
 
     def statistics(rows: np.ndarray | slice) -> FloatArray:
         return _statistics(x[rows], y[rows])

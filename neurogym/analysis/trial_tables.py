@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from neurogym.analysis.results import Condition
+from neurogym.analysis.results import Condition, UndeterminedError
 from neurogym.array_types import BoolArray, FloatArray, IntArray
 
 Table = dict[str, np.ndarray]
@@ -176,7 +176,7 @@ def two_choices(data: TrialData, choices: tuple[float, float] | None = None) -> 
     if choices is None:
         values = np.unique(choice)
         if len(values) != 2:
-            raise ValueError(f"a two-alternative analysis needs two choices, the trials hold {values.tolist()}")
+            raise UndeterminedError(f"a two-alternative analysis needs two choices, the trials hold {values.tolist()}")
         choices = (float(values[0]), float(values[1]))
     rows = np.isin(choice, choices)
     return select(table, rows), choice[rows] == choices[1]

@@ -2,7 +2,7 @@
 
 *Ceiling*: the score of the ideal observer of the whole stack (task, arguments, timing, rewards, wrappers, and whether
 the agent remembers earlier trials), or unknown. *Blind*: the best of the agents that see nothing but how much of the
-trial has passed. *Chance*: the agent that draws every action uniformly.
+trial has passed, and how many trials. *Chance*: the agent that draws every action uniformly.
 
 Every wrapper declares its effect on the ceiling (:mod:`neurogym.ceilings.effects`); without it the ceiling is unknown.
 What takes long is computed once and stored with the package (``python -m experiments.ceilings``).

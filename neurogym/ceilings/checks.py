@@ -1,8 +1,7 @@
-"""Checks of ceilings: trials leave time for an answer, and no agent without senses exceeds the calculated score."""
+"""Check of ceilings: no agent without senses exceeds the calculated score."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 
 import gymnasium as gym
@@ -14,25 +13,8 @@ from neurogym.core import TrialEnv
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.scores import Score
 
-LAYOUTS = 64  #: trials in which an answer period is looked for
 #: Trials and standard error of the random agent, and the number of standard errors by which an agent may be better.
 TRIALS, ERROR, ERRORS = 300, 0.01, 4.0
-
-
-def unanswerable(task: TrialEnv) -> str:
-    """Return the reason why some trials leave no time to answer; empty if all do.
-
-    Calculations that rest on the stimuli alone do not see this.
-    """
-    rule = getattr(task, "rule", None)
-    if rule is None or rule.answer == () or _is_stored(task):
-        return ""
-    task = copy.deepcopy(task)
-    task.reset(seed=0)
-    blocks = [task.make_trials(LAYOUTS)] if not task.one_by_one else [task.make_trials(1) for _ in range(LAYOUTS)]
-    if all(np.isin(np.arange(block.n), block.rows(rule.answer).trial).all() for block in blocks):
-        return ""
-    return "some trials have no step for the answer, with this timing"
 
 
 def exceeded(env: gym.Env, score: Score) -> str:

@@ -1,4 +1,4 @@
-"""Effect of a wrapper on the ceiling of the wrapped task."""
+"""What tasks and wrappers declare about the ceiling: the ideal observer of a task, the effect of a wrapper."""
 
 from __future__ import annotations
 
@@ -10,6 +10,24 @@ if TYPE_CHECKING:
 
 HOOKS = ("plan", "revise", "observe", "appended", "step", "reset", "new_trial", "trial_ended")
 HOOKS_OF_GYMNASIUM = ("observation", "reward", "action")
+
+
+@dataclass(frozen=True)
+class ObserverSettings:
+    """Ideal observer of a task with one answer, at the last step at the latest, and Gaussian noise of s.d. ``sigma``.
+
+    Attributes:
+        conditions: Conditions of which the task draws every combination with equal probability.
+        draws: Noise-free trials that stand for a continuum; 0 if they follow from the conditions.
+        floor: Whether observations are cut off at zero.
+        process: Process that draws the ground truth, if trials are linked.
+    """
+
+    conditions: tuple[str, ...] = ()
+    draws: int = 0
+    floor: bool = False
+    process: BlockProcess | None = None
+
 
 EffectKind = Literal["leaves", "noise", "ground truth", "unknown"]
 

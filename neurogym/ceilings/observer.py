@@ -11,63 +11,27 @@ Wrappers may add noise: its variance adds to that of the task, cell by cell.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from neurogym.array_types import FloatArray, IntArray
+from neurogym.array_types import BoolArray, FloatArray, IntArray
+from neurogym.ceilings.effects import ObserverSettings
 from neurogym.core import TrialEnv
-from neurogym.sampling.distributions import Distribution
+from neurogym.sampling.distributions import Distribution, values_of
 from neurogym.scores import Score
 from neurogym.trials import Trials
 
-LEVEL = 0.01  #: below this probability counts speak against simple ratios
 ENTRIES = 4_000_000  #: likelihoods that are held at a time
 RESOLUTION = 1e-5  #: difference of two observations that counts as none
+COARSE, UNLIKELY = 1e-3, 0.2  #: visible noise; share of samples that equal noise-free ones by chance
 TIMINGS, TRIALS = 96, 400  #: draws of the random durations, and noisy trials of each
 
-
-@dataclass(frozen=True)
-class ObserverSettings:
-    """Settings of a task's ideal observer.
-
-    Attributes:
-        draws: Noise-free trials from which the templates are collected.
-        prior: Probability of each ground truth, if the task draws them from a chain; None: as drawn.
-        floor: Whether observations are cut off at zero.
-        said: Description of the method in the result.
-    """
-
-    draws: int = 6000
-    prior: Mapping[object, float] | None = None
-    floor: bool = False
-    said: str = "exact posterior over noise-free trials"
-
-
-REPEATING = "exact posterior in the long run (the kind of block is then known)"
-
-#: Tasks with one answer, at the last step at the latest, and finitely many noise-free trials.
-OBSERVED: dict[str, ObserverSettings] = {
-    "AuditoryComparison-v0": ObserverSettings(),
-    "ContextDecisionMaking-v0": ObserverSettings(),
-    "DelayComparison-v0": ObserverSettings(),
-    "DelayMatchSample-v0": ObserverSettings(),
-    "DelayPairedAssociation-v0": ObserverSettings(),
-    "GenTask-v0": ObserverSettings(),
-    "NAltConditionalVisuomotor-v0": ObserverSettings(),
-    "NAltPerceptualDecisionMaking-v0": ObserverSettings(),
-    "PerceptualDecisionMaking-v0": ObserverSettings(),
-    "PerceptualDecisionMakingDelayResponse-v0": ObserverSettings(),
-    "PostDecisionWager-v0": ObserverSettings(),
-    "Priors-v0": ObserverSettings(draws=2000, prior={1: 0.8, 2: 0.2}, said=REPEATING),
-    "RDMHist-v0": ObserverSettings(prior={1: 0.8, 2: 0.2}, said=REPEATING),
-    "RateDiscrimination-v0": ObserverSettings(floor=True),
-    "ToneDetection-v0": ObserverSettings(),
-    **{f"perceptualdecisionmaking.{name}-v0": ObserverSettings() for name in ("ibl20", "roitman02")},
-    **{f"yang19.{name}-v0": ObserverSettings(draws=20_000) for name in ("dms", "dnms", "dmc", "dnmc")},
-}
+MOST = 20_000  #: combinations of conditions
+METHOD = "exact posterior over noise-free trials"
 
 
 @dataclass(frozen=True)
@@ -98,7 +62,7 @@ class IdealObserver:
     """
 
     def __init__(self, env: TrialEnv, settings: ObserverSettings, noises: tuple[Any, ...] = (), seed: int = 0):
-        self.settings, self.rng = settings, np.random.default_rng(seed)
+        self.settings = settings
         index = [env.wrappers.index(noise) for noise in noises]
         self.noisy, self.clean = copy.deepcopy(env), copy.deepcopy(env)
         self.sigma = float(getattr(env, "sigma", None) or 0.0)
@@ -108,11 +72,9 @@ class IdealObserver:
         if self.sigma:
             self.clean.sigma = 0.0  # type: ignore[attr-defined]
         self._noises = self.noisy.wrappers
-
-    @property
-    def timed(self) -> bool:
-        """Whether every trial has the same periods."""
-        return all(Distribution.of(spec)[0] in ("constant", "until") for spec in self.noisy.timing.values())
+        present = self.clean.make_trials(1).starts
+        self._random = [name for name, spec in env.timing.items() if name in present and _varies(spec)]
+        self.timed = not self._random  #: whether every trial has the same periods
 
     def timings(self, n: int) -> Iterator[int]:
         """Fix the durations of all trials to random draws, ``n`` times; once if durations are constant."""
@@ -120,16 +82,15 @@ class IdealObserver:
         for k in range(1 if self.timed else n):
             self.noisy.timing = dict(original)
             first = self.noisy.make_trials(1)
-            for name, spec in original.items():
-                if name in first.starts and Distribution.of(spec)[0] not in ("constant", "until"):
-                    self.noisy.timing[name] = float(first.ends[name][0] - first.starts[name][0]) * self.noisy.dt
+            for name in self._random:
+                self.noisy.timing[name] = float(first.ends[name][0] - first.starts[name][0]) * self.noisy.dt
             self.clean.timing = dict(self.noisy.timing)
             yield k
         self.noisy.timing = self.clean.timing = original
 
-    def score(self, method: str) -> Score:
+    def score(self, method: str, timings: int = TIMINGS, trials: int = TRIALS) -> Score:
         """Return the mean performance and reward of the best observers, with the standard error of the performance."""
-        scores = self.scores(TIMINGS, TRIALS)
+        scores = self.scores(timings, trials)
         performance, reward = float(scores.performance.mean()), float(scores.reward.mean())
         return {"performance": performance, "reward": reward, "error": scores.error, "method": f"{method}, simulated"}
 
@@ -138,23 +99,23 @@ class IdealObserver:
 
         Args:
             timings: Draws of the random durations.
-            trials: Noisy trials of each (of a task without random durations that many times as many).
-        """
-        from scipy.special import logsumexp
+            trials: Noisy trials of each (of a task without random durations that many times as many), at least.
 
-        size = trials * (timings if self.timed else 1)
+        Raises:
+            ValueError: If the observer does not fit these trials.
+        """
         rows = []
         for k in self.timings(timings):
-            templates = self._templates(_drawn(self.clean, self.settings.draws, self.settings.prior))
-            seen, variance = self._seen(_drawn(self.noisy, size, self.settings.prior), templates)
+            templates = self._templates()
+            made = self._made(self.noisy, trials * (timings if self.timed else 1))
+            seen, variance = self._seen(made, templates)
             performance, reward = [], []
-            for chunk in _chunks(len(seen), len(templates.weight)):
-                log = np.log(templates.weight) + self._log_likelihood(seen[chunk], templates, variance)
-                post = np.exp(log - logsumexp(log, axis=1, keepdims=True))
-                expected, accuracy = post @ templates.reward, post @ templates.performance
-                performance.append(accuracy.max(axis=1))
-                reward.append(expected.max(axis=1))
-            rows.append((np.concatenate(performance), np.concatenate(reward), np.full(size, k)))
+            for _, log in self._posterior(seen, templates, variance):
+                post = np.exp(log - log.max(axis=1, keepdims=True))
+                post /= post.sum(axis=1, keepdims=True)
+                performance.append((post @ templates.performance).max(axis=1))
+                reward.append((post @ templates.reward).max(axis=1))
+            rows.append((np.concatenate(performance), np.concatenate(reward), np.full(len(seen), k)))
         return Scores(*(np.concatenate(column) for column in zip(*rows, strict=True)))
 
     def likelihoods(self, timings: int, trials: int) -> tuple[FloatArray, IntArray]:
@@ -168,7 +129,7 @@ class IdealObserver:
             Log-likelihood up to a constant of each trial, shape (n, choices), and the index of its ground truth (n,).
 
         Raises:
-            ValueError: If not every ground truth has an answer of its own.
+            ValueError: If not every ground truth has an answer of its own, or the observer does not fit these trials.
         """
         from scipy.special import logsumexp
 
@@ -176,42 +137,77 @@ class IdealObserver:
         size = trials * (timings if self.timed else 1)
         logs, truths = [], []
         for _ in self.timings(timings):
-            by_truth = np.repeat(np.arange(len(choices)), max(1, self.settings.draws // len(choices)))
-            templates = self._templates(self.clean.make_trials(len(by_truth), ground_truth=choices[by_truth]), by_truth)
+            templates = self._templates(choices)
             if not templates.answers_are_unambiguous:
                 raise ValueError("not every ground truth has an answer of its own")
             truth = np.repeat(np.arange(len(choices)), size)
-            seen, variance = self._seen(self.noisy.make_trials(len(truth), ground_truth=choices[truth]), templates)
-            for chunk in _chunks(len(seen), len(templates.weight)):
-                log = np.log(templates.weight) + self._log_likelihood(seen[chunk], templates, variance)
+            made = self.noisy.make_trials(len(truth), ground_truth=choices[truth])
+            seen, variance = self._seen(made, templates)
+            for chunk, log in self._posterior(seen, templates, variance):
                 logs.append(np.stack([logsumexp(log[:, templates.truth == g], axis=1) for g in range(len(choices))], 1))
-            truths.append(truth)
+                truths.append(truth[chunk])
         return np.concatenate(logs), np.concatenate(truths)
 
     # -- parts --------------------------------------------------------------------------------------------------------
 
-    def _templates(self, trials: Trials, truth: IntArray | None = None) -> _Templates:
-        """Distinct noise-free trials; equal observations with different correct answers are separate templates."""
+    def _made(self, env: TrialEnv, draws: int) -> Trials:
+        """Trials of every combination of the conditions, each as often as the others; ``draws`` at least."""
+        values = {name: _listed(env.conditions[name]) for name in self.settings.conditions}
+        combinations = list(itertools.product(*values.values()))
+        if len(combinations) > MOST:
+            raise ValueError(f"there are more than {MOST:,} kinds of noise-free trials")
+        n = max(2, -(-draws // len(combinations))) * len(combinations)
+        order = np.arange(n) % len(combinations)
+        columns = {name: _column([each[k] for each in combinations])[order] for k, name in enumerate(values)}
+        return env.make_trials(n, **columns)
+
+    def _noise_free(self, choices: np.ndarray | None) -> tuple[Trials, IntArray]:
+        """Noise-free trials and the index of the ground truth of each, 0 without ``choices``."""
+        draws = max(self.settings.draws, 1)
+        if choices is not None and not self.settings.conditions:
+            truth = np.repeat(np.arange(len(choices)), draws)
+            return self.clean.make_trials(len(truth), ground_truth=choices[truth]), truth
+        trials = self._made(self.clean, draws)
+        if choices is None:
+            return trials, np.zeros(trials.n, np.int64)
+        return trials, (np.asarray(trials.info["ground_truth"])[:, None] == choices).argmax(axis=1)
+
+    def _templates(self, choices: np.ndarray | None = None) -> _Templates:
+        """Distinct noise-free trials; equal observations with different correct answers are separate templates.
+
+        Args:
+            choices: Ground truths within each of which the weights add up to 1; None: all together.
+        """
+        trials, truth = self._noise_free(choices)
         means = _rows(trials)
         last = trials.offset + int(trials.length[0]) - 1
         reward, performance = trials.fields["reward"][last], trials.fields["performance"][last]
-        labels = np.zeros(trials.n, np.int64) if truth is None else truth
-        full = np.hstack([means, reward, performance, labels[:, None]])
+        full = np.hstack([means, reward, performance, truth[:, None]])
+        if not np.isfinite(full).all():
+            raise ValueError("observations or rewards are not numbers")
         key = np.random.default_rng(0).standard_normal((full.shape[1], 2))
         _, index, count = np.unique(np.round(full @ key, 5), axis=0, return_index=True, return_counts=True)
-        if truth is not None:  # weights within each ground truth
-            weight = np.zeros(len(index))
-            for g in np.unique(labels):
-                weight[labels[index] == g] = _shares(count[labels[index] == g])
-        else:
-            weight = _shares(count)
-        return _Templates(means[index], reward[index], performance[index], weight, labels[index])
+        total = np.bincount(truth[index], weights=count)
+        return _Templates(means[index], reward[index], performance[index], count / total[truth[index]], truth[index])
+
+    def _posterior(
+        self, seen: FloatArray, templates: _Templates, variance: FloatArray
+    ) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Parts of the trials, and their log posterior over templates up to a constant."""
+        for chunk in _chunks(len(seen), len(templates.weight)):
+            yield chunk, np.log(templates.weight) + self._log_likelihood(seen[chunk], templates, variance)
 
     def _seen(self, trials: Trials, templates: _Templates) -> tuple[FloatArray, FloatArray]:
         """The observations with all noise, shape (n, cells), and the variance of each cell (0: without noise)."""
         seen, width = _rows(trials), trials.ob.shape[1]
-        noisy = np.array([not _among(column, mean) for column, mean in zip(seen[:40].T, templates.mean.T, strict=True)])
-        variance = self.sigma**2 * noisy
+        some = seen[np.linspace(0, len(seen) - 1, 40).astype(int)]
+        equal = np.array([_among(column, mean).mean() for column, mean in zip(some.T, templates.mean.T, strict=True)])
+        noisy = equal < 1
+        if self.sigma > COARSE and not self.settings.floor and np.any(equal[noisy] > UNLIKELY):
+            raise ValueError("some trials have noise where others have none")
+        if not self.timed and (self._noises or noisy.reshape(-1, width).any(axis=1).all()):
+            raise ValueError("noise hides when the periods of a trial begin, whose durations vary")
+        variance = np.where(noisy, self.sigma**2, 0.0)
         for noise in self._noises:
             level, field = float(noise.std_noise), trials.fields[noise.noise_field][:, :width]
             drawn = _rows(trials, field)
@@ -263,23 +259,15 @@ class _Templates:
         return single and len({int(a.argmax()) for a in answers}) == len(answers)
 
 
-def _shares(count: IntArray) -> FloatArray:
-    """Estimate probabilities from counts: ratios of numbers up to 12 if these fit, else observed frequencies."""
-    from scipy.special import chdtrc
+def _listed(values: Any) -> list[Any]:
+    """Values of a condition.
 
-    for unit in range(1, 13):
-        ratios = np.maximum(1, np.round(count * unit / np.median(count)))
-        expected = ratios / ratios.sum() * count.sum()
-        if chdtrc(len(count) - 1, float(((count - expected) ** 2 / expected).sum())) > LEVEL:
-            return np.asarray(ratios / ratios.sum())
-    return np.asarray(count / count.sum())
-
-
-def _drawn(env: TrialEnv, n: int, prior: Mapping[object, float] | None) -> Trials:
-    if prior is None:
-        return env.make_trials(n)
-    values = np.array(list(prior))
-    return env.make_trials(n, ground_truth=values[env.np_random.choice(len(values), size=n, p=list(prior.values()))])
+    Raises:
+        ValueError: If they are a continuum.
+    """
+    if isinstance(values_of(values), Distribution):
+        raise ValueError("a condition is drawn from a continuum")
+    return list(values)
 
 
 def _rows(trials: Trials, field: np.ndarray | None = None) -> FloatArray:
@@ -291,9 +279,18 @@ def _rows(trials: Trials, field: np.ndarray | None = None) -> FloatArray:
     return values[trials.offset[:, None] + np.arange(steps)].reshape(trials.n, -1).astype(np.float64)
 
 
-def _among(values: FloatArray, reference: FloatArray) -> bool:
-    """Whether all values occur in the noise-free trials."""
-    return bool(np.isin(values.round(5), reference.round(5)).all())
+def _varies(duration: object) -> bool:
+    return Distribution.of(duration).kind not in ("constant", "until")
+
+
+def _among(values: FloatArray, reference: FloatArray) -> BoolArray:
+    """Whether each value occurs in the noise-free trials."""
+    return np.isin(values.round(5), reference.round(5))
+
+
+def _column(values: list[Any]) -> np.ndarray:
+    """Conditions as an array with an entry per trial, also those that are tuples."""
+    return np.fromiter(values, object, len(values)) if isinstance(values[0], tuple) else np.array(values)
 
 
 def _chunks(n: int, templates: int) -> list[IntArray]:

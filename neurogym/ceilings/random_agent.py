@@ -92,6 +92,7 @@ def _simulated(env: gym.Env, seen: np.ndarray, trials: int) -> dict[str, float]:
 
 CELLS = 4_000_000  #: numbers that are held at a time
 FEWEST, SEARCHED, SCORED = 200, 2_000, 20_000  #: trials
+SESSION = 50  #: trials of a session if trials are linked
 BATCHES = 25  #: parts of a session whose means give the error if trials are linked
 ALWAYS, BY_TIME = "always the same action", "actions that depend on the time in the trial alone"
 STATES = 400  #: sets of trials that may still go on at a step
@@ -134,9 +135,13 @@ def declared_blind(env: TrialEnv, searched: int = SEARCHED, scored: int = SCORED
     width = max(int(env.action_space.n), int(np.prod(env.observation_space.shape)))
     size = int(np.clip(cells // max(1, int(first.length[0]) * width), 1, scored))
     policy = best_sequence(env.make_trials(min(size, searched)))
-    total, n, pieces = int(np.clip(10 * size, min(FEWEST, scored), scored)), 0, []
+    total, n = int(np.clip(10 * size, min(FEWEST, scored), scored)), 0
+    pieces: list[FloatArray] = []
+    linked = env.traits.history_dependent or any(wrapper.hooks.history_dependent for wrapper in env.wrappers)
     while n < total:
-        pieces.append(_score(env.make_trials(min(total - n, size)), policy))
+        if linked:  # what is more frequent in one session is not in another
+            env.reset(seed=len(pieces) + 1)
+        pieces.append(_score(env.make_trials(min(total - n, SESSION if linked else size)), policy))
         n += len(pieces[-1])
     values = np.concatenate(pieces)
     error = values.std() / np.sqrt(n)

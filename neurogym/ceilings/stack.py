@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from dataclasses import dataclass
 
 import gymnasium as gym
 import numpy as np
 
-from neurogym.array_types import FloatArray
 from neurogym.ceilings import stored
-from neurogym.ceilings.checks import exceeded, unanswerable
+from neurogym.ceilings.checks import exceeded
 from neurogym.ceilings.effects import Effect, effect_of
-from neurogym.ceilings.observer import OBSERVED, IdealObserver
-from neurogym.ceilings.processes import LONGEST, BlockProcess, expected_accuracy, filtered_accuracy, long_run_shares
+from neurogym.ceilings.observer import METHOD, IdealObserver
+from neurogym.ceilings.processes import BlockProcess
+from neurogym.ceilings.single import followed, observer_of, unanswerable, with_reward
 from neurogym.core import TrialEnv
 from neurogym.envs.multi import ScheduleEnvs
-from neurogym.rules import PAID
 from neurogym.scores import Score
 from neurogym.wrappers import key_of
 from neurogym.wrappers.forwarding import layers
 
 HARMLESS = ("OrderEnforcing", "PassiveEnvChecker")  #: wrappers of Gymnasium that pass everything on
 
-TIMINGS, TRIALS = 24, 800  #: of a single answer
+NO_OBSERVER = "no exact observer is known for the task with this wrapper"
 FORGETS = "the agent forgets earlier trials, which the task needs"
 TELLS = "the next trial shows whether the last answer was correct, which the task's own ceiling does not count on"
 
@@ -99,11 +97,17 @@ def verdict(env: gym.Env, memory: bool = True, outcome_shown: bool | None = None
         changed = noises or processes or any(effect.tells_outcome or effect.hides_outcome for effect in stack.effects)
         mean = None if changed else mixture(task, memory, outcome_shown)
         result = StackCeiling(mean, "" if mean else "that of one of the tasks is not known, or not which task runs")
-    elif noises or processes:
-        result = _computed(stack, noises, processes[0] if processes else None)
+    elif noises or processes or stack.own_process is not None:
+        settings = observer_of(task)
+        process = processes[0] if processes else getattr(settings, "process", None)
+        try:
+            result = StackCeiling(_computed(stack, noises, process))
+        except ValueError as error:
+            result = StackCeiling(None, str(error))
     else:
         result = _remembered(stack)
-    result = _with_reward(stack, result)
+    if result.score is not None and not all(effect.reward for effect in stack.effects):
+        result = StackCeiling({**result.score, "reward": None})
     reason = "" if result.score is None else exceeded(env, result.score)
     return StackCeiling(None, reason) if reason else result
 
@@ -131,6 +135,13 @@ class _Stack:
     @functools.cached_property
     def ceiling(self) -> Score | None:
         return self.task.ceiling() if self.base is None else self.base
+
+    @property
+    def own_process(self) -> BlockProcess | None:
+        """Process of the task's own ground truths, unless the result is stored."""
+        is_stored = self.base is not None or stored.stored("ceilings", self.task) is not None
+        settings = observer_of(self.task)
+        return None if is_stored or settings is None else settings.process
 
     @property
     def linked(self) -> bool:
@@ -210,95 +221,26 @@ def _noise_outside_reward(env: gym.Env) -> bool:
 # -- calculation ------------------------------------------------------------------------------------------------------
 
 
-def _computed(stack: _Stack, noises: tuple[gym.Env, ...], process: BlockProcess | None) -> StackCeiling:
-    """Return the ceiling with noise on the task, or with ground truths from the process of a wrapper."""
-    task, base = stack.task, stack.ceiling
-    if not noises and base is not None and base["performance"] == 1.0:
-        return StackCeiling({**base, "method": "the right answer can be known in every trial"})
-    id_ = stored.id_of(task)
-    if id_ not in OBSERVED:
-        return StackCeiling(None, "no exact observer is known for the task with this wrapper")
-    observer = IdealObserver(task, OBSERVED[id_], noises)
-    if noises and not observer.timed:
-        return StackCeiling(None, "noise hides when the periods of a trial begin, whose durations vary")
-    if process is None:
-        if needs_reward(stack.env) or (stack.linked and not (stack.memory and not stack.next_trial_reveals_outcome)):
-            return StackCeiling(None, "no exact observer is known for the task with this wrapper")
-        try:
-            return StackCeiling(observer.score("exact posterior over noise-free trials, all noise added"))
-        except ValueError as error:
-            return StackCeiling(None, str(error))
+def _computed(stack: _Stack, noises: tuple[gym.Env, ...], process: BlockProcess | None) -> Score | None:
+    """Return the ceiling with noise on the task, or with ground truths from a process.
+
+    Raises:
+        ValueError: If it is not known; the message is the reason, as the end of a sentence.
+    """
+    task = stack.task
     outcome_known = stack.next_trial_reveals_outcome or stack.told
-    if (
-        process.remembers
-        and stack.memory
-        and outcome_known
-        and not stack.next_trial_reveals_outcome
-        and stack.reward_hides
-    ):
-        return StackCeiling(None, stack.reward_hides)
-    if process.lengths > LONGEST:
-        return StackCeiling(None, f"blocks of more than {LONGEST:,} trials are not followed")
-    try:
-        log, truth = observer.likelihoods(TIMINGS, TRIALS)
-    except ValueError as error:
-        return StackCeiling(None, str(error))
-    likelihood = np.exp(log - log.max(axis=1, keepdims=True))
-    return _followed(task, likelihood, truth, process, stack.memory, outcome_known)
-
-
-def _with_reward(stack: _Stack, result: StackCeiling) -> StackCeiling:
-    """Return a verdict whose reward is that of the observer who earns most, or None where that is not known."""
-    score, task = result.score, stack.task
-    if score is None or score["reward"] is None:
-        return result
-    if not all(effect.reward for effect in stack.effects):
-        return StackCeiling({**score, "reward": None})
-    if isinstance(task, ScheduleEnvs) or stored.has_usual_rewards(task) or _answering_pays(task):
-        return result
-    id_, reward = stored.id_of(task), None
-    if stored.is_plain(task) and not stack.linked and id_ in OBSERVED and _skipping_is_best_escape(task):
-        with contextlib.suppress(ValueError):
-            reward = IdealObserver(task, OBSERVED[id_]).score("")["reward"]
-    return StackCeiling({**score, "reward": reward})
-
-
-def _answering_pays(task: TrialEnv) -> bool:
-    """Whether even a guess earns at least as much as skipping the trial or breaking fixation."""
-    paid, choices = task.rewards, len(task.choices) if hasattr(task, "choices") else 2
-    if set(paid) - set(PAID):
-        return False
-    correct, fail = paid.get("correct", 0.0), paid.get("fail", 0.0)
-    guess = (correct + (choices - 1) * fail) / choices
-    remaining = paid.get("miss", 0.0), paid.get("abort", 0.0)
-    return correct >= fail and paid.get("withhold", 0.0) >= fail and guess >= max(remaining) and remaining[1] <= 0
-
-
-def _skipping_is_best_escape(task: TrialEnv) -> bool:
-    """Whether the only rewarded alternative to an answer is to let the trial run out."""
-    paid = task.rewards
-    return not set(paid) - set(PAID) and paid.get("abort", 0.0) <= min(0.0, paid.get("miss", 0.0))
-
-
-def _followed(
-    task: TrialEnv, likelihood: FloatArray, truth: np.ndarray, process: BlockProcess, memory: bool, outcome_shown: bool
-) -> StackCeiling:
-    rewards = task.rewards
-    if not process.remembers:
-        performance, error = expected_accuracy(likelihood, truth, process.matrices[0, 0])
-        method = "exact posterior with the probabilities of the right answers"
-    elif memory:
-        performance, error = filtered_accuracy(likelihood, truth, process, outcome_shown)
-        text = "given the outcomes" if outcome_shown else "from the stimuli alone"
-        method = f"exact filter over the wrapper's own process, {text}, in the long run"
-    elif outcome_shown:
-        return StackCeiling(None, "the agent forgets all but the last trial")
-    else:
-        performance, error = expected_accuracy(likelihood, truth, long_run_shares(process))
-        method = "exact posterior without memory of earlier trials"
-    reward = performance * rewards["correct"] + (1 - performance) * rewards.get("fail", 0.0)
-    score = {"performance": performance, "reward": float(reward), "error": error}
-    return StackCeiling({**score, "method": f"{method}, simulated"})
+    if not noises and not stack.linked and (stack.ceiling or {}).get("performance") == 1.0:
+        return {**stack.ceiling, "method": "the right answer can be known in every trial"}  # type: ignore[dict-item]
+    if process is not None:
+        follows_rewards = process.remembers and stack.memory and stack.told and not stack.next_trial_reveals_outcome
+        if follows_rewards and stack.reward_hides:
+            raise ValueError(stack.reward_hides)
+        return followed(task, process, noises, stack.memory, outcome_known)
+    settings = observer_of(task)
+    if settings is None or stack.linked:
+        raise ValueError(NO_OBSERVER)
+    score = IdealObserver(task, settings, noises).score(f"{METHOD}, all noise added")
+    return with_reward(task, score)
 
 
 def mixture(several: ScheduleEnvs, memory: bool, outcome_shown: bool) -> Score | None:

@@ -6,9 +6,7 @@ import functools
 import inspect
 import json
 from importlib import resources
-from typing import Any
 
-from neurogym.ceilings.observer import OBSERVED, IdealObserver
 from neurogym.core import TrialEnv
 from neurogym.envs import registration
 from neurogym.messages.plain_data import plain
@@ -53,38 +51,27 @@ def stored_ceiling(env: TrialEnv) -> Score | None:
     return score and {name: score[name] for name in ("performance", "reward", "error", "method")}
 
 
-def task_ceiling(env: TrialEnv) -> Score | None:
-    """Ceiling of a task without wrappers: stored, or computed for unusual parameters."""
-    return stored_ceiling(env) or _computed(env)
-
-
 def is_plain(env: TrialEnv) -> bool:
     """Whether the added wrappers leave trials and rewards unchanged."""
     return not any(wrapper.hooks.acts_on_trials for wrapper in env.wrappers[own_wrappers(env) :])
 
 
 def is_usual(env: TrialEnv) -> bool:
-    """Whether an environment that was made by id has the default values of all parameters."""
+    """Whether an environment that was made by id has the default values of all parameters, and has kept these."""
     id_ = id_of(env)
     if not id_ or env.spec is None:
         return False
-    defaults = inspect.signature(registration.entry(id_)).parameters
-    usual: Any = registration.make(id_).unwrapped if {"timing", "rewards", "dt"} & env.spec.kwargs.keys() else None
-    for name, value in env.spec.kwargs.items():
-        if name in ("timing", "rewards", "dt"):
-            same = _same(_effective(env, name), _effective(usual, name))
-        else:
-            same = name in defaults and _same(value, defaults[name].default)
-        if not same:
-            return False
-    return True
+    defaults, usual = inspect.signature(registration.entry(id_)).parameters, _usual(id_)
+    effective = _effective(env)
+    given = {name: value for name, value in env.spec.kwargs.items() if name not in effective}
+    return all(name in defaults and _same(value, defaults[name].default) for name, value in given.items()) and all(
+        _same(value, usual.get(name)) for name, value in effective.items()
+    )
 
 
-def has_usual_rewards(env: TrialEnv) -> bool:
-    """Return whether an environment has the default rewards of the registered task."""
-    id_ = id_of(env)
-    usual: Any = registration.make(id_).unwrapped if id_ else None
-    return bool(id_) and _same(env.rewards, usual.rewards)
+@functools.cache
+def _usual(id_: str) -> dict[str, object]:
+    return _effective(registration.make(id_).unwrapped)  # type: ignore[arg-type]
 
 
 @functools.cache
@@ -98,22 +85,18 @@ def own_wrappers(env: TrialEnv) -> int:
     return _own(id_) if id_ and registration.group(id_) == "collections" and env.wrappers else 0
 
 
-def _computed(env: TrialEnv) -> Score | None:
-    """Ceiling from the observer of noise-free trials, for tasks with such an observer."""
-    settings = OBSERVED.get(id_of(env))
-    if settings is None:
-        return None
-    try:
-        return IdealObserver(env, settings).score(settings.said)
-    except ValueError:  # more than one answer, or trials of one timing that differ in length
-        return None
-
-
-def _effective(env: TrialEnv, name: str) -> object:
-    """Effective setting of an environment in a normalised form."""
-    if name == "timing":
-        return {period: Distribution.of(duration) for period, duration in env.timing.items()}
-    return env.rewards if name == "rewards" else env.dt
+def _effective(env: TrialEnv) -> dict[str, object]:
+    """Effective settings of an environment, which may have changed since it was made."""
+    timing = {period: Distribution.of(duration) for period, duration in env.timing.items()}
+    settings = {
+        "dt": env.dt,
+        "timing": timing,
+        "rewards": env.rewards,
+        "abort": env.abort,
+        "conditions": env.conditions,
+    }
+    parameters = inspect.signature(type(env).__init__).parameters
+    return settings | {name: vars(env)[name] for name in parameters if name in vars(env) and name not in settings}
 
 
 def _same(value: object, default: object) -> bool:

@@ -42,7 +42,7 @@ from neurogym.dynamics.similarity import (
     input_distance,
     operator_distance,
 )
-from neurogym.dynamics.systems import GRU, LSTM, FiniteDifferences, Leaky, Stack, System
+from neurogym.dynamics.systems import GRU, LSTM, FiniteDifferences, Leaky, Stack, System, trajectories
 
 __all__ = [
     "AGREEMENTS",
@@ -90,5 +90,6 @@ __all__ = [
     "selected_input",
     "shared_conditions",
     "svcca_distance",
+    "trajectories",
     "weight_distance",
 ]

@@ -315,3 +315,23 @@ class FiniteDifferences:
         nudge = np.tile(self.size * np.eye(columns), (n, 1))
         slopes = (function(around + nudge, second) - function(around - nudge, second)) / (2 * self.size)
         return slopes.reshape(n, columns, self.units).swapaxes(1, 2)
+
+
+def trajectories(
+    system: System, inputs: FloatArray, start: FloatArray | None = None, silenced: Sequence[int] = ()
+) -> FloatArray:
+    """Return the states of a system along given inputs, shape (steps, trials, units).
+
+    Args:
+        system: the network.
+        inputs: shape (steps, trials, channels).
+        start: states before the first step, shape (trials, units); zeros by default.
+        silenced: units that are set to 0 after each step.
+    """
+    state = np.zeros((inputs.shape[1], system.units)) if start is None else start
+    visited = np.zeros((len(inputs), *state.shape))
+    for k, seen in enumerate(inputs):
+        state = system.step(state, seen)
+        state[:, list(silenced)] = 0
+        visited[k] = state
+    return visited

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from math import erf, sqrt
 from typing import TypeVar
@@ -9,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from neurogym.core import TrialEnv
-from neurogym.sampling.distributions import Distribution
+from neurogym.sampling.distributions import is_number
 from neurogym.scores import Score
 
 #: Coherences of random-dot motion (percent), Britten et al. 1992 and after.
@@ -79,19 +80,32 @@ def bump(theta: np.ndarray, angle: np.ndarray, strength: np.ndarray) -> np.ndarr
     return 0.8 * np.asarray(strength)[:, None] * np.exp(-0.5 * (8 * distance / np.pi) ** 2)[index]
 
 
-def exact_ceiling(env: TrialEnv, performance: float, method: str) -> Score:
+def exact_ceiling(env: TrialEnv, performance: float, method: str, error: float = 0.0) -> Score:
     """Ceiling of a task with rewards ``correct`` and ``fail``, from the probability of a correct response.
 
     Args:
         env: The task; gives the rewards.
         performance: Probability that the ideal observer is correct.
         method: How it was calculated.
+        error: Standard error of the performance, from durations that were drawn.
     """
     reward = performance * env.rewards["correct"] + (1 - performance) * env.rewards.get("fail", 0.0)
-    return {"performance": performance, "reward": reward, "error": 0.0, "method": f"exact: {method}"}
+    method = f"{method}, over durations that were drawn" if error else f"exact: {method}"
+    return {"performance": performance, "reward": reward, "error": error, "method": method}
 
 
-def choice_ceiling(env: TrialEnv, cohs: Sequence[float] | np.ndarray, sigma: float, period: str = "stimulus") -> Score:
+def steps_of(env: TrialEnv, period: str) -> np.ndarray:
+    """Number of steps of a period: of one trial if durations are constant, else of 4,096, shape (n,)."""
+    env = copy.deepcopy(env)
+    env.reset(seed=0)
+    env.stack.keep([])
+    trials = env.make_trials(1 if env.length_is_fixed() else 4096)
+    return trials.ends[period] - trials.starts[period]
+
+
+def choice_ceiling(
+    env: TrialEnv, cohs: Sequence[float] | np.ndarray, sigma: float, period: str = "stimulus"
+) -> Score | None:
     """Ideal performance of a two-direction task with independent noise in each sample.
 
     The difference of the two channels has mean coh/100 and s.d. sqrt(2)*sigma per sample; the mean of n samples is a
@@ -102,13 +116,19 @@ def choice_ceiling(env: TrialEnv, cohs: Sequence[float] | np.ndarray, sigma: flo
         cohs: Coherences (percent), equally likely.
         sigma: Noise s.d. per step.
         period: Name of the stimulus period.
+
+    Returns:
+        None if a coherence is negative, so that the weaker direction is the correct one, or they are not listed, or
+        the two directions are not equally likely.
     """
-    durations = Distribution.of(env.timing[period]).sample(np.random.default_rng(0), 4096)
-    samples, weight = np.unique(np.floor(durations / env.dt + 1e-6), return_counts=True)
-    d_prime = (
-        np.asarray(cohs, float)[:, None] / 100 * np.sqrt(samples) / (sqrt(2) * sigma)
-        if sigma > 0
-        else np.where(np.asarray(cohs, float)[:, None] > 0, np.inf, 0.0) * np.ones(len(samples))
-    )
-    accuracy = np.vectorize(lambda z: 0.5 * (1 + erf(z / sqrt(2))))(d_prime)
-    return exact_ceiling(env, float(np.average(accuracy.mean(axis=0), weights=weight)), "sum of Gaussian samples")
+    directions = env.conditions.get("ground_truth", (0, 1))
+    if not all(is_number(coh) for coh in cohs) or len(directions) != 2 or len(set(directions)) != 2:
+        return None
+    coherence, steps = np.asarray(cohs, float)[:, None] / 100, steps_of(env, period)
+    if coherence.min() < 0:
+        return None
+    with np.errstate(divide="ignore"):
+        d_prime = np.where(coherence * steps > 0, coherence * np.sqrt(steps) / (sqrt(2) * np.float64(sigma)), 0.0)
+    accuracy = np.vectorize(lambda z: 0.5 * (1 + erf(z / sqrt(2))))(d_prime).mean(axis=0)
+    error = float(accuracy.std() / np.sqrt(len(accuracy)))
+    return exact_ceiling(env, float(accuracy.mean()), "sum of Gaussian samples", error)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from neurogym import rules, spaces
+from neurogym.ceilings.effects import ObserverSettings
 from neurogym.compat.attributes import ConditionValues, without_periods
 from neurogym.compat.programmed import NOW
 from neurogym.core import TrialEnv
@@ -32,6 +33,7 @@ __all__ = [
     "Jump",
     "NOW",
     "NonNegative",
+    "ObserverSettings",
     "Patterns",
     "Period",
     "Positive",

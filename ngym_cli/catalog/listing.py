@@ -284,6 +284,7 @@ LISTINGS = {
     "figures": Listing(_of("figure", "drawn for", "columns", "record"), ("id", "description", "drawn for")),
     "analyses": Listing(_of("analysis")),
     "launchers": Listing(_of("launcher")),
+    "terms": Listing(_of("term")),
     "recipes": Listing(recipes),
     "papers": Listing(papers, ("id", "title", "paper", "link")),
     "data": Listing(data_sets, ("id", "description", "species", "size", "licence", "where", "link")),

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from importlib import resources
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
@@ -229,6 +232,19 @@ def paper(name: str) -> Row:
     }
 
 
+@cache
+def glossary() -> dict[str, dict[str, str]]:
+    """Return the words that users meet: text, and the page of the guide that says more."""
+    text = resources.files("ngym_cli.catalog").joinpath("glossary.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def term(name: str) -> Row:
+    """Return the definition of a word."""
+    entry = glossary()[name]
+    return {**_head(name, "term", entry["text"], ""), "rows": {"guide": f"docs/guide/{entry['page']}.md"}}
+
+
 def analyses() -> list[str]:
     """Return the analyses, functions of ``neurogym.analysis``."""
     from neurogym import analysis as package
@@ -246,6 +262,7 @@ REFERENCE_ENTRIES: dict[str, tuple[Callable[[], Iterable[str]], Callable[[str], 
     "analysis": (analyses, analysis),
     "paper": (resolve_name("ngym_cli.papers.collection:ids"), paper),
     "model": (lambda: resolve_name("ngym_cli.fitting.registry:MODELS"), model),
+    "term": (glossary, term),
 }
 
 

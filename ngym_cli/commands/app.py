@@ -30,41 +30,72 @@ SYNONYMS = {
     "doc": "docs", "help": "docs", "man": "docs", "benchmark": "bench",
 }  # fmt: skip
 
-#: Groups of the overview, with the commands and two examples of each.
-GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+#: Groups of the overview, with the commands and examples of each.
+GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
     "Train": {
         "run": (
             "ngym run --task RDM-v0 --wrappers pass_reward,pass_action",
+            "ngym run --task DelayComparison-v0 --timing delay=500 --reward fail=-0.1 --until 0.95",
             "ngym run --task GoNogo-v0 --alg supervised --timesteps 1e5 --seed 3",
+            "ngym run --resume latest",
         ),
         "sweep": (
             "ngym sweep --alg recurrent_ppo,recurrent_a2c --seed 0:5",
+            "ngym sweep --network lstm,gru --units 32,64 --seed 0:5 --on slurm --slurm partition=cpu",
             "ngym sweep --search 100 --space learning_rate=log:1e-4:1e-2",
+            "ngym sweep status latest",
         ),
         "reproduce": ("ngym reproduce", "ngym reproduce roitman2002 --seeds 5"),
         "bench": (
             "ngym bench --task RDM-v0 --wrappers pass_reward,pass_action",
             "ngym bench --task GoNogo-v0 --units 256 --n-envs 64 --timesteps 1e7",
         ),
-        "fit": (
-            "ngym fit rat.csv --model psytrack,glm-hmm,gru --units 1,2,4",
-            "ngym fit rat.csv --model logistic,gru --test later.csv --json",
-        ),
     },
     "Look": {
-        "eval": ("ngym eval latest --record activity", "ngym eval latest --task-arg cohs=1/90 --balanced"),
-        "data": ("ngym data rat.csv", "ngym data rat.csv --choice side --stimuli s1,s2 --json"),
-        "plot": ("ngym plot latest", "ngym plot latest psychometric --format pdf"),
+        "eval": (
+            "ngym eval latest --task-arg cohs=1/90 --balanced",
+            "ngym eval latest --lesion 0.2",
+            "ngym eval latest --record activity --export npz",
+            "ngym eval latest --compare roitman2002",
+        ),
+        "plot": (
+            "ngym plot latest",
+            "ngym plot latest psychometric --by context --format pdf",
+            "ngym plot sweeps/cells --by network",
+            "ngym plot --list latest",
+        ),
         "watch": ("ngym watch latest --where coh=6.4,outcome=error", "ngym watch latest --out trial.mp4 --trials 1"),
         "report": ("ngym report latest", "ngym report latest --out page.html"),
-        "list": ("ngym list tasks rdm", "ngym list runs --status finished --sort -performance"),
-        "info": ("ngym info RDM-v0 --dt 20", "ngym info recurrent_ppo"),
+        "list": (
+            "ngym list tasks rdm",
+            "ngym list tasks --learned-by ctrnn",
+            "ngym list runs --status finished --sort -performance",
+            "ngym list models",
+        ),
+        "info": ("ngym info RDM-v0 --dt 20", "ngym info recurrent_ppo", "ngym info ceiling"),
         "diff": ("ngym diff latest first", "ngym diff first second --json"),
         "docs": ("ngym docs GoNogo-v0", "ngym docs recurrent_ppo"),
     },
+    "Behaviour": {
+        "data": (
+            "ngym data rat.csv",
+            "ngym data rat.csv --choice side --stimuli s1,s2 --json",
+            "ngym data rat.csv --by block --where 'phase == test'",
+        ),
+        "fit": (
+            "ngym fit rat.csv",
+            "ngym fit rat.csv --model psytrack,glm-hmm,gru --units 1,2,4",
+            "ngym fit dots.csv --model ddm",
+            "ngym fit people.csv --model q-learning --subjects hierarchical",
+        ),
+    },
     "Build": {
         "new": ("ngym new my_task.py", "ngym new wrapper my_wrapper.py"),
-        "check": ("ngym check my_task.py:MyTask", "ngym check RDM-v0 GoNogo-v0"),
+        "check": (
+            "ngym check my_task.py:MyTask",
+            "ngym check RDM-v0 GoNogo-v0",
+            "ngym check old_script.py --neurogym",
+        ),
     },
     "Share": {
         "export": ("ngym export latest --to sb3", "ngym export latest --to onnx --out agent.onnx"),
@@ -159,7 +190,7 @@ def main() -> None:
         code = app(prog_name="ngym", standalone_mode=False)
         sys.stdout.flush()
     except TyperException as error:
-        message = error.format_message() if hasattr(error, "format_message") else str(error)
+        message = _message(error)
         fail(message[:1].lower() + message[1:])
     except Question as question:
         _show_candidates(question)
@@ -194,6 +225,19 @@ def _show_candidates(question: Question) -> None:
     lines += [f"  {quoted('ngym', *sys.argv[1:], *options)}   # {meaning}" for options, meaning in question.answers]
     with contextlib.suppress(OSError):
         sys.stderr.write("\n".join(map(printable, lines)) + "\n")
+
+
+def _message(error: TyperException) -> str:
+    """Return the message of an error of the command line; an unknown option is named with the one that was meant."""
+    unknown, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
+    if isinstance(unknown, str) and context is not None:
+        from ngym_cli.commands import suggestions
+
+        options = [name for parameter in context.command.params for name in parameter.opts]
+        meant = suggestions.meant(unknown, options)
+        if meant is not None:
+            return f"no such option: {unknown}; did you mean {meant}?"
+    return error.format_message() if hasattr(error, "format_message") else str(error)
 
 
 def _leave_stdout() -> None:

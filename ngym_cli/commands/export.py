@@ -23,7 +23,7 @@ class ExportRequest(Request):
             completes="export_formats",
         ),
     ] = None
-    out: Annotated[Path | None, Flag("File to write (default: export/agent.zip, .onnx or .pt of the run).")] = None
+    out: Annotated[Path | None, Flag("File to write.", default="export/agent.zip, .onnx or .pt of the run")] = None
     overwrite: Annotated[bool, Flag("Replace an existing file.")] = False
     runs: RunsFolder = Path("runs")
     trust: TrustRecord = False

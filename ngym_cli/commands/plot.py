@@ -36,7 +36,7 @@ class PlotRequest(Request):
     by: Annotated[str | None, Flag("Columns to split by, as in coh,context; for a sweep its parameters.")] = None
     compare: Annotated[str | None, Flag("Group runs by alg, network, seed, task or run.")] = None
     evaluation: Annotated[
-        str | None, Flag("Evaluations to draw (default: the latest and perturbed ones).", names=("--eval",))
+        str | None, Flag("Evaluations to plot.", names=("--eval",), default="the latest and perturbed ones")
     ] = None
     pair: Annotated[str | None, Flag("Two choices for the choice history, as in 1,2.")] = None
     metric: Annotated[
@@ -58,7 +58,7 @@ class PlotRequest(Request):
     ] = []
     format: Annotated[str, Flag("File format: png, svg or pdf.")] = "png"
     style: Annotated[str, Flag("Style of the figures: screen or paper.")] = "screen"
-    out: Annotated[Path | None, Flag("Folder for the figures (default: that of the first run).")] = None
+    out: Annotated[Path | None, Flag("Folder for the figures.", default="folder of the first run")] = None
     overwrite: Annotated[bool, Flag("Replace figures in the folder of --out.")] = False
     runs: RunsFolder = Path("runs")
     sweeps: Annotated[Path, Flag("Folder of all sweeps.")] = Path("sweeps")

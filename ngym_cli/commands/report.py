@@ -16,7 +16,7 @@ class ReportRequest(Request):
     """
 
     run: RunName = "latest"
-    out: Annotated[Path | None, Flag("File, or folder for report.html (default: folder of the run).")] = None
+    out: Annotated[Path | None, Flag("File, or folder for report.html.", default="folder of the run")] = None
     overwrite: Annotated[bool, Flag("Replace the file named with --out.")] = False
     figure: Annotated[
         Texts, Flag("Also draw this figure: a name, or your own as file.py:function; repeat for several.")

@@ -12,8 +12,9 @@ from pydantic_core import PydanticUndefined
 
 from ngym_cli.config.fields import AnyRequest, Flag, Option, options_of, read_options
 
-#: Placeholders of numbers and switches.
-METAVARS = {"whole": "INTEGER", "number": "NUMBER", "switch": "", "path": "PATH"}
+#: Placeholders of values, as Typer writes those of arguments.
+METAVARS = {"whole": "<int>", "number": "<number>", "switch": "", "path": "<path>"}
+TEXT = "<str>"
 #: Widest range of numbers that the help shows.
 SHOWN_RANGE = 100
 
@@ -35,7 +36,7 @@ def command(request: type[AnyRequest], execute: Callable[[AnyRequest], int | Non
     by_name = {option.key.replace(".", "__"): option for option in options}
 
     def run(context: typer.Context, **typed: object) -> None:
-        read = read_options(request, {by_name[name].key: value for name, value in typed.items()}, options)
+        read = read_options(request, {option.key: typed[name] for name, option in by_name.items()}, options)
         if read.is_empty():
             typer.echo(context.get_help())
         else:
@@ -44,8 +45,29 @@ def command(request: type[AnyRequest], execute: Callable[[AnyRequest], int | Non
     run.__doc__ = request.__doc__
     first = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
     parameters = [_parameter(name, option) for name, option in by_name.items()]
-    run.__signature__ = inspect.Signature([first, *parameters])  # type: ignore[attr-defined]
+    panels = [option.panel for option in options if not (option.flag.positional or option.is_hidden)]
+    run.__signature__ = inspect.Signature([first, *parameters, _help(panels[-1])])  # type: ignore[attr-defined]
     return run
+
+
+def _print_help(context: typer.Context, wanted: bool) -> None:
+    if wanted:
+        typer.echo(context.get_help())
+        raise typer.Exit
+
+
+def _help(panel: str | None) -> inspect.Parameter:
+    """Return the parameter of ``--help``, the last of a panel; Typer's own comes first, in a panel of its own."""
+    info = typer.Option(
+        *("--help", "-h"),
+        help="Show this message and exit.",
+        callback=_print_help,
+        is_eager=True,
+        metavar="",
+        rich_help_panel=panel,
+        expose_value=False,
+    )
+    return inspect.Parameter("help", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, info])
 
 
 def _parameter(name: str, option: Option) -> inspect.Parameter:
@@ -56,7 +78,7 @@ def _parameter(name: str, option: Option) -> inspect.Parameter:
     default, required = _default(option), option.info.is_required() and not option.table
     if flag.positional:
         kind = Path if option.kind == "path" else kind
-        info = typer.Argument(help=flag.help, metavar=flag.metavar or None, autocompletion=complete)
+        info = typer.Argument(help=flag.help, metavar=flag.metavar or option.spelling, autocompletion=complete)
     else:
         text = ALTERNATIVE_STACKS if option.many and option.kind == "wrappers" else flag.help
         info = typer.Option(
@@ -65,7 +87,8 @@ def _parameter(name: str, option: Option) -> inspect.Parameter:
             rich_help_panel=option.panel,
             autocompletion=complete,
             metavar=flag.metavar or _metavar(option),
-            hidden=flag.hidden,
+            show_default=flag.default or True,
+            hidden=option.is_hidden,
         )
     accepted: Any = kind if required or default is not None else kind | None
     parameter_default = inspect.Parameter.empty if required else default
@@ -99,7 +122,7 @@ def _default(option: Option) -> object:
 def _metavar(option: Option) -> str:
     """Return the placeholder of a value, with the range of small numbers."""
     if option.many or option.kind not in METAVARS:
-        return "TEXT"
+        return TEXT
     limits = {
         sign: getattr(entry, name)
         for sign, name in (("<=", "le"), (">=", "ge"))

@@ -23,7 +23,7 @@ class WatchRequest(Request):
     trials: Annotated[int, Flag("Number of trials."), Field(ge=1, le=12)] = 3
     where: Annotated[str | None, Flag("Only trials with these columns, as in coh=51.2,outcome=error.")] = None
     out: Annotated[
-        Path | None, Flag("File to write: png, svg, pdf, mp4 or gif (default: figures/watch.png of the run).")
+        Path | None, Flag("File to write: png, svg, pdf, mp4 or gif.", default="figures/watch.png of the run")
     ] = None
     overwrite: Annotated[bool, Flag("Replace the file named with --out.")] = False
     steps: Annotated[bool, Flag("Print the trials step by step and write no file.")] = False

@@ -81,6 +81,7 @@ class Flag:
         parse: function that reads a value of a table.
         positional: whether the shell takes the value without the name of the option.
         metavar: placeholder of the value in the help, if not that of the type.
+        default: default in words, where the type has none.
         hidden: whether the help leaves the option out.
         changes: whether an evaluation can change the field of a configuration.
         sweeps: whether a sweep can vary the field of a configuration.
@@ -94,6 +95,7 @@ class Flag:
     parse: Callable[[str], Value] = parse_value
     positional: bool = False
     metavar: str = ""
+    default: str = ""
     hidden: bool = False
     changes: bool = False
     sweeps: bool = True
@@ -156,6 +158,11 @@ class Option:
             ("name", spelling.strip("-").replace("-", "_") if "." in self.entry else self.entry),
         ):
             object.__setattr__(self, name, value)
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether the help leaves the option out: older spellings, and settings of runs that a sweep varies."""
+        return self.flag.hidden or self.many
 
     def name_in(self, spelling: Spelling) -> str:
         """Return the name as the user writes it in the shell, in Python or in a file."""

@@ -25,7 +25,9 @@ class LaunchSettings(Section):
     """Settings of the execution of runs, which are not part of a recipe's identity."""
 
     on: Annotated[str, Flag("Where to run: local, ray, ray:auto, ray:HOST:PORT or slurm.", WHERE)] = "local"
-    workers: Annotated[int | None, Flag("Largest number of runs at a time (one per core).", WHERE), Field(ge=1)] = None
+    workers: Annotated[
+        int | None, Flag("Largest number of runs at a time.", WHERE, default="one per core"), Field(ge=1)
+    ] = None
     slurm: Annotated[
         Values,
         Flag(

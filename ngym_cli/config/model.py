@@ -56,40 +56,45 @@ class RunConfig(TaskSettings):
             "collection (yang19); 'all' with --smoke.",
             TASK,
             completes="tasks",
+            default="RDM-v0",
         ),
         Field(min_length=1),
     ] = "RDM-v0"
     alg: Annotated[
         str,
         Flag(
-            "Algorithm: recurrent_ppo (default), recurrent_a2c, reinforce, supervised (default of some tasks); "
+            "Algorithm: recurrent_ppo, recurrent_a2c, reinforce, supervised; "
             "without memory ppo, a2c, dqn, qrdqn, trpo; or file.py:Class.",
             AGENT,
             completes="algorithms",
+            default="recurrent_ppo; in some tasks supervised",
         ),
     ] = "recurrent_ppo"
     network: Annotated[
         str | None,
         Flag(
-            "Network: lstm (default), gru, rnn, ctrnn, ei_rnn, attention; mlp without memory; or file.py:Class.",
+            "Network: lstm, gru, rnn, ctrnn, ei_rnn, attention; mlp without memory; or file.py:Class.",
             AGENT,
             completes="networks",
+            default="lstm; in some tasks another",
         ),
     ] = None
     network_args: Annotated[
         Values,
         Flag("Argument of the network, as in layers=2 (see ngym info lstm).", AGENT, names=("--network-arg",)),
     ] = Field(default_factory=dict)
-    units: Annotated[int | None, Flag("Units per layer (64).", AGENT), Field(ge=1, le=65_536)] = None
+    units: Annotated[int | None, Flag("Units per layer.", AGENT, default="64"), Field(ge=1, le=65_536)] = None
     n_envs: Annotated[
-        int | None, Flag("Number of parallel environments (64; fewer in short runs).", AGENT), Field(ge=1, le=16_384)
+        int | None,
+        Flag("Number of parallel environments.", AGENT, default="64, fewer in short runs"),
+        Field(ge=1, le=16_384),
     ] = None
     timesteps: Annotated[
         int | None,
-        Flag("Training steps over all environments, as in 1e5 (the task's own number, see ngym info TASK).", AGENT),
+        Flag("Training steps over all environments, as in 1e5.", AGENT, default="see ngym info TASK"),
         Field(ge=1, le=10**15),
     ] = None
-    seed: Annotated[int, Flag("Random seed (0).", RUN), Field(ge=0, lt=2**63)] = 0
+    seed: Annotated[int, Flag("Random seed.", RUN, default="0"), Field(ge=0, lt=2**63)] = 0
     device: Annotated[str, Flag("Device: auto (CPU, or a GPU measured to be faster), cpu or cuda.", RUN)] = "auto"
     init_from: Annotated[
         str | None,

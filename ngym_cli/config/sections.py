@@ -75,7 +75,12 @@ class EvaluationConfig(Section):
     ] = None
     trials: Annotated[
         int | None,
-        Flag("Trials of each evaluation (2,000; fewer for images and in short runs).", RUN, names=("--eval-trials",)),
+        Flag(
+            "Trials of each evaluation.",
+            RUN,
+            names=("--eval-trials",),
+            default="2,000, fewer for images and in short runs",
+        ),
         Field(ge=1, le=MOST_TRIALS),
     ] = None
     deterministic: bool = Field(True, description="take the most probable action instead of drawing actions")
@@ -99,7 +104,10 @@ class CheckpointConfig(Section):
     every: Annotated[
         int,
         Flag(
-            "Steps between checkpoints; 0 for one when interrupted only (100,000).", RUN, names=("--checkpoint-every",)
+            "Steps between checkpoints; 0 for one when interrupted only.",
+            RUN,
+            names=("--checkpoint-every",),
+            default="100,000",
         ),
         Field(ge=0),
     ] = 100_000
@@ -111,7 +119,7 @@ class TaskSettings(Section):
 
     dt: Annotated[
         float | None,
-        Flag("Time step in ms (default of the task, mostly 100).", TASK, changes=True),
+        Flag("Time step in ms.", TASK, changes=True, default="see ngym info TASK, mostly 100"),
         Field(ge=0.1, le=1e6),
     ] = None
     task_args: Annotated[

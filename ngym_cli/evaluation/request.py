@@ -55,10 +55,7 @@ class EvalRequest(Request):
     ] = []
     trials: Annotated[
         int | None,
-        Flag(
-            "Number of fresh trials (2,000, or 200 of images; more if linked, until performance is known to 0.02).",
-            TRIALS,
-        ),
+        Flag("Number of fresh trials.", TRIALS, default="2,000, or 200 of images; more if trials are linked"),
         Field(ge=1, le=MOST_TRIALS),
     ] = None
     deterministic: Annotated[
@@ -84,7 +81,7 @@ class EvalRequest(Request):
         str | None,
         Flag("Task in which a fitted model acts; RUN is then a fit of ngym fit.", FITTED, completes="tasks"),
     ] = None
-    model: Annotated[str | None, Flag("Model of the fit (default: the best held-out score).", FITTED)] = None
+    model: Annotated[str | None, Flag("Model of the fit.", FITTED, default="best held-out score")] = None
     subject: Annotated[str | None, Flag("Subject of the fit, if there are several.", FITTED)] = None
     stimuli: Annotated[
         str | None, Flag("Entries of the task's trials for stimuli of the fit, as in s1=v1*0.1-2.", FITTED)
@@ -108,9 +105,9 @@ class EvalRequest(Request):
     )
     by: Annotated[
         Names | None,
-        Flag("Conditions of --compare-activity, as in coh,ground_truth (default: those both have).", OUTPUT),
+        Flag("Conditions of --compare-activity, as in coh,ground_truth.", OUTPUT, default="those both have"),
     ] = None
-    name: Annotated[str | None, Flag("Name of the evaluation (made from its settings).", OUTPUT)] = None
+    name: Annotated[str | None, Flag("Name of the evaluation.", OUTPUT, default="made from its settings")] = None
     overwrite: Annotated[bool, Flag("Replace an evaluation of this name.", OUTPUT)] = False
     runs: Annotated[Path, Flag("Folder of all runs.", OUTPUT)] = Path("runs")
     trust: Annotated[bool, Flag("Trust code that the run names.", OUTPUT)] = False

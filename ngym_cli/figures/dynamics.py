@@ -47,7 +47,7 @@ def _dots(axes: Axes, places: np.ndarray, stable: np.ndarray, colour: str, size:
 
 def _unit_circle(axes: Axes) -> None:
     angle = np.linspace(0, 2 * np.pi, 200)
-    axes.plot(np.cos(angle), np.sin(angle), color=GREY, linewidth=0.8)
+    axes.plot(np.cos(angle), np.sin(angle), color=GREY, linewidth=0.8, zorder=0)
 
 
 def _mark(plane: Axes, dynamics: Dynamics, points: FixedPoints, colour: str, label: str | None = None) -> None:

@@ -210,7 +210,7 @@ def dynamics_of(view: PlotData, by: tuple[str, ...] = ()) -> Dynamics:
         FigureUnavailableError: if there are no such columns, too many conditions, or no points.
     """
     by = by or view.by
-    key = f"dynamics {by} {view.held}"
+    key = ("dynamics", view.recorded.members[0][1].folder, by, view.held)
     if key in view.memory:
         return view.memory[key]
     trials = population(view)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ngym_cli.figures.style import GREY, INTERVAL, FigureUnavailableError
+from ngym_cli.figures.style import INTERVAL, FigureUnavailableError
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.collections import Collection
     from matplotlib.figure import Figure
@@ -25,7 +26,8 @@ ENOUGH_POINTS = 1_000
 def refuse_empty(figure: Figure, reasons: dict[str, str] | None = None) -> None:
     """Refuse a figure that shows no data, or so little that there is nothing to compare.
 
-    Reference lines (grey, or across the whole panel) and the bands of intervals (``style.interval_band``) are not data.
+    References (drawn behind the data, with a zorder of at most 0, or across the whole panel) and the bands of intervals
+    (``style.interval_band``) are not data.
 
     Args:
         figure: the drawn figure.
@@ -72,18 +74,14 @@ def _in_data(transform: Transform, axes: Axes) -> bool:
     return all(transform.contains_branch_seperately(axes.transData))  # not so for lines across the panel
 
 
-def _is_grey(colours: ArrayLike) -> bool:
-    from matplotlib.colors import to_rgb
-
-    result = np.atleast_2d(np.asarray(colours, float))
-    return result.shape[1] >= 3 and len(result) > 0 and bool(np.allclose(result[:, :3], to_rgb(GREY)))
+def _is_reference(artist: Artist) -> bool:
+    """Return whether an artist is hidden, a band of an interval, or drawn behind the data."""
+    return not artist.get_visible() or artist.get_gid() == INTERVAL or artist.get_zorder() <= 0
 
 
 def _points_of_line(line: Line2D) -> int:
     """Return the number of visible points: all points with markers, else points that are joined to a neighbour."""
-    from matplotlib.colors import same_color
-
-    if same_color(line.get_color(), GREY) or not line.get_visible():
+    if _is_reference(line):
         return 0
     finite = _finite(line.get_xdata()) & _finite(line.get_ydata())
     if line.get_marker() in ("None", "none", "", " ", None):
@@ -99,7 +97,7 @@ def _points_of_patch(patch: Patch, axes: Axes) -> int:
     if isinstance(patch, StepPatch):
         return int(np.isfinite(patch.get_data()[0]).sum())
     # the transform of a patch without the patch's own position and size
-    if not patch.get_visible() or not _in_data(patch.get_data_transform(), axes) or _is_grey(patch.get_facecolor()):
+    if _is_reference(patch) or not _in_data(patch.get_data_transform(), axes):
         return 0
     corners = np.asarray(patch.get_path().vertices, float)
     finite = corners[np.isfinite(corners).all(axis=1)]
@@ -112,7 +110,7 @@ def _points_of_collection(collection: Collection, axes: Axes) -> int:
     """Return the number of markers, line segments, or corners of areas; ``ENOUGH_POINTS`` for a grid of values."""
     from matplotlib.collections import LineCollection, PathCollection, PolyCollection, QuadMesh
 
-    if not collection.get_visible() or _is_reference(collection):
+    if _is_reference(collection):
         return 0
     if isinstance(collection, QuadMesh):
         return ENOUGH_POINTS if _finite(collection.get_array()).any() else 0
@@ -130,18 +128,6 @@ def _points_of_collection(collection: Collection, axes: Axes) -> int:
     if isinstance(collection, LineCollection):
         return sum(bool(len(finite) and finite.all()) for finite in paths)
     return sum(int(finite.sum()) for finite in paths)
-
-
-def _is_reference(collection: Collection) -> bool:
-    from matplotlib.collections import LineCollection
-
-    if collection.get_gid() == INTERVAL:
-        return True
-    if collection.get_array() is not None:
-        return False
-    return _is_grey(
-        collection.get_edgecolor() if isinstance(collection, LineCollection) else collection.get_facecolor()
-    )
 
 
 def _finite(values: ArrayLike | None) -> np.ndarray:

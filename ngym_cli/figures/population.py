@@ -77,8 +77,8 @@ def population(view: PlotData, series: Series | None = None) -> Population:
         FigureUnavailableError: if there is none.
     """
     series = series or view.recorded
-    key = f"population {series.label} {view.by}"
-    if key not in view.memory:
+    key = ("population", tuple(evaluated.folder for _, evaluated in series.members), view.by)
+    if key not in view.memory or series.rows is not None:  # other rows than those of the evaluations
         recording = series.recording
         values, offsets = recording.first("activity", min(MOST_ANALYSED, len(recording)))
         n = len(offsets) - 1
@@ -300,7 +300,9 @@ def decoding(view: PlotData) -> Figure:
     if across is None:
         raise style.FigureUnavailableError("nothing to decode: no choice or condition takes a few values often enough")
     _mark_event(left, recorded)
-    left.set(ylabel="accuracy (held-out trials)", ylim=(0, 1.05), title="decoding, 95 % interval; dotted: chance")
+    left.set(
+        ylabel="balanced accuracy (held-out trials)", ylim=(0, 1.05), title="decoding, 95 % interval; dotted: chance"
+    )
     style.legend_below(left)
     image = right.pcolormesh(time, time, across[1], cmap="cividis", vmin=0, vmax=1, rasterized=True)
     figure.colorbar(image, ax=right, label="accuracy")

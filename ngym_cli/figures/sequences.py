@@ -149,7 +149,7 @@ def regret(view: PlotData) -> Figure:
         random = float(np.mean(expected.max(axis=1) - expected.mean(axis=1)))
         if series is all_series[0]:
             _compared(axes, series, expected, curve)
-    axes.plot(curve.x, random * curve.x, color=style.GREY, linestyle=":", label="random choices")
+    axes.plot(curve.x, random * curve.x, color=style.GREY, linestyle=":", zorder=0, label="random choices")
     axes.set(
         xlabel="trial of the session",
         ylabel="cumulative regret (reward)",
@@ -170,7 +170,7 @@ def _compared(axes: Axes, series: Series, expected: np.ndarray, curve: Curve) ->
     for name, agent, line in agents:
         chosen = agent(arms, trials, np.random.default_rng(0))
         lost = arms.max(axis=1)[:, None] - np.take_along_axis(arms, chosen, axis=1)
-        axes.plot(curve.x, lost.cumsum(axis=1).mean(axis=0), color=style.GREY, linestyle=line, label=name)
+        axes.plot(curve.x, lost.cumsum(axis=1).mean(axis=0), color=style.GREY, linestyle=line, zorder=0, label=name)
 
 
 def _arms(series: Series) -> list[str]:
@@ -283,7 +283,7 @@ def interval(view: PlotData) -> Figure:
             right, curve, fmt="o-", color=series.colour, label=f"bias {b.value:.0f} ms {b.interval('.0f')}"
         )
     ends = [min(p.table["production"].min() for p in all_series), max(p.table["production"].max() for p in all_series)]
-    left.plot(ends, ends, color=style.GREY, linestyle="--", linewidth=1, label="equal")
+    left.plot(ends, ends, color=style.GREY, linestyle="--", linewidth=1, zorder=0, label="equal")
     right.axhline(0, color=style.GREY, linestyle="--", linewidth=1)
     left.set(xlabel="target interval (ms)", ylabel="produced interval (ms)", title="interval reproduction")
     right.set(xlabel="target interval (ms)", ylabel="produced - target (ms)", title="error, mean and 95 % interval")

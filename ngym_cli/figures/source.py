@@ -8,9 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from neurogym.analysis.trial_tables import Table
 from ngym_cli import runs
-from ngym_cli.agents.dynamics import system_of
+from ngym_cli.agents.acting import Actor
+from ngym_cli.agents.dynamics import read_outs, system_of
 from ngym_cli.agents.saving import load_policy
 from ngym_cli.agents.trained import load_to_act
 from ngym_cli.environments.properties import inspect
@@ -24,9 +27,11 @@ if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
 
     from neurogym.dynamics.systems import System
-    from ngym_cli.agents.acting import Actor
     from ngym_cli.config import RunConfig
     from ngym_cli.environments.properties import TaskProperties
+
+#: Name of the channels that wrappers add behind those of the task: last reward, last action.
+FEEDBACK = "feedback"
 
 
 @dataclass(frozen=True)
@@ -144,12 +149,55 @@ class Source:
         actor: Any = self.actor
         return system_of(actor.networks[0])
 
+    def outputs(self, states: np.ndarray) -> np.ndarray:
+        """Return the outputs of the network in states, shape (states, outputs)."""
+        return self._recurrent.heads([states[:, : self.units].astype(np.float32)] * 2)[0]
+
+    @property
+    def read_out(self) -> tuple[np.ndarray, np.ndarray]:
+        """Weights from units to outputs, shape (outputs, units), and biases, shape (outputs,)."""
+        return read_outs(self._recurrent), np.asarray(self._recurrent.read_out.policy[0][1], float)
+
+    @cached_property
+    def _recurrent(self) -> Actor:
+        loaded: Any = self.actor
+        return loaded if isinstance(loaded, Actor) else loaded.actor()
+
+    @property
+    def units(self) -> int:
+        """Number of units."""
+        return int(self.config.units or 0)
+
+    @property
+    def dt(self) -> float:
+        """Step of the task (ms)."""
+        return float(self.properties.dt)
+
+    @property
+    def env(self) -> Any:
+        """Task without wrappers, a ``neurogym.core.TrialEnv`` with attributes of its class."""
+        return self.properties.inner
+
+    def channels(self, name: str) -> list[int]:
+        """Return the positions of a named channel, or of the channels that wrappers add (``feedback``).
+
+        Raises:
+            ValueError: if the task has no such channel.
+        """
+        space = self.env.observation_space
+        size = int(space.shape[0])
+        if name == FEEDBACK:
+            return list(range(size, int(self.system.inputs)))
+        if name not in space.name:
+            raise ValueError(f"the task has no channel '{name}'; it has {', '.join(map(str, space.name))}")
+        return np.arange(size)[space.name[name]].reshape(-1).tolist()
+
     def _need_model(self) -> None:
         if not (self.run.path / runs.MODEL).exists():
             raise FigureUnavailableError("the run has no model yet")
 
     @property
-    def agent(self) -> str:
+    def agent_name(self) -> str:
         """Algorithm and network, as in a legend: ``recurrent_ppo (lstm)``."""
         alg, network = self.property("alg"), self.manifest.get("network")
         return f"{alg} ({network})" if network else alg

@@ -55,7 +55,7 @@ class PlotData:
         by: columns to split by.
         compare: by what runs are put together.
         named: evaluations that were requested by name.
-        memory: cache of results that several figures need.
+        memory: cache of results that several figures need, under folders and settings, never under labels.
         quick: draw intervals of few bootstrap samples, or none.
         required: columns that the present figure needs.
         table: numbers behind the present figure, written as Parquet next to the figure; empty for most figures.
@@ -72,7 +72,7 @@ class PlotData:
     compare: str | None = None
     named: tuple[str, ...] = ()
     pair: tuple[float, float] | None = None
-    memory: dict[str, Any] = field(default_factory=dict)
+    memory: dict[tuple[object, ...], Any] = field(default_factory=dict)
     quick: bool = False
     required: tuple[str, ...] = ()
     table: Table = field(default_factory=dict)
@@ -155,7 +155,7 @@ class PlotData:
             return self._coloured([(prefix + label, members) for label, members in groups.items()])
         perturbed = [each for each in self.first.evaluations if each.perturbed and not each.along_training]
         main = self.first.main()
-        rows = [("intact" if perturbed and main.intact else self.first.agent, [(self.first, main)])]
+        rows = [("intact" if perturbed and main.intact else self.first.agent_name, [(self.first, main)])]
         rows += [(_description(each), [(self.first, each)]) for each in perturbed[-MOST_PERTURBED:] if each is not main]
         return self._coloured(rows)
 
@@ -189,7 +189,7 @@ class PlotData:
         Raises:
             FigureUnavailableError: if nothing was recorded.
         """
-        key = f"recorded {source.run.path}"
+        key = ("recorded", source.run.path)
         if key not in self.memory or not self.memory[key].has(quantities):
             rows = [each for each in source.evaluations if each.has(quantities) and not each.along_training]
             if not rows:

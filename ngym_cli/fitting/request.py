@@ -144,9 +144,9 @@ class FitLaunch(LaunchSettings):
     """Settings of the execution of a fit of many subjects."""
 
     on: Annotated[str, Flag("Fit subjects one by one: local, ray, ray:auto, ray:HOST:PORT or slurm.", WHERE)] = "local"
-    workers: Annotated[int | None, Flag("Largest number of subjects at a time (one per core).", WHERE), Field(ge=1)] = (
-        None
-    )
+    workers: Annotated[
+        int | None, Flag("Largest number of subjects at a time.", WHERE, default="one per core"), Field(ge=1)
+    ] = None
     slurm: Annotated[
         Values, Flag("NAME=VALUE for sbatch, as in partition=gpu or time=2:00:00.", WHERE, parse=parse_option)
     ] = Field(default_factory=dict)
@@ -158,7 +158,7 @@ class FitSettings(TableRequest):
     table: Annotated[Path, Flag("File or folder of trials in any format that ngym data reads.", positional=True)]
     model: Annotated[
         Names,
-        Flag("Models, as in psytrack,gru (see ngym list models), or your own file.py:name (what suits the table)."),
+        Flag("Models, as in psytrack,gru (see ngym list models), or file.py:name.", default="what suits the table"),
     ] = ()
     units: Annotated[
         tuple[Annotated[StrictInt, Field(ge=1, le=65_536)], ...],
@@ -317,12 +317,12 @@ class DataRequest(TableRequest):
         list[Path],
         Flag("Files or a folder with one row per trial, or a data set of ngym list data.", positional=True),
     ]
-    data_dir: Annotated[Path | None, Flag("Folder of public data sets (default: a cache in the home folder).")] = None
+    data_dir: Annotated[Path | None, Flag("Folder of public data sets.", default="a cache in the home folder")] = None
     download: Annotated[bool, Flag("Fetch a public data set that is not there.")] = False
     by: Annotated[str | None, Flag("Column to split psychometric functions by, as in probabilityLeft.")] = None
     subjects_shown: Annotated[int, Flag("Most subjects that get a line."), Field(ge=0)] = 20
     full: Annotated[bool, Flag("Print all numbers, curves, columns and remarks, history weights last.")] = False
     save_columns: Annotated[Path | None, Flag("Write what was read as a file for --columns.", COLUMNS)] = None
-    out: Annotated[Path | None, Flag("Folder for the figures (default: figures/TABLE; 'none' for none).")] = None
+    out: Annotated[Path | None, Flag("Folder for the figures; 'none' for none.", default="figures/TABLE")] = None
     format: Annotated[str, Flag("File format: png, svg or pdf.")] = "png"
     as_json: Annotated[bool, Flag("Print the statistics as JSON.", names=("--json",))] = False

@@ -11,7 +11,8 @@ Belongs here: what knows of claims. May use: `sweeps` and what it uses.
 | `paper_runs` | what a measure and a figure are given: trained runs with their evaluations |
 | `engine` | the runs of a paper, and the sweep that makes what is missing |
 | `measuring` | measures claims on the runs that are done, several seeds at a time |
+| `controls` | networks that do something else than what a claim is about |
 | `html` | the page |
 | `results` | our own record, and verdicts and numbers in words |
-| `requests` | the command, from its words to the last printed line |
+| `request`, `reproduction` | the command, from its words to the last printed line |
 """

@@ -1,9 +1,8 @@
-"""Controls of a paper's claims: networks before training, and networks that follow a wrong strategy.
+"""Controls of a paper's claims: networks that do something else than what the claim is about.
 
-A claim tells something only if controls fail it. The control *untrained* is always there: the network of the same part
-and seed with the weights from before training. The other is a function of `figures.py` whose name begins with
-``control_``: it takes a trained run and returns a run that follows the wrong strategy, made with `cut`,
-`shuffled`, `rewired` or `answered`.
+A claim tells something only if controls differ from it. The control *untrained* is always there. A claim names at
+least one other: of `LIBRARY`, or a function ``control_...`` of the paper's `figures.py`, which takes a trained run and
+returns a run that follows a wrong strategy, made with `cut`, `rewired` or `answered`.
 """
 
 from __future__ import annotations
@@ -12,15 +11,16 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from neurogym.analysis.results import UndeterminedError
 from ngym_cli import runs
-from ngym_cli.agents import saving
-from ngym_cli.agents.from_config import build_model, build_venv
+from ngym_cli.agents import saving, weights
+from ngym_cli.config.sections import WrapperConfig
 from ngym_cli.evaluation import fresh_trials
+from ngym_cli.figures.source import FEEDBACK
 from ngym_cli.papers.paper_runs import PaperRun
+from ngym_cli.training.main_loop import train
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,88 +28,69 @@ if TYPE_CHECKING:
     from neurogym.analysis.trial_tables import Table
     from ngym_cli.runs.records import Summary
 
+__all__ = ["FEEDBACK", "LIBRARY", "UNTRAINED", "answered", "cut", "library", "rewired"]
+
 UNTRAINED = "untrained"
-#: Weights of the first layer's inputs, by the end of a tensor's name: rows of units, columns of channels.
-INPUTS = "weight_ih_l0"
-#: End of the name of the recurrent weights of the first layer: a row for each unit.
-RECURRENT_WEIGHTS = "weight_hh_l0"
-#: Name of the channels that wrappers add behind those of the task: last reward, last action.
-FEEDBACK = "feedback"
+#: Controls of the library, and what each tests.
+LIBRARY = {
+    UNTRAINED: "the same networks before training: whether the number is there without learning",
+    "halfway": "the networks with weights half-way between those before and after training: whether it takes the whole "
+    "solution",
+    "scrambled": "the trained networks with recurrent weights in other, random directions and with the same "
+    "eigenvalues: whether it takes the learned dynamics",
+    "shuffled_evidence": "networks trained and tested with the evidence of other trials: whether it takes evidence, in "
+    "networks that answer as often",
+}
+#: Wrapper that shows the evidence of other trials.
+SHUFFLED = "ngym_cli.environments.shuffled_evidence:ShuffledEvidence"
 
 
-def untrained(run: PaperRun) -> PaperRun:
-    """Return the network of a run as it was before training, with evaluations like those of the trained network."""
-    config = run.source.config
-    venv = build_venv(config, 1)
-    try:
-        small = {name: 2 for name in ("n_steps", "batch_size", "buffer_size") if name in config.hyperparameters}
-        fresh = build_model(config.model_copy(update={"hyperparameters": {**config.hyperparameters, **small}}), venv)
-    finally:
-        venv.close()
-    weights = fresh.policy.state_dict()
-    return rewired(run, lambda tensors: {name: weights[name] for name in tensors})
+def library(name: str, run: PaperRun) -> PaperRun:
+    """Return a control of the library for a trained run, with evaluations of its own.
+
+    Args:
+        name: a name in `LIBRARY`.
+        run: the run, which stays as it is.
+
+    Raises:
+        ValueError: if the network has no recurrent weights of the usual name, or the task no evidence.
+    """
+    if name == "shuffled_evidence":
+        return _with_shuffled_evidence(run)
+    if name == "scrambled":
+        return rewired(run, lambda tensors: weights.rotated(tensors, run.seed))
+    before = weights.initial(run.config)
+    if name == "halfway":
+        return rewired(run, lambda tensors: weights.halfway(tensors, before))
+    return rewired(run, lambda tensors: {key: before[key] for key in tensors})
 
 
-def cut(run: PaperRun, *channels: str, weights: str = INPUTS) -> PaperRun:
+def _with_shuffled_evidence(run: PaperRun) -> PaperRun:
+    """Return a network of the same configuration and seed that was trained with the evidence of other trials."""
+    config = run.run.config(trust=True)
+    wrappers = [WrapperConfig(name=SHUFFLED), *config.wrappers]
+    folder = tempfile.TemporaryDirectory(prefix="ngym-control-")
+    trained = train(config.model_copy(update={"wrappers": wrappers}), Path(folder.name), run.path.name).run
+    result = PaperRun.evaluated(trained, run.seed, run.requested)
+    result.temporary_folder = folder
+    return result
+
+
+def cut(run: PaperRun, *channels: str, name: str = weights.INPUTS) -> PaperRun:
     """Return the trained network of a run without the weights of some of its inputs.
 
     Args:
         run: the run.
         channels: names of channels as in the task's ``observation_space.name``; ``feedback`` for the channels that
             wrappers add (last reward, last action).
-        weights: end of the name of the input weights: rows of units, columns of channels. A cell of one's own may
-            name them otherwise.
+        name: end of the name of the input weights: rows of units, columns of channels. A cell of one's own may name
+            them otherwise.
 
     Raises:
         ValueError: if there is no such channel, or the network has no weights of this name.
     """
-    env: Any = run.agent.make_env()
-    space = env.unwrapped.observation_space
-    names, size, seen = space.name, space.shape[0], env.observation_space.shape[0]
-    env.close()
-    places: list[int] = []
-    for name in channels:
-        if name == FEEDBACK:
-            places += range(size, seen)
-        elif name in names:
-            places += np.arange(size)[names[name]].reshape(-1).tolist()
-        else:
-            raise ValueError(f"the task has no channel '{name}'; it has {', '.join(map(str, names))}")
-
-    def without(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-        for value in _ending(tensors, weights):
-            value[:, places] = 0
-        return tensors
-
-    return rewired(run, without)
-
-
-def shuffled(run: PaperRun) -> PaperRun:
-    """Return the network of a run with the recurrent weights of each unit in another order, by the run's seed.
-
-    Raises:
-        ValueError: if the network has no recurrent weights of the usual name.
-    """
-    rng = np.random.default_rng(run.seed)
-
-    def mixed(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-        weights = _ending(tensors, RECURRENT_WEIGHTS)[0].numpy()
-        weights[:] = np.stack([rng.permutation(row) for row in weights])
-        return tensors
-
-    return rewired(run, mixed)
-
-
-def _ending(tensors: dict[str, Tensor], name: str) -> list[Tensor]:
-    """Return the tensors whose names end with a name.
-
-    Raises:
-        ValueError: if there are none.
-    """
-    matching = [value for key, value in tensors.items() if key.endswith(name)]
-    if not matching:
-        raise ValueError(f"the network has no weights {name} ({', '.join(tensors)}): change its own with rewired")
-    return matching
+    places = [place for channel in channels for place in run.channels(channel)]
+    return rewired(run, lambda tensors: weights.without_inputs(tensors, places, name))
 
 
 def answered(run: PaperRun, strategy: Callable[[Table], Table]) -> PaperRun:
@@ -126,7 +107,7 @@ class Answered(PaperRun):
     """Run whose trials are answered by a strategy; see `answered`."""
 
     def __init__(self, run: PaperRun, strategy: Callable[[Table], Table]):
-        super().__init__(runs.RunFolder(run.path), run.seed, run.requested)
+        super().__init__(run.run, run.seed, run.requested)
         self._strategy = strategy
 
     def trials(self, name: str | None = None) -> Table:
@@ -135,7 +116,7 @@ class Answered(PaperRun):
 
     def summary(self, name: str | None = None) -> Summary:
         """Return the summary of the strategy's answers."""
-        table, properties = self.trials(name), self.source.properties
+        table, properties = self.trials(name), self.properties
         evaluated = fresh_trials.EvaluatedTrials(table, fresh_trials.summarise(table, properties))
         fresh_trials.measure(evaluated, properties)
         return evaluated.summary
@@ -144,9 +125,9 @@ class Answered(PaperRun):
         """Refuse: a strategy has no activity.
 
         Raises:
-            ValueError: always.
+            UndeterminedError: always.
         """
-        raise ValueError("a strategy has no activity")
+        raise UndeterminedError("a strategy has no activity")
 
 
 def rewired(run: PaperRun, change: Callable[[dict[str, Tensor]], dict[str, Tensor]]) -> PaperRun:

@@ -80,9 +80,11 @@ def write(
         "numbers": [(str(counts[state]), state) for state in VERDICTS if counts[state]],
         "claims": list(claim_lines(document["claims"], _verdict)),
         "criteria": list(_criteria(document["claims"])),
-        "how": "Here: mean over seeds with its 95 % t interval. "
-        f"Seeds {', '.join(map(str, document['seeds']))}. Reached: the whole interval meets the criterion, and every "
-        "seed gave a number. Reached in part: the mean alone does, or the milder criterion below.",
+        "how": "Here: mean over seeds with its 95 % t interval; controls: their means. "
+        f"Seeds {', '.join(map(str, document['seeds']))}. Reached: the whole interval meets the criterion, every seed "
+        "gave a number, and no control passes. In part: the mean alone does, the milder criterion below is met, a "
+        "control passes, or the last three of six or more seeds changed the verdict. Unchallenged: no control gives a "
+        "number.",
         "seeds": seed_lines(document["claims"]),
         "controls": control_lines(document["claims"]),
         "strategies": list(_strategies(paper)),
@@ -117,9 +119,8 @@ def _links(page: Row) -> Iterator[tuple[str, str]]:
 
 def _strategies(paper: Paper) -> Iterator[tuple[str, str]]:
     """Yield the controls: name, and what it is."""
-    yield UNTRAINED, "the same networks before training"
-    for name in dict.fromkeys(name for claim in paper.config.claims for name in claim.control):
-        yield name.replace("_", " "), " ".join((inspect.getdoc(paper.script.control(name)) or "").split())
+    for name in dict.fromkeys((UNTRAINED, *(name for claim in paper.config.claims for name in claim.control))):
+        yield name.replace("_", " "), paper.script.describe_control(name)
 
 
 def _criteria(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:

@@ -8,13 +8,13 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import neurogym
+from neurogym.analysis.results import UndeterminedError
 from neurogym.messages.plain_data import plain
 from ngym_cli import processes, runs
 from ngym_cli.errors import UserError, one_line
@@ -36,13 +36,23 @@ MEASUREMENTS_FOLDER = "measured"
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """Result of a claim for a seed: a value, or the reason for a missing value, and the values of controls by name."""
+    """Result of a claim for a seed: a value, or the reason for a missing value, and the values of controls by name.
+
+    Attributes:
+        claim: id of the claim.
+        seed: the seed.
+        value: the value; None if the measure refused.
+        reason: reason of the refusal.
+        controls: value of each control; None if the measure refused.
+        refusals: reason of each refusal of a control, by control.
+    """
 
     claim: str
     seed: int
     value: Value
     reason: str = ""
     controls: Mapping[str, Value] = field(default_factory=dict)
+    refusals: Mapping[str, str] = field(default_factory=dict)
 
 
 def measure_all(
@@ -60,10 +70,7 @@ def measure_all(
     Raises:
         UserError: if a measure fails.
     """
-    seeds = sorted({seed for _, seed in planned})
-    finished = {key: each for key, each in planned.items() if is_done(each.path)}
-    keys = {(claim, seed): _key(paper, claim, seed, finished) for claim in claims for seed in seeds}
-    stored = {key: _read(root, *key, claim_key) for key, claim_key in keys.items() if claim_key is not None}
+    finished, keys, stored = _known(paper, claims, planned, root)
     open_ = {seed for (_, seed), result in stored.items() if result is None}
     work = [
         (
@@ -73,8 +80,7 @@ def measure_all(
             root,
             {claim: keys[claim, seed] for claim in claims},
         )
-        for seed in seeds
-        if seed in open_
+        for seed in sorted(open_)
     ]
     results: list[list[ClaimResult]] = []
     if len(work) > 1 and workers > 1:
@@ -96,12 +102,17 @@ def measured_before(
     paper: Paper, claims: Sequence[str], planned: Mapping[tuple[str, int], PlannedRun], root: Path
 ) -> list[ClaimResult]:
     """Return stored measurements of claims; nothing is computed."""
+    return [each for each in _known(paper, claims, planned, root)[2].values() if each is not None]
+
+
+def _known(
+    paper: Paper, claims: Sequence[str], planned: Mapping[tuple[str, int], PlannedRun], root: Path
+) -> tuple[dict[tuple[str, int], PlannedRun], dict[tuple[str, int], str | None], dict[Any, ClaimResult | None]]:
+    """Return the finished runs, and the key and the stored result of each claim and seed."""
     finished = {key: each for key, each in planned.items() if is_done(each.path)}
-    keys = {
-        (claim, seed): _key(paper, claim, seed, finished) for claim in claims for seed in {seed for _, seed in planned}
-    }
-    results = (_read(root, *claim_and_seed, key) for claim_and_seed, key in keys.items() if key is not None)
-    return [each for each in results if each is not None]
+    pairs = [(claim, seed) for claim in claims for seed in sorted({seed for _, seed in planned})]
+    keys = {pair: _key(paper, *pair, finished) for pair in pairs}
+    return finished, keys, {pair: _read(root, *pair, key) for pair, key in keys.items() if key is not None}
 
 
 def _begin() -> None:
@@ -126,8 +137,10 @@ def _library() -> str:
     """Return a digest of the measuring code."""
     ours, toolkit = Path(__file__).parents[1], Path(neurogym.__file__).parent
     digest = hashlib.sha256()
-    code = [*toolkit.glob("analysis/*.py"), *ours.glob("evaluation/*.py")]
+    code = [path for name in ("analysis", "dynamics") for path in toolkit.glob(f"{name}/*.py")]
+    code += [path for name in ("agents", "environments", "evaluation") for path in ours.glob(f"{name}/*.py")]
     code += [ours / "papers" / f"{name}.py" for name in ("script", "paper_runs", "measuring", "controls")]
+    code.append(ours / "figures" / "source.py")
     for path in sorted(code):
         digest.update(path.read_bytes())
     return digest.hexdigest()
@@ -145,7 +158,8 @@ def _read(root: Path, claim: str, seed: int, key: str) -> ClaimResult | None:
     record = read_json(path)
     if not isinstance(record, dict) or record.get("key") != key:
         return None
-    return ClaimResult(claim, seed, record.get("value"), str(record.get("why") or ""), record.get("controls") or {})
+    reasons = str(record.get("why") or ""), record.get("controls") or {}, record.get("refusals") or {}
+    return ClaimResult(claim, seed, record.get("value"), *reasons)
 
 
 def _measure_seed(
@@ -163,8 +177,11 @@ def _measure_seed(
         result = _read(root, claim.id, seed, key)
         if result is None:
             result = _measure(paper, claim, seed, [opened(part_name) for part_name in claim.part])
-            result = replace(result, controls=_controls(paper, claim, seed, opened))
-            record = {"key": key, "value": result.value, "why": result.reason, "controls": dict(result.controls)}
+            controls = _controls(paper, claim, seed, opened)
+            values = {name: each.value for name, each in controls.items()}
+            refusals = {name: each.reason for name, each in controls.items() if each.reason}
+            result = replace(result, controls=values, refusals=refusals)
+            record = {"key": key, "value": result.value, "why": result.reason, "controls": values, "refusals": refusals}
             write_json(_file(root, claim.id, seed), record)
         results.append(result)
     return results
@@ -188,29 +205,39 @@ def _opener(paper: Paper, seed: int, paths: Mapping[str, Path]) -> Callable[...,
     return opened
 
 
-def _controls(paper: Paper, claim: ClaimConfig, seed: int, opened: Callable[..., PaperRun]) -> dict[str, Value]:
-    """Return the value of a claim for each control; None where the control does not give the number."""
-    values: dict[str, Value] = {}
-    for name in (UNTRAINED, *claim.control):
+def _controls(paper: Paper, claim: ClaimConfig, seed: int, opened: Callable[..., PaperRun]) -> dict[str, ClaimResult]:
+    """Return the result of a claim for each control.
+
+    Raises:
+        UserError: if a control cannot be made, or its measure fails other than by a refusal.
+    """
+    results = {}
+    for name in dict.fromkeys((UNTRAINED, *claim.control)):
         try:
             paper_runs = [opened(part_name, name) for part_name in claim.part]
         except ValueError as error:
             raise UserError(f"{paper.script.path}: control {name}, seed {seed}: {one_line(error)}") from error
-        with suppress(UserError):  # a control may lack what the measure takes for granted, as trials of a condition
-            values[name] = _measure(paper, claim, seed, paper_runs).value
-        values.setdefault(name, None)
-    return values
+        results[name] = _measure(paper, claim, seed, paper_runs, name)
+    return results
 
 
-def _measure(paper: Paper, claim: ClaimConfig, seed: int, paper_runs: Sequence[PaperRun]) -> ClaimResult:
+def _measure(
+    paper: Paper, claim: ClaimConfig, seed: int, paper_runs: Sequence[PaperRun], control: str = ""
+) -> ClaimResult:
+    """Return the result of a measure; a refusal (`UndeterminedError`) is a result without a value.
+
+    Raises:
+        UserError: if the measure fails in any other way.
+    """
     try:
         value = paper.script.measure(str(claim.measure))(*paper_runs)
-    except ValueError as error:  # the trials do not determine the number, which is itself a result
+    except UndeterminedError as error:
         return ClaimResult(claim.id, seed, None, f"seed {seed}: {' '.join(str(error).split())}")
     except UserError:
         raise
     except Exception as error:
-        raise UserError(f"{paper.script.path}: {claim.measure}, seed {seed}: {one_line(error)}") from error
+        of = f" of control {control}" if control else ""
+        raise UserError(f"{paper.script.path}: {claim.measure}{of}, seed {seed}: {one_line(error)}") from error
     return ClaimResult(claim.id, seed, _checked(value, paper, claim))
 
 

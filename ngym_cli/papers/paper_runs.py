@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from neurogym.analysis import Activity
+from neurogym.analysis.results import UndeterminedError
 from neurogym.analysis.trial_tables import Table
+from neurogym.dynamics.systems import trajectories
 from ngym_cli import runs
 from ngym_cli.agents.perturbation import Perturbation
 from ngym_cli.evaluation import fresh_trials, service
@@ -19,18 +23,19 @@ from ngym_cli.figures.style import COLOURS, FigureUnavailableError
 from ngym_cli.papers.model import EvaluationRequest, PaperConfig
 from ngym_cli.papers.verdicts import Verdict
 from ngym_cli.runs import recordings
-from ngym_cli.runs.records import Manifest, Summary
+from ngym_cli.runs.records import Summary
 from ngym_cli.runs.trial_table import concatenate_runs, read_trials
 
 if TYPE_CHECKING:
     from matplotlib.typing import ColorType
 
+    from neurogym.dynamics.systems import System
     from ngym_cli.agents.loading import LoadedAgent
     from ngym_cli.evaluation.fresh_trials import EvaluatedTrials
 
 
-class PaperRun:
-    """Trained network of a paper: a part with a seed.
+class PaperRun(Source):
+    """Trained network of a paper: a part with a seed; a script of a paper uses it and its base class.
 
     Args:
         run: the run.
@@ -41,14 +46,21 @@ class PaperRun:
         seed: the seed.
         path: the run folder.
         requested: the part's evaluations, by name.
-        source: configuration, properties, policy, manifest and training trials of the run.
-        kept: what has to exist as long as the run is used.
+        variant: wrong strategy that the analysis follows; empty for the trained run, see `as_variant`.
+        trained: the run without a variant; the run itself if it has none.
+        temporary_folder: what has to exist as long as the run is used.
     """
 
     def __init__(self, run: runs.RunFolder, seed: int, requested: Mapping[str, EvaluationRequest]):
+        super().__init__(run, trust=True)
         self.path, self.seed, self.requested = run.path, seed, dict(requested)
-        self.source = Source(run, trust=True)
+        self.variant, self.trained = "", self
         self.temporary_folder: object = None
+
+    @property
+    def source(self) -> PaperRun:
+        """Older name of the run itself, in scripts of papers."""
+        return self
 
     @classmethod
     def evaluated(cls, run: runs.RunFolder, seed: int, requested: Mapping[str, EvaluationRequest]) -> PaperRun:
@@ -71,7 +83,7 @@ class PaperRun:
         name = next(iter(self.requested)) if name is None else name
         if name not in self.requested:
             raise ValueError(f"no evaluation '{name}'; expected one of: {', '.join(self.requested)}")
-        return self.source.named(self.requested[name].folder(name))
+        return self.named(self.requested[name].folder(name))
 
     def trials(self, name: str | None = None) -> Table:
         """Return the trials of an evaluation, a column each."""
@@ -85,28 +97,55 @@ class PaperRun:
         """Return the step-by-step recording of an evaluation; needs ``record`` in `paper.toml`."""
         return recordings.Recording(self.evaluation(name).folder)
 
-    @property
-    def manifest(self) -> Manifest:
-        """Manifest of the run."""
-        return self.source.manifest
+    def activity(self, name: str | None = None) -> Activity:
+        """Return the recorded activity of an evaluation."""
+        recording = self.recording(name)
+        return Activity(recording["activity"], recording.offsets, recording.dt)
 
     @cached_property
     def agent(self) -> LoadedAgent:
-        """The trained agent, as of ``ngym_cli.load``."""
+        """Trained agent, as of ``ngym_cli.load``."""
         from ngym_cli.agents.loading import LoadedAgent
 
         return LoadedAgent(runs.find(str(self.path), runs.RUNS_ROOT), trust=True)
+
+    def states(
+        self,
+        inputs: np.ndarray,
+        start: np.ndarray | None = None,
+        silenced: Sequence[int] = (),
+        system: System | None = None,
+    ) -> np.ndarray:
+        """Return the states along given inputs; see ``neurogym.dynamics.trajectories``."""
+        return trajectories(self.system if system is None else system, inputs, start, silenced)
+
+    def asked(self, *evaluations: str, **changes: object) -> PaperRun:
+        """Return the same run for a control that needs other evaluations.
+
+        Args:
+            evaluations: names of those that it needs; all by default.
+            **changes: changes of every evaluation, as in `paper.toml`.
+        """
+        requested = {name: self.requested[name] for name in evaluations or self.requested}
+        changed = {n: each.model_copy(update={"changes": {**each.changes, **changes}}) for n, each in requested.items()}
+        return PaperRun(self.run, self.seed, changed if changes else requested)
+
+    def as_variant(self, name: str) -> PaperRun:
+        """Return the same run, marked with a wrong strategy that the paper's analyses follow."""
+        other = copy.copy(self)
+        other.variant, other.trained = name, self
+        return other
 
     def measured(self, id_: str, name: str | None = None) -> float:
         """Return a measure that the task declares, by id.
 
         Raises:
-            ValueError: if these trials do not give it.
+            UndeterminedError: if these trials do not give it.
         """
         values = {row["id"]: row["value"] for row in self.summary(name)["measures"]}
         value = values.get(id_)
         if value is None:
-            raise ValueError(f"the trials do not give {id_}; they give {', '.join(values) or 'none'}")
+            raise UndeterminedError(f"the trials do not give {id_}; they give {', '.join(values) or 'none'}")
         return float(value)
 
     def perturbed(
@@ -123,8 +162,7 @@ class PaperRun:
             **options: of ``ngym_cli.evaluation.fresh_trials.EvaluationSettings``.
         """
         settings = fresh_trials.EvaluationSettings(trials, seed, perturbations=tuple(perturbations), **options)
-        source = self.source
-        return fresh_trials.evaluate(source.policy, source.config, source.properties, settings)
+        return fresh_trials.evaluate(self.policy, self.config, self.properties, settings)
 
 
 @dataclass(frozen=True)

@@ -154,6 +154,7 @@ def finish(
             {each.seed: each.value for each in measured if each.claim == claim.id},
             [each.reason for each in measured if each.claim == claim.id and each.reason],
             results.by_control({each.seed: each.controls for each in measured if each.claim == claim.id}),
+            results.first_reasons(each.refusals for each in measured if each.claim == claim.id),
         )
         for claim in paper.config.claims
     }
@@ -205,4 +206,5 @@ def claim_row(claim: ClaimConfig, verdict: Verdict) -> terminal.Row:
         "of": verdict.of,
         "controls": verdict.controls,
         "passed": list(verdict.passed),
+        "silent": verdict.silent,
     }

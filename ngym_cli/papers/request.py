@@ -15,9 +15,9 @@ from ngym_cli.config.values import Values
 class PaperLaunch(LaunchSettings):
     """Settings of the execution of a reproduction."""
 
-    workers: Annotated[int | None, Flag("Largest number of networks at a time (one per core).", WHERE), Field(ge=1)] = (
-        None
-    )
+    workers: Annotated[
+        int | None, Flag("Largest number of networks at a time.", WHERE, default="one per core"), Field(ge=1)
+    ] = None
     slurm: Annotated[
         Values, Flag("NAME=VALUE for sbatch, as in partition=gpu or time=2:00:00.", WHERE, parse=parse_option)
     ] = Field(default_factory=dict)
@@ -38,7 +38,7 @@ class ReproduceRequest(Request):
         ),
     ] = None
     only: Annotated[Texts, Flag("Only this part or claim (see ngym info PAPER); repeat for several.")] = []
-    seeds: Annotated[int | None, Flag("Networks for each part (default: as in the paper)."), Field(ge=1, le=10_000)] = (
+    seeds: Annotated[int | None, Flag("Networks for each part.", default="as in the paper"), Field(ge=1, le=10_000)] = (
         None
     )
     first_seed: Annotated[

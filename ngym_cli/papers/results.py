@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ngym_cli import terminal
@@ -13,7 +14,7 @@ from ngym_cli.files.reading import read_json
 from ngym_cli.papers import collection
 from ngym_cli.papers.collection import Paper
 from ngym_cli.papers.model import PROVENANCE
-from ngym_cli.papers.verdicts import IN_PART, NOT_REACHED, REACHED, VERDICTS, Value, Verdict, judge, published_numbers
+from ngym_cli.papers.verdicts import IN_PART, NOT_REACHED, OLDER, VERDICTS, Value, Verdict, judge, published_numbers
 from ngym_cli.terminal import Row
 
 #: Sources of numbers that were read by eye, which the verdict mentions.
@@ -71,7 +72,7 @@ def print_claims(document: Row, page: Path) -> None:
     out = terminal.console()
     out.print(f"{document['citation']} https://doi.org/{document['doi']}", soft_wrap=True)
     rows = claim_lines(document["claims"], verdict_words)
-    terminal.print_columns(list(rows), ("claim", "published", "here", "verdict"))
+    terminal.print_columns(list(rows), ("claim", "published", "here", "controls", "verdict"))
     if document["seeds"]:
         explanation = (
             "mean over seeds with its 95 % interval" if len(document["seeds"]) > 1 else "one seed, no interval"
@@ -82,8 +83,8 @@ def print_claims(document: Row, page: Path) -> None:
     out.print(str(page), soft_wrap=True)
 
 
-def claim_lines(rows: Iterable[Row], words: Callable[[Row], str]) -> Iterator[tuple[str, str, str, str]]:
-    """Yield lines of a table of claims: title, published, here, verdict.
+def claim_lines(rows: Iterable[Row], words: Callable[[Row], str]) -> Iterator[tuple[str, str, str, str, str]]:
+    """Yield lines of a table of claims: title, published, here, the means of controls, verdict.
 
     A claim with several numbers has several lines, with title and verdict on the first.
 
@@ -92,26 +93,46 @@ def claim_lines(rows: Iterable[Row], words: Callable[[Row], str]) -> Iterator[tu
         words: returns the verdict of a claim.
     """
     for row in rows:
-        title, verdict = row["title"], words(row)
+        title, verdict, challenged = row["title"], words(row), dict(control_cells(row))
         for name, published, result in number_lines(row):
-            yield title, f"{name}{published}", result, verdict
+            yield title, f"{name}{published}", result, challenged.get(name.strip(": "), ""), verdict
             title = verdict = ""
+
+
+def control_cells(row: Row) -> Iterator[tuple[str, str]]:
+    """Yield the name of each number of a claim, and the mean of each control for it."""
+    for name in row["numbers"]:
+        means = ((control.replace("_", " "), each.get(name)) for control, each in row["controls"].items())
+        words = [f"{control} {short(mean['value'])}" for control, mean in means if mean and mean["value"] is not None]
+        yield name, ", ".join(words)
 
 
 def verdict_words(row: Row) -> str:
     """Return a verdict with necessary notes.
 
-    Notes are the number of seeds that meet the criterion where not all is well, controls that reach the claim,
+    Notes are the number of seeds that meet the criterion where not all is well, controls that pass or give no number,
     reasons for missing numbers, whatever was fitted to the same data, and whether the published value was read by eye.
     """
     words = str(row["verdict"])
     notes = [f"{row['held']} of {row['of']} seeds"] if words in (IN_PART, NOT_REACHED) and row.get("of") else []
-    notes += ["controls are not measured yet"] if words in (REACHED, IN_PART) and not row.get("controls") else []
-    notes += [f"reached by a control as well: {', '.join(row['passed'])}"] if row.get("passed") else []
+    passed = [_name_of(control, row["controls"][control]) for control in row.get("passed") or ()]
+    notes += [f"not told from control {', '.join(passed)}"] if passed else []
+    for control, reason in (row.get("silent") or {}).items():
+        notes.append(f"control {control.replace('_', ' ')} gives no number{f': {reason}' if reason else ''}")
     notes += [row["why"]] if row.get("why") else []
     notes += [f"fitted to the same data: {row['fitted']}"] if row.get("fitted") else []
     notes += [f"published value {PROVENANCE[row['provenance']]}"] if row["provenance"] in BY_EYE else []
     return f"{words} ({'; '.join(notes)})" if notes else words
+
+
+def _name_of(control: str, numbers: Mapping[str, Row]) -> str:
+    """Return a control's name, and the difference to the claim where there is a single one."""
+    name = control.replace("_", " ")
+    if len(numbers) != 1 or not (difference := next(iter(numbers.values())).get("difference")):
+        return name
+    from neurogym.analysis.results import Estimate
+
+    return f"{name}, difference {short(difference['value'])} {Estimate.from_record(difference).interval(short)}".strip()
 
 
 def number_lines(row: Row) -> Iterator[tuple[str, str, str]]:
@@ -168,15 +189,18 @@ def short(value: float) -> str:
 
 
 def control_lines(rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    """Return a table of the controls: claim, control, number, value, and whether the control reaches the claim."""
+    """Return a table of the controls: claim, control, number, value, claim less control, and whether it passes."""
     lines: list[tuple[str, ...]] = []
     for row in rows:
         title = str(row["title"])
         for control, numbers in row["controls"].items():
-            passes = "passes" if control in row["passed"] else "fails"
+            silent = control in (row.get("silent") or {})
+            passes = "gives no number" if silent else "passes" if control in row["passed"] else "fails"
+            passes = "-" if row["verdict"] == OLDER else passes
             cells = (title, control.replace("_", " "))
             for name, number in numbers.items():
-                lines.append((*cells, name, _result_cell(number, ""), passes))
+                difference = {**number["difference"], "seeds": ()} if number.get("difference") else None
+                lines.append((*cells, name, _result_cell(number, ""), _result_cell(difference, ""), passes))
                 title, passes, cells = "", "", ("", "")
     return lines
 
@@ -201,8 +225,17 @@ def verdicts(paper: Paper, seeds: Mapping[str, Row]) -> dict[str, Verdict]:
         values = {seed: row["claims"][claim.id] for seed, row in rows.items()}
         reasons = [row["why"][claim.id] for row in rows.values() if row.get("why", {}).get(claim.id)]
         controls = {s: row["controls"][claim.id] for s, row in rows.items() if claim.id in row.get("controls", {})}
-        verdict_by_claim[claim.id] = judge(claim, values, reasons, by_control(controls))
+        refusals = [row.get("refusals", {}).get(claim.id, {}) for row in rows.values()]
+        verdict = judge(claim, values, reasons, by_control(controls), first_reasons(refusals))
+        if not all("refusals" in row for row in rows.values()):  # measured before claims were compared with controls
+            verdict = replace(verdict, state=OLDER, reason="measured under the rules before", passed=(), silent={})
+        verdict_by_claim[claim.id] = verdict
     return verdict_by_claim
+
+
+def first_reasons(refusals: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Return the first reason of each control."""
+    return {name: reason for each in reversed(list(refusals)) for name, reason in each.items()}
 
 
 def by_control(by_seed: Mapping[int, Mapping[str, Value]]) -> dict[str, dict[int, Value]]:

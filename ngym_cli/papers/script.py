@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import inspect
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from statistics import fmean
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from neurogym.analysis.outcomes import by_task
+from neurogym.analysis.results import UndeterminedError
 from ngym_cli.config.extensions import import_file
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.papers.model import SCRIPT
@@ -104,10 +108,16 @@ class Script:
         return MEASURES[name]
 
     def control(self, name: str) -> Callable[[PaperRun], PaperRun]:
-        """Return a function that makes a control from a trained run, by name without the prefix."""
+        """Return a function that makes a control from a trained run: of the script without prefix, or the library."""
         from ngym_cli.papers import controls
 
-        return controls.untrained if name == controls.UNTRAINED else getattr(self.module, CONTROL + name)
+        return partial(controls.library, name) if name in controls.LIBRARY else getattr(self.module, CONTROL + name)
+
+    def describe_control(self, name: str) -> str:
+        """Return what a control is, and what it tests."""
+        from ngym_cli.papers.controls import LIBRARY
+
+        return LIBRARY.get(name) or " ".join((inspect.getdoc(self.control(name)) or "").split())
 
     def check_control(self, name: str, where: str) -> None:
         """Refuse a control that does not exist.
@@ -115,9 +125,12 @@ class Script:
         Raises:
             UserError: with the nearest name.
         """
-        control_names = [each.removeprefix(CONTROL) for each in self.functions if each.startswith(CONTROL)]
-        if name not in control_names:
-            raise UserError(f"{where}: {unknown(f'control (a function control_... of {SCRIPT})', name, control_names)}")
+        from ngym_cli.papers.controls import LIBRARY
+
+        names = [each.removeprefix(CONTROL) for each in self.functions if each.startswith(CONTROL)] + list(LIBRARY)
+        if name not in names:
+            kind = f"control (a function control_... of {SCRIPT}, or of the library)"
+            raise UserError(f"{where}: {unknown(kind, name, names)}")
 
     def figure(self, name: str) -> Callable[[PaperRuns], Figure]:
         """Return a function that draws."""
@@ -136,10 +149,10 @@ def _required_number(value: float | None, noun: str) -> float:
     """Return a number of a record.
 
     Raises:
-        ValueError: if the record does not have the number.
+        UndeterminedError: if the record does not have the number.
     """
     if value is None:
-        raise ValueError(f"{noun} is not known")
+        raise UndeterminedError(f"{noun} is not known")
     return float(value)
 
 
@@ -157,25 +170,23 @@ def share_of_ceiling(run: PaperRun) -> float:
     """Return the performance over that of the ideal observer.
 
     Raises:
-        ValueError: if the ceiling is not known.
+        UndeterminedError: if the ceiling is not known.
     """
     summary = run.summary()
     ceiling = summary.get("ceiling")
     if not ceiling:
-        raise ValueError(f"the ceiling is not known: {summary.get('no_ceiling')}")
+        raise UndeterminedError(f"the ceiling is not known: {summary.get('no_ceiling')}")
     return float(summary["performance"]) / ceiling
 
 
 def performance_by_task(run: PaperRun) -> dict[str, float]:
-    """Return the performance in each of several tasks.
+    """Return the performance in each of several tasks."""
+    return by_task(run.trials())
 
-    Raises:
-        ValueError: if there is only one.
-    """
-    scores = {str(r["value"]): float(r["performance"]) for r in run.summary()["conditions"] if r["condition"] == "task"}
-    if not scores:
-        raise ValueError("the run is of one task")
-    return scores
+
+def mean_performance(run: PaperRun) -> float:
+    """Return the mean over tasks of the performance in each."""
+    return fmean(performance_by_task(run).values())
 
 
 def lowest_task(run: PaperRun) -> float:
@@ -197,11 +208,11 @@ def trials_to_criterion(run: PaperRun) -> float:
     """Return the number of training trials until the criterion of ``until`` was met.
 
     Raises:
-        ValueError: if it never did, or the configuration has none.
+        UndeterminedError: if it never did, or the configuration has none.
     """
     until = run.manifest.get("until") or {}
     if until.get("trials") is None:
-        raise ValueError("the criterion was not held before the end of training")
+        raise UndeterminedError("the criterion was not held before the end of training")
     return float(until["trials"])
 
 
@@ -213,6 +224,7 @@ MEASURES: dict[str, Callable[[PaperRun], float | dict[str, float]]] = {
         reward_per_trial,
         share_of_ceiling,
         performance_by_task,
+        mean_performance,
         lowest_task,
         abort_rate,
         training_trials,

@@ -10,11 +10,18 @@
 The number is the mean over seeds; with `, every seed` behind it each seed's own; with `, most seeds` that of more than
 half of them. Of a claim with several numbers all must meet it; with `, most numbers` behind it more than half.
 
-A claim is *reached* if every seed gave its numbers and the 95 % interval over seeds lies inside the criterion as well.
-It is *reached in part* if the mean alone meets the criterion, or if the criterion for that is met; seeds that gave no
-number then count as seeds that do not meet it, and more than half must have given one. What a control reaches (an
-untrained network, a wrong strategy) tells nothing of the trained networks: a control passes if it reaches the claim by
-the same rule, and the claim then counts as reached in part at most.
+A claim is compared with its controls: networks that do something else. A control *passes* if it cannot be told from
+the claim (the 95 % interval of the difference, seed by seed, includes 0) or its mean meets the criterion as well; of
+several numbers all have to be so, or most where the criterion says so. A control without numbers is an error of the
+record, and said.
+
+| verdict | when |
+|---|---|
+| reached | every seed gave numbers, their 95 % interval over seeds lies inside the criterion, no control passes |
+| in part | the mean alone meets the criterion, or that for *in part* is met; a control passes; the last three of |
+| | six or more seeds changed the verdict |
+| unchallenged | it would be one of these, and no control gives a number |
+| not reached | none of these |
 """
 
 from __future__ import annotations
@@ -38,14 +45,11 @@ _WITHIN = re.compile(rf"within\s+({_SIGNED_NUMBER})\s*(%?)")
 _SEEDS = ("mean", "every seed", "most seeds")
 _WHICH_NUMBERS = ("all numbers", "most numbers")
 
-REACHED, IN_PART, NOT_REACHED, UNTESTABLE, OPEN = (
-    "reached",
-    "reached in part",
-    "not reached",
-    "cannot be tested",
-    "not measured",
-)
-VERDICTS = (REACHED, IN_PART, NOT_REACHED, UNTESTABLE, OPEN)
+REACHED, IN_PART, UNCHALLENGED, NOT_REACHED = "reached", "in part", "unchallenged", "not reached"
+UNTESTABLE, OPEN, OLDER = "cannot be tested", "not measured", "not judged again"
+VERDICTS = (REACHED, IN_PART, UNCHALLENGED, NOT_REACHED, UNTESTABLE, OPEN, OLDER)
+#: Last seeds without which a verdict has to be the same; a verdict of fewer than twice as many is not checked so.
+REPEATED = 3
 
 #: Result of a seed: a number, or several by name. None: the measure could not be computed.
 Value = float | Mapping[str, float | None] | None
@@ -72,6 +76,14 @@ class ClaimNumber:
 
         mean = Estimate.mean([value for value in seeds.values() if value is not None])
         return cls(mean, tuple(seeds.values()), tuple(seeds))
+
+    def less(self, other: ClaimNumber) -> Estimate:
+        """Return the mean difference to another number over seeds with both, with its 95 % interval."""
+        from neurogym.analysis.results import Estimate
+
+        others = dict(zip(other.seed_numbers, other.seeds, strict=True))
+        pairs = [(value, others.get(seed)) for seed, value in zip(self.seed_numbers, self.seeds, strict=True)]
+        return Estimate.mean([a - b for a, b in pairs if a is not None and b is not None])
 
     def to_dict(self) -> Row:
         """Return the number as a row of a table or a record."""
@@ -137,7 +149,7 @@ class Criterion:
             within = number.complete and all(self.met(end, published_value) for end in ends)
             return within and self._of_one(number, published_value)
 
-        return self._enough([good(*each) for each in numbers.items()])
+        return self.enough([good(*each) for each in numbers.items()])
 
     def is_met_by(
         self, numbers: Mapping[str, ClaimNumber], published: Mapping[str, float | None], of_mean: bool = False
@@ -150,13 +162,14 @@ class Criterion:
             of_mean: ask only the mean over seeds, whatever the criterion says of seeds.
         """
         criterion = replace(self, seeds="mean") if of_mean else self
-        return self._enough([criterion._of_one(number, published.get(name)) for name, number in numbers.items()])
+        return self.enough([criterion._of_one(number, published.get(name)) for name, number in numbers.items()])
 
     def met_by_seed(self, values: Mapping[str, float | None], published: Mapping[str, float | None]) -> bool:
         """Return whether the numbers of a single seed meet the criterion."""
-        return self._enough([v is not None and self.met(v, published.get(name)) for name, v in values.items()])
+        return self.enough([v is not None and self.met(v, published.get(name)) for name, v in values.items()])
 
-    def _enough(self, good: Sequence[bool]) -> bool:
+    def enough(self, good: Sequence[bool]) -> bool:
+        """Return whether enough of the numbers of a claim are good: all, or most."""
         return _most(good) if self.numbers == "most numbers" else bool(good) and all(good)
 
     def _of_one(self, number: ClaimNumber, published: float | None) -> bool:
@@ -214,8 +227,9 @@ class Verdict:
         reason: reason for a missing or failed result, if any.
         n_meeting: number of seeds that meet the criterion by themselves.
         of: number of seeds.
-        controls: numbers of each control by name, as `numbers`.
-        passed: names of the controls that reach the claim.
+        controls: numbers of each control by name, as `numbers`, each with ``difference``: claim less control.
+        passed: names of the controls that pass.
+        silent: names of the controls without a number, each with the reason.
     """
 
     state: str
@@ -225,6 +239,7 @@ class Verdict:
     of: int = 0
     controls: dict[str, dict[str, Row]] = field(default_factory=dict)
     passed: tuple[str, ...] = ()
+    silent: dict[str, str] = field(default_factory=dict)
 
 
 def published_numbers(published: float | str | Mapping[str, float]) -> dict[str, float | None]:
@@ -239,6 +254,7 @@ def judge(
     values: Mapping[int, Value],
     reasons: Sequence[str] = (),
     controls: Mapping[str, Mapping[int, Value]] | None = None,
+    refusals: Mapping[str, str] | None = None,
 ) -> Verdict:
     """Return the verdict of a claim.
 
@@ -247,6 +263,7 @@ def judge(
         values: result of each seed.
         reasons: reasons for missing results of seeds.
         controls: result of each seed, by control.
+        refusals: reasons for missing results of controls, by control.
     """
     if claim.untestable is not None:
         return Verdict(UNTESTABLE, {}, claim.untestable)
@@ -255,24 +272,45 @@ def judge(
         return Verdict(OPEN, {}, reason)
     published, rows, numbers = _over_seeds(claim.published, values)
     reached, in_part = claim.criteria
-    state, n_meeting = NOT_REACHED, 0
-    if reached is not None:
-        n_meeting = sum(reached.met_by_seed(row, published) for row in rows.values())
-        state = REACHED if reached.inside(numbers, published) else state
-        state = IN_PART if state != REACHED and reached.is_met_by(numbers, published, of_mean=True) else state
-    if state == NOT_REACHED and in_part is not None and in_part.is_met_by(numbers, published):
+    n_meeting = sum(reached.met_by_seed(row, published) for row in rows.values())
+    state = NOT_REACHED
+    if reached.inside(numbers, published):
+        state = REACHED
+    elif reached.is_met_by(numbers, published, of_mean=True) or (in_part and in_part.is_met_by(numbers, published)):
         state = IN_PART
-    control_results = {
-        name: _over_seeds(claim.published, each, list(numbers)) for name, each in (controls or {}).items()
-    }
-    passed = tuple(
-        name
-        for name, (published_of_control, _, each) in control_results.items()
-        if reached and reached.inside(each, published_of_control)
-    )
-    state = IN_PART if passed and state == REACHED else state
-    of_controls = {name: _as_rows(each) for name, (_, _, each) in control_results.items()}
-    return Verdict(state, _as_rows(numbers), reason, n_meeting, len(rows), of_controls, passed)
+    compared = {name: _compared(claim, each, numbers) for name, each in (controls or {}).items()}
+    passed = tuple(name for name, (_, passes) in compared.items() if passes)
+    silent = {name: (refusals or {}).get(name, "") for name, (_, passes) in compared.items() if passes is None}
+    if state != NOT_REACHED and len(silent) == len(compared):
+        state = UNCHALLENGED
+    elif state == REACHED and passed:
+        state = IN_PART
+    elif state == REACHED and len(rows) >= 2 * REPEATED:
+        first = sorted(values)[:-REPEATED]
+        before = {name: {seed: each[seed] for seed in first if seed in each} for name, each in (controls or {}).items()}
+        state = judge(claim, {seed: values[seed] for seed in first}, (), before).state
+        if state != REACHED:
+            reason = f"with the first {len(first)} seeds: {state}"
+            state = IN_PART
+    of_controls = {name: control_rows for name, (control_rows, _) in compared.items()}
+    return Verdict(state, _as_rows(numbers), reason, n_meeting, len(rows), of_controls, passed, silent)
+
+
+def _compared(
+    claim: Any, values: Mapping[int, Value], numbers: Mapping[str, ClaimNumber]
+) -> tuple[dict[str, Row], bool | None]:
+    """Return the numbers of a control with their differences, and whether it passes; None if it gives no number."""
+    published, _, of_control = _over_seeds(claim.published, values, list(numbers))
+    criterion, rows, alike = claim.criteria[0], _as_rows(of_control), []
+    for name, number in of_control.items():
+        if not number.mostly_known or name not in numbers:
+            continue
+        difference = numbers[name].less(number)
+        if math.isfinite(difference.value):
+            rows[name]["difference"] = {key: difference.to_dict()[key] for key in ("value", "low", "high")}
+        clear = difference.low > 0 or difference.high < 0 or not math.isfinite(difference.value)
+        alike.append(not clear or criterion.met(number.mean.value, published.get(name)))
+    return rows, criterion.enough(alike) if alike else None
 
 
 def _as_rows(numbers: Mapping[str, ClaimNumber]) -> dict[str, Row]:

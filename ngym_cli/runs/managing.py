@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from neurogym.analysis.results import Estimate, contrast
 from ngym_cli import runs
 from ngym_cli.config import flatten, read_toml
 from ngym_cli.config.values import Scalar
@@ -113,15 +114,29 @@ def between(first: str, second: str, root: Path) -> list[Row]:
 
     Returns:
         Rows of ``id`` (as in ``configuration.seed`` or ``results.performance``), ``one`` and ``other``; None where a
-        run does not have it. The rows of ``files`` compare contents: final weights and final evaluation.
+        run does not have it. The rows of ``files`` compare contents: final weights and final evaluation. If performance
+        differs, ``difference.performance`` has the difference (the other run minus the first) with its interval over
+        the trials of these two networks.
 
     Raises:
         UserError: if there is no such run, or it is damaged.
     """
-    pair = [_facts(runs.find(reference, root, fits=True)) for reference in (first, second)]
+    folders = [runs.find(reference, root, fits=True) for reference in (first, second)]
+    pair = [_facts(run) for run in folders]
     names = list(dict.fromkeys([*pair[0], *pair[1]]))
     rows = [{"id": name, "one": pair[0].get(name), "other": pair[1].get(name)} for name in names]
-    return [row for row in rows if row["one"] != row["other"]]
+    changed = [row for row in rows if row["one"] != row["other"]]
+    if any(row["id"] == "results.performance" for row in changed):
+        estimates = [estimate for run in folders if (estimate := _performance(run.manifest())) is not None]
+        if len(estimates) == len(folders):
+            difference = contrast(estimates, (-1, 1))
+            changed.append({"id": "difference.performance", "one": None, "other": f"{difference:.4f}"})
+    return changed
+
+
+def _performance(manifest: Manifest) -> Estimate | None:
+    value, interval = manifest.get("performance"), manifest.get("performance_ci")
+    return Estimate(value, *interval) if value is not None and interval else None
 
 
 def _facts(run: runs.RunFolder) -> dict[str, Scalar]:

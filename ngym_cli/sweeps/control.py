@@ -176,6 +176,7 @@ def _show(request: SweepRequest, sweep: SweepFolder) -> int:
         terminal.print_json(result(sweep, rows))
     else:
         tables.print_progress(terminal.console(), sweep, rows, results.settings(sweep, rows))
+    _say_changes(rows)
     return 0
 
 
@@ -220,6 +221,7 @@ def _start(request: SweepRequest, recipe: Recipe, name: str, root: Path) -> int:
         terminal.print_json(document)
     else:
         tables.print_result(terminal.console(), sweep, document)
+    _say_changes(rows)
     if interrupted:
         err.print(f"interrupted; {terminal.quoted('ngym', 'sweep', 'resume', sweep.name)} continues", soft_wrap=True)
         return INTERRUPTED_CODE
@@ -228,3 +230,11 @@ def _start(request: SweepRequest, recipe: Recipe, name: str, root: Path) -> int:
 
 def _say_trying(name: str, number: int) -> None:
     terminal.console(stderr=True).print(f"sweep {name}: {number:,} runs; trying every setting", soft_wrap=True)
+
+
+def _say_changes(rows: list[status.RunRow]) -> None:
+    """Name the code that changed between the runs of a sweep."""
+    changed = status.changed_code(rows)
+    if changed:
+        text = f"runs of old and new code are in one table; changed between them: {', '.join(changed)}"
+        terminal.console(stderr=True).print(text, soft_wrap=True)

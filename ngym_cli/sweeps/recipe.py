@@ -44,7 +44,7 @@ class SearchSettings(Section):
     sampler: Annotated[Literal["tpe", "random"], Flag("How parameters are drawn: tpe or random.", SEARCH)] = "tpe"
     pruner: Annotated[
         Literal["none", "median", "hyperband"],
-        Flag("Early stopping of poor trials: median, hyperband or none.", SEARCH),
+        Flag("Early stopping of poor trials, in the first seed: median, hyperband or none.", SEARCH),
     ] = "median"
     seed: Annotated[int, Flag("Random seed of the search.", SEARCH, names=("--search-seed",)), Field(ge=0)] = 0
 
@@ -64,6 +64,7 @@ class SearchSettings(Section):
 class SweepRequest(Request):
     """Train many agents: grids, seeds and searches.
 
+    Every setting of ngym run (see ngym run --help) takes several values here: a,b,c or, for whole numbers, START:STOP.
     Runs on this machine, a Ray cluster or Slurm. Run the same command again to resume.
     """
 

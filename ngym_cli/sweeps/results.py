@@ -12,7 +12,7 @@ import numpy as np
 import tomli_w
 
 from neurogym.analysis.intervals import spread_interval
-from neurogym.analysis.results import bootstrap, interquartile_mean
+from neurogym.analysis.results import Estimate, bootstrap, interquartile_mean
 from ngym_cli import runs
 from ngym_cli.config import plain_text
 from ngym_cli.config.model import without_none
@@ -70,6 +70,8 @@ class SettingRow(Spread):
         failed: runs that failed.
         missing: runs that are not done.
         pruned: runs that were ended early.
+        difference: mean difference from the setting with the highest mean, over the seeds that both have.
+        difference_ci: interval of the difference over seeds (paired, Student); None with fewer than two seeds.
     """
 
     values: Values
@@ -77,6 +79,8 @@ class SettingRow(Spread):
     failed: int
     missing: int
     pruned: int
+    difference: float | None
+    difference_ci: list[float] | None
 
 
 def table(sweep: SweepFolder, rows: Sequence[RunRow]) -> list[Row]:
@@ -162,18 +166,32 @@ def best(sweep: SweepFolder, rows: Sequence[SettingRow]) -> BestSetting | None:
 
 def settings(sweep: SweepFolder, rows: Sequence[RunRow], metric: SearchMetric = METRIC) -> list[SettingRow]:
     """Return a row per setting with the results over seeds."""
-    return [_setting(members, metric) for members in by_setting(rows)]
+    groups = by_setting(rows)
+    scores = [_scores(members, metric) for members in groups]
+    best = max((by_seed for by_seed in scores if by_seed), key=lambda by_seed: np.mean([*by_seed.values()]), default={})
+    return [_setting(members, by_seed, best, metric) for members, by_seed in zip(groups, scores, strict=True)]
 
 
-def _setting(members: list[RunRow], metric: SearchMetric) -> SettingRow:
-    scores_of_finished = [row.get(metric) for row in members if row["state"] == "done"]
-    scores = [score for score in scores_of_finished if score is not None]
+def _scores(members: list[RunRow], metric: SearchMetric) -> dict[object, float]:
+    """Return the score of each finished run by its seed."""
+    finished = {row["values"].get("seed"): row.get(metric) for row in members if row["state"] == "done"}
+    return {seed: score for seed, score in finished.items() if score is not None}
+
+
+def _setting(
+    members: list[RunRow], by_seed: dict[object, float], best: dict[object, float], metric: SearchMetric
+) -> SettingRow:
+    scores = list(by_seed.values())
+    difference = Estimate.mean([score - best[seed] for seed, score in by_seed.items() if seed in best])
+    has_interval = by_seed is not best and np.isfinite(difference.se)
     return {
         "values": plan.without_seed(members[0]["values"]),
         "n": len(scores),
         "failed": sum(row["state"] == "failed" for row in members),
         "missing": sum(row["state"] in ("queued", "running", "interrupted") for row in members),
         "pruned": sum(row["state"] == "pruned" for row in members),
+        "difference": difference.value if np.isfinite(difference.value) else None,
+        "difference_ci": [difference.low, difference.high] if has_interval else None,
         **statistics(np.array(scores), BOUNDS[metric]),
     }
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import NotRequired, TypedDict
+from pathlib import Path
+from typing import Any, NotRequired, TypedDict
 
 from ngym_cli import runs
 from ngym_cli.config.values import Values
@@ -166,6 +167,19 @@ def counts(rows: Sequence[RunRow]) -> dict[str, int]:
     """Return the number of runs in each state."""
     count_by_state = Counter(item["state"] for item in rows)
     return {state: count_by_state[state] for state in JOB_STATES}
+
+
+def changed_code(rows: Sequence[RunRow]) -> list[str]:
+    """Return the files of users' code and the packages that differ between the runs of a sweep that are done."""
+    variants: dict[str, set[object]] = {}
+    for item in rows:
+        if item["state"] in FINAL and item["id"] is not None and (Path(item["id"]) / runs.MANIFEST).is_file():
+            manifest: Mapping[str, Any] = runs.RunFolder(Path(item["id"])).manifest()
+            commit = {"commit of ngym": manifest["git"]["commit"]} if manifest.get("git") else {}
+            files = (manifest.get("code") or {}).get("files") or {}
+            for name, version in {**files, **(manifest.get("versions") or {}), **commit}.items():
+                variants.setdefault(name, set()).add(version)
+    return [name for name, versions in variants.items() if len(versions) > 1]
 
 
 def unfinished_jobs(sweep: SweepFolder, rows: Sequence[RunRow]) -> list[int]:

@@ -171,21 +171,21 @@ def print_settings(out: Console, settings: Sequence[SettingRow], search: bool) -
         out.print("no run is done yet")
         return
     keys = list(dict.fromkeys(key for setting in chosen for key in setting["values"]))
-    numbers = ("runs", "mean", "95 % interval", "IQM", "95 % interval", "failed")
+    numbers = ("runs", "mean", "95 % interval", "from the best", "95 % interval, paired", "failed")
     rich_table = plain_table([*plan.short_names(keys).values(), *numbers], numbers)
     for setting in chosen[:MOST_SETTINGS]:
         rich_table.add_row(
             *(word(setting["values"].get(key)) for key in keys),
             f"{setting['n']:,}",
             *_cells(setting["mean"], setting["mean_ci"]),
-            *_cells(setting["iqm"], setting["iqm_ci"]),
+            *(_cells(setting["difference"], setting["difference_ci"]) if setting["difference"] else ("best", "")),
             str(setting["failed"]) if setting["failed"] else "-",
         )
     out.print(rich_table)
     if len(settings) > len(chosen[:MOST_SETTINGS]) and not search:
         out.print(f"and {len(settings) - MOST_SETTINGS:,} more settings", style="dim")
     if any(setting["mean_ci"] for setting in chosen):
-        out.print("mean and interquartile mean of performance over seeds; bootstrap intervals", style="dim")
+        out.print("mean performance over seeds, and difference from the best setting with the same seeds", style="dim")
 
 
 def _cells(mean: float | None, interval: Sequence[float] | None) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from neurogym.envs.episodes import EpisodeTask
 from ngym_cli import runs
 from ngym_cli.agents.algorithms import find_algorithm
 from ngym_cli.agents.defaults import complete, default_steps, resolve
@@ -92,7 +93,22 @@ def check(recipe: Recipe) -> list[Setting]:
         except UserError as error:
             text = ", ".join(f"{key}={value}" for key, value in values.items())
             raise UserError(f"{one_line(error)} (the runs with {text})" if text else one_line(error)) from None
+        _require_metric(recipe, checked[-1])
     return checked
+
+
+def _require_metric(recipe: Recipe, setting: Setting) -> None:
+    """Refuse a search for the performance in an environment of Gymnasium, where no answer is right or wrong.
+
+    Raises:
+        UserError: with the metric that there is.
+    """
+    searched = recipe.search is not None and recipe.search.maximize == "performance"
+    if searched and isinstance(setting.properties.inner, EpisodeTask):
+        raise UserError(
+            f"{setting.config.task} has no performance to maximise, for none of its actions is right or wrong; "
+            "pass --maximize reward_per_trial"
+        )
 
 
 def completed(

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from optuna import Study
     from optuna.pruners import BasePruner
     from optuna.samplers import BaseSampler
-    from optuna.trial import Trial
+    from optuna.trial import FrozenTrial, Trial
 
 
 DONE, STOPPED, FAILED = "done", "stopped", "failed"
@@ -219,37 +219,59 @@ def perform_trial(sweep: SweepFolder, job: int, trust: bool) -> str:
     """
     study, storage = open_study(sweep, job)
     trial = claim(sweep, study, storage, job)
-    finished = study.get_trials(deepcopy=False)[trial.number].state.is_finished()
+    record = study.get_trials(deepcopy=False)[trial.number]
     try:
-        return _perform_seeds(sweep, job, trust, study, trial, finished)
+        scores, status = _perform_seeds(sweep, job, trust, None if record.state.is_finished() else trial)
     except InUseError:
         raise
     except Exception:
-        if not finished:
+        if not record.state.is_finished():
             study.tell(trial.number, state=optuna().trial.TrialState.FAIL)
         raise
-
-
-def _perform_seeds(sweep: SweepFolder, job: int, trust: bool, study: Study, trial: Trial, finished: bool) -> str:
-    """Do the runs of a trial and report the mean to the study, unless the trial is finished there."""
-    metric = _settings(sweep).maximize
-    scores: list[float] = []
-    for entry in sweep.jobs[job]:
-        values = sweep.values(entry) or {}
-        watch = None if finished else _watch(trial, metric, scores, int(sweep.settings(values).get("timesteps") or 0))
-        status, manifest = run_one(sweep, entry, values, trust, watch)
-        if status == "interrupted":
-            return STOPPED
-        scores.append(_score(manifest, metric))
-        if status == "pruned":
-            break
-    if not finished:
-        if status == "pruned":
-            study.tell(trial.number, state=optuna().trial.TrialState.PRUNED)
-        else:
-            study.tell(trial.number, float(np.mean(scores)))
+    if status == "interrupted":
+        return STOPPED
+    if not record.state.is_finished():
+        pruned = status == PRUNED
+        state = optuna().trial.TrialState.PRUNED if pruned else optuna().trial.TrialState.COMPLETE
+        study.tell(trial.number, None if pruned else float(np.mean(scores)), state=state)
+    elif record.state == optuna().trial.TrialState.FAIL:
+        _replace(sweep, storage, job, record, float(np.mean(scores)))
     write_text(sweep.reported_path(job), status)
     return DONE
+
+
+def _replace(sweep: SweepFolder, storage: Any, job: int, failed: FrozenTrial, value: float) -> None:
+    """Record the result of a trial that failed before as the trial that takes its place, as Optuna's retries do."""
+    settings = {"params": failed.params, "distributions": failed.distributions}
+    trial = optuna().trial.create_trial(value=value, **settings, system_attrs={"failed_trial": failed.number})
+    trial_id = storage.create_new_trial(storage.get_study_id_from_name(PROCESS_NAME), template_trial=trial)
+    number = storage.get_trial(trial_id).number
+    write_json(sweep.drawn_path(job), {"number": number, "params": (sweep.drawn(job) or {})["params"]})
+
+
+def _perform_seeds(sweep: SweepFolder, job: int, trust: bool, trial: Trial | None) -> tuple[list[float], str]:
+    """Do the runs of a trial; return their scores and the status of the last.
+
+    Evaluations of the first seed are reported to the study, which may end it: later seeds would begin anew below it.
+
+    Args:
+        sweep: the search.
+        job: number of the job.
+        trust: let the recipe name a user's own code.
+        trial: the trial; None if it is finished in the study.
+    """
+    metric, scores, status = _settings(sweep).maximize, list[float](), DONE
+    for entry in sweep.jobs[job]:
+        values = sweep.values(entry) or {}
+        steps = int(sweep.settings(values).get("timesteps") or 0)
+        watch = None if trial is None or scores else _watch(trial, metric, steps)
+        status, manifest = run_one(sweep, entry, values, trust, watch)
+        if status == "interrupted":
+            break
+        scores.append(_score(manifest, metric))
+        if status == PRUNED:
+            break
+    return scores, status
 
 
 def _score(record: Mapping[str, Any], metric: SearchMetric) -> float:
@@ -264,12 +286,11 @@ def _score(record: Mapping[str, Any], metric: SearchMetric) -> float:
     return float(value)
 
 
-def _watch(trial: Trial, metric: SearchMetric, before: list[float], steps: int) -> EvaluationCallback:
-    """Report evaluations of a run to the study, averaged with earlier seeds, and end pruned runs."""
-    finished = list(before)
+def _watch(trial: Trial, metric: SearchMetric, steps: int) -> EvaluationCallback:
+    """Report evaluations of a run to the study, and end pruned runs."""
 
     def watch(step: int, summary: Summary) -> str | None:
-        trial.report(float(np.mean([*finished, _score(summary, metric)])), len(finished) * steps + step)
+        trial.report(_score(summary, metric), step)
         return PRUNED if step < steps and trial.should_prune() else None
 
     return watch

@@ -26,7 +26,7 @@ class RunRequest(Request):
     settings: Annotated[Values, Options(RUN_SECTIONS)] = {}
     threads: Annotated[
         int | None,
-        Flag("Threads for learning; the result does not depend on them. Default: one per core.", RUN),
+        Flag("Threads for learning; the result does not depend on them.", RUN, default="one per core"),
         Field(ge=1),
     ] = None
     resume: Annotated[
@@ -69,7 +69,7 @@ class BenchRequest(Request):
     settings: Annotated[Values, Options(RUN_SECTIONS)] = {}
     threads: Annotated[
         int | None,
-        Flag("Try only this number of threads. Default: from one to one per core.", TRYING),
+        Flag("Try only this number of threads.", TRYING, default="from one to one per core"),
         Field(ge=1),
     ] = None
     seconds: Annotated[float, Flag("Longest duration of the trial runs (s).", TRYING), Field(gt=0)] = 40.0

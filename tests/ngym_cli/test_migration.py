@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-SECTION = (Path(__file__).parents[2] / "docs" / "guide" / "old_command_line.md").read_text(encoding="utf-8")
+SECTION = (Path(__file__).parents[2] / "docs" / "old_command_line.md").read_text(encoding="utf-8")
 OLD = (
     "--alg=a2c --env=RDM-v0 --network=lstm --nsteps=20 --nlstm=64 --stimEv=0.5 --pass_reward=True --pass_action=True "
     "--timing 200 200 300 400 200"

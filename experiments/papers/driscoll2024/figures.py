@@ -2,17 +2,19 @@
 
 from functools import cache
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 from neurogym.analysis import pca_trajectories
+from neurogym.analysis.outcomes import by_task
+from neurogym.analysis.results import UndeterminedError
 from neurogym.dynamics import find_fixed_points
-from ngym_cli.agents.dynamics import SLOW, read_outs, system_of
+from ngym_cli.agents.dynamics import SLOW
 from ngym_cli.agents.perturbation import Perturbation
 from ngym_cli.figures.style import COLOURS, GREY, category_ticks, new_figure
-from ngym_cli.papers.controls import cut, shuffled, untrained
-from ngym_cli.papers.paper_runs import PaperRun
-from ngym_cli.runs import RunFolder
+from ngym_cli.papers.controls import UNTRAINED, cut, library
+from ngym_cli.papers.paper_runs import PaperRun, PaperRuns
 from ngym_cli.runs.populations import period_spans
 
 #: Step (ms); largest error of a right answer (rad), and output below which fixation is broken.
@@ -81,46 +83,20 @@ UPDATES, BATCH, RATE, TESTED = 600, 64, 0.03, 1000
 RANDOM, FORGOTTEN = "random", "forgotten"
 
 
-def _kind(run):
-    """Wrong strategy that a run follows, and the run that was trained."""
-    return run.kept if isinstance(run.kept, tuple) else ("", run)
-
-
-def _marked(run, kind):
-    marked = PaperRun(RunFolder(run.path), run.seed, run.requested)
-    marked.kept = kind, run
-    return marked
-
-
-def control_random(run):
+def control_random(run: PaperRun):
     """The trained networks, with random tasks, periods or units in place of those that belong together."""
-    return _marked(run, RANDOM)
+    return run.as_variant(RANDOM)
 
 
-def control_forgotten(run):
+def control_forgotten(run: PaperRun):
     """The trained networks, with the memory of another trial behind the stimulus."""
-    return _marked(run, FORGOTTEN)
-
-
-def control_shuffled(run):
-    """The recurrent weights of each unit in another order."""
-    return shuffled(run)
+    return run.as_variant(FORGOTTEN)
 
 
 # -- performance ------------------------------------------------------------------------------------------------------
 
 
-def _by_task(table):
-    tasks, performance = np.asarray(table["task"]).astype(str), np.asarray(table["performance"], float)
-    return {str(task): float(performance[tasks == task].mean()) for task in np.unique(tasks)}
-
-
-def mean_performance(run):
-    """Mean over tasks of the performance in each."""
-    return float(np.mean(list(_by_task(run.trials()).values())))
-
-
-def control_no_rule(run):
+def control_no_rule(run: PaperRun):
     """The trained networks without their inputs from the rule: the task is not known."""
     return cut(run, "task")
 
@@ -131,15 +107,12 @@ def control_no_rule(run):
 class _Network:
     """Network of a run without noise, its tasks and its answers."""
 
-    def __init__(self, run):
-        policy, env = run.source.policy, run.agent.make_env()
-        self.system, self.read_out = system_of(policy.networks[0]), read_outs(policy)
-        self.bias = policy.action_net.bias.detach().numpy().astype(float)
-        space = env.unwrapped.observation_space
-        self.task = type(env.unwrapped)
-        self.rule = {name: int(space.name["task"][k]) for k, name in enumerate(self.task.names)}
-        self.channels = space.shape[0]
-        env.close()
+    def __init__(self, run: PaperRun):
+        self.of: PaperRun = run
+        self.system: Any = run.system
+        self.task = type(run.env)
+        self.rule = dict(zip(self.task.names, run.channels("task"), strict=True))
+        self.channels = self.system.inputs
 
     def inputs(self, task, fixation=1.0, angle=None, modality=0):
         """Inputs without noise, shape (1 or angles, channels)."""
@@ -151,10 +124,8 @@ class _Network:
 
     def run(self, state, inputs, duration):
         """State after a duration (ms) of constant input."""
-        constant = np.broadcast_to(inputs, (len(state), self.channels))
-        for _ in range(duration // STEP):
-            state = self.system.step(state, constant)
-        return state
+        constant = np.broadcast_to(inputs, (duration // STEP, len(state), self.channels))
+        return self.of.states(constant, state)[-1] if len(constant) else state
 
     def remembered(self, task, modality=0, duration=DELAY):
         """States in the delay of a task, one for each angle of the stimulus."""
@@ -164,12 +135,13 @@ class _Network:
 
     def answer(self, state, task):
         """Fixation output and angle (rad) at the end of the response that follows states in the delay."""
-        output = self.run(state, self.inputs(task, fixation=0.0), RESPONSE) @ self.read_out.T + self.bias
+        weights, bias = self.of.read_out
+        output = self.run(state, self.inputs(task, fixation=0.0), RESPONSE) @ weights.T + bias
         return output[:, 0], np.arctan2(output[:, 1], output[:, 2]) % (2 * np.pi)
 
 
 @cache
-def _network(run):
+def _network(run: PaperRun):
     return _Network(run)
 
 
@@ -189,19 +161,19 @@ def _sectors(network, task, points):
 
 
 @cache
-def _rings(run):
+def _rings(run: PaperRun):
     """Coverage and slow points in the delay of each memory task."""
     network = _network(run)
     return {task: _coverage(network, task, network.inputs(task)) for task in MEMORY}
 
 
-def ring_of_points(run):
+def ring_of_points(run: PaperRun):
     """Share of twelve sectors of the circle that are answered from a slow point in the delay, for each memory task."""
     return {task: ring[0] for task, ring in _rings(run).items()}
 
 
 @cache
-def _carried(run):
+def _carried(run: PaperRun):
     """Slow points as the input of the delay goes over from one memory task to the other, each from those before."""
     network = _network(run)
     first, second = (network.inputs(task) for task in MEMORY)
@@ -213,19 +185,19 @@ def _carried(run):
     return path
 
 
-def ring_is_carried(run):
+def ring_is_carried(run: PaperRun):
     """Share of the sectors that are answered from slow points of one memory task that were carried to the other."""
     points = _carried(run)[-1]
     return _sectors(_network(run), MEMORY[1], points)
 
 
-def _switched(run, first, second):
+def _switched(run: PaperRun, first, second):
     """Answers after the rule of one task was exchanged for that of another behind the stimulus: share that agree.
 
     Within 18 degrees of the answer of the first task or, in all trials, of the opposite one: a memory that both tasks
     use may be of the stimulus, which the second task then answers by its own rule.
     """
-    kind, run = _kind(run)
+    kind, run = run.variant, run.trained
     network, same_task, opposite = _network(run), [], []
     answer = ANGLES + np.pi * first.endswith("Anti")
     for modality in (0, 1):
@@ -239,12 +211,12 @@ def _switched(run, first, second):
     return float(max(np.mean(same_task), np.mean(opposite)))
 
 
-def memory_is_shared(run):
+def memory_is_shared(run: PaperRun):
     """Share of answers that agree after the rule was exchanged for that of the other memory task."""
     return {f"{first} to {second}": _switched(run, first, second) for first, second in (MEMORY, MEMORY[::-1])}
 
 
-def memory_is_not_shared_by_all(run):
+def memory_is_not_shared_by_all(run: PaperRun):
     """That share less that after a change to tasks that remember the first of two stimuli."""
     shared = np.mean(list(memory_is_shared(run).values()))
     return float(shared - np.mean([_switched(run, first, second) for first in MEMORY for second in INTEGRATE]))
@@ -254,7 +226,7 @@ def memory_is_not_shared_by_all(run):
 
 
 @cache
-def _variance(run):
+def _variance(run: PaperRun):
     """Variance of each unit over time and trials, by task and period but fixation."""
     recording, table = run.recording("activity"), run.trials("activity")
     spans, tasks = period_spans(table, recording.offsets, recording.dt), np.asarray(table["task"]).astype(str)
@@ -262,12 +234,14 @@ def _variance(run):
     for group in (group for places in COMPUTED.values() for group in places):
         task, period = group
         segments = [activity[spans[period][k]] for k in np.flatnonzero(tasks == task)]
+        if not segments:
+            raise UndeterminedError(f"no trial of {task} was recorded")
         variances[group] = np.concatenate(segments).var(axis=0)
     return variances
 
 
-def _labels(run):
-    kind, run = _kind(run)
+def _labels(run: PaperRun):
+    kind, run = run.variant, run.trained
     labels = {group: name for name, places in COMPUTED.items() for group in places}
     if kind == RANDOM:
         order = np.random.default_rng(run.seed).permutation(list(labels.values()))
@@ -275,7 +249,7 @@ def _labels(run):
     return labels
 
 
-def _alike(run):
+def _alike(run: PaperRun):
     """Similarity of all task periods, shape (periods, periods): cosine of the normalised variances of all units."""
     table = np.stack(list(_variance(run).values()), axis=1)
     table = table[table.sum(axis=1) > 1e-3]
@@ -284,19 +258,19 @@ def _alike(run):
     return table.T @ table
 
 
-def periods_by_computation(run):
+def periods_by_computation(run: PaperRun):
     """Similarity of periods of two tasks with one computation less that of periods of one task with different ones.
 
     Beyond that difference in the untrained network, whose units follow the stimulus alone.
     """
-    labels, network = _labels(run), _kind(run)[1]
+    labels, network = _labels(run), run.trained
     return _contrast(labels, _alike(network)) - _contrast(labels, _alike(_untrained(network)))
 
 
 @cache
-def _untrained(run):
+def _untrained(run: PaperRun):
     """The network of a run before training, with the evaluation of activity alone."""
-    return untrained(PaperRun(RunFolder(run.path), run.seed, {"activity": run.requested["activity"]}))
+    return library(UNTRAINED, run.asked("activity"))
 
 
 def _contrast(labels, alike):
@@ -314,7 +288,7 @@ def _contrast(labels, alike):
 
 
 @cache
-def _groups(run):
+def _groups(run: PaperRun):
     """Group of each unit by its normalised variances (Ward linkage); -1 for silent units."""
     from scipy.cluster.hierarchy import fcluster, linkage
 
@@ -326,9 +300,9 @@ def _groups(run):
     return label
 
 
-def _group_of(run, name):
+def _group_of(run: PaperRun, name):
     """Units of the group with most of the variance in the periods of a lesion beyond that in those of its opposite."""
-    kind, run = _kind(run)
+    kind, run = run.variant, run.trained
     label, places = _groups(run), list(_variance(run))
     table = np.stack(list(_variance(run).values()), axis=1)
     share = table / np.maximum(table.sum(axis=1, keepdims=True), 1e-12)
@@ -342,15 +316,15 @@ def _group_of(run, name):
 
 
 @cache
-def _lost(run, name):
+def _lost(run: PaperRun, name):
     """Loss of performance in each task without the group of a lesion."""
-    units, run = _group_of(run, name), _kind(run)[1]
+    units, run = _group_of(run, name), run.trained
     lesion = Perturbation("lesion", units=tuple(map(int, units)))
-    without = _by_task(run.perturbed([lesion], LESIONED, seed=run.seed, references=False).table)
-    return {task: value - without[task] for task, value in _by_task(run.trials()).items()}
+    without = by_task(run.perturbed([lesion], LESIONED, seed=run.seed, references=False).table)
+    return {task: value - without[task] for task, value in by_task(run.trials()).items()}
 
 
-def lesions_are_selective(run):
+def lesions_are_selective(run: PaperRun):
     """Loss by a lesion in the tasks that need the group less that in the tasks that do not, for each lesion."""
     losses = {}
     for name, (_, _, need, spare) in LESIONS.items():
@@ -363,7 +337,7 @@ def lesions_are_selective(run):
 
 
 @cache
-def transferred(run):
+def transferred(run: PaperRun):
     """Performance in MemoryAnti after nothing but its rule input was learned, from 38,400 trials."""
     import torch
 
@@ -371,7 +345,7 @@ def transferred(run):
     system, task = network.system, network.task(dt=STEP, tasks=["MemoryAnti"])
     task.reset(seed=run.seed)
     to = {name: torch.tensor(getattr(system, name), dtype=torch.float32) for name in ("recurrent", "weights", "bias")}
-    read, bias = (torch.tensor(value, dtype=torch.float32) for value in (network.read_out, network.bias))
+    read, bias = (torch.tensor(value, dtype=torch.float32) for value in run.read_out)
     activation = {"softplus": torch.nn.functional.softplus, "relu": torch.relu, "tanh": torch.tanh}[system.activation]
     rule = torch.zeros(system.units, requires_grad=True)
     optimiser = torch.optim.Adam([rule], RATE)
@@ -418,7 +392,7 @@ def _trials(task, network, n):
     return *(torch.from_numpy(array) for array in (seen, right, weight)), torch.from_numpy(length - 1)
 
 
-def gain_by_motif(both, single):
+def gain_by_motif(both: PaperRun, single: PaperRun):
     """Performance of networks that had learned both motifs less that of those that had learned one of them."""
     return transferred(both) - transferred(single)
 
@@ -426,7 +400,7 @@ def gain_by_motif(both, single):
 # -- figures ----------------------------------------------------------------------------------------------------------
 
 
-def figure_2_rings(paper):
+def figure_2_rings(paper: PaperRuns):
     """First network. Left: slow points in the delay of two memory tasks along the first two principal components;
     colours are the angles that are answered from them. Right: share of answers that agree after the rule was exchanged
     in the delay, a dot for each network. Two circles of colours are rings of memory; the higher the dots, the more the
@@ -450,7 +424,7 @@ def figure_2_rings(paper):
     return figure
 
 
-def figure_3_periods_of_tasks(paper):
+def figure_3_periods_of_tasks(paper: PaperRuns):
     """First network: similarity (cosine of the normalised variances of all units) of the periods of all tasks, sorted
     by computation; lines separate computations. Bright blocks along the diagonal are computations for which tasks share
     units.
@@ -471,7 +445,7 @@ def figure_3_periods_of_tasks(paper):
     return figure
 
 
-def figure_5_lesions(paper):
+def figure_5_lesions(paper: PaperRuns):
     """Loss of performance by lesions of four groups of units (columns) in tasks that need the motif and in tasks that
     do not; a dot for each network, mean over tasks. Lesions are selective where the first lie above the second.
     """
@@ -491,7 +465,7 @@ def figure_5_lesions(paper):
     return figure
 
 
-def figure_6_transfer(paper):
+def figure_6_transfer(paper: PaperRuns):
     """Performance in MemoryAnti after nothing but its rule input was learned, from 38,400 trials, by what the network
     had learned before; a dot for each network. Dashed: chance. Both motifs are needed where the left dots lie higher.
     """

@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 
+from neurogym.analysis.results import UndeterminedError
 from neurogym.analysis.trial_tables import numbers
-from ngym_cli.agents.dynamics import system_of
 from ngym_cli.figures.style import COLOURS, GREY, new_figure
 from ngym_cli.papers.controls import cut
-from ngym_cli.papers.paper_runs import PaperRun
-from ngym_cli.runs import RunFolder
+from ngym_cli.papers.paper_runs import PaperRun, PaperRuns
 
 CONTEXTS = (0, 1)
 #: Draws of new units from the fitted population, and units of each draw, as in the paper's large networks.
@@ -63,20 +63,19 @@ class Units:
 
 
 @cache
-def _network(run):
+def _network(run: PaperRun):
     """The trained network by its units; large, with units of one population, where the run is marked so."""
-    policy = run.source.policy
-    system = system_of(policy.networks[0])
+    system: Any = run.system
     left, size, right = np.linalg.svd(system.recurrent)
-    weights, biases = (parameter.detach().numpy().astype(float) for parameter in policy.action_net.parameters())
+    weights, biases = run.read_out
     units = len(system.recurrent)
     columns = [left[:, 0] * size[0] * units, right[0], (weights[2] - weights[1]) * units, system.bias]
     reduced = Units(np.column_stack([*columns, system.weights]), float(system.alpha), float(biases[2] - biases[1]))
-    return reduced.drawn([run.seed, DRAWS]) if run.kept == ONE else reduced
+    return reduced.drawn([run.seed, DRAWS]) if run.variant == ONE else reduced
 
 
 @cache
-def _trials(run):
+def _trials(run: PaperRun):
     """Inputs, shape (trials, steps, channels), which answers are the second choice, and the context of each trial."""
     recording, table = run.recording(INPUTS), run.trials(INPUTS)
     steps = int(np.diff(recording.offsets).min())
@@ -86,25 +85,25 @@ def _trials(run):
     return inputs, truth == truth.max(), context
 
 
-def _correct(run, network):
+def _correct(run: PaperRun, network):
     """Proportion of trials whose output has the right sign."""
     inputs, second, _ = _trials(run)
     return float(np.mean((network.outputs(inputs)[0] > 0) == second))
 
 
 @cache
-def after_resampling(run):
+def after_resampling(run: PaperRun):
     """Proportion of outputs with the right sign after all units were drawn anew from one Gaussian, mean of draws."""
     return float(np.mean([_correct(run, _network(run).drawn([run.seed, draw])) for draw in range(DRAWS)]))
 
 
-def lost_by_resampling(run):
+def lost_by_resampling(run: PaperRun):
     """Proportion of outputs with the right sign less that after all units were drawn anew from one Gaussian."""
     return _correct(run, _network(run)) - after_resampling(run)
 
 
 @cache
-def _populations(run):
+def _populations(run: PaperRun):
     """Units with a higher gain in the first context, and those with a higher gain in the second.
 
     The gain of a unit is the slope of tanh at its mean input, 1 - rate^2.
@@ -112,19 +111,19 @@ def _populations(run):
     inputs, _, context = _trials(run)
     gain = 1 - _network(run).outputs(inputs)[1] ** 2
     more = gain[context == 0].mean(axis=0) - gain[context == 1].mean(axis=0)
-    if run.kept == RANDOM:
+    if run.variant == RANDOM:
         more = np.random.default_rng(run.seed).permutation(more)
     return more > DIFFERENT, more < -DIFFERENT
 
 
 @cache
-def _without(run):
+def _without(run: PaperRun):
     """Proportion correct in each context (columns) without each population (rows)."""
     inputs, second, context = _trials(run)
     performances = []
     for units in _populations(run):
         if not units.any():
-            raise ValueError("no unit has a clearly higher gain in one of the contexts")
+            raise UndeterminedError("no unit has a clearly higher gain in one of the contexts")
         outputs = _network(run).without(units).outputs(inputs)[0]
         performances.append([_best(outputs[context == k], second[context == k]) for k in CONTEXTS])
     return np.array(performances)
@@ -137,7 +136,7 @@ def _best(outputs, second):
     return float((below + above).max() / len(second))
 
 
-def double_dissociation(run):
+def double_dissociation(run: PaperRun):
     """Proportion correct in the context that is spared without a population less that in the other, for both of them.
 
     What one population costs in one context the other must cost in the other; the smaller of the two differences.
@@ -146,34 +145,27 @@ def double_dissociation(run):
     return float(max(min(first[1] - first[0], second[0] - second[1]), min(first[0] - first[1], second[1] - second[0])))
 
 
-def control_no_evidence(run):
+def control_no_evidence(run: PaperRun):
     """The trained networks without their inputs from the stimulus: they answer, but not to what was shown."""
-    channels = run.agent.make_env().unwrapped.observation_space.name
-    return cut(run, *(name for name in channels if name.startswith("stim")))
+    return cut(run, *(name for name in run.env.observation_space.name if name.startswith("stim")))
 
 
-def control_no_context(run):
+def control_no_context(run: PaperRun):
     """The trained networks without their inputs from the cue of the context: both modalities count alike."""
     return cut(run, "context1", "context2")
 
 
-def _marked(run, mark):
-    marked = PaperRun(RunFolder(run.path), run.seed, run.requested)
-    marked.kept = mark
-    return marked
-
-
-def control_one_population(run):
+def control_one_population(run: PaperRun):
     """The trained networks, all units drawn anew from one Gaussian that is fitted to the weights of theirs."""
-    return _marked(run, ONE)
+    return run.as_variant(ONE)
 
 
-def control_random_populations(run):
+def control_random_populations(run: PaperRun):
     """The trained networks, their units in random populations as large as those that were found."""
-    return _marked(run, RANDOM)
+    return run.as_variant(RANDOM)
 
 
-def figure_2_resampled_units(paper):
+def figure_2_resampled_units(paper: PaperRuns):
     """Proportion correct of trained networks and after all units were drawn anew from one Gaussian population, a line
     for each network. Lines of integration stay where they are, those of context-dependent integration fall.
     """
@@ -192,7 +184,7 @@ def figure_2_resampled_units(paper):
     return figure
 
 
-def figure_6_each_population_held(paper):
+def figure_6_each_population_held(paper: PaperRuns):
     """Proportion correct in each context without one population: 1, the units whose gain is clearly higher in context
     1, and 2, those whose gain is higher in context 2; a dot for each network. Each population costs one context only.
     """

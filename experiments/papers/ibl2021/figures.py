@@ -4,9 +4,11 @@ import numpy as np
 
 from neurogym.analysis import block_psychometrics
 from neurogym.analysis.block_bias import LEAST_EASY, LEAST_SHIFT, MOST_LAPSE
+from neurogym.analysis.results import UndeterminedError
 from neurogym.analysis.trial_tables import numbers, responded, select
 from ngym_cli.figures.style import COLOURS, GREY, interval_points, new_figure
 from ngym_cli.papers.controls import FEEDBACK, cut
+from ngym_cli.papers.paper_runs import PaperRun, PaperRuns
 
 BLOCK = "side_bias_block"
 #: Words and colour of each block; in block 0 the first choice (left) has probability 0.8, in block 1 the second.
@@ -17,7 +19,7 @@ def _fits(table, draws=0):
     return block_psychometrics(table, BLOCK, n_boot=draws)
 
 
-def bias_shift(run):
+def bias_shift(run: PaperRun):
     """Point of subjective equality in blocks of the left side less that in blocks of the right side (% contrast).
 
     Positive where the side that is frequent is chosen more often; a bias the other way is negative.
@@ -26,33 +28,32 @@ def bias_shift(run):
     return fits["0"].threshold.value - fits["1"].threshold.value
 
 
-def lapses(run):
+def lapses(run: PaperRun):
     return _fits(run.trials()).lapse
 
 
-def easy_accuracy(run):
+def easy_accuracy(run: PaperRun):
     return _fits(run.trials()).easy.value
 
 
-def thresholds(run):
+def thresholds(run: PaperRun):
     """Standard deviation (% contrast) of the cumulative Gaussian of each block."""
     return {BLOCKS[block][0]: 1 / fit.slope.value for block, fit in _fits(run.trials()).fits.items()}
 
 
-def frequent_side_at_zero(run):
+def frequent_side_at_zero(run: PaperRun):
     table = run.trials()
     table = select(table, responded(table) & (table["coh"] == 0))
+    if not len(table["choice"]):
+        raise UndeterminedError("no trial without contrast is answered")
     return float(np.mean((numbers(table["choice"]) == 2) == (numbers(table[BLOCK]) == 1)))
 
 
-def control_no_evidence(run):
-    """The trained networks without their inputs from the stimulus: they answer, but not to what was shown."""
-    return cut(run, "stimulus")
-
-
-def control_no_feedback(run):
-    """The trained networks without their inputs from the last reward and action: no block can be inferred."""
-    return cut(run, FEEDBACK)
+def control_no_memory(run: PaperRun):
+    """The trained networks without memory of trials before, nor inputs from the last reward and action: no block can be
+    inferred.
+    """
+    return cut(run.asked(reset_state="trial"), FEEDBACK)
 
 
 def _given(number):
@@ -61,7 +62,7 @@ def _given(number):
     return [seed for seed, _ in numbered], [value for _, value in numbered]
 
 
-def figure_4_choices_by_block(paper):
+def figure_4_choices_by_block(paper: PaperRuns):
     """Left: choices of the right side by signed contrast in both kinds of block, trials of all networks together with
     95 % intervals over blocks of trials, and fitted functions with lapses. Right: by how much the point of subjective
     equality shifts towards the side that is frequent, a dot for each network; above the line mice count as trained.
@@ -89,7 +90,7 @@ def figure_4_choices_by_block(paper):
     return figure
 
 
-def figure_criteria(paper):
+def figure_criteria(paper: PaperRuns):
     """The other criteria by which a mouse counts as trained: largest lapse of either block and accuracy at the
     strongest contrast, a dot for each network; the criterion is met on the white side of the line.
     """

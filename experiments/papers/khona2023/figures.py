@@ -4,6 +4,8 @@ import numpy as np
 
 from ngym_cli.figures.style import COLOURS, GREY, category_ticks, new_figure
 from ngym_cli.papers.controls import cut
+from ngym_cli.papers.paper_runs import PaperRun, PaperRuns
+from ngym_cli.papers.script import mean_performance, performance_by_task
 
 #: Networks by their connections.
 NETWORKS = ("near", "unconnected", "dense")
@@ -17,59 +19,47 @@ def kind(task):
     return KINDS[2 * integrates + moves]
 
 
-def by_task(run):
-    """Performance in each task; chance is below one half."""
-    table = run.trials()
-    tasks, performance = np.asarray(table["task"]).astype(str), np.asarray(table["performance"], float)
-    return {str(task): float(performance[tasks == task].mean()) for task in np.unique(tasks)}
-
-
-def mean_performance(run):
-    """Performance, mean over all tasks."""
-    return float(np.mean(list(by_task(run).values())))
-
-
-def by_kind(run):
+def by_kind(run: PaperRun):
     """Mean over tasks of the performance in each, for each kind of task."""
-    means = by_task(run)
+    means = performance_by_task(run)
     means_by_kind = {each: [mean for task, mean in means.items() if kind(task) == each] for each in KINDS}
     return {each: float(np.mean(means)) for each, means in means_by_kind.items() if means}
 
 
-def base_performance(run):
+def base_performance(run: PaperRun):
     """Performance on the twenty base tasks."""
     return by_kind(run)["base"]
 
 
-def lost_without_connections(connected, unconnected):
+def lost_without_connections(connected: PaperRun, unconnected: PaperRun):
     """Performance of connected less that of unconnected units, for each kind of composed tasks."""
     first, second = by_kind(connected), by_kind(unconnected)
     return {each: first[each] - second[each] for each in KINDS[1:]}
 
 
-def composed_performance(run):
+def composed_performance(run: PaperRun):
     """Performance on each kind of composed tasks."""
     means_by_kind = by_kind(run)
     return {each: means_by_kind[each] for each in KINDS[1:]}
 
 
-def larger_loss(near_base, unconnected_base, near_all, unconnected_all):
+def larger_loss(near_base: PaperRun, unconnected_base: PaperRun, near_all: PaperRun, unconnected_all: PaperRun):
     """Mean loss without connections on composed tasks, less that on the base tasks of networks trained on these."""
     composed = np.mean(list(lost_without_connections(near_all, unconnected_all).values()))
     return float(composed - (base_performance(near_base) - base_performance(unconnected_base)))
 
 
-def gain_of_sparseness(near, dense):
+def gain_of_sparseness(near: PaperRun, dense: PaperRun):
     """Performance, mean over all tasks, with connections to near units less that with connections to all."""
     return mean_performance(near) - mean_performance(dense)
 
 
-def control_no_rule(run):
+def control_no_rule(run: PaperRun):
     """The trained networks without their inputs from the rule: the task is not known."""
-    return cut(run, "task", weights="read.weight")
+    return cut(run, "task", name="read.weight")
 
 
-def figure_2_connections(paper):
+def figure_2_connections(paper: PaperRuns):
     """Performance by kind of task of networks whose units are connected to near ones, to all or to none, trained on
     the base tasks (left) and on all tasks (right); a dot for each network. Without connections performance falls
     where answers move on or are shifted by the delay; with connections to all units learning takes longer.

@@ -5,11 +5,10 @@ from itertools import combinations
 
 import numpy as np
 
-from neurogym.analysis import Activity
 from neurogym.dynamics import connections, svcca_distance
-from ngym_cli.agents.dynamics import search_points, system_of, visited_states
+from ngym_cli.agents.dynamics import search_points, visited_states
 from ngym_cli.figures.style import COLOURS, category_ticks, new_figure
-from ngym_cli.papers.controls import shuffled
+from ngym_cli.papers.paper_runs import PaperRun, PaperRuns
 
 #: Visited states from which points are searched, starts between pairs of stable points, and steps after a pulse.
 STARTS, BETWEEN, SETTLED = 512, 7, 500
@@ -18,40 +17,37 @@ STARTS, BETWEEN, SETTLED = 512, 7, 500
 TRIALS = 100
 
 
-def _name(run):
-    config = run.source.config
+def _name(run: PaperRun):
+    config = run.config
     return f"{config.network} {config.units}"
 
 
 @cache
-def _found(run):
+def _found(run: PaperRun):
     """The network, its fixed points at input 0, the pattern of each point, and the ends of the saddles."""
-    recording = run.recording("main")
-    observations = np.asarray(recording["observations"], float)
-    activity = Activity(recording["activity"], recording.offsets, recording.dt)
-    system = system_of(run.source.actor.networks[0])
-    states, _ = visited_states(system, activity, observations)
+    observations = np.asarray(run.recording("main")["observations"], float)
+    system = run.system
+    states, _ = visited_states(system, run.activity("main"), observations)
     points = search_points(system, [states], np.zeros((1, system.inputs)), STARTS, slow=None, between=BETWEEN)
     return system, points, _signs(run, points.points), connections(system, points)[1]
 
 
-def _signs(run, states):
+def _signs(run: PaperRun, states):
     """Signs of the outputs in states."""
-    hidden = states[:, : int(run.source.config.units)].astype(np.float32)
-    return np.sign(run.source.actor.heads([hidden] * 2)[0]).astype(int)
+    return np.sign(run.outputs(states)).astype(int)
 
 
-def accuracy(*runs):
+def accuracy(*runs: PaperRun):
     """Share of outputs with the right sign."""
     return {_name(run): float(np.mean(run.trials()["performance"])) for run in runs}
 
 
-def stable_points(*runs):
+def stable_points(*runs: PaperRun):
     """Number of stable points."""
     return {_name(run): float(_found(run)[1].stable.sum()) for run in runs}
 
 
-def edges(*runs):
+def edges(*runs: PaperRun):
     """Number of pairs of patterns that differ in one bit with a saddle between them."""
     shares = {}
     for run in runs:
@@ -62,7 +58,7 @@ def edges(*runs):
     return shares
 
 
-def transitions(*runs):
+def transitions(*runs: PaperRun):
     """Share of the 24 flips of one bit of a stable point that a pulse brings about."""
     counts = {}
     for run in runs:
@@ -74,24 +70,19 @@ def transitions(*runs):
             after[:, channel] *= -1
             pulse = np.zeros((len(stable), system.inputs))
             pulse[:, channel] = after[:, channel]
-            states = system.step(points.points[stable], pulse)
-            for _ in range(SETTLED):
-                states = system.step(states, np.zeros(system.inputs))
+            inputs = np.concatenate([pulse[None], np.zeros((SETTLED, *pulse.shape))])
+            states = run.states(inputs, points.points[stable])[-1]
             right += int((_signs(run, states) == after).all(axis=1).sum())
         counts[_name(run)] = right / (system.inputs * 2**system.inputs)
     return counts
 
 
 @cache
-def _activity(run, inputs):
+def _activity(run: PaperRun, inputs):
     """Hidden activity for inputs that are the same for all networks, shape (steps, units)."""
-    system, units = _found(run)[0], int(run.source.config.units)
-    trials = np.frombuffer(inputs).reshape(TRIALS, -1, system.inputs)
-    state, visited = np.zeros((TRIALS, system.units)), []
-    for t in range(trials.shape[1]):
-        state = system.step(state, trials[:, t])
-        visited.append(state[:, :units])
-    return np.concatenate(visited)
+    trials = np.frombuffer(inputs).reshape(TRIALS, -1, run.system.inputs)
+    states = run.states(trials.swapaxes(0, 1))[:, :, : run.units]
+    return states.reshape(-1, states.shape[-1])
 
 
 def _distances(runs):
@@ -107,24 +98,15 @@ def _distances(runs):
     return distances
 
 
-def within_over_between(*runs):
-    """Mean distance of networks of one architecture over that of networks of different architectures; all of them
-    have one stable point for each pattern, for the claim is about networks of equal topology.
-    """
-    if set(stable_points(*runs).values()) != {2.0 ** _found(runs[0])[0].inputs}:
-        raise ValueError("the networks do not share their topology")
-    distance, cells = _distances(runs), np.array([run.source.config.network for run in runs])
+def within_over_between(*runs: PaperRun):
+    """Mean distance of networks of one architecture over that of networks of different architectures."""
+    distance, cells = _distances(runs), np.array([run.config.network for run in runs])
     pairs = np.triu_indices(len(runs), 1)
     same = cells[pairs[0]] == cells[pairs[1]]
     return float(distance[pairs][same].mean() / distance[pairs][~same].mean())
 
 
-def control_shuffled(run):
-    """The trained networks, the recurrent weights of each unit in another order: no learned dynamics are left."""
-    return shuffled(run)
-
-
-def figure_2_universality(paper):
+def figure_2_universality(paper: PaperRuns):
     """Left: SVCCA distances of the activity of all networks for the same inputs, sorted by architecture. Right: number
     of stable points and of edges of the cube of patterns with a saddle, for each network. Dark squares along the
     diagonal: geometry goes with the architecture. Dots at 8 and at 12: the points are the same in all.

@@ -4,13 +4,15 @@ from functools import cache
 
 import numpy as np
 
-from neurogym.analysis import Activity, from_trials, pca_trajectories, targeted_axes
+from neurogym.analysis import from_trials, pca_trajectories, targeted_axes
+from neurogym.analysis.results import UndeterminedError
 from neurogym.analysis.trial_tables import is_correct, numbers, responded, select
 from neurogym.dynamics import find_fixed_points, selected_input
-from ngym_cli.agents.dynamics import input_sets, system_of
+from ngym_cli.agents.dynamics import input_sets
 from ngym_cli.figures.evidence import evidence_curve
 from ngym_cli.figures.style import COLOURS, GREY, new_figure, shades
-from ngym_cli.papers.controls import cut, shuffled
+from ngym_cli.papers.controls import cut
+from ngym_cli.papers.paper_runs import PaperRun, PaperRuns
 
 CONTEXTS = (0, 1)
 #: Words for the contexts: in the paper the first source was the motion and the second the colour of the dots.
@@ -21,9 +23,11 @@ STARTS, SEARCHED = 128, 15
 #: Shares of the spread of visited states: movement in a step below which a point is slow, and how near visited states
 #: have to come to a point.
 SLOW, NEAR = 0.02, 0.2
+#: Fewest answers of each choice from which axes are estimated.
+LEAST = 20
 
 
-def incongruent(run):
+def incongruent(run: PaperRun):
     """Proportion correct where the irrelevant source speaks for the other answer, in each context."""
     table = run.trials()
     against = table["other_choice"] != table["ground_truth"]
@@ -34,24 +38,23 @@ def incongruent(run):
     return results
 
 
-def selectivity(run):
+def selectivity(run: PaperRun):
     """Weight of the relevant source less that of the irrelevant one, over their sum."""
     return from_trials.context_use(run.trials()).selectivity.value
 
 
 @cache
-def _recorded(run):
+def _recorded(run: PaperRun):
     """Activity, observations and trials of the recorded evaluation."""
-    recording = run.recording("activity")
-    observations = np.asarray(recording["observations"], float)
-    return Activity(recording["activity"], recording.offsets, recording.dt), observations, run.trials("activity")
+    observations = np.asarray(run.recording("activity")["observations"], float)
+    return run.activity("activity"), observations, run.trials("activity")
 
 
 @cache
-def _points(run):
+def _points(run: PaperRun):
     """Slow points of each context under its mean input during the stimulus, at least three near visited states."""
     activity, observations, table = _recorded(run)
-    system, points_of_context = system_of(run.source.policy.networks[0]), {}
+    system, points_of_context = run.system, {}
     for each in input_sets(table, activity, observations, ("context",), ("stimulus",)):
         visited = np.asarray(activity.values[each.steps], float)
         spread = np.sqrt(((visited - visited.mean(axis=0)) ** 2).sum(axis=1).mean())
@@ -60,26 +63,26 @@ def _points(run):
         points = find_fixed_points(system, visited[drawn], each.inputs, slow=slow, max_steps=SEARCHED)
         distances = np.array([np.linalg.norm(visited - point, axis=1).min() for point in points.points])
         if (distances < NEAR * spread).sum() >= 3:
-            points_of_context[int(each.values["context"])] = points.take(distances < NEAR * spread)
+            points_of_context[int(str(each.values["context"]))] = points.take(distances < NEAR * spread)
     return points_of_context
 
 
-def _of_contexts(run, value):
+def _of_contexts(run: PaperRun, value):
     points_of_context = _points(run)
     if set(points_of_context) != set(CONTEXTS):
-        raise ValueError(f"slow points were found in {len(points_of_context)} of two contexts")
+        raise UndeterminedError(f"slow points were found in {len(points_of_context)} of two contexts")
     return {WORDS[context]: float(value(points_of_context[context])) for context in CONTEXTS}
 
 
-def leading_eigenvalue(run):
+def leading_eigenvalue(run: PaperRun):
     """Largest eigenvalue, median of the points of each context: what is left after 100 ms."""
-    steps = 100 / run.source.facts.dt
+    steps = 100 / run.dt
     return _of_contexts(run, lambda points: _of_modes(points, 0) ** steps)
 
 
-def next_eigenvalue(run):
+def next_eigenvalue(run: PaperRun):
     """Second largest eigenvalue, median of the points of each context: what is left after 100 ms."""
-    steps = 100 / run.source.facts.dt
+    steps = 100 / run.dt
     return _of_contexts(run, lambda points: _of_modes(points, 1) ** steps)
 
 
@@ -88,7 +91,7 @@ def _of_modes(points, mode):
     return float(np.median(np.abs(points.eigenvalues[:, mode])))
 
 
-def dominant_axis(run):
+def dominant_axis(run: PaperRun):
     """Share of the variance of the points along one axis, in each context."""
 
     def share(points):
@@ -98,35 +101,34 @@ def dominant_axis(run):
     return _of_contexts(run, share)
 
 
-def _pushes(run):
+def _pushes(run: PaperRun):
     """Evidence of 100 % for the second choice in each source, in the space of inputs."""
-    channels = run.agent.make_env().unwrapped.observation_space.name
-    pushes = np.zeros((2, run.source.policy.observation_space.shape[0]))
+    pushes = np.zeros((2, run.system.inputs))
     for source in range(2):
-        pushes[source, channels[f"stim1_mod{source + 1}"]] = -0.5
-        pushes[source, channels[f"stim2_mod{source + 1}"]] = 0.5
+        for sign, choice in ((-0.5, 1), (0.5, 2)):
+            pushes[source, run.channels(f"stim{choice}_mod{source + 1}")] = sign
     return pushes
 
 
-def _selected(run):
+def _selected(run: PaperRun):
     """Movement along the slow direction by evidence of each source at each point, by context."""
-    system = system_of(run.source.policy.networks[0])
+    system = run.system
     pushes, selected = _pushes(run), {}
     for context, points in _points(run).items():
         selected[context] = np.abs(selected_input(system, points, pushes))
     return selected
 
 
-def irrelevant_selected(run):
+def irrelevant_selected(run: PaperRun):
     """Movement along the slow direction by irrelevant over that by relevant evidence, in each context."""
     selected = _selected(run)
     if set(selected) != set(CONTEXTS):
-        raise ValueError(f"slow points were found in {len(selected)} of two contexts")
+        raise UndeterminedError(f"slow points were found in {len(selected)} of two contexts")
     return {WORDS[c]: float(np.median(selected[c][:, 1 - c]) / np.median(selected[c][:, c])) for c in CONTEXTS}
 
 
 @cache
-def _axes(run):
+def _axes(run: PaperRun):
     """Targeted axes of choice, both sources and context during the stimulus, and aligned activity."""
     activity, _, table = _recorded(run)
     rows = responded(table)
@@ -134,6 +136,8 @@ def _axes(run):
     steps = int(table["period_stimulus"][0] / activity.dt)
     aligned = activity.align(onset, start=0, stop=steps)[rows]
     table = select(table, rows)
+    if min(np.bincount(numbers(table["choice"]).astype(int), minlength=3)[1:]) < LEAST:
+        raise UndeterminedError(f"axes need {LEAST} answers of each choice, there are {len(aligned)} in all")
     relevant = numbers(table["ground_truth"]) * 2 - 3
     second = numbers(table["other_choice"]) * 2 - 3
     context = numbers(table["context"]).astype(int)
@@ -151,7 +155,7 @@ def _variables(table, coherences):
     }
 
 
-def _apart(run, axis, relevant, fraction=1.0):
+def _apart(run: PaperRun, axis, relevant, fraction=1.0):
     """Distance from the strongest evidence for choice 1 to that for choice 2 along an axis, by a source.
 
     Mean over both sources, each in the context in which it counts, or does not, and over the first part (a share) of
@@ -168,7 +172,10 @@ def _apart(run, axis, relevant, fraction=1.0):
             source = context if relevant else 1 - context
             projection = projected[..., axes.names.index(f"modality {source + 1}" if axis == "own" else axis)]
             rows = half & (table["context"] == context)
-            ends = [projection[rows & (coherences[source] == end)].mean(axis=0) for end in _ends(coherences[source])]
+            strongest = [rows & (coherences[source] == end) for end in _ends(coherences[source])]
+            if not all(each.any() for each in strongest):
+                raise UndeterminedError(f"no trial with the strongest evidence of source {source + 1} is answered")
+            ends = [projection[each].mean(axis=0) for each in strongest]
             separations.append((ends[1] - ends[0]).mean())
     return float(np.mean(separations))
 
@@ -177,12 +184,12 @@ def _ends(values):
     return values.min(), values.max()
 
 
-def evidence_on_choice_axis(run):
+def evidence_on_choice_axis(run: PaperRun):
     """Movement along the axis of choice by irrelevant evidence over that by relevant evidence."""
     return _apart(run, "choice", False) / _apart(run, "choice", True)
 
 
-def gating(run):
+def gating(run: PaperRun):
     """Irrelevant over relevant evidence in their movement along their own axes, less the same along the axis of choice.
 
     1 where irrelevant evidence is there as much as relevant evidence and is not integrated; 0 where it is integrated
@@ -192,7 +199,7 @@ def gating(run):
     return modality - choice
 
 
-def line_along_choice(run):
+def line_along_choice(run: PaperRun):
     """Cosine of the angle between the axis along which points lie and the axis of choice, in each context."""
     axes, _, _, _ = _axes(run)
     choice = axes.axes[axes.names.index("choice")] * axes.sd  # the axis is one of standard deviations
@@ -204,27 +211,22 @@ def line_along_choice(run):
     return _of_contexts(run, cosine)
 
 
-def slowness(run):
+def slowness(run: PaperRun):
     """Decay along the line over that in the slowest other direction, in each context: logarithms of eigenvalues."""
     return _of_contexts(run, lambda points: abs(np.log(_of_modes(points, 0))) / abs(np.log(_of_modes(points, 1))))
 
 
-def control_no_context(run):
+def control_no_context(run: PaperRun):
     """The trained networks without their inputs from the cue of the context: both sources count in both contexts."""
     return cut(run, "context1", "context2")
 
 
-def control_no_evidence(run):
+def control_no_evidence(run: PaperRun):
     """The trained networks without their inputs from both sources: they answer, but not to what was shown."""
     return cut(run, "stim1_mod1", "stim2_mod1", "stim1_mod2", "stim2_mod2")
 
 
-def control_shuffled(run):
-    """The trained networks, the recurrent weights of each unit in another order: no learned dynamics are left."""
-    return shuffled(run)
-
-
-def figure_1_choices(paper):
+def figure_1_choices(paper: PaperRuns):
     """Choices by the evidence of each source (columns) in each context (rows): trials of all networks, 95 % intervals.
     On the diagonal the source is relevant, beside it it is to be ignored.
     """
@@ -243,7 +245,7 @@ def figure_1_choices(paper):
     return figure
 
 
-def figure_2_targeted_axes(paper):
+def figure_2_targeted_axes(paper: PaperRuns):
     """Mean trajectories of the first network during the stimulus in each context, in the plane of the axis of choice
     and that of a source, sorted by the evidence of that source from the strongest for choice 1 (yellow) to that
     for choice 2 (blue); a dot every 100 ms, one scale for all panels. Relevant evidence (on the diagonal) moves the
@@ -254,7 +256,7 @@ def figure_2_targeted_axes(paper):
     axes, aligned, table, coherences = _axes(run)
     projected = axes.project(aligned)
     along = projected[..., axes.names.index("choice")]
-    every = max(1, round(100 / run.source.facts.dt))
+    every = max(1, round(100 / run.dt))
     for context in CONTEXTS:
         for source in range(2):
             panel, levels = panels[context][source], np.unique(coherences[source])
@@ -273,7 +275,7 @@ def figure_2_targeted_axes(paper):
     return figure
 
 
-def _slow_points(plane, run):
+def _slow_points(plane, run: PaperRun):
     """Slow points of each context and mean paths by relevant evidence, in a frame around the paths."""
     _, aligned, table, coherences = _axes(run)
     paths = {
@@ -300,7 +302,7 @@ def _slow_points(plane, run):
     plane.legend(loc="upper left", bbox_to_anchor=(0, -0.2))
 
 
-def _or_none(measure, run, context):
+def _or_none(measure, run: PaperRun, context):
     """Value of a measure in a context; nan where slow points are missing."""
     try:
         return measure(run)[WORDS[context]]
@@ -308,7 +310,7 @@ def _or_none(measure, run, context):
         return np.nan
 
 
-def figure_5_line_attractors(paper):
+def figure_5_line_attractors(paper: PaperRuns):
     """Left: slow points of the first network in each context (large) and mean paths by the relevant evidence during the
     stimulus, along the principal components of the paths; points that no path comes near lie outside the frame. Middle:
     eigenvalues over 100 ms, largest (dots) and second largest (squares), median of the points of each network: the

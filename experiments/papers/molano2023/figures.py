@@ -5,6 +5,7 @@ import numpy as np
 from neurogym.analysis import from_trials
 from ngym_cli.figures.style import COLOURS, GREY, new_figure
 from ngym_cli.papers.controls import FEEDBACK, cut
+from ngym_cli.papers.paper_runs import PaperRun, PaperRuns
 
 LAGS = 4
 PARTS = ("direct", "pretrained")
@@ -14,27 +15,27 @@ def _history(table):
     return from_trials.choice_history(table, n_lags=LAGS)
 
 
-def weights(run):
+def weights(run: PaperRun):
     """Summed weight of past transitions on the choice, after correct and after error trials (log odds)."""
     history = _history(run.trials())
     return {"correct": history.transition_after_correct.value, "error": history.transition_after_error.value}
 
 
-def after_correct(run):
+def after_correct(run: PaperRun):
     return weights(run)["correct"]
 
 
-def more_reset(direct, pretrained):
+def more_reset(direct: PaperRun, pretrained: PaperRun):
     """Reset index of the pre-trained network less that of the one trained on two alternatives."""
     return _history(pretrained.trials()).reset_index.value - _history(direct.trials()).reset_index.value
 
 
-def control_no_feedback(run):
+def control_no_feedback(run: PaperRun):
     """The trained networks without their inputs from the last reward and action: no history can be used."""
     return cut(run, FEEDBACK)
 
 
-def figure_1_transition_weights(paper):
+def figure_1_transition_weights(paper: PaperRuns):
     """Weight of past transitions between correct choices on the present choice, after correct (filled) and after error
     trials (open), in tests with two alternatives. One line is one network, its intervals are 95 %.
     """
@@ -52,8 +53,9 @@ def figure_1_transition_weights(paper):
                 first = run is paper.runs(name)[0]
                 style = {"marker": "o", "markersize": 4, "markerfacecolor": face, "linewidth": 1}
                 places = np.array(lags) + shift
-                label = label if first else None
-                axis.errorbar(places, [r.value for r in rows], half, color=colour, label=label, **style)
+                axis.errorbar(
+                    places, [r.value for r in rows], half, color=colour, label=label if first else None, **style
+                )
         axis.axhline(0, color=GREY, linestyle=":", linewidth=1, zorder=0)
         axis.set(xlabel="trials back", xticks=range(2, LAGS + 1), title=paper.config.parts[name].what)
     axes[0].set_ylabel("weight of a transition (log odds)")
@@ -61,7 +63,7 @@ def figure_1_transition_weights(paper):
     return figure
 
 
-def figure_2_reset_index(paper):
+def figure_2_reset_index(paper: PaperRuns):
     """Summed weight of transitions after an error against that after a correct choice; each point is one network with
     95 % intervals. On the dashed lines history is used as much after errors (index 0), on the lower one with the other
     sign, for what was wrong tells what was right; on the dotted line errors reset (index 1).

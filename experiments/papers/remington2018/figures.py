@@ -6,9 +6,11 @@ import numpy as np
 
 from neurogym.analysis import Activity, interval_reproduction, path_speed, pca_trajectories
 from neurogym.analysis.activity import nan_mean
+from neurogym.analysis.results import UndeterminedError
 from neurogym.analysis.trial_tables import numbers, responded, select
 from ngym_cli.figures.style import COLOURS, GREY, interval_points, legend_below, new_figure, shades
-from ngym_cli.papers.controls import answered, cut, shuffled
+from ngym_cli.papers.controls import answered, cut
+from ngym_cli.papers.paper_runs import PaperRun, PaperRuns
 
 GAINS = (1.0, 1.5)
 #: Principal components in which speed is measured; noise of single units is left out with the others.
@@ -19,34 +21,40 @@ SCATTER = 0.05  #: of intervals that a control produces, as a share
 
 
 def _of_gain(table, gain):
-    """Interval to be produced and produced interval (ms), both from the onset of the set pulse."""
+    """Interval to be produced and produced interval (ms), both from the onset of the set pulse.
+
+    Raises:
+        UndeterminedError: if no trial is answered.
+    """
     table = select(table, responded(table) & (table["gain"] == gain))
+    if not len(table["rt"]):
+        raise UndeterminedError(f"no trial at gain {gain:g} is answered")
     return numbers(table["production"]), numbers(table["rt"])
 
 
-def _fit(run, gain):
+def _fit(run: PaperRun, gain):
     return interval_reproduction(*_of_gain(run.trials(), gain), n_boot=0)
 
 
-def slopes(run):
+def slopes(run: PaperRun):
     """Slope of produced interval on gain times measured interval, at each gain."""
     return {gain: _fit(run, gain).slope.value for gain in GAINS}
 
 
-def gain_of_production(run):
+def gain_of_production(run: PaperRun):
     """Mean produced interval at gain 1.5 over that at gain 1, of the same measured intervals."""
     means = [_of_gain(run.trials(), gain)[1].mean() for gain in GAINS]
     return means[1] / means[0]
 
 
-def _recorded(run):
+def _recorded(run: PaperRun):
     """Trials with recorded activity, the recording, and its activity."""
     recording = run.recording("activity")
     return run.trials("activity"), recording, Activity(recording["activity"], recording.offsets, recording.dt)
 
 
 @cache
-def _paths(run):
+def _paths(run: PaperRun):
     """Mean trajectory of each gain and measured interval from set to the mean response, along principal components.
 
     Returns:
@@ -54,7 +62,7 @@ def _paths(run):
         (conditions, steps, components), nan after the mean response; and the length of a step (ms).
 
     Raises:
-        ValueError: if trials of a condition are never answered.
+        UndeterminedError: if trials of a condition are never answered.
     """
     table, recording, activity = _recorded(run)
     produced = numbers(table["rt"])
@@ -63,7 +71,7 @@ def _paths(run):
         for measure in np.unique(table["measure"]):
             trials = responded(table) & (table["gain"] == gain) & (table["measure"] == measure)
             if not trials.any():
-                raise ValueError(f"no trial of {measure:g} ms at gain {gain:g} is answered")
+                raise UndeterminedError(f"no trial of {measure:g} ms at gain {gain:g} is answered")
             rows.append((gain, measure, produced[trials].mean(), trials))
     steps = [round(mean / recording.dt) for _, _, mean, _ in rows]
     aligned = activity.align(recording.events["set"] / recording.dt, stop=max(steps))
@@ -77,7 +85,7 @@ def _until(path, steps):
     return np.where(np.arange(len(path))[:, None] < steps, path, np.nan)
 
 
-def _speeds(run):
+def _speeds(run: PaperRun):
     """Gain, produced interval (ms) and mean speed, in the middle half of the way, of each condition."""
     gains, _, times, paths, dt = _paths(run)
     middles = [slice(round(0.25 * time / dt), round(0.75 * time / dt)) for time in times]
@@ -85,19 +93,19 @@ def _speeds(run):
     return gains, times, np.array(speed)
 
 
-def speed_exponent(run):
+def speed_exponent(run: PaperRun):
     """Exponent of speed in the produced interval: -1 where one path is run through faster or slower."""
     _, times, speed = _speeds(run)
     return float(np.polyfit(np.log(times), np.log(speed), 1)[0])
 
 
-def speed_correlation(run):
+def speed_correlation(run: PaperRun):
     """Correlation of speed with the inverse of the produced interval over the conditions, at each gain."""
     gains, times, speed = _speeds(run)
     return {gain: float(np.corrcoef(speed[gains == gain], 1 / times[gains == gain])[0, 1]) for gain in GAINS}
 
 
-def kinet(run):
+def kinet(run: PaperRun):
     """Exponent of relative speed in relative interval at each gain, by the nearest states of a reference.
 
     The reference is the trajectory of the middle interval. To its states between a quarter and three quarters of the
@@ -106,7 +114,7 @@ def kinet(run):
     the interval asks for; 0: one path at one speed, left earlier or later.
 
     Raises:
-        ValueError: if a trajectory passes the reference in the other direction.
+        UndeterminedError: if a trajectory passes the reference in the other direction.
     """
     gains, _, times, paths, dt = _paths(run)
     results = {}
@@ -120,20 +128,19 @@ def kinet(run):
             distances = np.linalg.norm(states[:, None] - paths[k][None], axis=2)
             nearest = np.nanargmin(distances, axis=1)
             pace.append(np.polyfit(window, nearest, 1)[0])
-        pace = np.array(pace)
-        if np.any(pace <= 0):
-            raise ValueError("a trajectory passes the reference in the other direction")
+        if min(pace) <= 0:
+            raise UndeterminedError("a trajectory passes the reference in the other direction")
         results[gain] = float(np.polyfit(np.log(times[of] / times[reference]), np.log(pace), 1)[0])
     return results
 
 
-def initial_conditions(run):
+def initial_conditions(run: PaperRun):
     """Correlation of produced intervals with a readout of the states at the set pulse in trials left out, each gain.
 
     The readout is linear, of ten principal components of the states, fitted to one half of the trials.
 
     Raises:
-        ValueError: if hardly any trial of a gain is answered.
+        UndeterminedError: if hardly any trial of a gain is answered.
     """
     table, recording, activity = _recorded(run)
     state = activity.align(recording.events["set"] / recording.dt, start=-1, stop=0)[:, 0]
@@ -141,7 +148,7 @@ def initial_conditions(run):
     for gain in GAINS:
         rows = np.flatnonzero(responded(table) & (table["gain"] == gain))
         if len(rows) < 100:
-            raise ValueError(f"at gain {gain:g} hardly any trial is answered")
+            raise UndeterminedError(f"at gain {gain:g} hardly any trial is answered")
         of = state[rows] - state[rows].mean(axis=0)
         read = np.column_stack([of @ np.linalg.svd(of, full_matrices=False)[2][:READ].T, np.ones(len(rows))])
         weights = np.linalg.lstsq(read[::2], produced[rows][::2], rcond=None)[0]
@@ -149,7 +156,7 @@ def initial_conditions(run):
     return slopes
 
 
-def separation(run):
+def separation(run: PaperRun):
     """Distance between the gains at equal produced intervals over that between halves of the trials of a condition.
 
     States half-way to the response. Each condition of gain 1.5 is held against the one of gain 1 with the nearest
@@ -157,21 +164,21 @@ def separation(run):
     gains are between different halves of the trials, so that noise adds as much to these as to the others.
 
     Raises:
-        ValueError: if no two conditions of different gain have the same produced interval.
+        UndeterminedError: if no two conditions of different gain have the same produced interval.
     """
     gains, _, times, _, dt = _paths(run)
     first, two = np.flatnonzero(gains == GAINS[0]), np.flatnonzero(gains == GAINS[1])
     pairs = [(k, first[np.argmin(np.abs(times[first] - times[k]))]) for k in two]
     pairs = [(a, b) for a, b in pairs if abs(times[a] - times[b]) <= 0.1 * times[b]]
     if not pairs:
-        raise ValueError("no conditions of different gain have the same produced interval")
+        raise UndeterminedError("no conditions of different gain have the same produced interval")
     halves = _halfway(run, times, dt)
     between = np.mean([np.linalg.norm(halves[0][a] - halves[1][b]) for a, b in pairs])
     within = np.mean([np.linalg.norm(halves[0][k] - halves[1][k]) for pair in pairs for k in pair])
     return float(between / within)
 
 
-def _halfway(run, times, dt):
+def _halfway(run: PaperRun, times, dt):
     """Mean state half-way to the mean response of each condition, of odd and of even trials."""
     table, recording, activity = _recorded(run)
     aligned = activity.align(recording.events["set"] / recording.dt, stop=round(max(times) / dt))
@@ -185,24 +192,19 @@ def _halfway(run, times, dt):
     return result
 
 
-def control_copier(run):
+def control_copier(run: PaperRun):
     """What is produced is the gain times the measured interval, with a scatter of a twentieth and without a bias."""
     return answered(run, lambda table: {**table, "rt": _copied(table, numbers(table["gain"]))})
 
 
-def control_one_gain(run):
+def control_one_gain(run: PaperRun):
     """What is produced is the measured interval at both gains, with a scatter of a twentieth."""
     return answered(run, lambda table: {**table, "rt": _copied(table, 1.0)})
 
 
-def control_no_gain(run):
+def control_no_gain(run: PaperRun):
     """The trained networks without their input from the cue of the gain."""
     return cut(run, "context")
-
-
-def control_other_weights(run):
-    """The trained networks with the recurrent weights of each unit in another order."""
-    return shuffled(run)
 
 
 def _copied(table, gain):
@@ -210,7 +212,7 @@ def _copied(table, gain):
     return gain * numbers(table["measured"]) * scatter
 
 
-def figure_1_produced_intervals(paper):
+def figure_1_produced_intervals(paper: PaperRuns):
     """Produced interval by measured interval at both gains, a panel for each of the first networks: means with 95 %
     intervals. Dashed: the measured interval times the gain. Lines that are flatter than that regress to the mean.
     """
@@ -233,7 +235,7 @@ def _over(curve, gain):
     return type(curve)(curve.x / gain, curve.value, curve.low, curve.high, curve.n)
 
 
-def figure_6_trajectories_and_speed(paper):
+def figure_6_trajectories_and_speed(paper: PaperRuns):
     """Left: mean trajectories of the first network from the set pulse to the response along the first two principal
     components, darker for longer measured intervals; dots mark each 200 ms. Right: mean speed of each condition of all
     networks, over the mean of the network, in the middle half of the way, by produced interval. Points fall along the
@@ -260,8 +262,8 @@ def figure_6_trajectories_and_speed(paper):
             label = f"gain {gain:g}" if run is networks[0] else None
             marker = "o" if gain == GAINS[0] else "s"
             speeds.plot(times[rows], speed[rows], marker, color=colour, markersize=4, label=label)
-    ends = np.array(speeds.get_xlim())
-    smooth = np.linspace(*ends, 100)
+    low, high = speeds.get_xlim()
+    smooth = np.linspace(low, high, 100)
     speeds.plot(smooth, np.exp(np.mean(np.log(times))) / smooth, color=GREY, zorder=0, label="inverse of the interval")
     speeds.set(xlabel="produced interval (ms)", ylabel="speed over its mean", title="speed, all networks")
     legend_below(speeds, 2)

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from neurogym.analysis import from_trials, load_trials, psychometric_function, rates, reaction_times
+from neurogym.analysis.results import UndeterminedError
 from neurogym.analysis.trial_tables import is_correct, responded, select
 from ngym_cli.figures.style import COLOURS, GREY, new_figure
-from ngym_cli.papers.controls import cut
+from ngym_cli.papers.paper_runs import PaperRun, PaperRuns
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "roitman_shadlen_2002.csv"
 LOW = (3.2, 6.4, 12.8)
@@ -24,35 +25,43 @@ def monkeys():
 
 
 def _times(table):
-    """Mean reaction time (ms) at each coherence."""
-    return {float(row.condition["coh"]): row.mean.value for row in reaction_times(table, "coh")}
+    """Mean reaction time (ms) at each coherence.
+
+    Raises:
+        UndeterminedError: if no trial of a coherence is answered.
+    """
+    times = {float(row.condition["coh"]): row.mean.value for row in reaction_times(table, "coh") if row.n}
+    for coh in np.unique(table["coh"]):
+        if float(coh) not in times:
+            raise UndeterminedError(f"no trial at coherence {coh:g} % is answered, so there is no reaction time")
+    return times
 
 
-def accuracy(run):
+def accuracy(run: PaperRun):
     return {float(row.condition["coh"]): row.accuracy.value for row in rates(run.trials(), "coh")}
 
 
-def threshold(run):
+def threshold(run: PaperRun):
     return from_trials.psychometric(run.trials(), model="weibull", n_boot=0).threshold.value
 
 
-def non_decision_time(run):
+def non_decision_time(run: PaperRun):
     """The constant (ms) that brings mean reaction times nearest to the monkeys'."""
     ours, monkey_times = _times(run.trials()), _times(monkeys())
     return float(np.mean([monkey_times[coh] - ours[coh] for coh in monkey_times]))
 
 
-def reaction_time(run):
+def reaction_time(run: PaperRun):
     added = non_decision_time(run)
     return {coh: time + added for coh, time in _times(run.trials()).items()}
 
 
-def reaction_time_ratio(run):
+def reaction_time_ratio(run: PaperRun):
     times = reaction_time(run)
     return times[0.0] / times[51.2]
 
 
-def error_delay(run):
+def error_delay(run: PaperRun):
     """Mean reaction time of errors less that of correct answers (ms) at low coherences."""
     return _error_delay(run.trials())
 
@@ -61,15 +70,13 @@ def _error_delay(table):
     table = select(table, responded(table) & np.isin(table["coh"], LOW))
     right = is_correct(table)
     correct, errors = _times(select(table, right)), _times(select(table, ~right))
-    return {coh: errors[coh] - correct[coh] for coh in LOW if coh in errors}
+    delays = {coh: errors[coh] - correct[coh] for coh in LOW if coh in errors and coh in correct}
+    if not delays:
+        raise UndeterminedError("at no low coherence are there both correct answers and errors")
+    return delays
 
 
-def control_no_evidence(run):
-    """The trained networks without their inputs from the stimulus: they answer, but not to what was shown."""
-    return cut(run, "stimulus")
-
-
-def figure_3_accuracy_and_time(paper):
+def figure_3_accuracy_and_time(paper: PaperRuns):
     """Proportion correct and mean reaction time by coherence: our networks and two monkeys. A point is a mean with
     its 95 % interval over networks, or over the trials of both monkeys. To the networks' times one constant is added.
     Networks and monkeys err alike and take longer where motion is weak.
@@ -100,7 +107,7 @@ def figure_3_accuracy_and_time(paper):
     return figure
 
 
-def figure_errors_are_slow(paper):
+def figure_errors_are_slow(paper: PaperRuns):
     """Mean reaction time of errors less that of correct answers at low coherence: each network and the monkeys. Points
     above the line: errors take longer.
     """

@@ -3,11 +3,13 @@
 import numpy as np
 
 from neurogym.analysis import Curve, from_trials, rates, reaction_times
+from neurogym.analysis.results import UndeterminedError
 from neurogym.analysis.trial_tables import is_correct, numbers, responded, select
 from ngym_cli.figures.behaviour import psychometric_axes
 from ngym_cli.figures.evidence import evidence_curve
 from ngym_cli.figures.style import COLOURS, GREY, interval_points, new_figure
 from ngym_cli.papers.controls import cut
+from ngym_cli.papers.paper_runs import PaperRun, PaperRuns
 
 #: What takes the sure reward.
 SURE = 3
@@ -15,7 +17,7 @@ NAMES = ("rdm-fixed", "rdm-rt", "mante", "multisensory", "romo", "wager", "econo
 HIGHER_RATE = (2, 1)
 
 
-def answered(*estimates):
+def answered(*estimates: PaperRun):
     """Share of trials that ended with an answer, in each task."""
     return {name: _answered(run.trials()) for name, run in zip(NAMES, estimates, strict=True)}
 
@@ -25,13 +27,13 @@ def _answered(table):
     return float(np.mean(responded(table) | sure))
 
 
-def irrelevant_weight(run):
+def irrelevant_weight(run: PaperRun):
     """Weight of the irrelevant modality on the choice, over that of the relevant one."""
     context_use = from_trials.context_use(run.trials())
     return abs(context_use.irrelevant.value) / context_use.relevant.value
 
 
-def incongruent(run):
+def incongruent(run: PaperRun):
     """Proportion correct where the irrelevant modality points the other way."""
     table = run.trials()
     second = numbers(table["ground_truth"]) != numbers(table["other_choice"])
@@ -42,56 +44,60 @@ def _cues(table, draws=0):
     return from_trials.cue_combination(table, choices=HIGHER_RATE, signed="rate", lapse=0.0, n_boot=draws)
 
 
-def sigmas(run):
+def sigmas(run: PaperRun):
     """Standard deviation of the cumulative Gaussian for each modality and for both (events a second)."""
     return {name: each.value for name, each in _cues(run.trials(), 2).sigma.items()}
 
 
-def gain_of_both(run):
+def gain_of_both(run: PaperRun):
     """Sigma of both modalities over the smaller one of a single modality."""
     deviations = sigmas(run)
     return deviations["both"] / min(deviations["auditory"], deviations["visual"])
 
 
-def accuracy_of_decisions(run):
+def accuracy_of_decisions(run: PaperRun):
     """Proportion correct among directions answered."""
     table = run.trials()
     table = select(table, responded(table) & (numbers(table["choice"]) != SURE))
+    if not len(table["trial"]):
+        raise UndeterminedError("no direction is answered")
     return float(np.mean(is_correct(table)))
 
 
-def sure_falls(run):
+def sure_falls(run: PaperRun):
     """P(sure | offered) without motion less that with the strongest motion."""
     sure = from_trials.wagering(run.trials(), sure=SURE, n_boot=0).sure.value
+    if len(sure) < 2:
+        raise UndeterminedError("the sure reward is not offered, or no such trial is answered, at two coherences")
     return float(sure[0] - sure[-1])
 
 
-def control_no_evidence(run):
+def control_no_evidence(run: PaperRun):
     """The trained networks without their inputs from what is shown: they answer, but not to that."""
     unchanged = ("fixation", "start", "sure", "context1", "context2")
     return cut(run, *(name for name in _channels(run) if name not in unchanged))
 
 
-def control_no_context(run):
+def control_no_context(run: PaperRun):
     """The trained networks without their inputs from the cue of the context: both modalities count alike."""
     return cut(run, "context1", "context2")
 
 
-def control_one_sense(run):
+def control_one_sense(run: PaperRun):
     """The trained networks without their inputs from clicks: one sense serves both."""
     return cut(run, "auditory")
 
 
-def control_amounts(run):
+def control_amounts(run: PaperRun):
     """The trained networks without their inputs from the kinds of the goods: the larger amount is chosen."""
     return cut(run, "a1", "b1", "a2", "b2")
 
 
-def _channels(run):
-    return run.agent.make_env().unwrapped.observation_space.name
+def _channels(run: PaperRun):
+    return run.env.observation_space.name
 
 
-def figure_1_random_dots(paper):
+def figure_1_random_dots(paper: PaperRuns):
     """Random dots. Left: choices against motion coherence where the viewing time is fixed by the experimenter, and
     where it is the network's. Right: reaction time from motion onset of correct answers and errors in the latter.
     Trials of all networks; 95 % intervals. Both curves rise through one half without motion, and strong motion is
@@ -112,7 +118,7 @@ def figure_1_random_dots(paper):
     return figure
 
 
-def figure_2_context(paper):
+def figure_2_context(paper: PaperRuns):
     """Choices against the evidence of each modality (columns) in each context (rows). Trials of all networks; 95 %
     intervals. On the diagonal the evidence decides; beside it curves are flat.
     """
@@ -130,7 +136,7 @@ def figure_2_context(paper):
     return figure
 
 
-def figure_3_multisensory(paper):
+def figure_3_multisensory(paper: PaperRuns):
     """Left: choices of the higher rate for flashes, clicks and both, with cumulative Gaussians. Right: their standard
     deviations, of each network, beside what the two single ones allow. Intervals are 95 %. The curve of both senses is
     the steepest, and its standard deviation near what the single ones allow.
@@ -154,7 +160,7 @@ def figure_3_multisensory(paper):
     return figure
 
 
-def figure_4_comparison(paper):
+def figure_4_comparison(paper: PaperRuns):
     """Proportion correct for each pair of vibrations, three seconds apart; the first one stands above. Trials of all
     networks; 95 % intervals. Low values would mean that the first vibration is forgotten.
     """
@@ -168,7 +174,7 @@ def figure_4_comparison(paper):
     return figure
 
 
-def figure_5_confidence(paper):
+def figure_5_confidence(paper: PaperRuns):
     """Left: how often the sure reward is taken where it is offered, by coherence and viewing time. Right: proportion
     correct where it was offered and waived, and where it was not offered. Trials of all networks; 95 % intervals. The
     sure reward is taken less where motion is strong or long, and answers are right more often where it was waived than
@@ -195,7 +201,7 @@ def figure_5_confidence(paper):
     return figure
 
 
-def figure_6_economic_choice(paper):
+def figure_6_economic_choice(paper: PaperRuns):
     """Choices of juice B for each offer, in the order of the ratio of amounts. Trials of all networks; 95 % intervals,
     and the ratio at which both are chosen equally often in the mean over networks. Choices pass one half where B offers
     2.2 times as much as A, whatever the amounts.

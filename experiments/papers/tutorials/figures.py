@@ -4,17 +4,18 @@ from ngym_cli.figures.behaviour import psychometric_axes
 from ngym_cli.figures.evidence import evidence_curve
 from ngym_cli.figures.style import COLOURS, GREY, legend_below, new_figure
 from ngym_cli.papers.controls import cut
+from ngym_cli.papers.paper_runs import PaperRun, PaperRuns
 
 EVIDENCE = ("stim1_mod1", "stim2_mod1", "stim1_mod2", "stim2_mod2")
 CONTEXT = ("supervised-context", "reward-context")
 
 
-def control_no_evidence(run):
+def control_no_evidence(run: PaperRun):
     """The trained networks without their inputs from the stimulus: they answer, but not to what was shown."""
-    return cut(run, *(("stimulus",) if "Perceptual" in run.source.config.task else EVIDENCE))
+    return cut(run, *(("stimulus",) if "Perceptual" in run.config.task else EVIDENCE))
 
 
-def figure_1_random_dots(paper):
+def figure_1_random_dots(paper: PaperRuns):
     """Random dots, supervised: choices against signed coherence, trials of all networks; 95 % intervals. The curve
     passes one half without motion and ends near 0 and 1.
     """
@@ -23,7 +24,7 @@ def figure_1_random_dots(paper):
     return figure
 
 
-def figure_2_context(paper):
+def figure_2_context(paper: PaperRuns):
     """Choices against the evidence of each modality (columns) in each context (rows), of networks trained from labels
     and by reward; trials of all networks, 95 % intervals. On the diagonal the evidence decides; beside it curves are
     flat.

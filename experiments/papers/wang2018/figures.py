@@ -6,12 +6,15 @@ import numpy as np
 
 from neurogym.analysis import from_trials
 from neurogym.analysis.learning import best_choices, thompson
+from neurogym.analysis.results import UndeterminedError
 from neurogym.analysis.trial_tables import in_sequence, numbers, select
 from neurogym.behaviour.models.base import Problem
 from neurogym.behaviour.models.learning import QLearning, QOptions
 from neurogym.behaviour.table import Behaviour, session
 from ngym_cli.figures.style import COLOURS, GREY, legend_below, new_figure
 from ngym_cli.papers.controls import FEEDBACK, answered, cut
+from ngym_cli.papers.paper_runs import PaperRun, PaperRuns
+from ngym_cli.papers.script import reward_per_trial
 
 PULLS = 100
 ARMS = ("p0", "p1")
@@ -27,27 +30,27 @@ VOLATILITY = {0: "stable", 1: "volatile"}
 FIXED_RATE, TEMPERATURE = 0.4, 5.0
 
 
-def stay(run):
+def stay(run: PaperRun):
     """Probability of repeating the first choice, by what happened in the trial before."""
     stay_probabilities = from_trials.two_step(run.trials()).stay
     return {name: stay_probabilities[name].value for name in KINDS}
 
 
-def model_based(run):
+def model_based(run: PaperRun):
     """Interaction of reward and transition, and main effect of reward, of the probability of staying."""
     two_step = from_trials.two_step(run.trials())
     return {"model-based": two_step.model_based.value, "model-free": two_step.model_free.value}
 
 
-def interaction(run):
+def interaction(run: PaperRun):
     """How much more the model-based index is than the main effect of reward."""
     effect = model_based(run)
     return effect["model-based"] - abs(effect["model-free"])
 
 
-def reward_per_session(run):
+def reward_per_session(run: PaperRun):
     """Reward of 100 trials."""
-    return PULLS * float(run.summary()["reward_per_trial"])
+    return PULLS * reward_per_trial(run)
 
 
 def _curve(table):
@@ -60,12 +63,12 @@ def _curve(table):
     return lost.reshape(-1, PULLS).cumsum(axis=1), arms.reshape(-1, PULLS, 2)[:, 0]
 
 
-def regret(run):
+def regret(run: PaperRun):
     """Expected reward lost in 100 pulls against always choosing the better arm."""
     return float(_curve(run.trials())[0][:, -1].mean())
 
 
-def below_thompson(run):
+def below_thompson(run: PaperRun):
     """Regret of Thompson sampling in 100 pulls on the same arms, less that of the network."""
     lost, arms = _curve(run.trials())
     return float(_simulated(thompson, arms)[-1] - lost[:, -1].mean())
@@ -79,20 +82,20 @@ def _simulated(agent, arms):
     return lost.cumsum(axis=1).mean(axis=0)
 
 
-def by_trial(run):
+def by_trial(run: PaperRun):
     """P(correct) in each trial of a session."""
     table = run.trials()
     position, right = numbers(table["session_trial"]).astype(int), numbers(table["performance"])
     return np.bincount(position, right) / np.bincount(position)
 
 
-def after_one_trial(run):
+def after_one_trial(run: PaperRun):
     """P(correct) in the second trial of a session."""
     return float(by_trial(run)[1])
 
 
 @cache
-def learning_rates(run):
+def learning_rates(run: PaperRun):
     """Learning rate of the Rescorla-Wagner model that fits the choices, in stable and in volatile sessions."""
     table, session_of = in_sequence(run.trials())
     begins = np.flatnonzero(np.diff(session_of)) + 1
@@ -100,23 +103,25 @@ def learning_rates(run):
     model = QLearning("q-learning", QOptions(perseveration=True))
     rates = {}
     for kind, word in VOLATILITY.items():
-        rows = (
+        rows = [
             session(choice, reward=reward)
             for choice, reward, volatile in zip(*columns, strict=True)
             if volatile[0] == kind
-        )
+        ]
+        if not rows:
+            raise UndeterminedError(f"no {word} session was evaluated")
         (fitted,) = model.fit([Problem(Behaviour(tuple(rows)))])
         rates[word] = fitted.parameters["alpha"].value
     return rates
 
 
-def faster_when_volatile(run):
+def faster_when_volatile(run: PaperRun):
     """Learning rate in volatile sessions less that in stable ones."""
     rates = learning_rates(run)
     return rates["volatile"] - rates["stable"]
 
 
-def control_fixed_rate(run):
+def control_fixed_rate(run: PaperRun):
     """A learner with one learning rate for all sessions."""
     return answered(run, _with_fixed_rate)
 
@@ -134,12 +139,12 @@ def _with_fixed_rate(table):
     return {**table, "choice": choice, "reward": pays[np.arange(len(pays)), choice]}
 
 
-def control_no_feedback(run):
+def control_no_feedback(run: PaperRun):
     """The trained networks without their inputs from the last reward and action: a session teaches nothing."""
     return cut(run, FEEDBACK)
 
 
-def figure_5_stay_probabilities(paper):
+def figure_5_stay_probabilities(paper: PaperRuns):
     """Probability of repeating the first choice by transition and reward of the trial before. Bars: mean of the
     networks trained here; points: each network; lines: the paper's (solid) and the ideal observer's (dotted). High
     after common rewards and rare failures: the choice follows a model of the transitions, not reward alone.
@@ -161,7 +166,7 @@ def figure_5_stay_probabilities(paper):
     return figure
 
 
-def figure_2_bandit_regret(paper):
+def figure_2_bandit_regret(paper: PaperRuns):
     """Cumulative expected regret over the pulls of a session, of each network, beside Thompson sampling and the best
     policy on the same arms. A network below Thompson sampling explores less where this pays.
     """
@@ -179,7 +184,7 @@ def figure_2_bandit_regret(paper):
     return figure
 
 
-def figure_learning_to_learn(paper):
+def figure_learning_to_learn(paper: PaperRuns):
     """P(correct) in each trial of a session with two new objects, of each network. The first trial can only be
     guessed; from the second on the object that pays is known.
     """
@@ -193,7 +198,7 @@ def figure_learning_to_learn(paper):
     return figure
 
 
-def figure_volatility(paper):
+def figure_volatility(paper: PaperRuns):
     """Learning rate that fits the choices in stable and in volatile sessions, of each network. A network that notices
     how often arms change places follows single rewards more where they do; a line that rises says so.
     """

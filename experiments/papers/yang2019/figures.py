@@ -4,15 +4,15 @@ import copy
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 
 from neurogym.analysis import Activity, cluster_units, lesion_matrix, silhouette, task_variance
-from ngym_cli.agents.dynamics import read_outs, system_of
+from neurogym.analysis.results import UndeterminedError
 from ngym_cli.figures.style import COLOURS, GREY, category_ticks, new_figure
-from ngym_cli.papers.controls import cut, untrained
-from ngym_cli.papers.paper_runs import PaperRun
-from ngym_cli.runs import RunFolder
+from ngym_cli.papers.controls import UNTRAINED, cut, library
+from ngym_cli.papers.paper_runs import PaperRun, PaperRuns
 
 #: The twenty tasks in the paper's order.
 TASKS = (
@@ -60,7 +60,7 @@ def _by_task(table):
     return {str(name): float(right[task == name].mean()) for name in np.unique(task)}
 
 
-def lowest_within_36_degrees(run):
+def lowest_within_36_degrees(run: PaperRun):
     """Performance in the task where it is lowest, answers within 36 degrees being right."""
     return min(_by_task(run.trials()).values())
 
@@ -75,37 +75,31 @@ class _Test:
         run: the run.
     """
 
-    def __init__(self, run):
-        env, policy = run.agent.make_env(), run.source.policy
+    def __init__(self, run: PaperRun):
+        env: Any = run.env
         env.reset(seed=run.seed)
-        trials, space = env.unwrapped.make_trials(TRIALS), env.unwrapped.observation_space
-        places = np.arange(space.shape[0])[space.name["task"]].tolist()
-        self.rules = dict(zip(map(_short, env.unwrapped.names), places, strict=True))
+        trials, channels = env.make_trials(TRIALS), env.observation_space.shape[0]
+        self.rules = dict(zip(map(_short, env.names), run.channels("task"), strict=True))
         self.task = np.array([_short(name) for name in trials.info["task"]])
         rows, decision, shape = trials.rows(), trials.rows("decision"), (int(trials.length.max()), TRIALS)
-        self.seen, self.right = np.zeros((*shape, space.shape[0])), np.zeros(shape, int)
+        self.seen, self.right = np.zeros((*shape, channels)), np.zeros(shape, int)
         self.seen[rows.step, rows.trial], self.right[rows.step, rows.trial] = trials.ob, trials.gt
         self.due = np.zeros(shape, bool)
         self.due[decision.step, decision.trial] = True
-        self.length, self.onset, self.dt = trials.length, trials.ends["fixation"], env.unwrapped.dt
-        self.system, self.read_out = system_of(policy.networks[0]), read_outs(policy)
-        self.bias = policy.action_net.bias.detach().numpy()
-        env.close()
+        self.length, self.onset, self.dt = trials.length, trials.ends["fixation"], run.dt
+        self.run, self.read_out = run, run.read_out
 
     def states(self, units=(), rules=None):
         """Activity, shape (steps, trials, units), with some units silenced and some rules replaced."""
-        system, state, visited = copy.deepcopy(self.system), np.zeros((TRIALS, self.system.units)), []
+        system: Any = copy.deepcopy(self.run.system)
         for task, rule in (rules or {}).items():
             system.weights[:, self.rules[task]] = rule
-        for seen in self.seen:
-            state = system.step(state, seen)
-            state[:, list(units)] = 0
-            visited.append(state)
-        return np.stack(visited)
+        return self.run.states(self.seen, silenced=units, system=system)
 
     def by_task(self, units=(), rules=None):
         """Performance in each task, with some units silenced and some rules replaced."""
-        choice = (self.states(units, rules) @ self.read_out.T + self.bias).argmax(axis=2)
+        weights, bias = self.read_out
+        choice = (self.states(units, rules) @ weights.T + bias).argmax(axis=2)
         answered = self.due & (choice > 0)
         first, each = answered.argmax(axis=0), np.arange(TRIALS)
         responses = np.where(answered.any(axis=0), choice[first, each], 0)
@@ -116,19 +110,19 @@ class _Test:
 
 
 @cache
-def _tested(run):
+def _tested(run: PaperRun):
     return _Test(run)
 
 
 @cache
-def _variance(run):
+def _variance(run: PaperRun):
     """Task variance of each unit from the end of the fixation on."""
     test = _tested(run)
     inside = np.arange(len(test.seen))[:, None] < test.length
     values = test.states().swapaxes(0, 1)[inside.T]
     activity = Activity(values, np.concatenate([[0], np.cumsum(test.length)]), test.dt)
     variance = task_variance(activity, test.task, test.onset)
-    return _shuffled(variance, np.random.default_rng(run.seed)) if run.kept == SHUFFLED else variance
+    return _shuffled(variance, np.random.default_rng(run.seed)) if run.variant == SHUFFLED else variance
 
 
 def _shuffled(variance, rng):
@@ -142,9 +136,9 @@ def _shuffled(variance, rng):
 
 
 @cache
-def _clusters(run):
+def _clusters(run: PaperRun):
     clusters = cluster_units(_variance(run), MOST)
-    if run.kept != RANDOM:
+    if run.variant != RANDOM:
         return clusters
     active = _variance(run).active
     label = clusters.label.copy()
@@ -154,17 +148,17 @@ def _clusters(run):
     return replace(clusters, label=label, centre=centre)
 
 
-def n_clusters(run):
+def n_clusters(run: PaperRun):
     """Number of groups for which the silhouette is highest; 1 if it is hardly above that of shuffled variances."""
     return int(_clusters(run).label.max()) + 1 if _above_chance(run) > CLEAR else 1
 
 
-def clearer_than_untrained(run):
+def clearer_than_untrained(run: PaperRun):
     """Silhouette of the groups above chance, less that of the same network before training."""
-    return _above_chance(run) - _above_chance(untrained(run))
+    return _above_chance(run) - _above_chance(library(UNTRAINED, run))
 
 
-def _above_chance(run):
+def _above_chance(run: PaperRun):
     """Silhouette of the groups less that of groups of units whose variances are shuffled over tasks."""
     rng, variance = np.random.default_rng(0), _variance(run)
     shuffled = [
@@ -176,7 +170,7 @@ def _above_chance(run):
 
 
 @cache
-def _lesions(run, mixed=None):
+def _lesions(run: PaperRun, mixed=None):
     """Change of performance by the loss of each group, shape (groups, tasks), in the order of `_variance`.
 
     Args:
@@ -191,9 +185,12 @@ def _lesions(run, mixed=None):
     return lesion_matrix(groups, _tested(run).by_task)
 
 
-def lesion_correlation(run):
+def lesion_correlation(run: PaperRun):
     """Correlation, over groups and tasks, of a group's variance in a task with what its loss costs there."""
-    return float(np.corrcoef(_clusters(run).centre.ravel(), -_lesions(run).change.ravel())[0, 1])
+    variance, cost = _clusters(run).centre.ravel(), -_lesions(run).change.ravel()
+    if not np.ptp(variance) or not np.ptp(cost):
+        raise UndeterminedError("groups do not differ in their variance, or their loss costs the same everywhere")
+    return float(np.corrcoef(variance, cost)[0, 1])
 
 
 def _halves(cost, centre):
@@ -207,7 +204,7 @@ def _largest(cost, _):
     return float(max((row.max() for row in cost if row.min() < 0.02), default=0.0))
 
 
-def _beyond_random(run, statistic):
+def _beyond_random(run: PaperRun, statistic):
     """Statistic of the lesions of groups less that of random groups, units put together anew."""
     points, labels = _variance(run).normalised, _clusters(run).label
     random = []
@@ -219,17 +216,17 @@ def _beyond_random(run, statistic):
     return statistic(-_lesions(run).change, _clusters(run).centre) - float(np.mean(random))
 
 
-def lesion_contrast(run):
+def lesion_contrast(run: PaperRun):
     """Cost in the tasks in which a lost group varies most less that where it varies least, beyond random groups."""
     return _beyond_random(run, _halves)
 
 
-def most_specific_loss(run):
+def most_specific_loss(run: PaperRun):
     """Largest cost in a task by the loss of one group that spares another task, beyond random groups."""
     return _beyond_random(run, _largest)
 
 
-def _fractional(run, pair=CONTEXTS):
+def _fractional(run: PaperRun, pair=CONTEXTS):
     """Fractional variance of units in two tasks, from -1 (second alone) to 1 (first alone); nan where in neither."""
     variance, tasks = _variance(run).variance, list(_variance(run).tasks)
     first, second = variance[:, tasks.index(pair[0])], variance[:, tasks.index(pair[1])]
@@ -237,44 +234,47 @@ def _fractional(run, pair=CONTEXTS):
     return np.where(total > 1e-3, (first - second) / np.maximum(total, 1e-12), np.nan)
 
 
-def context_units(run):
+def context_units(run: PaperRun):
     """Share of units that serve one of the two contexts alone; 0 unless there are such units for either context."""
     fraction = _fractional(run)
     fraction = fraction[np.isfinite(fraction)]
     if not len(fraction):
-        raise ValueError("no unit varies in the two tasks")
+        raise UndeterminedError("no unit varies in the two tasks")
     first, second = (fraction > ALONE).mean(), (fraction < -ALONE).mean()
     return float(first + second) if min(first, second) > 0 else 0.0
 
 
 @cache
-def _context_lesions(run):
+def _context_lesions(run: PaperRun):
     """Cost in both contexts of the loss of the units of either, shape (2, 2)."""
     fraction = _fractional(run)
     groups = [np.flatnonzero(fraction > ALONE), np.flatnonzero(fraction < -ALONE)]
-    if run.kept == RANDOM:
+    if run.variant == RANDOM:
         mixed = np.random.default_rng(run.seed).permutation(np.flatnonzero(np.isfinite(fraction)))
         groups = [mixed[: len(groups[0])], mixed[len(groups[0]) : len(groups[0]) + len(groups[1])]]
     if not all(map(len, groups)):
-        raise ValueError("there are no units that serve one context alone")
+        raise UndeterminedError("there are no units that serve one context alone")
     intact = _lesions(run).intact
     lost = [intact - np.array(list(_tested(run).by_task(units).values())) for units in groups]
     places = [_variance(run).tasks.index(task) for task in CONTEXTS]
     return np.array(lost)[:, places]
 
 
-def context_lesion(run):
+def context_lesion(run: PaperRun):
     """Cost of the loss of a context's units in this context less that in the other one, mean over contexts."""
     cost = _context_lesions(run)
     return float(np.mean([cost[0, 0] - cost[0, 1], cost[1, 1] - cost[1, 0]]))
 
 
 @cache
-def _composed(run):
+def _composed(run: PaperRun):
     """Performance in each task whose rule can be composed: own, composed, and best of the three parts alone."""
-    test = _tested(run)
-    rules = {task: test.system.weights[:, column].copy() for task, column in test.rules.items()}
-    kinds = {"composed": {task: rules[a] + rules[b] - rules[c] for task, (a, b, c) in COMPOSED.items()}}
+    test: _Test = _tested(run)
+    system: Any = run.system
+    rules = {task: system.weights[:, column].copy() for task, column in test.rules.items()}
+    kinds: dict[Any, dict[str, np.ndarray]] = {
+        "composed": {task: rules[a] + rules[b] - rules[c] for task, (a, b, c) in COMPOSED.items()}
+    }
     kinds |= {k: {task: rules[summands[k]] for task, summands in COMPOSED.items()} for k in range(3)}
     performances = {kind: test.by_task(rules=replaced) for kind, replaced in kinds.items()}
     rule_itself = test.by_task()
@@ -284,12 +284,12 @@ def _composed(run):
     }
 
 
-def composed_rules(run):
+def composed_rules(run: PaperRun):
     """Performance with composed rules in place of the own one, mean over the tasks of each family."""
     return {name: float(np.mean([_composed(run)[task][1] for task in tasks])) for name, tasks in FAMILIES.items()}
 
 
-def composed_better(run):
+def composed_better(run: PaperRun):
     """Performance with a composed rule less that with the best of its parts alone, mean over each family."""
     performances = _composed(run)
     return {
@@ -302,26 +302,22 @@ def _ordered(tasks):
     return [tasks.index(task) for task in TASKS if task in tasks]
 
 
-def control_no_rule(run):
+def control_no_rule(run: PaperRun):
     """The trained networks without their inputs from the rule: the task is not known."""
     return cut(run, "task")
 
 
-def control_shuffled_variances(run):
+def control_shuffled_variances(run: PaperRun):
     """The trained networks, the variances of each unit shuffled over tasks."""
-    marked = PaperRun(RunFolder(run.path), run.seed, run.requested)
-    marked.kept = SHUFFLED
-    return marked
+    return run.as_variant(SHUFFLED)
 
 
-def control_random_groups(run):
+def control_random_groups(run: PaperRun):
     """The trained networks, their units in random groups as large as those that were found."""
-    marked = PaperRun(RunFolder(run.path), run.seed, run.requested)
-    marked.kept = RANDOM
-    return marked
+    return run.as_variant(RANDOM)
 
 
-def figure_1_performance(paper):
+def figure_1_performance(paper: PaperRuns):
     """Performance in each task; a dot for each network. Dashed: the criterion of the paper's training. Dots above the
     line: one network performs all tasks.
     """
@@ -336,7 +332,7 @@ def figure_1_performance(paper):
     return figure
 
 
-def figure_2_task_variance_and_lesions(paper):
+def figure_2_task_variance_and_lesions(paper: PaperRuns):
     """First network. Left: normalised task variance of each unit (columns), sorted by group; colours name the groups.
     Right: change of performance when a group (rows) is silenced. Bright blocks are groups that serve the same tasks;
     red cells are tasks that fail without a group, as a rule those in which it is bright.
@@ -367,7 +363,7 @@ def figure_2_task_variance_and_lesions(paper):
     return figure
 
 
-def figure_2_silhouette(paper):
+def figure_2_silhouette(paper: PaperRuns):
     """Left: mean silhouette by number of groups, a line for each network. Right: cost of a lesion in a task against the
     variance of the group in that task, all groups, tasks and networks. The highest place of a line is its number of
     groups; on the right points rise where a loss harms the tasks in which a group is active.
@@ -385,7 +381,7 @@ def figure_2_silhouette(paper):
     return figure
 
 
-def figure_4_context_units(paper):
+def figure_4_context_units(paper: PaperRuns):
     """Left: units of all networks by fractional variance in the two contexts of the decision task: at -1 and 1 units
     that vary in a single context, in the middle those that vary in both. Right: loss of performance in both contexts
     when the units of one of them are silenced; a dot for each network. Units of a context are needed in that context
@@ -411,7 +407,7 @@ def figure_4_context_units(paper):
     return figure
 
 
-def figure_6_composed_rules(paper):
+def figure_6_composed_rules(paper: PaperRuns):
     """Performance in eight tasks with the own rule, with a rule composed of those of three other tasks (a + b - c),
     and with the best of these three alone; a dot for each network. Where composed rules lie above single ones, rules
     add up.

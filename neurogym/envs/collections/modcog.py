@@ -15,15 +15,19 @@ from typing import ClassVar
 import numpy as np
 
 from neurogym.envs.collections import COLLECTIONS, yang19
+from neurogym.envs.collections.ring_observer import NOTICED, matching, simulated, stronger
 from neurogym.envs.collections.yang19_families import Decide, Match, Respond
-from neurogym.envs.psychophysics import bump, ring
-from neurogym.envs.task import NonNegative, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.psychophysics import bump, exact_ceiling, ring
+from neurogym.envs.task import NonNegative, Rule, Score, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 from neurogym.messages.names import unknown
 
 #: Directions of a ring, and length of a step (ms) for which an answer moves on by one direction.
 DIRECTIONS, STEP = 16, 100
 #: First channel of the rule input, behind the fixation cue and two rings.
 FIRST_RULE = 1 + 2 * DIRECTIONS
+#: Signed coherences of two stimuli that come together, and strengths of two that follow each other.
+COHERENCES = (0.08, 0.16, 0.32, 0.64, -0.08, -0.16, -0.32, -0.64)
+PAIRS = tuple((a, b) for a, b in product((0.3, 0.6, 1.0), repeat=2) if a != b)
 #: Signs of the words of a direction.
 SHIFT_SIGNS = {"": 0, "r": 1, "l": -1}
 
@@ -158,6 +162,23 @@ class ModCog(TrialEnv):
         right[decide.index] = np.where(answer[decide.trial] < 0, 0, 1 + goes)
         trials.set_groundtruth(lambda _: right)
 
+    def closed_form(self) -> Score | None:
+        """Ceiling of a single task: nothing hides the answer of ``go`` tasks, others have noise on their rings."""
+        if self._row_of:
+            return None
+        task = COMPOSED_TASKS[self.tasks]
+        if task.family == "go":
+            return exact_ceiling(self, 1.0, "no noise")
+        if task.family == "match":
+            best = matching(self.theta, task.category, not task.anti, max(self.sigma, NOTICED))
+            return simulated(self, ("first", "second"), best)
+        strengths = np.array(PAIRS) if task.delayed else 0.5 + np.outer(COHERENCES, (0.5, -0.5))
+        difference = strengths[:, 0] - strengths[:, 1]
+        first, second = (difference * (m in task.judged) for m in (*task.shown, *task.shown)[:2])
+        evidence = first[:, None] + (second if len(task.shown) > 1 else np.zeros(1))
+        found = stronger(self.theta, strengths, evidence, np.ones(evidence.shape, bool), self.sigma)
+        return found and simulated(self, ("first", "second") if task.delayed else ("first",), found)
+
     def _lay_out(self, trials: Trials, of: dict[str, np.ndarray], moves: np.ndarray) -> np.ndarray:
         """Add the periods; return the delay of each trial in steps."""
         n, rng = trials.n, trials.rng
@@ -188,8 +209,8 @@ class ModCog(TrialEnv):
         places = np.stack([rng.integers(DIRECTIONS, size=n), rng.integers(1, DIRECTIONS, size=n)], axis=1)
         places[:, 1] = (places[:, 0] + places[:, 1]) % DIRECTIONS
 
-        coherence = rng.choice((0.08, 0.16, 0.32, 0.64), size=(n, 2)) * rng.choice((-1, 1), size=(n, 2))
-        pairs = np.array([(a, b) for a, b in product((0.3, 0.6, 1.0), repeat=2) if a != b])
+        coherence = rng.choice(COHERENCES[:4], size=(n, 2)) * rng.choice((-1, 1), size=(n, 2))
+        pairs = np.array(PAIRS)
         distance = np.where(
             of["delayed"][:, None, None],
             pairs[rng.integers(len(pairs), size=(n, 2))],

@@ -7,8 +7,9 @@ from itertools import permutations, product
 
 import numpy as np
 
+from neurogym.envs.collections.ring_observer import NOTICED, matching, simulated, stronger
 from neurogym.envs.psychophysics import bump, ring
-from neurogym.envs.task import ChoiceTask, Trials, spaces, usual_arguments
+from neurogym.envs.task import ChoiceTask, Score, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import AtLeastTwo, NonNegative
 
 RINGS = (1, 2)
@@ -169,6 +170,13 @@ class Decide(YangTask):
             trials.info[name] = np.array(self._values)[self._table[chosen, column]]
         return chosen
 
+    def closed_form(self) -> Score | None:
+        """Ceiling from the posterior over both directions and all strengths."""
+        shape = (len(self.strengths), len(self.strengths) if len(self.shown) > 1 else 1)
+        drawn = (~self._tied | self._tied.all()).reshape(shape)  # ties are drawn if there is nothing else
+        best = stronger(self.theta, self.strengths, self._evidence.reshape(shape), drawn, self.sigma)
+        return best and simulated(self, ("stim1", "stim2") if self.delayed else ("stimulus",), best)
+
     def _position(self, value: object) -> int:
         return int(np.abs(np.array(self._values) - np.asarray(value)).reshape(len(self._values), -1).sum(1).argmin())
 
@@ -210,3 +218,8 @@ class Match(YangTask):
         self.show(trials, self.theta[sample], "sample")
         self.show(trials, self.theta[test], "test")
         trials.set_groundtruth(np.where(label == self.respond_to, 1 + test, 0), "decision")
+
+    def closed_form(self) -> Score | None:
+        """Ceiling from the posterior over sample and test."""
+        best = matching(self.theta, self.category, self.respond_to == "match", max(self.sigma, NOTICED))
+        return simulated(self, ("sample", "test"), best)

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import erf
 
 import numpy as np
 
+from neurogym.ceilings.processes import BlockProcess
 from neurogym.envs.blocks import in_blocks
-from neurogym.envs.psychophysics import exact_ceiling, two_channels
-from neurogym.envs.task import ConditionValues, Rule, Score, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.psychophysics import choice_ceiling, two_channels
+from neurogym.envs.task import (
+    ConditionValues,
+    ObserverSettings,
+    Rule,
+    Score,
+    TaskInfo,
+    TrialEnv,
+    Trials,
+    spaces,
+    usual_arguments,
+)
 from neurogym.parameters.arguments import NonNegative
 
 COHS = (1.6, 3.2, 6.4, 12.8, 25.6, 51.2)
@@ -71,12 +81,16 @@ class IBL(TrialEnv):
         trials.add_randn(0, self.sigma, "decision")
         trials.set_groundtruth(side, "decision")
 
-    def ceiling(self) -> Score | None:
+    def closed_form(self) -> Score | None:
         """Exact without blocks: the sign of the difference of the two channels decides."""
-        if len(self.blocks) > 1 or self.sigma == 0:
-            return super().ceiling()
-        accuracy = [0.5 * (1 + erf(coh / 100 / (2 * self.sigma))) for coh in self.cohs]
-        return exact_ceiling(self, float(np.mean(accuracy)), "difference of Gaussians")
+        return None if len(self.blocks) > 1 else choice_ceiling(self, self.cohs, self.sigma, "decision")
+
+    @property
+    def ideal_observer(self) -> ObserverSettings:
+        """Observer who knows when a block ends, and that any block may follow."""
+        sides, n = np.stack([1 - np.array(self.blocks), self.blocks], axis=1), len(self.blocks)
+        process = BlockProcess(np.repeat(sides[:, None], 2, axis=1), np.full((n, n), 1 / n), *[self.block_dur] * 2)
+        return ObserverSettings(("ground_truth", "coh"), process=process if n > 1 else None)
 
 
 class IBLBlock(IBL):

@@ -51,7 +51,7 @@ class ImageTask(TrialEnv):
         self.observation_space = spaces.Box(0, 255, shape=(height, width, 3), dtype=np.uint8)
         self.pixel_x, self.pixel_y = pixel_positions(size)
 
-    def _small(self) -> Self:
+    def miniature(self) -> Self:
         """Return a copy with tiny frames, for computations that do not depend on image size."""
         env = copy.deepcopy(self)
         env._resize(MINIATURE)
@@ -59,13 +59,13 @@ class ImageTask(TrialEnv):
 
     def chance(self) -> dict[str, float]:
         """``performance`` and ``reward`` per trial of an agent that draws every action uniformly."""
-        return super().chance() if self.size == MINIATURE else self._small().chance()
+        return super().chance() if self.size == MINIATURE else self.miniature().chance()
 
     def trial_length_stats(self, num_trials: int = 10_000) -> dict[str, float]:
         """Mean, s.d., 95th percentile and maximum of the trial length, in steps."""
         if self.size == MINIATURE:
             return super().trial_length_stats(num_trials)
-        return self._small().trial_length_stats(num_trials)
+        return self.miniature().trial_length_stats(num_trials)
 
     # -- drawing ------------------------------------------------------------------------------------------------------
 
@@ -78,12 +78,15 @@ class ImageTask(TrialEnv):
 
     def mark_fixation(self, trials: Trials, period: Period, level: int = 255) -> None:
         """Draw a square in the middle of the frames of some periods, about 1/33 of the width wide."""
-        width, height = self.size
-        half = max(1, width // 33) // 2
-        rows, columns = (slice(side // 2 - half, side // 2 + half + 1) for side in (height, width))
-        index = trials.rows(period).index
+        index, (rows, columns) = trials.rows(period).index, self.middle()
         patch = trials.ob[index, rows, columns]
         trials.ob[index, rows, columns] = np.full_like(patch, level)
+
+    def middle(self) -> tuple[slice, slice]:
+        """Rows and columns of the mark in the middle of a frame."""
+        width, height = self.size
+        half = max(1, width // 33) // 2
+        return slice(height // 2 - half, height // 2 + half + 1), slice(width // 2 - half, width // 2 + half + 1)
 
     def pixels(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Row and column of the pixel at each position."""

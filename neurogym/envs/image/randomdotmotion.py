@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from neurogym.envs.image.frames import ImageTask
-from neurogym.envs.psychophysics import COHERENCES, coherences, exact_ceiling, ring
+from neurogym.envs.image.frames import SIZE, ImageTask
+from neurogym.envs.psychophysics import COHERENCES, coherences, exact_ceiling, ring, steps_of
 from neurogym.envs.task import ChoiceTask, ConditionValues, Score, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import AtLeastTwo, Range
 
@@ -16,6 +16,8 @@ FRAME_MS = 16.0  #: ms, to which speed and life of the dots refer
 N_DOTS = 30  #: visible at a time, on average
 SPEED = 0.05 / FRAME_MS  #: of half a frame width, per ms
 LIFE = 10 * FRAME_MS  #: ms
+#: Shortest stimulus (ms) and most directions for which the direction of two dots stands out at pixel resolution.
+CLEAR_MS, CLEAR_DIRECTIONS = 1500, 8
 Scale = Annotated[float, Range(0, 100 / max(COHERENCES))]
 
 
@@ -65,8 +67,17 @@ class RandomDotMotion(ImageTask, ChoiceTask):
         self.mark_fixation(trials, ["fixation", "stimulus"])
         trials.set_groundtruth(ground_truth, "decision", where="choice")
 
-    def ceiling(self) -> Score:
+    def closed_form(self) -> Score | None:
         """Ceiling, exact up to pixel size: if any dot is coherent, many dot lives show the exact direction."""
+        coherent = [coh for coh in self.cohs if coh]
+        if (
+            self.dt > FRAME_MS
+            or min(self.size) < min(SIZE)
+            or steps_of(self.miniature(), "stimulus").min() * self.dt < CLEAR_MS
+            or len(self.theta) > CLEAR_DIRECTIONS
+            or min(coherent, default=0) < COHERENCES[1]
+        ):
+            return None
         none = np.clip(1 - np.array(self.cohs) / 100 * round(N_DOTS * 4 / np.pi), 0, 1)
         return exact_ceiling(
             self, float(np.mean(1 - none + none / len(self.theta))), "the heading of every life is seen"

@@ -8,10 +8,12 @@ from typing import Annotated
 import numpy as np
 
 from neurogym.envs.image.frames import ImageTask, Point
-from neurogym.envs.task import StepResult, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.envs.psychophysics import exact_ceiling, steps_of
+from neurogym.envs.task import Score, StepResult, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import NonNegative, Number, Range
 
 CENTERS = ((0.5, 0.5), (0.5, -0.5), (-0.5, 0.5), (-0.5, -0.5))
+COMPARED = 32  #: trials whose lines are compared
 NEAR = 0.01  #: square of the distance within which gaze is on a target, or on the middle
 
 ThreeNumbers = Annotated[Sequence[float], Range(size=3)]
@@ -109,11 +111,34 @@ class VisualSearch(ImageTask):
         self, trials: Trials, k: int, period: str, centers: Iterable[Point], angles: np.ndarray, colors: np.ndarray
     ) -> None:
         """Draw lines at ``centers`` into all frames of a period of trial ``k``."""
+        image = self._frame(centers, angles, colors)
+        first = trials.offset[k]
+        trials.ob[first + trials.starts[period][k] : first + trials.ends[period][k]] = image
+
+    def closed_form(self) -> Score | None:
+        """Exact without noise, if every distractor looks unlike the target where it is shown and no lines touch."""
+        rng, items = np.random.default_rng(0), len(self.centers)
+        angles, colors = self._items(rng.uniform(0, 2 * np.pi, COMPARED), items, rng)
+        places = np.array(self.centers)
+        distance = np.hypot(*(places[:, None] - places).transpose(2, 0, 1)) + 9 * np.eye(items)
+        touching = distance.min() <= 2 * self.length + (self.line_width + 2) * 2 / min(self.size)
+        if touching or not all(steps_of(self.miniature(), name).all() for name in ("sample", "decision")):
+            return None
+        seen = np.ones(self.size[::-1], bool)
+        seen[self.middle()] = False  # hidden by the mark of fixation
+        for center in [(0.0, 0.0), *self.centers]:
+            for k in range(COMPARED):
+                target, *others = (self._frame([center], [a], [c]) for a, c in zip(angles[k], colors[k], strict=True))
+                if any(np.array_equal(target[seen], other[seen]) for other in others):
+                    return None
+        return exact_ceiling(self, 1.0, "no noise")
+
+    def _frame(self, centers: Iterable[Point], angles: Iterable[float], colors: Iterable[np.ndarray]) -> np.ndarray:
+        """Draw lines into an empty frame."""
         image = np.full((*self.size[::-1], 3), float(self.background))
         for center, angle, color in zip(centers, angles, colors, strict=False):
             self.line(image, center, angle, self.length, color, self.line_width)
-        first = trials.offset[k]
-        trials.ob[first + trials.starts[period][k] : first + trials.ends[period][k]] = image.round().astype(np.uint8)
+        return image.round().astype(np.uint8)
 
     def _step(self, action: np.ndarray) -> StepResult:
         reward, ended = 0.0, False

@@ -7,7 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from neurogym.envs.psychophysics import choice_ceiling, ring, ring_stimulus, step_noise
-from neurogym.envs.task import ChoiceTask, ConditionValues, Score, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.envs.task import (
+    ChoiceTask,
+    ConditionValues,
+    ObserverSettings,
+    Score,
+    TaskInfo,
+    Trials,
+    spaces,
+    usual_arguments,
+)
 from neurogym.parameters.arguments import AtLeastTwo, NonNegative, Whole
 
 MANTE = (5, 15, 50)  #: coherences of either modality (percent)
@@ -58,6 +67,7 @@ class ContextDecisionMaking(_TwoModalities):
     }
     cohs = ConditionValues("coh_1", "coh_2")
     contexts = ConditionValues("context")
+    ideal_observer = ObserverSettings(("ground_truth", "other_choice", "context", "coh_1", "coh_2"))
 
     @usual_arguments(first=("use_expl_context", "impl_context_modality", "dim_ring"))
     def __init__(
@@ -99,9 +109,12 @@ class ContextDecisionMaking(_TwoModalities):
             trials.add_ob(context == 1, where="context2")
         trials.set_groundtruth(ground_truth - 1, "decision", where="choice")
 
-    def ceiling(self) -> Score | None:
+    def closed_form(self) -> Score | None:
         """Exact for two directions: the mean of the samples of the relevant modality decides."""
-        return choice_ceiling(self, self.cohs, self.sigma) if len(self.theta) == 2 else super().ceiling()
+        relevant = [self.conditions[f"coh_{context + 1}"] for context in self.conditions["context"]]
+        if len(self.theta) != 2 or not all(np.array_equal(cohs, relevant[0]) for cohs in relevant):
+            return None
+        return choice_ceiling(self, relevant[0], self.sigma)
 
 
 SUMS = (5, 15, 50)  #: of the coherences of both modalities (percent)
@@ -183,11 +196,13 @@ class MultiSensoryIntegration(_TwoModalities):
             trials.add_randn(0, self.sigma * is_on, "stimulus", where=channels)
         trials.set_groundtruth(ground_truth, "decision", where="choice")
 
-    def ceiling(self) -> Score | None:
+    def closed_form(self) -> Score | None:
         """Ceiling, exact for two directions: the sum of all samples decides, with the noise of the shown modalities."""
         if len(self.theta) != 2:
             return None
         noise = [self.sigma * (1 / ALONE if m in ("first", "second") else np.sqrt(2)) for m in self.modalities]
-        ceilings = [choice_ceiling(self, self.cohs, each) for each in noise]
+        ceilings = [score for each in noise if (score := choice_ceiling(self, self.cohs, each)) is not None]
+        if len(ceilings) < len(noise):
+            return None
         mean = {key: float(np.mean([c[key] for c in ceilings])) for key in ("performance", "reward", "error")}
         return {**mean, "method": ceilings[0]["method"]}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from neurogym.envs.psychophysics import step_noise
-from neurogym.envs.task import ChoiceTask, ConditionValues, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.envs.task import ChoiceTask, ConditionValues, ObserverSettings, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import NonNegative
 
 STIMULUS_PAIRS = ((18, 10), (22, 14), (26, 18), (30, 22), (34, 26))
@@ -43,6 +43,7 @@ class DelayComparison(_Comparison):
     )
     default_timing = {"fixation": 500, "stimulus1": 500, "delay": 1000, "stimulus2": 500, "decision": 100}
     vpairs = ConditionValues("vpair")
+    ideal_observer = ObserverSettings(("ground_truth", "vpair"))
 
     @usual_arguments(first=("vpairs",))
     def __init__(self, vpairs: Sequence[tuple[float, float]] | None = None, sigma: NonNegative = 1.0):
@@ -117,6 +118,7 @@ class AuditoryComparison(_Comparison):
         "stimulus2": 400,
         "decision": 100,
     }
+    ideal_observer = ObserverSettings(("pair",))
 
     @usual_arguments()
     def __init__(self, pairs: Sequence[tuple[float, float]] = NEIGHBOURING_LEVELS, sigma: NonNegative = 1.0):

@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 
 from neurogym.envs.psychophysics import ring, ring_stimulus, step_noise
-from neurogym.envs.task import ChoiceTask, Rule, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.envs.task import ChoiceTask, ObserverSettings, Rule, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import AtLeastTwo, NonNegative, Range
 
 
@@ -39,6 +39,7 @@ class DelayMatchSample(_RingMatch):
 
     metadata = _RingMatch.metadata.replace(doi="10.1523/JNEUROSCI.16-16-05154.1996")
     default_timing = {"fixation": 300, "sample": 500, "delay": 1000, "test": 500, "decision": 900}
+    ideal_observer = ObserverSettings(("ground_truth", "sample_theta"))
 
     @usual_arguments()
     def __init__(self, sigma: NonNegative = 1.0, dim_ring: AtLeastTwo = 2):

@@ -7,7 +7,16 @@ import numpy as np
 from neurogym.compat.attributes import ConditionValues
 from neurogym.envs.blocks import in_blocks
 from neurogym.envs.psychophysics import step_noise
-from neurogym.envs.task import ChoiceTask, StepResult, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.task import (
+    ChoiceTask,
+    ObserverSettings,
+    StepResult,
+    TaskInfo,
+    TrialEnv,
+    Trials,
+    spaces,
+    usual_arguments,
+)
 from neurogym.parameters.arguments import Count, NonNegative, Probability
 from neurogym.sampling.distributions import Distribution
 
@@ -40,6 +49,7 @@ class DelayPairedAssociation(ChoiceTask):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": -1.0, "miss": 0.0, "withhold": 0.0}
     pairs = ConditionValues("pair")
     association = 0  #: odours belong together if their difference modulo 2 is this
+    ideal_observer = ObserverSettings(("pair",))
 
     @usual_arguments()
     def __init__(self, sigma: NonNegative = 1.0):

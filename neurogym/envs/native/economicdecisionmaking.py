@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym.envs.psychophysics import step_noise
+from neurogym.envs.psychophysics import step_noise, steps_of
 from neurogym.envs.task import ConditionValues, Rule, Score, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import NonNegative, Positive
 
@@ -76,9 +76,9 @@ class EconomicDecisionMaking(TrialEnv):
         trials.set_action_reward("decision", [1, 2], value, best.astype(float))
         trials.set_groundtruth(1 + value.argmax(axis=1), "decision")
 
-    def ceiling(self) -> Score | None:
+    def closed_form(self) -> Score | None:
         """Ceiling, exact without noise: the better option is always visible."""
-        if self.sigma:
+        if self.sigma or not steps_of(self, "offer_on").all():
             return None
         best = np.mean([max(n_a, n_b * self.B_to_A) for n_b, n_a in self.offers]) * self.rewards["correct"]
         return {"performance": 1.0, "reward": float(best), "error": 0.0, "method": "exact: mean of the better offers"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from neurogym.envs.psychophysics import coherences, step_noise
-from neurogym.envs.task import ChoiceTask, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.envs.task import ChoiceTask, ObserverSettings, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import NonNegative, Numbers
 
 PERIODS = ("fixation", "stim1", "delay_btw_stim", "stim2", "delay_aft_stim", "decision")
@@ -34,6 +34,7 @@ class GenTask(ChoiceTask):
     )
     default_timing = dict.fromkeys(PERIODS, ANY)
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0, "withhold": 0.0}
+    ideal_observer = ObserverSettings(("ground_truth", "coh"))
 
     @usual_arguments()
     def __init__(

@@ -8,7 +8,7 @@ from itertools import permutations
 import numpy as np
 
 from neurogym.envs.psychophysics import step_noise
-from neurogym.envs.task import ChoiceTask, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.envs.task import ChoiceTask, ObserverSettings, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import AtLeastTwo, Count, NonNegative, Whole
 from neurogym.sampling.distributions import distinct_patterns
 
@@ -40,6 +40,7 @@ class NAltConditionalVisuomotor(ChoiceTask):
         necessary=("stimulus",),
     )
     default_timing = {"fixation": 500, "stimulus": 500, "delay": 1000, "decision": 500}
+    ideal_observer = ObserverSettings(("stims",))
 
     @usual_arguments()
     def __init__(

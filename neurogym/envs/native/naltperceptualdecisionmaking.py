@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from neurogym.envs.psychophysics import coherences, step_noise
-from neurogym.envs.task import ChoiceTask, ConditionValues, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.envs.task import ChoiceTask, ConditionValues, ObserverSettings, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import AtLeastTwo, NonNegative, Numbers
 
 MOST_LISTED = 8  #: with more alternatives, only the subsets {1, ..., k} can be requested
@@ -39,6 +39,7 @@ class NAltPerceptualDecisionMaking(ChoiceTask):
     )
     default_timing = {"fixation": 500, "stimulus": ("truncated_exponential", (330, 80, 1500)), "decision": 500}
     cohs = ConditionValues("coh")
+    ideal_observer = ObserverSettings(("ground_truth", "coh"))
 
     @usual_arguments()
     def __init__(

@@ -103,6 +103,6 @@ class PatchLeaving(TrialEnv):
         stayed = self.t_ind - self.start_ind["patch"]
         return LEAVE if stayed >= self.trial["best_stay"] else STAY
 
-    def ceiling(self) -> Score | None:
+    def closed_form(self) -> Score | None:
         """Exact by the marginal value theorem; rewards per trial are highest without leaving, so that none is given."""
         return {"performance": 1.0, "reward": None, "error": 0.0, "method": "exact: marginal value theorem"}

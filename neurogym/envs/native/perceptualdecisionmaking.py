@@ -15,6 +15,7 @@ from neurogym.envs.psychophysics import (
 from neurogym.envs.task import (
     ChoiceTask,
     ConditionValues,
+    ObserverSettings,
     Patterns,
     Rule,
     Score,
@@ -48,6 +49,7 @@ class PerceptualDecisionMaking(ChoiceTask):
     )
     default_timing = {"fixation": 100, "stimulus": 2000, "delay": 0, "decision": 100}
     cohs = ConditionValues("coh")
+    ideal_observer = ObserverSettings(("ground_truth", "coh"))
 
     @usual_arguments(first=("dim_ring",))
     def __init__(self, cohs: Numbers | None = None, dim_ring: AtLeastTwo = 2, sigma: NonNegative = 1.0):
@@ -64,9 +66,9 @@ class PerceptualDecisionMaking(ChoiceTask):
         trials.add_randn(0, self.sigma, "stimulus", where="stimulus")
         trials.set_groundtruth(ground_truth, "decision", where="choice")
 
-    def ceiling(self) -> Score | None:
+    def closed_form(self) -> Score | None:
         """Exact for two directions: the mean of the samples of the difference of the two channels decides."""
-        return choice_ceiling(self, self.cohs, self.sigma) if len(self.theta) == 2 else super().ceiling()
+        return choice_ceiling(self, self.cohs, self.sigma) if len(self.theta) == 2 else None
 
 
 class PerceptualDecisionMakingDelayResponse(ChoiceTask):
@@ -92,6 +94,7 @@ class PerceptualDecisionMakingDelayResponse(ChoiceTask):
         "decision": 1500,
     }
     cohs = ConditionValues("coh")
+    ideal_observer = ObserverSettings(("ground_truth", "coh"))
 
     @usual_arguments()
     def __init__(self, stim_scale: NonNegative = 1.0, sigma: NonNegative = 1.0):
@@ -109,7 +112,7 @@ class PerceptualDecisionMakingDelayResponse(ChoiceTask):
         trials.add_randn(0, self.sigma, "stimulus", where="stimulus")
         trials.set_groundtruth(ground_truth, "decision")
 
-    def ceiling(self) -> Score | None:
+    def closed_form(self) -> Score | None:
         """Exact: the mean of the samples of the difference of the two channels decides."""
         return choice_ceiling(self, self.cohs, self.sigma)
 
@@ -179,7 +182,7 @@ class PulseDecisionMaking(ChoiceTask):
             trials.add_ob(pulses[:, i], f"cue{i}", where="stimulus")
         trials.set_groundtruth(trials.info["ground_truth"], "decision", where="choice")
 
-    def ceiling(self) -> Score | None:
+    def closed_form(self) -> Score | None:
         """Exact ceiling: pulses have no noise, so only ties require a guess."""
         likely, unlikely = (np.ones(1), np.ones(1))
         for _ in range(self.n_bin):

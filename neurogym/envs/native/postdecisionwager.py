@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from neurogym.envs.psychophysics import ring, ring_stimulus, step_noise
-from neurogym.envs.task import ChoiceTask, ConditionValues, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.envs.task import ChoiceTask, ConditionValues, ObserverSettings, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import AtLeastTwo, NonNegative
 
 COHERENCES = (0, 3.2, 6.4, 12.8, 25.6, 51.2)
@@ -42,6 +42,7 @@ class PostDecisionWager(ChoiceTask):
     default_rewards = {"abort": -0.1, "correct": 1.0, "fail": 0.0, "miss": 0.0, "sure": 0.7}
     cohs = ConditionValues("coh")
     wagers = ConditionValues("wager")
+    ideal_observer = ObserverSettings(("wager", "ground_truth", "coh"))
 
     @usual_arguments()
     def __init__(self, rewards: dict[str, float] | None = None, dim_ring: AtLeastTwo = 2, sigma: NonNegative = 1.0):

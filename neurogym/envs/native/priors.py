@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from neurogym.ceilings.processes import BlockProcess
 from neurogym.envs.psychophysics import coherences, step_noise
-from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.task import ObserverSettings, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import Count, NonNegative, Numbers, TwoProbabilities
 
 
@@ -45,6 +48,13 @@ class Priors(TrialEnv):
         self.observation_space = spaces.channels({"fixation": 0, "stimulus": [1, 2]})
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
         self.start_session()
+
+    @property
+    def ideal_observer(self) -> ObserverSettings:
+        """Observer of a chain of sides; the strengths of the weaker stimulus are drawn from a continuum."""
+        repeats = np.array([[[p, 1 - p], [1 - p, p]] for p in self.rep_prob])
+        process = BlockProcess(repeats, 1 - np.eye(2), self.block_dur, self.block_dur)
+        return ObserverSettings(draws=400, process=process)
 
     def start_session(self) -> None:
         """Reset the last correct side and the block."""
@@ -104,6 +114,11 @@ class RDMHist(Priors):
         self._set_blocks(sigma, rep_prob, block_dur)
         self.cohs = coherences(cohs)
         self.conditions["coh"] = self.cohs
+
+    @property
+    def ideal_observer(self) -> ObserverSettings:
+        """Observer of a chain of sides, with the listed coherences."""
+        return replace(super().ideal_observer, conditions=("ground_truth", "coh"), draws=0)
 
     def _strengths(self, trials: Trials, sides: np.ndarray) -> np.ndarray:
         """Strength of the two directions, shape (n, 2)."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import reduce
-
 import numpy as np
 
-from neurogym.envs.psychophysics import exact_ceiling
+from neurogym.envs.psychophysics import exact_ceiling, steps_of
 from neurogym.envs.task import ChoiceTask, Patterns, Rule, Score, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import Count, Numbers
 
@@ -99,7 +97,13 @@ class ProbabilisticReasoning(ChoiceTask):
             trials.add_ob(one_hot, steps[i:], where=range(1, 1 + self.n_loc * n_shapes))
         trials.set_groundtruth(trials.info["ground_truth"], "decision", where="choice")
 
-    def ceiling(self) -> Score:
+    def closed_form(self) -> Score | None:
         """Exact: the mean probability of the more likely target over all sums of weights."""
-        odds = np.abs(reduce(np.add.outer, [self.shape_weight] * self.n_loc))
-        return exact_ceiling(self, float(np.mean(1 / (1 + 10**-odds))), "enumeration of the shapes")
+        if not all(steps_of(self, f"stimulus{k}").all() for k in range(self.n_loc)):
+            return None
+        odds, share = np.zeros(1), np.ones(1)
+        for _ in range(self.n_loc):
+            sums, index = np.unique(np.add.outer(odds, self.shape_weight).round(9), return_inverse=True)
+            odds, share = sums, np.bincount(index.ravel(), np.repeat(share, self.n_shape)) / self.n_shape
+        likely = 1 / (1 + 10 ** -np.abs(odds))
+        return exact_ceiling(self, float(share @ likely), "enumeration of the shapes")

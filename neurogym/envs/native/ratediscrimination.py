@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from neurogym.envs.psychophysics import choice_ceiling, exact_ceiling, step_noise
-from neurogym.envs.task import ChoiceTask, Score, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.envs.task import ChoiceTask, ObserverSettings, Score, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import NonNegative, Number, Positive
 
 MODALITIES = ("visual", "auditory", "both")
@@ -87,13 +87,19 @@ class RateDiscrimination(ChoiceTask):
             np.maximum(trials.ob, 0, out=trials.ob)
         trials.set_groundtruth(truth, "decision")
 
-    def ceiling(self) -> Score | None:
+    @property
+    def ideal_observer(self) -> ObserverSettings:
+        """Observer of the noise of all units, which is cut off at zero; sensory noise is of either sign."""
+        return ObserverSettings(("modality", "rate"), floor=not self.sensory)
+
+    def closed_form(self) -> Score | None:
         """Exact for sensory noise: the difference of the channels, summed over samples and modalities, decides."""
         if not self.sensory:
-            return super().ceiling()
+            return None
         kinds = self.conditions["modality"]
         noise = [self.sigma / (np.sqrt(2) if kind == "both" else 1) for kind in kinds]
         slope = 2 * self.span / (self.rates[-1] - self.rates[0])  # of the difference of the two channels, per Hz
         strength = 100 * slope * np.abs(self.rates - self.boundary)
-        performances = [choice_ceiling(self, strength, each)["performance"] for each in noise]
-        return exact_ceiling(self, float(np.mean(performances)), "sum of Gaussian samples")
+        scores = [score for each in noise if (score := choice_ceiling(self, strength, each)) is not None]
+        performance, error = (float(np.mean([score[key] for score in scores])) for key in ("performance", "error"))
+        return exact_ceiling(self, performance, "sum of Gaussian samples", error)

@@ -81,7 +81,7 @@ class ReadySetGo(Production):
             trials.add_ob(gain, where="gain")
         reward_timing(trials, "production", since=trials.starts["set"], target=production, margin=self.prod_margin)
 
-    def ceiling(self) -> Score:
+    def closed_form(self) -> Score:
         """Exact ceiling: without noise, an observer can count the steps to the full reward."""
         return exact_ceiling(self, 1.0, "no noise")
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from neurogym.envs.psychophysics import step_noise
-from neurogym.envs.task import Distribution, Rows, Rule, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.task import (
+    Distribution,
+    ObserverSettings,
+    Rows,
+    Rule,
+    TaskInfo,
+    TrialEnv,
+    Trials,
+    spaces,
+    usual_arguments,
+)
 from neurogym.parameters.arguments import NonNegative
 
 
@@ -36,6 +46,7 @@ class ToneDetection(TrialEnv):
     default_timing = {"stimulus": 2000, "toneTiming": (500, 1000, 1500), "toneDur": 50}
     default_rewards = {"correct": 1.0, "fail": 0.0, "noresp": -0.1}
     rule = Rule(fixate=(), answer=("decision",), hold=None)
+    ideal_observer = ObserverSettings(("condition",))
 
     @usual_arguments(dt=50, first=("sigma",), tables=("timing", "rewards"), abort=False)
     def __init__(self, sigma: NonNegative = 0.2):

@@ -158,6 +158,23 @@ def test_labels_in_blocks_are_decoded_from_a_signal_beside_the_drift(rng):
         analysis.decode(drift, labels, groups=labels)
 
 
+@pytest.mark.parametrize(("share", "folds", "signal"), [(0.5, 5, 0.0), (0.5, 3, 0.6), (0.75, 3, 0.0)])
+def test_intervals_of_decoding_contain_the_expected_accuracy(share, folds, signal):
+    """Of 80 trials; folds that share their training trials, and classes that are unequal, are allowed for."""
+    rng, inside, accuracies = np.random.default_rng(0), [], []
+    estimates = []
+    for seed in range(80):
+        labels = rng.permutation(np.arange(80) < 80 * share).astype(int)
+        activity = rng.standard_normal((80, 1, 20))
+        activity[:, 0, 0] += 2 * signal * labels
+        estimates.append(analysis.decode(activity, labels, folds=folds, seed=seed))
+        accuracies.append(estimates[-1].accuracy[0])
+    expected = np.mean(accuracies) if signal else 0.5
+    inside = [each.low[0] <= expected <= each.high[0] for each in estimates if not each.corrected]
+    assert estimates[0].chance == 0.5 and abs(np.mean(accuracies) - expected) < 0.015
+    assert 0.92 <= np.mean(inside) <= 1
+
+
 def test_decoding_of_nothing_is_at_chance_as_often_as_its_interval_says(rng):
     inside = []
     for _ in range(20):

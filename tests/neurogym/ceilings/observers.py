@@ -1,7 +1,8 @@
-"""Ideal agents for two-direction motion, written apart from the package, and what they score on a real stack."""
+"""Ideal observers of single tasks and stacks, written apart from the package, and what they score."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import gymnasium as gym
@@ -9,6 +10,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from neurogym.vector import make_vec
+from tests.neurogym.ceilings.rules import summed
 
 COHERENCES = np.array([0, 6.4, 12.8, 25.6, 51.2]) / 100
 
@@ -101,3 +103,58 @@ def score(
         beliefs.told(right, count)
     each = hits / (trials - warm)
     return float(each.mean()), float(each.std(ddof=1) / np.sqrt(n))
+
+
+# -- sides that follow a chain ----------------------------------------------------------------------------------------
+
+
+def chain(env, sessions: int, trials: int, told: bool, warm: int = 0) -> tuple[float, float]:
+    """Performance of an observer of Priors or RDMHist who follows the blocks, and its standard error over sessions."""
+    cohs = np.linspace(0.5, 0, 201)[:-1] + 0.00125 if "coh" not in env.conditions else np.array(env.cohs) / 100
+    results = []
+    for seed in range(sessions):
+        env.reset(seed=seed)
+        env.start_session()  # without the trials that reset has made
+        made = env.make_trials(warm + trials)
+        sums, count = summed(made, "stimulus", (1, 2))
+        x, n = sums[:, 0] - sums[:, 1], float(count[0, 0])
+        fit = [logsumexp(-((x[:, None] - sign * n * cohs) ** 2) / (4 * n * env.sigma**2), axis=1) for sign in (1, -1)]
+        like, truth = np.exp(np.stack(fit, 1) - np.max(fit, axis=0)[:, None]), made.info["ground_truth"] - 1
+        belief, hits = np.full((2, 2), 0.25), []  # first kind of block, last side
+        for k in range(made.n):
+            for first in (0, 1):
+                p = env.rep_prob[(first + k // env.block_dur) % 2]
+                belief[first] = p * belief[first] + (1 - p) * belief[first][::-1]
+            seen = belief * like[k]
+            hits.append(seen.sum(axis=0).argmax() == truth[k])
+            belief = belief * np.eye(2)[truth[k]] if told else seen
+            belief = belief / belief.sum()
+        results.append(np.mean(hits[warm:]))
+    return float(np.mean(results)), float(np.std(results, ddof=1) / np.sqrt(sessions))
+
+
+# -- patterns that are recalled ---------------------------------------------------------------------------------------
+
+
+def recall(env, trials: int) -> tuple[float, float]:
+    """Performance of an agent of MemoryRecall who knows that no pattern is asked for twice, and its standard error."""
+    size, hits = env.unwrapped.stim_dim, []
+    ob, _ = env.reset(seed=0)
+    stored: list[np.ndarray] = []
+    cues: list[np.ndarray] = []
+    while len(hits) < trials:
+        task, answer = env.unwrapped, np.zeros(size)
+        if task.in_period("recall"):
+            cues.append(ob[:size])
+            votes = np.zeros(size)
+            for guess in itertools.permutations(stored, len(cues)):
+                if all(np.all((cue == 0) | (cue == pattern)) for cue, pattern in zip(cues, guess, strict=True)):
+                    votes += guess[-1]
+            answer = np.where(votes >= 0, 1.0, -1.0)
+        elif ob[size] == 1:
+            stored.append(ob[:size])
+        ob, _, _, _, info = env.step(answer.astype(np.float32))
+        if info["new_trial"]:
+            hits.append(info["performance"])
+            stored, cues = [], []
+    return float(np.mean(hits)), float(np.std(hits) / np.sqrt(trials))

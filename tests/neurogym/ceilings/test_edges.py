@@ -10,7 +10,6 @@ import pytest
 import neurogym as ngym
 from neurogym import wrappers
 from neurogym.ceilings import blind, ceiling, chance, why_unknown
-from neurogym.ceilings.observer import OBSERVED
 from neurogym.envs import registration
 
 NOISE_ARGUMENTS = ("sigma", "noise", "weber", "input_noise", "noise_sd", "std_noise")
@@ -115,8 +114,8 @@ SLOW = (
 )
 NOISY = [
     pytest.param(id_, marks=pytest.mark.long) if id_ in SLOW else id_
-    for id_ in sorted(OBSERVED)
-    if noise_arguments(id_)
+    for id_ in registration.every_task()
+    if ngym.make(id_).unwrapped.ideal_observer is not None and noise_arguments(id_)
 ]
 
 

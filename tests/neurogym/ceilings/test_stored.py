@@ -3,7 +3,7 @@ import pytest
 
 import neurogym as ngym
 from neurogym.ceilings import blind, chance
-from neurogym.ceilings.observer import OBSERVED, IdealObserver
+from neurogym.ceilings.observer import IdealObserver
 from neurogym.ceilings.stored import table
 from neurogym.envs import registration
 from neurogym.wrappers import Monitor
@@ -61,10 +61,8 @@ def test_blocks_raise_the_ceiling():
 
 @pytest.mark.parametrize("task", ["PerceptualDecisionMaking-v0", "ContextDecisionMaking-v0"])
 def test_posterior_over_templates_agrees_with_the_exact_value(task):
-    simulated, exact = (
-        IdealObserver(ngym.make(task).unwrapped, OBSERVED[task]).scores(timings=5, trials=4000),
-        ceiling(task),
-    )
+    env = ngym.make(task).unwrapped
+    simulated, exact = IdealObserver(env, env.ideal_observer).scores(timings=5, trials=4000), ceiling(task)
     assert abs(simulated.performance.mean() - exact["performance"]) < 4 * simulated.error + 0.001
 
 

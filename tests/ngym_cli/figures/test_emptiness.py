@@ -127,7 +127,7 @@ def test_figures_are_refused_with_the_reason():
 
     def nothing(axes):
         axes.axhline(0.5)
-        axes.plot([0, 1], [0, 1], color=GREY)
+        axes.plot([0, 1], [0, 1], color=GREY, zorder=0)
 
     def unjoined(axes):
         axes.plot([0, 1, 2], [1, np.nan, 1])
@@ -163,6 +163,16 @@ def test_figures_are_refused_with_the_reason():
 
         with pytest.raises(FigureUnavailableError, match=message):
             mine.spec.draw(PlotData())
+
+
+@pytest.mark.parametrize("colour", ["gray", "grey", "0.5", GREY, "black"])
+def test_data_of_any_colour_are_drawn(colour):
+    drawn, axes = new_figure()
+    axes.plot([0, 1, 2], [1, 2, 4], color=colour)
+    refuse_empty(drawn)
+    drawn, axes = new_figure()
+    axes.bar([0, 1], [1, 2], color=colour)
+    refuse_empty(drawn)
 
 
 def test_the_exit_code_is_an_error_only_if_nothing_was_drawn(made_up, tmp_path):
@@ -236,7 +246,7 @@ def test_every_artist_of_a_users_figure_counts(kind):
 
 def test_reference_lines_and_shading_are_not_data():
     drawn, axes = new_figure()
-    axes.hlines([1, 2], 0, 1, color=GREY)
+    axes.hlines([1, 2], 0, 1, color=GREY, zorder=0)
     axes.axvspan(0, 1)
     axes.axhspan(0, 1)
     axes.vlines([1, 2], 0, 1, transform=axes.get_xaxis_transform())

@@ -20,6 +20,7 @@ from ngym_cli.evaluation.request import EvalRequest, Perturbations
 from ngym_cli.evaluation.summary_text import print_evaluation
 from ngym_cli.figures import conditions, files, requests
 from ngym_cli.figures.evidence import strength_by_modality
+from ngym_cli.figures.population import population
 from ngym_cli.figures.registry import FIGURES
 from ngym_cli.figures.style import FigureUnavailableError, styled
 from ngym_cli.figures.wording import Wording
@@ -128,6 +129,17 @@ def test_any_number_of_populations_is_compared(ngym, run_folder, recorded_run, t
     assert set(table["first"]) == {"run (1)", "run (2)", "other"}
     same = (table["first"] == "run (1)") & (table["second"] == "run (2)") & table["metric"].isin(["dsa", "cka"])
     assert np.allclose(table["distance"][same], table["floor"][same], atol=0.1)
+
+
+def test_runs_of_one_name_under_different_algorithms_are_told_apart(run_folder, recorded_run, tmp_path):
+    other = shutil.copytree(run_folder, tmp_path / "other" / recorded_run.name)
+    wanted = EvalRequest(trials=100, seed=7, deterministic=False, record=("activity", "observations"))
+    assert list(service.evaluate([str(other)], other.parent, wanted))
+    seen = requests.view([str(recorded_run), str(other)], tmp_path)
+    first, second = (population(seen, seen.recorded_of(source)) for source in seen.sources)
+    assert len(first.activity) != len(second.activity) and len(second.activity) == 100
+    assert population(seen, seen.recorded_of(seen.sources[1])) is second, "cached"
+    assert not any(isinstance(key, str) for key in seen.memory)
 
 
 def test_python_compares_runs_as_the_command_does(ngym, recorded_run, tmp_path):

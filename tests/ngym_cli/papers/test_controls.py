@@ -14,7 +14,8 @@ from ngym_cli.papers.paper_runs import PaperRun
 @pytest.fixture(scope="module")
 def trained(run_folder):
     """A trained network with an evaluation."""
-    requested = {"main": EvaluationRequest(trials=60)}
+    recorded = EvaluationRequest(trials=20, record=("activity", "observations"))
+    requested = {"main": EvaluationRequest(trials=60), "recorded": recorded}
     return PaperRun.evaluated(runs.RunFolder(run_folder), 0, requested)
 
 
@@ -23,12 +24,48 @@ def weights(run):
 
 
 def test_an_untrained_network_has_other_weights_and_trials_of_its_own(trained):
-    result = controls.untrained(trained)
+    result = controls.library("untrained", trained)
     ours, reference = weights(trained), weights(result)
     assert ours.keys() == reference.keys() and not all(np.array_equal(ours[name], reference[name]) for name in ours)
     assert len(result.trials()["trial"]) == 60 and result.path != trained.path
-    assert weights(controls.untrained(trained)).keys() == reference.keys()
-    assert np.array_equal(result.trials()["choice"], controls.untrained(trained).trials()["choice"])
+    again = controls.library("untrained", trained)
+    assert np.array_equal(result.trials()["choice"], again.trials()["choice"])
+
+
+def test_halfway_networks_lie_between_the_untrained_and_the_trained_ones(trained):
+    before, after, middle = (
+        weights(run) for run in (controls.library("untrained", trained), trained, controls.library("halfway", trained))
+    )
+    for name, value in middle.items():
+        assert np.allclose(value, (before[name] + after[name]) / 2, atol=1e-6)
+
+
+def test_scrambled_networks_keep_the_eigenvalues_of_each_gate(trained):
+    result, before = weights(controls.library("scrambled", trained)), weights(trained)
+    for name, value in result.items():
+        same = np.array_equal(value, before[name])
+        assert same != name.endswith("weight_hh_l0")
+        if not same:
+            units = value.shape[1]
+            gates = zip(value.reshape(-1, units, units), before[name].reshape(-1, units, units), strict=True)
+            for ours, reference in gates:
+                expected = np.sort(np.abs(np.linalg.eigvals(reference)))
+                assert np.allclose(np.sort(np.abs(np.linalg.eigvals(ours))), expected, atol=1e-3)
+
+
+def test_networks_learn_from_the_evidence_of_other_trials(trained):
+    result = controls.library("shuffled_evidence", trained)
+    env = result.agent.make_env()
+    env.reset(seed=0)
+    trials, columns = env.unwrapped.make_trials(300), np.atleast_1d(env.unwrapped.observation_space.name["stimulus"])
+    rows = trials.rows("stimulus")
+    shown = np.array([trials.ob[rows.index[rows.trial == k]][:, columns].mean(axis=0) for k in range(300)])
+    first = trials.gt[trials.rows("decision").index][::1]
+    truth = np.array([first[trials.rows("decision").trial == k][0] for k in range(300)])
+    evidence = (shown[:, -1] - shown[:, 0]) * (2 * truth - truth.min() - truth.max())
+    assert abs(evidence.mean()) < 3 * evidence.std() / np.sqrt(300), "evidence says nothing about the right answer"
+    assert evidence[np.abs(evidence) > 0].size > 200, "and there is some"
+    assert result.manifest["steps"] == trained.manifest["steps"]
 
 
 def test_channels_are_cut_by_name(trained):
@@ -45,17 +82,8 @@ def test_channels_are_cut_by_name(trained):
 
 
 def test_networks_whose_weights_have_other_names_are_not_called_cut(trained):
-    with pytest.raises(ValueError, match=r"no weights weights_of_my_cell .* with rewired"):
-        controls.cut(trained, "fixation", weights="weights_of_my_cell")
-
-
-def test_recurrent_weights_are_shuffled_within_each_unit(trained):
-    result, before = weights(controls.shuffled(trained)), weights(trained)
-    for name, value in result.items():
-        same = np.array_equal(value, before[name])
-        assert same != name.endswith("weight_hh_l0")
-        if not same:
-            assert np.array_equal(np.sort(value, 1), np.sort(before[name], 1))
+    with pytest.raises(ValueError, match="no weights weights_of_my_cell"):
+        controls.cut(trained, "fixation", name="weights_of_my_cell")
 
 
 def test_a_strategy_answers_in_place_of_the_network(trained):
@@ -64,3 +92,31 @@ def test_a_strategy_answers_in_place_of_the_network(trained):
     assert right.summary()["trials"] == 60
     with pytest.raises(ValueError, match="no activity"):
         right.recording()
+
+
+def test_networks_are_stepped_and_read_out_as_the_agent_is(trained):
+    observations, activity = (
+        trained.recording("recorded")["observations"][:30],
+        trained.activity("recorded").values[:30],
+    )
+    inputs = np.asarray(observations, float)[:, None]
+    states = trained.states(inputs)
+    assert np.allclose(states[:, 0, : trained.units], activity, atol=1e-4)
+    weights, bias = trained.read_out
+    assert np.allclose(trained.outputs(states[:, 0]), activity @ weights.T + bias, atol=1e-3)
+    silent = trained.states(inputs, states[5], silenced=[3, 4])
+    assert not silent[:, :, [3, 4]].any() and silent[:, :, :3].any()
+    assert trained.channels("fixation") == [0] and trained.channels("feedback") == list(range(3, trained.system.inputs))
+
+
+def test_a_variant_is_the_same_run_with_a_mark(trained):
+    marked = trained.as_variant("random groups")
+    assert (marked.variant, marked.trained, marked.path) == ("random groups", trained, trained.path)
+    assert (trained.variant, trained.trained) == ("", trained)
+
+
+def test_a_control_may_ask_for_other_evaluations(trained):
+    asked = trained.asked("main", reset_state="trial")
+    assert list(asked.requested) == ["main"] and asked.requested["main"].changes == {"reset_state": "trial"}
+    result = controls.cut(asked, controls.FEEDBACK)
+    assert len(result.trials()["trial"]) == 60

@@ -54,16 +54,19 @@ def test_every_part_is_used(paper):
     assert set(paper.config.parts) <= used
 
 
-def test_every_claim_names_a_wrong_strategy(paper):
-    """Except that trials are answered at all, which wrong strategies do as well."""
-    without = [claim.id for claim in paper.config.claims if not (claim.untestable or claim.control)]
-    assert without == (["answers"] if paper.id == "song2017" else [])
+def test_every_claim_has_two_kinds_of_controls(paper):
+    """The untrained network, and another."""
+    assert [claim.id for claim in paper.config.claims if not (claim.untestable or claim.control)] == []
 
 
-def test_no_control_reaches_a_claim(paper):
-    """Of what is kept: an untrained network or a wrong strategy reaches nothing."""
-    collected = results.verdicts(paper, results.record().get(paper.id, {}))
-    assert {name: verdict.passed for name, verdict in collected.items() if verdict.passed} == {}
+def test_no_control_passes_a_claim_that_is_reached(paper):
+    """Of what is kept: each reached claim is clear of every control that gives a number, and one does."""
+    for name, verdict in results.verdicts(paper, results.record().get(paper.id, {})).items():
+        if verdict.state == "reached":
+            assert not verdict.passed and len(verdict.silent) < len(verdict.controls), name
+            for control in set(verdict.controls) - set(verdict.silent):
+                differences = [row["difference"] for row in verdict.controls[control].values() if "difference" in row]
+                assert any(each["low"] > 0 or each["high"] < 0 for each in differences), f"{name}: {control}"
 
 
 def test_every_measure_and_figure_can_be_called(paper):
@@ -72,7 +75,7 @@ def test_every_measure_and_figure_can_be_called(paper):
             inspect.signature(paper.script.measure(claim.measure)).bind(*claim.part)
     assert paper.script.figures or not paper.config.parts, "figures laid out as the paper's"
     for name in {name for claim in paper.config.claims for name in claim.control}:
-        assert inspect.getdoc(paper.script.control(name)), f"control {name} needs words for what it does, its docstring"
+        assert paper.script.describe_control(name), f"control {name} needs words for what it does, its docstring"
     for name in paper.script.figures:
         assert inspect.getdoc(paper.script.figure(name)), f"{name} needs a caption, its docstring"
         assert name.removeprefix(FIGURE)

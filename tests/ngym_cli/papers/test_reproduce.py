@@ -34,7 +34,7 @@ def test_claim_by_claim_and_again_without_training(ngym, tmp_path, study):
     claims = {row["id"]: row for row in document["claims"]}
     assert {name: row["verdict"] for name, row in claims.items()} == {
         "number": "reached",
-        "several": "reached in part",
+        "several": "in part",
         "late": "not reached",
         "never": "cannot be tested",
     }
@@ -274,13 +274,31 @@ def test_a_mistake_in_a_measure_is_one_line(ngym, study, body, words):
 
 
 @pytest.mark.usefixtures("in_process")
-def test_a_number_that_the_trials_do_not_give_is_a_result(ngym, study):
+def test_only_a_named_refusal_is_a_result(ngym, study):
     text = (study / "figures.py").read_text()
-    (study / "figures.py").write_text(
-        text.replace("    return 0.5 + 0.01 * run.seed", "    raise ValueError('too few trials')")
-    )
-    result = ngym("reproduce", "study", "--trust", *ONE, "--only", "number", "--seeds", "1")
+    last = "    return 0.5 + 0.01 * run.seed"
+    words = ("reproduce", "study", "--trust", *ONE, "--only", "number", "--seeds", "1")
+    refusal = "    from neurogym.analysis import UndeterminedError\n    raise UndeterminedError('too few trials')"
+    (study / "figures.py").write_text(text.replace(last, refusal))
+    result = ngym(*words)
     assert result.code == 0 and "not reached (0 of 1 seeds; seed 0: too few trials" in result.out
+    for control, mistake in (("", last), (" of control untrained", "        return 0.0")):
+        (study / "figures.py").write_text(text.replace(mistake, f"{mistake} + {{}}['x']"))
+        result = ngym(*words)
+        assert result.code == 2 and f"number{control}, seed 0: KeyError: 'x'" in result.err.splitlines()[-1]
+
+
+@pytest.mark.usefixtures("in_process")
+def test_a_claim_whose_controls_refuse_is_unchallenged(ngym, study):
+    text = (study / "figures.py").read_text()
+    refusal = "raise __import__('neurogym.analysis').analysis.UndeterminedError('nothing is answered')"
+    for line in ("        return 9.0", "        return 0.0"):
+        text = text.replace(line, f"        {refusal}")
+    (study / "figures.py").write_text(text)
+    result = ngym("reproduce", "study", "--trust", *ONE, "--only", "number", "--json")
+    (row,) = json.loads(result.out)["claims"]
+    assert row["verdict"] == "unchallenged", result.err
+    assert row["silent"] == {name: "seed 0: nothing is answered" for name in ("untrained", "other")}
 
 
 def test_nothing_else_is_written_over(ngym, study, tmp_path):
@@ -302,7 +320,7 @@ def test_a_new_paper_works_as_it_stands(ngym, tmp_path):
     assert f"next: ngym reproduce {tmp_path}" in ngym("new", "paper", tmp_path / "other").out
     result = ngym("reproduce", "./my_study", "--seeds", "1", *ONE, "--json")  # what ngym wrote needs no trust
     assert result.code == 0, result.err
-    assert [row["verdict"] for row in json.loads(result.out)["claims"]] == ["reached in part", "cannot be tested"]
+    assert [row["verdict"] for row in json.loads(result.out)["claims"]] == ["in part", "cannot be tested"]
 
 
 def test_papers_are_listed_and_explained(ngym):

@@ -98,6 +98,15 @@ def test_a_run_without_a_model(ngym, both):
     assert refused.code == 2 and "no trained model yet" in refused.err and "--resume" in refused.err
 
 
+def test_two_runs_are_compared_by_the_difference_in_performance(ngym, both):
+    for name, value, interval in (("one", 0.9, [0.88, 0.92]), ("two", 0.8, [0.77, 0.83])):
+        path = both / name / "manifest.json"
+        manifest = json.loads(path.read_text())
+        path.write_text(json.dumps({**manifest, "performance": value, "performance_ci": interval}))
+    rows = {row["id"]: row["other"] for row in json.loads(ngym("diff", "one", "two", "--json").out)}
+    assert rows["difference.performance"] == "-0.1000 [-0.1361, -0.0639]"
+
+
 @pytest.mark.parametrize("damaged", ["[]", '{"scores": {"a": 3}}', '{"models": {"a": {"parameters": {"s": 3}}}}'])
 def test_a_fit_with_a_damaged_record_can_be_compared(ngym, both, damaged):
     (both / "two" / "fit.json").write_text(damaged)

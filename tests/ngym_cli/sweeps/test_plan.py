@@ -9,7 +9,7 @@ from ngym_cli import runs
 from ngym_cli.errors import UserError
 from ngym_cli.sweeps import folder, plan
 from ngym_cli.sweeps.recipe import build
-from ngym_cli.sweeps.results import BOUNDS, statistics
+from ngym_cli.sweeps.results import BOUNDS, settings, statistics
 
 
 def test_a_grid_with_seeds_innermost():
@@ -118,3 +118,19 @@ def test_intervals_of_performance_over_two_seeds_stay_between_0_and_1():
     row = statistics(np.array([0.0, 0.55]))
     assert row["mean_ci"] == [0.0, 1.0] and row["iqm_ci"] == [0.0, 1.0]
     assert statistics(np.array([-1.0, 2.0]), BOUNDS["reward_per_trial"])["mean_ci"][0] < -1
+
+
+def test_the_difference_from_the_best_setting_is_paired_by_seed():
+    """Seeds differ much and settings little: only the paired interval shows the difference."""
+    scores = {"gru": (0.6, 0.7, 0.8, 0.9), "lstm": (0.59, 0.68, 0.79, 0.88)}
+    rows = [
+        {"values": {"network": network, "seed": seed}, "state": "done", "performance": score}
+        for network, by_seed in scores.items()
+        for seed, score in enumerate(by_seed)
+    ]
+    best, other = settings(None, rows)
+    assert (best["difference"], best["difference_ci"]) == (0.0, None)
+    low, high = other["difference_ci"]
+    assert other["difference"] == pytest.approx(-0.015) and -0.03 < low < high < 0
+    assert best["mean_ci"][0] < other["mean"]
+    assert settings(None, rows[3:5])[1]["difference_ci"] is None  # no seed in common

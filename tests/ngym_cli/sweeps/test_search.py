@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
+from ngym_cli import runs
 from ngym_cli.sweeps import status, worker
 
 optuna = pytest.importorskip("optuna", reason="Optuna is not installed (pip install 'ngym[search]')")
@@ -116,3 +120,67 @@ def test_parameters_of_equal_scores_have_no_importance(make_sweep):
         study, storage = worker.open_study(sweep, job)
         study.tell(worker.claim(sweep, study, storage, job).number, 0.5)
     assert worker.importance(sweep) == {}
+
+
+def test_a_failed_trial_that_later_succeeds_has_one_result(make_sweep, monkeypatch):
+    sweep = make_search(make_sweep, 1)
+    worker.prepare(sweep)
+    learned = worker.run_one
+    monkeypatch.setattr(worker, "run_one", lambda *args, **more: 1 / 0)
+    assert worker.perform(str(sweep.path), 0) == worker.FAILED
+    monkeypatch.setattr(worker, "run_one", learned)
+    for _ in range(2):  # the second time nothing is left to do
+        assert worker.perform(str(sweep.path), 0) == worker.DONE
+    failed, successful = worker.open_study(sweep)[0].get_trials()
+    assert [failed.state.name, successful.state.name] == ["FAIL", "COMPLETE"]
+    (row,) = status.StatusReader(sweep).rows()
+    assert successful.value == row["performance"] and successful.params == failed.params
+    assert successful.system_attrs == {"failed_trial": failed.number} and sweep.drawn(0)["number"] == successful.number
+
+
+@pytest.mark.parametrize("pruner", ["median", "hyperband"])
+def test_later_seeds_of_a_trial_are_not_reported(make_sweep, pruner):
+    sweep = make_sweep(
+        grid={"seed": [0, 1]},
+        search={"trials": 1, "space": SPACE, "pruner": pruner},
+        run={"evaluation": {"every": 256, "trials": 10}},
+    )
+    worker.prepare(sweep)
+    assert worker.perform(str(sweep.path), 0) == worker.DONE
+    (trial,) = complete(sweep)
+    assert max(trial.intermediate_values) <= 512, "steps of one run"
+    first, second = (row["performance"] for row in status.StatusReader(sweep).rows())
+    assert trial.value == pytest.approx((first + second) / 2)
+
+
+def test_a_search_for_performance_where_there_is_none_is_refused_before(tmp_path, monkeypatch, ngym):
+    (tmp_path / "mine.py").write_text(
+        "import gymnasium as gym, numpy as np\n"
+        "class Mine(gym.Env):\n"
+        "    observation_space = gym.spaces.Box(-1, 1, (2,), np.float32)\n"
+        "    action_space = gym.spaces.Discrete(2)\n"
+        "    def reset(self, seed=None, options=None):\n"
+        "        super().reset(seed=seed)\n"
+        "        return np.zeros(2, np.float32), {}\n"
+        "    def step(self, action):\n"
+        "        return np.zeros(2, np.float32), 1.0, True, False, {}\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    words = ("sweep", "--task", "mine.py:Mine", "--alg", "ppo", "--search", "2", "--space", "gamma=float:.5:1")
+    result = ngym(*words, "--timesteps", "64")
+    assert (
+        result.code == 2 and "no performance to maximise" in result.err and "--maximize reward_per_trial" in result.err
+    )
+    assert not (tmp_path / "sweeps").exists()
+
+
+def test_code_that_changed_between_runs_of_a_sweep_is_named(make_sweep):
+    sweep = make_sweep(values={"seed": [0, 1]})
+    for job in sweep.jobs:
+        worker.perform(str(sweep.path), job)
+    rows = status.StatusReader(sweep).rows()
+    assert status.changed_code(rows) == []
+    path = Path(rows[0]["id"]) / runs.MANIFEST
+    manifest = json.loads(path.read_text())
+    path.write_text(json.dumps(manifest | {"versions": {**manifest["versions"], "numpy": "0.1"}}))
+    assert status.changed_code(rows) == ["numpy"]

@@ -54,7 +54,14 @@ def test_coherence_is_the_fraction_of_dots_that_move_together(coh):
         assert together == pytest.approx(0.9 * 0.95 * coh, abs=0.05)  # lives of 10 frames, wrapped at the edge
 
 
-@pytest.mark.parametrize("kwargs", [{}, {"dim_ring": 4}, {"stim_scale": 0.1}])
+@pytest.mark.parametrize(
+    "kwargs", [{"stim_scale": 0.1}, {"timing": {"stimulus": 200}}, {"win_kwargs": {"size": (20, 20)}}]
+)
+def test_the_ceiling_is_unknown_where_pixels_hide_the_direction_of_single_dots(kwargs):
+    assert task("RandomDotMotion-v0", **kwargs).ceiling() is None
+
+
+@pytest.mark.parametrize("kwargs", [{}, {"dim_ring": 4}])
 def test_an_observer_who_sees_every_heading_reaches_the_ceiling_of_dots(kwargs):
     """It takes the direction in which most dots move exactly, and guesses where that is none."""
     env = task("RandomDotMotion-v0", **kwargs)

@@ -172,9 +172,9 @@ def test_without_noise_the_ceiling_is_one_at_any_time_step(task):
 @pytest.mark.parametrize(
     ("task", "kwargs"),
     [
-        ("ReadySetGoSinglePrior-v0", {"dt": 20, "weber": 0.1}),
-        ("ReadySetGoSinglePrior-v0", {"dt": 10, "weber": 0.05, "prod_margin": 0.1}),
-        ("ReadySetGoDoublePrior-v0", {"dt": 20, "weber": 0.1, "prod_margin": 0.1}),
+        ("ReadySetGoSinglePrior-v0", {"dt": 20, "weber": 0.1, "training": False}),
+        ("ReadySetGoSinglePrior-v0", {"dt": 10, "weber": 0.05, "prod_margin": 0.1, "training": False}),
+        ("ReadySetGoDoublePrior-v0", {"dt": 20, "weber": 0.1, "prod_margin": 0.1, "training": False}),
     ],
 )
 def test_the_ceiling_of_noisy_measurements_is_that_of_the_best_response_to_each(make_trials, task, kwargs):
@@ -193,7 +193,12 @@ def test_the_ceiling_of_noisy_measurements_is_that_of_the_best_response_to_each(
     assert best / trials.n == pytest.approx(env.ceiling()["performance"], abs=0.015)
 
 
+def test_the_ceiling_of_intervals_that_earlier_trials_foretell_is_not_known():
+    assert ngym.make("ReadySetGoSinglePrior-v0", weber=0.1).unwrapped.ceiling() is None
+    assert ngym.make("ReadySetGoSinglePrior-v0", weber=0.1, scenario=0).unwrapped.ceiling() is not None
+
+
 def test_the_ceiling_of_cues_that_are_noisy_too_is_not_known():
-    assert ngym.make("ReadySetGoDoublePrior-v0", weber=0.1, input_noise=0.1).unwrapped.ceiling() is None
+    assert ngym.make("ReadySetGoDoublePrior-v0", weber=0.1, input_noise=0.1, training=False).unwrapped.ceiling() is None
     with pytest.raises(ValueError, match="weber"):
         ngym.make("ReadySetGoDoublePrior-v0", weber=-0.1)
