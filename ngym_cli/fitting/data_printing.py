@@ -185,7 +185,9 @@ def _title(each: SubjectDescription, table: Behaviour) -> Iterator[str]:
 def _first_numbers(each: SubjectDescription) -> Iterator[tuple[str, Estimate]]:
     """Yield the numbers of the first screen: without history weights, and without shares of choices beside a curve."""
     for name, value in estimates_of(each):
-        if name.startswith("history, ") or (each.psychometric is not None and name.startswith("choices, ")):
+        if name.startswith(("history, ", *(f"{row.condition} {row.value}, " for row in each.conditions))) or (
+            each.psychometric is not None and name.startswith("choices, ")
+        ):
             continue
         yield name.removeprefix("confidence, "), value
 
@@ -195,6 +197,8 @@ def _levels(each: SubjectDescription, table: Behaviour) -> tuple[list[str], list
     curve = each.psychometric
     if curve is None:
         return [], []
+    if each.conditions:
+        return _conditions(each)
     header = [
         each.evidence if len(each.evidence) <= LONGEST_NAME else "evidence",
         f"P({table.choices[1]})",
@@ -214,6 +218,19 @@ def _levels(each: SubjectDescription, table: Behaviour) -> tuple[list[str], list
     for row, n in zip(rows, curve.n, strict=True):
         row.append(f"{n:,}")
     return [*header, "trials"], rows
+
+
+def _conditions(each: SubjectDescription) -> tuple[list[str], list[list[str]]]:
+    """Return header and rows of a table by condition: PSE, and how far it is shifted from that of the first."""
+    rows = []
+    for row in each.conditions:
+        cells = [cell for value in (row.numbers.pse, row.shift) for cell in _cells(value)]
+        rows.append([row.value, *cells, f"{row.numbers.trials:,}"])
+    return [each.conditions[0].condition, "pse", "95 % interval", "shift", "95 % interval", "trials"], rows
+
+
+def _cells(value: Estimate | None) -> tuple[str, str]:
+    return ("-", "") if value is None else estimate_cells(value, ".3f")
 
 
 def _fitting(remarks: Sequence[str], most: int) -> tuple[int, int]:

@@ -150,7 +150,7 @@ class Description:
         )
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.reading.notes)
         return (
-            f"<p><b>{escape(repr(self)[1:-1])}</b></p><table><tr><th>column<th>role<th>values<th>read as</tr>"
+            f"<p><b>{escape(repr(self)[1:-1])}</b></p><table><tr><th>column<th>role<th>values<th>read as<th>by</tr>"
             f"{reading}</table>{notes}<table>{numbers}</table>"
         )
 
