@@ -96,6 +96,8 @@ def guess(columns: Columns, given: Roles | None = None) -> Guess:
             settle_choice(columns, {k: v for k, v in free.items() if k not in taken_names}, found)
             continue
         fits = _named(role, free, taken_names)
+        if role == "reward" and len(fits) > 1:
+            fits = _rewards_of_trials(free, fits, assigned, found)
         if fits:
             assigned[role], found.reasons[role] = fits[0], "name"
     known: dict[str, Any] = {**assigned, **{role: value for role, value in given.items() if isinstance(value, str)}}
@@ -137,6 +139,17 @@ def _named(role: str, columns: Columns, taken: Sequence[str] = ()) -> list[str]:
     if role == "session":
         fits.sort(key=lambda name: len(columns[name].distinct) < 2)
     return fits
+
+
+def _rewards_of_trials(columns: Columns, names: Sequence[str], assigned: Mapping[str, Any], found: Guess) -> list[str]:
+    """Return the columns named like rewards that change from trial to trial, the best first."""
+    order, follows = trial_order(columns, assigned)
+    rest = [name for name in names if not is_in_blocks(columns[name], order, follows)] or list(names)
+    others = [name for name in rest[1:] if not same_information(columns[name], columns[rest[0]])]
+    pair = {plain(name) for name in names} & {*COLUMN_NAMES["gain"], *COLUMN_NAMES["loss"]}
+    if others and not pair:
+        found.notes.append(f"{rest[0]} is read as the reward; --reward {others[0]} names {others[0]} instead")
+    return rest
 
 
 def settle_choice(columns: Columns, free: Columns, found: Guess) -> None:

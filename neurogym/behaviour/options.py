@@ -8,12 +8,14 @@ import numpy as np
 
 from neurogym.array_types import BoolArray
 from neurogym.behaviour.codings import is_missed_word
-from neurogym.behaviour.columns import Column, Columns
+from neurogym.behaviour.columns import Column, Columns, plain
 from neurogym.behaviour.evidence import FILE
 from neurogym.behaviour.questions import Answer, TableQuestion
 
 FEWEST = 16  #: answers of a file or subject from which an option that is absent is not absent by chance
 COMMON = 0.02  #: share of the answers from which an entry counts as an option
+#: Names of columns of tasks, each of which has options of its own.
+TASKS = ("task", "tasktype", "taskname", "experiment", "paradigm", "modality")
 MOST_LISTED = 4  #: codings that are listed
 
 
@@ -34,7 +36,7 @@ def check_options(
     """
     words = column.levels[0]
     gone = [k for k, word in enumerate(words) if word in missed or is_missed_word(word)]
-    for source in sources:
+    for source in (*sources, *(each for each in columns if plain(each) in TASKS)):
         labels, group = columns[str(source)].texts if source in columns else ((), np.zeros(0, int))
         if len(labels) < 2:
             continue
@@ -43,13 +45,15 @@ def check_options(
         sets = np.unique(common[common.any(1)], axis=0)
         if union.sum() > 2 and len(sets) > 1 and not (sets == union).all(1).any():
             listed = [", ".join(word for word, at in zip(words, row, strict=True) if at) for row in sets[::-1]]
-            kind = "file" if source == FILE else "subject"
+            kind = "file" if source == FILE else "task" if plain(str(source)) in TASKS else "subject"
             question = f"no {kind} has all entries of {name}, but {' or '.join(listed[:MOST_LISTED])}"
             options = ",".join(word for word, at in zip(words, union, strict=True) if at)
             answers = [Answer(("--choices", options), "all are options of one task, in this order")]
-            answers += _joined(name, str(source), labels, common, words)
+            if plain(str(source)) in TASKS:
+                answers += [Answer(("--where", f"{source} == {label}"), "one task") for label in labels[:MOST_LISTED]]
+            else:
+                answers += _joined(name, str(source), labels, common, words)
             raise TableQuestion(question, answers)
-        return
 
 
 def _common(column: Column, group: np.ndarray, n: int, gone: Sequence[int]) -> BoolArray:

@@ -122,7 +122,13 @@ def is_flag(column: Column, fractions: bool = False) -> bool:
     """Return whether a column holds only yes and no, as numbers or words, or a mark of a missed trial."""
     if column.codes is None or (column.is_numeric and not column.is_truth):
         values = column.numbers[np.isfinite(column.numbers)]
-        if fractions and values.size and values.min() >= 0 and values.max() <= 1:
+        if (
+            fractions
+            and values.size
+            and values.min() >= 0
+            and values.max() <= 1
+            and np.isin(values, (0, 1)).mean() > 0.5
+        ):
             return True
         low = np.unique(values[:100_000])
         return low.size > 0 and any(set(low) <= pair for pair in ({-1, 0, 1}, {0, 100}))

@@ -284,3 +284,45 @@ def test_each_role_has_a_reason(d, table):
     ibl = laboratories.ibl_columns(d)
     reasons = {row.column: row.reason for row in reading.read(ibl | {"subject": d.subject}).reading.columns}
     assert reasons["choice"] == "format IBL" and reasons["rt"] == "derived" and reasons["subject"] == "name"
+
+
+def test_options_of_two_tasks_in_one_table_are_asked(d):
+    first, second = np.where(d.right, "red", "green"), np.where(d.right, "up", "down")
+    table = {"id": d.subject, "task": np.where(d.trial < 75, "color", "motion"), "correct": d.correct * 1}
+    table["choice"] = np.where(d.trial < 75, first, second)
+    assert ("--where", "task == color") in answers_of(table)
+    assert reading.read(table, where=["task == motion"]).choices == ("down", "up")
+
+
+def test_a_running_mean_is_not_correctness_and_a_probability_in_blocks_is_not_the_reward(d):
+    mean = np.cumsum(d.correct) / np.arange(1, 301)
+    assert "correct" not in reading.read({"choice": d.right * 1, "performance": mean}).roles
+    probability = np.tile(np.repeat([0.2, 0.8, 0.2], 50), 2)
+    table = {"subject": d.subject, "choice": d.right * 1, "reward": probability, "outcome": d.correct * 1}
+    assert reading.read(table).roles["reward"] == "outcome"
+
+
+def test_a_strength_without_a_side_is_asked_and_stages_are_said(d):
+    table = {"subject": d.subject, "coh": np.abs(d.signed), "dir": np.where(d.target, 90, 270), "resp": d.right + 1}
+    assert ("--ground-truth", "dir") in answers_of(table)
+    assert np.nanmean(reading.read(table, {"ground_truth": "dir"}).join("correct")) > 0.7
+    stage = np.where(d.trial < 75, "training", "test")
+    table = {"stage": stage, "coh": np.where(d.trial < 75, np.sign(d.signed), d.signed), "choice": d.right * 1}
+    assert "levels of coh differ" in notes_of(reading.read(table | {"subject": d.subject, "correct": d.correct * 1}))
+
+
+def test_flags_of_detection_are_neither_correctness_nor_stimuli(d):
+    flags = {"lick": d.right * 1, "hit": (d.right & d.target) * 1, "FA": (d.right & ~d.target) * 1}
+    result = reading.read(flags | {"animal": d.subject, "reward": flags["hit"]})
+    assert result.stimuli == () and "correct" not in result.roles
+
+
+def test_rewards_of_both_options_are_not_the_reward_of_the_chosen_one():
+    rng = np.random.default_rng(0)
+    both = {name: rng.integers(0, 2, 200) for name in ("choice", "reward_left", "reward_right")}
+    assert "reward" not in reading.read(both).roles
+
+
+@pytest.mark.parametrize("name", ["pR", "choseLDR", "StimChosen", "wheel_dir", "keycode"])
+def test_numbers_that_sound_like_an_answer_are_asked(d, name):
+    assert answers_of({"subject": d.subject, name: d.right + 1, "reward": d.correct * 1}) == [("--choice", name)]
