@@ -271,6 +271,8 @@ def _group(table: Behaviour, each: Sequence[SubjectDescription], by: str | None,
     names = [name for member in each for name in member.history or {}]
     history = {name: _mean([(member.history or {}).get(name) for member in each]) for name in dict.fromkeys(names)}
     changes["history"] = {name: weight for name, weight in history.items() if weight is not None} or None
+    sampled = [member.history_trials for member in each if member.history_trials is not None]
+    changes["history_trials"] = sum(sampled) if sampled else None
     return replace(pooled, **changes)
 
 
