@@ -92,6 +92,16 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     return f"; did you mean '{close}'?" if close else ""
 
 
+def printable(text: str) -> str:
+    r"""Return a text with control characters as escapes; a name may come from anywhere.
+
+    Example:
+        >>> print(printable("a\x1b[31m"))
+        a\x1b[31m
+    """
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
 def message_of(error: object) -> str:
     """Return the message of an exception or a warning without line breaks."""
     return " ".join(str(error).split())

@@ -60,7 +60,14 @@ _MODULES: dict[str, tuple[str, ...]] = {
     ),
     "decoding": ("Decoding", "decode"),
     "selectivity": ("Selectivity", "selectivity_table"),
-    "similarity": ("RepresentationalSimilarity", "dissimilarity", "linear_cka", "representational_similarity"),
+    "similarity": (
+        "RepresentationalSimilarity",
+        "crossnobis",
+        "dissimilarity",
+        "linear_cka",
+        "noise_precision",
+        "representational_similarity",
+    ),
     "measures": ("MEASURES", "Measure", "measures"),
     "animals": ("StatisticComparison", "compare", "distance", "load_trials"),
 }

@@ -9,6 +9,7 @@ import numpy as np
 
 from neurogym.behaviour.columns import Column, Columns, TableError
 from neurogym.behaviour.conversion import from_mapping
+from neurogym.foreign import isolation, npz
 
 LARGEST = 2**30  #: unpacked bytes of an archive
 WIDEST = 20  #: columns of an array that become columns of a table
@@ -48,14 +49,12 @@ def read_npz(path: Path) -> Columns:
     Raises:
         TableError: if no arrays have one length, or an array holds Python objects.
     """
-    check_archive(path)
     columns: Columns = {}
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            content = {name: archive[name] for name in archive.files}
-    except ValueError as error:
-        if "allow_pickle" not in str(error):
-            raise
+        content = npz.read(path)
+    except isolation.DamagedFileError as error:
+        if "objects" not in str(error):
+            raise TableError(str(error)) from None
         raise TableError(
             "found arrays of Python objects, which can run any code when they are opened; if you trust their author, "
             "save plain arrays, one entry for each trial: np.savez(path, choice=np.concatenate(y), ...)"

@@ -16,6 +16,8 @@ from neurogym.behaviour.columns import Column, Columns, TableError, check_number
 from neurogym.behaviour.conversion import from_arrow, from_mapping, from_records
 from neurogym.behaviour.delimited import line_of, open_binary, read_text
 from neurogym.behaviour.sources import Source, constant, joined
+from neurogym.foreign import isolation, npz
+from neurogym.foreign.links import leads_out
 
 #: Entity of a BIDS file name, and the beginning of the names of files in the format ALF.
 _ENTITY = re.compile(r"(?:^|_)([a-zA-Z]+)-([a-zA-Z0-9+.]+)")
@@ -58,11 +60,27 @@ def read_source(path: Path | Sequence[Path]) -> Source:
 
 
 def _files(path: Path) -> list[Path]:
-    """Return the tables of a folder, or the file itself; a folder in the format ALF counts as one table."""
+    """Return the tables of a folder, or the file itself; a folder in the format ALF counts as one table.
+
+    Raises:
+        TableError: if there is none, or a file of the folder is a link that leads out of the folder.
+    """
     if path.is_file():
         return [_alf_folder(path)] if path.name.startswith(ALF) and path.suffix == ".npy" else [path]
     if not path.is_dir():
         raise TableError(f"no such table of trials: {path}")
+    files = _files_of_folder(path)
+    for file in files:
+        _refuse_link(file, path)
+    return files
+
+
+def _refuse_link(file: Path, folder: Path) -> None:
+    if leads_out(file, folder):
+        raise TableError(f"{file} is a link that leads out of {folder}; replace it by a copy of the file")
+
+
+def _files_of_folder(path: Path) -> list[Path]:
     alf = sorted({_alf_folder(each) for each in path.rglob("*trials.*") if _is_alf(each)})
     if alf:
         return alf
@@ -163,10 +181,12 @@ def _arrow(path: Path) -> Source:
     from pyarrow import feather, parquet
 
     try:
-        if _kind(path) == "parquet":
+        form = "Parquet" if _kind(path) == "parquet" else "Feather"
+        if form == "Parquet":
             check_number_of_columns(parquet.read_metadata(path).num_columns)
-            return Source(from_arrow(parquet.read_table(path)), "Parquet")
-        return Source(from_arrow(feather.read_table(path)), "Feather")
+        table = parquet.read_table(path) if form == "Parquet" else feather.read_table(path)
+        table.validate(full=True)
+        return Source(from_arrow(table), form)
     except pa.ArrowException as error:
         raise TableError(f"{' '.join(str(error).split())}; the file is damaged or incomplete") from None
 
@@ -223,15 +243,45 @@ def _excel(path: Path) -> Source:
     return Source(columns, "Excel", {"lines above the names of columns": above} if above else {}, notes)
 
 
+#: Readers whose libraries crash on some damaged files, and the module that takes longest to import.
+_CRASHING: dict[str, tuple[Callable[[Path], Source], str]] = {
+    "feather": (_arrow, "pandas"),
+    "matlab": (_matlab, "scipy.io"),
+    "hdf5": (_hdf5, "h5py"),
+}
+
+
+def _isolated(path: Path) -> Source:
+    """Read a file in a process of its own."""
+    needs = [__name__, _CRASHING[_kind(path)][1]]
+    reply, contents = isolation.call(f"{__name__}:_read_here", path, needs=needs)
+    if "refused" in reply:
+        raise TableError(reply["refused"])
+    columns: Columns = {}
+    for (name, words), values in zip(reply["columns"], contents, strict=True):
+        columns[name] = Column(floats=values) if words is None else Column(tuple(words), values)
+    return Source(columns, reply["form"], identity=reply["identity"])
+
+
+def _read_here(path: Path) -> isolation.Reply:
+    """Return a table as plain data and arrays."""
+    try:
+        source = _CRASHING[_kind(path)][0](path)
+    except TableError as error:
+        return {"refused": str(error)}, []
+    columns = source.columns.items()
+    about = [(name, None if column.codes is None else column.words) for name, column in columns]
+    contents = [column.numbers if column.codes is None else column.codes for _, column in columns]
+    return {"form": source.form, "identity": source.identity, "columns": about}, contents
+
+
 _READERS: dict[str, Callable[[Path], Source]] = {
     "text": _text,
     "parquet": _arrow,
-    "feather": _arrow,
     "json": _json,
-    "matlab": _matlab,
-    "hdf5": _hdf5,
     "npz": _npz,
     "excel": _excel,
+    **dict.fromkeys(_CRASHING, _isolated),
 }
 
 
@@ -241,14 +291,16 @@ def _read_folder(folder: Path) -> Source:
     folders = [*revisions, folder]
     tables = [file for each in folders for file in sorted(each.glob("*trials.table*.pqt")) if _is_alf(file)]
     if tables:
+        _refuse_link(tables[0], folder)
         source = _arrow(tables[0])
         source.form = "ALF, Parquet"
         columns = dict(source.columns)
     else:
         source, columns = Source({}, "ALF, arrays"), {}
     for file in (file for each in folders for file in sorted(each.glob("*trials.*.npy")) if _is_alf(file)):
+        _refuse_link(file, folder)
         name = file.name.partition("trials.")[2].split(".")[0]
-        for each, column in arrays.columns_of(name, np.load(file, allow_pickle=False)).items():
+        for each, column in arrays.columns_of(name, npz.read_array(file)).items():
             columns.setdefault(each, column)
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
@@ -290,7 +342,7 @@ def _add_participant(source: Source, path: Path, subject: str) -> None:
     """Add the columns of ``participants.tsv`` of a BIDS data set for a subject."""
     for folder in path.resolve().parents[:4]:
         table = folder / "participants.tsv"
-        if not table.is_file():
+        if not table.is_file() or leads_out(table, folder):
             continue
         try:
             columns = read_text(table)[0]

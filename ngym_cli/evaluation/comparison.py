@@ -71,9 +71,10 @@ def compare(table: Table, folder: Path, run: runs.RunFolder, data: Path, columns
         ours = _on_the_same_axes(ours, described, both)
         rows = _rows(ours, described)  # the numbers of ngym data come before others of the same name
         comparisons = (*(row for row in comparisons if row.name not in {each.name for each in rows}), *rows)
-    figure = run.path / "figures" / f"beside-{data.stem}.png"
+    figure = figure_path(run.path, data)
     with styled():
-        save_figure(_drawn(table, animal_table, comparisons, (run.name, data.stem.replace("_", " "))), figure)
+        drawn = _drawn(table, animal_table, comparisons, (run.name, data.stem.replace("_", " ")))
+        save_figure(drawn, figure, is_default=True)
     result: AnimalComparison = {
         "data": str(data),
         "columns": None if columns is None else str(columns),
@@ -85,6 +86,11 @@ def compare(table: Table, folder: Path, run: runs.RunFolder, data: Path, columns
     }
     write_json(folder / "comparison.json", result)
     return result
+
+
+def figure_path(folder: Path, data: Path) -> Path:
+    """Return the file of the figure of a comparison with data, below the folder of a run."""
+    return folder / "figures" / f"beside-{data.stem}.png"
 
 
 def figure_of(table: Table, record: AnimalComparison, run_name: str, style: str = "screen") -> Figure:

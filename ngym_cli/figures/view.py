@@ -15,6 +15,7 @@ from ngym_cli.errors import UserError
 from ngym_cli.figures.source import Evaluated, Series, Source
 from ngym_cli.figures.style import COLOURS, FigureUnavailableError, colours, shades, unavailable_on
 from ngym_cli.runs import recordings
+from ngym_cli.runs.summary import perturbations_in_words
 from ngym_cli.terminal import REFERENCES
 
 if TYPE_CHECKING:
@@ -38,11 +39,15 @@ class ComparisonRequest:
         metrics: names in ``neurogym.dynamics.METRICS``; empty for the usual metrics.
         across: ``period`` or ``layer`` to compare the parts of each run; empty for whole trials.
         files: recordings of animals or other tools.
+        delays: delays of the operators of dynamics; None to choose by the data.
+        rank: rank of these operators; None to choose by the data.
     """
 
     metrics: tuple[str, ...] = ()
     across: str = ""
     files: tuple[Path, ...] = ()
+    delays: int | None = None
+    rank: int | None = None
 
 
 @dataclass
@@ -156,7 +161,8 @@ class PlotData:
         perturbed = [each for each in self.first.evaluations if each.perturbed and not each.along_training]
         main = self.first.main()
         rows = [("intact" if perturbed and main.intact else self.first.agent_name, [(self.first, main)])]
-        rows += [(_description(each), [(self.first, each)]) for each in perturbed[-MOST_PERTURBED:] if each is not main]
+        others = [each for each in perturbed[-MOST_PERTURBED:] if each is not main]
+        rows += [(perturbations_in_words(each.summary), [(self.first, each)]) for each in others]
         return self._coloured(rows)
 
     def _name(self, source: Source, name: str) -> str:
@@ -311,20 +317,9 @@ class PlotData:
 
 
 def common_references(records: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
-    """Return chance, blind score and ceiling where all records agree, otherwise None."""
+    """Return chance, no-stimulus baseline and ceiling where all records agree, otherwise None."""
     by_name: dict[str, float | None] = {}
     for name in REFERENCES:
         values = {record.get(name) for record in records}
         by_name[name] = values.pop() if len(values) == 1 else None
     return by_name
-
-
-def _description(evaluated: Evaluated) -> str:
-    """Return a description of the perturbation, for the legend."""
-    words = []
-    for each in evaluated.summary["perturbations"] or ():
-        units = len(each["units"] or ())
-        amount = f" {each['sd']:g}" if each["kind"] == "noise" else ""
-        when = f" during {each['period']}" if each.get("period") else ""
-        words.append(f"{each['kind']}{amount}, {units} unit{'s' if units != 1 else ''}{when}")
-    return " and ".join(words)

@@ -14,22 +14,26 @@ from neurogym.analysis.psychometric import psychometric_function
 from neurogym.analysis.results import Curve
 from neurogym.behaviour.describe import SubjectDescription
 from neurogym.behaviour.table import Behaviour
-from ngym_cli.figures.files import save_figure
+from ngym_cli.figures.files import FigureFiles, save_figure
 from ngym_cli.figures.style import COLOURS, guide, interval_bars, interval_points, new_figure, styled
+from ngym_cli.files.outputs import may_write
 
 DATA_FIGURES = ("psychometric", "conditions", "chronometric", "history", "stay", "choices", "learning", "confidence")
 #: Most subjects with a curve, and most predictors with a line.
 SUBJECTS, PREDICTORS = 7, 14
 
 
-def draw(table: Behaviour, statistics: Sequence[SubjectDescription], folder: Path, form: str = "png") -> list[str]:
+def draw(table: Behaviour, statistics: Sequence[SubjectDescription], folder: Path, files: FigureFiles) -> list[str]:
     """Draw all figures that a table allows and return the paths of the figures."""
-    paths = []
-    for name, figure in figures_of(table, statistics).items():
-        paths.append(str(folder / f"{name}.{form}"))
+    figures = figures_of(table, statistics)
+    paths = [folder / f"{name}.{files.file_format}" for name in figures]
+    files.check()
+    for path in paths:
+        may_write(path, not files.is_default, files.overwrite)
+    for figure, path in zip(figures.values(), paths, strict=True):
         with styled():
-            save_figure(figure, Path(paths[-1]))
-    return paths
+            save_figure(figure, path, files.is_default)
+    return list(map(str, paths))
 
 
 def figures_of(table: Behaviour, statistics: Sequence[SubjectDescription]) -> dict[str, Figure]:
