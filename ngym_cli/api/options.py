@@ -238,6 +238,7 @@ class DataOptions(TypedDict, total=False):
     where: str | Sequence[object] | None
     derive: str | Sequence[object] | None
     missed: str | Sequence[object] | None
+    choices: str | Sequence[object] | None
     data_dir: str | Path | None
     download: bool | None
     by: str | None
@@ -267,6 +268,7 @@ class FitOptions(TypedDict, total=False):
     where: str | Sequence[object] | None
     derive: str | Sequence[object] | None
     missed: str | Sequence[object] | None
+    choices: str | Sequence[object] | None
     units: int | Sequence[int] | None
     folds: float | None
     seeds: float | None

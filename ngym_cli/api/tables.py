@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 
 @in_python_words
-@with_keywords(DataRequest, without=("out", "format", "subjects_shown"))
+@with_keywords(DataRequest, without=("out", "format", "subjects_shown", "full"))
 def data(table: TableSource, **request: Unpack[DataOptions]) -> Description:
     """Describe a table of choices, as ``ngym data``.
 

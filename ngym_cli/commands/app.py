@@ -19,7 +19,7 @@ import typer
 from typer.exceptions import TyperException
 
 from ngym_cli.commands.shell import command
-from ngym_cli.errors import UserError, one_line, printable
+from ngym_cli.errors import Question, UserError, one_line, printable
 
 #: Other words for commands, and the command that is suggested.
 SYNONYMS = {
@@ -197,6 +197,9 @@ def main() -> None:
     except TyperException as error:
         message = _with_whole_word(_message(error), getattr(error, "option_name", ""))
         fail(message[:1].lower() + message[1:])
+    except Question as question:
+        _show_candidates(question)
+        fail(one_line(question))
     except UserError as error:
         fail(one_line(error))
     except (KeyboardInterrupt, typer.Abort):
@@ -217,6 +220,16 @@ def main() -> None:
             sys.exit(1)
         fail(f"a task's code ended the program: {one_line(error)}")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _show_candidates(question: Question) -> None:
+    """Print the columns in question with their entries, and the complete command of each answer, on stderr."""
+    from ngym_cli.terminal import quoted
+
+    lines = [f"  {name}: {entries}" for name, entries in question.columns]
+    lines += [f"  {quoted('ngym', *sys.argv[1:], *options)}   # {meaning}" for options, meaning in question.answers]
+    with contextlib.suppress(OSError):
+        sys.stderr.write("\n".join(map(printable, lines)) + "\n")
 
 
 def _with_whole_word(message: str, option: str | None) -> str:
