@@ -215,10 +215,13 @@ class LiveView:
             self.console.print(text, soft_wrap=not self.console.is_terminal)  # a terminal would break words
 
     def stop(self) -> None:
-        """End the view; the next picture begins another."""
+        """End the view, of which a notebook keeps nothing; the next picture begins another."""
         with contextlib.suppress(OSError):
             if self._live is not None:
                 self._live.stop()
+            if self._cell is not None:
+                self._cell.update({}, raw=True)
+                self._cell = None
         self._last = -math.inf
 
 

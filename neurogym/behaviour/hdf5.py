@@ -31,6 +31,16 @@ def read_trials(path: Path) -> Columns | None:
     return None
 
 
+def identity_of(path: Path) -> str:
+    """Return the start and the identifier of the session of an NWB file; empty if the file has none."""
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        members = [member_of(file, name) for name in ("session_start_time", "identifier")]
+        words = [each[()] for each in members if isinstance(each, h5py.Dataset) and each.shape == ()]
+    return " ".join(word.decode("utf-8", "replace") if isinstance(word, bytes) else str(word) for word in words)
+
+
 def _nwb(file: Any, trials: Any) -> Columns:
     import h5py
 

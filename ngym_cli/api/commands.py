@@ -15,7 +15,7 @@ from ngym_cli.api.results import Figures
 from ngym_cli.api.settings import DataTable
 from ngym_cli.api.sweeps import Sweep
 from ngym_cli.api.tables import Fit
-from ngym_cli.api.trained import EVAL_COMMAND_OPTIONS, Run, load
+from ngym_cli.api.trained import EVAL_COMMAND_OPTIONS, Run
 from ngym_cli.api.wording import in_python_words
 from ngym_cli.commands.check import CheckRequest
 from ngym_cli.commands.diff import DiffRequest
@@ -119,7 +119,9 @@ def evaluate(
     """
     references: Any = run if isinstance(run, builtins.list | tuple) else [run]
     results: Any = [
-        load(reference(each), runs_root, trust).evaluate(trials, checkpoints=checkpoints, **request)
+        Run(runs.find(str(reference(each)), Path(runs_root)).path, trust).evaluate(
+            trials, checkpoints=checkpoints, **request
+        )
         for each in references
     ]
     return results if references is run else results[0]

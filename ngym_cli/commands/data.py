@@ -16,12 +16,14 @@ def execute(request: DataRequest) -> None:
 
     description = description_of(request)
     figures: list[str] = []
+    not_drawn: dict[str, str] = {}
     if str(request.out) != "none":
+        not_drawn = description.not_drawn
         files = FigureFiles(request.format, out=request.out, overwrite=request.overwrite)
         figures = description.draw(request.out or Path("figures") / description.name, files)
     if request.as_json:
         terminal.print_json(data_printing.table_as_dict(description.behaviour, description.subjects, figures))
     else:
-        data_printing.show_table(description.behaviour, description.subjects, figures, request.subjects_shown)
+        data_printing.show_table(description.behaviour, description.subjects, figures, request, not_drawn)
         if request.save_columns is not None:
             terminal.console().print(f"columns: {request.save_columns}", soft_wrap=True)

@@ -42,8 +42,12 @@ class PlotRequest(Request):
     pair: Annotated[str | None, Flag("Two choices for the choice history, as in 1,2.")] = None
     metric: Annotated[
         str | None,
-        Flag("Metrics of similarity: dsa, input-dsa, procrustes, cka, rsa, svcca, angles (commas between)."),
+        Flag(
+            "Metrics of similarity: dsa, input-dsa, procrustes, cka, rsa, svcca, angles, crossnobis (commas between)."
+        ),
     ] = None
+    delays: Annotated[int | None, Flag("Delays of dsa and input-dsa in similarity (chosen by the data).")] = None
+    rank: Annotated[int | None, Flag("Rank of the operators of dsa and input-dsa (chosen by the data).")] = None
     across: Annotated[str | None, Flag("Compare the parts of each run in similarity: period or layer.")] = None
     input: Annotated[
         Texts,
@@ -171,7 +175,7 @@ def view_of(request: PlotRequest, tell: Callable[[str], object]) -> tuple[PlotDa
     """Return the data for the figures of runs, and the names of the figures.
 
     Args:
-        request: the request; figures that it names have recordings made.
+        request: the request; recordings that figures need are made.
         tell: receives a line about each recording that is made.
 
     Raises:
@@ -182,7 +186,9 @@ def view_of(request: PlotRequest, tell: Callable[[str], object]) -> tuple[PlotDa
 
     check_options(request, "run")
     references, figures = requests.words(request.words, request.runs)
-    references, comparison = requests.comparison(references, request.metric, request.across)
+    references, comparison = requests.comparison(
+        references, request.metric, request.across, request.delays, request.rank
+    )
     view = requests.view(
         references,
         request.runs,
@@ -196,8 +202,7 @@ def view_of(request: PlotRequest, tell: Callable[[str], object]) -> tuple[PlotDa
     )
     view.comparison = comparison
     _check_used(request, view, figures)
-    if figures or request.list_figures:
-        view.recorder = recorder(request.runs, request.trust, tell)
+    view.recorder, view.requested = recorder(request.runs, request.trust, tell), bool(figures)
     return view, figures
 
 

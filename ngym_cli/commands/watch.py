@@ -46,9 +46,16 @@ def execute(request: WatchRequest) -> None:
     from ngym_cli.figures.trial import conditions_wanted, record
 
     source = Source(runs.find(request.run, request.runs), request.trust)
+    err = terminal.console(stderr=True)
+
+    def tell(line: str) -> None:
+        if err.is_terminal:
+            err.print(line, style="dim")
+
+    tell(f"recording {request.trials} trials")
     trials = record(source, request.trials, request.seed, conditions_wanted(request.where), request.stochastic)
     if not request.steps:
-        path = watch.save(source, trials, request.out, request.speed, request.overwrite)
+        path = watch.save(source, trials, request.out, request.speed, request.overwrite, tell)
         terminal.print_outcome({"id": str(path)}, path, request.as_json)
         return
     pause = request.pause

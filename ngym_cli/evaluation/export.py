@@ -207,6 +207,9 @@ def _meaning(name: str) -> str:
         "reward": "summed reward",
         "outcome": "correct, error, abort or miss",
         "choice": "action on the step that ended the trial",
+        "fixation_in": "periods in which the task asks for fixation",
+        "decision_onset": "onset of the period from which answers count, from the start of the trial, ms",
+        "first_action": "first action other than fixation, from the start of the trial, ms",
     }.get(name, name)
 
 

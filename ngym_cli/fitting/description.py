@@ -96,12 +96,19 @@ class Description:
 
         return data_figures.draw(self.behaviour, self.subjects, folder, files)
 
+    @property
+    def not_drawn(self) -> dict[str, str]:
+        """Why each figure that the table does not allow is not drawn, by name."""
+        from ngym_cli.fitting import data_figures
+
+        return data_figures.not_drawn(self.behaviour, self.subjects)
+
     def plot(self, figure: str | None = None) -> Figure:
         """Return a figure of the table.
 
         Args:
-            figure: psychometric, chronometric, conditions, history, stay, learning or confidence; None for the first
-                that the table allows.
+            figure: psychometric, chronometric, conditions, history, stay, choices, learning or confidence; None for
+                the first that the table allows.
 
         Raises:
             UserError: if the figure does not exist, or the table does not allow it.
@@ -112,9 +119,8 @@ class Description:
         if figure is not None:
             check_known("figure of a table", figure, data_figures.DATA_FIGURES)
             if figure not in figures:
-                raise UserError(
-                    f"the table does not allow the figure {figure}; it allows {', '.join(figures) or 'none'}"
-                )
+                reason = self.not_drawn[figure]
+                raise UserError(f"no figure {figure}: {reason}; the table allows {', '.join(figures) or 'none'}")
         elif not figures:
             raise UserError("the table allows no figure: it has too few trials or a single choice")
         return figures[figure or next(iter(figures))]
@@ -158,7 +164,7 @@ class Description:
         )
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.reading.notes)
         return (
-            f"<p><b>{escape(repr(self)[1:-1])}</b></p><table><tr><th>column<th>role<th>values<th>read as</tr>"
+            f"<p><b>{escape(repr(self)[1:-1])}</b></p><table><tr><th>column<th>role<th>values<th>read as<th>by</tr>"
             f"{reading}</table>{notes}<table>{numbers}</table>"
         )
 

@@ -34,6 +34,10 @@ from ngym_cli.runs import FIT, finding, records
 from ngym_cli.runs.records import Count, EstimateRecord, Moment, RunState
 
 MODELS, TRIALS = "models", "trials.parquet"
+BASELINE = "bias"  #: model that every fit has, each subject for itself
+#: Rows of the scores that are not models: a choice at random, and the average of all models.
+CHANCE, MIXTURE = "chance", "mixture"
+SHOWN_TIES = 3  #: models that a verdict names as equally good
 #: Folder with the fits of single subjects, until all are there.
 SUBJECTS_FILE = "subjects"
 #: Prefix of the arrays of the policies that were fitted to all sessions of each subject.
@@ -48,6 +52,7 @@ class ScoreRecord(TypedDict):
     log_likelihood: EstimateRecord
     probability: EstimateRecord
     against_best: EstimateRecord
+    against_model: NotRequired[EstimateRecord]
     trials: Count
 
 
@@ -80,12 +85,21 @@ class PosteriorRecord(TypedDict):
     predictive: NotRequired[dict[str, dict[str, float | None]]]
 
 
+class PriorRecord(TypedDict):
+    """Gaussian prior of a parameter: scale (logit, logarithm, value), mean and s.d. in this scale."""
+
+    scale: str
+    mean: float
+    sd: float
+
+
 class ModelRecord(TypedDict):
     """Fitted model (``models/*.json``): numbers, reasons of missing intervals and notes by subject."""
 
     model: str
     parameters: dict[str, dict[str, EstimateRecord]]
     log_likelihood: dict[str, float | None]
+    priors: NotRequired[dict[str, PriorRecord]]
     group: NotRequired[dict[str, dict[str, float]]]
     between: NotRequired[dict[str, dict[str, EstimateRecord]]]
     posterior: NotRequired[PosteriorRecord]
@@ -136,6 +150,7 @@ class TableRecord(TypedDict):
     subjects: list[str]
     roles: dict[str, object]
     held_out: NotRequired[str]
+    notes: NotRequired[list[str]]
 
 
 class FitRecord(TypedDict, total=False):
@@ -168,6 +183,31 @@ def ranked(scores: Mapping[str, ScoreRecord]) -> list[str]:
     """Return the models, best log-likelihood first."""
     values = {name: Estimate.from_record(score["log_likelihood"]).value for name, score in scores.items()}
     return sorted(values, key=lambda name: -values[name])
+
+
+def best_first(record: FitRecord) -> list[str]:
+    """Return the models of a fit by held-out score; without such scores by those of the test table, or as fitted."""
+    scores = next(iter(score_tables(record).values()), {})
+    as_fitted = sorted(record["models"], key=lambda label: label == BASELINE)
+    return [label for label in ranked(scores) if label in record["models"]] or as_fitted
+
+
+def verdict(record: FitRecord) -> str:
+    """Return a sentence about the best model of a fit and those that predict as well; empty without scores."""
+    scores = next(iter(score_tables(record).values()), {})
+    models = [label for label in ranked(scores) if label in record["models"] and label != BASELINE]
+    if not models or "against_model" not in scores[models[0]]:
+        return ""
+    best, behind = models[0], {name: Estimate.from_record(scores[name]["against_model"]) for name in scores}
+    if not behind[BASELINE].high < 0:
+        return f"tie: no model predicts better than a constant preference ({BASELINE}); {best} is the best"
+    equal = [name for name in models[1:] if not behind[name].high < 0]
+    if equal:
+        others = ", ".join(equal[:SHOWN_TIES]) + (f" and {len(equal) - SHOWN_TIES} more" if equal[SHOWN_TIES:] else "")
+        return f"tie: {best} predicts best, but not distinguishably better than {others}"
+    second = models[1] if len(models) > 1 else BASELINE
+    far = f"{behind[second].value:+.4f} {behind[second].interval('.4f')} nats per trial"
+    return f"{best} predicts best; the next, {second}, is behind by {far}"
 
 
 @dataclass(frozen=True)

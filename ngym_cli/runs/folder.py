@@ -31,6 +31,10 @@ TRIALS = "trials"
 MODEL = "model"
 RUNS_ROOT = Path("runs")
 
+#: Names of TensorBoard's event files, and where they are: curves that have their own colour are runs in a folder.
+EVENTS, CURVES = "events.out.tfevents.*", "curves"
+EVENT_FILES = (EVENTS, f"{CURVES}/*/{EVENTS}")
+
 #: Seconds without a change after which a run on another machine is taken to have ended.
 QUIET = 120.0
 
@@ -43,7 +47,7 @@ EVALUATION = (
     *EXPORTS.values(),
 )
 EVERYTHING = (
-    *(CONFIG, MANIFEST, "report.html", f"{TRIALS}/part-*.parquet", "events.out.tfevents.*"),
+    *(CONFIG, MANIFEST, "report.html", f"{TRIALS}/part-*.parquet", *EVENT_FILES),
     "tensorboard/events.out.tfevents.*",  # where runs of earlier versions have them
     *("checkpoints/best.json", "checkpoints/step_*.json", "checkpoints/step_*.safetensors"),
     *(f"{MODEL}/model.json", f"{MODEL}/weights.safetensors"),
@@ -285,9 +289,11 @@ LISTED = (
     *("status", "task", "task_id", "alg", "network", "seed", "steps", "trials", "performance", "reward_per_trial"),
     *("started", "ended", "note", "tags"),
 )
+#: Further entries of a fit: the best model and its held-out log-likelihood per trial in nats.
+LISTED_OF_FITS = ("model", "score")
 
 #: Columns of a listing of runs.
-LISTING_COLUMNS = ("id", "name", *LISTED)
+LISTING_COLUMNS = ("id", "name", *LISTED, *LISTED_OF_FITS)
 
 
 def find_all(root: Path, fits: bool = False) -> list[RunFolder]:
@@ -325,4 +331,5 @@ def describe(run: RunFolder) -> Row:
         manifest = run.manifest()
     except UserError as error:
         return {**row, "status": "damaged", "error": str(error)}
-    return {**row, **{key: manifest.get(key) for key in LISTED}, "tags": manifest.get("tags") or []}
+    names = (*LISTED, *LISTED_OF_FITS) if run.is_fit else LISTED
+    return {**row, **{key: manifest.get(key) for key in names}, "tags": manifest.get("tags") or []}
