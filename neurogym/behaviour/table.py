@@ -117,12 +117,14 @@ class ColumnReading:
         role: role of the column; "condition" without a role of its own, "" if the column is not used.
         values: entries of the column in words.
         read_as: meaning of the entries in words.
+        reason: why the column has its role: "named", the format, "name", "derived" or "file"; empty without a role.
     """
 
     column: str
     role: str
     values: str
     read_as: str
+    reason: str = ""
 
 
 @dataclass(frozen=True)

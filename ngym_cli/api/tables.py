@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 
 @in_python_words
-@with_keywords(DataRequest, without=("out", "format", "subjects_shown"))
+@with_keywords(DataRequest, without=("out", "format", "subjects_shown", "full"))
 def data(table: TableSource, **request: Unpack[DataOptions]) -> Description:
     """Describe a table of choices, as ``ngym data``.
 
@@ -62,7 +62,7 @@ def data(table: TableSource, **request: Unpack[DataOptions]) -> Description:
     read = read_keywords(DataRequest, {**request, "table": [Path("table")]})
     description = describe_table(table, read.roles, columns_of(read), read.by, "table", **read.reading())
     if read.save_columns is not None:
-        description.save_columns(read.save_columns)
+        description.save_columns(read.save_columns, read.overwrite)
     return description
 
 

@@ -16,7 +16,8 @@ from ngym_cli.catalog import addresses
 from ngym_cli.catalog.listing import LISTINGS, singular
 from ngym_cli.catalog.reference import plural
 from ngym_cli.config.values import write_value
-from ngym_cli.terminal import Row, cell, print_columns, printable
+from ngym_cli.errors import printable
+from ngym_cli.terminal import Row, cell, print_columns
 
 #: Columns that a narrow terminal does without, with the width (characters) below which it does.
 WIDE: dict[str, int] = {

@@ -114,6 +114,14 @@ def load(
     about = fit.finished()
     if "table" not in about:
         raise UserError(f"fit {fit.path} was made by an earlier version that kept no parameters of policies; fit again")
+    with fit.readable():
+        return *_stored(fit, about, model, subject, trusted), about
+
+
+def _stored(
+    fit: fits.FitFolder, about: fits.FitRecord, model: str | None, subject: str | None, trusted: bool
+) -> tuple[str, str, Policy]:
+    """Return label, subject and policy of a fitted model."""
     labels = list(about["models"])
     label = model or fits.best_first(about)[0]
     check_known("model of the fit", label, labels)
@@ -130,7 +138,7 @@ def load(
     policy = None if stored is None else fitted.stored_policy(built, stored[1], subjects.index(who), table)
     if policy is None:
         raise UserError(f"fit {fit.path} keeps no policy of {label}; an own class needs to_arrays and from_arrays")
-    return label, who, policy, about
+    return label, who, policy
 
 
 def _onset(policy: Policy, properties: TaskProperties) -> str:

@@ -242,9 +242,11 @@ def draw(folder: FitFolder, names: Sequence[str], files: FigureFiles) -> list[Fi
     """
     for name in names:
         check_known("figure of a fit", name, FIT_FIGURES)
-    fit, chosen = FitPlotData(folder), list(dict.fromkeys(names or FIT_FIGURES))
+    with folder.readable():
+        fit = FitPlotData(folder)
+    chosen = list(dict.fromkeys(names or FIT_FIGURES))
     drawers = {name: partial(_drawn, FIT_FIGURES[name], fit) for name in chosen}
-    return draw_each(drawers, files.places(folder.path, chosen), files.style, bool(names))
+    return draw_each(drawers, files.places(folder.path, chosen), files, bool(names))
 
 
 def figure_of(folder: FitFolder, name: str) -> Figure:

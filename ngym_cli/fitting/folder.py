@@ -12,8 +12,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NotRequired, Required
@@ -22,10 +23,12 @@ import numpy as np
 from typing_extensions import TypedDict  # pydantic takes that of typing from Python 3.12 on
 
 from neurogym.analysis.results import Estimate
+from neurogym.foreign import npz
 from ngym_cli import runs
 from ngym_cli.config.trust import Code
 from ngym_cli.config.values import Values
-from ngym_cli.errors import UserError, message_of
+from ngym_cli.errors import UserError, message_of, one_line
+from ngym_cli.files import reading
 from ngym_cli.files.writing import atomic_file, write_json
 from ngym_cli.runs import FIT, finding, records
 from ngym_cli.runs.records import Count, EstimateRecord, Moment, RunState
@@ -234,7 +237,23 @@ class FitFolder:
         record = self.read()
         if record["status"] != "finished":
             raise UserError(f"fit {self.path} is not finished; run the same command with --name {self.path.name}")
+        with self.readable():
+            models, subjects = record["models"], {*record.get("table", {}).get("subjects", ()), "all"}
+            labels = {label for scores in score_tables(record).values() for label in scores} - {"chance", "mixture"}
+            strangers = {who for model in models.values() for who in model["parameters"]} - subjects
+            if not models or labels - set(models) or (strangers and "table" in record):
+                names = ", ".join(sorted([*(labels - set(models)), *strangers])) or "none"
+                raise ValueError(f"models and subjects do not belong together: {names}")
         return record
+
+    @contextlib.contextmanager
+    def readable(self) -> Iterator[None]:
+        """Turn an entry that is missing or does not fit into an error of a single line."""
+        try:
+            yield
+        except (KeyError, IndexError, ValueError, TypeError, AttributeError, StopIteration, AssertionError) as error:
+            reason = f"there is no {error}" if isinstance(error, KeyError) else message_of(error) or one_line(error)
+            raise UserError(f"damaged fit {self.path}: {reason}") from None
 
     def write(self, data: FitRecord) -> None:
         """Write ``fit.json``."""
@@ -259,10 +278,9 @@ class FitFolder:
             return None
         about = records.read(path, ModelRecord)
         try:
-            with np.load(self.model_path(label, ".npz"), allow_pickle=False) as file:
-                return about, {key: file[key] for key in file.files}
-        except (OSError, ValueError, KeyError) as error:
-            raise UserError(f"damaged fit {self.path}: model {label}: {message_of(error)}") from None
+            return about, npz.read(self.model_path(label, ".npz"))
+        except (OSError, ValueError) as error:
+            raise UserError(f"damaged fit: {self.model_path(label, '.npz')}: {message_of(error)}") from None
 
 
 def fit_path(root: Path, table: Path, name: str | None) -> Path:
@@ -280,12 +298,17 @@ def find(reference: str, root: Path) -> FitFolder:
     """Return a fit by folder, name or ``latest``.
 
     Raises:
-        UserError: if there is none.
+        UserError: if there is none, or a link leads out of the folder.
     """
-    return FitFolder(finding.find("fit", reference, root))
+    folder = FitFolder(finding.find("fit", reference, root))
+    reading.check_folder(folder.path)
+    return folder
 
 
 def named(word: str, root: Path) -> FitFolder | None:
     """Return the fit that a word among runs refers to: folder, name, or ``latest`` if a fit is newer than all runs."""
     path = finding.match(("run", "fit"), word, root)
-    return FitFolder(path) if path is not None and finding.kind_of(path) == "fit" else None
+    if path is None or finding.kind_of(path) != "fit":
+        return None
+    reading.check_folder(path)
+    return FitFolder(path)

@@ -11,10 +11,12 @@ import tomli_w
 from neurogym.analysis.results import Estimate
 from ngym_cli.errors import unknown
 from ngym_cli.figures import html
+from ngym_cli.figures.files import drawing_failed
 from ngym_cli.figures.report import check_page, provenance_rows, write_page
 from ngym_cli.figures.style import FigureUnavailableError, styled
 from ngym_cli.files import reading
-from ngym_cli.files.writing import atomic_file, check_place
+from ngym_cli.files.outputs import may_write, wrote
+from ngym_cli.files.writing import atomic_file
 from ngym_cli.fitting.figure_data import FitPlotData
 from ngym_cli.fitting.figures import FIT_FIGURES
 from ngym_cli.fitting.folder import (
@@ -48,8 +50,10 @@ def report(folder: FitFolder, out: Path | None = None, overwrite: bool = False) 
     Raises:
         UserError: if the fit is not finished, or the file exists or cannot be written.
     """
-    check_page(out, overwrite)
-    return write_page(out, folder.path, html.render("fit.html.jinja", _contents(FitPlotData(folder))))
+    check_page(out, folder.path, overwrite)
+    with folder.readable():
+        contents = _contents(FitPlotData(folder))
+    return write_page(out, folder.path, html.render("fit.html.jinja", contents))
 
 
 def _contents(fit: FitPlotData) -> dict[str, object]:
@@ -110,8 +114,8 @@ def _figures(fit: FitPlotData) -> tuple[list[html.PageFigure], list[tuple[str, s
             with styled():
                 caption = str(function.__doc__).splitlines()[0]
                 drawn.append(html.drawing(function(fit), name, caption))
-        except FigureUnavailableError as reason:
-            left_out.append((name, str(reason)))
+        except (FigureUnavailableError, KeyError, IndexError, ValueError, TypeError) as error:
+            left_out.append((name, drawing_failed(error)))
     return drawn, left_out
 
 
@@ -163,7 +167,7 @@ def export(folder: FitFolder, form: str = "csv", out: Path | None = None, overwr
         folder: of the fit.
         form: csv.
         out: folder of the files; default ``export`` in the fit's folder.
-        overwrite: replace files in the folder that the user names.
+        overwrite: replace files of the user.
 
     Raises:
         UserError: for another format, or if the fit is not finished or a file exists.
@@ -198,14 +202,16 @@ def export(folder: FitFolder, form: str = "csv", out: Path | None = None, overwr
         for kind, rows in kinds
         for name, row in rows.items()
     ]
-    for name, table in (
-        ("trials", reading.read_parquet(folder.path / TRIALS)),
-        ("parameters", pa.Table.from_pylist(parameters)),
-        ("scores", pa.Table.from_pylist(scores)),
-    ):
-        path = target / f"{name}.csv"
-        if out is not None:
-            check_place(path, overwrite)
+    tables = {
+        target / "trials.csv": reading.read_parquet(folder.path / TRIALS),
+        target / "parameters.csv": pa.Table.from_pylist(parameters),
+        target / "scores.csv": pa.Table.from_pylist(scores),
+    }
+    for path in tables:
+        may_write(path, out is not None, overwrite)
+    for path, table in tables.items():
         with atomic_file(path) as file:
             csv.write_csv(table, file)
+        if out is None:
+            wrote(path)
     return target

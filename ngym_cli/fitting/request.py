@@ -64,6 +64,10 @@ class TableRequest(Request):
         Texts, Flag("Entry of the choice that means no answer; 'none' for none; repeat for several.", COLUMNS)
     ] = []
 
+    choices: Annotated[
+        Names, Flag("Options of the choice in order, as in left,right; other entries mean no answer.", COLUMNS)
+    ] = ()
+
     @field_validator("roles")
     @classmethod
     def _columns(cls, roles: Mapping[str, object]) -> dict[str, object]:
@@ -71,7 +75,7 @@ class TableRequest(Request):
 
     def reading(self) -> dict[str, list[str]]:
         """Return the options of reading besides roles and columns, see `neurogym.behaviour.reading.TableOptions`."""
-        return {"where": self.where, "derive": self.derive, "missed": self.missed}
+        return {"where": self.where, "derive": self.derive, "missed": self.missed, "choices": list(self.choices)}
 
 
 def formulas(vary: Sequence[str]) -> dict[str, str]:
@@ -358,8 +362,9 @@ class FitRequest(FitSettings):
 class DataRequest(TableRequest):
     """Describe a table of choices: accuracy, bias, lapses, history.
 
-    Formats are recognised: CSV, TSV, Parquet, Feather, MATLAB, NWB, JSON; data of IBL, BIDS, jsPsych, PsychoPy. Roles
-    of columns are guessed from names and values, and shown. Missed trials keep their place.
+    Formats are recognised: CSV, TSV, Parquet, Feather, MATLAB, NWB, NumPy, Excel, JSON; data of IBL, BIDS, jsPsych,
+    PsychoPy, Bpod. Roles of columns follow from names and evidence, and are shown; what stays open is asked. Missed
+    trials keep their place.
     """
 
     table: Annotated[
@@ -370,7 +375,9 @@ class DataRequest(TableRequest):
     download: Annotated[bool, Flag("Fetch a public data set that is not there.")] = False
     by: Annotated[str | None, Flag("Column to split psychometric functions by, as in probabilityLeft.")] = None
     subjects_shown: Annotated[int, Flag("Most subjects that get a line."), Field(ge=0)] = 20
+    full: Annotated[bool, Flag("Print all numbers, curves, columns and remarks, history weights last.")] = False
     save_columns: Annotated[Path | None, Flag("Write what was read as a file for --columns.", COLUMNS)] = None
     out: Annotated[Path | None, Flag("Folder for the figures; 'none' for none.", default="figures/TABLE")] = None
+    overwrite: Annotated[bool, Flag("Replace figures and a file of columns that are there.")] = False
     format: Annotated[str, Flag("File format: png, svg or pdf.")] = "png"
     as_json: Annotated[bool, Flag("Print the statistics as JSON.", names=("--json",))] = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,7 +17,8 @@ from neurogym.behaviour.models.base import Model
 from neurogym.behaviour.table import Behaviour, Reading
 from neurogym.messages.plain_data import plain
 from ngym_cli.config import trust
-from ngym_cli.errors import UserError
+from ngym_cli.errors import InUseError, UserError
+from ngym_cli.files import reading, writing
 from ngym_cli.files.reading import digest
 from ngym_cli.files.writing import remove_folder, write_json
 from ngym_cli.fitting import data_sets, fitted, registry, validation
@@ -77,8 +79,17 @@ def run(request: FitRequest, hooks: FitHooks) -> FitRecord:
         What ``fit.json`` holds, and the folder as ``path``.
 
     Raises:
+        InUseError: if another process computes a fit of this name.
         UserError: if the table, a model or the folder does not suit.
     """
+    if request.name is not None and writing.in_use(path := fit_path(request.runs, request.table, request.name)):
+        raise InUseError(f"fit {path} is being computed by another process; wait for its end or choose another --name")
+    with contextlib.ExitStack() as held:
+        return _run(request, hooks, held)
+
+
+def _run(request: FitRequest, hooks: FitHooks, held: contextlib.ExitStack) -> FitRecord:
+    """Do what `run` describes; the lock of the folder is held until the stack is closed."""
     if hooks.elsewhere is not None and request.subjects != "each":
         raise UserError("--on fits subjects one by one; pass --subjects each")
     models = fitted.models_of(request)  # wrong names are refused before the table is read
@@ -100,7 +111,7 @@ def run(request: FitRequest, hooks: FitHooks) -> FitRecord:
     table, test = data.table, data.test
     fitted.check(models, data)
     missing = [above for above in fit_path(request.runs, request.table, request.name).parents if not above.exists()]
-    folder, about = _opened(request)
+    folder, about = _opened(request, held)
     about["table"] = _about(data)
     try:
         if hooks.elsewhere is not None:
@@ -175,13 +186,14 @@ def _discard_if_empty(folder: FitFolder, models: Iterable[str], missing: Sequenc
     discard(RunFolder(folder.path), missing)
 
 
-def _opened(request: FitRequest) -> tuple[FitFolder, FitRecord]:
-    """Return the folder and the first entries of the record."""
+def _opened(request: FitRequest, held: contextlib.ExitStack) -> tuple[FitFolder, FitRecord]:
+    """Return the folder and the first entries of the record; the folder stays locked until the stack is closed."""
     path = fit_path(request.runs, request.table, request.name)
     folder = FitFolder(path)
     settings = request.to_dict()
     files = {str(file): digest_of(file) for file in (request.table, request.test) if file is not None}
     if path.exists() and any(path.iterdir()):
+        reading.check_folder(path)
         if request.overwrite:
             managing.remove([RunFolder(path)])
         else:
@@ -200,6 +212,7 @@ def _opened(request: FitRequest) -> tuple[FitFolder, FitRecord]:
         "versions": provenance.versions(),
     }
     path.mkdir(parents=True, exist_ok=True)
+    held.enter_context(writing.lock(path))
     write_json(
         path / MANIFEST,
         {

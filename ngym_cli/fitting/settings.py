@@ -13,7 +13,7 @@ from neurogym.behaviour import reading
 from neurogym.behaviour.table import Behaviour
 from ngym_cli import config as configuration
 from ngym_cli.config.values import split_entries
-from ngym_cli.errors import UserError, message_of
+from ngym_cli.errors import Question, UserError, message_of
 from ngym_cli.fitting import data_sets, validation
 from ngym_cli.fitting.folder import FitRecord
 from ngym_cli.fitting.request import FitSettings
@@ -47,6 +47,9 @@ def read_table(
     try:
         content = configuration.read_toml(columns) if isinstance(columns, Path) else columns
         return reading.read(source, named, content, **options)
+    except reading.TableQuestion as question:
+        answers = [(answer.options, answer.meaning) for answer in question.answers]
+        raise Question(message_of(question), question.candidates, answers) from None
     except ValueError as error:
         raise UserError(message_of(error)) from None
 

@@ -169,7 +169,10 @@ class Summary(TypedDict, total=False):
     performance: Required[Performance]
     performance_ci: Required[PerformanceInterval]
     reward_per_trial: Required[float | None]
-    abort_rate: Required[float]
+    fixation_break_rate: float | None
+    fixation_periods: str
+    early_action_rate: float | None
+    decision_period: str
     miss_rate: Required[float]
     reaction_time: float | None
     trial_length: float | None
@@ -226,6 +229,7 @@ class AnimalComparison(TypedDict):
     figure: str
     statistics: list[StatisticRecord]
     distance: float | None
+    name: NotRequired[str]
     columns: NotRequired[str | None]
     left_out: NotRequired[list[str]]
     notes: NotRequired[list[str]]

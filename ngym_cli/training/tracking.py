@@ -18,7 +18,7 @@ import numpy as np
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, flatten
 from ngym_cli.errors import one_line
-from ngym_cli.training.curves import TensorBoardWriter
+from ngym_cli.training.board import TensorBoardWriter
 from ngym_cli.training.prepare import tracking_library
 
 if TYPE_CHECKING:
