@@ -39,6 +39,10 @@ _SIMILARITIES = ("cka", "rsa", "svcca", "crossnobis")
 #: Fewest shuffles for a p value, and distances beyond which dynamics have 2 shuffles, a level without p value.
 FEWEST_SHUFFLES, MOST_DISTANCES = 19, 400
 
+#: Fewest delays and smallest rank that are taken if trials allow: operators of few coordinates, whose norm does not
+#: count, are alike whatever the system.
+LEAST = (8, 5)
+
 #: Delays and ranks that are tried, distance from the best score within which these lie on the plateau, and trials of
 #: each half that are used.
 DELAYS, RANKS, PLATEAU, MOST_TRIALS = (1, 2, 4, 8, 16), (2, 3, 5, 8, 12, 20), 0.02, 100
@@ -386,7 +390,8 @@ def choose_embedding(
 
     Operators are fitted to half of the trials and predict the next step of the other half (`prediction_scores`), for
     all numbers in `DELAYS` and `RANKS` that the trials allow. The smallest embedding on the plateau is taken: the first
-    by rank, then by delays, whose score is at most `PLATEAU` below the best, on average over the populations.
+    by rank, then by delays, from `LEAST` on, whose score is at most `PLATEAU` below the best, on average over the
+    populations.
 
     Args:
         populations: the populations.
@@ -408,6 +413,11 @@ def choose_embedding(
             scores[k, j] = similarity.prediction_scores(train, test, n, ranks, max(delays) - 1)
     score = scores.mean(axis=0)
     reached = score >= score.max() - PLATEAU
+    for axis, values, least in ((0, delays, LEAST[0]), (1, ranks, LEAST[1])):
+        enough = np.array(values) >= min(least, max(values))
+        reached &= enough[:, None] if axis == 0 else enough
+    if not reached.any():
+        reached = np.outer(np.array(delays) == max(delays), np.array(ranks) == max(ranks))
     column = int(reached.any(axis=0).argmax())
     row = int(reached[:, column].argmax())
     return Embedding(tuple(delays), tuple(ranks), score, delays[row], min(ranks[column], delays[row] * components))
