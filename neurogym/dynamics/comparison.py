@@ -45,7 +45,7 @@ LEAST = (8, 5)
 
 #: Delays and ranks that are tried, distance from the best score within which these lie on the plateau, and trials of
 #: each half that are used.
-DELAYS, RANKS, PLATEAU, MOST_TRIALS = (1, 2, 4, 8, 16), (2, 3, 5, 8, 12, 20), 0.02, 100
+DELAYS, RANKS, PLATEAU, MOST_TRIALS = (1, 2, 4, 8), (2, 3, 5, 8, 12), 0.05, 100
 
 
 @dataclass(frozen=True)
@@ -261,12 +261,13 @@ def compare_populations(
     shared = shared_conditions(populations)
     use = _of_dynamics(populations, metric, settings) if metric in DYNAMICS else _of_geometry(metric, shared, settings)
     rng, n = np.random.default_rng(settings.seed), len(populations)
+    shuffling = np.random.default_rng(settings.seed + 1)  # halves do not depend on the number of shuffles
     result, shuffled = [], []
     for _ in range(settings.splits):
         halves = [each.halves(rng) for each in populations]
         first, second = ([use.prepare(each) for each in side] for side in zip(*halves, strict=True))
         result.append(_matrix(first, second, use.distance))
-        drawn = ([use.shuffle(each, rng) for _, each in halves] for _ in range(use.shuffles))
+        drawn = ([use.shuffle(each, shuffling) for _, each in halves] for _ in range(use.shuffles))
         shuffled.append([_matrix(first, each, use.distance) for each in drawn])
     distance, null = np.array(result), np.mean(shuffled, axis=0)
     mean = distance.mean(axis=0)
