@@ -64,9 +64,11 @@ class ColumnMap:
                 raise TableError(f"column map: rt_unit is {chosen.rt_unit!r}, expected s, ms or us")
         roles = rules.pop("roles", None)
         if isinstance(roles, Mapping):
-            for role in roles:
+            for role, names in roles.items():
                 if role not in ROLES:
                     raise TableError(f"column map: {unknown('role', role, ROLES)}")
+                if not all(isinstance(name, str) for name in (names if isinstance(names, list | tuple) else [names])):
+                    raise TableError(f"column map: found {names!r} for {role}, expected names of columns")
             chosen.roles = dict(roles)
             if rules:
                 raise TableError(f"column map: unknown key {next(iter(rules))!r} beside [roles]")
@@ -83,7 +85,10 @@ class ColumnMap:
                 result |= {str(each): mapped(str(each), str(each), columns) for each in rule}
                 stimuli += map(str, rule)
                 continue
-            result[name] = mapped(name, rule, columns)
+            try:
+                result[name] = mapped(name, rule, columns)
+            except (TypeError, AttributeError):
+                raise TableError(f"column map of {name!r}: found {rule!r}, expected a column or a table") from None
             role = TRIAL_ROW.get(name, name)
             if role in COLUMN_NAMES and role not in roles:
                 roles[role] = name

@@ -39,9 +39,13 @@ _SIMILARITIES = ("cka", "rsa", "svcca", "crossnobis")
 #: Fewest shuffles for a p value, and distances beyond which dynamics have 2 shuffles, a level without p value.
 FEWEST_SHUFFLES, MOST_DISTANCES = 19, 400
 
+#: Fewest delays and smallest rank that are taken if trials allow: operators of few coordinates, whose norm does not
+#: count, are alike whatever the system.
+LEAST = (8, 5)
+
 #: Delays and ranks that are tried, distance from the best score within which these lie on the plateau, and trials of
 #: each half that are used.
-DELAYS, RANKS, PLATEAU, MOST_TRIALS = (1, 2, 4, 8, 16), (2, 3, 5, 8, 12, 20), 0.02, 100
+DELAYS, RANKS, PLATEAU, MOST_TRIALS = (1, 2, 4, 8), (2, 3, 5, 8, 12), 0.05, 100
 
 
 @dataclass(frozen=True)
@@ -257,12 +261,13 @@ def compare_populations(
     shared = shared_conditions(populations)
     use = _of_dynamics(populations, metric, settings) if metric in DYNAMICS else _of_geometry(metric, shared, settings)
     rng, n = np.random.default_rng(settings.seed), len(populations)
+    shuffling = np.random.default_rng(settings.seed + 1)  # halves do not depend on the number of shuffles
     result, shuffled = [], []
     for _ in range(settings.splits):
         halves = [each.halves(rng) for each in populations]
         first, second = ([use.prepare(each) for each in side] for side in zip(*halves, strict=True))
         result.append(_matrix(first, second, use.distance))
-        drawn = ([use.shuffle(each, rng) for _, each in halves] for _ in range(use.shuffles))
+        drawn = ([use.shuffle(each, shuffling) for _, each in halves] for _ in range(use.shuffles))
         shuffled.append([_matrix(first, each, use.distance) for each in drawn])
     distance, null = np.array(result), np.mean(shuffled, axis=0)
     mean = distance.mean(axis=0)
@@ -387,7 +392,8 @@ def choose_embedding(
 
     Operators are fitted to half of the trials and predict the next step of the other half (`prediction_scores`), for
     all numbers in `DELAYS` and `RANKS` that the trials allow. The smallest embedding on the plateau is taken: the first
-    by rank, then by delays, whose score is at most `PLATEAU` below the best, on average over the populations.
+    by rank, then by delays, from `LEAST` on, whose score is at most `PLATEAU` below the best, on average over the
+    populations.
 
     Args:
         populations: the populations.
@@ -409,6 +415,11 @@ def choose_embedding(
             scores[k, j] = similarity.prediction_scores(train, test, n, ranks, max(delays) - 1)
     score = scores.mean(axis=0)
     reached = score >= score.max() - PLATEAU
+    for axis, values, least in ((0, delays, LEAST[0]), (1, ranks, LEAST[1])):
+        enough = np.array(values) >= min(least, max(values))
+        reached &= enough[:, None] if axis == 0 else enough
+    if not reached.any():
+        reached = np.outer(np.array(delays) == max(delays), np.array(ranks) == max(ranks))
     column = int(reached.any(axis=0).argmax())
     row = int(reached[:, column].argmax())
     return Embedding(tuple(delays), tuple(ranks), score, delays[row], min(ranks[column], delays[row] * components))

@@ -18,7 +18,7 @@ from neurogym.dynamics.points import FIXED, MARGINAL, minimise_speed
 from neurogym.dynamics.systems import System
 
 #: Most steps for which activity is followed, and steps of the first stretch; each stretch is twice as long as the last.
-MOST_STEPS, FIRST, LONGEST = 100_000, 64, 16_384
+MOST_STEPS, FIRST, LONGEST = 30_000, 64, 8_192
 
 #: States, the slowest, from which points are searched after each stretch.
 SEARCHED = 6

@@ -31,6 +31,12 @@ SYNONYMS = {
     "doc": "docs", "help": "docs", "man": "docs", "benchmark": "bench",
 }  # fmt: skip
 
+#: Older spellings of options that meant something else in another command, by command.
+OLDER_OPTIONS = {
+    "plot": {"--compare": "--group-by"},
+    "watch": {"--where": "--only"},
+}
+
 #: Groups of the overview, with the commands and examples of each.
 GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
     "Train": {
@@ -65,7 +71,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
             "ngym plot sweeps/cells --by network",
             "ngym plot --list latest",
         ),
-        "watch": ("ngym watch latest --where coh=6.4,outcome=error", "ngym watch latest --out trial.mp4 --trials 1"),
+        "watch": ("ngym watch latest --only coh=6.4,outcome=error", "ngym watch latest --out trial.mp4 --trials 1"),
         "report": ("ngym report latest", "ngym report latest --out page.html"),
         "list": (
             "ngym list tasks rdm",
@@ -146,7 +152,9 @@ class CommandGroup(typer.core.TyperGroup):
         meant = SYNONYMS.get(args[0].lower()) if args[0] not in COMMANDS else None
         if meant is not None:
             raise UserError(f"no such command '{args[0]}'; did you mean 'ngym {meant}'?")
-        return super().resolve_command(ctx, args)
+        older = OLDER_OPTIONS.get(args[0], {})
+        present = [older.get(name, name) + sign + value for name, sign, value in (word.partition("=") for word in args)]
+        return super().resolve_command(ctx, present)
 
 
 #: Variable with which a shell asks for completion.

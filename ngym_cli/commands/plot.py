@@ -35,7 +35,7 @@ class PlotRequest(Request):
         False
     )
     by: Annotated[str | None, Flag("Columns to split by, as in coh,context; for a sweep its parameters.")] = None
-    compare: Annotated[str | None, Flag("Group runs by alg, network, seed, task or run.")] = None
+    compare: Annotated[str | None, Flag("Group runs by alg, network, seed, task or run.", names=("--group-by",))] = None
     evaluation: Annotated[
         str | None, Flag("Evaluations to plot.", names=("--eval",), default="the latest and perturbed ones")
     ] = None

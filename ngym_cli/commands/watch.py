@@ -21,7 +21,7 @@ class WatchRequest(Request):
 
     run: RunName = "latest"
     trials: Annotated[int, Flag("Number of trials."), Field(ge=1, le=12)] = 3
-    where: Annotated[str | None, Flag("Only trials with these columns, as in coh=51.2,outcome=error.")] = None
+    where: Annotated[str | None, Flag("Only trials with these columns, as in coh=51.2,outcome=error.", names=("--only",))] = None
     out: Annotated[
         Path | None, Flag("File to write: png, svg, pdf, mp4 or gif.", default="figures/watch.png of the run")
     ] = None

@@ -96,7 +96,7 @@ def view(
         UserError: if a run does not exist or is damaged, or the pair or the axes are not two.
     """
     if compare is not None:
-        check_known("word of --compare", compare, COMPARE)
+        check_known("word of --group-by", compare, COMPARE)
     named = tuple(split_entries(evaluations or ""))
     sources = [Source(runs.find(reference, root), trust) for reference in references]
     for source in sources:

@@ -120,8 +120,8 @@ def _parameters(record: FitRecord, subjects_shown: int, full: bool, lines: int) 
     about, left = record["models"][labels[0]], []
     subjects = list(about["parameters"])
     if len(subjects) > subjects_shown:
-        left.append(f"{len(subjects) - subjects_shown} subjects (--subjects-shown {len(subjects)})")
-    more = [f"parameters of {len(labels) - 1} other models"] if labels[1:] else []
+        left.append(f"{len(subjects) - subjects_shown} of {len(subjects)} subjects (--subjects-shown {len(subjects)})")
+    more = [f"parameters of {len(labels) - 1} other model{'s' * (len(labels) > 2)}"] if labels[1:] else []
     more += ["notes"] if any(record["models"][label].get("notes") for label in ordered if label != labels[0]) else []
     return [*left, *([f"{' and '.join(more)} (--full)"] if more else [])]
 

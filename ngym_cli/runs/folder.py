@@ -131,7 +131,10 @@ class RunFolder:
         path = self.path / CONFIG
         if not path.is_file():
             raise UserError(f"damaged run folder {self.path}: {CONFIG} is missing")
-        return load(path, {}, trust)
+        config = load(path, {}, trust)
+        if config.reset_state == "auto":  # a run's own is complete
+            raise UserError(f"damaged run folder {self.path}: {CONFIG} lacks settings of the run")
+        return config
 
     def require_model(self) -> None:
         """Refuse a run that has not written a model yet.

@@ -427,3 +427,10 @@ def refused(ngym, interrupted, tmp_path, attack):
         attack(path)
     result = ngym("run", "--resume", folder)
     assert result.code == 2 and "does not fit its run" in result.err.strip().splitlines()[-1], result
+
+
+@pytest.mark.parametrize("command", ["eval", "watch", "export"])
+def test_an_empty_configuration_is_damaged(ngym, folder, command):
+    (folder / "config.toml").write_text("")
+    result = ngym(command, folder)
+    assert result.code == 2 and "lacks settings of the run" in result.err, result

@@ -98,7 +98,7 @@ def place(run_folder, tmp_path_factory):
     (folder / RUN / "report.html").unlink(missing_ok=True)
     rows = [f"{(k * 7) % 11 - 5},{int((k * 7) % 11 - 5 + (k % 3 - 1) * 3 > 0)},{k // 40}" for k in range(160)]
     (folder / "t.csv").write_text("\n".join(["coh,choice,session", *rows]) + "\n")
-    fit(folder / "t.csv", model="bias", runs=folder / "runs", name="a")
+    fit(folder / "t.csv", model="logistic", runs=folder / "runs", name="a")
     return folder
 
 

@@ -218,3 +218,22 @@ def test_every_data_set_is_described_and_those_that_come_with_ngym_are_read(ngym
         if row["shipped"]:
             assert json.loads(ngym("data", row["id"], "--out", "none", "--json").out)["subjects"]
     assert "did you mean the data set roitman2002" in ngym("data", "roitman2003").err
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        'choice = ["a"]',
+        'choice = {column = ["a"]}',
+        'choice = {column = "side", values = [1]}',
+        "rt_unit = []",
+        "[roles]\nstimuli = 3",
+        "[roles]\nchoice = {a = 1}",
+        "choice = {constant = []}",
+    ],
+)
+def test_a_column_file_with_a_list_for_a_text_is_one_line(ngym, tmp_path, content):
+    (tmp_path / "t.csv").write_text("side,coh\n" + "\n".join(f"{k % 2},{k % 5}" for k in range(40)))
+    (tmp_path / "columns.toml").write_text(content + "\n")
+    result = ngym("data", "t.csv", "--columns", "columns.toml", "--out", "none")
+    assert result.code == 2 and result.err.startswith("ngym: t.csv: ") and result.err.count("\n") == 1, result
