@@ -54,7 +54,7 @@ def read_npz(path: Path) -> Columns:
         content = npz.read(path)
     except isolation.DamagedFileError as error:
         if "objects" not in str(error):
-            raise TableError(str(error)) from None
+            raise TableError(f"{error}; the file is damaged or incomplete") from None
         raise TableError(
             "found arrays of Python objects, which can run any code when they are opened; if you trust their author, "
             "save plain arrays, one entry for each trial: np.savez(path, choice=np.concatenate(y), ...)"

@@ -217,12 +217,12 @@ def _without_prefix(role: str, short: str) -> str:
 def _ask_for_yes(columns: Columns, assigned: Mapping[str, Any], given: Roles, found: Guess) -> None:
     """Ask which of two words of a column of correctness, neither of which is known, means correct."""
     name = assigned.get("correct")
-    if name is None or "correct" in given or is_flag(columns[name]) or columns[name].is_numeric:
+    if name is None or "correct" in given or is_flag(columns[name]):
         return
     words = [word for word in columns[name].levels[0] if not is_missed_word(word)]
     options = columns[assigned["choice"]].levels[0] if "choice" in assigned else ()
-    known = [word.lower() for word in words if word.lower() in YES | NO]
-    if len(words) != 2 or known or set(words) & set(options):
+    known = [] if columns[name].is_numeric else [word for word in words if word.lower() in YES | NO]
+    if len(words) != 2 or known or set(words) <= set(options):
         return
     answers = [
         Answer(("--derive", f'right=(`{name}`=="{word}")', "--correct", "right"), f"{word} is correct")

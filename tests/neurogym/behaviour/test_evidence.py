@@ -237,8 +237,9 @@ def test_practice_and_times_of_opensesame_are_read(d):
     assert result.n_trials == 260 and result.roles["rt"] == "response_time_keyboard"
 
 
-def test_two_words_that_may_mean_correct_are_asked(d, table):
-    table["correct"] = np.where(d.correct, "oikein", "väärin")
+@pytest.mark.parametrize("entries", [("oikein", "väärin"), (1, 2)])
+def test_two_entries_that_may_mean_correct_are_asked(d, table, entries):
+    table["correct"] = np.where(d.correct, *entries)
     first, _ = answers_of(table)
     result = reading.read(table, {"correct": "right"}, derive=[first[1]])
     assert np.nanmean(result.join("correct")) == pytest.approx(d.correct.mean())
