@@ -66,11 +66,18 @@ def thumbnail(trial: TrialView) -> Any:
     axes = figure.add_axes((0, 0, 1, 1))
     axes.axis("off")
     if trial.frames is not None:
-        axes.imshow(_image(trial.frames[len(trial) // 2]), cmap="gray", vmin=0, vmax=255)
+        fullest = max(trial.frames, key=lambda frame: float(np.std(frame)))
+        axes.imshow(_image(fullest), cmap="gray", vmin=0, vmax=255)
         return figure
-    labels = trial.labels["observation"]
-    channel_image(axes, np.arange(len(trial) + 1.0), trial.observations, labels, largest(trial.observations, labels))
+    seen = np.ptp(trial.observations) > 0
+    shown, labels = (trial.observations, trial.labels["observation"]) if seen else (_done(trial), {})
+    channel_image(axes, np.arange(len(trial) + 1.0), shown, labels, largest(shown, labels))
     return figure
+
+
+def _done(trial: TrialView) -> np.ndarray:
+    """Return what is done, as channels: for a trial in which nothing changes that is seen."""
+    return (trial.actions == np.arange(trial.actions.max() + 2)).astype(float) if trial.discrete else trial.actions
 
 
 def caption(trial: TrialView) -> str:
