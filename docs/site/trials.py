@@ -84,9 +84,8 @@ def caption(trial: TrialView) -> str:
     """Return the content of the drawing in words, for readers who do not see it as well."""
     given = ", ".join(f"{name} {_short(value)}" for name, value in trial.record.items() if np.ndim(value) == 0)
     periods = ", ".join(name for name, _ in sorted(trial.periods.items(), key=lambda part: part[1]))
-    length = f"{len(trial)} steps of {trial.dt:g} ms"
     earned = f"reward {trial.rewards.sum():g}"
-    return f"One trial by the oracle: {length}, periods {periods}; {f'{given}; ' if given else ''}{earned}."
+    return f"One trial by the oracle, up to its answer: periods {periods}; {f'{given}; ' if given else ''}{earned}."
 
 
 def _short(value: Any) -> str:

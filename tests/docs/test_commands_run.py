@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from docs.site import home
 from ngym_cli.commands import app
@@ -23,6 +25,8 @@ NOT_RUN = {
     " --slurm runs_per_job=10": "needs Slurm",
     "ngym reproduce roitman2002 --only threshold --seeds 5 --on slurm --slurm partition=cpu": "needs Slurm",
     "ngym run --resume latest": "needs a run that was interrupted: tests/ngym_cli/test_resuming.py has one",
+    "ngym plot latest design": "needs a fit with --design, which takes minutes",
+    "ngym plot latest quantiles accuracy times delta": "needs a fit of reaction times, which takes a minute",
     "ngym run --resume RUN": "needs a run that was interrupted: tests/ngym_cli/test_resuming.py has one",
     "ngym eval rat1 --simulate DelayComparison-v0 --model gru:units=2 --stimuli s1=v1*0.1-2.2,s2=v2*0.1-2.2": (
         "needs a fit of recurrent cells, which takes a minute"
@@ -33,9 +37,18 @@ NOT_RUN = {
 UNFINISHED = {"ngym runs rm", "ngym runs tag", "ngym runs note", "ngym run --config", "ngym sweep --on slurm"}
 UNFINISHED |= {"ngym bench --task ..."}
 
-#: What pages write for a name of one's own, by command where that matters.
-PLACEHOLDERS = {"RUN": "demo", "TASK": "RDM-v0", "sweeps/NAME": "sweeps/cells", "NAME": "RDM-v0"}
+#: Names for what pages leave open; runs are filled in one after the other.
+RUNS = ("demo", "second", "third")
+PLACEHOLDERS = {"TASK": "RDM-v0", "sweeps/NAME": "sweeps/cells", "NAME": "RDM-v0"}
 OF_COMMAND = {"sweep": {"NAME": "cells"}, "data": {"NAME": "roitman2002"}}
+
+#: Word of a command -> the run, fit or table that has what the word asks for, in place of another.
+SUITABLE = {
+    "--simulate": {"latest": "rat1"},
+    "context": {"latest": "context"},
+    "forgetting": {"demo": "both"},
+    "hybrid": {"t.csv": "bandit.csv"},
+}
 
 #: Added to a command that is run: nothing is trained, and few trials are evaluated.
 SHORTER = {"run": ["--dry-run"], "sweep": ["--dry-run"], "eval": ["--trials", "40"]}
@@ -57,11 +70,13 @@ def commands(path):
 
 def filled(command):
     """The words of a command with names of what there is for placeholders."""
-    words = shlex.split(command)[1:]
+    runs = iter(RUNS)
+    words = [next(runs) if word == "RUN" else word for word in shlex.split(command)[1:]]
     names = {**PLACEHOLDERS, **OF_COMMAND.get(words[0], {})}
-    words = [names.get(word, word) for word in words]
+    for word in set(words) & set(SUITABLE):
+        names |= SUITABLE[word]
     more = [] if set(words) & {"--help", "--dry-run", "status"} else SHORTER.get(words[0], [])
-    return [*words, *more]
+    return [*(names.get(word, word) for word in words), *more]
 
 
 def test_marked_commands_stand_on_pages():
@@ -94,25 +109,40 @@ def begin(*_args, **_options):
     raise BegunError
 
 
+def draw(figure, view):
+    """Check what a figure needs, and draw nothing."""
+    figure.require(view)
+    return Figure()
+
+
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory):
-    """A folder with two runs, a sweep, a fit, and the files that pages name."""
+    """A folder with small runs, a sweep, a fit, and the files that pages name."""
     folder = tmp_path_factory.mktemp("prepared")
     tables(folder)
     short = ["--timesteps", "2000", "--n-envs", "8", "--units", "8", "--set", "n_steps=64"]
+    runs = {
+        "monkey": "perceptualdecisionmaking.roitman02-v0",
+        "context": "ContextDecisionMaking-v0",
+        "both": "RDM-v0+GoNogo-v0",
+        "demo": "RDM-v0",
+    }
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("NGYM_STRICT", "1")
         patch.setattr("ngym_cli.sweeps.launchers.local.Local.launch", in_process)
-        assert call(patch, "new", "network", "my_network.py") == 0
-        assert call(patch, "sweep", "--network", "lstm,gru", "--seed", "0:2", "--name", "cells", *short) == 0
-        monkey = "perceptualdecisionmaking.roitman02"
-        assert call(patch, "run", "--task", monkey, "--name", "monkey", *short) == 0
+        for kind in ("figure", "model"):
+            assert call(patch, "new", kind, f"my_{kind}.py") == 0
         assert call(patch, "fit", "rat.csv", "--model", "logistic", "--name", "rat1") == 0
-        several = ["--checkpoint-every", "1000", "--keep", "all"]
-        assert call(patch, "run", "--task", "RDM-v0", "--name", "demo", *short, *several[:2]) == 0
+        assert call(patch, "sweep", "--network", "lstm,gru", "--seed", "0:2", "--name", "cells", *short) == 0
+        for name, task in runs.items():
+            often = ["--eval-every", "1000"] if name == "both" else ["--checkpoint-every", "1000"]
+            assert call(patch, "run", "--task", task, "--name", name, *short, *often) == 0
         assert call(patch, "eval", "demo", "--trials", "60", "--record", "activity", "--export", "nwb,npz") == 0
-        shutil.copy(next(folder.glob("runs/RDM-v0/*/demo/eval/*/session.nwb")), folder / "session.nwb")
+        (demo,) = folder.glob("runs/RDM-v0/*/demo")
+        shutil.copy(next(demo.glob("eval/*/session.nwb")), folder / "session.nwb")
+        for name in RUNS[1:]:
+            shutil.copytree(demo, demo.parent / name)
     return folder
 
 
@@ -138,6 +168,11 @@ def tables(folder):
     (folder / "coherence.toml").write_text(RECIPE)
     (folder / "old_script.py").write_text("import gym\nimport neurogym as ngym\n")
     np.save(folder / "sentences.npy", rng.normal(size=(20, 8)))
+    h5py = pytest.importorskip("h5py")
+    strengths, sides = (each.ravel() for each in np.meshgrid([0, 6.4, 12.8, 25.6, 51.2], [1, 2]))
+    with h5py.File(folder / "averages.h5", "w") as file:
+        file["activity"] = rng.normal(size=(10, 22, 6))
+        file["condition_coh"], file["condition_ground_truth"] = strengths, sides
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
@@ -145,14 +180,17 @@ def test_every_command_of_a_page_runs(path, prepared, tmp_path, monkeypatch, cap
     shutil.copytree(prepared, tmp_path / "work")
     monkeypatch.chdir(tmp_path / "work")
     monkeypatch.setenv("NGYM_STRICT", "1")
-    monkeypatch.setattr("ngym_cli.fitting.requests._fitted", begin)
-    monkeypatch.setattr("ngym_cli.sweeps.launchers.local.Local.launch", begin)
-    monkeypatch.setattr("ngym_cli.training.timing.try_out", begin)
+    for begins in ("fitting.requests._fitted", "sweeps.launchers.local.Local.launch", "training.timing.try_out"):
+        monkeypatch.setattr(f"ngym_cli.{begins}", begin)
+    monkeypatch.setattr("ngym_cli.figures.registry.FigureSpec.draw", draw)
     wrong = []
     for command in commands(path):
         if command in NOT_RUN or command in UNFINISHED:
             continue
-        code = call(monkeypatch, *filled(command))
+        words = filled(command)
+        if words[0] == "new":
+            Path(words[2]).unlink(missing_ok=True)
+        code = call(monkeypatch, *words)
         said = capsys.readouterr().err.strip().splitlines()
         if code:
             wrong.append(f"{command}: {code}: {said[-1:]}")
