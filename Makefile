@@ -63,7 +63,7 @@ records: $(STAMP)  ## make the kept numbers anew that are out of date (ONLY=NAME
 papers: $(STAMP)  ## train and measure all papers again, hold the verdicts beside our record (ONLY=PAPER, JOBS=N)
 	$(BIN)/python -m experiments.reproductions --jobs $(or $(JOBS),1) $(foreach name,$(ONLY),--only $(name))
 
-docs: $(STAMP)  ## build the documentation site in build/docs/html; trains nothing but the tutorials' small agents
+docs: $(STAMP)  ## build the documentation site in build/docs/html; trains the small agents of the tutorials and of the examples of figures
 	$(BIN)/python -m docs.site build/docs/source
 	rm -rf build/docs/new  # Sphinx leaves pages that are no more; the old site stays until the new one is complete
 	$(BIN)/python -m sphinx -q -W -j 2 --keep-going -b html -c docs -d build/docs/trees build/docs/source build/docs/new

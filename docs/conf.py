@@ -43,6 +43,7 @@ html_favicon = str(ROOT / "docs" / "static" / "icon.svg")
 html_static_path = [str(ROOT / "docs" / "static")]
 html_css_files = ["site.css"]
 html_js_files = ["sort.js"]
+html_search_scorer = str(ROOT / "docs" / "static" / "search.js")
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {"navigation_with_keys": True}

@@ -67,4 +67,6 @@ def _as_page(text: str) -> str:
 def first_page(tasks: int) -> str:
     """Return the page that a reader sees first."""
     learned = sum(trained.minutes(id_) is not None for id_ in trained.trainable())
-    return render("index.md.jinja", tasks=tasks, learned=learned, trainable=len(trained.trainable()))
+    opening = (GUIDE / "index.md").read_text(encoding="utf-8").split("\n\n")[1]  # its three cards
+    cards = opening.replace("../static/", "static/").replace("](", "](guide/").replace("(guide/static/", "(static/")
+    return render("index.md.jinja", cards=cards, tasks=tasks, learned=learned, trainable=len(trained.trainable()))

@@ -42,7 +42,7 @@ def environment(folder: Path, path: str) -> dict[str, str]:
     return {
         "PATH": f"{Path(sys.executable).parent}:{path}",
         "IPYTHONDIR": str(folder),
-        "COLUMNS": "100",
+        "COLUMNS": "88",
         "OMP_NUM_THREADS": "1",
         "MPLBACKEND": "agg",
         "NGYM_CHECKOUT": str(ROOT),

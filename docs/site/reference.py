@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
+from docs.site import pictures
 from docs.site.writing import Site, code, escaped, hidden_tree, page, prose, sentence, table, value
 from ngym_cli.catalog import listing, reference
 from ngym_cli.catalog.reference import plural
@@ -26,7 +27,8 @@ KINDS = {
 
 def write(site: Site, kind: str, name: str) -> None:
     """Write the page of a name."""
-    site.write(f"{plural(kind)}/{name}.md", _named(reference.REFERENCE_ENTRIES[kind][1](name)))
+    shown = pictures.example(site, name) if kind == "figure" else ""
+    site.write(f"{plural(kind)}/{name}.md", _named(reference.REFERENCE_ENTRIES[kind][1](name), shown))
 
 
 def names(kind: str) -> list[str]:
@@ -62,8 +64,8 @@ def _paper(found: Mapping[str, Any]) -> str:
     return f"Paper: [{named}]({found['link']})" if found.get("link") else f"Paper: {named}"
 
 
-def _named(found: Mapping[str, Any]) -> str:
-    """Return the page of a name."""
+def _named(found: Mapping[str, Any], example: str) -> str:
+    """Return the page of a name; ``example`` is a picture of it."""
     rows = {name: what for name, what in found["rows"].items() if name not in ("class", "import", "summary")}
     options = [
         (
@@ -87,7 +89,7 @@ def _named(found: Mapping[str, Any]) -> str:
     where = f"Class: `{path.replace(':', '.')}`" if path else ""
     said = "" if found["kind"] == "analysis" else sentence(prose(found["description"]))
     shown = used if found["example"] else ""
-    return page(f"# {found['id']}", said, _paper(found), _definitions(rows), where, listed, shown, api)
+    return page(f"# {found['id']}", said, example, _paper(found), _definitions(rows), where, listed, shown, api)
 
 
 def autodoc(kind: str, path: str) -> str:

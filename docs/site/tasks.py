@@ -29,7 +29,7 @@ def write(site: Site, id_: str) -> dict[str, Any]:
     pictures = [figure(drawn, trials.caption(trial), escaped(trials.caption(trial)))]
     if trial.frames is not None:
         high, wide = trial.frames.shape[1:3]
-        said = f"What is seen: {len(trial)} frames of {high} by {wide} pixels; some of them."
+        said = f"What is seen: frames of {high} by {wide} pixels, some of them."
         path = Path(site.picture(f"tasks/{id_}-frames", trials.strip(trial))).name
         pictures.insert(0, figure(path, said, said))
     data = io.BytesIO()

@@ -66,20 +66,26 @@ def thumbnail(trial: TrialView) -> Any:
     axes = figure.add_axes((0, 0, 1, 1))
     axes.axis("off")
     if trial.frames is not None:
-        axes.imshow(_image(trial.frames[len(trial) // 2]), cmap="gray", vmin=0, vmax=255)
+        fullest = max(trial.frames, key=lambda frame: float(np.std(frame)))
+        axes.imshow(_image(fullest), cmap="gray", vmin=0, vmax=255)
         return figure
-    labels = trial.labels["observation"]
-    channel_image(axes, np.arange(len(trial) + 1.0), trial.observations, labels, largest(trial.observations, labels))
+    seen = np.ptp(trial.observations) > 0
+    shown, labels = (trial.observations, trial.labels["observation"]) if seen else (_done(trial), {})
+    channel_image(axes, np.arange(len(trial) + 1.0), shown, labels, largest(shown, labels))
     return figure
+
+
+def _done(trial: TrialView) -> np.ndarray:
+    """Return what is done, as channels: for a trial in which nothing changes that is seen."""
+    return (trial.actions == np.arange(trial.actions.max() + 2)).astype(float) if trial.discrete else trial.actions
 
 
 def caption(trial: TrialView) -> str:
     """Return the content of the drawing in words, for readers who do not see it as well."""
     given = ", ".join(f"{name} {_short(value)}" for name, value in trial.record.items() if np.ndim(value) == 0)
     periods = ", ".join(name for name, _ in sorted(trial.periods.items(), key=lambda part: part[1]))
-    length = f"{len(trial)} steps of {trial.dt:g} ms"
     earned = f"reward {trial.rewards.sum():g}"
-    return f"One trial by the oracle: {length}, periods {periods}; {f'{given}; ' if given else ''}{earned}."
+    return f"One trial by the oracle, up to its answer: periods {periods}; {f'{given}; ' if given else ''}{earned}."
 
 
 def _short(value: Any) -> str:

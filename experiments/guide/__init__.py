@@ -30,7 +30,7 @@ from experiments.records.record import Record, Row, Rows
 TRAIN = "ngym run --task RDM-v0 --wrappers pass_reward,pass_action --name demo"
 
 #: Width of the terminal, in characters.
-COLUMNS = 110
+COLUMNS = 88
 
 #: Control sequences of terminals.
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

@@ -143,6 +143,14 @@ def test_the_search_finds(page, address, word, position):
     assert not page.complaints
 
 
+@pytest.mark.parametrize("word", ["ceiling", "chance", "psychometric", "lesion"])
+def test_the_glossary_and_the_guide_are_found_first(page, address, word):
+    page.goto(f"{address}/search.html?q={word}")
+    page.wait_for_function("document.querySelector('#search-results').textContent.includes('found')", timeout=20_000)
+    result = page.evaluate("[...document.querySelectorAll('#search-results ul.search li > a')].map((a) => a.href)")
+    assert "/terms/" in result[0] and "/guide/" in result[1], result[:4]
+
+
 def test_the_table_is_sorted_by_a_click(page, address):
     page.goto(f"{address}/tasks/table.html")
     cells = "[...document.querySelectorAll('.sortable tbody tr')].map((r) => r.cells[4].textContent.trim())"

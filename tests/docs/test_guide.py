@@ -9,6 +9,8 @@ import pytest
 from typer.main import get_command
 
 from docs.site import home
+from experiments import guide, main_job
+from neurogym.envs.registration import every_task, get_collection
 from ngym_cli.catalog import reference
 from ngym_cli.commands.app import COMMANDS, app
 
@@ -63,6 +65,25 @@ def test_every_command_and_flag_exists(path, flags):
         assert name in COMMANDS, f"ngym {name}"
         used = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", rest.partition(" # ")[0]))
         assert used <= flags[name], f"ngym {name}: {used - flags[name]}"
+
+
+def _printed(lines, name):
+    """The first number that follows a name in the output of a command."""
+    return float(next(line for line in lines if line.startswith(name)).removeprefix(name).split()[0])
+
+
+def test_numbers_between_the_records_are_those_of_the_records():
+    """Performance and bias of one seed on two processors; the number of tasks, of `yang19` and of `modcog`."""
+    text = " ".join(PAGES[0].read_text(encoding="utf-8").split())
+    here = guide.RECORD.rows()["running"]["0"]["printed"]
+    there = main_job.RECORD.rows()["RDM-v0"]["0"]["printed"].splitlines()
+    performance, bias = ([_printed(lines, name) for lines in (here, there)] for name in ("performance", "PSE"))
+    first, second = (f"{value:.3f}".lstrip("0") for value in performance)
+    assert f"performance {first} or {second}, and a bias (PSE) of {bias[0]:.1f} % or {bias[1]:.1f} %" in text
+    assert f"| {len(every_task())} tasks, " in text
+    stages = (home.GUIDE / "stages.md").read_text(encoding="utf-8")
+    assert f"# {len(get_collection('yang19'))} tasks; " in stages
+    assert f"two of {len(get_collection('modcog'))} compositions" in stages
 
 
 def test_the_glossary_says_what_the_guide_says():

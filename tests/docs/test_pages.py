@@ -6,9 +6,11 @@ import ast
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from docs.site import commands, gallery, home, papers, reference, tasks, trained, trials, writing
+from docs.site import commands, gallery, home, papers, pictures, reference, tasks, trained, trials, writing
 from docs.site.writing import Site
 from neurogym.envs.registration import every_task
 from ngym_cli.catalog import addresses, pages
@@ -45,7 +47,7 @@ def written(tmp_path_factory):
     home.write(site, len(result))
     for kind in reference.KINDS:
         reference.write_list(site, kind)
-        reference.write(site, kind, reference.names(kind)[0])
+        reference.write(site, kind, "psychometric" if kind == "figure" else reference.names(kind)[0])
     return site, result
 
 
@@ -88,6 +90,8 @@ def test_a_page_says_what_info_says(written, id_):
     text = (site.folder / "tasks" / f"{id_}.md").read_text()
     described = pages.describe(id_, {})
     assert text.startswith(f"# {id_.removesuffix('-v0')}\n")
+    about_a_trial = text.split("## A trial\n")[1].split("### Conditions")[0]
+    assert len(set(re.findall(r"([\d.,]+) steps", about_a_trial))) == 1  # a trial has one length
     for period in described["periods"]:
         assert f"`{period['id']}`" in text
     for name in (*described["conditions"], *described["rewards"], *described["arguments"]):
@@ -99,6 +103,42 @@ def test_a_page_says_what_info_says(written, id_):
     for difference in described["differences"]:
         assert writing.prose(difference)[1:] in text
     assert "## A trained agent" in text and f"ngym run --task {id_}" in text
+
+
+def test_the_page_of_a_figure_shows_it_from_the_record(written):
+    site, _ = written
+    text = (site.folder / "figures" / "psychometric.md").read_text()
+    ((name, words),) = FIGURE.findall(text)
+    assert "A network trained on" in words and (site.folder / "figures" / name).stat().st_size > 5_000
+    assert "ngym plot latest psychometric" in text
+
+
+def test_other_figures_are_drawn_of_a_run_that_is_trained_once(tmp_path, monkeypatch):
+    small = {"task": "GoNogo-v0", "timesteps": 1000, "n_envs": 8, "units": 8, "hyperparameters": {"n_steps": 64}}
+    monkeypatch.setattr(pictures, "KEPT", tmp_path / "runs")
+    monkeypatch.setattr(pictures, "RUNS", {"all others": small})
+    site = Site(tmp_path / "site")
+    for _build in range(2):
+        pictures.run.cache_clear()
+        assert FIGURE.findall(pictures.example(site, "learning"))
+        monkeypatch.setattr(pictures.nc, "train", None)
+    assert "There is no example here: Kernel: " in pictures.example(site, "kernel")
+    pictures.run.cache_clear()
+
+
+def test_the_front_page_begins_with_the_cards_of_the_guide(written):
+    site, _ = written
+    text = (site.folder / "index.md").read_text()
+    for name, page in (("train", "running"), ("understand", "analysing"), ("compare", "animals")):
+        assert text.index(f"(static/{name}.png)") < text.index(f"[{name}](guide/{page}.md)") < text.index("```console")
+
+
+@pytest.mark.parametrize("id_", ["VisualSearch-v0", "RandomDotMotion-v0", "Null-v0"])
+def test_a_thumbnail_shows_something(id_):
+    canvas = FigureCanvasAgg(trials.thumbnail(trials.informative_trial(id_)))
+    canvas.draw()
+    shown = np.asarray(canvas.buffer_rgba())[..., :3]
+    assert shown.std(axis=(0, 1)).max() > 3
 
 
 def test_the_gallery_has_every_task_under_its_tags(written):

@@ -1,0 +1,95 @@
+"""An example of each figure: drawn again from the record `defaults`, or of a small run made for it."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import ngym_cli as nc
+from docs.site import trained
+from docs.site.writing import Site, code, escaped, figure, sentence
+from experiments.records.drawing import from_numbers
+from ngym_cli.errors import UserError
+from ngym_cli.figures.registry import FIGURES
+from ngym_cli.figures.solutions import catalogue, catalogue_figure
+from ngym_cli.figures.style import styled
+
+#: Runs that figures are drawn of, as arguments of `ngym_cli.train`, by figure; the first serves all others.
+RUNS: dict[str, dict[str, Any]] = {
+    "all others": {
+        "task": "RDM-v0",
+        "wrappers": "pass_reward,pass_action",
+        "timesteps": 200_000,
+        "checkpoint_every": 40_000,
+    },
+    "cues": {
+        "task": "MultiSensoryIntegration-v0",
+        "task_args": {"modalities": ["both", "first", "second"]},
+        "timesteps": 200_000,
+    },
+    "forgetting": {
+        "task": "RDM-v0+GoNogo-v0",
+        "schedule": "block:200",
+        "timesteps": 100_000,
+        "eval_every": 10_000,
+    },
+}
+
+#: Flags that a figure needs.
+FLAGS = {"bifurcation": " --input 0 --input 1,0,0", "similarity": " --across period"}
+
+#: Where the runs are kept between builds.
+KEPT = Path(__file__).resolve().parents[2] / "build" / "docs" / "runs"
+
+
+@functools.cache
+def run(which: str) -> Any:
+    """Return a run, trained unless an earlier build did; the name of its folder stands for its settings."""
+    settings = RUNS[which]
+    name = hashlib.sha256(repr(settings).encode()).hexdigest()[:12]
+    made = next((path.parent for path in KEPT.glob(f"*/*/{name}/manifest.json")), None)
+    if made is not None and nc.Run(made).status == "finished":
+        return nc.Run(made)
+    trained_now = nc.train(**settings, seed=0, name=name, runs_root=KEPT, overwrite=True, progress=False)
+    if "checkpoint_every" in settings:
+        trained_now.evaluate(200, checkpoints="all")
+    return trained_now
+
+
+def example(site: Site, name: str) -> str:
+    """Return an example of a figure with how it was made, or why there is none."""
+    try:
+        drawn, said, command = _drawn(name)
+    except UserError as error:
+        return f"There is no example here: {escaped(sentence(str(error)))}"
+    with styled():
+        path = Path(site.picture(f"figures/{name}", drawn)).name
+    return f"{figure(path, f'{sentence(FIGURES[name].summary)} {said}', said)}\n\n{code(command)}"
+
+
+def _drawn(name: str) -> tuple[Any, str, str]:
+    """Return a figure, what it is drawn of, and the command that draws it.
+
+    Raises:
+        UserError: if it cannot be drawn of the run.
+    """
+    if name == "solutions":
+        id_, entry = next(iter(catalogue().items()))
+        said = f"Networks of the catalogue of {id_}."
+        with styled():
+            return catalogue_figure(entry.solutions), said, f"ngym run --task {id_}\nngym plot latest solutions"
+    for id_, seeds in trained.kept().items():
+        row = next((row for row in seeds.values() if (row.get("figure") or {}).get("name") == name), None)
+        if row is not None:
+            made = row.get("command") or f"ngym run --task {id_}"
+            with styled():
+                return from_numbers(row["figure"]), f"A network trained on {id_}.", f"{made}\nngym plot latest {name}"
+    given = run(name if name in RUNS else next(iter(RUNS)))
+    said = f"A network trained on {given.config.task} for {given.steps:,} steps."
+    if name == "similarity":
+        drawn = nc.compare(given, across="period").plot()
+    else:
+        drawn = given.plot(name, **({"input": FLAGS[name].split()[1::2]} if name in FLAGS else {}))
+    return drawn, said, f"ngym plot latest {name}{FLAGS.get(name, '')}"
