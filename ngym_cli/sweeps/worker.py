@@ -260,12 +260,12 @@ def perform_trial(sweep: SweepFolder, job: int, trust: bool) -> str:
         state = optuna().trial.TrialState.PRUNED if pruned else optuna().trial.TrialState.COMPLETE
         study.tell(trial.number, None if pruned else float(np.mean(scores)), state=state)
     elif record.state == optuna().trial.TrialState.FAIL:
-        _replace(sweep, storage, job, record, float(np.mean(scores)))
+        _supersede(sweep, storage, job, record, float(np.mean(scores)))
     write_text(sweep.reported_path(job), status)
     return DONE
 
 
-def _replace(sweep: SweepFolder, storage: Any, job: int, failed: FrozenTrial, value: float) -> None:
+def _supersede(sweep: SweepFolder, storage: Any, job: int, failed: FrozenTrial, value: float) -> None:
     """Record the result of a trial that failed before as the trial that takes its place, as Optuna's retries do."""
     settings = {"params": failed.params, "distributions": failed.distributions}
     trial = optuna().trial.create_trial(value=value, **settings, system_attrs={"failed_trial": failed.number})
