@@ -80,7 +80,9 @@ def development(view: PlotData) -> Figure:
     _by_condition(grid[0][1], next(source for source in view.sources if _development(source)))
     for axes, (name, title) in zip(grid.flat[2:], ACTIVITY_NUMBERS.items(), strict=False):
         axes.set(xlabel="training steps", ylabel=name, title=title)
-        axes.set_ylim(bottom=0, top=None if name == "dimension" else 1.05)
+        axes.set_ylim(
+            bottom=0, top=1.05 * max(1.0, *(float(np.nanmax(table[name], initial=0)) for _, table in numbers))
+        )
         style.thousands(axes)
     for axes in grid.flat[5:]:
         axes.remove()

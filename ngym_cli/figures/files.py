@@ -158,8 +158,9 @@ def save_figure(figure: Figure, path: Path, is_default: bool = False) -> None:
     from matplotlib.text import Text
 
     for text in figure.findobj(Text):
-        if not text.get_text().isprintable():
-            text.set_text("\n".join(map(printable, text.get_text().split("\n"))))
+        words = text.get_text().replace("\u00a0", " ")  # a space that does not break is not "printable"
+        if not words.isprintable():
+            text.set_text("\n".join(map(printable, words.split("\n"))))
     with os_errors(f"cannot write {path}"), atomic_path(path) as temporary:
         figure.savefig(temporary, metadata=dates.get(path.suffix))
     if is_default:

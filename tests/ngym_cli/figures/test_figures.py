@@ -582,3 +582,14 @@ def test_figures_over_time_have_named_periods_and_one_entry_without_evidence(rec
         if name in ("psth", "trajectories"):
             words = [text.get_text().replace("\n", " ") for legend in figure.legends for text in legend.get_texts()]
             assert [word for word in words if "coherence 0\u00a0%" in word] == ["coherence 0\u00a0%"]
+
+
+def test_units_in_legends_are_written_as_they_are(tmp_path):
+    """The space between number and unit does not break, and was written as an escape."""
+    with styled():
+        figure, axes = new_figure()
+        axes.set_title(Wording({}).phrase("coh", 6.4))
+        axes.set_xlabel(Wording({}).phrase("measure", 800.0) + "\nsecond line")
+        files.save_figure(figure, tmp_path / "figure.svg")
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", (tmp_path / "figure.svg").read_text(encoding="utf-8"))
+    assert "coherence 6.4\u00a0%" in texts and "measured interval 800 ms" in texts
