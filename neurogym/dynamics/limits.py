@@ -23,9 +23,10 @@ MOST_STEPS, FIRST, LONGEST = 30_000, 64, 8_192
 #: States, the slowest, from which points are searched after each stretch.
 SEARCHED = 6
 
-#: Shares of the distance between states: radius within which a point attracts (the distance must also shrink at least
-#: at half the rate of the slowest mode), distance at which two states continue as one, size of the first jitter.
-NEAR, TOGETHER, JITTER = 0.2, 1e-3, 1e-6
+#: Shares of the distance between states: radius within which a point attracts if the distance also shrinks at between
+#: half and twice the rate of the slowest mode, radius within which it may shrink faster, distance at which two states
+#: continue as one, size of the first jitter.
+NEAR, CLOSE, TOGETHER, JITTER = 0.2, 0.02, 1e-3, 1e-6
 
 #: Shares of the extent of an orbit: change between halves once settled, distance of a return, and width of a curve
 #: (second to first singular value of neighbouring states).
@@ -168,9 +169,10 @@ class _Known:
         distance = np.linalg.norm(h[active, None] - points[None], axis=2)
         nearest, away = distance.argmin(axis=1), distance.min(axis=1)
         points, leading = points[nearest], sizes[nearest]
-        shrunk = np.minimum(leading, 1.0) ** (stretch / 2) * np.linalg.norm(before - points, axis=1)
+        rate, ago = np.minimum(leading, 1.0) ** stretch, np.linalg.norm(before - points, axis=1)
         still = velocity <= 1e-12 * (self.scale + np.linalg.norm(h[active], axis=1))
-        stable = (leading < 1 - MARGINAL) & (away <= np.maximum(shrunk, 1e-9 * self.scale))
+        slow = (away >= ago * rate**2) | (away < CLOSE * self.scale)  # fast approach may lead past a saddle nearby
+        stable = (leading < 1 - MARGINAL) & (away <= np.maximum(ago * rate**0.5, 1e-9 * self.scale)) & slow
         arrived = (away < NEAR * self.scale) & (stable | still)
         for k in np.flatnonzero(arrived):
             ends = [(j, each.states[0]) for j, each in enumerate(self.limits) if each.kind == "point"]
