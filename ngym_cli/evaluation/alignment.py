@@ -90,7 +90,7 @@ def _note_strength(both: AlignedTrials) -> None:
         both.left_out.append("bias, lapses, PSE, threshold and slope: the stimulus of the table has one sign only")
     ours, theirs = (np.asarray(each[STRENGTH], float) for each in (both.agent, both.animal_trials))
     levels = [np.unique(each[np.isfinite(each)]) for each in (ours, theirs)]
-    if "outcome" not in both.animal_trials or np.array_equal(*levels):
+    if "outcome" not in both.animal_trials or np.array_equal(levels[0], levels[1]):
         return
     few = max(map(len, levels)) <= MOST_LEVELS
     words = [", ".join(f"{level:g}" for level in each) if few else f"{each[0]:g} to {each[-1]:g}" for each in levels]

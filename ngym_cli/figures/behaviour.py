@@ -111,7 +111,12 @@ def psychometric(view: PlotData) -> Figure:
     figure, axes = new_figure(width=4.6)
     all_series, draws = view.parts(), view.draws(BAND_DRAWS, least=0)
     table, column, _ = with_evidence(all_series[0].table)
-    if compared_pair(table) and STRENGTH not in table and len(np.unique(table[column])) < FEWEST_STRENGTHS:
+    if (
+        column is not None
+        and compared_pair(table)
+        and STRENGTH not in table
+        and len(np.unique(table[column])) < FEWEST_STRENGTHS
+    ):
         _by_first_stimulus(axes, all_series, view.properties.labels)
         return figure
     view.left_out.update(psychometric_axes(axes, all_series, draws, labels=view.properties.labels))

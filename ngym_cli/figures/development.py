@@ -99,7 +99,7 @@ def _activity_numbers(view: PlotData, source: Source) -> Table:
     """
     rows = {step: each for step, each in _development(source).items() if each.has(("activity",))}
     final = [each for each in source.evaluations if each.intact and each.has(("activity",))]
-    rows |= {each.summary["model_steps"]: each for each in final[-1:] if rows}
+    rows |= {each.summary["model_steps"] or 0: each for each in final[-1:] if rows}
     trials = {
         step: population(view, Series(f"{source.run.path} at {step}", style.COLOURS[0], [(source, each)]))
         for step, each in sorted(rows.items())

@@ -143,7 +143,7 @@ def _psth(recorded: Population) -> PSTH:
     """Return the averages of the conditions that have enough trials."""
     index = recorded.conditions.index
     rows = averaged(recorded.activity, {"": index}, recorded.at, start=recorded.start, stop=recorded.stop)
-    codes = np.array([int(row[""]) for row in rows.conditions])  # type: ignore[call-overload]
+    codes = np.array([row[""] for row in rows.conditions]).astype(int)
     keep = np.flatnonzero((rows.n.max(axis=1) >= FEWEST) & (codes >= 0))[:MOST_CONDITIONS]
     if not len(keep):
         raise style.FigureUnavailableError(f"no condition has {FEWEST} recorded trials")
@@ -156,7 +156,7 @@ def condition_styles(conditions: tuple[dict[str, Scalar], ...], words: Wording) 
     """Return colour and line style of each condition: the last column by shade, the previous column by line style."""
     if not conditions or not any(conditions):
         return [{"color": style.COLOURS[0], "label": "all trials"} for _ in conditions]
-    names = list(max(conditions, key=len))
+    names = max((list(condition) for condition in conditions), key=len)
     last, rest = names[-1], names[:-1]
     of_last = [np.inf if c[last] != c[last] else c[last] for c in conditions]  # nan is not equal to itself
     levels = list(dict.fromkeys(of_last))

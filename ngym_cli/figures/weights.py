@@ -51,7 +51,7 @@ def weights_of(source: Source) -> Weights:
     """
     with style.unavailable_on(ValueError):
         system: Any = source.system
-    layer = system.layers[-1] if isinstance(system, Stack) else system
+    layer: Any = system.layers[-1] if isinstance(system, Stack) else system
     if not hasattr(layer, "recurrent"):
         raise style.FigureUnavailableError("a network of a user's own cell does not say which weights are recurrent")
     units = layer.recurrent.shape[1]
