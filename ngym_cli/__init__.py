@@ -52,6 +52,7 @@ if TYPE_CHECKING:  # "as" lets type checkers see that the names are public
     from ngym_cli.api.evaluation import Comparison as Comparison
     from ngym_cli.api.evaluation import Evaluation as Evaluation
     from ngym_cli.api.evaluation import compare as compare
+    from ngym_cli.api.loading import load as load
     from ngym_cli.api.sweeps import Reproduction as Reproduction
     from ngym_cli.api.sweeps import Sweep as Sweep
     from ngym_cli.api.sweeps import reproduce as reproduce
@@ -60,7 +61,6 @@ if TYPE_CHECKING:  # "as" lets type checkers see that the names are public
     from ngym_cli.api.tables import data as data
     from ngym_cli.api.tables import fit as fit
     from ngym_cli.api.trained import Run as Run
-    from ngym_cli.api.trained import load as load
     from ngym_cli.api.training import resume as resume
     from ngym_cli.api.training import simulate as simulate
     from ngym_cli.api.training import train as train
@@ -78,7 +78,8 @@ _DEFINED_IN = {
     "ngym_cli.api.evaluation": ("Comparison", "Evaluation", "compare"),
     "ngym_cli.api.tables": ("Fit", "data", "fit"),
     "ngym_cli.api.sweeps": ("Reproduction", "Sweep", "reproduce", "sweep"),
-    "ngym_cli.api.trained": ("Run", "load"),
+    "ngym_cli.api.loading": ("load",),
+    "ngym_cli.api.trained": ("Run",),
     "ngym_cli.api.training": ("resume", "simulate", "train"),
     "ngym_cli.errors": ("UserError",),
     "ngym_cli.figures.registry": ("figure",),

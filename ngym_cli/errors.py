@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -25,6 +25,22 @@ class UserError(Exception):
 
             return "".join(traceback.format_exception(self)).splitlines()
         return [f"{type(self).__name__}: {message_of(self)}"]
+
+
+class Question(UserError):
+    """Reading of a table that the user must decide: the message, columns in question, and the options that decide.
+
+    Args:
+        message: the question with its answers in one line.
+        columns: name and entries of each column in question.
+        answers: options of the command line and meaning of each answer.
+    """
+
+    def __init__(
+        self, message: str, columns: Sequence[tuple[str, str]], answers: Sequence[tuple[tuple[str, ...], str]]
+    ):
+        super().__init__(message)
+        self.columns, self.answers = tuple(columns), tuple(answers)
 
 
 class InUseError(UserError):
@@ -74,6 +90,16 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 
     close = nearest(name, names)
     return f"; did you mean '{close}'?" if close else ""
+
+
+def printable(text: str) -> str:
+    r"""Return a text with control characters as escapes; a name may come from anywhere.
+
+    Example:
+        >>> print(printable("a\x1b[31m"))
+        a\x1b[31m
+    """
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def message_of(error: object) -> str:

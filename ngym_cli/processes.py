@@ -244,12 +244,19 @@ def limit_blas() -> None:
         os.environ.update(dict.fromkeys(VARIABLES[1:], "1"))
 
 
-def limit_torch() -> None:
-    """Limit torch to a single thread unless the user has set another number; small networks only get slower."""
-    if "OMP_NUM_THREADS" not in os.environ:
-        import torch
+def limit_torch(products: int = 0) -> None:
+    """Limit torch to a single thread unless the user has set another number; small networks only get slower.
 
-        torch.set_num_threads(1)
+    Args:
+        products: products of a step of learning that torch computes without our own threads; if so many that more
+            threads help, torch has as many as were requested for learning.
+    """
+    import torch
+
+    if _requested:
+        torch.set_num_threads(useful_threads(products, _learning))
+    else:
+        torch.set_num_threads(_threads_from_user() or 1)
 
 
 def limit_in_worker() -> None:
@@ -266,7 +273,7 @@ def _threads_from_user() -> int:
     return int(first) if first.isdecimal() else 0
 
 
-_learning = 1
+_learning, _requested = 1, False
 
 
 def learning_threads() -> int:
@@ -276,7 +283,8 @@ def learning_threads() -> int:
 
 def set_learning_threads(threads: int | None) -> None:
     """Set the number of learning threads; by default ``OMP_NUM_THREADS``, else the number of cores."""
-    global _learning  # noqa: PLW0603 - a setting of the process, like the threads of torch
+    global _learning, _requested  # noqa: PLW0603 - settings of the process, like the threads of torch
+    _requested = threads is not None
     _learning = threads or _threads_from_user() or cores()
 
 

@@ -22,6 +22,7 @@ from rich.table import Table
 from rich.text import Text
 
 from neurogym.messages.plain_data import plain
+from ngym_cli.errors import printable
 
 if TYPE_CHECKING:
     from neurogym.analysis.results import Estimate
@@ -214,10 +215,13 @@ class LiveView:
             self.console.print(text, soft_wrap=not self.console.is_terminal)  # a terminal would break words
 
     def stop(self) -> None:
-        """End the view; the next picture begins another."""
+        """End the view, of which a notebook keeps nothing; the next picture begins another."""
         with contextlib.suppress(OSError):
             if self._live is not None:
                 self._live.stop()
+            if self._cell is not None:
+                self._cell.update({}, raw=True)
+                self._cell = None
         self._last = -math.inf
 
 
@@ -311,8 +315,3 @@ def with_interval(estimate: Estimate, form: str = ".4f", unit: str = "") -> str:
 def estimate_cells(estimate: Estimate, form: str = ".4f") -> tuple[str, str]:
     """Return the cells of an estimate and of the interval; "-" for an unknown value."""
     return ("-" if math.isnan(estimate.value) else format(estimate.value, form)), estimate.interval(form)
-
-
-def printable(text: str) -> str:
-    """Return a text without control characters; a record may come from anywhere."""
-    return "".join(char if char.isprintable() else "?" for char in text)

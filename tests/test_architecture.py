@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 #: A module named with its folder, such as ``compat.table``, has a layer of its own.
 LAYERS: dict[str, list[tuple[str, ...]]] = {
     "neurogym": [
-        ("array_types", "kernels", "lazy", "messages", "scores", "spaces", "compat.changes"),
+        ("array_types", "foreign", "kernels", "lazy", "messages", "scores", "spaces", "compat.changes"),
         ("compat", "sampling", "metadata", "ceilings.processes"),
         ("parameters",),
         ("trials", "recording", "config", "analysis", "ceilings.effects"),

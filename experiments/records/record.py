@@ -80,6 +80,11 @@ class Record:
         """Return the digest that a row of an item would have now."""
         return stamp.digest(self.tasks(item), self.decisive(item), self._trainings(item))
 
+    def training_digest(self, item: str) -> str:
+        """Return the digest of what decides the run of an item, whatever is read from the run."""
+        assert self.run is not None
+        return stamp.digest(self.tasks(item), [self.name, item, dict(self.run(item))], self._trainings(item))
+
     def decisive(self, item: str) -> list[Any]:
         """Return what decides an item apart from tasks and trainings: settings, and the source of the record.
 

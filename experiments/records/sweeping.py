@@ -1,7 +1,8 @@
 """Rows that are read from runs, which the engine of `ngym sweep` makes, here or on a cluster; it can be interrupted.
 
 The runs lie in ``build/records`` as in any sweep. A run is named by record, item, seed and the digest of all that
-decides the row, so that an existing finished run of that name is the run that is needed.
+decides its training, so that an existing finished run of that name is the run that is needed: what is measured may
+change without a new training.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def needed(jobs: Iterable[tuple[str, str, int]]) -> list[Needed]:
         record = RECORDS[name]
         if record.run is None:
             continue
-        run = f"{name}.{item.replace('/', '.')}.s{seed}.{record.digest(item)}"
+        run = f"{name}.{item.replace('/', '.')}.s{seed}.{record.training_digest(item)}"
         job = int(hashlib.sha256(run.encode()).hexdigest()[:7], 16)
         rows.append(Needed(record, item, seed, Entry(job, run, {**record.run(item), "seed": seed})))
     return rows

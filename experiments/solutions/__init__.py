@@ -3,21 +3,28 @@
     python -m experiments.records --make --only solutions
     python -m experiments.records --make --only solutions/GoNogo-v0 --seeds 30 --on slurm --slurm partition=cpu
 
-A row has the performance of one network, the topology of its fixed points and the geometry of its activity; the package
+A row has the performance of one network, the name of its attractors and the geometry of its activity; the package
 keeps them in ``ngym_cli/figures/solutions.json``, in which ``ngym plot RUN solutions`` places another network.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
+import hashlib
 import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from experiments.records.record import Record, Row, Rows
+from neurogym.dynamics import attractors, find_attractors, known
+from neurogym.dynamics import limits as limits_module
 from neurogym.dynamics.catalogue import Solution, clusters
 from ngym_cli.figures.solutions import has_learned
+from ngym_cli.runs import MODEL
 
 #: Classic tasks with further settings of the run.
 TASKS: dict[str, dict[str, Any]] = {
@@ -33,6 +40,9 @@ TASKS: dict[str, dict[str, Any]] = {
     "yang19.dlygo-v0": {},
 }
 
+#: Weights in a run folder; a row keeps the beginning of their checksum.
+WEIGHTS = f"{MODEL}/weights.safetensors"
+
 #: Kinds of networks, and seeds of each.
 NETWORKS, SEEDS = ("lstm", "gru", "ctrnn", "rnn"), 30
 
@@ -45,6 +55,29 @@ def settings(item: str) -> dict[str, Any]:
     """
     task, network = item.split("/")
     return {"task": task, "network": network, **TASKS[task]}
+
+
+@functools.cache
+def definitions() -> dict[str, Any]:
+    """Return what decides the names of attractors: limits of the definitions, and names of systems that are known."""
+    limits = {
+        f"{module.__name__}.{name}": value
+        for module in (attractors, limits_module)
+        for name, value in vars(module).items()
+        if name.isupper()
+    }
+    rng = np.random.default_rng(0)
+    systems = {
+        "line": known.line_attractor(4, [1.0], rng)[0],
+        "leak": known.point_attractor(4, 1, rng, 0.999),
+        "ring": known.Oscillator(),
+        "cycle": known.Oscillator(turn=0.1),
+        "wells": known.flip_flop(1, 4)[0],
+    }
+    return limits | {
+        name: find_attractors(system, rng.standard_normal((50, system.units)), np.zeros(1), 20).name
+        for name, system in systems.items()
+    }
 
 
 def row(item: str, seed: int, folder: Path) -> Row:
@@ -75,6 +108,7 @@ def row(item: str, seed: int, folder: Path) -> Row:
         "conditions": list(conditions),
         "ceiling": manifest["ceiling"],
         "performance": round(manifest["performance"], 4),
+        "weights": hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest()[:16],
     }
 
 
@@ -124,7 +158,7 @@ def _hundredths(values: list[float]) -> list[int]:
 
 def table(rows: Rows) -> str:
     """Return clusters, topologies and performance of the networks of each task."""
-    lines = ["| task | networks | performance | clusters (networks of each) | fixed-point topology |", "|---" * 5 + "|"]
+    lines = ["| task | networks | performance | clusters (networks of each) | attractors |", "|---" * 5 + "|"]
     for task in TASKS:
         found = solutions_of(rows, task)
         if not found:
@@ -142,7 +176,11 @@ def table(rows: Rows) -> str:
             ", ".join(f"{shape} {n}" for shape, n in shapes.most_common()),
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) if len(lines) > 2 else "Nothing is measured yet."
+    n, total = sum(map(len, rows.values())), len(TASKS) * len(NETWORKS) * SEEDS
+    absent = [task for task in TASKS if not rows_of(rows, task)]
+    none = f"; none yet in {', '.join(absent)}" if absent else ""
+    missing = f"{n:,} of {total:,} networks are measured{none}."
+    return "\n".join([*lines, "", missing] if len(lines) > 2 else [missing])
 
 
 RECORD = Record(
@@ -153,7 +191,7 @@ RECORD = Record(
     make=row,
     run=settings,
     tasks=lambda item: [item.split("/")[0]],
-    settings=settings,
+    settings=lambda item: [settings(item), definitions()],
     tables={"table": table},
     seeds=SEEDS,
 )

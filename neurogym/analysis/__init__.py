@@ -26,7 +26,15 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "chronometric": ("ChronometricFit", "fit_chronometric", "mean_reaction_time"),
     "outcomes": ("Rates", "ReactionTimes", "rates", "reaction_times"),
     "regression": ("ChoiceRegression", "regress_choice"),
-    "history": ("ChoiceHistory", "StayShift", "StayProbabilities", "choice_history", "two_step", "win_stay_lose_shift"),
+    "history": (
+        "ChoiceHistory",
+        "StayProbabilities",
+        "StayShift",
+        "choice_history",
+        "reward_history",
+        "two_step",
+        "win_stay_lose_shift",
+    ),
     "evidence": (
         "ContextUse",
         "CueCombination",
@@ -41,6 +49,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "timing": ("IntervalReproduction", "bayes_least_squares", "bayesian_reproduction", "interval_reproduction"),
     "learning": (
         "LearningCurve",
+        "Options",
         "ReversalCurve",
         "binned_performance",
         "cumulative_regret",
@@ -48,6 +57,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "reversal_curve",
     ),
     "activity": ("Activity", "PSTH", "psth"),
+    "modules": ("Modules", "find_modules"),
     "trajectories": ("TargetedAxes", "Trajectories", "path_speed", "pca_trajectories", "targeted_axes"),
     "tasks": (
         "Clusters",
@@ -60,7 +70,14 @@ _MODULES: dict[str, tuple[str, ...]] = {
     ),
     "decoding": ("Decoding", "decode"),
     "selectivity": ("Selectivity", "selectivity_table"),
-    "similarity": ("RepresentationalSimilarity", "dissimilarity", "linear_cka", "representational_similarity"),
+    "similarity": (
+        "RepresentationalSimilarity",
+        "crossnobis",
+        "dissimilarity",
+        "linear_cka",
+        "noise_precision",
+        "representational_similarity",
+    ),
     "measures": ("MEASURES", "Measure", "measures"),
     "animals": ("StatisticComparison", "compare", "distance", "load_trials"),
 }

@@ -22,8 +22,10 @@ from neurogym.analysis import evidence, history, learning, timing, value
 from neurogym.analysis.chronometric import ChronometricFit, fit_chronometric
 from neurogym.analysis.intervals import clusters
 from neurogym.analysis.psychometric import PsychometricFit, fit_psychometric
+from neurogym.analysis.regression import ChoiceRegression
 from neurogym.analysis.results import Curve, UndeterminedError
 from neurogym.analysis.trial_tables import (
+    MissingColumnsError,
     TrialData,
     in_sequence,
     is_correct,
@@ -231,11 +233,73 @@ def two_step(data: TrialData, common: str = "common", won: str = "reward", **opt
     return history.two_step(choice, numbers(table[common]) > 0, numbers(table[won]) > 0, session=session, **options)
 
 
+def options(data: TrialData) -> learning.Options:
+    """Return the options of a task whose values have to be learned, and the choices among the options.
+
+    Expected rewards are in the columns ``value0``, ``value1``, ... or ``p0``, ``p1``, ...; or of sides in ``p_left``
+    and ``p_right``; or the better option is in ``hi_state`` (coded from 0, as choices 1 and 2) or ``better`` (with the
+    correct choice in ``ground_truth``).
+
+    Raises:
+        MissingColumnsError: if the trials have none of these.
+    """
+    table = require(data, "choice")
+    chosen = numbers(table["choice"])
+    if "outcome" in table:
+        chosen = np.where(responded(table), chosen, np.nan)
+    for prefix in ("value", "p"):
+        names = sorted((name for name in table if _numbered(name, prefix)), key=lambda name: int(name[len(prefix) :]))
+        if len(names) > 1:
+            expected = np.stack([numbers(table[name]) for name in names], axis=1)
+            rows = np.arange(len(chosen))[np.isfinite(chosen)]
+            loss = expected.max(axis=1)
+            loss[rows] -= expected[rows, chosen[rows].astype(int)]
+            return learning.Options(tuple(f"option {k + 1}" for k in range(len(names))), chosen, expected, loss, True)
+    labels: tuple[str, ...] = ("option 1", "option 2")
+    if {"p_left", "p_right"} <= set(table):
+        labels, chosen = ("left", "right"), chosen - 1
+        expected = np.stack([numbers(table["p_left"]), numbers(table["p_right"])], axis=1)
+    elif "hi_state" in table:
+        chosen, expected = chosen - 1, np.eye(2)[numbers(table["hi_state"]).astype(int)]
+    else:
+        if not {"better", "ground_truth"} <= set(table):
+            raise MissingColumnsError("the trials do not say which option is better")
+        levels, better = np.unique(numbers(table["better"]), return_inverse=True)
+        if len(levels) > 2:
+            raise ValueError(f"the better of two options takes {len(levels)} values")
+        right = numbers(table["choice"]) == numbers(table["ground_truth"])
+        chosen, expected = np.where(np.isnan(chosen), np.nan, np.where(right, better, 1 - better)), np.eye(2)[better]
+    right_share = numbers(table["performance"]) if "performance" in table else is_correct(table).astype(float)
+    return learning.Options(labels, chosen, expected, 1.0 - right_share, False)
+
+
+def _numbered(name: str, prefix: str) -> bool:
+    return name.startswith(prefix) and name[len(prefix) :].isdecimal()
+
+
+def reward_history(data: TrialData, won: str = "reward", **options_of: Any) -> ChoiceRegression:
+    """Return the weights of past rewards and choices of two options; see `history.reward_history`."""
+    table, session = in_sequence(require(data, "choice", "outcome", won))
+    found = options(table)
+    taken = np.unique(found.chosen[np.isfinite(found.chosen)])
+    if len(taken) != 2:
+        raise UndeterminedError(f"weights of rewards need two options that are chosen, the trials have {len(taken)}")
+    second = np.where(np.isnan(found.chosen), np.nan, found.chosen == taken[1])
+    return history.reward_history(second, numbers(table[won]) > 0, session=session, **_linked(table, options_of))
+
+
 def cumulative_regret(data: TrialData, arms: Sequence[str], **options: Any) -> Curve:
     """Return the cumulative regret; ``arms`` names the columns with each arm's expected reward."""
     table, session = in_sequence(require(data, "choice", *arms))
     expected = np.stack([numbers(table[arm]) for arm in arms], axis=1)
     return learning.cumulative_regret(numbers(table["choice"]), expected, session=session, **options)
+
+
+def changes(data: TrialData, **options_of: Any) -> learning.ReversalCurve:
+    """Return the choices around the trials at which another option becomes the better one; see `options`."""
+    table, session = in_sequence(data)
+    found = options(table)
+    return learning.reversal_curve(found.chosen, found.better, session=session, **options_of)
 
 
 def reversal_curve(data: TrialData, best: str = "best", **options: Any) -> learning.ReversalCurve:

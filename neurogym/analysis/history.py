@@ -137,6 +137,45 @@ def win_stay_lose_shift(
     return StayShift(win_stay, lose_shift, int(after_win.sum()), int(after_lose.sum()))
 
 
+def reward_history(
+    choice: ArrayLike,
+    rewarded: ArrayLike,
+    *,
+    session: ArrayLike | None = None,
+    n_lags: int = 5,
+    level: float = 0.95,
+    groups: ArrayLike | None = None,
+) -> ChoiceRegression:
+    """Regress choices on past rewards and past choices (Lau & Glimcher 2005, 10.1901/jeab.2005.110-04).
+
+    Args:
+        choice: whether the second option was chosen, 0 or 1, shape (trials,); ``nan`` where there was no choice.
+        rewarded: whether the trial was rewarded, shape (trials,).
+        session: trials of different sessions do not follow each other, shape (trials,).
+        n_lags: number of past trials.
+        level: coverage of the intervals.
+        groups: session or block of each trial where trials are linked; see `regress_choice`.
+
+    Returns:
+        ``reward_k`` and ``choice_k``: weight of a reward, and of the choice itself, k trials back, in log odds for the
+        option.
+
+    Raises:
+        UndeterminedError: if fewer trials are answered than there are weights.
+    """
+    second = np.asarray(choice, float)
+    answered = np.isfinite(second)
+    sides = np.where(answered, np.where(second > 0.5, 1.0, -1.0), 0.0)
+    session = np.zeros(len(sides), np.int64) if session is None else np.asarray(session)
+    lags = range(1, n_lags + 1)
+    columns = {f"reward_{k}": _lag(sides * np.asarray(rewarded, bool), session, k) for k in lags}
+    columns |= {f"choice_{k}": _lag(sides, session, k) for k in lags}
+    if answered.sum() <= len(columns):
+        raise UndeterminedError(f"{int(answered.sum())} answered trials are too few for {len(columns)} weights")
+    regressors: dict[str, ArrayLike] = {name: column[answered] for name, column in columns.items()}
+    return regress_choice(regressors, second[answered], level=level, groups=rows_of(groups, answered))
+
+
 def _answered_pairs(chosen: FloatArray, session: ArrayLike | None) -> tuple[np.ndarray, BoolArray]:
     """Return the session of each trial, and which trials from the second on have a choice, as has the trial before."""
     session = np.zeros(len(chosen), int) if session is None else np.asarray(session)

@@ -45,6 +45,31 @@ class ReversalCurve(Result):
     trials_to_switch: Estimate
 
 
+@dataclass(frozen=True)
+class Options(Result):
+    """Options of a task whose values have to be learned, trial by trial.
+
+    Attributes:
+        names: name of each option.
+        chosen: index of the chosen option, shape (trials,); nan where there was no answer.
+        expected: expected reward of each option; 1 for the better option and 0 for others where the task does not say
+            more, shape (trials, options).
+        loss: expected loss against the best option in each trial, shape (trials,).
+        in_reward: whether the loss is in units of reward, or 1 for each choice that is not the best.
+    """
+
+    names: tuple[str, ...]
+    chosen: FloatArray
+    expected: FloatArray
+    loss: FloatArray
+    in_reward: bool
+
+    @property
+    def better(self) -> np.ndarray:
+        """Index of the option with the highest expected reward in each trial."""
+        return self.expected.argmax(axis=1)
+
+
 def binned_performance(step: ArrayLike, performance: ArrayLike, n_bins: int = 50) -> tuple[FloatArray, FloatArray]:
     """Return the mean performance of equally many trials per bin, and the step at which each bin ends.
 
@@ -148,9 +173,30 @@ def cumulative_regret(
     p, arm = np.asarray(probabilities, float), np.asarray(choice).astype(int)
     if p.ndim != 2 or len(p) != len(arm) or (arm.size and not 0 <= arm.min() <= arm.max() < p.shape[1]):
         raise ValueError(f"regret needs probabilities of shape (trials, arms) and arms within them, got {p.shape}")
-    regret = p.max(axis=1) - p[np.arange(len(arm)), arm]
-    session = np.zeros(len(arm), int) if session is None else np.asarray(session)
-    each = [np.cumsum(regret[session == s]) for s in np.unique(session)]
+    loss = p.max(axis=1) - p[np.arange(len(arm)), arm]
+    return cumulative_loss(loss, session=session, n_boot=n_boot, level=level, seed=seed)
+
+
+def cumulative_loss(
+    loss: ArrayLike,
+    *,
+    session: ArrayLike | None = None,
+    n_boot: int = 1000,
+    level: float = 0.95,
+    seed: int | None = 0,
+) -> Curve:
+    """Return the loss summed along a session, averaged over sessions and cut at the shortest.
+
+    Args:
+        loss: of each trial, shape (trials,).
+        session: see `cumulative_regret`, as for the other arguments.
+        n_boot: bootstrap draws, of whole sessions.
+        level: coverage of the interval; it is ``nan`` for a single session.
+        seed: seed of the bootstrap.
+    """
+    lost = np.asarray(loss, float)
+    session = np.zeros(len(lost), int) if session is None else np.asarray(session)
+    each = [np.cumsum(lost[session == s]) for s in np.unique(session)]
     length = min(map(len, each))
     curves = np.stack([curve[:length] for curve in each])
     return _over_curves(np.arange(1, length + 1), curves, _mean, n_boot, level, seed)

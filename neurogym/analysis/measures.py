@@ -6,7 +6,7 @@ an evaluation and returns a few `Measure`; trials without the necessary columns 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -176,26 +176,16 @@ def bandit(data: TrialData) -> list[Measure]:
 
     The expected reward of arm k is in the column ``value{k}``, or its probability in ``p{k}``.
     """
-    table, session = in_sequence(require(data, "choice"))
-    arms = _arms(table)
-    expected = np.stack([numbers(table[name]) for name in arms], axis=1)
-    chosen = numbers(table["choice"]).astype(int)
-    gained = expected[np.arange(len(chosen)), chosen]
-    best = expected.max(axis=1)
-    regret = np.array([(best - gained)[session == each].mean() for each in np.unique(session)])
+    table, session = in_sequence(data)
+    found = from_trials.options(table)
+    if not found.in_reward:
+        raise MissingColumnsError("the trial table has no column with the expected reward of each arm (value0 or p0)")
+    regret = np.array([found.loss[session == each].mean() for each in np.unique(session)])
     each = Estimate.mean(regret) if len(regret) > 1 else Estimate(float(regret[0]), np.nan, np.nan, np.nan)
     return [
-        _from("regret", "regret per trial", each, len(chosen)),
-        _proportion("best_arm", "P(best arm)", gained >= best - 1e-12, np.ones(len(chosen), bool), clusters(table)),
+        _from("regret", "regret per trial", each, len(found.loss)),
+        _proportion("best_arm", "P(best arm)", found.loss <= 1e-12, np.ones(len(found.loss), bool), clusters(table)),
     ]
-
-
-def _arms(table: Mapping[str, np.ndarray]) -> Sequence[str]:
-    for prefix in ("value", "p"):
-        names = [name for name in table if name.startswith(prefix) and name[len(prefix) :].isdecimal()]
-        if len(names) > 1:
-            return sorted(names, key=lambda name: int(name[len(prefix) :]))
-    raise MissingColumnsError("the trial table has no column with the expected reward of each arm (value0 or p0)")
 
 
 def switching(data: TrialData) -> list[Measure]:

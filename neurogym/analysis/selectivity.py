@@ -12,6 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from neurogym.analysis.results import Result, UndeterminedError
 from neurogym.array_types import FloatArray
 
+#: Range of a unit, relative to the largest activity, that is rounding of single precision: the unit is constant.
+ROUNDING = 1e-5
+
 
 @dataclass(frozen=True)
 class Selectivity(Result):
@@ -69,6 +72,7 @@ def selectivity_table(
     freedom = len(y) - full_rank
     if freedom < 1:
         raise UndeterminedError(f"{len(y)} trials are too few to test {len(blocks)} terms")
+    constant = np.ptp(y, axis=0) <= ROUNDING * np.abs(y).max(initial=0)
     statistics, effects, p_values = [], [], []
     for name in blocks:
         # A main effect is tested among the models without interactions of it: with them it has no meaning of its own.
@@ -77,6 +81,7 @@ def selectivity_table(
         within, rank_within = _residual(y, [*remaining, blocks[name]])
         between = np.maximum(without - within, 0)
         statistic = (between / max(rank_within - rank, 1)) / np.maximum(full / freedom, 1e-300)
+        statistic[constant] = 0.0
         statistics.append(statistic)
         effects.append(between / np.maximum(between + full, 1e-300))
         p = f_distribution.sf(statistic, max(rank_within - rank, 1), freedom)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -39,6 +40,88 @@ def dissimilarity(patterns: ArrayLike, metric: DissimilarityMetric = "correlatio
     from scipy.spatial.distance import pdist, squareform
 
     return np.asarray(squareform(pdist(np.asarray(patterns, float), metric)))
+
+
+def crossnobis(patterns: ArrayLike, precision: ArrayLike | None = None) -> FloatArray:
+    """Return cross-validated Mahalanobis distances between conditions, shape (conditions, conditions).
+
+    Walther et al. 2016, 10.1016/j.neuroimage.2015.12.012, in the form of the toolbox rsatoolbox (van den Bosch et al.
+    2025): squared, divided by the number of units, and 0 on average for conditions that do not differ. With one
+    precision each run is compared with the mean of the others; with one for each run all pairs of runs are compared,
+    with the inverse of the mean of their covariances.
+
+    Args:
+        patterns: mean activity of each condition in each run, shape (runs, conditions, units), two runs or more.
+        precision: inverse covariance of the noise of the patterns, shape (units, units), or one for each run, shape
+            (runs, units, units); the identity if left out.
+
+    Raises:
+        ValueError: if shapes do not fit, or there are fewer than two runs.
+    """
+    from itertools import combinations
+
+    x = np.asarray(patterns, float)
+    if x.ndim != 3 or len(x) < 2:
+        raise ValueError(f"patterns must have the shape (runs >= 2, conditions, units), got {x.shape}")
+    noise = np.eye(x.shape[2]) if precision is None else np.asarray(precision, float)
+    if noise.shape not in (x.shape[2:] * 2, (len(x), *x.shape[2:] * 2)):
+        raise ValueError(f"a precision of shape {noise.shape} does not fit patterns of shape {x.shape}")
+    if noise.ndim == 2:
+        total = x.sum(axis=0)
+        pairs = [(each, (total - each) / (len(x) - 1), noise) for each in x]
+    else:
+        covariance = np.linalg.inv(noise)
+        rows = combinations(range(len(x)), 2)
+        pairs = [(x[i], x[j], np.linalg.inv((covariance[i] + covariance[j]) / 2)) for i, j in rows]
+    result = np.zeros((x.shape[1],) * 2)
+    for first, second, weights in pairs:
+        kernel = first @ weights @ second.T
+        diagonal = np.diag(kernel)
+        result += diagonal[:, None] + diagonal[None] - kernel - kernel.T
+    return result / len(pairs) / x.shape[2]
+
+
+def crossnobis_of_trials(runs: Sequence[tuple[ArrayLike, ArrayLike]], conditions: Sequence[str]) -> FloatArray:
+    """Return `crossnobis` distances from single trials, with the noise of each run.
+
+    Args:
+        runs: activity in trials, shape (trials, units), and the condition of each trial, for each run.
+        conditions: names of the conditions, which all runs must have.
+
+    Raises:
+        ValueError: if a run lacks a condition, or has no two trials of any.
+    """
+    patterns, precisions = [], []
+    for values, names in runs:
+        activity, labels = np.asarray(values, float), np.asarray(names, str)
+        rows = [np.flatnonzero(labels == name) for name in conditions]
+        if min(map(len, rows)) < 1 or max(map(len, rows)) < 2:
+            raise ValueError("crossnobis needs four trials or more of every condition")
+        patterns.append(np.array([activity[each].mean(axis=0) for each in rows]))
+        residuals = np.concatenate([activity[each] - mean for each, mean in zip(rows, patterns[-1], strict=True)])
+        precisions.append(noise_precision(residuals) * np.mean([len(each) for each in rows]))
+    return crossnobis(np.array(patterns), np.array(precisions))
+
+
+def noise_precision(residuals: ArrayLike) -> FloatArray:
+    """Return the inverse covariance of noise, with correlations shrunk as the data demand, shape (units, units).
+
+    Schafer & Strimmer 2005, 10.2202/1544-6115.1175: variances are kept, and correlations are shrunk towards 0.
+
+    Args:
+        residuals: deviations from the means of conditions, shape (samples, units), more than one sample.
+    """
+    x = np.asarray(residuals, float)
+    x = x - x.mean(axis=0)
+    n = len(x)
+    deviation = np.maximum(x.std(axis=0, ddof=1), 1e-12)
+    z = x / deviation
+    correlation = z.T @ z / (n - 1)
+    off = ~np.eye(x.shape[1], dtype=bool)
+    variance = n / (n - 1) ** 3 * (((z**2).T @ z**2) - (z.T @ z) ** 2 / n)
+    shrinkage = np.clip(variance[off].sum() / max(float((correlation[off] ** 2).sum()), 1e-300), 0, 1)
+    shrunk = np.where(off, (1 - shrinkage) * correlation, 1.0)
+    return np.asarray(np.linalg.inv(shrunk * np.outer(deviation, deviation)))
 
 
 def representational_similarity(

@@ -8,15 +8,19 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from neurogym.array_types import FloatArray, IntArray
-from neurogym.behaviour import codings
+from neurogym.behaviour.checks import check_contradiction, check_side, say_protocols
 from neurogym.behaviour.choices import Choices, map_truth, read_choices
-from neurogym.behaviour.codings import Times
 from neurogym.behaviour.column_maps import ColumnMap
 from neurogym.behaviour.column_names import STIMULUS_OR_TRUTH
 from neurogym.behaviour.columns import Columns, TableError, plain
-from neurogym.behaviour.orientation import ENOUGH_TRIALS, falls, minus, within_states
-from neurogym.behaviour.role_columns import RoleColumns
-from neurogym.behaviour.roles import is_flag
+from neurogym.behaviour.evidence import (
+    is_by_chance,
+    is_in_blocks,
+    trial_order,
+)
+from neurogym.behaviour.options import check_options
+from neurogym.behaviour.orientation import ENOUGH_TRIALS, falls, minus
+from neurogym.behaviour.outcomes import OutcomeColumns
 from neurogym.behaviour.table import Session
 
 #: Least and largest correlation with the correct choice from which a number without a sign encodes the side, between
@@ -48,7 +52,7 @@ class AssembledTrials:
     notes: list[str] = field(default_factory=list)
 
 
-class Assembler(RoleColumns):
+class Assembler(OutcomeColumns):
     """Trials from columns with roles.
 
     Args:
@@ -72,7 +76,6 @@ class Assembler(RoleColumns):
         super().__init__(columns, roles, rows, locate)
         self.named, self.settings = named, settings
         self.turned: list[str] = []
-        self.times = Times(np.full(self.n, np.nan))
         self.choices = Choices(np.full(self.n, -1), ())
         self.options: tuple[str, ...] = ()
 
@@ -94,8 +97,9 @@ class Assembler(RoleColumns):
         choice = choices.index
         correct = np.where(choice < 0, np.nan, correct)
         reward, gain, loss = self.rewards(choice, correct)
+        say_protocols(self, stimuli, names)
         stimuli, names = self.oriented(stimuli, names, choice)
-        rt = np.where(choice < 0, np.nan, self.read_times(choice).seconds)
+        rt = np.where(choice < 0, np.nan, self.read_times(choice, self.settings.rt_unit).seconds)
         state, choice2 = self.second_stage(choice)
         cue = self.labels("cue") if "cue" in self.roles else np.broadcast_to(np.int64(-1), self.n)
         confidence = self.numbers(self.roles.get("confidence"))
@@ -120,6 +124,8 @@ class Assembler(RoleColumns):
         """Return the choices and the reading of their column."""
         name, column = self.column("choice")
         gone = self.marked_as_missed()
+        if not self.settings.choices:
+            check_options(self.columns, name, column.without(gone), self.groups[:2], self.settings.missed)
         try:
             choices = read_choices(column, self.witness(correct), gone, self.settings.missed, self.settings.choices)
         except TableError as error:
@@ -147,34 +153,45 @@ class Assembler(RoleColumns):
         return choices
 
     def truth(self, choices: Choices, correct: FloatArray) -> IntArray:
-        """Return the index of the correct choice, -1 if unknown; a column that does not name choices is dropped."""
+        """Return the index of the correct choice, -1 if unknown; a column that does not name choices is dropped.
+
+        Raises:
+            TableQuestion: if choice, correct choice and correctness contradict each other.
+        """
         if "ground_truth" not in self.roles:
             return np.full(self.n, -1, np.int64)
         name, column = self.column("ground_truth")
+        unclear = plain(name) in STIMULUS_OR_TRUTH and "ground_truth" not in self.named
         result = map_truth(column, choices, correct)
-        if result is not None and self.is_unrelated(name, result[0], choices.index):
+        if result is not None and unclear and is_by_chance(result[0], choices.index, len(choices.words)):
             result = None
+        if result is not None and "reward" in self.roles and "ground_truth" not in self.named:
+            order, follows = trial_order(self.columns, self.roles)
+            if is_in_blocks(column, order, follows):
+                return self.without_truth(
+                    f"{name} changes in blocks, as a state of the task does: no model sees it; --ground-truth {name} "
+                    "if it is the correct choice of each trial"
+                )
         if result is not None:
             self.words[name] = result[1]
+            check_contradiction(self, self.named, name, result[0], choices.index, correct)
             if ";" in result[1] or "=" in result[1]:
                 self.notes.append(f"{name} is read as {result[1]}")
             if plain(name) in STIMULUS_OR_TRUTH and not self.roles["stimuli"] and len(choices.words) == 2:
                 self.roles["stimuli"] = (name,)
             return result[0]
-        listed = ", ".join(column.levels[0][:6])
+        entries = ", ".join(column.levels[0][:6])
         if "ground_truth" in self.named:
-            raise TableError(f"column {name!r}: found {listed}, expected one of {', '.join(choices.words)}")
-        del self.roles["ground_truth"]
-        self.notes.append(f"{name} ({listed}) is not read as the correct choice: the choices do not depend on it")
-        return np.full(self.n, -1, np.int64)
+            raise TableError(f"column {name!r}: found {entries}, expected one of {', '.join(choices.words)}")
+        return self.without_truth(
+            f"{name} ({entries}) is not read as the correct choice: the choices do not depend on it"
+        )
 
-    def is_unrelated(self, name: str, truth: IntArray, choice: IntArray) -> bool:
-        """Return whether a column that need not name the correct choice agrees with the choices by chance only."""
-        both = (truth >= 0) & (choice >= 0)
-        if "ground_truth" in self.named or plain(name) not in STIMULUS_OR_TRUTH or not both.any():
-            return False
-        agreement = float(np.mean(truth[both] == choice[both]))
-        return abs(agreement - 1 / len(self.choices.words)) < 2 / np.sqrt(both.sum())
+    def without_truth(self, note: str) -> IntArray:
+        """Drop the column of correct choices, with a remark."""
+        del self.roles["ground_truth"]
+        self.notes.append(note)
+        return np.full(self.n, -1, np.int64)
 
     def stimuli(self, truth: IntArray) -> tuple[FloatArray, tuple[str, ...]]:
         """Return the stimuli; trials that lack one are not scored."""
@@ -207,6 +224,8 @@ class Assembler(RoleColumns):
         """Give a single strength without a side the side of the correct choice, where there are two choices."""
         strength = stimuli[:, 0] if stimuli.shape[1] == 1 else None
         valid = truth >= 0
+        if "stimuli" not in self.named and strength is not None and not valid.any() and np.nanmin(strength) >= 0:
+            check_side(self, self.choices, names[0], strength)
         if strength is None or len(self.choices.words) != 2 or not valid.any() or not np.isfinite(strength).any():
             return stimuli, names
         if np.nanmin(strength) < 0 or len(np.unique(strength[np.isfinite(strength)])) < 2:
@@ -248,68 +267,6 @@ class Assembler(RoleColumns):
             f"P({second}) falls with {name}: its sign is turned, so that curves rise; {new} is evidence for {second}"
         )
         return -stimuli, (new,)
-
-    def rewards(self, choice: IntArray, correct: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return rewards, gains and losses; 0 after a miss, correctness where the table has no rewards."""
-        gain = loss = np.broadcast_to(np.nan, self.n)
-        if "gain" in self.roles and "loss" in self.roles:
-            gain, loss = self.numbers(self.roles["gain"]), self.numbers(self.roles["loss"])
-            name = str(self.roles["loss"])
-            positive = np.nanmin(np.where(choice < 0, 0, loss), initial=0) >= 0
-            self.words[str(self.roles["gain"])] = "amount won"
-            self.words[name] = "amount lost" + (", the sign is turned" if positive and np.nansum(loss) > 0 else "")
-            gain, loss = np.where(choice < 0, 0.0, gain), np.where(choice < 0, 0.0, -np.abs(loss))
-            reward = gain + loss
-        elif "reward" not in self.roles:
-            reward = np.full(self.n, np.nan)
-        elif self.column("reward")[1].is_numeric or not is_flag(self.column("reward")[1]):
-            name, _column = self.column("reward")
-            reward = self.numbers(name)
-            self.words.setdefault(name, "amount")
-        else:
-            reward = self.flags("reward")
-            name = str(self.roles["reward"])
-            self.words[name] = self.words[name].replace(" correct", " reward").replace(" error", " none")
-        return np.where(choice < 0, 0.0, np.where(np.isnan(reward), correct, reward)), gain, loss
-
-    def read_times(self, choice: IntArray) -> Times:
-        """Return reaction times and the reading of their column."""
-        if "rt" not in self.roles:
-            return self.times
-        name = str(self.roles["rt"])
-        times = self.times = codings.read_times(self.numbers(name), name, choice, self.settings.rt_unit)
-        words = [times.unit] + (["the sign is that of the choice"] if times.signed else [])
-        words += [f"no time: {', '.join(f'{code} ({n:,})' for code, n in times.codes.items())}"] if times.codes else []
-        self.words[name] = "; ".join(words)
-        if times.negative:
-            self.left_out[f"reaction times below 0 in {name}"] = times.negative
-        answered = choice >= 0
-        untimed = int((answered & np.isnan(times.seconds)).sum())
-        if untimed and np.isfinite(times.seconds).any():
-            self.left_out[f"answers without a reaction time in {name}, whose choices are scored"] = untimed
-        return times
-
-    def second_stage(self, choice: IntArray) -> tuple[IntArray, IntArray]:
-        """Return state and choice of the second stage of a two-step task; -1 without one."""
-        none = np.broadcast_to(np.int64(-1), self.n)
-        if "choice2" not in self.roles:
-            return (self.labels("state"), none) if "state" in self.roles else (none, none)
-        name, choice2 = str(self.roles["choice2"]), self.labels("choice2")
-        if "state" in self.roles:
-            state = self.labels("state")
-        elif choice2.max(initial=-1) == 3:
-            self.words[name] = "1, 2: options of the first state; 3, 4: of the second"
-            state = np.where(choice2 < 0, -1, choice2 // 2)
-        elif "common" in self.roles:
-            common, first = self.flags("common"), str(self.roles["choice"])
-            self.words[str(self.roles["common"])] = f"common transition: from {first} to the state of the same order"
-            state = np.where(np.isnan(common) | (choice < 0), -1, np.where(common == 1, choice, 1 - choice))
-        else:
-            self.notes.append(f"{name} is not used: no column says the state; --state names it")
-            return none, none
-        if choice2.max(initial=-1) > 1:
-            choice2 = within_states(choice2, state)
-        return state.astype(np.int64), choice2.astype(np.int64)
 
     def check_accuracy(self, correct: FloatArray, words: tuple[str, ...]) -> None:
         """Say that accuracy is clearly below one half."""

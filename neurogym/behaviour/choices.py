@@ -123,6 +123,8 @@ def _missed_codes(
     if words and all(number is not None for number in numbers):
         more, note = _missed_numbers([float(n) for n in numbers if n is not None], index, counts, witness)
         return gone + more, note
+    untimed = [k for k in range(len(words)) if k not in gone and counts[k] and len(words) - len(gone) > 2]
+    gone += [k for k in untimed if _unanswered(index == k, index >= 0, witness) >= 2.0]
     return gone + _stray_keys(words, counts, gone, witness.truth), ""
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from neurogym.array_types import FloatArray, IntArray
+from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour.column_names import DETECTION, MISSED, NO, YES
 from neurogym.behaviour.columns import Column, TableError, label, parse_number, plain
 from neurogym.behaviour.roles import is_detection
 
 #: Numbers that laboratories write for a reaction time or an amount that does not exist.
 TIME_CODES = (0.0, 9.0, 99.0, 999.0, 9999.0, 99999.0, 999999.0)
+TWO_UNITS = 200  #: ratio of median times of two files, subjects or sessions from which they are in different units
 #: Median from which times are in a unit, and units in a second.
 TIME_UNITS = {"us": (100_000.0, 1e6), "ms": (30.0, 1e3), "s": (0.0, 1.0)}
 
@@ -41,35 +43,49 @@ def read_flags(column: Column) -> tuple[FloatArray, str]:
         if valid.min() >= 0 and valid.max() <= 1:
             return np.where(np.isnan(values), np.nan, (values > 0.5).astype(float)), "correct above 0.5"
         row = int(np.flatnonzero(np.isfinite(values) & ((values < 0) | (values > 1)))[0])
-        raise _Entry(row, column.entry(row), "0 or 1")
+        raise BadEntry(row, column.entry(row), "0 or 1")
     lookup = np.full(len(column.words) + 1, np.nan)
     detection = is_detection(column.words)
     for k, word in enumerate(column.words):
         if detection and plain(word) in DETECTION:
             lookup[k] = DETECTION[plain(word)]
             continue
-        number = parse_number(word)
-        small = label(number) if number is not None else word.lower()
+        small = _short(word)
         if small in YES or small in NO:
             lookup[k] = float(small in YES)
         elif not is_missed_word(word):
             assert column.codes is not None
-            raise _Entry(int(np.flatnonzero(column.codes == k)[0]), word, "0 or 1")
+            others = [each for j, each in enumerate(column.words) if j >= k and not _is_yes_or_no(each)]
+            raise BadEntry(int(np.flatnonzero(column.codes == k)[0]), word, "0 or 1", others)
     assert column.codes is not None
     yes = [word for k, word in enumerate(column.words) if lookup[k] == 1]
     no = [word for k, word in enumerate(column.words) if lookup[k] == 0]
     return lookup[column.codes], f"{', '.join(yes) or 'none'} correct, {', '.join(no) or 'none'} error"
 
 
-class _Entry(TableError):
-    """Error about an entry, before the name of the column is known."""
+def _short(word: str) -> str:
+    number = parse_number(word)
+    return label(number) if number is not None else word.lower()
 
-    def __init__(self, row: int, entry: object, expected: str):
+
+def _is_yes_or_no(word: str) -> bool:
+    return _short(word) in YES | NO or is_missed_word(word)
+
+
+class BadEntry(TableError):
+    """Error about an entry, before the name of the column is known.
+
+    Args:
+        row: number of the first row with such an entry, from 0.
+        entry: the entry.
+        expected: entries that would suit, in words.
+        others: all entries that do not suit.
+    """
+
+    def __init__(self, row: int, entry: object, expected: str, others: Sequence[object] = ()):
         super().__init__(f"row {row + 1}: found {entry!r}, expected {expected}")
         self.row, self.entry, self.expected = row, entry, expected
-
-
-BadEntry = _Entry
+        self.others = tuple(dict.fromkeys((entry, *others)))
 
 
 def read_numbers(column: Column) -> FloatArray:
@@ -82,7 +98,7 @@ def read_numbers(column: Column) -> FloatArray:
     damaged = column.damaged()
     words = [row for row in damaged.tolist() if not is_missed_word(str(column.entry(row)))]
     if words:
-        raise BadEntry(words[0], column.entry(words[0]), "a number")
+        raise BadEntry(words[0], column.entry(words[0]), "a number", list(map(column.entry, words)))
     large = np.flatnonzero(np.abs(np.nan_to_num(numbers, posinf=np.inf, neginf=-np.inf)) > 1e100)
     if len(large):
         raise BadEntry(int(large[0]), float(numbers[large[0]]), "a finite number")
@@ -99,6 +115,7 @@ class Times:
         codes: numbers that mean no time, with the number of rows.
         negative: number of other times below 0, which are left out.
         signed: whether the sign of the time said the choice (HDDM).
+        groups: rows of each unit, by unit, if files or subjects have different units.
     """
 
     seconds: FloatArray
@@ -106,6 +123,7 @@ class Times:
     codes: dict[str, int] = field(default_factory=dict)
     negative: int = 0
     signed: bool = False
+    groups: dict[str, BoolArray] = field(default_factory=dict)
 
 
 def _unit_of(short: str, typical: float) -> str:
@@ -117,7 +135,25 @@ def _unit_of(short: str, typical: float) -> str:
     return next(unit for unit, (size, _) in TIME_UNITS.items() if typical > size or not size)
 
 
-def read_times(values: FloatArray, name: str = "", choice: IntArray | None = None, unit: str | None = None) -> Times:
+def _units_apart(values: FloatArray, group: IntArray) -> BoolArray | None:
+    """Return the rows of groups whose times are in a smaller unit than those of others, or None."""
+    valid = np.isfinite(values) & (np.abs(values) > 0) & ~np.isin(np.abs(values), TIME_CODES)
+    order = np.flatnonzero(valid)[np.argsort(group[valid], kind="stable")]
+    begins = np.flatnonzero(np.diff(group[order], prepend=-1))
+    present, pieces = group[order][begins], np.split(np.abs(values[order]), begins[1:])
+    medians = np.array([np.median(piece) for piece in pieces if len(piece)])
+    if len(medians) < 2 or medians.max() < TWO_UNITS * medians.min():
+        return None
+    return np.isin(group, present[medians > np.sqrt(medians.max() * medians.min())])
+
+
+def read_times(
+    values: FloatArray,
+    name: str = "",
+    choice: IntArray | None = None,
+    unit: str | None = None,
+    group: IntArray | None = None,
+) -> Times:
     """Return reaction times in seconds.
 
     Codes for no time are left out first: 0, negative numbers that are repeated, and 9, 99, 999, ... where they stand
@@ -128,7 +164,16 @@ def read_times(values: FloatArray, name: str = "", choice: IntArray | None = Non
         name: name of the column, which may say the unit.
         choice: index of the choice, -1 for no answer, shape (rows,).
         unit: s, ms or us, if the user says so.
+        group: number of the file, subject and session of each row, which may have a unit of its own.
     """
+    apart = None if unit or group is None else _units_apart(values, group)
+    if apart is not None:
+        small, large = (read_times(np.where(rows, values, np.nan), "", choice) for rows in (apart, ~apart))
+        codes = {code: small.codes.get(code, 0) + large.codes.get(code, 0) for code in {**small.codes, **large.codes}}
+        seconds = np.where(apart, small.seconds, large.seconds)
+        groups = {small.unit: apart, large.unit: ~apart}
+        units, signed = f"{large.unit}, {small.unit}", small.signed or large.signed
+        return Times(seconds, units, codes, small.negative + large.negative, signed, groups)
     values = np.where(np.isfinite(values), values, np.nan)
     times = Times(values)
     negative = values < 0

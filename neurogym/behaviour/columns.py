@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
@@ -17,10 +17,22 @@ MISSING_WORDS = frozenset({"", "na", "nan", "null", "none", "undefined", "missin
 _MISSING_MARKS = frozenset({".", "-", "--", "?", "<NA>", "n/a", "N/A"})
 _TRUTH = {"true": 1.0, "false": 0.0}
 SAMPLE = 20_000  #: rows from which a column is judged to have many distinct numbers
+MOST_COLUMNS = 10_000  #: of a table
+MOST_LISTED_ENTRIES = 6  #: entries that are listed of a column
 
 
 class TableError(ValueError):
     """A table that cannot be read as behaviour; the message names column, row, what was found and expected."""
+
+
+def check_number_of_columns(n: int) -> None:
+    """Refuse a table of more columns than `MOST_COLUMNS`, which is none of trials.
+
+    Raises:
+        TableError: with the number.
+    """
+    if n > MOST_COLUMNS:
+        raise TableError(f"found {n:,} columns or more, expected at most {MOST_COLUMNS:,}")
 
 
 def plain(name: str) -> str:
@@ -244,3 +256,20 @@ def _text(entry: object) -> str:
 def rows_of(columns: Mapping[str, Column]) -> int:
     """Return the number of rows."""
     return len(next(iter(columns.values()))) if columns else 0
+
+
+def describe_entries(column: Column, as_written: Collection[str] = ()) -> str:
+    """Return the entries of a column in words; labels as written."""
+    words = column.texts[0] if as_written else ()
+    numeric = column.codes is None or (column.is_numeric and len(column.words) > MOST_LISTED_ENTRIES)
+    if numeric and not as_written:
+        finite = column.numbers[np.isfinite(column.numbers)]
+        if not len(finite):
+            return "empty"
+        if len(column.distinct) > MOST_LISTED_ENTRIES:
+            return f"{finite.min():.4g} to {finite.max():.4g}"
+    words = words or column.levels[0]
+    short = [word if len(word) <= 20 else word[:17] + "..." for word in words[:MOST_LISTED_ENTRIES]]
+    return (
+        ", ".join(short) if len(words) <= MOST_LISTED_ENTRIES else f"{len(words):,} words: {', '.join(short[:3])}, ..."
+    )

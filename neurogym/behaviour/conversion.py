@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.columns import SAMPLE, Column, Columns, TableError
 
+_THOUSANDS = {mark: re.compile(rf"[1-9]\d{{0,2}}({re.escape(mark)}\d{{3}})+") for mark in ".,"}
 _DECIMAL_COMMA = re.compile(r"[+-]?(\d+(,\d+)?|,\d+)([eE][+-]?\d+)?")
 
 
@@ -124,11 +125,41 @@ def _all_numbers(words: Any) -> FloatArray | None:
 
 
 def without_brackets(column: Column) -> Column:
-    """Return a column whose entries are lists as texts, as ``['f', 'j']``, with the first of each list."""
-    if not column.words or not all(word.startswith("[") and word.endswith("]") for word in column.words):
+    """Return a column in which the first entry stands for a list written as a text, as ``['f', 'j']``."""
+    lists = [len(word) > 1 and word[0] == "[" and word[-1] == "]" for word in column.words]
+    if not any(lists):
         return column
     assert column.codes is not None
-    return Column.of_words([word[1:-1].split(",")[0].strip(" '\"") for word in column.words], column.codes)
+    firsts = [
+        word[1:-1].split(",")[0].strip(" '\"") if is_list else word
+        for word, is_list in zip(column.words, lists, strict=True)
+    ]
+    return Column.of_words(firsts, column.codes)
+
+
+def mark_of_thousands(words: Sequence[str]) -> str:
+    """Return the point or comma that whole numbers have before each three digits; empty if they have none.
+
+    Numbers such as 1.234 are thousands if all others are whole numbers of at most three digits, mostly above 99.
+    """
+    for mark in ".,":
+        marked = [word for word in words if mark in word]
+        rest = [word for word in words if mark not in word]
+        if not marked or not rest or not all(_THOUSANDS[mark].fullmatch(word) for word in marked):
+            continue
+        whole = all(word.isdecimal() and len(word) <= 3 for word in rest)
+        if whole and sum(len(word) == 3 for word in rest) > 0.5 * len(rest):
+            return mark
+    return ""
+
+
+def without_thousands(column: Column) -> Column:
+    """Return a column of whole numbers without the points, or commas, before each three digits."""
+    mark = mark_of_thousands(column.words)
+    if not mark:
+        return column
+    assert column.codes is not None
+    return Column.of_words([word.replace(mark, "") for word in column.words], column.codes)
 
 
 def with_decimal_points(column: Column) -> Column:

@@ -7,20 +7,27 @@ import gzip
 import io
 import itertools
 import re
+import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from neurogym.behaviour.columns import Columns, TableError, is_missing
-from neurogym.behaviour.conversion import from_arrow, with_decimal_points, without_brackets
+from neurogym.behaviour.columns import Columns, TableError, check_number_of_columns, is_missing
+from neurogym.behaviour.conversion import (
+    from_arrow,
+    mark_of_thousands,
+    with_decimal_points,
+    without_brackets,
+    without_thousands,
+)
 
 SEPARATORS = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "bar", " ": "space"}
 HEAD, LINES = 400_000, 40  #: bytes and lines from which a file is judged
 LARGEST = 4 * 2**30  #: bytes of the largest file
 NULLS = ("NA", "NaN", "nan", "na", "n/a", "N/A", "null", "NULL", "None", "none", "<NA>")
 MOST_FILE_ROWS = 10_000_000
-MOST_TITLES = 3  #: lines above the names of columns
+MOST_TITLES, HEADER_LINES = 30, 100  #: lines above the names of columns, and lines that are searched for these
 MOST_DAMAGED = 0.05  #: largest share of damaged lines
 
 
@@ -107,7 +114,9 @@ def read_text(path: Path) -> tuple[Columns, TextForm, dict[str, int]]:
         table = _parse(source, form, "latin-1")
     columns = from_arrow(table)
     del table
-    columns = {name: without_brackets(column) for name, column in _without_comments(columns, form).items()}
+    columns = {
+        name: without_thousands(without_brackets(column)) for name, column in _without_comments(columns, form).items()
+    }
     if form.separator in ";\t| ":
         fixed = {name: with_decimal_points(column) for name, column in columns.items()}
         form.decimal_comma = any(fixed[name] is not columns[name] for name in columns)
@@ -177,6 +186,7 @@ def _form(text: str, encoding: str) -> TextForm:
     """Return the form of a file from its beginning."""
     text = text.removeprefix("\ufeff")
     lines = re.split(r"\r\n|\n|\r", text)
+    check_number_of_columns(1 + max(line.count(mark) for line in lines[:LINES] for mark in ",;\t|"))
     skipped, comments, titles = _above_header(lines)
     body = [line for line in lines[skipped : skipped + LINES] if line.strip() and line.lstrip()[0] not in "#%"]
     if len(text) >= HEAD // 2 and len(body) > 1:
@@ -211,34 +221,43 @@ def _form(text: str, encoding: str) -> TextForm:
 
 
 def _above_header(lines: Sequence[str]) -> tuple[int, int, int]:
-    """Return the number of lines above the names of columns, and how many of these are comments and titles."""
-    skipped = comments = titles = 0
-    while skipped < len(lines):
-        line = lines[skipped].strip()
-        following = [each for each in lines[skipped + 1 : skipped + LINES] if each.strip()]
-        if line[:1] in ("#", "%"):
-            comments += 1
-        elif re.fullmatch(r"(?i)\"?sep=.\"?", line) or (titles < MOST_TITLES and _is_title(line, following)):
-            titles += 1
-        elif line:
-            break
-        skipped += 1
-    return skipped, comments, titles
+    """Return the number of lines above the names of columns, and how many of these are comments and titles.
+
+    Titles are lines that a separator cuts into another number of entries than nearly all lines that follow.
+    """
+    texts = [k for k, line in enumerate(lines) if line.strip() and line.strip()[0] not in "#%"]
+    start = next((k for k in texts if not re.fullmatch(r"(?i)\"?sep=.\"?", lines[k].strip())), 0)
+    body = [k for k in texts if k >= start][:HEADER_LINES]
+    header = _header_of([lines[k] for k in body])
+    skipped = body[header] if body else 0
+    above = [line.strip() for line in lines[:skipped] if line.strip()]
+    comments = sum(line[0] in "#%" for line in above)
+    return skipped, comments, len(above) - comments
 
 
-def _is_title(line: str, following: Sequence[str]) -> bool:
-    """Return whether a line is a single entry above lines that a tab, semicolon or comma cuts into the same number."""
+def _header_of(lines: Sequence[str]) -> int:
+    """Return which of some lines is the first that is cut into as many entries, at least two, as nearly all below."""
+    best = 0
     for separator in "\t;,":
-        counts = [len(row) for row in csv.reader(following, delimiter=separator)]
-        if len(counts) > 1 and counts[0] > 1 and counts.count(counts[0]) > 0.9 * len(counts):
-            return len(next(csv.reader([line], delimiter=separator), ())) == 1 and separator not in line
-    return False
+        counts = [len(row) for row in csv.reader(lines, delimiter=separator)]
+        if len(counts) != len(lines) or len(counts) < 4:
+            continue
+        width = statistics.mode(counts[len(counts) // 2 :])
+        first = counts.index(width)
+        if width < 2 or counts[first:].count(width) < 0.9 * len(counts[first:]):
+            continue
+        if first == 0:
+            return 0
+        if first <= MOST_TITLES and all(count < width for count in counts[:first]):
+            best = best or first
+    return best
 
 
 def _is_decimal(entries: Sequence[str]) -> bool:
     """Return whether entries are different decimal numbers, or missing."""
     present = [entry for entry in entries if not is_missing(entry)]
-    return len(set(present)) > 15 and all(map(_is_number, present)) and any("." in entry for entry in present)
+    several = len(set(present)) > 15 and any("." in entry for entry in present)
+    return several and all(map(_is_number, present)) and not mark_of_thousands(present)
 
 
 def _is_entry(word: str) -> bool:

@@ -10,6 +10,7 @@ from neurogym.behaviour import expressions, roles
 from neurogym.behaviour.column_maps import ColumnMap
 from neurogym.behaviour.column_names import COLUMN_NAMES
 from neurogym.behaviour.columns import Column, Columns, plain
+from neurogym.behaviour.evidence import is_in_blocks, trial_order
 
 
 def with_rewards(columns: Columns, chosen: ColumnMap) -> Columns:
@@ -22,7 +23,8 @@ def with_rewards(columns: Columns, chosen: ColumnMap) -> Columns:
             right = sides.get(short.removesuffix(ending[0]) + ending[1])
             if "reward" not in short or "prob" in short or not short.endswith(ending[0]) or right is None:
                 continue
-            if roles.is_flag(columns[left]) and roles.is_flag(columns[right]):
+            flags = roles.is_flag(columns[left]) and roles.is_flag(columns[right])
+            if flags and not np.any((columns[left].numbers > 0) & (columns[right].numbers > 0)):  # else of both options
                 chosen.derive["reward"] = f"max(`{left}`, `{right}`)"
                 return expressions.derived(columns, {"reward": chosen.derive["reward"]})[0]
     return columns
@@ -36,7 +38,10 @@ def with_differences(
     assigned_names = [value for role, value in assigned.items() if role != "stimuli"]
     signed = [name for name in assigned["stimuli"] if np.nanmin(extended[name].numbers) < 0]
     if "choice2" not in assigned:
+        outcomes = bool({"reward", "gain"} & set(assigned))
         for left, right in roles.side_pairs(columns, assigned_names):
+            if outcomes and all(is_in_blocks(columns[name], *trial_order(columns, assigned)) for name in (left, right)):
+                continue
             formula = f"`{right}`-`{left}`" if not (left.isidentifier() and right.isidentifier()) else f"{right}-{left}"
             name = f"{right}-{left}"
             extended, remarks = expressions.derived(extended, {name: formula})
@@ -66,7 +71,7 @@ def with_differences(
 def _with_times(columns: Columns, assigned: dict[str, Any], chosen: ColumnMap) -> tuple[Columns, dict[str, Any]]:
     """Return the table with reaction times from times of the session, as IBL keeps them."""
     short = {plain(name): name for name in columns if columns[name].is_numeric}
-    start = short.get("stimontimes") or short.get("gocuetimes")
+    start = short.get("stimontimes") or short.get("visualstimtimes") or short.get("gocuetimes")
     end = short.get("firstmovementtimes") or short.get("responsetimes")
     if start is None or end is None:
         return columns, assigned

@@ -34,6 +34,7 @@ from neurogym.behaviour.table import Behaviour
 
 HISTORY = 5  #: previous trials whose weights are estimated for two choices; a single one for more
 MANY = 12  #: subjects above which parameters of each get no interval and weights a prior of fixed width
+LARGE = 20_000  #: trials above which history weights come from a sample of sessions with this many trials
 WIDE = 10.0  #: s.d. of the prior of weights of one of many subjects
 NEWTON_STEPS = 20
 ENOUGH = 5  #: subjects from which numbers of all are means over subjects
@@ -64,6 +65,7 @@ class SubjectDescription(PsychometricNumbers):
         stay: probability of the same choice after wins and losses.
         two_step: transitions and stay probabilities of a two-step task.
         confidence: calibration and metacognitive sensitivity.
+        history_trials: number of trials that history weights come from, if these are a sample of sessions; else None.
         separable: whether the history regression tells the choices apart without error, so that its weights are bounds.
     """
 
@@ -82,6 +84,7 @@ class SubjectDescription(PsychometricNumbers):
     stay: StayNumbers | None = None
     two_step: TwoStepNumbers | None = None
     confidence: ConfidenceNumbers | None = None
+    history_trials: int | None = None
     separable: bool = False
 
 
@@ -160,19 +163,30 @@ def describe_pooled(
     )
     if valid.sum() < TOO_FEW or len(np.unique(choice[valid])) < 2:
         return description
+    large = len(choice) > LARGE
     weights: dict[str, Any] = {}
     if history:
         lags = HISTORY if len(table.choices) == 2 else 1
-        weights = {"history": _reached(table, _quick_weights(table, lags))} if fast else _history(table, lags)
-    return replace(description, **weights, **_fitted(table, by, fast))
+        part = _sampled(table) if large else table
+        weights = {"history": _reached(part, _quick_weights(part, lags))} if fast or large else _history(part, lags)
+        weights["history_trials"] = part.n_trials if large else None
+    return replace(description, **weights, **_fitted(table, by, fast, large))
 
 
-def _fitted(table: Behaviour, by: str | None, fast: bool) -> dict[str, Any]:
+def _sampled(table: Behaviour) -> Behaviour:
+    """Return sessions at equal distances with `LARGE` trials or fewer, or the beginning of a session that is longer."""
+    longest = max(map(len, table.sessions))
+    n = max(1, LARGE // longest)
+    picked = [table.sessions[k] for k in np.unique(np.linspace(0, len(table.sessions) - 1, n).astype(int))]
+    return table.only([each.part(each.name, slice(0, LARGE)) for each in picked])
+
+
+def _fitted(table: Behaviour, by: str | None, fast: bool, large: bool) -> dict[str, Any]:
     """Return the fields that come from regressions."""
     out: dict[str, Any] = {}
     if len(table.choices) != 2:
         return out
-    plain = _quick_weights(table, 0) if fast else dict(Logistic(0).fit([Problem(table)])[0].parameters)
+    plain = _quick_weights(table, 0) if fast or large else dict(Logistic(0).fit([Problem(table)])[0].parameters)
     out["bias"] = plain["bias"]
     if not table.stimuli:
         return out
@@ -257,6 +271,8 @@ def _group(table: Behaviour, each: Sequence[SubjectDescription], by: str | None,
     names = [name for member in each for name in member.history or {}]
     history = {name: _mean([(member.history or {}).get(name) for member in each]) for name in dict.fromkeys(names)}
     changes["history"] = {name: weight for name, weight in history.items() if weight is not None} or None
+    sampled = [member.history_trials for member in each if member.history_trials is not None]
+    changes["history_trials"] = sum(sampled) if sampled else None
     return replace(pooled, **changes)
 
 

@@ -71,9 +71,9 @@ def rows_where(columns: Columns, condition: str) -> BoolArray:
         cure = "repeat --where for 'and'; 'NAME in a,b' is 'or'"
         raise TableError(f"condition {text!r}: expected one comparison ({cure})")
     if (match := _MEMBER.match(text)) and _name(match[1], columns) is not None:
-        words = re.split(r"[,\s]+", match[3].strip().strip("[](){}"))
+        entries = re.findall(r"'[^']*'|\"[^\"]*\"|[^,\s]+", match[3].strip().strip("[](){}"))
         name = _column(match[1], columns)
-        chosen = np.any([_equal(columns[name], _unquoted(word), name) for word in words if word], axis=0)
+        chosen = np.any([_equal(columns[name], _unquoted(word), name) for word in entries], axis=0)
         return ~chosen if match[2].startswith("not") else chosen
     if match := _COMPARISON.match(text):
         name, sign, word = _column(match[1], columns), match[2], _unquoted(match[3])

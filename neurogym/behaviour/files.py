@@ -6,59 +6,44 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from neurogym.behaviour import hdf5, matlab
-from neurogym.behaviour.columns import Column, Columns, TableError, plain, rows_of
+from neurogym.behaviour import arrays, hdf5, matlab
+from neurogym.behaviour.columns import Column, Columns, TableError, check_number_of_columns, plain, rows_of
 from neurogym.behaviour.conversion import from_arrow, from_mapping, from_records
 from neurogym.behaviour.delimited import line_of, open_binary, read_text
+from neurogym.behaviour.sources import Source, constant, joined
+from neurogym.foreign import isolation, npz
+from neurogym.foreign.links import leads_out
 
 #: Entity of a BIDS file name, and the beginning of the names of files in the format ALF.
 _ENTITY = re.compile(r"(?:^|_)([a-zA-Z]+)-([a-zA-Z0-9+.]+)")
-ALF = "_ibl_trials."
+ALF = ("_ibl_trials.", "trials.")
 ALF_FOLDER = re.compile(r"(?:([^/\\]+)[/\\]Subjects[/\\])?([^/\\]+)[/\\](\d{4}-\d\d-\d\d)[/\\](\d+)$")
+_NAME_AND_DATE = re.compile(r"(.+?)[_ -](\d{4}-?\d\d-?\d\d)")
 REVISION = re.compile(r"#[^#/\\\\]+#")
 TEXT = (".csv", ".tsv", ".tab", ".txt", ".dat")
 ARROW = (".parquet", ".pq", ".pqt", ".feather", ".arrow", ".ft")
 HDF5 = (".nwb", ".h5", ".hdf5")
-FORMATS = (*TEXT, *ARROW, *HDF5, ".mat", ".json", ".jsonl")
+FORMATS = (*TEXT, *ARROW, *HDF5, ".mat", ".json", ".jsonl", ".npz", ".xlsx")
+#: Formats that are not read, with the Python that reads them.
+OTHER_FORMATS = {
+    ".rds": ("R", "pyreadr.read_r('{}')[None]"),
+    ".rdata": ("R", "next(iter(pyreadr.read_r('{}').values()))"),
+    ".sav": ("SPSS", "pandas.read_spss('{}')"),
+    ".dta": ("Stata", "pandas.read_stata('{}')"),
+    ".sas7bdat": ("SAS", "pandas.read_sas('{}')"),
+    ".xls": ("Excel before 2007", "pandas.read_excel('{}')"),
+    ".ods": ("OpenDocument", "pandas.read_excel('{}')"),
+    ".edf": ("EyeLink", "pandas.DataFrame(your_reader('{}'))"),
+    ".sqlite": ("SQLite", "pandas.read_sql('select * from trials', 'sqlite:///{}')"),
+    ".db": ("SQLite", "pandas.read_sql('select * from trials', 'sqlite:///{}')"),
+}
+PICKLE = tuple(bytes([0x80, version]) for version in range(2, 6))
 LARGEST_JSON = 2**30  #: bytes
-FILE = "file"  #: column with the file of each trial, where there are several
-
-
-@dataclass
-class Source:
-    """Columns of one or several files.
-
-    Attributes:
-        columns: the columns.
-        form: format of the files in words.
-        left_out: number of lines that were left out, by reason.
-        notes: remarks for the user.
-        names: subject and session that the names of the files say, by column.
-        line_of: number of the line that holds a row, from 0, and its file if there are several; None if files have no
-            lines.
-    """
-
-    columns: Columns
-    form: str = ""
-    left_out: dict[str, int] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    names: tuple[str, ...] = ()
-    line_of: Callable[[int], str] | None = None
-
-    def locate(self, row: int) -> str:
-        """Return the number of a row, and of its line, in words.
-
-        Args:
-            row: number of the row, from 0.
-        """
-        line = "" if self.line_of is None else self.line_of(row)
-        return f"row {row + 1} ({line})" if line else f"row {row + 1}"
 
 
 def read_source(path: Path | Sequence[Path]) -> Source:
@@ -71,16 +56,32 @@ def read_source(path: Path | Sequence[Path]) -> Source:
     files = [file for each in paths for file in _files(each)]
     if len(files) == 1:
         return _read(files[0], alone=len(paths) == 1 and paths[0].is_file())
-    return _joined([(file, _read(file, alone=False)) for file in files])
+    return joined([(file, _read(file, alone=False)) for file in files])
 
 
 def _files(path: Path) -> list[Path]:
-    """Return the tables of a folder, or the file itself; a folder in the format ALF counts as one table."""
+    """Return the tables of a folder, or the file itself; a folder in the format ALF counts as one table.
+
+    Raises:
+        TableError: if there is none, or a file of the folder is a link that leads out of the folder.
+    """
     if path.is_file():
         return [_alf_folder(path)] if path.name.startswith(ALF) and path.suffix == ".npy" else [path]
     if not path.is_dir():
         raise TableError(f"no such table of trials: {path}")
-    alf = sorted({_alf_folder(file) for file in path.rglob(f"{ALF}*") if file.suffix in (".npy", ".pqt")})
+    files = _files_of_folder(path)
+    for file in files:
+        _refuse_link(file, path)
+    return files
+
+
+def _refuse_link(file: Path, folder: Path) -> None:
+    if leads_out(file, folder):
+        raise TableError(f"{file} is a link that leads out of {folder}; replace it by a copy of the file")
+
+
+def _files_of_folder(path: Path) -> list[Path]:
+    alf = sorted({_alf_folder(each) for each in path.rglob("*trials.*") if _is_alf(each)})
     if alf:
         return alf
     bids = sorted(path.rglob("*_beh.tsv")) or sorted(path.rglob("*_events.tsv"))
@@ -97,6 +98,10 @@ def _files(path: Path) -> list[Path]:
     if len(kinds) > 1 and kinds != {".csv", ".tsv"}:
         raise TableError(f"{path}: found files of several formats ({', '.join(sorted(kinds))}); name those to read")
     return every
+
+
+def _is_alf(file: Path) -> bool:
+    return file.name.startswith(ALF) and file.suffix in (".npy", ".pqt")
 
 
 def _alf_folder(file: Path) -> Path:
@@ -139,8 +144,23 @@ def _kind(path: Path) -> str:
         return "matlab"
     if suffix_of(path) in (".json", ".jsonl") or start.lstrip()[:1] in (b"[", b"{"):
         return "json"
-    if path.suffix.lower() in (".xlsx", ".xls", ".ods") or start.startswith(b"PK"):
-        raise TableError("found a spreadsheet or archive, expected a table; save the sheet as CSV")
+    if suffix_of(path) == ".npz":
+        return "npz"
+    if suffix_of(path) in (".xlsx", ".xlsm"):
+        return "excel"
+    if start.startswith(PICKLE) or suffix_of(path) in (".pkl", ".pickle"):
+        raise TableError(
+            "found a pickle, which can run any code when it is opened; if you trust its author, convert it: python -c "
+            f"\"import pandas; pandas.read_pickle('{path.name}').to_parquet('{path.stem}.parquet')\""
+        )
+    if suffix_of(path) in OTHER_FORMATS:
+        name, reader = OTHER_FORMATS[suffix_of(path)]
+        raise TableError(
+            f"found a file of {name}, which is not read; two lines of Python are: frame = {reader.format(path.name)}; "
+            "ngym_cli.data(frame)"
+        )
+    if start.startswith(b"PK"):
+        raise TableError("found an archive, expected a table; unpack it")
     if path.suffix.lower() in (*HDF5, *ARROW):
         raise TableError(f"the content is not that of a file {path.suffix}")
     return "text"
@@ -161,9 +181,12 @@ def _arrow(path: Path) -> Source:
     from pyarrow import feather, parquet
 
     try:
-        if _kind(path) == "parquet":
-            return Source(from_arrow(parquet.read_table(path)), "Parquet")
-        return Source(from_arrow(feather.read_table(path)), "Feather")
+        form = "Parquet" if _kind(path) == "parquet" else "Feather"
+        if form == "Parquet":
+            check_number_of_columns(parquet.read_metadata(path).num_columns)
+        table = parquet.read_table(path) if form == "Parquet" else feather.read_table(path)
+        table.validate(full=True)
+        return Source(from_arrow(table), form)
     except pa.ArrowException as error:
         raise TableError(f"{' '.join(str(error).split())}; the file is damaged or incomplete") from None
 
@@ -201,23 +224,64 @@ def _from_json(data: Any) -> Columns:
 
 
 def _matlab(path: Path) -> Source:
-    return Source(matlab.read_matlab(path), "MATLAB")
+    return Source(*matlab.read_matlab(path))
 
 
 def _hdf5(path: Path) -> Source:
     trials = hdf5.read_trials(path)
     if trials is not None:
-        return Source(trials, "NWB")
+        return Source(trials, "NWB", identity=hdf5.identity_of(path))
     return Source(matlab.largest_table(hdf5.read_structures(path)), "HDF5")
+
+
+def _npz(path: Path) -> Source:
+    return Source(arrays.read_npz(path), "NumPy")
+
+
+def _excel(path: Path) -> Source:
+    columns, above, notes = arrays.read_excel(path)
+    return Source(columns, "Excel", {"lines above the names of columns": above} if above else {}, notes)
+
+
+#: Readers whose libraries crash on some damaged files, and the module that takes longest to import.
+_CRASHING: dict[str, tuple[Callable[[Path], Source], str]] = {
+    "feather": (_arrow, "pandas"),
+    "matlab": (_matlab, "scipy.io"),
+    "hdf5": (_hdf5, "h5py"),
+}
+
+
+def _isolated(path: Path) -> Source:
+    """Read a file in a process of its own."""
+    needs = [__name__, _CRASHING[_kind(path)][1]]
+    reply, contents = isolation.call(f"{__name__}:_read_here", path, needs=needs)
+    if "refused" in reply:
+        raise TableError(reply["refused"])
+    columns: Columns = {}
+    for (name, words), values in zip(reply["columns"], contents, strict=True):
+        columns[name] = Column(floats=values) if words is None else Column(tuple(words), values)
+    return Source(columns, reply["form"], identity=reply["identity"])
+
+
+def _read_here(path: Path) -> isolation.Reply:
+    """Return a table as plain data and arrays."""
+    try:
+        source = _CRASHING[_kind(path)][0](path)
+    except TableError as error:
+        return {"refused": str(error)}, []
+    columns = source.columns.items()
+    about = [(name, None if column.codes is None else column.words) for name, column in columns]
+    contents = [column.numbers if column.codes is None else column.codes for _, column in columns]
+    return {"form": source.form, "identity": source.identity, "columns": about}, contents
 
 
 _READERS: dict[str, Callable[[Path], Source]] = {
     "text": _text,
     "parquet": _arrow,
-    "feather": _arrow,
     "json": _json,
-    "matlab": _matlab,
-    "hdf5": _hdf5,
+    "npz": _npz,
+    "excel": _excel,
+    **dict.fromkeys(_CRASHING, _isolated),
 }
 
 
@@ -225,38 +289,38 @@ def _read_folder(folder: Path) -> Source:
     """Read a session in the format ALF: one Parquet table, or an array for each column; the last revision of each."""
     revisions = sorted((each for each in folder.iterdir() if REVISION.fullmatch(each.name)), reverse=True)
     folders = [*revisions, folder]
-    tables = [file for each in folders for file in sorted(each.glob(f"{ALF}table*.pqt"))]
+    tables = [file for each in folders for file in sorted(each.glob("*trials.table*.pqt")) if _is_alf(file)]
     if tables:
+        _refuse_link(tables[0], folder)
         source = _arrow(tables[0])
         source.form = "ALF, Parquet"
         columns = dict(source.columns)
     else:
         source, columns = Source({}, "ALF, arrays"), {}
-    for file in (file for each in folders for file in sorted(each.glob(f"{ALF}*.npy"))):
-        name = file.name.removeprefix(ALF).split(".")[0]
-        values = np.load(file, allow_pickle=False)
-        if values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1):
-            columns.setdefault(name, Column.of_values(values.ravel()))
+    for file in (file for each in folders for file in sorted(each.glob("*trials.*.npy")) if _is_alf(file)):
+        _refuse_link(file, folder)
+        name = file.name.partition("trials.")[2].split(".")[0]
+        for each, column in arrays.columns_of(name, npz.read_array(file)).items():
+            columns.setdefault(each, column)
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         raise TableError(f"the arrays differ in length: {', '.join(f'{k} {n}' for k, n in lengths.items())}")
     return Source(columns, source.form)
 
 
-def _constant(word: str, n: int) -> Column:
-    return Column((word,), np.zeros(n, np.int32))
-
-
 def _add_names(source: Source, path: Path, alone: bool) -> None:
     """Add subject and session that the name of a file says, where the table does not say them."""
     n = rows_of(source.columns)
-    folder = path if path.is_dir() else _alf_folder(path) if path.name.startswith(ALF) else None
+    folder = path if path.is_dir() else _alf_folder(path) if _is_alf(path) else None
     labels: dict[str, str] = {}
     if folder is not None:
         where = folder.resolve()
         match = ALF_FOLDER.search(str(where.parent if where.name == "alf" else where))
+        named = _NAME_AND_DATE.fullmatch(where.name)
         if match:
             labels = {"subject": match[2], "session": f"{match[3]}/{match[4]}"}
+        elif named:
+            labels = {"subject": named[1], "session": named[2]}
     else:
         entities = {key.lower(): value for key, value in _ENTITY.findall(path.name.split(".")[0])}
         if "sub" in entities:
@@ -270,7 +334,7 @@ def _add_names(source: Source, path: Path, alone: bool) -> None:
     names = {plain(name) for name in source.columns}
     for name, word in labels.items():
         if name not in names:
-            source.columns[name] = _constant(word, n)
+            source.columns[name] = constant(word, n)
             source.names = (*source.names, name)
 
 
@@ -278,7 +342,7 @@ def _add_participant(source: Source, path: Path, subject: str) -> None:
     """Add the columns of ``participants.tsv`` of a BIDS data set for a subject."""
     for folder in path.resolve().parents[:4]:
         table = folder / "participants.tsv"
-        if not table.is_file():
+        if not table.is_file() or leads_out(table, folder):
             continue
         try:
             columns = read_text(table)[0]
@@ -292,59 +356,3 @@ def _add_participant(source: Source, path: Path, subject: str) -> None:
                 if value is not None:
                     source.columns[name] = Column.of_values([value] * rows_of(source.columns))
         return
-
-
-def _joined(read: list[tuple[Path, Source]]) -> Source:
-    """Return several files as one table; columns that some lack are missing there."""
-    sources = [source for _, source in read]
-    counts = [rows_of(source.columns) for source in sources]
-    names = dict.fromkeys(name for source in sources for name in source.columns)
-    columns = {name: _concatenated([source.columns.get(name) for source in sources], counts) for name in names}
-    stems = _short_names([path for path, _ in read])
-    columns[FILE] = Column(tuple(stems), np.repeat(np.arange(len(stems)), counts).astype(np.int32))
-    left_out: dict[str, int] = {}
-    for source in sources:
-        for reason, count in source.left_out.items():
-            left_out[reason] = left_out.get(reason, 0) + count
-    forms = dict.fromkeys(source.form for source in sources)
-    naming = dict.fromkeys(name for source in sources for name in source.names)
-    lacking = [name for name in names if any(name not in source.columns for source in sources)]
-    notes = [f"columns that some files lack: {', '.join(lacking[:8])}"] if lacking else []
-    ends = np.cumsum(counts)
-
-    def words(row: int) -> str:
-        k = int(np.searchsorted(ends, row, side="right"))
-        line = "" if (find := sources[k].line_of) is None else find(row - int(ends[k]) + counts[k])
-        return f"{line} of {read[k][0]}" if line else str(read[k][0])
-
-    return Source(columns, f"{len(read)} files, {'; '.join(forms)}", left_out, notes, tuple(naming), words)
-
-
-def _concatenated(entries: Sequence[Column | None], counts: Sequence[int]) -> Column:
-    """Return one column from those of several files."""
-    if all(entry is None or entry.codes is None for entry in entries):
-        floats = [
-            np.full(n, np.nan) if entry is None else entry.numbers for entry, n in zip(entries, counts, strict=True)
-        ]
-        return Column(floats=np.concatenate(floats))
-    index: dict[str, int] = {}
-    codes = []
-    for entry, n in zip(entries, counts, strict=True):
-        if entry is None:
-            codes.append(np.full(n, -1, np.int32))
-            continue
-        words, at = entry.texts
-        lookup = np.array([*(index.setdefault(word, len(index)) for word in words), -1], np.int32)
-        codes.append(lookup[at])
-    return Column(tuple(index), np.concatenate(codes))
-
-
-def _short_names(paths: Sequence[Path]) -> list[str]:
-    """Return the stems of files, with the folders above where stems are not distinct."""
-    deepest = max(len(path.parts) for path in paths)
-    for depth in range(1, deepest + 1):
-        plain_paths = [path.with_name(path.name.removesuffix(".gz")).with_suffix("") for path in paths]
-        names = ["/".join(path.parts[-depth:]) for path in plain_paths]
-        if len(set(names)) == len(names):
-            return names
-    return [str(path) for path in paths]

@@ -9,12 +9,17 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from neurogym.array_types import IntArray
-from neurogym.behaviour.columns import Columns, TableError, label, plain, rows_of
-from neurogym.behaviour.files import FILE
+from neurogym.behaviour.columns import Column, Columns, TableError, label, plain, rows_of
+from neurogym.behaviour.evidence import FILE
+from neurogym.behaviour.questions import Answer, ask
 from neurogym.behaviour.roles import changes_between_blocks, fits_role
 
 #: Columns that may number games or blocks.
 BLOCK_COLUMNS = ("block", "blocknumber", "blocknum", "blocknr", "blockid", "game", "gamenumber", "task", "tasknumber")
+#: Columns that date or identify a session, and the day of an entry.
+DATES = ("date", "sessiondate", "sessdate", "startdate", "datetime", "sessionstarttime", "starttimestamp", "day",
+         "identifier", "eid", "uuid", "sessionid", "sessionuuid")  # fmt: skip
+_DAY = re.compile(r"\d{4}[-/_.]?\d\d[-/_.]?\d\d|\d\d?[./]\d\d?[./]\d{2,4}")
 SHORTEST = 5  #: trials of a session below which a remark is made
 
 
@@ -35,7 +40,9 @@ class Groups:
     notes: list[str] = field(default_factory=list)
 
 
-def group(columns: Columns, roles: dict[str, object], rows: IntArray, locate: Callable[[int], str]) -> Groups:
+def group(
+    columns: Columns, roles: dict[str, object], rows: IntArray, locate: Callable[[int], str], asks: bool = False
+) -> Groups:
     """Return the sessions of a table; a file is a subject or session where the table says neither.
 
     Args:
@@ -43,13 +50,15 @@ def group(columns: Columns, roles: dict[str, object], rows: IntArray, locate: Ca
         roles: column of each role; ``subject`` and ``session`` are added where files say them.
         rows: number of each row in the source, for messages.
         locate: returns the number of a row of the source in words.
+        asks: whether to ask whose trials these are, if no column and no name of a file says it.
 
     Raises:
         TableError: if a trial number occurs twice in a session.
+        TableQuestion: if subjects are not known and may be in a column.
     """
     groups = Groups([])
-    _by_files(columns, roles, groups)
-    _say_unnamed_subjects(columns, roles, groups)
+    _by_files(columns, roles, groups, asks)
+    _find_unnamed_subjects(columns, roles, groups, asks)
     n = rows_of(columns)
     subjects: tuple[str, ...] = ("subject",)
     subject = np.zeros(n, np.int64)
@@ -60,7 +69,7 @@ def group(columns: Columns, roles: dict[str, object], rows: IntArray, locate: Ca
     if "trial" in roles and columns[str(roles["trial"])].is_numeric:
         trial = columns[str(roles["trial"])].numbers
     if "session" in roles:
-        names, session = columns[str(roles["session"])].texts
+        names, session = _told_apart(columns, roles, subject, groups)
     else:
         session = _counted(subject, trial)
         names = tuple(str(k + 1) for k in range(int(session.max(initial=0)) + 1))
@@ -108,6 +117,30 @@ def group(columns: Columns, roles: dict[str, object], rows: IntArray, locate: Ca
     return groups
 
 
+def _told_apart(
+    columns: Columns, roles: dict[str, object], subject: IntArray, groups: Groups
+) -> tuple[tuple[str, ...], IntArray]:
+    """Return names and numbers of the sessions; one number on two dates, or with two identifiers, is two sessions."""
+    role = str(roles["session"])
+    names, session = columns[role].texts
+    for name in (each for each in columns if plain(each) in DATES and each != role):
+        words, date = columns[name].texts
+        days = [_DAY.match(word) for word in words]
+        short = [word if day is None else day[0] for word, day in zip(words, days, strict=True)]
+        day = np.append(np.unique(short, return_inverse=True)[1], -1)[date]
+        pairs, index, counts = np.unique(
+            np.stack([subject, session, day]), axis=1, return_inverse=True, return_counts=True
+        )
+        of_session = np.unique(pairs[:2], axis=1)
+        if of_session.shape[1] == pairs.shape[1] or counts.min() < SHORTEST or -1 in day:
+            continue
+        groups.notes.append(f"a {role} of one subject has several entries of {name}: each is a session")
+        labels = np.unique(short)
+        together = tuple(f"{names[k]} ({labels[at]})" for _, k, at in pairs.T)
+        return together, index.ravel()
+    return names, session
+
+
 def _natural(name: str) -> list[tuple[bool, int, str]]:
     """Return a key by which names sort with the numbers in them as numbers, whatever the order of the rows."""
     words = re.split(r"(\d+)", name)
@@ -118,32 +151,72 @@ def _count(n: int, word: str) -> str:
     return f"{n:,} {word}{'s' * (n != 1)}"
 
 
-def _by_files(columns: Columns, roles: dict[str, object], groups: Groups) -> None:
-    """Read each file as a subject, or as a session of the subject that the table names."""
+def _by_files(columns: Columns, roles: dict[str, object], groups: Groups, asks: bool) -> None:
+    """Read each file as a subject, or as a session of the subject that the table names; ask if names do not say it."""
     if FILE not in columns or len(columns[FILE].words) < 2 or FILE in roles.values():
         return
-    n = len(columns[FILE].words)
-    if "subject" not in roles:
-        roles["subject"] = FILE
-        groups.notes.append(f"each of {n} files is read as a subject; --session {FILE} if they are sessions of one")
-    elif "session" not in roles:
-        subject, file = columns[str(roles["subject"])].texts[1], columns[FILE].texts[1]
-        if len(np.unique(file)) > len(np.unique(subject)):
-            roles["session"] = FILE
-
-
-def _say_unnamed_subjects(columns: Columns, roles: dict[str, object], groups: Groups) -> None:
-    """Say which columns may name subjects in a table that is read as that of a single subject."""
+    names = columns[FILE].words
     if "subject" in roles:
+        subject, file = columns[str(roles["subject"])].texts[1], columns[FILE].texts[1]
+        if "session" not in roles and len(np.unique(file)) > len(np.unique(subject)):
+            roles["session"] = FILE
+        return
+    common = {re.sub(r"[\d\W_]+", "", name.rpartition("/")[2].lower()) for name in names}
+    if all(_SUBJECT_FILE.search(name.lower()) for name in names):
+        roles["subject"] = FILE
+        groups.notes.append(
+            f"each of {len(names)} files is read as a subject; --subject none --session {FILE} if they are sessions of "
+            "one"
+        )
+    elif "session" not in roles and all(_SESSION_FILE.search(name.lower()) for name in names) and len(common) == 1:
+        roles["session"] = FILE
+        groups.notes.append(f"each of {len(names)} files is read as a session of one subject; --subject {FILE} if not")
+    elif asks:
+        answers = [Answer(("--subject", FILE), "each file is a subject")]
+        if "session" not in roles:
+            answers.append(Answer(("--session", FILE, "--subject", "none"), "each file is a session of one subject"))
+        answers.append(Answer(("--subject", "none"), "all files are one subject"))
+        raise ask("the table does not say whose trials its files hold", answers, columns, [FILE])
+
+
+#: Names of files that are named after subjects, and after sessions.
+_SUBJECT_FILE = re.compile(
+    r"(^|[^a-z])(sub|subj|subject|participant|part|person|pp|vp|p|s|rat|mouse|mice|monkey|animal|fish|bird|human|m|r)"
+    r"[-_ ]?\d+([^a-z]|$)|(?<![a-z])(subject|participant|person)"
+)
+_SESSION_FILE = re.compile(r"(^|[^a-z])(ses|sess|session|day|run|block|date|visit)[-_ ]?\d+|\d{4}-?\d\d-?\d\d")
+
+
+def _find_unnamed_subjects(columns: Columns, roles: dict[str, object], groups: Groups, asks: bool) -> None:
+    """Ask about columns that may name subjects in a table that would be read as that of a single subject."""
+    if "subject" in roles or not asks:
         return
     used = {*roles.values(), *roles.get("stimuli", ())}  # type: ignore[misc]
     names = [name for name, column in columns.items() if name not in used and changes_between_blocks(column)]
-    names = [name for name in names if plain(name) not in BLOCK_COLUMNS]
-    if names:
-        groups.notes.append(
-            f"all rows are read as one subject; {' or '.join(names)} changes only from one block of rows to the next: "
-            f"--subject {names[0]} if it names subjects, --session {names[0]} if sessions"
-        )
+    names = [name for name in names if plain(name) not in BLOCK_COLUMNS and not NOT_SUBJECTS.search(name.lower())]
+    names = [name for name in names if not _has_fractions(columns[name])]
+    if not names:
+        return
+    answers = [Answer(("--subject", name), f"{name} names subjects") for name in names[:3]]
+    if "session" not in roles:
+        answers += [
+            Answer(("--session", name, "--subject", "none"), f"{name} names sessions of one subject")
+            for name in names[:1]
+        ]
+    answers.append(Answer(("--subject", "none"), "all rows are one subject"))
+    changes = f"{' or '.join(names[:3])} changes only from one block of rows to the next"
+    raise ask(f"no column is named like subjects, and {changes}", answers, columns, names[:3])
+
+
+#: Parts of names of columns that do not name subjects although they change between blocks of rows.
+NOT_SUBJECTS = re.compile(
+    r"(block|phase|stage|cond|prob|reward|bias|prior|context|rule|task|contrast|level|coh|hard|easy)"
+)
+
+
+def _has_fractions(column: Column) -> bool:
+    numbers = column.numbers[np.isfinite(column.numbers)] if column.is_numeric else np.zeros(1)
+    return bool(np.any(np.mod(numbers, 1)))
 
 
 def _counted(subject: IntArray, trial: np.ndarray) -> IntArray:

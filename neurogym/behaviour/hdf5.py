@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from neurogym.behaviour.columns import Column, Columns, TableError
+from neurogym.foreign.hdf5 import member_of, values_of
 
 TRIALS_GROUP = "intervals/trials"
 DEEPEST_GROUP = 6  #: levels of groups that are read
@@ -22,7 +23,7 @@ def read_trials(path: Path) -> Columns | None:
     import h5py
 
     with h5py.File(path, "r") as file:
-        trials = _member(file, TRIALS_GROUP)
+        trials = member_of(file, TRIALS_GROUP)
         if isinstance(trials, h5py.Group):
             return _nwb(file, trials)
         if path.suffix.lower() == ".nwb":
@@ -30,66 +31,38 @@ def read_trials(path: Path) -> Columns | None:
     return None
 
 
-def _member(group: Any, name: str) -> Any:
-    """Return a member that is stored in the file itself, or None."""
+def identity_of(path: Path) -> str:
+    """Return the start and the identifier of the session of an NWB file; empty if the file has none."""
     import h5py
 
-    for step in name.split("/"):
-        if (
-            group is None
-            or not isinstance(group, h5py.Group)
-            or not isinstance(group.get(step, getlink=True), h5py.HardLink)
-        ):
-            return None
-        try:
-            group = group[step]
-        except (KeyError, OSError, RuntimeError):
-            return None
-    if isinstance(group, h5py.Dataset) and (group.external or group.is_virtual):
-        return None
-    return group
+    with h5py.File(path, "r") as file:
+        members = [member_of(file, name) for name in ("session_start_time", "identifier")]
+        words = [each[()] for each in members if isinstance(each, h5py.Dataset) and each.shape == ()]
+    return " ".join(word.decode("utf-8", "replace") if isinstance(word, bytes) else str(word) for word in words)
 
 
 def _nwb(file: Any, trials: Any) -> Columns:
     import h5py
 
-    ids = _member(trials, "id")
+    ids = member_of(trials, "id")
     if not isinstance(ids, h5py.Dataset) or ids.ndim != 1:
         raise TableError(f"found no 'id' in {TRIALS_GROUP!r}, expected trials as NWB keeps them")
     n, columns = len(ids), Columns()
     for name in trials:
-        data = _member(trials, name)
+        data = member_of(trials, name)
         ragged = f"{name}_index" in trials or name.endswith("_index")
         if name != "id" and not ragged and isinstance(data, h5py.Dataset) and data.shape == (n,):
-            values = _values(data)
+            values = values_of(data)
             if values is not None:
                 columns[name] = Column.of_values(values)
     if not columns:
         raise TableError(f"found no columns in {TRIALS_GROUP!r}, expected a value for each trial")
     for name, member in (("subject", "general/subject/subject_id"), ("session", "general/session_id")):
-        data = _member(file, member)
+        data = member_of(file, member)
         if isinstance(data, h5py.Dataset) and data.shape == () and name not in columns:
-            word = data[()]
-            columns[name] = Column.of_values([word.decode() if isinstance(word, bytes) else str(word)] * n)
+            word = values_of(data)
+            columns[name] = Column.of_values([str(word)] * n)
     return columns
-
-
-def _values(data: Any) -> np.ndarray | None:
-    """Return numbers or words of a data set; None for references and structures."""
-    import h5py
-
-    if h5py.check_ref_dtype(data.dtype) is not None or data.dtype.kind not in "biufOSU":
-        return None
-    values = data[()]
-    if data.dtype.kind in "OS":
-        if h5py.check_string_dtype(data.dtype) is None:
-            return None
-        values = np.array([v.decode("utf-8", "replace") if isinstance(v, bytes) else v for v in values.ravel()], object)
-    enum = h5py.check_enum_dtype(data.dtype)
-    if enum is not None:
-        words = {number: word for word, number in enum.items()}
-        values = np.array([words.get(int(v), "") for v in values.ravel()], object)
-    return np.asarray(values)
 
 
 def read_structures(path: Path) -> dict[str, Any]:
@@ -105,7 +78,7 @@ def _structure(group: Any, file: Any, depth: int) -> dict[str, Any]:
 
     content: dict[str, Any] = {}
     for name in group if depth <= DEEPEST_GROUP else ():
-        member = None if name.startswith("#") else _member(group, name)
+        member = None if name.startswith("#") else member_of(group, name)
         if isinstance(member, h5py.Group):
             content[name] = _structure(member, file, depth + 1)
         elif isinstance(member, h5py.Dataset):
@@ -132,7 +105,7 @@ def _entry(data: Any, file: Any, depth: int) -> Any:
             else:
                 cells.append(None)
         return [cell.item() if isinstance(cell, np.ndarray) and cell.size == 1 else cell for cell in cells]
-    values = _values(data)
+    values = values_of(data)
     if values is None:
         return np.zeros(0)
     if kind == "char":

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.behaviour import hdf5
+from neurogym.behaviour import bpod, hdf5
 from neurogym.behaviour.columns import Column, Columns, TableError
 from neurogym.behaviour.conversion import from_records
 
 DEEPEST = 6  #: levels of structures that are searched
 
 
-def read_matlab(path: Path) -> Columns:
-    """Read the table of a MATLAB file; v5 by SciPy, v7.3 by h5py.
+def read_matlab(path: Path) -> tuple[Columns, str]:
+    """Read the table of a MATLAB file and its form in words; v5 by SciPy, v7.3 by h5py.
 
     Raises:
         TableError: if the file has no equally long vectors, or holds a table object, which only MATLAB reads.
@@ -34,7 +34,7 @@ def read_matlab(path: Path) -> Columns:
     content = {key: value for key, value in data.items() if not key.startswith("__")}
     if opaque and not list(_candidates(content, 0)):
         raise TableError("found an object that only MATLAB reads; save s = table2struct(T, 'ToScalar', true)")
-    return largest_table(content)
+    return bpod.read_session(content) or (largest_table(content), "MATLAB")
 
 
 def largest_table(content: Mapping[str, Any]) -> Columns:
@@ -54,6 +54,7 @@ def _candidates(data: object, depth: int) -> Iterator[Columns]:
     if depth > DEEPEST:
         return
     if isinstance(data, Mapping):
+        yield from _matrices(data)
         yield from _tables(data)
         for value in data.values():
             yield from _candidates(value, depth + 1)
@@ -86,6 +87,25 @@ def _joined(records: list[Mapping[str, Any]]) -> Iterator[Columns]:
 
 def _rows(columns: Columns) -> int:
     return len(next(iter(columns.values())))
+
+
+def _matrices(data: Mapping[str, Any]) -> Iterator[Columns]:
+    """Yield the tables of matrices beside a list with the name of each column."""
+    lists = [[str(each) for each in value] for value in data.values() if _is_names(value)]
+    for value in data.values():
+        if not isinstance(value, np.ndarray) or value.ndim != 2 or value.dtype.kind not in "biuf":
+            continue
+        for names in lists:
+            if len(names) in value.shape and min(value.shape) > 1:
+                matrix = value if value.shape[1] == len(names) else value.T
+                yield {name: Column.of_values(column) for name, column in zip(names, matrix.T, strict=True)}
+
+
+def _is_names(value: object) -> bool:
+    entries = value.ravel().tolist() if isinstance(value, np.ndarray) else value
+    if not isinstance(entries, list) or len(entries) < 2 or not all(isinstance(each, str) for each in entries):
+        return False
+    return len(set(entries)) == len(entries)
 
 
 def _tables(data: Mapping[str, Any]) -> Iterator[Columns]:

@@ -6,7 +6,7 @@ its name and its values, entries become choices, times and amounts, and rows bec
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -14,21 +14,24 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.behaviour import assembling, derivation, expressions, grouping, roles, screens
+from neurogym.behaviour import assembling, clocks, derivation, expressions, grouping, roles, screens
 from neurogym.behaviour.column_maps import ColumnMap
 from neurogym.behaviour.column_names import ROLES
-from neurogym.behaviour.columns import Column, Columns, TableError, rows_of
+from neurogym.behaviour.columns import Columns, TableError, check_number_of_columns, describe_entries, rows_of
 from neurogym.behaviour.conversion import from_source
-from neurogym.behaviour.files import Source, read_source
+from neurogym.behaviour.copies import without_copies
+from neurogym.behaviour.files import read_source
+from neurogym.behaviour.guessing import Guess, guess
+from neurogym.behaviour.questions import TableQuestion
 from neurogym.behaviour.roles import Roles
+from neurogym.behaviour.sources import Source
 from neurogym.behaviour.table import Behaviour, ColumnReading, Reading
 from neurogym.messages.names import unknown
 
-__all__ = ["TableError", "TableOptions", "from_columns", "read"]
+__all__ = ["TableError", "TableOptions", "TableQuestion", "from_columns", "read"]
 
 #: Tables that can be read: a path or several, a DataFrame, a ``pyarrow.Table``, a dict of arrays, a list of dicts.
 TableSource = Any
-MOST_LISTED_ENTRIES = 6  #: entries that are listed of a column
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class TableOptions:
         derive: formulas that make columns, see `neurogym.behaviour.expressions.derived`.
         missed: entries of the choice that mean no answer.
         keep: further columns that are kept with the trials, to split by.
+        choices: the options in order; other entries of the choice mean no answer.
     """
 
     roles: Roles = field(default_factory=dict)
@@ -51,6 +55,7 @@ class TableOptions:
     derive: Sequence[str] | Mapping[str, str] = ()
     missed: Sequence[str] = ()
     keep: Sequence[str] = ()
+    choices: Sequence[str] = ()
 
 
 def read(
@@ -74,6 +79,8 @@ def read(
     loaded, name = _load(source)
     try:
         return _read(loaded, settings)
+    except TableQuestion as question:
+        raise question.about(name) from None
     except TableError as error:
         raise TableError(f"{name}: {error}" if name else str(error)) from None
 
@@ -108,42 +115,41 @@ def _load(source: TableSource) -> tuple[Source, str]:
 def _read(source: Source, options: TableOptions) -> Behaviour:
     if not rows_of(source.columns):
         raise TableError("found no rows, expected one for each trial")
+    check_number_of_columns(len(source.columns))
     chosen = ColumnMap.of(options.columns)
     chosen.where = (*chosen.where, *options.where)
     formulas = dict(options.derive) if isinstance(options.derive, Mapping) else _formulas(options.derive)
     chosen.derive = {**chosen.derive, **formulas}
     chosen.missed = tuple(map(str, options.missed)) or chosen.missed
-    columns, notes = expressions.derived(source.columns, chosen.derive)
-    left_out, notes = dict(source.left_out), [*source.notes, *notes]
-    columns, rows = _filtered(columns, chosen.where, left_out)
+    chosen.choices = tuple(map(str, options.choices)) or chosen.choices
+    left_out = dict(source.left_out)
+    columns, rows, notes = _counted_once(source, left_out)
+    columns, remarks = expressions.derived(columns, chosen.derive)
+    notes += remarks
+    columns, rows = _filtered(columns, rows, chosen.where, left_out)
     mapped: Roles | None = None
+    if not chosen.rules:
+        _check(columns, options.roles)
+        _check_kept(columns, options.keep)
     if chosen.rules:
         columns, mapped = chosen.apply(columns)
     elif chosen.roles is not None:
         mapped = {**chosen.roles, "stimuli": tuple(_names(chosen.roles.get("stimuli")))}
     if not chosen.rules:
-        tentative: dict[str, Any] = {**(mapped or roles.guess(columns)), **options.roles}
+        tentative: dict[str, Any] = {**(mapped or guess(columns, options.roles).roles), **options.roles}
         columns, rows = _without_screens(columns, rows, tentative, chosen, left_out)
     if mapped is None:
         columns = derivation.with_rewards(columns, chosen)
-    assigned, given = _assigned(columns, options.roles, mapped)
-    if "choice" not in assigned:
-        listed = ", ".join(list(columns)[:20]) + (", ..." if len(columns) > 20 else "")
-        reasons = "".join(f"; {why}" for why in roles.unfit("choice", columns))
-        may_be = [name for name in roles.unnamed_choices(columns) if name not in assigned.values()]
-        hint = f"; {' or '.join(may_be)} may be it" if may_be else ""
-        raise TableError(
-            f"found no column of choices among {listed}{reasons}{hint}; expected --choice COLUMN in a table with a row "
-            "for each trial"
-        )
+    assigned, given, guessed = _assigned(columns, options.roles, mapped)
+    _check_choice(columns, assigned)
+    notes += guessed.notes
+    columns, assigned = clocks.with_time_differences(columns, assigned, chosen, notes, given)
+    assigned = clocks.without_totals(columns, assigned, notes, given)
     if "stimuli" not in given:
         columns, assigned = derivation.with_differences(columns, assigned, chosen, notes)
-    for name in options.keep:
-        if name not in columns:
-            raise TableError(unknown("column", name, columns))
     assembler = assembling.Assembler(columns, assigned, given, chosen, rows, source.locate)
     trials = assembler.assemble()
-    groups = grouping.group(columns, assigned, rows, source.locate)
+    groups = grouping.group(columns, assigned, rows, source.locate, asks=mapped is None and "subject" not in given)
     if groups.rows_left_out:
         left_out["rows without a subject or session"] = groups.rows_left_out
     conditions = assembler.conditions(options.keep)
@@ -155,7 +161,7 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
     saved = column_map_of(chosen, assigned, assembler)
     reading = Reading(
         source.form,
-        tuple(_reading(columns, assigned, conditions, words)),
+        tuple(_reading(columns, assigned, conditions, words, _reasons(assigned, given, guessed))),
         {**left_out, **trials.left_out},
         tuple(dict.fromkeys([*notes, *trials.notes, *groups.notes, *_offers(columns, assigned)])),
         saved,
@@ -172,7 +178,19 @@ def _formulas(texts: Sequence[str]) -> dict[str, str]:
     return {name.strip(): formula.strip() for name, _, formula in pairs}
 
 
-def _filtered(columns: Columns, where: Sequence[str], left_out: dict[str, int]) -> tuple[Columns, np.ndarray]:
+def _counted_once(source: Source, left_out: dict[str, int]) -> tuple[Columns, np.ndarray, list[str]]:
+    """Return the rows that do not repeat others, their numbers, and remarks."""
+    kept, notes = without_copies(source.columns, source.names)
+    notes = [*source.notes, *notes]
+    if kept.all():
+        return source.columns, np.arange(len(kept)), notes
+    left_out["rows that occur twice"] = int((~kept).sum())
+    return {name: column.take(kept) for name, column in source.columns.items()}, np.flatnonzero(kept), notes
+
+
+def _filtered(
+    columns: Columns, numbers: np.ndarray, where: Sequence[str], left_out: dict[str, int]
+) -> tuple[Columns, np.ndarray]:
     """Return the rows that satisfy all conditions, and their numbers."""
     rows = np.ones(rows_of(columns), bool)
     for condition in where:
@@ -183,8 +201,7 @@ def _filtered(columns: Columns, where: Sequence[str], left_out: dict[str, int]) 
             left_out[f"rows without {condition}"] = removed
     if not rows.any():
         raise TableError(f"no row satisfies {' and '.join(where)}")
-    numbers = np.flatnonzero(rows)
-    return (columns if rows.all() else {name: column.take(rows) for name, column in columns.items()}), numbers
+    return (columns if rows.all() else {name: column.take(rows) for name, column in columns.items()}), numbers[rows]
 
 
 def _without_screens(
@@ -204,10 +221,18 @@ def _without_screens(
     return {name: column.take(trials) for name, column in columns.items()}, rows[trials]
 
 
-def _assigned(columns: Columns, given: Roles, mapped: Roles | None) -> tuple[dict[str, Any], list[str]]:
-    """Return the column of each role, from what the user says and a guess, and the roles that the user named."""
+def _assigned(columns: Columns, given: Roles, mapped: Roles | None) -> tuple[dict[str, Any], list[str], Guess]:
+    """Return the column of each role, from what the user says and a guess; the roles that the user named; the guess.
+
+    Raises:
+        TableQuestion: if the guess leaves open a role that the user did not name.
+    """
+    guessed = Guess()
     if mapped is None:
-        assigned: dict[str, Any] = roles.guess(columns)
+        guessed = guess(columns, given)
+        for question in guessed.questions.values():
+            raise question
+        assigned: dict[str, Any] = dict(guessed.roles)
         named: list[str] = []
     else:
         assigned = {role: value for role, value in mapped.items() if value is not None}
@@ -226,7 +251,16 @@ def _assigned(columns: Columns, given: Roles, mapped: Roles | None) -> tuple[dic
             assigned[role] = names[0]
         else:
             assigned.pop(role, None)
-    return assigned, named
+    return assigned, named, guessed
+
+
+def _reasons(assigned: Mapping[str, Any], named: Sequence[str], guessed: Guess) -> dict[str, str]:
+    """Return why the column of each role has its role."""
+    reasons = {
+        role: guessed.reasons.get(role, "derived") if guessed.roles.get(role) == name else "derived"
+        for role, name in assigned.items()
+    }
+    return reasons | {role: "named" for role in named if role in assigned}
 
 
 def _check(columns: Columns, named: Mapping[str, Any]) -> None:
@@ -236,6 +270,23 @@ def _check(columns: Columns, named: Mapping[str, Any]) -> None:
         for name in _names(value):
             if name not in columns:
                 raise TableError(unknown("column", name, columns))
+
+
+def _check_choice(columns: Columns, assigned: Mapping[str, Any]) -> None:
+    if "choice" in assigned:
+        return
+    listed = ", ".join(list(columns)[:20]) + (", ..." if len(columns) > 20 else "")
+    reasons = "".join(f"; {why}" for why in roles.unfit("choice", columns))
+    raise TableError(
+        f"found no column of choices among {listed}{reasons}; expected --choice COLUMN in a table with a row for each "
+        "trial"
+    )
+
+
+def _check_kept(columns: Columns, names: Sequence[str]) -> None:
+    for name in names:
+        if name not in columns:
+            raise TableError(unknown("column", name, columns))
 
 
 def _names(value: Any) -> list[str]:
@@ -252,12 +303,6 @@ def _offers(columns: Columns, assigned: Mapping[str, Any]) -> list[str]:
         notes += [
             f"choices depend on {' and '.join(may_be)}: --stimuli {','.join(may_be)} if these are stimuli"
         ] * bool(may_be)
-    offered = [name for name in roles.offers(columns, {"choice": assigned["choice"]}) if name in assigned["stimuli"]]
-    if len(offered) > 1:
-        notes.append(
-            f"{', '.join(offered)} are read as offers that {assigned['choice']} is about; --gain COLUMN --loss COLUMN "
-            "if they are what came of the choice"
-        )
     return notes
 
 
@@ -270,43 +315,33 @@ def column_map_of(chosen: ColumnMap, assigned: Mapping[str, Any], assembler: ass
         roles={role: value for role, value in assigned.items() if value},
         choices=assembler.options,
         turned=tuple(assembler.turned),
-        rt_unit=assembler.times.unit if "rt" in assigned else None,
+        rt_unit=assembler.times.unit if "rt" in assigned and not assembler.times.groups else None,
     )
     return saved.to_dict()
 
 
 def _reading(
-    columns: Columns, assigned: Mapping[str, Any], conditions: Mapping[str, object], words: Mapping[str, str]
+    columns: Columns,
+    assigned: Mapping[str, Any],
+    conditions: Mapping[str, object],
+    words: Mapping[str, str],
+    reasons: Mapping[str, str],
 ) -> list[ColumnReading]:
     """Return a row for each column: those with roles first, in the order of the roles."""
     of_column: dict[str, list[str]] = {}
+    why: dict[str, list[str]] = {}
     for role, value in assigned.items():
         for name in _names(value):
             of_column.setdefault(name, []).append("stimulus" if role == "stimuli" else role.replace("_", " "))
+            why.setdefault(name, []).append(reasons[role])
     rest = [name for name in columns if name not in of_column]
     return [
         ColumnReading(
             name,
             ", ".join(of_column.get(name, ["condition"] if name in conditions else [])),
-            _values(columns[name], as_written={"subject", "session"} & set(of_column.get(name, ()))),
+            describe_entries(columns[name], as_written={"subject", "session"} & set(of_column.get(name, ()))),
             words.get(name, "" if name not in of_column else "as written"),
+            ", ".join(dict.fromkeys(why.get(name, ()))),
         )
         for name in (*of_column, *rest)
     ]
-
-
-def _values(column: Column, as_written: Collection[str] = ()) -> str:
-    """Return the entries of a column in words; labels as written."""
-    words = column.texts[0] if as_written else ()
-    numeric = column.codes is None or (column.is_numeric and len(column.words) > MOST_LISTED_ENTRIES)
-    if numeric and not as_written:
-        finite = column.numbers[np.isfinite(column.numbers)]
-        if not len(finite):
-            return "empty"
-        if len(column.distinct) > MOST_LISTED_ENTRIES:
-            return f"{finite.min():.4g} to {finite.max():.4g}"
-    words = words or column.levels[0]
-    short = [word if len(word) <= 20 else word[:17] + "..." for word in words[:MOST_LISTED_ENTRIES]]
-    return (
-        ", ".join(short) if len(words) <= MOST_LISTED_ENTRIES else f"{len(words):,} words: {', '.join(short[:3])}, ..."
-    )

@@ -12,8 +12,11 @@ from neurogym.behaviour.choices import Witness
 from neurogym.behaviour.codings import BadEntry
 from neurogym.behaviour.column_names import DETECTION, MISSED_FLAGS
 from neurogym.behaviour.columns import Column, Columns, TableError, plain, rows_of
+from neurogym.behaviour.evidence import FILE, group_index, listed
+from neurogym.behaviour.expressions import rows_where
 from neurogym.behaviour.roles import MOST_CHOICES, is_flag, missed_words
 
+MOST_CURED, LARGEST_CURE = 8, 0.2  #: entries that are left out by one condition, and share of rows
 ROLES_OF_MISSES = ("correct", "reward", "outcome")
 
 
@@ -41,6 +44,11 @@ class RoleColumns:
         self.left_out: dict[str, int] = {}
         self.notes: list[str] = []
 
+    @property
+    def groups(self) -> list[object]:
+        """Names of the columns of files, subjects and sessions, each of which may have codings of its own."""
+        return [FILE, self.roles.get("subject"), self.roles.get("session")]
+
     def column(self, role: str) -> tuple[str, Column]:
         """Return name and column of a role."""
         name = str(self.roles[role])
@@ -49,8 +57,19 @@ class RoleColumns:
     def bad(self, name: str, error: BadEntry) -> TableError:
         """Return the error of an entry with column, row in the source, and a way on."""
         row = self.locate(int(self.rows[error.row]))
-        cure = f"--where '{name} != {error.entry}' leaves such rows out"
-        return TableError(f"column {name!r}, {row}: found {error.entry!r}, expected {error.expected}; {cure}")
+        found = f"column {name!r}, {row}: found {error.entry!r}, expected {error.expected}"
+        rows = np.any(
+            [rows_where(self.columns, f"`{name}` == '{entry}'") for entry in error.others[:MOST_CURED]], axis=0
+        )
+        if len(error.others) > MOST_CURED or rows.mean() > LARGEST_CURE:
+            shown = listed([repr(each) for each in error.others])
+            return TableError(f"{found}, as in {rows.mean():.0%} of the rows or more ({shown}); name another column")
+        words = ",".join(f"'{entry}'" if " " in str(entry) else str(entry) for entry in error.others)
+        condition = f"{name} != {words}" if len(error.others) == 1 else f"{name} not in {words}"
+        n = int(rows.sum())
+        return TableError(
+            f'{found}; --where "{condition}" leaves {f"the {n:,} such rows" if n > 1 else "this row"} out'
+        )
 
     def numbers(self, name: object) -> FloatArray:
         """Return a column as numbers, nan for missing entries; all nan without a column."""
@@ -123,7 +142,7 @@ class RoleColumns:
                 break
         if "rt" in self.roles:
             rt = self.column("rt")[1].numbers
-            codes = [float(code) for code in codings.read_times(rt).codes]
+            codes = [float(code) for code in codings.read_times(rt, group=group_index(self.columns, self.groups)).codes]
             rt = np.where(np.isin(rt, codes), np.nan, rt)
         stimulus = None
         for name in self.roles.get("stimuli", ()):  # type: ignore[attr-defined]

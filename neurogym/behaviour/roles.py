@@ -1,4 +1,4 @@
-"""Roles of the columns of a table of behaviour, guessed from names and values."""
+"""Whether the values of a column suit a role of a table of behaviour."""
 
 from __future__ import annotations
 
@@ -7,23 +7,18 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from neurogym.array_types import FloatArray
+from neurogym.array_types import BoolArray, FloatArray
 from neurogym.behaviour.column_names import (
-    CLOCKS,
     COLUMN_NAMES,
     DETECTION,
-    ENDINGS,
+    LIKE_A_CHOICE,
     MISSED,
-    MORE,
     NO,
     NOT_CHOICES,
     NOT_STIMULI,
     OFFER_CHOICES,
     ORDERED,
     SAFE,
-    SCREENS,
-    STIMULUS,
-    STIMULUS_OR_TRUTH,
     VALUE,
     YES,
 )
@@ -49,52 +44,21 @@ def missed_words(words: Sequence[str]) -> list[str]:
     return [word for word in words if plain(word) in MISSED and not (detection and plain(word) in DETECTION)]
 
 
-def guess(columns: Columns) -> dict[str, object]:
-    """Guess which column has which role.
-
-    Args:
-        columns: the table.
-
-    Returns:
-        Name of the column of each role that was found, and ``stimuli``, a tuple of names.
-    """
-    short = {name: plain(name) for name in columns}
-    assigned: dict[str, object] = {}
-    for role, words in COLUMN_NAMES.items():
-        named = [
-            name
-            for word in words
-            for name in columns
-            if word in (short[name], _without_prefix(role, short[name])) and name not in assigned.values()
-        ]
-        ending = [name for name in columns if name.rpartition(".")[2].lower() in ENDINGS.get(role, ()) and "." in name]
-        named += sorted(ending, key=lambda name: int(columns[name].missing.sum()))
-        if role == "ground_truth" and len(SCREENS & set(short.values())) >= 2:
-            named = [name for name in named if short[name] != "stimulus"]
-        fits = [name for name in dict.fromkeys(named) if fits_role(role, columns[name], short[name])]
-        if role == "session":
-            fits.sort(key=lambda name: len(columns[name].distinct) < 2)
-        if fits:
-            assigned[role] = fits[0]
-    _settle_correct(columns, assigned)
-    _settle_rewards(columns, assigned)
-    if "choice" not in assigned and not (set(short.values()) & CLOCKS and not assigned):  # a log of events
-        choices = unnamed_choices({name: column for name, column in columns.items() if name not in assigned.values()})
-        if len(choices) == 1:
-            assigned["choice"] = choices[0]
-    _settle_two_stages(columns, assigned)
-    assigned["stimuli"] = () if "choice2" in assigned else _stimuli(columns, assigned)
-    return assigned
+def is_among(column: Column, words: Sequence[str]) -> BoolArray:
+    """Return the rows of a column of words that hold one of some words."""
+    assert column.codes is not None
+    return np.isin(column.codes, [k for k, word in enumerate(column.words) if word in words])
 
 
-def _without_prefix(role: str, short: str) -> str:
-    """Return a name without ``trial`` at its beginning, as in ``trial_feedback_type``."""
-    return short if role == "trial" else short.removeprefix("trial")
+def is_for_or_against(name: str, columns: Columns) -> bool:
+    """Return whether a choice is for or against an offer: by its name, or by entries such as accept and reject."""
+    entries = " ".join(map(plain, columns[name].words)) if name in columns else ""
+    return plain(name) in OFFER_CHOICES or ("accept" in entries and "reject" in entries)
 
 
 def offers(columns: Columns, assigned: Mapping[str, object]) -> list[str]:
     """Return the columns of gains and losses that are offers, because the choice is for or against these."""
-    if plain(str(assigned.get("choice", ""))) not in OFFER_CHOICES:
+    if not is_for_or_against(str(assigned.get("choice", "")), columns):
         return []
     return [
         name
@@ -158,7 +122,13 @@ def is_flag(column: Column, fractions: bool = False) -> bool:
     """Return whether a column holds only yes and no, as numbers or words, or a mark of a missed trial."""
     if column.codes is None or (column.is_numeric and not column.is_truth):
         values = column.numbers[np.isfinite(column.numbers)]
-        if fractions and values.size and values.min() >= 0 and values.max() <= 1:
+        if (
+            fractions
+            and values.size
+            and values.min() >= 0
+            and values.max() <= 1
+            and np.isin(values, (0, 1)).mean() > 0.5
+        ):
             return True
         low = np.unique(values[:100_000])
         return low.size > 0 and any(set(low) <= pair for pair in ({-1, 0, 1}, {0, 100}))
@@ -167,70 +137,16 @@ def is_flag(column: Column, fractions: bool = False) -> bool:
     return all(word.lower() in YES | NO or plain(word) in MISSED for word in column.words)
 
 
-def _settle_correct(columns: Columns, assigned: dict[str, object]) -> None:
-    """Read a column of correctness that holds labels of choices as the correct choice."""
-    name = assigned.get("correct")
-    options = set(columns[str(assigned["choice"])].levels[0]) if "choice" in assigned else set()
-    if name is not None and not is_flag(columns[str(name)], plain(str(name)) == "performance"):
-        words = set(columns[str(name)].levels[0])
-        if 2 * len(words & options) > len(words) or not {word.lower() for word in words} & (YES | NO):
-            del assigned["correct"]
-            assigned.setdefault("ground_truth", str(name))
-    stimulus = assigned.get("ground_truth")
-    if stimulus is not None and plain(str(stimulus)) in STIMULUS_OR_TRUTH:
-        labels = columns[str(stimulus)].levels[0]
-        if not (len(labels) == 2 or (set(labels) <= options and len(labels) <= MOST_CHOICES)):
-            del assigned["ground_truth"]
-
-
-def _settle_rewards(columns: Columns, assigned: dict[str, object]) -> None:
-    """Keep gains and losses only together, and read outcomes such as ``error`` as correctness."""
-    if plain(str(assigned.get("choice", ""))) in OFFER_CHOICES and {"gain", "loss"} <= set(assigned):
-        offers = assigned.pop("gain"), assigned.pop("loss")
-        if assigned.get("reward") in offers:
-            assigned.pop("reward")
-    if "gain" in assigned and "loss" not in assigned:
-        assigned.setdefault("reward", assigned["gain"])
-    if "loss" in assigned and "gain" not in assigned:
-        assigned.pop("loss")
-    elif "gain" in assigned and "loss" in assigned and assigned.get("reward") == assigned["gain"]:
-        assigned.pop("reward")
-    if "loss" not in assigned:
-        assigned.pop("gain", None)
-    if "reward" in assigned and "correct" not in assigned and plain(str(assigned["reward"])) in ("outcome", "feedback"):
-        entries = columns[str(assigned["reward"])].words
-        if {word.lower() for word in entries} & {"correct", "error", "incorrect", "wrong"} or is_detection(entries):
-            assigned["correct"] = assigned.pop("reward")
-
-
-def _settle_two_stages(columns: Columns, assigned: dict[str, object]) -> None:
-    """Keep a second stage only with both of its columns, or with four choices that say the state."""
-    if "choice2" in assigned and "state" not in assigned:
-        common = [name for name in columns if plain(name) in MORE["common"] and is_flag(columns[name])]
-        if common:
-            assigned["common"] = common[0]
-    if "choice2" not in assigned and plain(str(assigned.get("state", ""))) == "state":
-        assigned.pop("state")
-    cues = [name for name in columns if plain(name) in MORE["cue"] and name not in assigned.values()]
-    if (
-        cues
-        and "reward" in assigned
-        and "choice2" not in assigned
-        and fits_role("cue", columns[cues[0]])
-        and (
-            plain(str(assigned.get("choice", ""))) in ("keypressed", "keypress", "go", "pressed")
-            or "correct" not in assigned
-        )
-    ):
-        assigned["cue"] = cues[0]
-
-
 def unnamed_choices(columns: Columns) -> list[str]:
-    """Return the columns without a telling name that may be choices; those of pairs as left and right before others."""
-    names = [name for name, column in columns.items() if _is_choice(column) and not NOT_CHOICES.search(name.lower())]
-    names = [name for name in names if not changes_between_blocks(columns[name])]
+    """Return the columns without a telling name that may be choices; those that sound like an answer before others.
+
+    Of the rest, pairs such as left and right come before other words, and numbers are not considered.
+    """
+    names = [name for name, column in columns.items() if _is_choice(column) and not changes_between_blocks(column)]
+    answers = [name for name in names if LIKE_A_CHOICE.search(name.lower())]
+    names = [name for name in names if not columns[name].is_numeric and not NOT_CHOICES.search(name.lower())]
     pairs = [name for name in names if {plain(word) for word in columns[name].levels[0]} in map(set, ORDERED)]
-    return pairs or names
+    return answers or pairs or names
 
 
 def changes_between_blocks(column: Column) -> bool:
@@ -241,36 +157,22 @@ def changes_between_blocks(column: Column) -> bool:
 
 
 def _is_choice(column: Column) -> bool:
-    """Return whether a column without a telling name holds two to four words, each several times."""
-    if column.is_numeric or not 2 <= len(column.distinct) <= 4 or not _is_label(column) or is_flag(column):
+    """Return whether a column without a telling name holds two to four words or numbers, each several times."""
+    words_of_flags = is_flag(column) and not column.is_numeric
+    if not 2 <= len(column.distinct) <= 4 or not _is_label(column) or words_of_flags:
         return False
     index = column.levels[1]
     return int(np.bincount(index[index >= 0]).min()) > 1
-
-
-def _stimuli(columns: Columns, assigned: Mapping[str, object]) -> tuple[str, ...]:
-    if offered := offers(columns, assigned):
-        return tuple(offered)
-    free = [name for name in columns if name not in assigned.values() and columns[name].is_numeric]
-    free = [name for name in free if not columns[name].is_truth and len(columns[name].distinct) > 1]
-    named = [name for name in free if STIMULUS.match(plain(name)) and not NOT_STIMULI.search(name.lower())]
-    if not named:
-        named = [name for pair in _value_pairs(free, assigned) for name in pair] or _delayed(free)
-    if not named and not {"reward", "gain"} & set(assigned) and {"correct", "ground_truth"} & set(assigned):
-        rest = [name for name in free if not NOT_STIMULI.search(name.lower())]
-        named = [name for name in rest if _varies_within(columns[name], columns, assigned)]
-        named = [name for name in named if _goes_with_answers(columns[name].numbers, columns, assigned)]
-    return tuple(named)
 
 
 def unnamed_stimuli(columns: Columns, assigned: Mapping[str, object]) -> list[str]:
     """Return the numbers without a role that may be stimuli, because answers depend on them."""
     free = [name for name in columns if name not in assigned.values() and columns[name].is_numeric]
     free = [name for name in free if len(columns[name].distinct) > 1 and not NOT_STIMULI.search(name.lower())]
-    return [name for name in free if _goes_with_answers(columns[name].numbers, columns, assigned)]
+    return [name for name in free if goes_with_answers(columns[name].numbers, columns, assigned)]
 
 
-def _goes_with_answers(values: FloatArray, columns: Columns, assigned: Mapping[str, object]) -> bool:
+def goes_with_answers(values: FloatArray, columns: Columns, assigned: Mapping[str, object]) -> bool:
     """Return whether a number, or its size, correlates with an answer or with correctness beyond chance."""
     for role in ("choice", "correct", "ground_truth"):
         words, index = columns[str(assigned[role])].levels if role in assigned else ((), np.zeros(0))
@@ -284,19 +186,19 @@ def _goes_with_answers(values: FloatArray, columns: Columns, assigned: Mapping[s
     return False
 
 
-def _delayed(names: Sequence[str]) -> list[str]:
+def delayed_amounts(names: Sequence[str]) -> list[str]:
     """Return the amounts and delays of a larger later and a smaller sooner option."""
     return [name for name in names if re.fullmatch(r"(delay|amount|reward|value)(later|sooner|ll|ss)", plain(name))]
 
 
-def _value_pairs(names: Sequence[str], assigned: Mapping[str, object]) -> list[tuple[str, str]]:
+def value_pairs(names: Sequence[str], assigned: Mapping[str, object]) -> list[tuple[str, str]]:
     """Return the pairs of columns such as ``value_1`` and ``value_2``; payoffs of all arms of a bandit are none."""
     bases = [name[:-1] for name in names if name.endswith("1") and VALUE.match(plain(name[:-1]))]
     bases = [base for base in bases if f"{base}3" not in names and plain(base) != plain(str(assigned.get("reward")))]
     return [(f"{base}1", f"{base}2") for base in bases if f"{base}2" in names]
 
 
-def _varies_within(column: Column, columns: Columns, assigned: Mapping[str, object]) -> bool:
+def varies_within(column: Column, columns: Columns, assigned: Mapping[str, object]) -> bool:
     """Return whether a column varies within subjects, as an age does not."""
     if "subject" not in assigned:
         return True

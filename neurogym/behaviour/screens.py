@@ -8,20 +8,23 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from neurogym.array_types import BoolArray
+from neurogym.behaviour.codings import read_flags
 from neurogym.behaviour.column_names import SCREENS
 from neurogym.behaviour.columns import Column, Columns, plain, rows_of
+from neurogym.behaviour.roles import is_flag
 
 #: Columns that say which phase of an experiment a row belongs to, and words for phases without trials of the task.
 PHASE_COLUMNS = (
     "task", "phase", "block", "blocktype", "stage", "section", "testpart", "part", "trialpart", "trialtype", "screen",
     "screenid", "screenname", "event", "eventtype", "display", "label", "name", "condition", "tasktype", "blockname",
-    "taskname",
+    "taskname", "zonetype",
 )  # fmt: skip
 IDLE = re.compile(
     r"(prac(tice|tise)?(trials?|block)?\d*|instr(uctions?)?\w*|tutorial|demo|warmup|example|fix(ation)?(cross)?|iti|"
     r"feedback\w*|debrief\w*|consent\w*|welcome\w*|end|thanks|thankyou|survey\w*|questionnaire\w*|demographics\w*|"
-    r"preload|(enter|exit)?fullscreen|attentioncheck|browsercheck|break|rest|pause|intro(duction)?|goodbye)"
+    r"content\w*|continue\w*|preload|(enter|exit)?fullscreen|attentioncheck|browsercheck|break|rest|pause|intro(duction)?|goodbye)"
 )
+END_OF_FILE = "END OF FILE"  #: last row of a table of Gorilla
 PRACTICE = ("practice", "ispractice", "practise", "practicetrial")
 #: Roles whose entries show that a row is a trial.
 DESIGN = ("correct", "ground_truth", "stimuli", "reward", "gain", "state")
@@ -50,10 +53,15 @@ def trial_rows(
     for name, column in columns.items():
         if name in filtered or name == choice:
             continue
-        if plain(name) in PRACTICE and (column.is_truth or _is_binary(column)):
-            remove(np.nan_to_num(column.numbers) == 1, f"practice ({name}); to keep these, --where '{name} in 0,1'")
+        if plain(name) in PRACTICE and is_flag(column) and len(column.distinct) > 1:
+            listed = ",".join(column.levels[0])
+            remove(read_flags(column)[0] == 1, f"practice ({name}); to keep these, --where '{name} in {listed}'")
         elif plain(name) in PHASE_COLUMNS and column.codes is not None and name not in roles.values():
             _remove_phases(name, column, remove)
+    for column in columns.values():
+        ends = [k for k, word in enumerate(column.words) if word == END_OF_FILE]
+        if ends and column.codes is not None:
+            remove(column.codes == ends[0], f"rows {END_OF_FILE}")
     _remove_loops(columns, filtered, remove)
     form = form_of(columns)
     if form:
@@ -69,10 +77,6 @@ def form_of(columns: Columns) -> str:
     if any(name.endswith(".thisN") for name in columns) or {"psychopyversion", "expname"} <= short:
         return "PsychoPy"
     return "BIDS events" if {"onset", "duration", "trialtype"} <= short else ""
-
-
-def _is_binary(column: Column) -> bool:
-    return column.is_numeric and set(np.unique(column.numbers[np.isfinite(column.numbers)])) <= {0.0, 1.0}
 
 
 def _remove_phases(name: str, column: Column, remove: object) -> None:

@@ -23,10 +23,12 @@ class StayNumbers(Result):
     Attributes:
         after_win: after a reward above the middle of all rewards (or a correct choice).
         after_loss: after another outcome.
+        win: meaning of a win.
     """
 
     after_win: Estimate | None
     after_loss: Estimate | None
+    win: str = ""
 
 
 @dataclass(frozen=True)
@@ -48,10 +50,29 @@ class TwoStepNumbers(Result):
 
 def wins_of(table: Behaviour) -> FloatArray:
     """Return 1 for a win and 0 for another outcome, nan where it is unknown or there was no answer."""
-    reward, choice = table.join("reward"), table.join("choice")
-    finite = reward[np.isfinite(reward) & (choice >= 0)]
-    middle = 0.5 * (finite.min() + finite.max()) if finite.size else 0.0
-    return np.where(np.isfinite(reward) & (choice >= 0), (reward > middle).astype(float), np.nan)
+    reward, known = _outcomes(table)
+    return np.where(known, (reward > _middle(reward[known])).astype(float), np.nan)
+
+
+def meaning_of_win(table: Behaviour) -> str:
+    """Return which outcomes count as wins, in words."""
+    reward, known = _outcomes(table)
+    roles = table.roles
+    if roles and not {"reward", "gain"} & set(roles):
+        return f"a correct choice ({roles.get('correct') or roles.get('ground_truth')})"
+    name = roles.get("reward") or "+".join(str(roles[role]) for role in ("gain", "loss") if role in roles) or "reward"
+    if len(np.unique(reward[known])) == 2:
+        return f"{name} {reward[known].max():g}, not {reward[known].min():g}"
+    return f"{name} above {_middle(reward[known]):g}, the middle of its range"
+
+
+def _outcomes(table: Behaviour) -> tuple[FloatArray, BoolArray]:
+    reward = table.join("reward")
+    return reward, np.isfinite(reward) & (table.join("choice") >= 0)
+
+
+def _middle(values: FloatArray) -> float:
+    return 0.5 * float(values.min() + values.max()) if values.size else 0.0
 
 
 def _pairs(table: Behaviour) -> tuple[BoolArray, np.ndarray]:
@@ -70,7 +91,8 @@ def stay_numbers(table: Behaviour) -> StayNumbers | None:
         return None
     groups = table.interval_groups(rows)
     win = before[rows] == 1
-    return StayNumbers(mean_interval(stay[rows], groups, among=win), mean_interval(stay[rows], groups, among=~win))
+    after_win, after_loss = (mean_interval(stay[rows], groups, among=mask) for mask in (win, ~win))
+    return StayNumbers(after_win, after_loss, meaning_of_win(table))
 
 
 def two_step_numbers(table: Behaviour) -> TwoStepNumbers | None:
@@ -128,5 +150,10 @@ def learning_curve(table: Behaviour) -> Curve | None:
     rows = np.isfinite(correct) & (choice >= 0)
     x = np.unique(number[rows])
     groups = session_of(table) if len(counted) > 1 else None
-    means = [mean_interval(correct, groups, among=rows & (number == k)) for k in x]
+    if groups is None:  # a session each, found at once: a mask for each of thousands would take minutes
+        order = np.argsort(number[rows], kind="stable")
+        pieces = np.split(correct[rows][order], np.flatnonzero(np.diff(number[rows][order])) + 1)
+        means = [mean_interval(piece, None) for piece in pieces]
+    else:
+        means = [mean_interval(correct, groups, among=rows & (number == k)) for k in x]
     return Curve.estimates(x, means, np.bincount(number[rows])[x])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from neurogym.analysis.intervals import enough_groups
-from neurogym.array_types import FloatArray, IntArray
+from neurogym.array_types import BoolArray, FloatArray, IntArray
 
 NO_COLUMN: Any = np.zeros(0)  #: default of columns that a table does not have
 #: Value of the columns of a session that a table does not have.
-OPTIONAL: dict[str, float] = {"gain": np.nan, "loss": np.nan, "cue": -1, "confidence": np.nan}
+OPTIONAL: dict[str, float] = {"gain": np.nan, "loss": np.nan, "cue": -1, "confidence": np.nan, "scored": True}
 
 
 @dataclass(frozen=True)
@@ -36,6 +35,8 @@ class Session:
         loss: amount lost, 0 or less, 0 after a miss; nan where gains and losses are not separate, shape (trials,).
         cue: index of the cue that precedes the choice (as in go/no-go), -1 if there is none, shape (trials,).
         confidence: confidence judgement, nan if unknown, shape (trials,).
+        scored: whether a fit counts the choice; a trial that does not count, as in a held-out block within a session,
+            still leads to the state of the next one, shape (trials,).
         conditions: further columns by name, numbers or words, shape (trials,) each.
     """
 
@@ -53,6 +54,7 @@ class Session:
     loss: FloatArray = field(default_factory=lambda: NO_COLUMN)
     cue: IntArray = field(default_factory=lambda: NO_COLUMN)
     confidence: FloatArray = field(default_factory=lambda: NO_COLUMN)
+    scored: BoolArray = field(default_factory=lambda: NO_COLUMN)
     conditions: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -64,6 +66,11 @@ class Session:
     def __len__(self) -> int:
         """Return the number of trials."""
         return len(self.choice)
+
+    @property
+    def scored_choice(self) -> IntArray:
+        """Index of the choice in trials that a fit counts, -1 in others and for misses, shape (trials,)."""
+        return np.where(self.scored, self.choice, -1)
 
     def part(self, name: str, where: slice) -> Session:
         """Return some consecutive trials as a session."""
@@ -110,12 +117,14 @@ class ColumnReading:
         role: role of the column; "condition" without a role of its own, "" if the column is not used.
         values: entries of the column in words.
         read_as: meaning of the entries in words.
+        reason: why the column has its role: "named", the format, "name", "derived" or "file"; empty without a role.
     """
 
     column: str
     role: str
     values: str
     read_as: str
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -210,20 +219,19 @@ class Behaviour:
         """
         return np.concatenate([each.conditions[name] for each in self.sessions])
 
-    def in_blocks(self, n: int) -> Behaviour:
-        """Return the table with sessions cut into consecutive blocks, for a total of at least ``n`` blocks."""
-        if len(self.sessions) >= n:
-            return self
-        cuts = -(-n // len(self.sessions))
-        pieces = []
-        for each in self.sessions:
-            edges = np.linspace(0, len(each), cuts + 1).astype(int)
-            pieces += [
-                each.part(f"{each.name}.{k + 1}", slice(a, b))
-                for k, (a, b) in enumerate(itertools.pairwise(edges))
-                if b > a
-            ]
-        return self.only(pieces)
+    def blocks(self, n: int) -> list[IntArray]:
+        """Return the number of the block of each trial of each session, shape (trials,) each.
+
+        Blocks are the sessions; where these are fewer than ``n``, consecutive parts of each session with equal numbers
+        of scored trials, for a total of at least ``n`` blocks.
+        """
+        cuts = -(-n // len(self.sessions)) if len(self.sessions) < n else 1
+        numbers: list[IntArray] = []
+        for k, each in enumerate(self.sessions):
+            before: IntArray = np.cumsum(each.scored) - each.scored
+            ends = np.linspace(0, int(each.scored.sum()), cuts + 1).astype(int)[1:-1]
+            numbers.append(np.asarray(k * cuts + np.searchsorted(ends, before, side="right"), np.int64))
+        return numbers
 
 
 @dataclass(frozen=True)
@@ -239,6 +247,7 @@ class Padded:
         gain: unknown gains are 0, shape (sessions, trials).
         loss: unknown losses are 0, shape (sessions, trials).
         cue: shape (sessions, trials).
+        scored: whether a fit counts the choice, shape (sessions, trials).
         lengths: number of trials of each session.
     """
 
@@ -250,6 +259,7 @@ class Padded:
     gain: FloatArray
     loss: FloatArray
     cue: IntArray
+    scored: BoolArray
     lengths: IntArray
 
 
@@ -263,6 +273,7 @@ PADDING: dict[str, float] = {
     "gain": 0,
     "loss": 0,
     "cue": -1,
+    "scored": False,
 }
 
 

@@ -24,6 +24,8 @@ from neurogym.wrappers.stack import PASSIVE
 MIN_TRIALS = 2000  #: minimum, and default number for a simulated agent
 MOST = 400_000  #: of trials with a declared rule that can be made ahead
 ERROR = 0.002  #: of the mean performance that is small enough
+AT_ONCE, MOST_STEPS_AT_ONCE = 256, 1_280_000  #: trials that are made at a time, and steps of all of them
+FEWEST_LONG, MOST_STEPS = 50, 10_000_000  #: trials of many steps, where fewer are enough, and steps of all of them
 
 
 def chance(env: gym.Env, error: float = ERROR, simulated: int = MIN_TRIALS) -> dict[str, float]:
@@ -51,9 +53,13 @@ def chance(env: gym.Env, error: float = ERROR, simulated: int = MIN_TRIALS) -> d
     is_exact = passes and task.traits.batched and not any(wrapper.hooks.own_step for wrapper in task.wrappers)
     if not is_exact or task.is_adaptive or task.stack.follows_agent or task.rule.jumps:
         return _simulated(env, seen, simulated)
-    size, most = (256, MOST) if task.stack.ahead else (1, MIN_TRIALS)
+    size, most = (AT_ONCE, MOST) if task.stack.ahead else (1, MIN_TRIALS)
+    steps = int(copy.deepcopy(task).make_trials(1).length[0])
+    size, least = min(size, max(1, MOST_STEPS_AT_ONCE // steps)), MIN_TRIALS
+    if MIN_TRIALS * steps > MOST_STEPS:
+        least = most = max(FEWEST_LONG, MOST_STEPS // steps)
     count, total, squares, reached = 0, np.zeros(2), 0.0, np.inf
-    while count < MIN_TRIALS or (reached > error and count < most):
+    while count < least or (reached > error and count < most):
         scores = _expected(task.make_trials(size))
         count, total, squares = count + scores.shape[1], total + scores.sum(axis=1), squares + scores[0] @ scores[0]
         performance, reward = total / count

@@ -12,32 +12,25 @@ from neurogym.analysis.similarity import (
     weight_distance,
 )
 from neurogym.dynamics.agreement import AGREEMENTS, Agreement, agreement, linear_prediction
-from neurogym.dynamics.basins import basins, connections, find_between
+from neurogym.dynamics.attractors import Attractors, Continuum, find_attractors
+from neurogym.dynamics.basins import connections, find_between
 from neurogym.dynamics.branches import Bifurcation, Branch, follow
 from neurogym.dynamics.comparison import (
     METRICS,
     ComparisonSettings,
+    Embedding,
     PopulationComparison,
     PopulationTrials,
     compare_populations,
     components_needed,
     shared_conditions,
 )
-from neurogym.dynamics.flow import (
-    Attractor,
-    FlowField,
-    Linearisation,
-    Plane,
-    describe_attractor,
-    flow_field,
-    linearise,
-    selected_input,
-)
+from neurogym.dynamics.flow import FlowField, Linearisation, Plane, flow_field, linearise, selected_input
+from neurogym.dynamics.limits import Limit, find_limits, spread
 from neurogym.dynamics.points import FixedPoints, find_fixed_points, minimise_speed, modes
 from neurogym.dynamics.similarity import (
     Operator,
     delay_embedding,
-    distance_matrix,
     fit_operator,
     input_distance,
     operator_distance,
@@ -47,10 +40,12 @@ from neurogym.dynamics.systems import GRU, LSTM, FiniteDifferences, Leaky, Stack
 __all__ = [
     "AGREEMENTS",
     "Agreement",
-    "Attractor",
+    "Attractors",
     "Bifurcation",
     "Branch",
     "ComparisonSettings",
+    "Continuum",
+    "Embedding",
     "FiniteDifferences",
     "FixedPoints",
     "FlowField",
@@ -58,6 +53,7 @@ __all__ = [
     "LSTM",
     "Leaky",
     "Linearisation",
+    "Limit",
     "METRICS",
     "Operator",
     "Plane",
@@ -66,15 +62,14 @@ __all__ = [
     "Stack",
     "System",
     "agreement",
-    "basins",
     "compare_populations",
     "components_needed",
     "connections",
     "delay_embedding",
-    "describe_attractor",
-    "distance_matrix",
+    "find_attractors",
     "find_between",
     "find_fixed_points",
+    "find_limits",
     "fit_operator",
     "flow_field",
     "follow",
@@ -89,6 +84,7 @@ __all__ = [
     "sample_angles",
     "selected_input",
     "shared_conditions",
+    "spread",
     "svcca_distance",
     "trajectories",
     "weight_distance",

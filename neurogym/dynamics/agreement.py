@@ -15,12 +15,7 @@ from numpy.typing import ArrayLike
 
 from neurogym.analysis.results import Result
 from neurogym.array_types import FloatArray
-from neurogym.dynamics.comparison import (
-    ComparisonSettings,
-    PopulationTrials,
-    compare_populations,
-    shared_conditions,
-)
+from neurogym.dynamics.comparison import ComparisonSettings, PopulationTrials, compare_populations, shared_conditions
 
 #: Measures, with a description of each; 1 means that the activity is the same up to what the measure ignores.
 AGREEMENTS = {

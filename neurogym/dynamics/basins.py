@@ -1,15 +1,16 @@
-"""Basins of attraction, the saddles between them, and the points that saddles connect."""
+"""Saddles between basins of attraction, and the points that saddles connect."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from neurogym.array_types import FloatArray
+from neurogym.dynamics.limits import run
 from neurogym.dynamics.points import PER_POINT, FixedPoints, find_fixed_points
 from neurogym.dynamics.systems import System
 
@@ -43,35 +44,25 @@ def find_between(system: System, found: FixedPoints, places: int = 5, distance: 
         fraction = np.linspace(0, 1, places + 2)[1:-1, None, None]
         starts = (a[nearest] + fraction * (b - a)[nearest]).reshape(-1, system.units)
         more = find_fixed_points(system, starts, of_condition.inputs[0], distance=distance)
-        distances = np.linalg.norm(more.points[:, None] - of_condition.points[None], axis=2)
-        more = more.take(distances.min(axis=1) > distance * np.sqrt(system.units))
-        pieces.append(replace(more, condition=np.full(len(more), condition), share=np.zeros(len(more))))
-    arrays: dict[str, Any] = {
-        name: np.concatenate([getattr(fraction, name) for fraction in pieces]) for name in PER_POINT
-    }
-    joined = replace(found, **arrays)
-    return joined.take(np.lexsort((joined.speed, joined.condition)))
+        more = replace(more, condition=np.full(len(more), condition), share=np.zeros(len(more)))
+        pieces.append(more)
+    return join(pieces, distance * np.sqrt(system.units))
 
 
-def basins(
-    system: System, found: FixedPoints, states: ArrayLike, condition: int = 0, steps: int = 2000, distance: float = 0.05
-) -> FloatArray:
-    """Return the share of states that flow into each point, shape (points of the condition,).
+def join(pieces: Sequence[FixedPoints], distance: float) -> FixedPoints:
+    """Return points of several searches, by input and from slow to fast; the first of points that are the same.
 
     Args:
-        system: network.
-        found: fixed points.
-        states: where the activity begins, shape (n, units).
-        condition: input that is held.
-        steps: steps for which the activity flows.
-        distance: activity that ends this close to a point, times ``sqrt(units)``, has arrived.
+        pieces: points of at least one search, whose numbers of starts and outliers are kept.
+        distance: points under one input closer than this are the same.
     """
-    points = found.of(condition)
-    if not len(points):
-        return np.zeros(0)
-    settled = _flow(system, np.atleast_2d(np.asarray(states, float)), points.inputs[0], steps)
-    arrived = _nearest(settled, points.points, distance)
-    return np.bincount(arrived[arrived >= 0], minlength=len(points)) / len(settled)
+    arrays: dict[str, Any] = {name: np.concatenate([getattr(piece, name) for piece in pieces]) for name in PER_POINT}
+    points, condition = arrays["points"], arrays["condition"]
+    near = np.linalg.norm(points[:, None] - points[None], axis=2) <= distance
+    near &= condition[:, None] == condition[None]
+    rows = np.flatnonzero(near.argmax(axis=1) == np.arange(len(points)))
+    joined = replace(pieces[0], **{name: values[rows] for name, values in arrays.items()})
+    return joined.take(np.lexsort((joined.speed, joined.condition)))
 
 
 def connections(
@@ -105,20 +96,9 @@ def connections(
     stable = np.flatnonzero(points.stable)
     away = push * np.sqrt(system.units) * points.direction[saddles]
     starts = np.concatenate([points.points[saddles] - away, points.points[saddles] + away])
-    arrived = _nearest(_flow(system, starts, points.inputs[0], steps), points.points[stable], distance)
+    arrived = _nearest(run(system, starts, points.inputs[0], steps), points.points[stable], distance)
     rows = np.append(stable, -1)[arrived]
     return saddles, rows.reshape(2, -1).T
-
-
-def _flow(system: System, states: FloatArray, inputs: FloatArray, steps: int) -> FloatArray:
-    """Return states after a number of steps, or where they no longer change."""
-    h = states
-    for _ in range(steps):
-        after = system.step(h, inputs)
-        if np.max(np.abs(after - h), initial=0.0) < 1e-12:
-            break
-        h = after
-    return h
 
 
 def _nearest(states: FloatArray, points: FloatArray, distance: float) -> np.ndarray:

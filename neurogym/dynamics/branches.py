@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from neurogym.analysis.results import Result
 from neurogym.array_types import FloatArray
-from neurogym.dynamics.points import find_fixed_points, minimise_speed, modes
+from neurogym.dynamics.points import FIXED, count_unstable, find_fixed_points, minimise_speed, modes
 from neurogym.dynamics.systems import System
 
 #: Small steps of the input between two places, for points that move far from one to the other.
@@ -99,7 +99,7 @@ def follow(
         if len(lost) and len(new) < len(points):  # points that move far from one place to the next look like others
             inputs = a + np.linspace(position - 1 / (n - 1), position, FINER + 1)[1:, None] * (b - a)
             last = np.array([open_branches[k][-1][1] for k in lost])
-            before[lost] = _track(system, last, inputs, limit, search.get("tolerance", 1e-16))
+            before[lost] = _track(system, last, inputs, limit, search.get("tolerance", FIXED))
             old, new = _nearest(before, points.points, limit)
         continued = [open_branches[k] for k in old]
         new_branches: list[list[BranchPoint]] = [[] for _ in range(len(points) - len(continued))]
@@ -108,7 +108,7 @@ def follow(
         for branch, j in zip(open_branches, rows, strict=True):
             branch.append((float(position), points.points[j], points.n_unstable[j], points.eigenvalues[j]))
     for branch in every:
-        _extend(system, branch, every, lambda at: a + at * (b - a), n, search.get("tolerance", 1e-16))
+        _extend(system, branch, every, lambda at: a + at * (b - a), n, search.get("tolerance", FIXED))
     branches = [_branch(branch) for branch in every]
     return branches, _bifurcations(branches, 1 / (n - 1))
 
@@ -139,7 +139,7 @@ def _extend(
             if not np.isfinite(moved).all() or any(np.linalg.norm(moved[0] - point) < limit for point in nearby):
                 break
             values = modes(system.jacobian(moved, path[-1:]))[0][0]
-            entry = (float(position), moved[0], int((np.abs(values) >= 1).sum()), values)
+            entry = (float(position), moved[0], int(count_unstable(values)), values)
             branch.insert(0 if side == 0 else len(branch), entry)
 
 
@@ -177,12 +177,14 @@ def _track(system: System, points: FloatArray, inputs: FloatArray, limit: float,
         points: points before the first step, shape (points, units).
         inputs: input of each step, shape (steps, inputs).
         limit: longest movement of a point in a step.
-        tolerance: largest speed of a fixed point.
+        tolerance: largest speed of a fixed point, relative to ``1 + |h|^2``.
     """
     moved, rows = points.copy(), np.arange(len(points))
     for each in inputs:
         result, speed = minimise_speed(system, moved[rows], np.repeat(each[None], len(rows), axis=0))
-        gone = (speed > tolerance) | (np.linalg.norm(result - moved[rows], axis=1) > limit)
+        gone = (speed > tolerance * (1 + (result**2).sum(axis=1))) | (
+            np.linalg.norm(result - moved[rows], axis=1) > limit
+        )
         moved[rows] = np.where(gone[:, None], np.nan, result)
         rows = rows[~gone]
         if not len(rows):

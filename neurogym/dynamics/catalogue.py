@@ -14,14 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from neurogym.array_types import FloatArray, IntArray
-from neurogym.dynamics.flow import describe_attractor
-from neurogym.dynamics.points import FixedPoints
 
 #: Distance (1 minus correlation) below which networks belong to one cluster, on average over its networks.
 ALIKE = 0.3
-
-#: Words for continuous attractors.
-CONTINUA = {"line": "line attractor", "ring": "ring attractor", "plane": "plane attractor"}
 
 
 @dataclass(frozen=True)
@@ -32,7 +27,7 @@ class Solution:
         network: kind of network, as in ``gru``.
         seed: seed of the training.
         performance: on fresh trials.
-        topology: fixed-point topology in words, as in ``line attractor``.
+        topology: name of the attractors, as in ``line attractor, in the limit 2 stable points``.
         geometry: distances between states, see `geometry`.
     """
 
@@ -56,20 +51,6 @@ def geometry(averages: ArrayLike) -> FloatArray:
     states = states / np.maximum(length, 1e-12)
     rows, columns = np.triu_indices(len(states), 1)
     return np.asarray(1 - (states @ states.T)[rows, columns])
-
-
-def topology(found: FixedPoints, fixed: float) -> str:
-    """Return the kind of attractor under one input in words.
-
-    Args:
-        found: fixed and slow points.
-        fixed: largest speed of a fixed point.
-    """
-    kind = describe_attractor(found).kind
-    if kind in CONTINUA:
-        return CONTINUA[kind]
-    n = int((found.stable & (found.speed <= fixed)).sum())
-    return f"{n} stable point{'s' * (n != 1)}" if n else "no stable point"
 
 
 def distances(solutions: Sequence[Solution]) -> FloatArray:

@@ -18,7 +18,7 @@ from neurogym.analysis.results import Result
 from neurogym.array_types import FloatArray
 from neurogym.dynamics import similarity
 
-Metric = Literal["dsa", "input-dsa", "procrustes", "cka", "rsa", "svcca", "angles"]
+Metric = Literal["dsa", "input-dsa", "procrustes", "cka", "rsa", "svcca", "angles", "crossnobis"]
 
 #: Metrics of dynamics (from single trials) and of geometry (from averages of conditions), with a description of each.
 DYNAMICS = {"dsa": "DSA angle (rad)", "input-dsa": "InputDSA angle (rad)"}
@@ -28,11 +28,20 @@ GEOMETRY = {
     "rsa": "1 - RSA correlation",
     "svcca": "1 - canonical correlation",
     "angles": "principal angle (rad)",
+    "crossnobis": "1 - correlation of crossnobis distances",
 }
 METRICS = DYNAMICS | GEOMETRY
 
 #: Metrics that are 1 minus a similarity, for which noise limits the similarity that can be reached.
-_SIMILARITIES = ("cka", "rsa", "svcca")
+_SIMILARITIES = ("cka", "rsa", "svcca", "crossnobis")
+
+
+#: Fewest shuffles for a p value, and distances beyond which dynamics have 2 shuffles, a level without p value.
+FEWEST_SHUFFLES, MOST_DISTANCES = 19, 400
+
+#: Delays and ranks that are tried, distance from the best score within which these lie on the plateau, and trials of
+#: each half that are used.
+DELAYS, RANKS, PLATEAU, MOST_TRIALS = (1, 2, 4, 8, 16), (2, 3, 5, 8, 12, 20), 0.02, 100
 
 
 @dataclass(frozen=True)
@@ -109,14 +118,14 @@ class ComparisonSettings:
 
     Attributes:
         splits: random divisions of the trials into halves.
-        shuffles: shuffled comparisons of each pair; of dynamics at most 2.
+        shuffles: shuffled comparisons of each pair; of dynamics 2 where more take long, see `MOST_DISTANCES`.
         bins: phases of a trial for metrics of geometry.
         explained: share of the variance of each population that the principal components must explain to which
             dynamics are fitted; all populations get as many components as the one that needs most. Components that are
             mostly noise make operators of the same kind of system differ.
         components: most of these components, and dimensions of the subspaces whose angles are compared.
-        n_delays: delays of the embedding, fewer for short trials.
-        rank: rank of the fitted operators.
+        n_delays: delays of the embedding, fewer for short trials; None to choose by the data, see `choose_embedding`.
+        rank: rank of the fitted operators; None to choose by the data.
         seed: seed of halves and shuffles.
     """
 
@@ -125,9 +134,28 @@ class ComparisonSettings:
     bins: int = 10
     explained: float = 0.9
     components: int = 8
-    n_delays: int = 8
-    rank: int = 5
+    n_delays: int | None = None
+    rank: int | None = None
     seed: int = 0
+
+
+@dataclass(frozen=True)
+class Embedding(Result):
+    """Delays and rank of the operators of a comparison, with the sweep by which they were chosen.
+
+    Attributes:
+        delays: numbers of delays that were tried.
+        ranks: ranks that were tried.
+        score: share of the change in a step that operators predict in other trials, shape (delays, ranks).
+        n_delays: delays that were taken.
+        rank: rank that was taken.
+    """
+
+    delays: tuple[int, ...]
+    ranks: tuple[int, ...]
+    score: FloatArray
+    n_delays: int
+    rank: int
 
 
 @dataclass(frozen=True)
@@ -140,10 +168,12 @@ class PopulationComparison(Result):
         distance: mean over the splits, shape (populations, populations); the diagonal is the noise floor.
         spread: standard deviation over the splits, same shape.
         shuffled: mean distance after shuffling, same shape: conditions for geometry, time steps for dynamics.
-        p: share of shuffles, with the unshuffled value counted as one, that are at most as far apart; same shape.
+        p: share of shuffles, with the unshuffled value counted as one, that are at most as far apart, each the mean
+            over the splits like ``distance``; nan for fewer than `FEWEST_SHUFFLES` shuffles. Same shape.
         reachable: distance that noise leaves to equal populations, ``1 - sqrt(s_ii s_jj)`` of the similarities
             between halves; nan for metrics that are not 1 minus a similarity. Same shape.
         conditions: conditions that all populations share.
+        embedding: delays and rank of dynamics; None for metrics of geometry.
     """
 
     metric: str
@@ -154,6 +184,7 @@ class PopulationComparison(Result):
     p: FloatArray
     reachable: FloatArray
     conditions: tuple[str, ...]
+    embedding: Embedding | None = None
 
     @property
     def floor(self) -> FloatArray:
@@ -199,6 +230,7 @@ class _Features:
     distance: Callable[..., float]
     shuffle: Callable[[PopulationTrials, np.random.Generator], object]
     shuffles: int
+    embedding: Embedding | None = None
 
 
 def compare_populations(
@@ -230,10 +262,11 @@ def compare_populations(
         halves = [each.halves(rng) for each in populations]
         first, second = ([use.prepare(each) for each in side] for side in zip(*halves, strict=True))
         result.append(_matrix(first, second, use.distance))
-        for _ in range(-(-use.shuffles // settings.splits)):
-            shuffled.append(_matrix(first, [use.shuffle(each, rng) for _, each in halves], use.distance))
-    distance, null = np.array(result), np.array(shuffled)
+        drawn = ([use.shuffle(each, rng) for _, each in halves] for _ in range(use.shuffles))
+        shuffled.append([_matrix(first, each, use.distance) for each in drawn])
+    distance, null = np.array(result), np.mean(shuffled, axis=0)
     mean = distance.mean(axis=0)
+    p = (1 + (null <= mean).sum(axis=0)) / (1 + len(null))
     s = np.sqrt(np.maximum(1 - np.diagonal(mean), 0))
     reachable = 1 - np.outer(s, s) if metric in _SIMILARITIES else np.full((n, n), np.nan)
     return PopulationComparison(
@@ -242,9 +275,10 @@ def compare_populations(
         mean,
         distance.std(axis=0),
         null.mean(axis=0),
-        (1 + (null <= mean).sum(axis=0)) / (1 + len(null)),
+        p if len(null) >= FEWEST_SHUFFLES else np.full((n, n), np.nan),
         reachable,
         tuple(shared),
+        use.embedding,
     )
 
 
@@ -272,17 +306,26 @@ def shared_conditions(populations: Sequence[PopulationTrials]) -> list[str]:
 
 
 def _of_geometry(metric: str, shared: list[str], settings: ComparisonSettings) -> _Features:
-    least = 4 if metric == "rsa" else 2
+    least = 4 if metric in ("rsa", "crossnobis") else 2
     if len(shared) < least:
         raise ValueError(f"{metric} needs {least} conditions with trials in every population; there are {len(shared)}")
 
     def prepare(population: PopulationTrials) -> FloatArray:
+        if metric == "crossnobis":
+            halves = [
+                ([t.mean(axis=0) for t in h.trials], h.condition) for h in population.halves(np.random.default_rng(0))
+            ]
+            return geometry.crossnobis_of_trials(halves, shared)
         return population.averages(shared, settings.bins)
 
     def shuffle(population: PopulationTrials, rng: np.random.Generator) -> FloatArray:
-        return prepare(population)[rng.permutation(len(shared))]
+        order, prepared = rng.permutation(len(shared)), prepare(population)
+        return prepared[np.ix_(order, order)] if metric == "crossnobis" else prepared[order]
 
     def distance(a: FloatArray, b: FloatArray) -> float:
+        if metric == "crossnobis":
+            pairs = np.triu_indices(len(shared), 1)
+            return 1 - float(np.corrcoef(a[pairs], b[pairs])[0, 1])
         if metric == "rsa":
             result = geometry.representational_similarity(a.mean(axis=1), b.mean(axis=1), n_permutations=0, n_boot=1)
             return 1 - result.correlation.value
@@ -313,12 +356,12 @@ def _of_dynamics(populations: Sequence[PopulationTrials], metric: str, settings:
     if with_inputs and any(each.inputs is None for each in populations):
         raise ValueError("input-dsa needs the inputs of every population")
     shortest = min(len(trial) for each in populations for trial in each.trials)
-    n_delays = max(1, min(settings.n_delays, shortest // 2))
     if shortest < 4:
         raise ValueError(f"{metric} needs trials of 4 steps or more; the shortest has {shortest}")
     units = min(each.trials[0].shape[1] for each in populations)
     components = min(components_needed(populations, settings.explained), settings.components, units)
-    rank = min(settings.rank, n_delays * components)
+    embedding = choose_embedding(populations, components, settings)
+    n_delays, rank = embedding.n_delays, embedding.rank
 
     def fit(population: PopulationTrials, trials: Sequence[FloatArray]) -> similarity.Operator:
         axes = np.linalg.eigh(_covariance(population))[1][:, ::-1][:, :components]
@@ -332,4 +375,40 @@ def _of_dynamics(populations: Sequence[PopulationTrials], metric: str, settings:
         return fit(population, [trial[rng.permutation(len(trial))] for trial in population.trials])
 
     distance = similarity.input_distance if with_inputs else similarity.operator_distance
-    return _Features(prepare, distance, shuffle, min(settings.shuffles, 2))
+    n = len(populations)
+    many = settings.splits * settings.shuffles * n * n > MOST_DISTANCES
+    return _Features(prepare, distance, shuffle, min(settings.shuffles, 2) if many else settings.shuffles, embedding)
+
+
+def choose_embedding(
+    populations: Sequence[PopulationTrials], components: int, settings: ComparisonSettings
+) -> Embedding:
+    """Return the delays and the rank with which operators predict other trials best, as few as suffice.
+
+    Operators are fitted to half of the trials and predict the next step of the other half (`prediction_scores`), for
+    all numbers in `DELAYS` and `RANKS` that the trials allow. The smallest embedding on the plateau is taken: the first
+    by rank, then by delays, whose score is at most `PLATEAU` below the best, on average over the populations.
+
+    Args:
+        populations: the populations.
+        components: principal components to which dynamics are fitted.
+        settings: ``n_delays`` and ``rank`` are kept where they are given.
+    """
+    shortest = min(len(trial) for each in populations for trial in each.trials)
+    longest = max(1, shortest // 2)
+    delays = [n for n in DELAYS if n <= longest] if settings.n_delays is None else [min(settings.n_delays, longest)]
+    widest = max(delays) * components
+    ranks = [r for r in RANKS if r <= widest] if settings.rank is None else [min(settings.rank, widest)]
+    ranks, rng = ranks or [widest], np.random.default_rng(settings.seed)
+    scores = np.zeros((len(populations), len(delays), len(ranks)))
+    for k, population in enumerate(populations):
+        axes = np.linalg.eigh(_covariance(population))[1][:, ::-1][:, :components]
+        halves = population.halves(rng)
+        train, test = ([trial @ axes for trial in half.trials[:MOST_TRIALS]] for half in halves)
+        for j, n in enumerate(delays):
+            scores[k, j] = similarity.prediction_scores(train, test, n, ranks, max(delays) - 1)
+    score = scores.mean(axis=0)
+    reached = score >= score.max() - PLATEAU
+    column = int(reached.any(axis=0).argmax())
+    row = int(reached[:, column].argmax())
+    return Embedding(tuple(delays), tuple(ranks), score, delays[row], min(ranks[column], delays[row] * components))

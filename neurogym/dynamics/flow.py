@@ -1,4 +1,4 @@
-"""Flow fields, linearisation and shapes of attractors."""
+"""Flow fields and linearisation."""
 
 from __future__ import annotations
 
@@ -12,9 +12,6 @@ from neurogym.analysis.results import Result
 from neurogym.array_types import FloatArray
 from neurogym.dynamics.points import FixedPoints, modes
 from neurogym.dynamics.systems import System
-
-#: A mode is slow if its eigenvalue differs from 1 by less than this: it persists for some fifty steps.
-SLOW_MODE = 0.02
 
 
 @dataclass(frozen=True)
@@ -138,95 +135,6 @@ def linearise(system: System, state: ArrayLike, inputs: ArrayLike) -> Linearisat
     values, right, left = modes(jacobian)
     drift = (system.step(h, x) - h)[0]
     return Linearisation(jacobian[0], system.input_jacobian(h, x)[0], values[0], right[0], left[0], drift)
-
-
-@dataclass(frozen=True)
-class Attractor(Result):
-    """Shape of a set of fixed and slow points.
-
-    Attributes:
-        kind: ``points``, ``line``, ``ring``, ``plane`` or ``none``.
-        dimension: number of directions along which neighbouring points continue each other.
-        leading: median size of the largest eigenvalue.
-        next: median size of the largest eigenvalue that does not belong to the continuum.
-        time_constant: steps after which activity along the continuum has moved by a factor e, from ``leading``.
-        share: share of the variance of the points along their first ``dimension`` principal axes (two for a ring).
-        axis: first principal axis of the points, unit length, shape (units,).
-        along: median angle between the axis and the slow directions of the points, degrees.
-    """
-
-    kind: str
-    dimension: int
-    leading: float
-    next: float
-    time_constant: float
-    share: float
-    axis: FloatArray
-    along: float
-
-
-def describe_attractor(found: FixedPoints, slow_mode: float = SLOW_MODE) -> Attractor:
-    """Classify an attractor as isolated points, line, ring or plane.
-
-    Points are a continuum of dimension d if there are at least six, their d largest eigenvalues are within
-    ``slow_mode`` of 1 (median over points), and the step to the nearest neighbours lies in the space of these modes
-    (median cosine above .8). Saddles that activity leaves fast separate isolated points, whatever slow modes they have.
-    A continuum of dimension one is a ring if it closes.
-
-    Args:
-        found: points under one input, slow points included.
-        slow_mode: largest distance of the size of a slow mode's eigenvalue from 1.
-    """
-    points, n = found.points, len(found)
-    if not n:
-        return Attractor("none", 0, np.nan, np.nan, np.nan, np.nan, np.zeros(points.shape[1]), np.nan)
-    size = np.abs(found.eigenvalues)
-    slow = np.logical_and.accumulate(np.abs(size - 1) < slow_mode, axis=1).sum(axis=1)  # modes are sorted by size
-    dimension = min(int(np.median(slow)), 3) if n >= 6 else 0
-    if dimension and not _continues(found, dimension):
-        dimension = 0
-    centred = points - points.mean(axis=0)
-    _, spread, axes = np.linalg.svd(centred, full_matrices=False)
-    variance = spread**2 / max(float((spread**2).sum()), 1e-300)
-    kind = ("points", "line", "plane", "plane")[dimension]
-    if dimension == 1 and _closes(centred @ axes[:2].T):
-        kind = "ring"
-    leading = float(np.median(size[:, 0]))
-    following = float(np.median(size[:, min(max(dimension, 1), size.shape[1] - 1)]))
-    cosine = np.clip(np.abs(found.direction @ axes[0]), 0, 1)
-    return Attractor(
-        kind,
-        dimension,
-        leading,
-        following,
-        float(1 / max(abs(np.log(max(leading, 1e-300))), 1e-12)),
-        float(variance[: 2 if kind == "ring" else max(dimension, 1)].sum()),
-        axes[0],
-        float(np.degrees(np.median(np.arccos(cosine)))),
-    )
-
-
-def _continues(result: FixedPoints, dimension: int) -> bool:
-    """Whether the step from each point to the nearest neighbour lies in the space of slow modes."""
-    points, cosines = result.points, []
-    for k, point in enumerate(points):
-        distances = np.linalg.norm(points - point, axis=1)
-        distances[k] = np.inf
-        step = points[int(distances.argmin())] - point
-        slow = result.right[k][:, :dimension]
-        basis = np.linalg.qr(np.concatenate([slow.real, slow.imag], axis=1))[0][:, : 2 * dimension]
-        if not np.iscomplex(slow).any():
-            basis = np.linalg.qr(slow.real)[0]
-        cosines.append(np.linalg.norm(basis.T @ step) / max(float(np.linalg.norm(step)), 1e-300))
-    return float(np.median(cosines)) > 0.8
-
-
-def _closes(plane: FloatArray) -> bool:
-    """True if points in a plane surround a free centre without a gap of more than 60 degrees."""
-    radius = np.linalg.norm(plane, axis=1)
-    angle = np.sort(np.arctan2(plane[:, 1], plane[:, 0]))
-    gaps = np.diff(np.append(angle, angle[0] + 2 * np.pi))
-    return bool(gaps.max() < np.pi / 3 and radius.min() > 0.3 * np.median(radius))
 
 
 def selected_input(system: System, found: FixedPoints, directions: ArrayLike) -> FloatArray:

@@ -24,6 +24,10 @@ OUTLIER = 10.0
 #: Iterations between two looks at the progress of a search; a look also merges starts that have come together.
 WINDOW = 7
 
+#: Largest speed of a fixed point, relative to ``1 + |h|^2``; Newton's method gets there on a true zero, not in the slow
+#: passage that two points leave behind. Distance of an eigenvalue from the unit circle up to which a mode is marginal.
+FIXED, MARGINAL = 1e-24, 1e-7
+
 #: A search has stalled if more than this share of the speed is left after a window. The second share holds for states
 #: whose largest unit exceeds `FAR` times that of all starts (at least 1): gates saturate there, and the speed decreases
 #: without end although there is no point.
@@ -79,12 +83,25 @@ class FixedPoints(Result):
     @property
     def n_unstable(self) -> np.ndarray:
         """Number of unstable directions of each point, shape (points,)."""
-        return (np.abs(self.eigenvalues) >= 1).sum(axis=1)
+        return count_unstable(self.eigenvalues)
+
+    @property
+    def n_marginal(self) -> np.ndarray:
+        """Number of directions of each point in which activity neither grows nor decays, shape (points,)."""
+        return (np.abs(np.abs(self.eigenvalues) - 1) <= MARGINAL).sum(axis=1)
+
+    @property
+    def fixed(self) -> np.ndarray:
+        """True for fixed points, False for slow points, shape (points,)."""
+        return np.asarray(self.speed <= FIXED * (1 + (self.points**2).sum(axis=1)))
 
     @property
     def stable(self) -> np.ndarray:
-        """True for points whose eigenvalues all lie within the unit circle, shape (points,)."""
-        return self.n_unstable == 0
+        """True for fixed points whose eigenvalues all lie within the unit circle, shape (points,).
+
+        Points with a marginal eigenvalue, as on a line attractor, are neither stable nor unstable.
+        """
+        return self.fixed & (self.n_unstable == 0) & (self.n_marginal == 0)
 
     @property
     def direction(self) -> FloatArray:
@@ -131,19 +148,21 @@ class FixedPoints(Result):
         """Return columns with a row per point: condition, speed, stability, leading mode and coordinates.
 
         Args:
-            dt: duration of a step for the time constant.
+            dt: duration of a step for the time constant, which slow points do not have (nan).
         """
         leading = self.eigenvalues[:, 0] if len(self) else np.zeros(0, complex)
         columns = {
             "condition": self.condition,
             "speed": self.speed,
+            "fixed": self.fixed,
             "stable": self.stable,
             "n_unstable": self.n_unstable,
+            "n_marginal": self.n_marginal,
             "share": self.share,
             "on_kink": self.on_kink,
             "eigenvalue_real": leading.real,
             "eigenvalue_imag": leading.imag,
-            "time_constant": self.time_constants(dt)[:, 0] if len(self) else np.zeros(0),
+            "time_constant": np.where(self.fixed, self.time_constants(dt)[:, 0], np.nan) if len(self) else np.zeros(0),
         }
         return columns | {f"h{k}": values for k, values in enumerate(self.points.T)}
 
@@ -160,9 +179,10 @@ def find_fixed_points(
     starts: ArrayLike,
     inputs: ArrayLike,
     *,
-    tolerance: float = 1e-16,
+    tolerance: float = FIXED,
     slow: float | None = None,
     distance: float = 1e-4,
+    apart: float = 0.0,
     max_steps: int = 300,
 ) -> FixedPoints:
     """Find fixed points, and slow points on request, under constant inputs.
@@ -172,9 +192,10 @@ def find_fixed_points(
         starts: states to start from, shape (starts, units), usually visited states with some noise; or for each input
             its own, shape (conditions, starts, units).
         inputs: constant input, shape (inputs,), or several, shape (conditions, inputs).
-        tolerance: largest speed ``q`` of a fixed point.
+        tolerance: largest speed ``q`` of a fixed point, relative to ``1 + |h|^2``.
         slow: largest speed of slow points that are also returned; None returns fixed points only.
         distance: points closer than this times ``sqrt(units)`` are duplicates.
+        apart: slow points closer than this to a fixed point or a slower one are left out.
         max_steps: iterations allowed for each start.
 
     Returns:
@@ -199,13 +220,16 @@ def find_fixed_points(
         raise ValueError("none of the starts is finite")
     result, speed = minimise_speed(system, np.where(finite[:, None], states, 0.0), start_inputs, max_steps, distance)
     speed[~finite] = np.inf
-    limit = tolerance if slow is None else max(slow, tolerance)
+    fixed = speed <= tolerance * (1 + (result**2).sum(axis=1))
     selected, shares, outliers = [], [], 0
     for k in range(len(x)):
         rows = np.arange(k * n, (k + 1) * n)
         centre = begin[k][np.isfinite(begin[k]).all(axis=1)].mean(axis=0)
         reach = OUTLIER * max(float(np.linalg.norm(begin[k] - centre, axis=1).mean()), 1e-6)
-        for members in _distinct(result, speed, rows[speed[rows] <= limit], distance * np.sqrt(system.units)):
+        same = distance * np.sqrt(system.units)
+        groups = _distinct(result, speed, rows[fixed[rows]], same)
+        others = rows[~fixed[rows] & (speed[rows] <= (slow or -1))]
+        for members in _with_slow(result, speed, others, groups, max(apart, same)):
             if np.linalg.norm(result[members[0]] - centre) > reach:
                 outliers += 1
             else:
@@ -328,6 +352,20 @@ def _distinct(points: FloatArray, speed: FloatArray, rows: np.ndarray, distance:
         groups.append(left[near])
         left = left[~near]
     return groups
+
+
+def count_unstable(eigenvalues: np.ndarray) -> np.ndarray:
+    """Return the number of eigenvalues outside of the unit circle, along the last axis."""
+    return np.asarray((np.abs(eigenvalues) > 1 + MARGINAL).sum(axis=-1))
+
+
+def _with_slow(
+    points: FloatArray, speed: FloatArray, rows: np.ndarray, groups: list[np.ndarray], distance: float
+) -> list[np.ndarray]:
+    """Return groups of fixed points followed by those of slow points that are not near a fixed point."""
+    firsts = points[[members[0] for members in groups]]
+    near = [np.linalg.norm(firsts - points[row], axis=1).min(initial=np.inf) <= distance for row in rows]
+    return groups + _distinct(points, speed, rows[~np.array(near, bool)], distance)
 
 
 def modes(jacobians: FloatArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

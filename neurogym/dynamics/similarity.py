@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -39,22 +38,21 @@ class Operator:
     explained: float
 
 
-def delay_embedding(trial: ArrayLike, n_delays: int, interval: int = 1) -> FloatArray:
-    """Return a Hankel matrix of a trial, shape (steps - (n_delays - 1) * interval, n_delays * channels).
+def delay_embedding(trial: ArrayLike, n_delays: int) -> FloatArray:
+    """Return a Hankel matrix of a trial, shape (steps - n_delays + 1, n_delays * channels).
 
     Args:
         trial: shape (steps, channels).
         n_delays: copies of the channels.
-        interval: steps between copies.
 
     Raises:
         ValueError: if the trial is too short.
     """
     x = np.asarray(trial, float)
-    rows = len(x) - (n_delays - 1) * interval
+    rows = len(x) - n_delays + 1
     if rows < 2:
-        raise ValueError(f"a trial of {len(x)} steps is too short for {n_delays} delays of {interval} steps")
-    return np.concatenate([x[k * interval : k * interval + rows] for k in range(n_delays)], axis=1)
+        raise ValueError(f"a trial of {len(x)} steps is too short for {n_delays} delays")
+    return np.concatenate([x[k : k + rows] for k in range(n_delays)], axis=1)
 
 
 def fit_operator(
@@ -62,7 +60,6 @@ def fit_operator(
     inputs: Sequence[ArrayLike] | None = None,
     *,
     n_delays: int = 20,
-    interval: int = 1,
     rank: int = 20,
     ridge: float = 1e-8,
 ) -> Operator:
@@ -72,27 +69,22 @@ def fit_operator(
         trials: trajectories, each of shape (steps, channels); lengths may differ.
         inputs: input of each trial, shape (steps, inputs), or None.
         n_delays: delays of the embedding.
-        interval: steps between delays.
         rank: whitened coordinates kept; use the same for all systems that are compared.
         ridge: penalty of the regression.
 
     Raises:
         ValueError: if there are no trials or they are too short.
     """
-    if not len(trials):
-        raise ValueError("no trials")
-    every = np.concatenate([np.asarray(trial, float) for trial in trials])
-    centre, scale = every.mean(axis=0), max(float(every.std()), 1e-300)
-    embedded = [delay_embedding((np.asarray(trial, float) - centre) / scale, n_delays, interval) for trial in trials]
-    stacked = np.concatenate(embedded)
-    _, size, axes = np.linalg.svd(stacked.T @ stacked, hermitian=True)
-    n_components = min(rank, int((size > 1e-12 * size[0]).sum()))
-    whitening = axes[:n_components].T / np.sqrt(size[:n_components] / len(stacked))
+    centre, scale = _location(trials)
+    embedded = [delay_embedding((np.asarray(trial, float) - centre) / scale, n_delays) for trial in trials]
+    axes, spread = _whitened(embedded)
+    n_components = min(rank, len(spread))
+    whitening = axes[:, :n_components] / spread[:n_components]
     before = np.concatenate([segment[:-1] for segment in embedded]) @ whitening
     after = np.concatenate([segment[1:] for segment in embedded]) @ whitening
     input_steps = None
     if inputs is not None:
-        last = (n_delays - 1) * interval
+        last = n_delays - 1
         input_steps = np.concatenate(
             [np.asarray(u, float)[last + 1 : last + len(segment)] for u, segment in zip(inputs, embedded, strict=True)]
         )
@@ -108,6 +100,68 @@ def fit_operator(
         operator = np.pad(operator, ((0, rank - n_components),) * 2)
     entering = None if input_steps is None else np.pad(weights[n_components:].T, ((0, rank - n_components), (0, 0)))
     return Operator(np.asarray(operator, float), entering, float(1 - residual))
+
+
+def _location(trials: Sequence[ArrayLike]) -> tuple[FloatArray, float]:
+    """Return the mean of each channel and the standard deviation of all values."""
+    if not len(trials):
+        raise ValueError("no trials")
+    every = np.concatenate([np.asarray(trial, float) for trial in trials])
+    return every.mean(axis=0), max(float(every.std()), 1e-300)
+
+
+def _whitened(embedded: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """Return the principal axes of embedded trials as columns, and the standard deviation along each."""
+    stacked = np.concatenate(embedded)
+    _, size, axes = np.linalg.svd(stacked.T @ stacked, hermitian=True)
+    n = int((size > 1e-12 * size[0]).sum())
+    return axes[:n].T, np.sqrt(size[:n] / len(stacked))
+
+
+def prediction_scores(
+    train: Sequence[ArrayLike],
+    test: Sequence[ArrayLike],
+    n_delays: int,
+    ranks: Sequence[int],
+    skipped: int = 0,
+    ridge: float = 1e-8,
+) -> FloatArray:
+    """Return how well operators predict the next step of other trials, for each rank, shape (ranks,).
+
+    A score is 1 minus the squared error relative to that of a prediction without change (Ostrow et al. 2023 choose
+    delays and rank by such errors).
+
+    Args:
+        train: trials to which operators are fitted, each of shape (steps, channels).
+        test: other trials of the same system.
+        n_delays: delays of the embedding.
+        ranks: whitened coordinates kept.
+        skipped: steps at the beginning of the test trials that are not predicted, so that embeddings of different
+            delays predict the same steps; at least ``n_delays - 1`` are needed.
+        ridge: penalty of the regression.
+    """
+    centre, scale = _location(train)
+    first = max(skipped - (n_delays - 1), 0)
+    embedded, others = (
+        [delay_embedding((np.asarray(trial, float)[start:] - centre) / scale, n_delays) for trial in trials]
+        for trials, start in ((train, 0), (test, first))
+    )
+    (axes, spread), channels = _whitened(embedded), len(centre)
+    before, after, known, actual = (
+        np.concatenate([segment[part] for segment in segments])
+        for segments in (embedded, others)
+        for part in (slice(None, -1), slice(1, None))
+    )
+    still = max(float(((known - actual)[:, -channels:] ** 2).sum()), 1e-300)
+    scores = []
+    for rank in ranks:
+        kept = min(rank, len(spread))
+        whitening, back = axes[:, :kept] / spread[:kept], (axes[:, :kept] * spread[:kept]).T[:, -channels:]
+        x = before @ whitening
+        weights = np.linalg.solve(x.T @ x + ridge * len(x) * np.eye(kept), x.T @ (after @ whitening))
+        error = known @ whitening @ weights @ back - actual[:, -channels:]
+        scores.append(1 - float((error**2).sum()) / still)
+    return np.array(scores)
 
 
 def operator_distance(first: Operator, second: Operator, score: OperatorMetric = "angular", seed: int = 0) -> float:
@@ -228,23 +282,3 @@ def _controllability(operator: Operator, powers: int | None) -> FloatArray:
         forward, backward = operator.state @ forward, operator.state.T @ backward
         columns += [forward, backward]
     return np.concatenate(columns, axis=1)
-
-
-def distance_matrix(
-    operators: Sequence[Operator], score: OperatorMetric = "angular", with_inputs: bool = False
-) -> FloatArray:
-    """Return the distances of all pairs, shape (systems, systems).
-
-    Args:
-        operators: from `fit_operator`.
-        score: see `operator_distance`.
-        with_inputs: compare state and input operators together (`input_distance`).
-    """
-    result = np.zeros((len(operators),) * 2)
-    for i, j in combinations(range(len(operators)), 2):
-        pair = operators[i], operators[j]
-        if with_inputs and score != "wasserstein":
-            result[i, j] = result[j, i] = input_distance(*pair, score)
-        else:
-            result[i, j] = result[j, i] = operator_distance(*pair, score)
-    return result

@@ -55,7 +55,7 @@ class Engine:
     Attributes:
         finished: The trials that ended in the last step, None if none did: equally long arrays with one entry per
             trial (``env``, ``performance``, ``outcome``, ``choice``, ``rt`` in ms, ``reward``, ``steps``, ``aborts``,
-            durations of periods in ms and every scalar of the trial's record).
+            ``decision_onset`` in ms, durations of periods in ms and every scalar of the trial's record).
     """
 
     _observations: list[Any] | None = None  # last observation of each environment
@@ -95,7 +95,7 @@ class Engine:
         return np.stack(observations), infos
 
     def step(self, actions: Actions) -> BatchStepResult:
-        """Act in every environment. One that terminates is reset in the same step.
+        """Act in every environment. One that terminates is reset in the same step, unless its session goes on.
 
         Args:
             actions: One for each environment.
@@ -112,9 +112,10 @@ class Engine:
         observations, rewards, terminated, truncated, infos = map(list, zip(*self._each(actions), strict=True))
         ended = [bool(info.get("new_trial")) for info in infos]
         finished = {i: info for i, info in enumerate(infos) if ended[i]}
-        last_seen = {i: observations[i] for i in range(n) if terminated[i] or truncated[i]}
+        last_seen = {i: infos[i].get("final_obs", observations[i]) for i in range(n) if terminated[i] or truncated[i]}
         for i in last_seen:
-            observations[i], _ = self.envs[i].reset()
+            if not getattr(self.tasks[i], "goes_on", False):
+                observations[i], _ = self.envs[i].reset()
         self.finished = finished_columns(finished) if finished else None
         self._observations = observations
         truths = [info["gt"] for info in infos if "gt" in info]

@@ -11,7 +11,11 @@ import numpy as np
 from neurogym.engine.stepping import Stepping
 from neurogym.sampling.generator import Generators
 from neurogym.trials import Trials
+from neurogym.trials.cursor import FIRST_BLOCK
 from neurogym.trials.records import condition_column, varies
+
+#: Most steps of trials that are made at a time to measure their lengths.
+MOST_STEPS_AT_ONCE = 1_280_000
 
 
 def make_trials(task: Stepping, n: int, conditions: Mapping[str, Any], answered: bool = True) -> Trials:
@@ -114,8 +118,10 @@ def trial_lengths(task: Stepping, n: int) -> np.ndarray:
     task = copy.deepcopy(task)
     try:
         count, lengths = 0, []
+        longest = int(make_trials(copy.deepcopy(task), FIRST_BLOCK, {}).length.max()) if task.stack.ahead else 1
+        at_once = min(256, max(1, MOST_STEPS_AT_ONCE // longest)) if task.stack.ahead else 1
         while count < (8 if task.length_is_fixed() else n):
-            size = min(n - count, 256) if task.stack.ahead else 1
+            size = min(n - count, at_once)
             lengths.append(make_trials(task, size, {}).length)
             count += size
         return np.concatenate(lengths)

@@ -22,6 +22,7 @@ FINISHED = {
     "reward": "trial_reward",
     "steps": "trial_steps",
     "aborts": "aborts",
+    "decision_onset": "decision_onset",
 }
 #: Entries of a report that is silent about them, where that is not nan.
 _UNREPORTED = {"outcome": "none", "steps": 0, "aborts": 0}

@@ -35,6 +35,8 @@ class Stepping(BaseEnv):
         last: ``info`` of the trial that ended last in this session, None if none did.
         num_finished: Trials that ended in this session.
         next_by_itself: Whether the step that ends a trial begins the next one.
+        goes_on: Whether a session goes on after a step that terminated or truncated an episode; the last observation
+            is then in ``info["final_obs"]``. Other environments are reset.
         one_by_one: Whether trials are described one at a time.
         derived: Names of attributes that follow from the others, so that they are no part of a saved session.
     """
@@ -43,6 +45,7 @@ class Stepping(BaseEnv):
     rule: ClassVar[Rule | None] = None
     abort: bool
     next_by_itself: bool = True
+    goes_on: bool = False
     one_by_one: ClassVar[bool] = False
     no_rt: float | None = nan
     _shapes_steps: bool = False  # whether the task overrides post_step
@@ -143,7 +146,7 @@ class Stepping(BaseEnv):
             Observation of the next row (row 0 of the next trial if this one ended), reward, terminated, truncated and
             info with ``new_trial`` and ``gt``; at the end of a trial also ``trial`` (the finished one),
             ``performance``, ``outcome``, ``choice``, ``rt`` (ms, nan without a response), ``trial_reward``,
-            ``trial_steps`` and ``aborts``.
+            ``trial_steps``, ``aborts`` and ``decision_onset`` (ms, from which reaction times count).
 
         Raises:
             ResetNeeded: If there is no trial yet.
@@ -255,6 +258,8 @@ class Stepping(BaseEnv):
         if self._shapes_steps:
             ob, reward, terminated, truncated, info = self.post_step(ob, reward, terminated, truncated, info)
         if stack is not None:
+            if "final_obs" in info:
+                info["final_obs"] = stack.observe(info["final_obs"], action, reward, self.field)
             ob = stack.observe(ob, action, reward, self.field)
         return ob, reward, terminated, truncated, info
 
@@ -279,6 +284,7 @@ class Stepping(BaseEnv):
         info["rt"] = float((step - go) * self.dt) if responded else self.no_rt
         info["trial_reward"] = self.trial_reward
         info["aborts"] = self.trial_aborts
+        info["decision_onset"] = float(go * self.dt)
         info["periods"] = self._spans_of_trial
         if not self._made_ahead:
             self.trial_ended(info)

@@ -128,6 +128,7 @@ class TableEngine(Engine):
             "reward": ended.reward,
             "steps": ended.steps,
             "aborts": ended.aborts,
+            "decision_onset": self.pools.go[ended.env, ended.trial] * float(self.tasks[0].dt),
         }
         return {**of_step, **record, **of_step}  # in this order, but what is called the same is not the record's
 

@@ -28,6 +28,8 @@ def _plain(name: str) -> str:
 def unknown(kind: str, name: object, valid: Iterable[str]) -> str:
     """Message about an unknown name, with the nearest valid name and the options."""
     options = sorted(str(v) for v in valid)
+    if not str(name):
+        return f"no {kind} given (expected one of: {', '.join(options[:12]) or 'none'})"
     close = nearest(str(name), options)
     hint = f"; did you mean {close!r}?" if close else ""
     listed = ", ".join(options[:12]) + (", ..." if len(options) > 12 else "")

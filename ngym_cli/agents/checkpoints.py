@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ngym_cli.environments.trial_batch import batch_of
+from ngym_cli.environments.trial_batch import trials_of
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.files import reading
 from ngym_cli.files.reading import digest
@@ -101,17 +101,16 @@ def write(folder: Path, step: int, model: BaseAlgorithm, venv: VecEnv, session: 
         "format": FORMAT,
         "step": step,
         "learner": learner,
-        "environments": flatten_tree(batch_of(venv).state(), "environments", arrays),
+        "environments": flatten_tree(trials_of(venv).state(), "environments", arrays),
         "session": flatten_tree(session, "session", arrays),
     }
     arrays, state["joined"] = join(arrays)
-    weights = {name: value.contiguous() for name, value in tensors.items() if name.startswith("policy/")}
-    rest = {name: value for name, value in tensors.items() if name not in weights}
+    rest = {name: value for name, value in tensors.items() if not name.startswith("policy/")}
     unshared = _unshared({name: value.contiguous() for name, value in {**rest, **arrays}.items()})
     path = folder / folder_of(step)
     with atomic_folder(path, CHECKPOINT_FILES) as temporary:
         try:
-            save_file({name.removeprefix("policy/"): value for name, value in weights.items()}, temporary / WEIGHTS)
+            save_file(_weights(tensors), temporary / WEIGHTS)
             save_file(unshared, temporary / ARRAYS)
         except SafetensorError as error:
             raise OSError(f"cannot write {path}: {error}") from error
@@ -121,6 +120,22 @@ def write(folder: Path, step: int, model: BaseAlgorithm, venv: VecEnv, session: 
             with (temporary / name).open("rb") as file:  # on the disk, not only in memory
                 os.fsync(file.fileno())
     return path
+
+
+def write_weights(folder: Path, step: int, model: BaseAlgorithm) -> None:
+    """Write a checkpoint that has the weights only, from which no run is resumed; see `write`."""
+    from safetensors.torch import save_file
+
+    from ngym_cli.agents.algorithms.training_state import training_state
+
+    with atomic_folder(folder / folder_of(step), CHECKPOINT_FILES) as temporary:
+        save_file(_weights(training_state(model)[0]), temporary / WEIGHTS)
+
+
+def _weights(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the weights of the policy among the tensors of a learner, by their names in the policy."""
+    weights = {name: value.contiguous() for name, value in tensors.items() if name.startswith("policy/")}
+    return {name.removeprefix("policy/"): value for name, value in weights.items()}
 
 
 def _unshared(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -154,19 +169,39 @@ def mark_best(folder: Path, path: Path, step: int, performance: float) -> None:
     write_json(folder / BEST, {"name": path.name, "step": step, "performance": performance})
 
 
-def prune(folder: Path, keep: int) -> None:
-    """Remove all checkpoints except the most recent and the best."""
-    best = best_of(folder)
-    for path in found_in(folder)[:-keep]:
-        if best is None or path.name != best["name"]:
+def prune(folder: Path, keep: int, total: int, running: bool = True) -> None:
+    """Remove all but the last checkpoint, others at even distances from the first on, and the best.
+
+    A run that goes on keeps its last two whole, to be resumed from; all others keep their weights only.
+
+    Args:
+        folder: folder of the checkpoints.
+        keep: number of checkpoints that remain, besides the best and the last but one of a run that goes on.
+        total: steps of the whole run.
+        running: whether the run may be resumed.
+    """
+    paths, best = found_in(folder), best_of(folder)
+    wanted = [total * k / (keep - 1) for k in range(keep - 1)]
+    kept = {min(paths, key=lambda path: abs(int(path.name[5:]) - step)).name for step in wanted if paths}
+    kept |= {path.name for path in paths} if len(paths) <= keep else set()
+    kept |= set() if best is None else {best["name"]}
+    for path in paths[: -min(keep, 2) if running else -1]:
+        if path.name in kept:
+            _keep_weights(path)
+        else:
             remove_folder(path, CHECKPOINT_FILES)
+
+
+def _keep_weights(path: Path) -> None:
+    """Remove from a checkpoint what only the resumption of a run needs."""
+    for name in (STATE, ARRAYS):
+        (path / name).unlink(missing_ok=True)
 
 
 def keep_only_weights(folder: Path) -> None:
     """Keep only the weights in the checkpoints of a finished run, which will not be resumed."""
     for path in found_in(folder):
-        for name in (STATE, ARRAYS):
-            (path / name).unlink(missing_ok=True)
+        _keep_weights(path)
 
 
 def discard_after(folder: Path, step: int) -> None:
@@ -190,6 +225,8 @@ def latest(folder: Path) -> tuple[Saved | None, list[str]]:
     """
     complaints: list[str] = []
     for path in reversed(found_in(folder)):
+        if not ((path / STATE).exists() or (path / ARRAYS).exists()):
+            continue  # kept for its weights
         try:
             return read(path), complaints
         except UserError as error:
@@ -239,7 +276,7 @@ def restore(saved: Saved, model: BaseAlgorithm, venv: VecEnv) -> None:
 
     with fitting(saved):
         venv.reset()
-        batch_of(venv).set_state(saved.environments)
+        trials_of(venv).set_state(saved.environments)
         load_training_state(model, saved.tensors, saved.learner)
 
 

@@ -43,8 +43,8 @@ TRIALS, IMAGE_TRIALS, IMAGE, FEWEST_TRIALS = 2_000, 200, 1_000, 20
 #: Half width of the 95 % interval of performance up to which trials are added where they are linked.
 HALF_WIDTH = 0.02
 
-#: Steps between two evaluations, and multiples of it where one takes as many or more.
-EVALUATE_EVERY = 100_000
+#: Steps between two evaluations, and multiples of it where one takes as many or more; evaluations of a run at least.
+EVALUATE_EVERY, FEWEST_EVALUATIONS = 100_000, 4
 
 #: Steps of an evaluation for each step of training, at most (1 of images).
 EVALUATION_SHARE = 4
@@ -301,11 +301,25 @@ def evaluation(config: RunConfig, properties: TaskProperties, timesteps: int) ->
         quota = TrialQuota.of(trials, config, properties, exact=exact)
         steps = int((quota.warm + quota.trials).sum()) * properties.trial_steps
         every = EVALUATE_EVERY * max(1, -(-steps // EVALUATE_EVERY))
+        every = min(every, -(-timesteps // FEWEST_EVALUATIONS))
     precise = HALF_WIDTH if given.trials is None and timesteps >= EVALUATE_EVERY else 0.0
     half_width = precise if given.half_width is None else given.half_width
     return ResolvedEvaluation(
         trials=trials, every=every, deterministic=given.deterministic, half_width=half_width, exact=exact
     )
+
+
+def trials_along_training(config: ResolvedConfig, properties: TaskProperties) -> int:
+    """Return the trials of an evaluation along training: by default as many as were learned from since the last one.
+
+    Args:
+        config: complete configuration of the run.
+        properties: known properties of the task.
+    """
+    settings = config.evaluation
+    if settings.exact or not settings.every:
+        return settings.trials
+    return max(FEWEST_TRIALS, min(settings.trials, settings.every // max(properties.trial_steps, 1)))
 
 
 def evaluation_trials(properties: TaskProperties, timesteps: int | None = None) -> int:

@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from neurogym.analysis.trial_tables import Table
-from neurogym.dynamics import find_between, find_fixed_points, systems
+from neurogym.dynamics import find_attractors, find_between, find_fixed_points, spread, systems
 from neurogym.spaces import Index
 from ngym_cli.agents.acting import Actor
 from ngym_cli.agents.compiled.steps import GATES, Stepper
 from ngym_cli.config.values import Scalar, split_entries
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.runs import summary
+from ngym_cli.runs.conditions import conditions_of
 from ngym_cli.runs.populations import period_spans
 
 if TYPE_CHECKING:
     from neurogym.analysis.activity import Activity
-    from neurogym.dynamics import FixedPoints
+    from neurogym.dynamics import Attractors, FixedPoints
     from neurogym.dynamics.systems import System
     from ngym_cli.agents.networks.base import RecurrentNetwork
 
@@ -35,9 +36,14 @@ NOISE = 0.1
 #: Steps under constant input that half of the starts take before the search, which leads these to attractors.
 SETTLING = 200
 
-#: Periods whose mean input is held unless others are named; trials from which unrecorded states are computed again.
+#: Steps of the shortest period for which states must hold, and spread of states below which those of all periods count,
+#: as a share of the spread of all.
+SHORTEST_PERIOD, FEW = 10, 0.05
+
+#: Periods whose mean input is held unless others are named; trials and steps of which unrecorded states are computed
+#: again, at least.
 PERIODS = ("stimulus", "measure", "delay")
-REPLAYED = 30
+REPLAYED, REPLAYED_STEPS = 30, 2000
 
 
 @dataclass(frozen=True)
@@ -114,26 +120,39 @@ def _in_torch(network: RecurrentNetwork) -> System:
     return systems.FiniteDifferences(step, sum(network.state_sizes), int(network.input_size))
 
 
-def points_of_sets(
-    system: System, activity: Activity, observations: np.ndarray, sets: Sequence[InputSet], **search: Any
-) -> list[tuple[InputSet, FixedPoints]]:
-    """Return the fixed and slow points of each constant input for which any was found.
+def attractors_of_sets(
+    system: System, visited: np.ndarray, of_step: np.ndarray, sets: Sequence[InputSet], duration: int
+) -> list[tuple[InputSet, Attractors]]:
+    """Return the attractors under each constant input.
 
     Args:
         system: from `system_of`.
-        activity: recorded units, a ``neurogym.analysis.Activity``.
-        observations: inputs of the network, shape (steps, channels).
+        visited: states, from `visited_states`.
+        of_step: step of the recording of each state.
         sets: from `input_sets`.
-        **search: ``starts``, ``slow`` and ``between``, see `search_points`.
+        duration: steps for which states must hold, from `longest_period`.
 
     Returns:
-        Inputs and their ``neurogym.dynamics.FixedPoints``.
+        Inputs and their ``neurogym.dynamics.Attractors``.
     """
-    visited, of_step = visited_states(system, activity, observations)
-    near = [visited[np.isin(of_step, each.steps)] for each in sets]
-    states = [nearby if len(nearby) >= 2 else visited for nearby in near]
-    points = search_points(system, states, np.array([each.inputs for each in sets]), **search)
-    return [(each, points.of(k)) for k, each in enumerate(sets) if (points.condition == k).any()]
+    results = []
+    for each in sets:
+        near = visited[np.isin(of_step, each.steps)]
+        states = near if len(near) >= 2 and spread(near) > FEW * spread(visited) else visited
+        results.append((each, find_attractors(system, states, each.inputs, duration, noise=NOISE)))
+    return results
+
+
+def longest_period(table: Table, activity: Activity) -> int:
+    """Return the steps of the longest period of a task, `SHORTEST_PERIOD` at least.
+
+    Args:
+        table: the trials; without columns of periods the longest trial counts.
+        activity: of the same trials.
+    """
+    spans = [span for spans in period_spans(table, activity.offsets, activity.dt).values() for span in spans]
+    steps = [span.stop - span.start for span in spans] or np.diff(activity.offsets).tolist()
+    return max(SHORTEST_PERIOD, *steps)
 
 
 def search_points(
@@ -141,7 +160,7 @@ def search_points(
     states: Sequence[np.ndarray],
     inputs: np.ndarray,
     starts: int | None = None,
-    slow: float | None = SLOW,
+    slow: float | None = None,
     between: int = 0,
 ) -> FixedPoints:
     """Search points for all inputs at once from visited states with noise; half of the starts run freely first.
@@ -185,9 +204,11 @@ def input_sets(
         periods: names of periods; of all steps together if the trials have none of them.
     """
     spans, sets = period_spans(table, activity.offsets, activity.dt), list[InputSet]()
-    for values, members in _conditions(table, by):
+    conditions = conditions_of(table, by)
+    for k, values in enumerate(conditions.levels):
+        members = conditions.index == k
         for period in periods:
-            inside = [spans[period][k] for k in np.flatnonzero(members)] if period in spans else []
+            inside = [spans[period][trial] for trial in np.flatnonzero(members)] if period in spans else []
             steps = np.concatenate([np.zeros(0, int), *(np.arange(span.start, span.stop) for span in inside)])
             if len(steps):
                 words = [f"{name} {summary.label(value)}" for name, value in values.items()]
@@ -198,38 +219,38 @@ def input_sets(
     return sets or [all_steps]
 
 
-def _conditions(table: Table, by: Sequence[str]) -> list[tuple[dict[str, Scalar], np.ndarray]]:
-    """Return the values of each condition and the member trials, shape (trials,) bool."""
-    conditions: list[tuple[dict[str, Scalar], np.ndarray]] = [({}, np.ones(len(table["choice"]), bool))]
-    for name in by:
-        column = table[name]
-        values = [value for value in dict.fromkeys(sorted(column.tolist(), key=str)) if value == value]
-        conditions = [
-            ({**before, name: value}, rows & (column == value)) for before, rows in conditions for value in values
-        ]
-    return [(values, members) for values, members in conditions if members.any()]
-
-
-def visited_states(system: System, activity: Activity, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def visited_states(
+    system: System, activity: Activity, observations: np.ndarray, sessions: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return states visited in trials, shape (n, units), and the step of the recording of each state.
 
-    States that are not recorded (cell states, lower layers) are computed again from the start of trials.
+    States that are not recorded (cell states, lower layers) are computed again, from zero or from the end of the
+    trial before in the session, whichever gives the recorded activity.
 
     Args:
         system: from `system_of`.
         activity: recorded units of the top layer.
         observations: shape (steps, channels).
+        sessions: session of each trial, shape (trials,); all trials begin at zero where left out.
     """
     values, offsets = activity.values, activity.offsets
     if system.units == values.shape[1]:
         return np.asarray(values, float), np.arange(len(values))
-    trials = min(REPLAYED, len(activity))
+    trials = min(len(activity), max(REPLAYED, int(np.searchsorted(offsets, REPLAYED_STEPS))))
+    first = system.units - int(getattr(system, "layers", [system])[-1].units)  # hidden units of the top layer
+    last: dict[object, np.ndarray] = {}
     visited = []
     for k in range(trials):
-        state = np.zeros((1, system.units))
-        for x in observations[offsets[k] : offsets[k + 1]]:
+        steps = slice(offsets[k], offsets[k + 1])
+        session = k if sessions is None else sessions[k]
+        state = np.stack([np.zeros(system.units), last.get(session, np.zeros(system.units))])
+        after = system.step(state, observations[steps.start])[:, first : first + values.shape[1]]
+        begin = int(np.linalg.norm(after - values[steps.start], axis=1).argmin())
+        state = state[begin : begin + 1]
+        for x in observations[steps]:
             state = system.step(state, x)
             visited.append(state[0])
+        last[session] = state[0]
     return np.array(visited), np.arange(offsets[0], offsets[trials])
 
 

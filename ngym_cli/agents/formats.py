@@ -24,6 +24,7 @@ from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.agents.loading import LoadedAgent, StepModule
 from ngym_cli.agents.networks.images import ConvolutionalFront
 from ngym_cli.errors import UserError, check_known, library, os_errors
+from ngym_cli.files.outputs import may_write
 from ngym_cli.files.writing import atomic_path
 
 if TYPE_CHECKING:
@@ -65,8 +66,7 @@ def export(run: runs.RunFolder, to: str, out: Path | None = None, trust: bool = 
     """
     check_known("format", to, EXPORT_FORMATS)
     path = out or run.path / "export" / f"agent{EXPORT_FORMATS[to][1]}"
-    if path.exists() and not overwrite:
-        raise UserError(f"{path} exists; choose another --out or pass --overwrite")
+    may_write(path, True, overwrite)
     agent = LoadedAgent(run, trust)
     with os_errors(f"cannot write {path}"), atomic_path(path) as temporary:
         _WRITERS[to](agent, temporary)

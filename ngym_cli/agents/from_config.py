@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ngym_cli.agents.algorithms import AlgorithmSpec, check_pairing, find_algorithm
 from ngym_cli.agents.defaults import DEFAULT_UNITS, complete_arguments, complete_hyperparameters
@@ -89,6 +91,23 @@ def sequences_side_by_side(config: RunConfig) -> int:
     return int(batch or config.n_envs or 1)
 
 
+def products_in_torch(config: ResolvedConfig, model: BaseAlgorithm) -> int:
+    """Return the products of a pass over a minibatch that torch computes alone; 0 of learners with threads of ours.
+
+    Args:
+        config: complete configuration.
+        model: the learner.
+    """
+    from ngym_cli.agents.algorithms.sb3 import Learner
+
+    if isinstance(model, Learner):
+        return 0
+    steps = int(config.hyperparameters.get("batch_size") or config.n_envs)
+    layers = int(config.network_args.get("layers", 1))
+    features = int(np.prod(model.observation_space.shape or (1,)))
+    return steps * config.units * (features + (layers - 1) * config.units)
+
+
 def make_model(
     alg: str,
     venv: VecEnv,
@@ -135,6 +154,8 @@ def _make(
     from stable_baselines3.common.preprocessing import is_image_space
     from torch import nn
 
+    from ngym_cli.agents.algorithms.sb3 import bounded
+
     args: Values = {**chosen.options, **network_args}
     own_args = {name: args[name] for name in chosen.own}
     if chosen.recurrent:
@@ -158,7 +179,7 @@ def _make(
         policy = "CnnPolicy" if is_image_space(venv.observation_space) else "MlpPolicy"
         activation = {"tanh": nn.Tanh, "relu": nn.ReLU, "softplus": nn.Softplus}[args["activation"]]
         policy_kwargs = {"net_arch": [units] * args["layers"], "activation_fn": activation}
-    learner = algorithm.load()
+    learner: Callable[..., BaseAlgorithm] = bounded(algorithm.load())
     merged = {**algorithm.defaults, **overrides}
     if not algorithm.knows_final_rate:
         merged = _scheduled(merged, "final_rate" in overrides)

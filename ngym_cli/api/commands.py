@@ -15,14 +15,14 @@ from ngym_cli.api.results import Figures
 from ngym_cli.api.settings import DataTable
 from ngym_cli.api.sweeps import Sweep
 from ngym_cli.api.tables import Fit
-from ngym_cli.api.trained import EVAL_COMMAND_OPTIONS, Run, load
+from ngym_cli.api.trained import EVAL_COMMAND_OPTIONS, Run
 from ngym_cli.api.wording import in_python_words
 from ngym_cli.commands.check import CheckRequest
 from ngym_cli.commands.diff import DiffRequest
 from ngym_cli.commands.export import ExportRequest
 from ngym_cli.commands.info import InfoRequest
 from ngym_cli.commands.list import ListRequest
-from ngym_cli.commands.plot import PlotRequest, view_of
+from ngym_cli.commands.plot import PlotRequest, check_options, view_of
 from ngym_cli.commands.watch import WatchRequest
 from ngym_cli.config.fields import Option
 from ngym_cli.config.keywords import read_keywords, with_keywords
@@ -119,7 +119,9 @@ def evaluate(
     """
     references: Any = run if isinstance(run, builtins.list | tuple) else [run]
     results: Any = [
-        load(reference(each), runs_root, trust).evaluate(trials, checkpoints=checkpoints, **request)
+        Run(runs.find(str(reference(each)), Path(runs_root)).path, trust).evaluate(
+            trials, checkpoints=checkpoints, **request
+        )
         for each in references
     ]
     return results if references is run else results[0]
@@ -154,6 +156,7 @@ def plot(*words: Result, overwrite: bool = False, **request: Unpack[PlotOptions]
     files = FigureFiles(read.format, read.style, read.out, read.overwrite)
     first, *names = references
     if (sweep := folder.named(first, read.sweeps)) is not None:
+        check_options(read, "sweep")
         from ngym_cli.sweeps.figures import FIGURE_NAMES
 
         sweep_result = Sweep(sweep.path)
@@ -163,6 +166,7 @@ def plot(*words: Result, overwrite: bool = False, **request: Unpack[PlotOptions]
         }
         return _collected(drawers, sweep.path, files, required=bool(names))
     if (fit := fits.named(first, read.runs)) is not None:
+        check_options(read, "fit")
         from ngym_cli.fitting.figures import FIT_FIGURES
 
         fit_result = Fit(fit.path)
@@ -173,7 +177,7 @@ def plot(*words: Result, overwrite: bool = False, **request: Unpack[PlotOptions]
 
 def _collected(drawers: Mapping[str, Any], owner: Path, files: FigureFiles, required: bool) -> Figures:
     """Draw figures; those that cannot be drawn are left out with the reason, unless they were named."""
-    places = files.places(owner, builtins.list(drawers))
+    places = _places(files, owner, builtins.list(drawers))
     drawn: dict[str, Figure] = {}
     reasons: dict[str, str] = {}
     for name, drawer in drawers.items():
@@ -183,7 +187,7 @@ def _collected(drawers: Mapping[str, Any], owner: Path, files: FigureFiles, requ
             if required:
                 raise
             reasons[name] = str(error).removeprefix(f"{name}: ")
-    return _saved(Figures(drawn, reasons), dict(zip(drawers, places, strict=True)), {}, files)
+    return _saved(Figures(drawn, reasons), places, {}, files)
 
 
 def _figures_of_runs(request: PlotRequest, files: FigureFiles) -> Figures:
@@ -193,7 +197,8 @@ def _figures_of_runs(request: PlotRequest, files: FigureFiles) -> Figures:
 
     view, names = view_of(request, lambda text: None)
     specs = [find_figure(name) for name in names] or requests.natural_figures(view)
-    places = files.places(view.first.run.path, [f"{spec.name}{requests.suffix(view)}" for spec in specs])
+    names_of_files = {f"{spec.name}{requests.suffix(view)}": spec.name for spec in specs}
+    places = _places(files, view.first.run.path, builtins.list(names_of_files))
     drawn: dict[str, Figure] = {}
     reasons: dict[str, str] = {}
     tables: dict[str, Any] = {}
@@ -205,8 +210,14 @@ def _figures_of_runs(request: PlotRequest, files: FigureFiles) -> Figures:
             drawn[spec.name], tables[spec.name] = result.figure, view.table
     if not drawn and reasons:
         raise UserError("; ".join(f"{name}: {reason}" for name, reason in reasons.items()))
-    paths = dict(zip([spec.name for spec in specs], places, strict=True))
+    paths = {names_of_files[name]: path for name, path in places.items()}
     return _saved(Figures(drawn, reasons), paths, tables, files)
+
+
+def _places(files: FigureFiles, owner: Path, names: Sequence[str]) -> dict[str, Path]:
+    """Return the files of figures by name; none if the user names no folder, for then no file is written."""
+    files.check()
+    return dict(zip(names, files.places(owner, names), strict=True)) if files.out is not None else {}
 
 
 def _saved(figures: Figures, paths: Mapping[str, Path], tables: Mapping[str, Any], files: FigureFiles) -> Figures:
@@ -218,7 +229,7 @@ def _saved(figures: Figures, paths: Mapping[str, Path], tables: Mapping[str, Any
     if files.out is None:
         return figures
     for name, figure in figures.items():
-        save_with_table(figure, tables.get(name, {}), files.style, paths[name])
+        save_with_table(figure, tables.get(name, {}), files, paths[name])
     return Figures(figures.drawn, figures.reasons, {name: paths[name] for name in figures})
 
 

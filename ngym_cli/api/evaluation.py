@@ -13,10 +13,11 @@ from ngym_cli import runs
 from ngym_cli.api import running, settings
 from ngym_cli.api.results import Activity, DataComparison, as_image, scores_in_words
 from ngym_cli.api.settings import Columns
-from ngym_cli.api.wording import in_python_words
+from ngym_cli.api.wording import NearestAttribute, in_python_words
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.files.reading import read_json
 from ngym_cli.runs import RUNS_ROOT
+from ngym_cli.runs.summary import changed_in_words
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.terminal import REFERENCES
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class WithFigures:
+class WithFigures(NearestAttribute):
     """Figures of a run or an evaluation."""
 
     _evaluation: str | None = None
@@ -139,6 +140,7 @@ class WithFigures:
             axes=settings.with_commas(axes),
         )
         view.recorder, view.quick = recorder(runs.RUNS_ROOT, self._trust, logger.info), quick
+        view.requested = True
         return view
 
 
@@ -240,14 +242,23 @@ class Evaluation(WithFigures):
 
     def __repr__(self) -> str:
         """Return trials, scores with references, and the distance from data in one line."""
-        words = [f"{self.summary.get('trials', 0):,} trials", scores_in_words(self.summary)]
+        words = [changed_in_words(self.summary), f"{self.summary.get('trials', 0):,} trials"]
+        words.append(scores_in_words(self.summary))
         if (comparison := self.comparison) is not None:
             distance = "unknown" if comparison.distance is None else f"{comparison.distance:.2f} standard errors"
             words.append(f"distance from {Path(comparison.record['data']).name} {distance}")
         return f"<Evaluation {self.name}: {', '.join(filter(None, words))}>"
 
     def _repr_html_(self) -> str:
-        entries = ("trials", "performance", "performance_ci", "reward_per_trial", *REFERENCES, "abort_rate")
+        entries = (
+            "trials",
+            "performance",
+            "performance_ci",
+            "reward_per_trial",
+            *REFERENCES,
+            "fixation_break_rate",
+            "early_action_rate",
+        )
         summary: dict[str, object] = {**self.summary}
         page = settings.html(f"Evaluation {self.name}", {k: summary[k] for k in entries if summary.get(k) is not None})
         comparison = self.comparison
@@ -260,6 +271,8 @@ def compare(
     metric: str | Sequence[str] = (),
     *,
     across: str | None = None,
+    delays: int | None = None,
+    rank: int | None = None,
     by: Columns | None = None,
     runs_root: str | Path = RUNS_ROOT,
     trust: bool = False,
@@ -272,6 +285,8 @@ def compare(
         runs: runs (objects, folders, names or ``latest``) and recordings in files (NWB, HDF5, npz).
         metric: names in ``neurogym.dynamics.METRICS``, as a list or separated by commas; by default four of them.
         across: ``period`` or ``layer`` to compare the parts of each run.
+        delays: delays of the operators of dsa and input-dsa; by default chosen by the data.
+        rank: rank of these operators; by default chosen by the data.
         by: columns that define conditions, as a list or separated by commas.
         runs_root: folder of all runs, where a run is given by name.
         trust: accept user code named in the runs' records.
@@ -288,7 +303,7 @@ def compare(
 
     several = runs if isinstance(runs, list | tuple) else [runs]
     words = [str(getattr(each, "path", each)) for each in several]
-    references, request = requests.comparison(words, settings.with_commas(metric), across)
+    references, request = requests.comparison(words, settings.with_commas(metric), across, delays, rank)
     seen = requests.view(references, Path(runs_root), settings.with_commas(by), trust=trust)
     seen.comparison, seen.recorder = request, recorder(Path(runs_root), trust, logger.info)
     return Comparison(seen)

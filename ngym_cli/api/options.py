@@ -38,6 +38,7 @@ class TrainOptions(TypedDict, total=False):
     eval_every: float | None
     eval_trials: float | None
     checkpoint_every: float | None
+    keep: float | None
     recommended: bool | None
     schedule: str | None
     loss_weight: Mapping[str, object] | None
@@ -71,6 +72,7 @@ class VariedOptions(TypedDict, total=False):
     eval_every: float | Iterable[float] | None
     eval_trials: float | Iterable[float] | None
     checkpoint_every: float | Iterable[float] | None
+    keep: float | Iterable[float] | None
     recommended: bool | Iterable[bool] | None
     schedule: str | Iterable[str] | None
     loss_weight: Mapping[str, object] | None
@@ -97,6 +99,7 @@ class EvaluateOptions(TypedDict, total=False):
     silence: PerturbedUnits | None
     clamp: PerturbedUnits | None
     noise: PerturbedUnits | None
+    together: bool | None
     record: Columns | None
     spike_rate: float | None
     export: str | Sequence[object] | None
@@ -118,6 +121,7 @@ class SimulateOptions(TypedDict, total=False):
     task_args: Mapping[str, object] | None
     timing: Mapping[str, object] | None
     rewards: Mapping[str, object] | None
+    together: bool | None
     model: str | None
     subject: str | None
     stimuli: str | None
@@ -137,6 +141,8 @@ class PlotOptions(TypedDict, total=False):
     pair: Columns | None
     metric: Columns | None
     across: str | None
+    delays: int | None
+    rank: int | None
     input: str | Sequence[object] | None
     axes: Columns | None
     outside: str | Sequence[object] | None
@@ -232,9 +238,11 @@ class DataOptions(TypedDict, total=False):
     where: str | Sequence[object] | None
     derive: str | Sequence[object] | None
     missed: str | Sequence[object] | None
+    choices: str | Sequence[object] | None
     data_dir: str | Path | None
     download: bool | None
     by: str | None
+    overwrite: bool | None
     save_columns: str | Path | None
 
 
@@ -260,6 +268,7 @@ class FitOptions(TypedDict, total=False):
     where: str | Sequence[object] | None
     derive: str | Sequence[object] | None
     missed: str | Sequence[object] | None
+    choices: str | Sequence[object] | None
     units: int | Sequence[int] | None
     folds: float | None
     seeds: float | None
@@ -273,6 +282,7 @@ class FitOptions(TypedDict, total=False):
     posterior: float | None
     vary: str | Sequence[object] | None
     fix: str | Sequence[object] | None
+    prior: str | Sequence[object] | None
     further: str | Sequence[object] | None
     recover: float | None
     design: str | Sequence[object] | None
@@ -281,6 +291,7 @@ class FitOptions(TypedDict, total=False):
     on: str | None
     workers: float | None
     slurm: Mapping[str, object] | None
+    track: str | Sequence[object] | None
     name: str | None
     runs_root: str | Path | None
     overwrite: bool | None

@@ -8,6 +8,7 @@ import hashlib
 import inspect
 import linecache
 import sys
+import textwrap
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -26,8 +27,8 @@ NOTEBOOK_FOLDER = Path("ngym_parts")
 def reference_of(kind: str, user_object: str | type | FunctionType) -> str:
     """Return the reference of a part: a built-in name, ``path/to/file.py:Name`` or ``package.module:Name``.
 
-    A class of a notebook or an interactive session is written to a file in ``ngym_parts/`` first, with the imports and
-    definitions that it uses; a changed class gets another file.
+    A class of a notebook, of an interactive session or below ``if __name__ == "__main__":`` is written to a file in
+    ``ngym_parts/`` first, with the imports and definitions that it uses; a changed class gets another file.
 
     Args:
         kind: a key of ``ngym_cli.config.extensions.EXTENSION_KINDS``.
@@ -54,12 +55,23 @@ def reference_of(kind: str, user_object: str | type | FunctionType) -> str:
         return built_in
     module = sys.modules.get(user_object.__module__)
     file = getattr(module, "__file__", None)
-    if user_object.__module__ == "__main__" and file is None:
+    if user_object.__module__ == "__main__" and (file is None or not _is_defined_on_import(Path(str(file)), name)):
         return f"{_saved(kind, user_object).as_posix()}:{name}"
     if user_object.__module__ == "__main__" or user_object.__module__.startswith("ngym_own_"):
         path, current_folder = Path(str(file)).resolve(), Path.cwd().resolve()
         return f"{path.relative_to(current_folder) if path.is_relative_to(current_folder) else path}:{name}"
     return f"{user_object.__module__}:{name}"
+
+
+def _is_defined_on_import(file: Path, name: str) -> bool:
+    """Return whether a script defines a name where it is imported: not below ``if __name__ == "__main__":``."""
+    try:
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, SyntaxError):
+        return True
+    tree.body = [node for node in tree.body if not (isinstance(node, ast.If) and "__main__" in ast.unparse(node.test))]
+    definitions = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef | ast.FunctionDef))
+    return any(node.name == name for node in definitions)
 
 
 def _built_in(kind: str, user_object: type | FunctionType) -> str | None:
@@ -91,9 +103,9 @@ def refuse_while_importing() -> None:
 
 def _saved(kind: str, user_object: type | FunctionType) -> Path:
     """Write the source of a notebook's class, unless already written."""
-    text = f'"""Source of `{user_object.__name__}`, written by ngym from a notebook."""\n\n' + _Source(kind).of(
-        user_object
-    )
+    text = f'"""Source of `{user_object.__name__}`, written by ngym from a notebook or a script."""\n\n' + _Source(
+        kind
+    ).of(user_object)
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
     path = NOTEBOOK_FOLDER / f"{user_object.__name__.lower()}_{digest}.py"
     if not path.is_file():
@@ -164,7 +176,7 @@ def source_of(user_object: Any) -> str:
                 continue
             first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
             if first <= code.co_firstlineno <= (node.end_lineno or 0):
-                return "".join(_python(lines)[first - 1 : node.end_lineno]).rstrip()
+                return textwrap.dedent("".join(_python(lines)[first - 1 : node.end_lineno])).rstrip()
     name = user_object.__name__
     raise UserError(f"the source of {name} is not known; put it in a file and name it as file.py:{name}")
 

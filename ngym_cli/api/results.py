@@ -15,6 +15,7 @@ from ngym_cli.api import running, settings
 from ngym_cli.api.wording import in_python_words
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.runs.recordings import ACTIVITY_FILE, QUANTITIES, Recording
+from ngym_cli.runs.summary import breaks_of
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.terminal import REFERENCES, reference_word
 
@@ -236,7 +237,7 @@ class DataComparison:
 
 
 def scores_in_words(summary: Mapping[str, Any] | Summary) -> str:
-    """Return performance with interval, references and abort rate in one line."""
+    """Return performance with interval, references and fixation breaks in one line."""
     scores: Mapping[str, Any] = summary
     if scores.get("performance") is None or np.isnan(scores["performance"]):
         reward = scores.get("reward_per_trial")
@@ -246,6 +247,7 @@ def scores_in_words(summary: Mapping[str, Any] | Summary) -> str:
     if low is not None and high is not None:
         words[0] += f" [{low:.3f}, {high:.3f}]"
     words += [f"{reference_word(name)} {scores[name]:.3f}" for name in REFERENCES if scores.get(name) is not None]
-    if scores.get("abort_rate"):
-        words.append(f"abort rate {scores['abort_rate']:.1%}")
+    breaks = breaks_of(scores)
+    if breaks is not None and (breaks.rate or breaks.early > 0):
+        words.append(f"fixation breaks {breaks.sentence()}")
     return ", ".join(words)

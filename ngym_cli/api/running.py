@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from ngym_cli import processes, runs, terminal
 from ngym_cli.agents.algorithms import find_algorithm
+from ngym_cli.api.wording import in_python
 from ngym_cli.errors import UserError
 from ngym_cli.runs import managing
-from ngym_cli.training.progress import Display, LiveDisplay
+from ngym_cli.training.progress import Display, LiveDisplay, advice
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from ngym_cli.config import ResolvedConfig, RunConfig
     from ngym_cli.environments.properties import TaskProperties
     from ngym_cli.training.main_loop import Hooks, RunResult
+
+    #: Complete configuration of a run and the properties of its task.
+    Announced = list[tuple[ResolvedConfig, TaskProperties]]
 
 
 def start(
@@ -39,7 +43,9 @@ def start(
     _prepare(threads_for_learning)
     from ngym_cli.training import main_loop
 
-    return _folder(main_loop.train(config, root, name, overwrite, hooks(progress, tags, callbacks)), progress)
+    announced: Announced = []
+    outcome = main_loop.train(config, root, name, overwrite, hooks(progress, tags, callbacks, announced))
+    return _folder(outcome, progress, announced)
 
 
 def callbacks_of(objects: Sequence[object]) -> list[BaseCallback]:
@@ -71,7 +77,8 @@ def go_on(run: runs.RunFolder, trust: bool, progress: bool) -> Path:
     _prepare()
     from ngym_cli.training import main_loop
 
-    return _folder(main_loop.resume(run, trust, hooks(progress)), progress)
+    announced: Announced = []
+    return _folder(main_loop.resume(run, trust, hooks(progress, announced=announced)), progress, announced)
 
 
 def _prepare(threads_for_learning: int | None = None) -> None:
@@ -79,14 +86,33 @@ def _prepare(threads_for_learning: int | None = None) -> None:
     processes.limit_libraries()
 
 
-def _folder(outcome: RunResult, progress: bool) -> Path:
-    if outcome.status == "interrupted" and progress:
-        terminal.console(stderr=True).print("interrupted; run.resume() continues", soft_wrap=True)
+def _folder(outcome: RunResult, progress: bool, announced: Announced) -> Path:
+    """Return the folder of a run, after a line on how to go on where the run was interrupted or has not learned."""
+    if not progress:
+        return outcome.run.path
+    line: str | None = "interrupted; run.resume() continues" if outcome.status == "interrupted" else None
+    if outcome.status == "finished" and announced:
+        line = advice(*announced[0], outcome.summary)
+    if line is not None:
+        terminal.console(stderr=True).print(in_python(line), soft_wrap=True)
     return outcome.run.path
 
 
-def hooks(progress: bool, tags: Sequence[str] = (), callbacks: Sequence[BaseCallback] = ()) -> Hooks:
-    """Return the hooks of a run with a display, or without, and with tags."""
+def hooks(
+    progress: bool,
+    tags: Sequence[str] = (),
+    callbacks: Sequence[BaseCallback] = (),
+    announced: Announced | None = None,
+) -> Hooks:
+    """Return the hooks of a run with a display, or without, and with tags.
+
+    Args:
+        progress: show a display.
+        tags: tags of the run.
+        callbacks: callbacks as objects.
+        announced: receives the complete configuration and the properties of the task.
+    """
+    from ngym_cli.training import timing
     from ngym_cli.training.main_loop import Hooks
 
     def display(resolved: ResolvedConfig, properties: TaskProperties, path: Path) -> Display:
@@ -94,13 +120,19 @@ def hooks(progress: bool, tags: Sequence[str] = (), callbacks: Sequence[BaseCall
         if not progress:
             return Display()
         supervised = find_algorithm(resolved.alg).supervised
-        return LiveDisplay(terminal.console(stderr=True), total, properties.references, supervised)
+        seconds = timing.expected(resolved, properties)
+        return LiveDisplay(terminal.console(stderr=True), total, properties.references, supervised, seconds)
 
     def begun(run: runs.RunFolder) -> None:
         if tags:
             managing.tag(run, tags)
 
-    return Hooks(lambda resolved, properties: processes.limit_torch(), display, started=begun, callbacks=callbacks)
+    def announce(resolved: ResolvedConfig, properties: TaskProperties) -> None:
+        processes.limit_torch()
+        if announced is not None:
+            announced.append((resolved, properties))
+
+    return Hooks(announce, display, started=begun, callbacks=callbacks)
 
 
 def in_notebook() -> bool:

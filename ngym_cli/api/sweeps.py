@@ -14,7 +14,7 @@ from ngym_cli.api import running, settings
 from ngym_cli.api.references import refuse_while_importing
 from ngym_cli.api.settings import DataTable
 from ngym_cli.api.trained import Run
-from ngym_cli.api.wording import in_python_words
+from ngym_cli.api.wording import NearestAttribute, in_python_words
 from ngym_cli.config import checked
 from ngym_cli.config.fields import Option
 from ngym_cli.config.keywords import ALIASES, keyword_options, read_keywords, with_keywords
@@ -156,7 +156,7 @@ def _alternatives(option: Option, value: object) -> dict[str, list[object]] | li
     return [settings.plain(option, each) for each in several]
 
 
-class Sweep:
+class Sweep(NearestAttribute):
     """Sweep with runs and results.
 
     Args:
@@ -214,7 +214,8 @@ class Sweep:
     def best(self) -> BestSetting | None:
         """Setting with the highest mean over seeds, None before a run is done.
 
-        ``best["values"]`` are its parameters; ``train(config=best["config"])`` trains with it.
+        ``best["values"]`` are its parameters, ``best["spread"]`` is the interval of the mean, or the scores of few
+        seeds, in words; ``train(config=best["config"])`` trains with it.
         """
         from ngym_cli.sweeps import control
 
@@ -262,6 +263,17 @@ class Sweep:
         conditions = OutsideTraining(list(outside), True, logger.info)
         return running.shown(figures.figure_of(folder, name, settings.with_commas(by), style, conditions))
 
+    @in_python_words
+    def report(self, out: str | Path | None = None) -> Path:
+        """Write an HTML page about the sweep and return its path.
+
+        Args:
+            out: file (default: ``report.html`` in the folder of the sweep); replaced if present.
+        """
+        from ngym_cli.sweeps import report
+
+        return report.report(self._rows[0], settings.path(out), overwrite=True)
+
     def __repr__(self) -> str:
         """Return the states of the runs and the best setting in one line."""
         rows, best = self._rows[1], self.best
@@ -269,7 +281,7 @@ class Sweep:
         words = [f"{self.status['done']} of {len(rows)} runs done", states]
         if best is not None:
             values = ", ".join(f"{key}={value}" for key, value in best["values"].items())
-            words.append(f"best {values}: {best['mean']:.3f}" if values else f"mean {best['mean']:.3f}")
+            words.append(f"{f'best {values}:' if values else 'mean'} {best['mean']:.3f} ({best['spread']})")
         return f"<Sweep {self.path}: {'; '.join(filter(None, words))}>"
 
     def _repr_html_(self) -> str:
@@ -334,7 +346,7 @@ def reproduce(
     return Reproduction(folder)
 
 
-class Reproduction:
+class Reproduction(NearestAttribute):
     """Outcome of the reproduction of a paper.
 
     Args:

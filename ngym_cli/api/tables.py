@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+import numpy as np
+
 from neurogym.behaviour.reading import TableSource
+from neurogym.behaviour.table import Behaviour
 from ngym_cli import runs
 from ngym_cli.api import settings
 from ngym_cli.api.training import simulate
@@ -16,7 +20,7 @@ from ngym_cli.api.wording import in_python_words
 from ngym_cli.config.keywords import read_keywords, with_keywords
 from ngym_cli.files.reading import read_parquet
 from ngym_cli.fitting.description import Description, columns_of, describe_table, description_of
-from ngym_cli.fitting.folder import TRIALS, FitFolder, FitRecord, find, ranked
+from ngym_cli.fitting.folder import TRIALS, FitFolder, FitRecord, ScoreRecord, best_first, find, ranked, verdict
 from ngym_cli.fitting.request import DataRequest, FitRequest
 from ngym_cli.fitting.stored_tables import paths_of, stored_table
 
@@ -28,8 +32,11 @@ if TYPE_CHECKING:
     from ngym_cli.fitting.requests import FitHooks
 
 
+logger = logging.getLogger(__name__)
+
+
 @in_python_words
-@with_keywords(DataRequest, without=("out", "format", "subjects_shown"))
+@with_keywords(DataRequest, without=("out", "format", "subjects_shown", "full"))
 def data(table: TableSource, **request: Unpack[DataOptions]) -> Description:
     """Describe a table of choices, as ``ngym data``.
 
@@ -55,7 +62,7 @@ def data(table: TableSource, **request: Unpack[DataOptions]) -> Description:
     read = read_keywords(DataRequest, {**request, "table": [Path("table")]})
     description = describe_table(table, read.roles, columns_of(read), read.by, "table", **read.reading())
     if read.save_columns is not None:
-        description.save_columns(read.save_columns)
+        description.save_columns(read.save_columns, read.overwrite)
     return description
 
 
@@ -92,18 +99,12 @@ class Fit(Mapping[str, Any]):
     @property
     def models(self) -> list[str]:
         """Labels of the models, the best held-out score first."""
-        return [label for label in ranked(self.record["scores"]) if label in self.record["models"]]
+        return best_first(self.record)
 
     @property
     def scores(self) -> settings.DataTable:
         """Held-out scores, a row for each model, the best first: mean log-likelihood of a choice and its interval."""
-        rows = []
-        for label in ranked(self.record["scores"]):
-            score = self.record["scores"][label]
-            row: dict[str, object] = {"model": label, **_cells("log_likelihood", score["log_likelihood"])}
-            row |= _cells("probability", score["probability"]) | _cells("against_best", score["against_best"])
-            rows.append({**row, "trials": score["trials"]})
-        return settings.frame_of_rows(rows)
+        return _score_rows(self.record["scores"])
 
     @property
     def parameters(self) -> settings.DataTable:
@@ -117,17 +118,77 @@ class Fit(Mapping[str, Any]):
                     rows.append(row)
         return settings.frame_of_rows(rows)
 
+    @property
+    def notes(self) -> list[str]:
+        """Remarks about the held-out scores, and about the fits of models with their subjects."""
+        notes = list(self.record["table"].get("notes", ()))
+        for label, model in self.record["models"].items():
+            notes += [f"{label}, {who}: {note}" for who, each in model.get("notes", {}).items() for note in each]
+        return notes
+
     @cached_property
     def predictions(self) -> settings.DataTable:
         """Trials with the held-out probability of the choices by each model."""
         return settings.frame_of_table(read_parquet(self.path / TRIALS))
 
     @property
-    def figures(self) -> list[str]:
-        """Names of the figures of fits."""
-        from ngym_cli.fitting.figures import FIT_FIGURES
+    def name(self) -> str:
+        """Name of the fit."""
+        return self.path.name
 
-        return list(FIT_FIGURES)
+    def predict(self, table: TableSource, model: str | None = None) -> settings.DataTable:
+        """Return the probability of each choice in trials of a table, given what came before in their sessions.
+
+        The parameters are those of the fit to all of its sessions. Columns of the table are read as in the fit.
+
+        Args:
+            table: DataFrame, dict of arrays, list of dicts, path, or list of paths.
+            model: label of a fitted model; the best one by default.
+
+        Raises:
+            UserError: for an unknown model, a subject that was not fitted, or other stimuli and choices.
+        """
+        behaviour, rows = self._predicted(table, [model or self.models[0]])
+        probabilities = np.concatenate(next(iter(rows.values())))
+        columns = {f"P({word})": probabilities[:, k].tolist() for k, word in enumerate(behaviour.choices)}
+        trials = [
+            {"subject": each.subject, "session": each.name, "trial": t, "choice": int(choice)}
+            for each in behaviour.sessions
+            for t, choice in enumerate(each.choice)
+        ]
+        values = zip(*columns.values(), strict=True)
+        rows_of_trials = zip(trials, values, strict=True)
+        return settings.frame_of_rows([{**row, **dict(zip(columns, p, strict=True))} for row, p in rows_of_trials])
+
+    def score(self, table: TableSource) -> settings.DataTable:
+        """Return the scores of all models on trials of a table, as in ``scores``; see `predict`."""
+        from ngym_cli.fitting import validation
+        from ngym_cli.fitting.fitted import plain_estimates
+
+        behaviour, rows = self._predicted(table, self.models)
+        return _score_rows(plain_estimates(validation.scores(rows, behaviour.sessions)))
+
+    def _predicted(self, table: TableSource, labels: Sequence[str]) -> tuple[Behaviour, dict[str, list[np.ndarray]]]:
+        """Return a table as read for the fit, and the probabilities (trials, choices) of its sessions by model."""
+        from neurogym.behaviour.models.base import predict
+        from ngym_cli.evaluation import simulation
+        from ngym_cli.fitting.settings import read_like
+
+        behaviour = read_like(self.record, paths_of(table) or table)
+        folder, rows = FitFolder(self.path), dict[str, list[np.ndarray]]()
+        fitted_subjects = list(self.record["models"][self.models[0]]["parameters"])
+        only = fitted_subjects[0] if len(fitted_subjects) == 1 else None
+        for label in labels:
+            policies = {who: simulation.load(folder, label, only or who)[2] for who in behaviour.subjects}
+            rows[label] = [predict(policies[each.subject], [each])[0] for each in behaviour.sessions]
+        return behaviour, rows
+
+    @property
+    def figures(self) -> settings.DataTable:
+        """Every figure of fits with a description, whether it can be drawn for this fit, and why not."""
+        from ngym_cli.fitting.figures import available
+
+        return settings.frame_of_rows(available(FitFolder(self.path)))
 
     @in_python_words
     def plot(self, figure: str = "likelihood") -> Figure:
@@ -157,7 +218,7 @@ class Fit(Mapping[str, Any]):
         """
         rows = []
         for fit in (self, *(each if isinstance(each, Fit) else Fit(each) for each in fits)):
-            for label in fit.models:
+            for label in (each for each in ranked(fit.record["scores"]) if each in fit.record["models"]):
                 score = fit.record["scores"][label]
                 row = {"fit": str(fit.path), "model": label, **_cells("log_likelihood", score["log_likelihood"])}
                 rows.append({**row, "trials": score["trials"]})
@@ -165,16 +226,34 @@ class Fit(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         """Return the folder and the best model in one line."""
-        best = self.models[0]
-        score = self.record["scores"][best]["log_likelihood"]["value"]
-        return f"<Fit {self.path}: {len(self.models)} models, best {best} ({score:.4f} nats per trial)>"
+        best, score = self.models[0], self._score_in_words(self.models[0])
+        found = f"best {best} ({score} nats per trial)" if score else ", ".join(self.models)
+        return f"<Fit {self.path}: {len(self.models)} models, {found}>"
+
+    def _score_in_words(self, label: str) -> str:
+        """Return the held-out log-likelihood per trial of a model; nothing if nothing was held out."""
+        score = self.record["scores"].get(label)
+        return "" if score is None else f"{score['log_likelihood']['value']:.4f}"
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{escape(label)}</td><td>{self.record['scores'][label]['log_likelihood']['value']:.4f}</td></tr>"
-            for label in self.models
+            f"<tr><td>{escape(label)}</td><td>{self._score_in_words(label)}</td></tr>" for label in self.models
         )
-        return f"<p><b>{escape(str(self.path))}</b></p><table><tr><th>model<th>nats per trial</tr>{rows}</table>"
+        table = f"<table><tr><th>model<th>nats per trial</tr>{rows}</table>"
+        remarks = [verdict(self.record), *self.record["table"].get("notes", ())]
+        said = "".join(f"<p>{escape(text)}</p>" for text in remarks if text)
+        return f"<p><b>{escape(str(self.path))}</b></p>{table}{said}"
+
+
+def _score_rows(scores: Mapping[str, ScoreRecord]) -> settings.DataTable:
+    """Return scores by model as a table, the best first."""
+    rows = []
+    for label in ranked(scores):
+        score = scores[label]
+        row: dict[str, object] = {"model": label, **_cells("log_likelihood", score["log_likelihood"])}
+        row |= _cells("probability", score["probability"]) | _cells("against_best", score["against_best"])
+        rows.append({**row, "trials": score["trials"]})
+    return settings.frame_of_rows(rows)
 
 
 def _cells(name: str, value: Any) -> dict[str, object]:
@@ -182,11 +261,12 @@ def _cells(name: str, value: Any) -> dict[str, object]:
 
 
 @in_python_words
-@with_keywords(FitRequest)
+@with_keywords(FitRequest, without=("subjects_shown", "full"))
 def fit(
     table: TableSource,
     model: str | Sequence[str] | None = None,
     hooks: FitHooks | None = None,
+    progress: bool = True,
     **request: Unpack[FitOptions],
 ) -> Fit:
     """Fit models to a table of behaviour, as ``ngym fit``.
@@ -196,23 +276,25 @@ def fit(
             written to ``runs/tables``.
         model: names of models, with commas or as a sequence; none for those that suit the table.
         hooks: how the fit is followed, and where subjects are fitted.
+        progress: show the model that is being fitted, unless ``hooks`` do.
         **request: options of ``ngym fit``.
 
     Returns:
-        A `Fit` with ``scores``, ``parameters``, ``predictions``, ``plot()``, ``simulate()`` and ``compare()``.
+        A `Fit` with ``scores``, ``parameters``, ``predictions``, ``notes``, ``plot()``, ``predict()``, ``score()``,
+        ``simulate()`` and ``compare()``.
 
     Raises:
         UserError: if the table, a model, an option or the folder does not suit.
     """
-    from ngym_cli.fitting import requests
+    from ngym_cli.fitting import printing, requests
+    from ngym_cli.training import tracked_fits
 
+    if hooks is None and progress:
+        with printing.progress_shown() as show:
+            return fit(table, model, requests.FitHooks(show), progress, **request)
     root = Path(request.get("runs_root") or runs.RUNS_ROOT)
     if request.get("test") is not None:
         request["test"] = stored_table(request["test"], root)
-    if request.get("design"):
-        from ngym_cli.evaluation import design
-
-        settings_of_fit = {"table": stored_table(table, root), "model": model, **request}
-        fit_request = read_keywords(FitRequest, settings_of_fit, "argument of fit")
-        return Fit(design.run(fit_request, hooks or requests.FitHooks())["path"])
-    return Fit(requests.fit(stored_table(table, root), model, hooks, **request)["path"])
+    settings_of_fit = {"table": stored_table(table, root), "model": model, **request}
+    fit_request = read_keywords(FitRequest, settings_of_fit, "argument of fit")
+    return Fit(tracked_fits.run(fit_request, hooks or requests.FitHooks(), logger.warning)["path"])

@@ -7,18 +7,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from ngym_cli import runs
+from ngym_cli import runs, terminal
 from ngym_cli.api import running, settings
 from ngym_cli.api.evaluation import Evaluation, WithFigures
 from ngym_cli.api.results import as_image, scores_in_words
 from ngym_cli.api.settings import PerturbedUnits
 from ngym_cli.api.wording import in_python_words
+from ngym_cli.config import flatten
 from ngym_cli.config.fields import Option
 from ngym_cli.config.keywords import keyword_options, read_keywords, with_keywords
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.request import OF_SIMULATIONS, EvalRequest
 from ngym_cli.fitting.stored_tables import stored_table
-from ngym_cli.runs import finding, records
+from ngym_cli.runs import records, summary
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.terminal import REFERENCES
 
@@ -31,35 +32,10 @@ if TYPE_CHECKING:
     from ngym_cli.agents.loading import LoadedAgent, Move, State, StepModule
     from ngym_cli.api.options import EvaluateOptions
     from ngym_cli.config import RunConfig
+    from ngym_cli.runs.records import Summary
 
 #: Options of ``ngym eval`` that ``Run.evaluate`` does not take.
 EVAL_COMMAND_OPTIONS = ("run", "runs_root", "trust", "simulate", *OF_SIMULATIONS)
-
-
-@in_python_words
-def load(run: str | Path = "latest", runs_root: str | Path = runs.RUNS_ROOT, trust: bool = False) -> Run:
-    """Return a run with trials, evaluations, figures and trained agent.
-
-    Args:
-        run: run folder, name of a run, or ``latest``.
-        runs_root: folder of all runs, where ``run`` is a name.
-        trust: accept user code named in the run's record.
-
-    Raises:
-        UserError: if there is no such run.
-
-    Example:
-        >>> run = load("runs/RDM-v0/recurrent_ppo/first")  # doctest: +SKIP
-        >>> run.trials  # doctest: +SKIP
-        >>> env, state = run.make_env(), None  # doctest: +SKIP
-        >>> observation, _ = env.reset(seed=0)  # doctest: +SKIP
-        >>> action, state = run.act(observation, state)  # doctest: +SKIP
-    """
-    for kind in ("sweep", "fit"):
-        path = None if run == runs.LATEST else finding.match(kind, str(run), Path(runs_root))
-        if path is not None and finding.kind_of(path) != "run":
-            raise UserError(f"{run} is a {kind}; open it with ngym_cli.{kind.capitalize()}('{path}')")
-    return Run(runs.find(str(run), Path(runs_root)).path, trust)
 
 
 def _refuse_entry(name: str, value: object, arguments: Mapping[str, object]) -> None:
@@ -128,47 +104,113 @@ class Run(WithFigures):
         score = self.manifest().get("performance")
         return None if score is None else float(score)
 
+    @property
+    def summary(self) -> Summary:
+        """Results of the last evaluation of the run itself, as `Evaluation.summary` of others.
+
+        Raises:
+            UserError: before the run has ended.
+        """
+        final = self.path / "eval" / "final"
+        if not (final / "summary.json").is_file():
+            raise UserError(f"run {self.path} has no evaluation at its end: it is {self.status}")
+        return Evaluation(final, self._trust).summary
+
+    def to_dict(self) -> dict[str, object]:
+        """Return settings and results as single values by name, a row of a table of runs.
+
+        Example:
+            >>> pandas.DataFrame([run.to_dict() for run in sweep.runs])  # doctest: +SKIP
+        """
+        manifest, scores = self.manifest(), self._scores()
+        low, high = scores.get("performance_ci") or (None, None)
+        names = ("performance", "reward_per_trial", *REFERENCES, "fixation_break_rate", "early_action_rate")
+        settings_by_name = flatten(self.config.model_dump(exclude={"evaluation", "checkpoint"}, exclude_none=True))
+        return {
+            "path": str(self.path),
+            "status": manifest["status"],
+            **{name: manifest.get(name) for name in ("steps", "trials", "wall_seconds")},
+            **{name: scores.get(name) for name in names},
+            "performance_low": low,
+            "performance_high": high,
+            **settings_by_name,
+        }
+
+    @property
+    def learning_curve(self) -> settings.DataTable:
+        """Results along training, with a row per stretch of training trials and per evaluation on fresh trials.
+
+        Columns are ``step`` (the last), ``source`` (training or evaluation), ``trials``, ``performance`` with the ends
+        of its interval, and for training also ``reward_per_trial`` and ``fixation_break_rate``.
+        """
+        folder = self.path / runs.TRIALS
+        table = read_trials(folder) if folder.exists() else {}
+        return settings.frame_of_rows(summary.learning_curve(table, self.manifest().get("evaluations") or ()))
+
     @overload
     def evaluate(
-        self, trials: float | None = None, *, checkpoints: None = None, **request: Unpack[EvaluateOptions]
+        self,
+        trials: float | None = None,
+        *,
+        checkpoints: None = None,
+        progress: bool = True,
+        **request: Unpack[EvaluateOptions],
     ) -> Evaluation: ...
 
     @overload
     def evaluate(
-        self, trials: float | None = None, *, checkpoints: str, **request: Unpack[EvaluateOptions]
+        self,
+        trials: float | None = None,
+        *,
+        checkpoints: str,
+        progress: bool = True,
+        **request: Unpack[EvaluateOptions],
     ) -> list[Evaluation]: ...
 
     @in_python_words
     @with_keywords(EvalRequest, EVAL_COMMAND_OPTIONS, _refuse_entry)
     def evaluate(
-        self, trials: float | None = None, *, checkpoints: str | None = None, **request: Unpack[EvaluateOptions]
+        self,
+        trials: float | None = None,
+        *,
+        checkpoints: str | None = None,
+        progress: bool = True,
+        **request: Unpack[EvaluateOptions],
     ) -> Evaluation | list[Evaluation]:
         """Evaluate the trained agent on fresh trials; arguments as the flags of ``ngym eval``.
 
-        Units to perturb are written as in ``0.2``, ``"units=3,7"`` or ``{"units": [3, 7]}``; also a list of these.
+        Units to perturb are written as in ``0.2``, ``"units=3,7"`` or ``{"units": [3, 7]}``. A list of these is an
+        evaluation each; with ``together=True`` all act in one evaluation.
 
         Args:
             trials: number of trials (2,000; for images 200).
             checkpoints: evaluate checkpoints: ``all``, ``best``, or numbers of steps separated by commas.
+            progress: show a progress bar if it takes longer.
             **request: options of ``ngym eval``; settings of the task that differ from training are dictionaries;
                 ``compare`` may be a DataFrame, a dict of arrays or a list of dicts.
 
         Returns:
-            An `Evaluation`, or a list for ``checkpoints``.
+            An `Evaluation`, or a list for ``checkpoints`` and several perturbations.
 
         Raises:
             UserError: if something does not exist or does not fit.
         """
         from ngym_cli.evaluation.service import evaluate
+        from ngym_cli.evaluation.summary_text import EvaluationBar
 
         if request.get("compare") is not None:
             request["compare"] = stored_table(request["compare"], runs.RUNS_ROOT)
         arguments = {"trials": trials, "checkpoints": checkpoints, **request}
         eval_request = read_keywords(EvalRequest, arguments, "argument", EVAL_COMMAND_OPTIONS, eval_value)
         eval_request = eval_request.model_copy(update={"trust": self._trust})
-        folders = [folder for _, folder in evaluate([str(self.path)], runs.RUNS_ROOT, eval_request)]
+        bar = EvaluationBar(terminal.console(stderr=True))
+        folders = []
+        for _, folder in evaluate([str(self.path)], runs.RUNS_ROOT, eval_request, bar.show if progress else None):
+            bar.stop()
+            folders.append(folder)
         evaluations = [Evaluation(folder, self._trust) for folder in folders]
-        return evaluations if eval_request.checkpoints is not None else evaluations[0]
+        is_single = eval_request.checkpoints is None and len(eval_request.separately()) == 1
+        return evaluations[0] if is_single else evaluations
 
     @in_python_words
     def resume(self, progress: bool = True) -> Run:
@@ -280,7 +322,7 @@ class Run(WithFigures):
         manifest = {**self._scores(), **self.manifest()}
         visible_names = (
             *("status", "task", "alg", "network", "seed", "steps", "trials", "performance", "performance_ci"),
-            *(*REFERENCES, "abort_rate"),
+            *(*REFERENCES, "fixation_break_rate", "early_action_rate"),
         )
         table = settings.html(
             f"Run {self.path}", {k: manifest.get(k) for k in visible_names if manifest.get(k) is not None}

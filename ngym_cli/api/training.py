@@ -14,6 +14,7 @@ from ngym_cli.api.settings import Part, ValuesByName, Wrappers
 from ngym_cli.api.trained import Run, eval_value
 from ngym_cli.api.wording import in_python_words
 from ngym_cli.config.keywords import keyword_options, read_keywords, with_keywords
+from ngym_cli.errors import UserError
 from ngym_cli.evaluation.request import OF_NETWORKS, EvalRequest
 from ngym_cli.fitting import folder as fits
 from ngym_cli.fitting.stored_tables import stored_table
@@ -77,6 +78,7 @@ def train(
         >>> run.evaluate(task_args={"cohs": [4, 20]}).plot("psychometric")  # doctest: +SKIP
     """
     refuse_while_importing()
+    _refuse_several({"task": task, "network": network, **more})
     values: dict[str, Any] = {"task": task, "wrappers": wrappers, "network": network, "stages": stages, **more}
     callbacks = values.get("callbacks") or ()
     several = list(callbacks) if isinstance(callbacks, list | tuple) else [callbacks]
@@ -86,6 +88,24 @@ def train(
     tags = [tag] if isinstance(tag, str) else list(tag)
     path = running.start(loaded, Path(runs_root), name, overwrite, progress, threads, tags, objects)
     return Run(path, trust=True)  # all code that it names was passed here, or trusted when the file was read
+
+
+def _refuse_several(arguments: Mapping[str, object]) -> None:
+    """Refuse several values of an argument of which a run has one.
+
+    Raises:
+        UserError: names the function that takes several.
+    """
+    options = keyword_options(RunRequest)
+    for name, values in arguments.items():
+        option = options.get(name)
+        is_single = name in settings.EXTENSION_ARGUMENTS and name != "callbacks"
+        is_single |= option is not None and option.kind in ("number", "whole", "switch")
+        if is_single and isinstance(values, list | tuple | range | set):
+            raise UserError(
+                f"{name}: a run has one, not {len(values)}; "
+                f"ngym_cli.sweep({name}={values!r}) trains a run for each and returns their results together"
+            )
 
 
 @in_python_words

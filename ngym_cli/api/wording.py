@@ -11,7 +11,40 @@ from typing import Any, TypeVar
 
 from ngym_cli.config.fields import Option, Request, options_of
 from ngym_cli.config.keywords import OF_THE_SHELL, RENAMED
-from ngym_cli.errors import FULL_TRACEBACK, UserError, check_known
+from ngym_cli.errors import FULL_TRACEBACK, UserError, check_known, did_you_mean
+
+#: Words of other libraries for attributes of results.
+MEANT = {
+    "eval": "evaluate",
+    "history": "learning_curve",
+    "log": "learning_curve",
+    "predict": "act",
+    "result": "summary",
+    "results": "summary",
+    "save": "path",
+    "score": "performance",
+    "test": "evaluate",
+}
+
+
+class NearestAttribute:
+    """Object whose unknown attributes are refused with the nearest existing one."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Refuse an attribute that does not exist.
+
+        Raises:
+            AttributeError: with the nearest.
+        """
+        if hasattr(type(self), name):
+            return object.__getattribute__(self, name)  # a property that failed raises its own error again
+        names = [each for each in dir(type(self)) if not each.startswith("_")]
+        hint = ""
+        if not name.startswith("_"):
+            meant = MEANT.get(name)
+            hint = f"; did you mean '{meant}'?" if meant in names else did_you_mean(name, names)
+        raise AttributeError(f"{type(self).__name__} has no attribute '{name}'{hint}", name=name, obj=self)
+
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -77,16 +77,13 @@ def address(path: str) -> str | None:
     return None if online is None else online + path
 
 
-def open_address(name: str | None, commands: Collection[str] = ()) -> str:
-    """Return the address of the page of a name, or of the first page without a name.
+def address_of(name: str | None, commands: Collection[str] = ()) -> str | None:
+    """Return the address of the page of a name, or of the first page without a name; None without a site.
 
     Raises:
-        UserError: if the name is unknown, or no site exists.
+        UserError: if the name is unknown.
     """
-    where = address(page(name, commands) if name else "index.html")
-    if where is None:
-        raise UserError("no site is built here: run 'make docs' in a checkout, or 'ngym info NAME'")
-    return where
+    return address(page(name, commands) if name else "index.html")
 
 
 def open_in_browser(where: str) -> None:

@@ -242,9 +242,10 @@ def data_sets() -> list[Row]:
 
 def sweeps() -> list[Row]:
     """Return the sweeps below the folder ``sweeps``."""
+    from ngym_cli.runs import finding
     from ngym_cli.sweeps import folder
 
-    return [folder.describe(sweep) for sweep in folder.find_all()]
+    return [folder.describe(path) for path in finding.find_all("sweep", folder.SWEEPS_ROOT)]
 
 
 class Listing(NamedTuple):

@@ -9,13 +9,20 @@ import re
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import gymnasium as gym
+import numpy as np
 
 from neurogym.core import TrialEnv
 from neurogym.envs import registration
 from neurogym.envs.contract import ADVICE, CHECKS, ContractError, NothingToCheck, Subject
+from neurogym.envs.episodes import EpisodeTask
+from neurogym.recording.rollout import ModelAgent, rollout
 from ngym_cli.catalog import reference
 from ngym_cli.config.docstrings import summary
 from ngym_cli.config.extensions import kind_of as kind_of_part
@@ -64,9 +71,16 @@ def _find_any_task(name: str) -> Task:
     return find_task(name)
 
 
+#: Kind of environments of Gymnasium without trials, whose episodes are trained on as trials.
+EPISODES = "episodes"
+
+
 def kind_of(task: Task) -> str:
-    """Return the kind of a subject of checks, a key of ``ngym_cli.config.extensions.EXTENSION_KINDS``."""
-    return kind_of_part(task.entry) if task.own else "task"
+    """Return the kind of a subject of checks: a key of ``EXTENSION_KINDS`` of user parts, or `EPISODES`."""
+    kind = kind_of_part(task.entry) if task.own else "task"
+    if kind == "task" and isinstance(task.entry, type) and issubclass(task.entry, gym.Env):
+        return kind if issubclass(task.entry, TrialEnv) else EPISODES
+    return kind
 
 
 def check(task: Task, tell: Callable[[Row], None], longest: float = LONGEST_CHECK) -> Row:
@@ -114,12 +128,10 @@ class Contract(NamedTuple):
 
 def _contract(kind: str) -> Contract:
     """Return the checks of tasks, or of another kind of part in ``reference.OWN``."""
+    if kind == EPISODES:
+        return Contract(_subject, EPISODE_CHECKS, tuple(EPISODE_CHECKS), ())
     if kind not in reference.USER_PART_KINDS:
-
-        def subject(task: Task) -> Subject:
-            return Subject(task.name, task.entry if task.own else functools.partial(registration.make, task.name))
-
-        return Contract(subject, {"made": _check_construction, **CHECKS}, ("made",), ADVICE)
+        return Contract(_subject, {"made": _check_construction, **CHECKS}, ("made",), ADVICE)
     from ngym_cli.catalog import own_cells, own_parts
 
     def named(functions: Iterable[Callable[..., None]]) -> dict[str, Callable[..., None]]:
@@ -134,6 +146,10 @@ def _contract(kind: str) -> Contract:
         make = own_parts.PartSubject
         groups = (own_parts.CHECKS[kind], own_parts.BASIC, own_parts.ADVICE)
     return Contract(lambda task: make(task.name, task.entry), *map(named, groups))
+
+
+def _subject(task: Task) -> Subject:
+    return Subject(task.name, task.entry if task.own else functools.partial(registration.make, task.name))
 
 
 def planned(number: int, kind: str = "task") -> Row:
@@ -165,15 +181,36 @@ def _call(function: Callable[..., None], subject: Callable[[], object]) -> None:
 
 def _check_construction(subject: Subject) -> None:
     """The task can be made, and is trial-based."""
-    import gymnasium as gym
-
     env = subject.make()
     if not isinstance(env, gym.Env) or not isinstance(env.unwrapped, TrialEnv):
         raise UserError(f"{type(env).__name__} is not a trial-based task (a subclass of neurogym.TrialEnv)")
 
 
-def _outcome(task: Task, plan: Row, function: Callable[[], None], longest: float) -> Row:
+def _check_episodes(subject: Subject) -> None:
+    """Episodes can be played as trials: reset and step return what Gymnasium asks for."""
+    env = EpisodeTask(subject.make())
+    for step in islice(rollout(env, ModelAgent(env), seed=0), EPISODE_STEPS):
+        if not env.observation_space.contains(step.ob):
+            raise ContractError(f"an observation is not in {env.observation_space}: {step.ob!r}")
+        if not np.isfinite(step.reward):
+            raise ContractError(f"the reward {step.reward} is not a finite number")
 
+
+def _check_gymnasium(subject: Subject) -> None:
+    """Gymnasium's own checker accepts the environment."""
+    from gymnasium.utils.env_checker import check_env
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_env(subject.make().unwrapped, skip_render_check=True)
+
+
+#: Checks of environments without trials by name, in the order in which they are made.
+EPISODE_CHECKS: dict[str, Callable[[Subject], None]] = {"episodes": _check_episodes, "gymnasium": _check_gymnasium}
+EPISODE_STEPS = 200
+
+
+def _outcome(task: Task, plan: Row, function: Callable[[], None], longest: float) -> Row:
     row: Row = {**plan, "status": "ok", "problem": None, "place": None}
     try:
         with _time_limit(longest):

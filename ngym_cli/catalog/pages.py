@@ -36,7 +36,7 @@ from ngym_cli.environments.properties import inner_task, properties_of
 from ngym_cli.environments.stack import default_arguments, keyword_parameters, make_env
 from ngym_cli.errors import UserError, check_known, unknown
 from ngym_cli.figures.trial import TrialView, oracle_trial
-from ngym_cli.files.writing import check_place
+from ngym_cli.files.outputs import may_write
 from ngym_cli.terminal import Row
 
 
@@ -57,7 +57,7 @@ def describe(
             file exists or cannot be written.
     """
     if figure is not None:
-        check_place(figure, overwrite)
+        may_write(figure, True, overwrite)
     page = _page(name)
     if page is None:
         return describe_task(name, flags, seed, figure)

@@ -16,7 +16,8 @@ from ngym_cli.catalog import addresses
 from ngym_cli.catalog.listing import LISTINGS, singular
 from ngym_cli.catalog.reference import plural
 from ngym_cli.config.values import write_value
-from ngym_cli.terminal import Row, cell, print_columns, printable
+from ngym_cli.errors import printable
+from ngym_cli.terminal import Row, cell, print_columns
 
 #: Columns that a narrow terminal does without, with the width (characters) below which it does.
 WIDE: dict[str, int] = {
@@ -46,6 +47,8 @@ def print_rows(kind: str, rows: Sequence[Row]) -> None:
     """Print a listing: a table on a terminal, with tasks by tag; elsewhere a tab-separated line per row."""
     out = terminal.console()
     names = LISTINGS[kind].columns + tuple(name for name in ("line", "ceiling") if rows and name in rows[0])
+    if any(row.get("model") for row in rows):
+        names += ("model", "score", "trials")  # of fits
     if not out.is_terminal:
         for row in rows:
             sys.stdout.write("\t".join(printable(cell(row.get(name))) for name in names) + "\n")

@@ -10,6 +10,7 @@ import functools
 import io
 import os
 import sys
+import warnings
 from collections.abc import Iterable
 from importlib import import_module
 from typing import Annotated, Any, NoReturn, get_type_hints
@@ -18,7 +19,7 @@ import typer
 from typer.exceptions import TyperException
 
 from ngym_cli.commands.shell import command
-from ngym_cli.errors import UserError, one_line
+from ngym_cli.errors import Question, UserError, one_line, printable
 
 #: Other words for commands, and the command that is suggested.
 SYNONYMS = {
@@ -148,6 +149,9 @@ class CommandGroup(typer.core.TyperGroup):
         return super().resolve_command(ctx, args)
 
 
+#: Variable with which a shell asks for completion.
+COMPLETION = "_NGYM_COMPLETE"
+
 app = typer.Typer(
     name="ngym",
     cls=CommandGroup,
@@ -186,12 +190,16 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # terminals without the letters of drawings
+    _print_warnings_safely()
     try:
         code = app(prog_name="ngym", standalone_mode=False)
         sys.stdout.flush()
     except TyperException as error:
-        message = _message(error)
+        message = _with_whole_word(_message(error), getattr(error, "option_name", ""))
         fail(message[:1].lower() + message[1:])
+    except Question as question:
+        _show_candidates(question)
+        fail(one_line(question))
     except UserError as error:
         fail(one_line(error))
     except (KeyboardInterrupt, typer.Abort):
@@ -206,12 +214,45 @@ def main() -> None:
         file_part = f"{error.filename}: " if error.filename is not None else ""
         fail(f"{file_part}{error.strerror or one_line(error)}")
     except BaseException as error:
-        if isinstance(error, Exception):
+        if isinstance(error, Exception) or (isinstance(error, SystemExit) and _is_asked_by_a_shell()):
             raise
         if isinstance(error.__context__, BrokenPipeError):  # Rich ends the program when the reader of a table is gone
             sys.exit(1)
         fail(f"a task's code ended the program: {one_line(error)}")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _show_candidates(question: Question) -> None:
+    """Print the columns in question with their entries, and the complete command of each answer, on stderr."""
+    from ngym_cli.terminal import quoted
+
+    lines = [f"  {name}: {entries}" for name, entries in question.columns]
+    lines += [f"  {quoted('ngym', *sys.argv[1:], *options)}   # {meaning}" for options, meaning in question.answers]
+    with contextlib.suppress(OSError):
+        sys.stderr.write("\n".join(map(printable, lines)) + "\n")
+
+
+def _with_whole_word(message: str, option: str | None) -> str:
+    """Return a message about an unknown option, such as -i, with the whole word that was typed, such as -inf."""
+    option = option or ""
+    typed = [word for word in sys.argv[1:] if word.startswith(option) and word[:1] == "-" and word[:2] != "--"]
+    return message.replace(option, typed[0]) if len(option) == 2 and typed else message
+
+
+def _print_warnings_safely() -> None:
+    """Print warnings, which may quote names in files of others, with control characters as escapes."""
+    usual = warnings.formatwarning
+
+    def format_warning(*warning: Any) -> str:
+        return "".join(f"{printable(line)}\n" for line in usual(*warning).split("\n") if line)
+
+    if usual.__name__ != format_warning.__name__:
+        warnings.formatwarning = format_warning  # type: ignore[assignment]
+
+
+def _is_asked_by_a_shell() -> bool:
+    """Return whether a shell asks for names or for the script of its completion, after which Typer ends the program."""
+    return COMPLETION in os.environ or any(word.endswith("-completion") for word in sys.argv[1:2])
 
 
 def _message(error: TyperException) -> str:
@@ -235,7 +276,7 @@ def _leave_stdout() -> None:
 
 def fail(message: str, code: int = 2) -> NoReturn:
     """Print a single line on stderr and exit."""
-    line = "".join(char if char.isprintable() else "?" for char in " ".join(message.split()))
+    line = printable(" ".join(message.split()))
     with contextlib.suppress(OSError):
         sys.stderr.write(f"ngym: {line}\n")
         sys.stderr.flush()

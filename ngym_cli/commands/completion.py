@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from pkgutil import resolve_name
 
 from ngym_cli import runs
@@ -44,8 +43,8 @@ def _words(*words: str) -> Complete:
 
 
 def _runs() -> list[str]:
-
-    return ["latest", *(str(run.path) for run in runs.find_all(Path("runs"), fits=True))]
+    every = runs.find_all(runs.RUNS_ROOT, fits=True)
+    return list(dict.fromkeys(["latest", *(run.name for run in every), *(str(run.path) for run in every)]))
 
 
 _task = _of("ngym_cli.config.tasks:task_names", "neurogym.envs.collections:COLLECTIONS")

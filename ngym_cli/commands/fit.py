@@ -12,6 +12,7 @@ def execute(request: FitRequest) -> None:
 
     processes.limit_libraries()
     from ngym_cli.fitting import printing, requests
+    from ngym_cli.training import tracked_fits
 
     err = terminal.console(stderr=True)
 
@@ -24,10 +25,5 @@ def execute(request: FitRequest) -> None:
 
         elsewhere = fits.on(checked(FitLaunch, request.launch, spelling="shell"), progress)
     hooks = requests.FitHooks(progress, err.print, elsewhere)
-    if request.design:
-        from ngym_cli.evaluation import design
-
-        record = design.run(request, hooks)
-    else:
-        record = requests.run(request, hooks)
-    terminal.print_json(record) if request.as_json else printing.show(record)
+    record = tracked_fits.run(request, hooks, err.print)
+    terminal.print_json(record) if request.as_json else printing.show(record, request.subjects_shown, request.full)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ngym_cli.commands.shell import RunsFolder, TrustRecord
 from ngym_cli.config.fields import Flag, Request, Texts
+from ngym_cli.errors import UserError
 
 if TYPE_CHECKING:
     from ngym_cli.figures.requests import AvailableFigure
@@ -41,8 +42,12 @@ class PlotRequest(Request):
     pair: Annotated[str | None, Flag("Two choices for the choice history, as in 1,2.")] = None
     metric: Annotated[
         str | None,
-        Flag("Metrics of similarity: dsa, input-dsa, procrustes, cka, rsa, svcca, angles (commas between)."),
+        Flag(
+            "Metrics of similarity: dsa, input-dsa, procrustes, cka, rsa, svcca, angles, crossnobis (commas between)."
+        ),
     ] = None
+    delays: Annotated[int | None, Flag("Delays of dsa and input-dsa in similarity (chosen by the data).")] = None
+    rank: Annotated[int | None, Flag("Rank of the operators of dsa and input-dsa (chosen by the data).")] = None
     across: Annotated[str | None, Flag("Compare the parts of each run in similarity: period or layer.")] = None
     input: Annotated[
         Texts,
@@ -59,11 +64,68 @@ class PlotRequest(Request):
     format: Annotated[str, Flag("File format: png, svg or pdf.")] = "png"
     style: Annotated[str, Flag("Style of the figures: screen or paper.")] = "screen"
     out: Annotated[Path | None, Flag("Folder for the figures.", default="folder of the first run")] = None
-    overwrite: Annotated[bool, Flag("Replace figures in the folder of --out.")] = False
+    overwrite: Annotated[bool, Flag("Replace files that are there.")] = False
     runs: RunsFolder = Path("runs")
     sweeps: Annotated[Path, Flag("Folder of all sweeps.")] = Path("sweeps")
     trust: TrustRecord = False
     as_json: Annotated[bool, Flag("Print drawn or available figures as JSON.", names=("--json",))] = False
+
+
+#: Options of the figures of runs, sweeps and fits; those that all have are not among them.
+OPTIONS = {
+    "run": ("by", "compare", "evaluation", "pair", "metric", "across", "input", "axes", "list_figures", "trust"),
+    "sweep": ("by", "outside", "trust"),
+    "fit": ("trust",),
+}
+#: Figures of runs that an option is for.
+USED_BY = {
+    "pair": ("history",),
+    "metric": ("similarity",),
+    "across": ("similarity",),
+    "input": ("fixed-points", "flow", "modes", "bifurcation"),
+    "axes": ("fixed-points", "flow"),
+}
+
+
+def check_options(request: PlotRequest, owner: str) -> None:
+    """Refuse options that the figures of a run, a sweep or a fit do not have.
+
+    Args:
+        request: the request.
+        owner: ``run``, ``sweep`` or ``fit``.
+
+    Raises:
+        UserError: names the first such option.
+    """
+    for name in dict.fromkeys(name for options in OPTIONS.values() for name in options):
+        if name not in OPTIONS[owner] and _is_given(request, name):
+            owners = [f"{each}s" for each, options in OPTIONS.items() if name in options]
+            raise UserError(f"{_spelling(name)} is for figures of {' and '.join(owners)}, not of a {owner}")
+
+
+def _is_given(request: PlotRequest, name: str) -> bool:
+    return bool(getattr(request, name) != type(request).model_fields[name].default)
+
+
+def _spelling(name: str) -> str:
+    return {"list_figures": "--list", "evaluation": "--eval"}.get(name, f"--{name}")
+
+
+def _check_used(request: PlotRequest, view: PlotData, figures: Sequence[str]) -> None:
+    """Refuse options that none of the figures uses; figures of a user may use any.
+
+    Raises:
+        UserError: names the first such option.
+    """
+    from ngym_cli.figures import requests
+    from ngym_cli.figures.registry import FIGURES, find_figure
+
+    for option, users in USED_BY.items():
+        if _is_given(request, option):
+            names = [find_figure(name).name for name in figures]
+            names = names or [spec.name for spec in requests.natural_figures(view)]
+            if not request.list_figures and not any(name in users or name not in FIGURES for name in names):
+                raise UserError(f"{_spelling(option)} is for {', '.join(users)}; name such a figure")
 
 
 def execute(request: PlotRequest) -> None:
@@ -77,15 +139,18 @@ def execute(request: PlotRequest) -> None:
     from ngym_cli.sweeps import folder
 
     files = FigureFiles(request.format, request.style, request.out, request.overwrite)
+    files.check()
     tell = terminal.console(stderr=True).print
     first, *further = request.words or ["latest"]
     sweep = folder.named(first, request.sweeps)
     if sweep is not None:
+        check_options(request, "sweep")
         from ngym_cli.sweeps import figures as of_sweep
         from ngym_cli.sweeps.degeneracy import OutsideTraining
 
         rows = of_sweep.draw(sweep, further, request.by, files, OutsideTraining(request.outside, request.trust, tell))
     elif (fit := fits.named(first, request.runs)) is not None:
+        check_options(request, "fit")
         from ngym_cli.fitting import figures as of_fit
 
         rows = of_fit.draw(fit, further, files)
@@ -110,7 +175,7 @@ def view_of(request: PlotRequest, tell: Callable[[str], object]) -> tuple[PlotDa
     """Return the data for the figures of runs, and the names of the figures.
 
     Args:
-        request: the request; figures that it names have recordings made.
+        request: the request; recordings that figures need are made.
         tell: receives a line about each recording that is made.
 
     Raises:
@@ -119,8 +184,11 @@ def view_of(request: PlotRequest, tell: Callable[[str], object]) -> tuple[PlotDa
     from ngym_cli.evaluation.service import recorder
     from ngym_cli.figures import requests
 
+    check_options(request, "run")
     references, figures = requests.words(request.words, request.runs)
-    references, comparison = requests.comparison(references, request.metric, request.across)
+    references, comparison = requests.comparison(
+        references, request.metric, request.across, request.delays, request.rank
+    )
     view = requests.view(
         references,
         request.runs,
@@ -133,8 +201,8 @@ def view_of(request: PlotRequest, tell: Callable[[str], object]) -> tuple[PlotDa
         request.axes,
     )
     view.comparison = comparison
-    if figures or request.list_figures:
-        view.recorder = recorder(request.runs, request.trust, tell)
+    _check_used(request, view, figures)
+    view.recorder, view.requested = recorder(request.runs, request.trust, tell), bool(figures)
     return view, figures
 
 

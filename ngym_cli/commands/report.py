@@ -10,30 +10,36 @@ from ngym_cli.config.fields import Flag, Request, Texts
 
 
 class ReportRequest(Request):
-    """Write an HTML page about a run.
+    """Write an HTML page about a run, a fit or a sweep.
 
     The page needs no other files: figures, tables, configuration and provenance.
     """
 
     run: RunName = "latest"
     out: Annotated[Path | None, Flag("File, or folder for report.html.", default="folder of the run")] = None
-    overwrite: Annotated[bool, Flag("Replace the file named with --out.")] = False
+    overwrite: Annotated[bool, Flag("Replace a file that is there.")] = False
     figure: Annotated[
         Texts, Flag("Also draw this figure: a name, or your own as file.py:function; repeat for several.")
     ] = []
     runs: RunsFolder = Path("runs")
+    sweeps: Annotated[Path, Flag("Folder of all sweeps.")] = Path("sweeps")
     trust: TrustRecord = False
     as_json: Annotated[bool, Flag("Print the path of the page as JSON.", names=("--json",))] = False
 
 
 def execute(request: ReportRequest) -> None:
-    """Write the page of a run or a fit."""
+    """Write the page of a run, a fit or a sweep."""
     from ngym_cli import processes, terminal
 
     processes.limit_libraries()
     from ngym_cli.fitting import folder as fits
+    from ngym_cli.sweeps import folder as sweeps
 
-    if (fit := fits.named(request.run, request.runs)) is not None:
+    if (sweep := sweeps.named(request.run, request.sweeps)) is not None:
+        from ngym_cli.sweeps import report as of_sweep
+
+        path = of_sweep.report(sweep, request.out, request.overwrite)
+    elif (fit := fits.named(request.run, request.runs)) is not None:
         from ngym_cli.fitting import report as of_fit
 
         path = of_fit.report(fit, request.out, request.overwrite)

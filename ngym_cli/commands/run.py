@@ -88,24 +88,21 @@ def _resume(request: RunRequest, reference: str) -> int:
 
 def _plan(request: RunRequest) -> int:
     """Print the plan of a run, or its complete configuration as TOML for ``--config``; make nothing."""
-    from ngym_cli import runs, terminal
-    from ngym_cli.agents.defaults import complete, resolve, rounding
+    from ngym_cli import terminal
+    from ngym_cli.agents.defaults import rounding
+    from ngym_cli.training import main_loop
+    from ngym_cli.training.prepare import prepare
 
     requested = request.load()
-    config, properties = resolve(requested)
-    config = complete(config, properties)
-    if config.callbacks:
-        from ngym_cli.training.main_loop import own_callbacks
-
-        own_callbacks(config)
+    run = prepare(requested, request.runs, request.name, request.overwrite)
+    main_loop.rehearse(run)
+    config, properties = run.config, run.properties
     if request.print_config and not request.as_json:
-        sys.stdout.write(config.to_toml())
+        sys.stdout.write(run.toml)
         return 0
-    folder = runs.folder_for(request.runs, config.task, config.alg, request.name, config.seed)
-    seconds, exists = _expected_seconds(requested, config, properties), folder.exists()
+    seconds, exists = _expected_seconds(requested, config, properties), run.path.exists()
     if request.as_json:
-        document = {"id": str(folder), "exists": exists, "seconds": seconds, "config": config.model_dump()}
-        terminal.print_json(document)
+        terminal.print_json({"id": str(run.path), "exists": exists, "seconds": seconds, "config": run.settings})
         return 0
     stack = "".join(f" + {entry.name}" for entry in config.wrappers)
     rows = [
@@ -114,7 +111,7 @@ def _plan(request: RunRequest) -> int:
         *([("learns from", "reward and the correct action of each step")] if _is_shown_actions(config) else []),
         ("training", f"{config.timesteps:,} steps" + (f", about {terminal.in_words(seconds)}" if seconds else "")),
         ("evaluation", f"{config.evaluation.trials:,} trials every {config.evaluation.every:,} steps"),
-        ("folder", f"{folder}{' (exists)' if exists else ''}"),
+        ("folder", f"{run.path}{' (is replaced)' if exists else ''}"),
     ]
     if (rounded := rounding(config, properties)) is not None:
         rows.insert(1, ("timing", rounded))
@@ -216,7 +213,8 @@ class RunPrinter:
         supervised = find_algorithm(resolved.alg).supervised
         if self.json:
             return progress.Display()
-        return progress.LiveDisplay(self.err, resolved.timesteps, properties.references, supervised)
+        seconds = _expected_seconds(self.config or resolved, resolved, properties)
+        return progress.LiveDisplay(self.err, resolved.timesteps, properties.references, supervised, seconds)
 
     def finish(self, outcome: RunResult) -> int:
         """Print the results and return the exit code."""

@@ -25,7 +25,7 @@ class WatchRequest(Request):
     out: Annotated[
         Path | None, Flag("File to write: png, svg, pdf, mp4 or gif.", default="figures/watch.png of the run")
     ] = None
-    overwrite: Annotated[bool, Flag("Replace the file named with --out.")] = False
+    overwrite: Annotated[bool, Flag("Replace a file that is there.")] = False
     steps: Annotated[bool, Flag("Print the trials step by step and write no file.")] = False
     pause: Annotated[bool, Flag("Wait for Enter after each step of --steps.")] = False
     speed: Annotated[float, Flag("Speed of a film relative to the trial."), Field(ge=0.01)] = 1.0
@@ -46,9 +46,16 @@ def execute(request: WatchRequest) -> None:
     from ngym_cli.figures.trial import conditions_wanted, record
 
     source = Source(runs.find(request.run, request.runs), request.trust)
+    err = terminal.console(stderr=True)
+
+    def tell(line: str) -> None:
+        if err.is_terminal:
+            err.print(line, style="dim")
+
+    tell(f"recording {request.trials} trials")
     trials = record(source, request.trials, request.seed, conditions_wanted(request.where), request.stochastic)
     if not request.steps:
-        path = watch.save(source, trials, request.out, request.speed, request.overwrite)
+        path = watch.save(source, trials, request.out, request.speed, request.overwrite, tell)
         terminal.print_outcome({"id": str(path)}, path, request.as_json)
         return
     pause = request.pause

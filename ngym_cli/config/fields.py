@@ -1,8 +1,9 @@
 """Fields of requests and configurations, each declared once, as options of the shell, of Python and of TOML.
 
 A field says in ``Annotated[...]`` what `Flag` adds to its type, range and default. `options_of` lists the options of a
-model; ``ngym_cli.commands.shell`` makes a command from them, `ngym_cli.api.keywords` the signature of a function, and
-`checked` words what is refused as the user wrote it: ``--n-envs`` in the shell, ``n_envs`` in Python, a key in a file.
+model; ``ngym_cli.commands.shell`` makes a command from them, `ngym_cli.config.keywords` the signature of a function,
+and `checked` words what is refused as the user wrote it: ``--n-envs`` in the shell, ``n_envs`` in Python, a key in a
+file.
 """
 
 from __future__ import annotations

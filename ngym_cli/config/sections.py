@@ -111,7 +111,11 @@ class CheckpointConfig(Section):
         ),
         Field(ge=0),
     ] = 100_000
-    keep: int = Field(2, ge=1, description="number of last checkpoints kept, besides the best")
+    keep: Annotated[
+        int,
+        Flag("Checkpoints kept, evenly spaced over the training, besides the best (20).", RUN, names=("--keep",)),
+        Field(ge=1),
+    ] = 20
 
 
 class TaskSettings(Section):

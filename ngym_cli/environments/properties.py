@@ -15,6 +15,7 @@ import numpy as np
 from neurogym.ceilings.random_agent import blind, chance
 from neurogym.ceilings.stack import StackCeiling, needs_reward, sees_reward, verdict
 from neurogym.core import TrialEnv
+from neurogym.envs.episodes import EpisodeTask
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.recording.rollout import ModelAgent, rollout
 from neurogym.sampling.distributions import Distribution
@@ -116,6 +117,18 @@ class TaskProperties:
         names = (name for entry in metadata for name in entry.get("measures", ()))
         return tuple(dict.fromkeys(names))
 
+    @property
+    def has_performance(self) -> bool:
+        """Whether performance is defined: not for episodes of Gymnasium, which have no right answer."""
+        return not isinstance(self.inner, EpisodeTask)
+
+    @cached_property
+    def fixation_in(self) -> str:
+        """Periods in which the task asks for fixation, in words; empty where it asks for none, or does not say."""
+        tasks = [inner_task(env) for env in self.inner.envs] if isinstance(self.inner, ScheduleEnvs) else [self.inner]
+        words = dict.fromkeys(filter(None, map(fixation_periods, tasks)))
+        return next(iter(words)) if len(words) == 1 else "the fixation of each task" if words else ""
+
     # -- scores of reference agents -----------------------------------------------------------------------------------
 
     @cached_property
@@ -137,8 +150,11 @@ class TaskProperties:
 
     @cached_property
     def no_ceiling(self) -> str:
-        """Reason for an unknown ceiling; empty where the ceiling is known."""
-        return self._best.why
+        """Reason for an unknown ceiling, with how a user's own task gives one; empty where the ceiling is known."""
+        why, declares = self._best.why, type(self.inner).ceiling is not TrialEnv.ceiling
+        if not why or declares or not self.task.own or not self.has_performance:
+            return why
+        return f"{why}; a method ceiling(self) that returns {{'performance': ...}} gives one"
 
     @cached_property
     def _best(self) -> StackCeiling:
@@ -273,6 +289,17 @@ def properties_of(env: gym.Env, task: Task, rt_from: str = "", memory: bool = Tr
     return TaskProperties(env, inner, task, task.id, float(inner.dt), *spaces, memory, rt_from, steps, linked)
 
 
+def fixation_periods(task: TrialEnv) -> str:
+    """Return the periods in which any action but fixation breaks it, in words; empty where no rule says so."""
+    rule = task.rule
+    if rule is None or rule.hold is None or not rule.fixate or rule.answer is None:
+        return ""
+    if rule.fixate == "*":
+        return f"all periods but {' and '.join(rule.answer)}"
+    fixate = [rule.fixate] if isinstance(rule.fixate, str) else rule.fixate
+    return " and ".join(name for name in fixate if name in task.timing and name not in rule.answer)
+
+
 def links_trials(env: gym.Env, task: Task) -> bool:
     """Return whether a task or a wrapper carries information across trials."""
     return traits(env).links_trials or bool(task.metadata.get("carries"))
@@ -293,7 +320,7 @@ def blind_of(env: gym.Env) -> float | None:
 
 
 def at_most(blind_score: float | None, ceiling: Mapping[str, Any] | None) -> float | None:
-    """Return a simulated blind score without the sampling error by which it may exceed the ceiling.
+    """Return a simulated no-stimulus baseline without the sampling error by which it may exceed the ceiling.
 
     A ceiling that is exceeded by more than that is not reported, see `neurogym.ceilings.checks`.
     """

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from neurogym.trials.cursor import FIRST_BLOCK
 from ngym_cli.config import RunConfig
 from ngym_cli.environments.properties import TaskProperties
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Environments side by side. Where the state is carried across trials a session must be long, so fewer of them.
 MOST_ENVS, MOST_ENVS_CARRIED = 128, 16
+#: Most steps that all environments together make ahead, about 0.5 GB: of long trials fewer environments.
+MOST_STEPS_AHEAD = 5_120_000
 #: First trials of each environment that do not count where trials are linked and the task has no sessions of its own:
 #: the agent knows nothing yet of the state that lasts, and the ceiling is that of the long run.
 WARM_UP_TRIALS = 20
@@ -62,6 +65,7 @@ class TrialQuota:
         places of a block so that no part of it is favoured. If ``exact``, only as many as the requested trials fill.
         """
         most = MOST_ENVS if config.reset_state == "trial" else MOST_ENVS_CARRIED
+        most = min(most, max(1, MOST_STEPS_AHEAD // (FIRST_BLOCK * max(properties.trial_steps, 1))))
         block = 0 if balanced else min(properties.block, LONGEST_BLOCK)
         session = 0 if balanced else properties.session or 0
         if session:

@@ -288,7 +288,8 @@ class EnvMaker:
             raise UserError(f"task {task.name}: {type(env).__name__} is {neither}")
         inner = env.unwrapped
         if not isinstance(inner, TrialEnv):
-            env = inner = EpisodeTask(env, self.dt)
+            with user_errors(f"task {task.name}", task.own):
+                env = inner = EpisodeTask(env, self.dt)
         self.timing, self.rewards = dict(inner.timing), dict(inner.rewards)
         for wrap in self.wrappers:
             env = wrap(env)

@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.spaces import Space
 
-from neurogym.core import TrialWrapper
+from neurogym.core import TrialEnv, TrialWrapper
 from neurogym.engine.engine import BatchStepResult
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.sampling.scheduler import RandomBlockSchedule, SequentialBlockSchedule, SequentialSchedule
@@ -111,6 +111,64 @@ def begins(unit: str, earlier: tuple[object, ...], later: tuple[object, ...]) ->
     return 0 in later if unit == "session" else later != earlier
 
 
+class FirstActions:
+    """Time in the present trial of each environment of the first action other than fixation.
+
+    Args:
+        venv: the batch, of tasks with discrete actions one of which holds fixation.
+    """
+
+    def __init__(self, venv: Batch):
+        task = venv.tasks[0]
+        self.hold = task.rule.hold if isinstance(task, TrialEnv) and task.rule is not None else 0
+        self.dt, n = venv.dt, venv.num_envs
+        self.step = 0  # steps so far, in which the others are counted
+        self.begun, self.first, self.waits = np.zeros(n, np.int64), np.zeros(n, np.int64), np.ones(n, bool)
+
+    @classmethod
+    def of(cls, venv: Batch) -> FirstActions | None:
+        """Return the record for a batch; None if no action holds fixation."""
+        task = venv.tasks[0]
+        holds = isinstance(venv.single_action_space, gym.spaces.Discrete) and not getattr(task, "goes_on", False)
+        return cls(venv) if holds and (task.rule is None or task.rule.hold is not None) else None
+
+    def forget(self) -> None:
+        """Begin the first trials."""
+        self.step = 0
+        self.restart(np.arange(len(self.begun)))
+
+    def restart(self, envs: np.ndarray) -> None:
+        """Begin a trial in some environments."""
+        self.begun[envs], self.waits[envs] = self.step, True
+
+    def add(self, actions: np.ndarray, finished: dict[str, np.ndarray] | None) -> None:
+        """Take the actions of a step, and add the time (ms) to the columns of trials that ended.
+
+        Args:
+            actions: shape (environments,).
+            finished: columns of the trials that ended, if any.
+        """
+        acts = (actions != np.asarray(self.hold)) & self.waits
+        if acts.any():
+            self.first[acts] = self.step
+            self.waits &= ~acts
+        self.step += 1
+        if finished is not None:
+            envs = finished["env"]
+            since = (self.first[envs] - self.begun[envs]) * self.dt
+            finished["first_action"] = np.where(self.waits[envs], np.nan, since)
+            self.restart(envs)
+
+    def state(self) -> list[np.ndarray]:
+        """Return what the times of the present trials depend on."""
+        return [self.step - self.begun, self.step - self.first, self.waits.astype(np.int64)]
+
+    def set_state(self, state: Sequence[np.ndarray]) -> None:
+        """Restore the result of `state`."""
+        self.step = 0
+        self.begun[:], self.first[:], self.waits[:] = -state[0], -state[1], state[2] > 0
+
+
 class TrialBatch:
     """Steps a ``neurogym.vector.TrialVectorEnv``, with the methods of a ``VecEnv`` that a rollout needs.
 
@@ -130,7 +188,7 @@ class TrialBatch:
     def __init__(self, venv: Batch, reset_state: str = "never"):
         if reset_state not in RESETS:
             raise ValueError(f"reset_state must be one of {', '.join(RESETS)}, not {reset_state!r}")
-        self.venv = venv
+        self.replace(venv)
         self.reset_state = reset_state
         self._boundaries = Boundaries(reset_state) if reset_state in STRETCHES else None
         self.num_envs = venv.num_envs
@@ -141,6 +199,12 @@ class TrialBatch:
         self.ground_truth: np.ndarray | None = None
         self._seeds: list[int | None] = [None] * venv.num_envs
         self._no_infos = [_NOTHING] * venv.num_envs
+
+    def replace(self, venv: Batch) -> None:
+        """Step another batch of as many environments from now on."""
+        self.venv = venv
+        self._first_actions = FirstActions.of(venv)
+        self._goes_on = np.array([getattr(task, "goes_on", False) for task in venv.tasks])
 
     @property
     def unwrapped(self) -> Any:
@@ -154,6 +218,8 @@ class TrialBatch:
         self._seeds = [None] * self.num_envs
         if self._boundaries is not None:
             self._boundaries.forget()
+        if self._first_actions is not None:
+            self._first_actions.forget()
         check_finite(observations, np.zeros(0))
         self.finished = None
         return observations
@@ -172,8 +238,13 @@ class TrialBatch:
         self.finished, self.ground_truth = self.venv.engine.finished, moved.truth
         ended, infos, self.trial_ended = moved.terminated, self._no_infos, moved.new_trial
         if moved.last_seen:  # an environment ended
-            ended = moved.terminated | moved.truncated
-            infos, self.trial_ended = self._last_infos(moved), moved.new_trial | ended
+            over = moved.terminated | moved.truncated
+            infos, self.trial_ended = self._last_infos(moved), moved.new_trial | over
+            ended = over & ~self._goes_on
+        if self._first_actions is not None:
+            self._first_actions.add(actions, self.finished)
+            if moved.last_seen:
+                self._first_actions.restart(np.array([*moved.last_seen]))
         if self.reset_state == "trial":
             ended = self.trial_ended
         elif self._boundaries is not None:
@@ -188,6 +259,19 @@ class TrialBatch:
             info: Mapping[str, object] = moved.infos[index]
             listed[index] = {**info, "TimeLimit.truncated": cut_off, "terminal_observation": observation}
         return listed
+
+    def state(self) -> dict[str, Any]:
+        """Return everything that the coming steps depend on, as plain data; see `neurogym.vector.batch.Batch.state`."""
+        actions = {} if self._first_actions is None else {"first_actions": self._first_actions.state()}
+        return {**self.venv.state(), **actions}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Continue from the result of `state`, in a batch made in the same way."""
+        rest = dict(state)
+        actions = rest.pop("first_actions", None)  # not in states of earlier versions
+        self.venv.set_state(rest)
+        if self._first_actions is not None and actions is not None:
+            self._first_actions.set_state(actions)
 
     def close(self) -> None:
         """Close the batch."""

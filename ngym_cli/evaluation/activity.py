@@ -17,6 +17,7 @@ that memory does not grow with the number of trials.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -26,6 +27,7 @@ import numpy as np
 
 from ngym_cli.environments.probes import ONSET
 from ngym_cli.errors import UserError, check_known
+from ngym_cli.files.hdf5 import open_to_write
 from ngym_cli.runs.recordings import QUANTITIES, Recording
 
 if TYPE_CHECKING:
@@ -65,9 +67,8 @@ class UnitRecorder:
     """
 
     def __init__(self, path: Path, quantities: Sequence[str], n_envs: int, dt: float):
-        import h5py
-
-        self.file = h5py.File(path, "w")
+        self._disk = contextlib.ExitStack()
+        self.file, self._check_disk = self._disk.enter_context(open_to_write(path))
         self.file.attrs.update(format=ACTIVITY_FORMAT, dt=float(dt), unit="ms")
         self.quantities, self.n_envs = tuple(quantities), n_envs
         self._open_trials: dict[str, np.ndarray] = {}
@@ -84,11 +85,9 @@ class UnitRecorder:
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Close the file; complete unless there was an error."""
-        try:
+        with self._disk:
             if error is None:
                 self._complete()
-        finally:
-            self.file.close()
 
     def step(self, observations: np.ndarray, act: Act, rewards: np.ndarray) -> None:
         """Record a step of all environments.
@@ -153,6 +152,7 @@ class UnitRecorder:
             dataset[-len(rows) :] = rows
             trials.clear()
         self._n_buffered = 0
+        self._check_disk()
 
     def _complete(self) -> None:
         self._write()
@@ -193,10 +193,8 @@ def draw_spikes(path: Path, peak_rate: float, seed: int) -> None:
         peak_rate: largest rate of each unit, Hz.
         seed: random seed of the counts.
     """
-    import h5py
-
     rng = np.random.default_rng(seed)
-    with h5py.File(path, "r+") as file:
+    with open_to_write(path, "r+") as (file, check_disk):
         activity, dt = file["activity"], float(file.attrs["dt"]) / 1000
         chunks = [slice(k, k + CHUNK) for k in range(0, len(activity), CHUNK)]
         low = np.min([activity[chunk].min(axis=0) for chunk in chunks], axis=0).astype(float)
@@ -206,6 +204,7 @@ def draw_spikes(path: Path, peak_rate: float, seed: int) -> None:
         counts.attrs.update(peak_rate=float(peak_rate), unit="spikes per step", gain=gain, low=low)
         for chunk in chunks:
             counts[chunk] = rng.poisson(gain * (activity[chunk] - low) * dt)
+            check_disk()
 
 
 def spike_rates(recording: Recording) -> np.ndarray:
@@ -224,11 +223,8 @@ def spike_scale(recording: Recording) -> tuple[np.ndarray, np.ndarray, float]:
     Args:
         recording: with spikes.
     """
-    import h5py
-
-    with h5py.File(recording.path, "r") as file:
-        attributes = file[SPIKES].attrs
-        return np.asarray(attributes["gain"]), np.asarray(attributes["low"]), float(attributes["peak_rate"])
+    gain, low, peak = (recording.attribute(f"{SPIKES}@{name}") for name in ("gain", "low", "peak_rate"))
+    return gain, low, float(peak)
 
 
 def spike_times(recording: Recording, starts: np.ndarray) -> list[np.ndarray]:

@@ -38,6 +38,11 @@ def check(path: Path) -> None:
     columns_of(path)
 
 
+def figure_path(folder: Path, data: Path) -> Path:
+    """Return the file of the figure of a comparison with a recording, below the folder of a run."""
+    return folder / "figures" / f"activity-{data.stem}.png"
+
+
 def compare(
     table: Table, folder: Path, run: runs.RunFolder, path: Path, by: Sequence[str], conditions: Sequence[str]
 ) -> ActivityComparison:
@@ -89,9 +94,9 @@ def compare(
         left_out.append("measures that need three conditions (prediction) or four (rsa)")
     if recorded[WHOLE_TRIALS].averaged:
         left_out.append(f"correction for noise of {path.name}, which holds a single row for each condition")
-    figure = run.path / "figures" / f"activity-{path.stem}.png"
+    figure = figure_path(run.path, path)
     with styled():
-        save_figure(draw(rows, run.name, path.stem), figure)
+        save_figure(draw(rows, run.name, path.stem), figure, is_default=True)
     result: ActivityComparison = {
         "data": str(path),
         "by": list(columns),

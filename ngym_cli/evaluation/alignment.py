@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -12,7 +13,8 @@ from neurogym.behaviour.describe import SubjectDescription, describe_pooled
 from neurogym.behaviour.reading import TableError, from_columns
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.evaluation.fitted_agent import SIGNED
-from ngym_cli.figures.behaviour import STRENGTH
+from ngym_cli.figures.behaviour import FLOOR, STRENGTH, share_at_shortest_time
+from ngym_cli.fitting.stored_tables import is_stored
 
 #: Words that tell the names of two stimuli apart whose difference is evidence.
 PAIRS = (("1", "2"), ("a", "b"), ("left", "right"), ("l", "r"), ("first", "second"))
@@ -62,8 +64,10 @@ def align(agent: Table, animal: Behaviour, name: str) -> AlignedTrials:
             notes.append(f"{animal.stimuli[0]} is compared with {STRENGTH} of the task, as if in its units")
         animal = replace(animal, stimuli=(f"{SIGNED}{STRENGTH}" if has_both_signs(animal) else STRENGTH,))
     trials = as_trials(animal)
-    if len(np.unique(agent["rt"][np.isfinite(agent["rt"])])) < 2 and "rt" in trials:
-        left_out.append("reaction times, which do not vary in the task")
+    shortest = share_at_shortest_time(agent["rt"])
+    if shortest > FLOOR and "rt" in trials:
+        how = "do not vary in the task" if shortest == 1 else f"are the shortest possible in {shortest:.0%} of trials"
+        left_out.append(f"reaction times: those of the agent {how}")
         agent, trials = ({k: v for k, v in each.items() if k != "rt"} for each in (agent, trials))
     if "outcome" not in trials:
         left_out.append(f"accuracy: {name} has neither correctness nor correct choices")
@@ -86,10 +90,12 @@ def _note_strength(both: AlignedTrials) -> None:
         both.left_out.append("bias, lapses, PSE, threshold and slope: the stimulus of the table has one sign only")
     ours, theirs = (np.asarray(each[STRENGTH], float) for each in (both.agent, both.animal_trials))
     levels = [np.unique(each[np.isfinite(each)]) for each in (ours, theirs)]
-    few = "outcome" in both.animal_trials and max(map(len, levels)) <= MOST_LEVELS
-    if few and not np.isin(levels[1], levels[0]).all():
-        words = [", ".join(f"{level:g}" for level in each) for each in levels]
-        both.left_out.append(f"accuracy at other levels: the task has {words[0]}, the table {words[1]}")
+    if "outcome" not in both.animal_trials or np.array_equal(*levels):
+        return
+    few = max(map(len, levels)) <= MOST_LEVELS
+    words = [", ".join(f"{level:g}" for level in each) if few else f"{each[0]:g} to {each[-1]:g}" for each in levels]
+    both.left_out.append(f"accuracy at other levels: the task has {words[0]}, the table {words[1]}")
+    both.notes.append("accuracy over all trials is of different strengths in task and table")
 
 
 def _has_strength(agent: Table) -> bool:
@@ -107,6 +113,21 @@ def _difference(animal: Behaviour, agent: Table) -> str:
     if strength is None:
         return f"the table has {len(animal.stimuli)} stimuli ({named or 'none'}), expected one, or a pair"
     return "" if is_graded(strength) else f"{named} of the table is a category, without a graded strength"
+
+
+def name_of(animal: Behaviour, data: Path) -> str:
+    """Return the name of the animal for figures: its only subject, or the name of the file.
+
+    Args:
+        animal: behaviour of the animal.
+        data: file of the table; a table that was passed in Python has a file of the toolkit's own.
+    """
+    subjects = animal.subjects if "subject" in animal.roles else ()
+    if len(subjects) == 1:
+        return f"subject {subjects[0]}" if subjects[0].isdecimal() else subjects[0]
+    if is_stored(data):
+        return f"{len(subjects)} subjects" if subjects else "the table"
+    return data.stem.replace("_", " ")
 
 
 def in_percent(animal: Behaviour, table: Table, notes: list[str]) -> Behaviour:

@@ -20,7 +20,7 @@ from neurogym.analysis.trial_tables import Table
 from neurogym.behaviour.describe import SubjectDescription, describe_pooled
 from neurogym.behaviour.table import Behaviour
 from ngym_cli import runs
-from ngym_cli.evaluation.alignment import AlignedTrials, align, describe_agent
+from ngym_cli.evaluation.alignment import AlignedTrials, align, describe_agent, name_of
 from ngym_cli.figures.behaviour import STRENGTH, accuracy_axes, chronometric_axes, psychometric_axes
 from ngym_cli.figures.files import save_figure
 from ngym_cli.figures.source import Series
@@ -71,11 +71,13 @@ def compare(table: Table, folder: Path, run: runs.RunFolder, data: Path, columns
         ours = _on_the_same_axes(ours, described, both)
         rows = _rows(ours, described)  # the numbers of ngym data come before others of the same name
         comparisons = (*(row for row in comparisons if row.name not in {each.name for each in rows}), *rows)
-    figure = run.path / "figures" / f"beside-{data.stem}.png"
+    figure = figure_path(run.path, data)
     with styled():
-        save_figure(_drawn(table, animal_table, comparisons, (run.name, data.stem.replace("_", " "))), figure)
+        drawn = _drawn(table, animal_table, comparisons, (run.name, name_of(both.animal, data)))
+        save_figure(drawn, figure, is_default=True)
     result: AnimalComparison = {
         "data": str(data),
+        "name": name_of(both.animal, data),
         "columns": None if columns is None else str(columns),
         "statistics": [cast(StatisticRecord, row.to_dict()) for row in comparisons],
         "distance": distance(comparisons),
@@ -85,6 +87,11 @@ def compare(table: Table, folder: Path, run: runs.RunFolder, data: Path, columns
     }
     write_json(folder / "comparison.json", result)
     return result
+
+
+def figure_path(folder: Path, data: Path) -> Path:
+    """Return the file of the figure of a comparison with data, below the folder of a run."""
+    return folder / "figures" / f"beside-{data.stem}.png"
 
 
 def figure_of(table: Table, record: AnimalComparison, run_name: str, style: str = "screen") -> Figure:
@@ -112,7 +119,7 @@ def figure_of(table: Table, record: AnimalComparison, run_name: str, style: str 
         for row in record["statistics"]
     ]
     with styled(style):
-        return _drawn(both.agent, both.animal_trials, rows, (run_name, data.stem.replace("_", " ")))
+        return _drawn(both.agent, both.animal_trials, rows, (run_name, name_of(both.animal, data)))
 
 
 def _drawn(table: Table, animal_table: Table, rows: Sequence[StatisticComparison], names: tuple[str, str]) -> Figure:

@@ -20,7 +20,7 @@ from ngym_cli.errors import UserError
 from ngym_cli.evaluation.fitted_agent import FittedAgent, FittedModel, actions_of, stimuli_of
 from ngym_cli.fitting import fitted, requests, validation
 from ngym_cli.fitting.design import Candidate, candidate_of, compare
-from ngym_cli.fitting.folder import DesignRecord, FitFolder, FitRecord
+from ngym_cli.fitting.folder import BASELINE, DesignRecord, FitFolder, FitRecord
 from ngym_cli.fitting.request import FitRequest
 from ngym_cli.fitting.requests import FitHooks
 from ngym_cli.fitting.settings import read_data
@@ -93,7 +93,7 @@ def _candidates(request: FitRequest, record: FitRecord) -> tuple[list[dict[str, 
     """Return the candidates of the first subjects by label, and the table of the fit."""
     settings = request.model_copy(update={"model": tuple(record["settings"]["model"])})
     data, folder = validation.prepared(read_data(settings)), FitFolder(Path(record["path"]))
-    models = {label: each for label, each in fitted.models_of(settings).items() if label != validation.BASELINE}
+    models = {label: each for label, each in fitted.models_of(settings).items() if label != BASELINE}
     candidates = []
     for k, table in enumerate(list(validation.groups_of(data).values())[:SUBJECTS]):
         rows = {}

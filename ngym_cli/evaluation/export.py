@@ -13,8 +13,9 @@ from ngym_cli import runs
 from ngym_cli.environments.probes import ONSET
 from ngym_cli.errors import UserError, library, one_line
 from ngym_cli.evaluation.activity import SPIKES, spike_rates, spike_scale, spike_times
+from ngym_cli.files.hdf5 import open_to_write
 from ngym_cli.files.writing import atomic_file, atomic_path
-from ngym_cli.runs.populations import CONDITION
+from ngym_cli.runs.populations import CONDITION, PERIOD, period_spans
 from ngym_cli.runs.recordings import ACTIVITY_FILE, Recording
 from ngym_cli.runs.trial_table import read_trials, to_arrow
 
@@ -77,8 +78,8 @@ def _npz(folder: Path, run: runs.RunFolder) -> Path:
     """Write ``trials.npz`` in the folder of an evaluation that was recorded.
 
     Arrays: each recorded quantity, shape (trials, steps, ...), 0 after the end of a trial; ``mask`` (trials, steps),
-    true within trials; ``rates`` (Hz) where spikes were drawn; ``dt`` (ms); and ``condition_NAME`` for each column of
-    the trial table.
+    true within trials; ``rates`` (Hz) where spikes were drawn; ``dt`` (ms); ``condition_NAME`` for each column of the
+    trial table; and ``period_NAME`` (trials, 2) for each period, its first step and the step after its last.
 
     Raises:
         UserError: if the arrays would be larger than 8 GB.
@@ -97,6 +98,9 @@ def _npz(folder: Path, run: runs.RunFolder) -> Path:
         arrays[name] = np.zeros((*mask.shape, *values.shape[1:]), values.dtype)
         arrays[name][mask] = values
     arrays |= {CONDITION + name: values for name, values in _columns(table).items()}
+    for name, spans in period_spans(table, recording.offsets, recording.dt).items():
+        ends = np.array([[span.start, span.stop] for span in spans], np.int64).reshape(-1, 2)
+        arrays[PERIOD + name] = ends - recording.offsets[:-1, None]
     with atomic_file(folder / "trials.npz") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]
     return folder / "trials.npz"
@@ -145,7 +149,7 @@ def _nwb(folder: Path, run: runs.RunFolder) -> Path:
     except (ValueError, TypeError, KeyError) as error:
         raise UserError(f"{folder} cannot be written as NWB: {one_line(error)}") from error
     with atomic_path(folder / "session.nwb") as temporary:
-        with pynwb.NWBHDF5IO(temporary, "w") as file:
+        with open_to_write(temporary) as (stored, _), pynwb.NWBHDF5IO(mode="w", file=stored) as file:
             file.write(session)
         faults = pynwb.validate(path=str(temporary))
         if faults:
@@ -203,6 +207,9 @@ def _meaning(name: str) -> str:
         "reward": "summed reward",
         "outcome": "correct, error, abort or miss",
         "choice": "action on the step that ended the trial",
+        "fixation_in": "periods in which the task asks for fixation",
+        "decision_onset": "onset of the period from which answers count, from the start of the trial, ms",
+        "first_action": "first action other than fixation, from the start of the trial, ms",
     }.get(name, name)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
@@ -23,8 +23,11 @@ from ngym_cli.errors import UserError, unknown
 if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv
 
-#: Per-row fields: whether a response is possible, and the stimuli of the trial.
-OPEN, STIMULI = "fitted_open", "fitted_stimuli"
+#: Per-row fields: whether a response is possible, the stimuli of the trial, and the time in s since the onset that
+#: reaction times count from with that of the last row in which a response is possible.
+OPEN, STIMULI, TIME = "fitted_open", "fitted_stimuli", "fitted_time"
+#: Simulated times whose median says whether a task leaves enough time for the answers of a model.
+TIMES = 200
 #: NAME=COLUMN with a factor and an offset; ``signed COLUMN`` is negative where the first choice is correct.
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?"
 SOURCE_PATTERN = re.compile(rf"([^=]+)=((?:signed )?\w+)(?:\*([-+]?{_NUMBER}))?([-+]{_NUMBER})?")
@@ -116,20 +119,22 @@ class TrialProbe(TrialWrapper):
         env: the whole stack.
         stimuli: sources of the stimuli.
         low: action of the first choice, which gives strengths a negative sign.
+        onset: period that reaction times count from; empty for the response periods.
     """
 
     metadata = {"description": "reports response periods and stimuli to a fitted model"}
 
-    def __init__(self, env: gym.Env, stimuli: tuple[Stimulus, ...], low: int):
+    def __init__(self, env: gym.Env, stimuli: tuple[Stimulus, ...], low: int, onset: str = ""):
         super().__init__(env)
-        self.stimuli, self.low = stimuli, low
+        self.stimuli, self.low, self.onset = stimuli, low, onset
         self.seen: dict[str, np.ndarray] = {}
 
     def revise(self, trials: Trials) -> None:
-        """Mark the rows of the response periods and write down the stimuli."""
+        """Mark the rows of the response periods and write down stimuli and times."""
         rule, trial = trials.env.rule, trials.rows().trial
-        field = trials.fields[OPEN] = np.zeros(trials.total, bool)
-        field[trials.rows(rule.answer).index] = True
+        is_open = trials.fields[OPEN] = np.zeros(trials.total, bool)
+        is_open[trials.rows(rule.answer).index] = True
+        trials.fields[TIME] = self._times(trials)
         values = np.zeros((trials.total, max(1, len(self.stimuli))))  # fields of batches have at least one column
         right = trials.gt[trials.offset + trials.length - 1] if trials.has_gt else None
         for k, each in enumerate(self.stimuli):
@@ -140,10 +145,24 @@ class TrialProbe(TrialWrapper):
             values[:, k] = value[trial]
         trials.fields[STIMULI] = values
 
+    def _times(self, trials: Trials) -> np.ndarray:
+        """Return time since the onset and that of the last response row of the trial in s, shape (rows, 2)."""
+        every, answer = trials.rows(), trials.rows(trials.env.rule.answer)
+        onset = trials.rows(self.onset) if self.onset in trials.starts else answer
+        first, last = np.full(trials.n, trials.total), np.zeros(trials.n, int)
+        np.minimum.at(first, onset.trial, onset.index)
+        np.maximum.at(last, answer.trial, answer.index)
+        seconds = trials.env.dt / 1000
+        times = np.zeros((trials.total, 2))
+        times[every.index, 0] = (every.index - first[every.trial]) * seconds
+        times[every.index, 1] = ((last - first) * seconds)[every.trial]
+        return times
+
     def observe(self, ob: np.ndarray, action: object, reward: object, field: Callable[[str], np.ndarray]) -> np.ndarray:
         """Keep the values of the row that is observed."""
         is_open, values = np.asarray(field(OPEN)), np.asarray(field(STIMULI))
-        self.seen = {OPEN: is_open, STIMULI: values.reshape(*is_open.shape, -1)[..., : len(self.stimuli)]}
+        values = values.reshape(*is_open.shape, -1)[..., : len(self.stimuli)]
+        self.seen = {OPEN: is_open, STIMULI: values, TIME: np.asarray(field(TIME))}
         return ob
 
 
@@ -156,24 +175,36 @@ class FittedModel:
         stimuli: sources of the stimuli.
         actions: action of each choice.
         by_correctness: whether rewards of the fit were correctness (0, 1), and not the rewards of a table.
+        onset: period that simulated times count from; empty to answer in the first step that allows it.
+        hurried: number of trials in which a model of times answered at once, because the task leaves too little time.
     """
 
     policy: Policy
     stimuli: tuple[Stimulus, ...]
     actions: np.ndarray
     by_correctness: bool
+    onset: str = ""
+    hurried: list[int] = field(default_factory=list)
 
     def around(self, env: gym.Env) -> gym.Env:
         """Return the stack with the probe."""
-        return TrialProbe(env, self.stimuli, int(self.actions[0]))
+        return TrialProbe(env, self.stimuli, int(self.actions[0]), self.onset)
 
     def acting(self, venv: TrialBatch | VecEnv, seed: int, deterministic: bool) -> FittedAgent:
         """Return the agent in a batch of environments."""
         return FittedAgent(self, venv, seed, deterministic)
 
 
+@dataclass(frozen=True)
+class Answer:
+    """Action of a model in a trial, and the time in s after which it is taken; infinity for an omission."""
+
+    action: int
+    time: float
+
+
 class FittedAgent(Agent):
-    """Waits until a response is possible, then chooses as the model; learns from each trial that ends.
+    """Waits until a response is possible, and for the time of the model if it has times; learns from ended trials.
 
     Args:
         model: the model.
@@ -188,6 +219,12 @@ class FittedAgent(Agent):
         self.probes: list[TrialProbe] = [_probe(env) for env in batch_of(venv).envs]
         self.rng = np.random.default_rng(seed)
         self.presented = np.zeros((len(self.probes), len(model.stimuli)))
+        self.answers: list[Answer | None] = [None] * len(self.probes)
+        self._usual_time = 0.0
+        if model.onset and not deterministic:
+            none = np.zeros((TIMES, len(model.stimuli)))
+            times = model.policy.respond(model.policy.begin(TIMES), none, np.random.default_rng(seed))[1]  # type: ignore[attr-defined]
+            self._usual_time = float(np.nanmedian(times))
         hold = batch_of(venv).tasks[0].rule.hold
         self.hold = int(model.actions[0]) if hold is None else hold
 
@@ -199,24 +236,39 @@ class FittedAgent(Agent):
         """See `Agent`."""
         if self.trials.finished is not None:
             state = self._learn(state, self.trials.finished)
-        is_open, stimuli = self._seen(OPEN), self._seen(STIMULI)
+        is_open, stimuli, times = self._seen(OPEN), self._seen(STIMULI), self._seen(TIME)
         actions = np.full(len(state), self.hold)
         for env in np.flatnonzero(is_open).tolist():
-            p = self.model.policy.probabilities(state[env], stimuli[env : env + 1])[0]
-            pick = p.argmax() if self.deterministic else (self.rng.random() > np.cumsum(p)[:-1]).sum()
-            actions[env] = self.model.actions[pick]
+            answer = self.answers[env]
+            if answer is None:
+                answer = self.answers[env] = self._answer(state[env], stimuli[env : env + 1], times[env, 1])
+            if answer.time <= times[env, 0]:
+                actions[env] = answer.action
         self.presented = stimuli.copy()
         return Act(actions), state
 
+    def _answer(self, state: Any, stimuli: np.ndarray, latest: float) -> Answer:
+        """Return the answer of the model to the stimuli (1, stimuli) of a trial that ends ``latest`` s after onset."""
+        if self._usual_time and self._usual_time <= latest:
+            choice, time = self.model.policy.respond(state, stimuli, self.rng)  # type: ignore[attr-defined]
+            half_a_step = 0.0005 * self.probes[0].task.dt
+            return Answer(int(self.model.actions[choice[0]]), time[0] - half_a_step if choice[0] >= 0 else np.inf)
+        if self.model.onset:
+            self.model.hurried.append(1)
+        p = self.model.policy.probabilities(state, stimuli)[0]
+        pick = p.argmax() if self.deterministic else (self.rng.random() > np.cumsum(p)[:-1]).sum()
+        return Answer(int(self.model.actions[pick]), -np.inf)
+
     def _seen(self, name: str) -> np.ndarray:
         first = self.probes[0].seen[name]
-        is_batch = first.ndim == (2 if name == STIMULI else 1)
+        is_batch = first.ndim == (1 if name == OPEN else 2)
         return first if is_batch else np.stack([probe.seen[name] for probe in self.probes])
 
     def _learn(self, state: list[Any], finished: Mapping[str, np.ndarray]) -> list[Any]:
         """Return the state after the trials that have ended."""
         after = list(state)
         for k, env in enumerate(finished["env"].tolist()):
+            self.answers[env] = None
             same = np.flatnonzero(self.model.actions == finished["choice"][k])
             choice = np.array([same[0] if len(same) else -1])
             reward = finished["performance" if self.model.by_correctness else "reward"][k : k + 1].astype(float)

@@ -34,6 +34,7 @@ from ngym_cli.evaluation.activity import PEAK_RATE, SPIKES, UnitRecorder, draw_s
 from ngym_cli.evaluation.fitted_agent import FittedModel
 from ngym_cli.files.writing import atomic_folder, write_json
 from ngym_cli.runs import EVALUATION, summary
+from ngym_cli.runs.conditions import columns_of_performance
 from ngym_cli.runs.recordings import ACTIVITY_FILE
 from ngym_cli.runs.records import MeasureRecord, PerturbationRecord, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
@@ -296,9 +297,9 @@ def summarise(table: Table, properties: TaskProperties, references: bool = True)
         ``ceiling`` with its Monte-Carlo error ``ceiling_error`` (None where not known, and then ``no_ceiling`` says
         why), ``reaction_times_vary``, ``reward_per_trial`` with ``reward_ci`` and ``reward_ceiling``, rates and means
         as in ``ngym_cli.runs.summary.summarise``, and ``conditions``: a row per value of each condition; of several
-        tasks each with its own chance, blind score and ceiling.
+        tasks each with its own chance, no-stimulus baseline and ceiling.
     """
-    names = summary.condition_names(properties.conditions, table)
+    names = columns_of_performance(properties.conditions, table)
     rows = summary.by_condition(table, names)
     for row in rows if references else ():
         if row["condition"] == "task" and row["value"] in properties.tasks:
@@ -306,8 +307,12 @@ def summarise(table: Table, properties: TaskProperties, references: bool = True)
             row["chance"], row["blind"], row["ceiling"] = scores["chance"], scores["blind"], scores["ceiling"]
     ceiling, groups = (properties.ceiling if references else None) or {}, clusters(table)
     reward_ci = summary.interval(table, "reward")  # not known of a single trial or session
+    breaks = summary.fixation_breaks(table)
     result = {
         **summary.summarise(table),
+        "early_action_rate": breaks.early if np.isfinite(breaks.early) else None,
+        "fixation_periods": breaks.periods,
+        "decision_period": breaks.before,
         "performance_ci": summary.interval(table),
         "sessions": None if groups is None else len(np.unique(groups)),
         "chance": properties.chance if references else None,

@@ -14,14 +14,13 @@ from ngym_cli.config.model import CHANGED_CONDITIONS
 from ngym_cli.config.sections import MOST_TRIALS
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError, check_known
+from ngym_cli.runs.folder import EXPORTS
 
 if TYPE_CHECKING:
     from ngym_cli.agents.perturbation import Perturbation
 
 #: Longest name of an evaluation made from its settings; longer ones are cut and end with a digest of the full name.
 LONGEST_LABEL = 120
-#: Formats to export to, with the file of each.
-EXPORTS = {"csv": "trials.csv", "nwb": "session.nwb", "npz": "trials.npz"}
 #: Groups of options in the help.
 TRIALS, PERTURBATION, FITTED, OUTPUT = "Trials", "Perturbation", "Fitted models", "Output"
 #: Options that only evaluations of trained networks have, and those that only simulations have.
@@ -30,7 +29,7 @@ OF_SIMULATIONS = ("model", "subject", "stimuli")
 
 
 class Perturbations(Section):
-    """Perturbations of the units of a network."""
+    """Perturbations of the units of a network, each of which is an evaluation unless all act together."""
 
     lesion: Annotated[Texts, Flag("Remove units: a fraction such as 0.2, or units=3,7.", PERTURBATION)] = []
     silence: Annotated[Texts, Flag("Silence units: a fraction, or 'units=3,7 period=delay'.", PERTURBATION)] = []
@@ -77,6 +76,9 @@ class EvalRequest(Request):
     checkpoint: Annotated[str | None, Flag("The same, for a single checkpoint.", hidden=True)] = None
     changes: Annotated[Values, CHANGED_CONDITIONS] = {}
     perturbations: Annotated[Perturbations, Options((Perturbations,))] = Perturbations()
+    together: Annotated[
+        bool, Flag("Apply all perturbations in one evaluation; by default each has its own.", PERTURBATION)
+    ] = False
     simulate: Annotated[
         str | None,
         Flag("Task in which a fitted model acts; RUN is then a fit of ngym fit.", FITTED, completes="tasks"),
@@ -165,7 +167,9 @@ class EvalRequest(Request):
             raise UserError("--by names conditions of the recording of --compare-activity")
         if self.spike_rate is not None and "spikes" not in (self.record or ()):
             raise UserError("--spike-rate is the rate of recorded spikes: add --record spikes")
-        _ = self.perturbed  # refuses what cannot be read
+        if self.together and len(self.perturbed) < 2:
+            raise UserError("--together applies several perturbations at once: pass two or more")
+        _ = self.separately()  # refuses what cannot be read
         return self
 
     def _refuse_for_fitted_models(self) -> None:
@@ -187,6 +191,19 @@ class EvalRequest(Request):
         from ngym_cli.agents import perturbation
 
         return tuple(perturbation.parse(kind, text) for kind, texts in self.perturbations for text in texts)
+
+    def separately(self) -> list[EvalRequest]:
+        """Return the requests of single evaluations: one for each perturbation, unless all act together.
+
+        Raises:
+            UserError: if several evaluations would have one name.
+        """
+        if self.together or len(self.perturbed) < 2:
+            return [self]
+        if self.name is not None:
+            raise UserError("--name is of one evaluation, and each perturbation has its own; --together combines them")
+        texts = [(kind, text) for kind, texts in self.perturbations for text in texts]
+        return [self.model_copy(update={"perturbations": Perturbations(**{kind: [text]})}) for kind, text in texts]
 
     def label(self, trials: int, or_more: bool = False) -> str:
         """Return the name of the evaluation's folder, which differs between settings.

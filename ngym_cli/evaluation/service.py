@@ -18,10 +18,13 @@ from ngym_cli.environments import properties as of_task
 from ngym_cli.environments.quota import Progress
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.evaluation.activity import PEAK_RATE, SPIKES
-from ngym_cli.evaluation.request import EXPORTS, EvalRequest
+from ngym_cli.evaluation.request import EvalRequest
+from ngym_cli.files.outputs import may_write
 from ngym_cli.files.writing import atomic_folder
 from ngym_cli.fitting import folder as fits
-from ngym_cli.runs import records, summary
+from ngym_cli.runs import records
+from ngym_cli.runs.conditions import columns_of_performance
+from ngym_cli.runs.folder import EXPORTS
 from ngym_cli.runs.recordings import ACTIVITY_FILE, NETWORK_QUANTITIES, RECORDING_NAME, Recording
 from ngym_cli.runs.records import Summary
 
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from ngym_cli.agents.acting import Actor
     from ngym_cli.config import RunConfig
     from ngym_cli.figures.source import Source
+    from ngym_cli.figures.view import Recorder
 
 #: Quantities that formats contain at least.
 CONTENTS = {"nwb": ("activity",), "npz": ("activity", "observations", "logits")}
@@ -60,6 +64,10 @@ def perform(request: EvalRequest, root: Path, progress: Progress | None = None) 
         yield simulation.simulate(fit, root, request, progress)
 
 
+#: Trials of each checkpoint that a figure has recorded.
+CHECKPOINT_TRIALS = 500
+
+
 def evaluate(
     references: Sequence[str], root: Path, request: EvalRequest, progress: Progress | None = None
 ) -> Iterator[tuple[Summary, Path]]:
@@ -71,26 +79,30 @@ def evaluate(
         request: the request.
         progress: called repeatedly with the number of finished trials and the total.
     """
-    label = runs.plain_name("evaluation", request.label(request.trials or 0))
+    labels = [runs.plain_name("evaluation", each.label(each.trials or 0)) for each in request.separately()]
     run_folders = list(dict.fromkeys(runs.find(reference, root) for reference in references))
     if request.at_checkpoints is None:
-        for run in run_folders:
+        for run, label in itertools.product(run_folders, labels):
             _check_overwrite(run.path / "eval" / label, request)
     if request.compare is not None:
         from ngym_cli.evaluation import comparison
 
         comparison.read(request.compare, request.columns)
+        for run in run_folders:
+            may_write(comparison.figure_path(run.path, request.compare), named=False)
     if request.compare_activity is not None:
         from ngym_cli.evaluation import activity_comparison
 
         activity_comparison.check(request.compare_activity)
+        for run in run_folders:
+            may_write(activity_comparison.figure_path(run.path, request.compare_activity), named=False)
         recorded = tuple(dict.fromkeys((*(request.record or ()), "activity")))
         request = request.model_copy(update={"record": recorded})
-    for run in run_folders:
-        yield from _evaluate_run(run, request, progress)
+    for run, single in itertools.product(run_folders, request.separately()):
+        yield from _evaluate_run(run, single, progress)
 
 
-def recorder(root: Path, trust: bool, tell: Callable[[str], object]) -> Callable[[Source, Sequence[str]], None]:
+def recorder(root: Path, trust: bool, tell: Callable[[str], object]) -> Recorder:
     """Return a function that records quantities of a run for a figure, as the evaluation ``recording`` of the run.
 
     Args:
@@ -99,8 +111,20 @@ def recorder(root: Path, trust: bool, tell: Callable[[str], object]) -> Callable
         tell: receives one line about each recording.
     """
 
-    def record(source: Source, quantities: Sequence[str]) -> None:
+    def record(source: Source, quantities: Sequence[str], checkpoints: bool = False) -> None:
         path = source.run.path
+        if checkpoints:
+            each = EvalRequest(
+                record=tuple(quantities),
+                checkpoints="all",
+                trials=CHECKPOINT_TRIALS,
+                name=RECORDING_NAME,
+                overwrite=True,
+                trust=trust,
+            )
+            made = list(evaluate([str(path)], root, each))
+            tell(f"recorded {', '.join(quantities)} of {len(made)} checkpoints in {path / 'eval'}")
+            return
         folder = path / "eval" / RECORDING_NAME
         recorded = Recording(folder).quantities if (folder / ACTIVITY_FILE).exists() else ()
         of_network = NETWORK_QUANTITIES if remembers(source.actor) else ()
@@ -174,6 +198,7 @@ def _evaluate_run(
         folder = _folder_for(run.path / "eval" / (f"{label}@{steps}" if at_checkpoint else label), request)
         needed = [name for form in request.export for name in CONTENTS.get(form, ())]
         needed += ["activity"] if SPIKES in (request.record or ()) else []
+        needed += NETWORK_QUANTITIES if "activity" in (request.record or ()) else []  # what figures of networks need
         quantities = [name for name in needed if remembers(policy) or name == "observations"]
         wanted = tuple(dict.fromkeys([*quantities, *(request.record or ())]))
         with atomic_folder(folder, runs.EVALUATION) as temporary:
@@ -207,7 +232,7 @@ def _evaluate_run(
                 result.table, folder, run, request.compare, request.columns
             )
         if request.compare_activity is not None:
-            names = summary.condition_names(properties.conditions, result.table)
+            names = columns_of_performance(properties.conditions, result.table)
             result.summary["activity"] = activity_comparison.compare(
                 result.table, folder, run, request.compare_activity, request.by or (), names
             )

@@ -21,7 +21,7 @@ from ngym_cli import runs
 from ngym_cli.agents import defaults
 from ngym_cli.config import RunConfig, streams, trust
 from ngym_cli.config.tasks import HISTORY
-from ngym_cli.environments.properties import inspect
+from ngym_cli.environments.properties import TaskProperties, inspect
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.evaluation.fitted_agent import FittedModel, Stimulus, actions_of, stimuli_of
@@ -62,9 +62,9 @@ def simulate(
     label, subject, policy, about = load(fit, request.model, request.subject, request.trust)
     names = about["table"]["stimuli"]
     stimuli = stimuli_of(names, request.stimuli, properties)
-    agent = FittedModel(
-        policy, stimuli, actions_of(properties, len(about["table"]["choices"])), "reward" not in about["table"]["roles"]
-    )
+    actions = actions_of(properties, len(about["table"]["choices"]))
+    by_correctness = "reward" not in about["table"]["roles"]
+    agent = FittedModel(policy, stimuli, actions, by_correctness, _onset(policy, properties))
     name = runs.safe_name(f"{fit.path.name}-{label}") if request.name is None else request.name
     path = runs.folder_for(root, config.task, ALG, name, request.seed)
     origin: FitOrigin = {
@@ -87,6 +87,9 @@ def simulate(
         evaluated.summary.update(cast(Summary, _ceiling(config, agent.by_correctness)))
     run = runs.create(path, request.overwrite, config.to_toml(), opening)
     warnings = _warnings(names, stimuli, evaluated.table)
+    if hasattr(policy, "respond") and (not agent.onset or agent.hurried):
+        why = "its answers are due too soon for them" if agent.onset else "the stimulus ends before the answer"
+        warnings.append(f"times of {label} are not simulated in {properties.id}, {why}: it answers at once")
     evaluated.summary.update({"run": str(run.path), "model_steps": 0, "changes": {}, "warnings": warnings})
     evaluation = run.path / "eval" / "final"
     fresh_trials.save(evaluated, evaluation)
@@ -111,8 +114,16 @@ def load(
     about = fit.finished()
     if "table" not in about:
         raise UserError(f"fit {fit.path} was made by an earlier version that kept no parameters of policies; fit again")
+    with fit.readable():
+        return *_stored(fit, about, model, subject, trusted), about
+
+
+def _stored(
+    fit: fits.FitFolder, about: fits.FitRecord, model: str | None, subject: str | None, trusted: bool
+) -> tuple[str, str, Policy]:
+    """Return label, subject and policy of a fitted model."""
     labels = list(about["models"])
-    label = model or next(name for name in fits.ranked(about["scores"]) if name in labels)
+    label = model or fits.best_first(about)[0]
     check_known("model of the fit", label, labels)
     subjects = list(about["models"][label]["parameters"])
     if subject is None and len(subjects) > 1:
@@ -127,7 +138,13 @@ def load(
     policy = None if stored is None else fitted.stored_policy(built, stored[1], subjects.index(who), table)
     if policy is None:
         raise UserError(f"fit {fit.path} keeps no policy of {label}; an own class needs to_arrays and from_arrays")
-    return label, who, policy, about
+    return label, who, policy
+
+
+def _onset(policy: Policy, properties: TaskProperties) -> str:
+    """Return the period that simulated times count from; empty if there are none, as in tasks that end a stimulus."""
+    ends_before = properties.rt_from == "decision" and "stimulus" in properties.inner.timing
+    return properties.rt_from if hasattr(policy, "respond") and not ends_before else ""
 
 
 def _ceiling(config: RunConfig, by_correctness: bool) -> dict[str, float | str | None]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from neurogym.analysis.results import Estimate
 from ngym_cli import terminal
 from ngym_cli.environments.quota import SECONDS_PER_REPORT
-from ngym_cli.runs.summary import aborts_in_words, performance_of
+from ngym_cli.runs.summary import breaks_beside, breaks_of, changed_in_words, performance_of
 from ngym_cli.terminal import REFERENCES, cell, estimate_cells, print_columns, reference_word, with_interval
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def print_evaluation(summary: Summary, heading: str = "") -> None:
     performance = performance_of(summary)
     is_defined = not math.isnan(performance.value)
     if is_defined:
-        rows.append(("performance", f"{with_interval(performance)}{spread}{aborts_in_words(summary)}"))
+        rows.append(("performance", f"{with_interval(performance)}{spread}{breaks_beside(summary)}"))
         rows += [("", text) for text in references_in_words(summary)]
     else:
         rows.append(("performance", "not defined: the trials are episodes without a right answer"))
@@ -56,7 +56,7 @@ def print_evaluation(summary: Summary, heading: str = "") -> None:
     rows.append(("trials", f"{summary['trials']:,}{more}, {chosen}"))
     rows.append(("reward per trial", _reward_in_words(summary)))
     if is_defined:
-        rows.append(("fixation breaks", f"{summary['abort_rate']:.2%} of trials; no answer {summary['miss_rate']:.2%}"))
+        rows += _fixation_rows(summary)
     is_measured = any(row["id"] == "reaction_time" for row in summary.get("measures", ()))
     if is_defined and summary.get("reaction_times_vary") and not is_measured:
         rows.append(("reaction time", f"{summary['reaction_time']:.0f} ms on average"))
@@ -78,6 +78,19 @@ def print_evaluation(summary: Summary, heading: str = "") -> None:
         out.print()
         header = ("condition", "value", "performance", "95 % interval", "trials", *map(reference_word, references))
         print_columns(lines, header, right=len(header) - 1)
+
+
+def _fixation_rows(summary: Summary) -> list[tuple[str, str]]:
+    """Return fixation breaks with the periods counted, actions before the decision, and trials without an answer."""
+    breaks = breaks_of(summary)
+    rows = [("no answer", f"{summary['miss_rate']:.2%} of trials")]
+    if breaks is None:
+        return rows
+    counted = f", counted in {breaks.periods}" if breaks.periods else ""
+    rows.insert(0, ("fixation breaks", f"{breaks.rate:.2%} of trials{counted}"))
+    if math.isfinite(breaks.early):
+        rows.insert(1, ("early actions", breaks.early_in_words()))
+    return rows
 
 
 def limit_in_words(summary: Summary) -> str:
@@ -124,17 +137,18 @@ def print_evaluated(summary: Summary, folder: Path, several: bool = False) -> No
 
     The simulation of a fitted model is always printed in full, after the model and before warnings.
     """
-    out, fit = terminal.console(), summary.get("fit")
+    out, fit, changed = terminal.console(), summary.get("fit"), changed_in_words(summary)
     if fit:
         out.print(f"{fit['model']} of {fit['path']}, parameters {fit['parameters']}", soft_wrap=True)
     if several and not fit:
         at = f" at {summary['model_steps']:,} steps" if summary.get("checkpoint") is not None else ""
-        text = f"{performance_of(summary):.4f}, {summary['trials']:,} trials{at}{aborts_in_words(summary)}"
+        text = f"{performance_of(summary):.4f}, {summary['trials']:,} trials{at}{breaks_beside(summary)}"
+        text += f"; {changed}" if changed else ""
         out.print(f"{text}  {folder}", soft_wrap=True)
     else:
         trials = f"{summary['trials']:,} fresh trials (seed {summary['seed']})"
         later = "" if fit else ", other than those at the end of training"
-        print_evaluation(summary, f"evaluation on {trials}{later}")
+        print_evaluation(summary, f"evaluation on {trials}{later}" + (f"\nchanged: {changed}" if changed else ""))
         out.print(f"\ntrials and summary: {folder}", soft_wrap=True)
     for path in summary.get("exports") or ():
         out.print(f"exported: {path}", soft_wrap=True)

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from neurogym.analysis import from_trials
+from neurogym.analysis.intervals import clusters, proportion_curve
 from neurogym.analysis.outcomes import Rates, ReactionTimes, rates, reaction_times
 from neurogym.analysis.psychometric import PsychometricFit
 from neurogym.analysis.psychometric_likelihood import SHAPES
@@ -17,6 +18,7 @@ from neurogym.analysis.trial_tables import Table, numbers, responded, rising_cho
 from ngym_cli.figures import registry, wording
 from ngym_cli.figures.source import Series
 from ngym_cli.figures.style import (
+    COLOURS,
     FigureUnavailableError,
     fitted_curve,
     guide,
@@ -27,6 +29,9 @@ from ngym_cli.figures.style import (
 from ngym_cli.figures.view import PlotData
 
 STRENGTH = "coh"
+
+#: Columns with the first and the second of two stimuli that are compared.
+PAIRS = (("v1", "v2"), ("s1", "s2"), ("duration1", "duration2"))
 
 #: Bootstrap draws behind a band, fewer where there are several.
 BAND_DRAWS = 60
@@ -67,14 +72,20 @@ def with_evidence(table: Table) -> tuple[Table, str | None, str]:
     result, column, name = dict(table), "rate", "rate (events/s)"
     if STRENGTH in table:
         column, name = STRENGTH, f"signed {wording.axis(STRENGTH)}"
-    elif "v1" in table and "v2" in table:
-        column, name = "v2 - v1", "second minus first stimulus, v2 - v1"
-        result[column] = np.round(numbers(table["v2"]) - numbers(table["v1"]), 6)
+    elif pair := compared_pair(table):
+        first, second = pair
+        column, name = f"{second} - {first}", f"second minus first stimulus, {second} - {first}"
+        result[column] = np.round(numbers(table[second]) - numbers(table[first]), 6)
     if column not in result:
         raise ValueError("the trials have no coherence, pair of values or rate")
     if len(np.unique(result[column])) < 2:
         raise ValueError("the strength of the evidence is the same in all trials")
     return result, None if column == STRENGTH else column, name
+
+
+def compared_pair(table: Table) -> tuple[str, str] | None:
+    """Return the columns with the two stimuli that a trial compares, the remembered first; None without them."""
+    return next((pair for pair in PAIRS if table.keys() >= set(pair)), None)
 
 
 def _choices(table: Table) -> tuple[float, float] | None:
@@ -90,14 +101,43 @@ def _choices(table: Table) -> tuple[float, float] | None:
     ["two-alternative"],
     check=_strengths_vary,
     columns=("choice", "outcome"),
-    any_of=(("coh",), ("v1", "v2"), ("rate",)),
+    any_of=(("coh",), *PAIRS, ("rate",)),
 )
 def psychometric(view: PlotData) -> Figure:
-    """Draw the probability of the second choice against signed strength, with the fitted function."""
+    """Draw the probability of the second choice against signed strength, with the fitted function.
+
+    Where two compared stimuli always differ by the same amount, choices are drawn against the first stimulus.
+    """
     figure, axes = new_figure(width=4.6)
     all_series, draws = view.parts(), view.draws(BAND_DRAWS, least=0)
+    table, column, _ = with_evidence(all_series[0].table)
+    if compared_pair(table) and STRENGTH not in table and len(np.unique(table[column])) < FEWEST_STRENGTHS:
+        _by_first_stimulus(axes, all_series, view.properties.labels)
+        return figure
     view.left_out.update(psychometric_axes(axes, all_series, draws, labels=view.properties.labels))
     return figure
+
+
+def _by_first_stimulus(axes: Axes, all_series: Sequence[Series], labels: Mapping[str, Mapping[str, object]]) -> None:
+    """Draw the probability of the second choice against the first of two stimuli, for each order of the two."""
+    for series in all_series:
+        table, column, _ = with_evidence(series.table)
+        first, other = compared_pair(table) or PAIRS[0]
+        pair = rising_choices(table, str(column))
+        rows, second = two_choices(table, pair)
+        for k, larger in enumerate((True, False)):
+            chosen = select(rows, (numbers(rows[str(column)]) > 0) == larger)
+            levels, index = np.unique(chosen[first], return_inverse=True)
+            hits = second[(numbers(rows[str(column)]) > 0) == larger]
+            curve = proportion_curve(levels, index, hits, clusters(chosen))
+            words = f"{other} {'>' if larger else '<'} {first}, n = {len(hits):,}"
+            look = {"color": COLOURS[k]} if len(all_series) == 1 else {"color": series.colour, "fmt": ("o-", "o--")[k]}
+            label = words if len(all_series) == 1 else f"{series.label}: {words}"
+            interval_points(axes, curve, label=label, **{"fmt": "o-", **look})
+    guide(axes, y=0.5)
+    axes.set(xlabel=wording.axis(first), ylabel=f"P({second_choice(table, labels, pair)})", ylim=(-0.03, 1.03))
+    axes.set_title("choices by the first stimulus, 95 % intervals")
+    legend_below(axes)
 
 
 def psychometric_axes(

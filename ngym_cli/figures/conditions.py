@@ -20,6 +20,7 @@ from ngym_cli.figures import registry, style, wording
 from ngym_cli.figures.source import Series
 from ngym_cli.figures.view import PlotData
 from ngym_cli.runs import summary
+from ngym_cli.runs.conditions import columns_of_performance
 
 if TYPE_CHECKING:
     from ngym_cli.figures.source import Source
@@ -51,7 +52,7 @@ class ConditionScores:
 def _names(view: PlotData) -> list[str]:
     for name in view.by:
         view.parts(name)
-    names = list(view.by) or summary.condition_names(view.properties.conditions, view.series[0].table)
+    names = list(view.by) or columns_of_performance(view.properties.conditions, view.series[0].table)
     if "task" in names and not view.by:
         names = ["task"]
     if not names:

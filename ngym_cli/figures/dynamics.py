@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from neurogym.dynamics import Bifurcation, Branch, FixedPoints, describe_attractor, flow_field, follow
+from neurogym.dynamics import Attractors, Bifurcation, Branch, FlowField, flow_field, follow, linearise
 from ngym_cli.agents.trained import remembers
 from ngym_cli.figures import registry
 from ngym_cli.figures.dynamics_data import Dynamics, dynamics_of
@@ -27,8 +27,8 @@ MODES, PLACES = 10, 21
 #: Columns that give two inputs where a task has one period with a stimulus and no conditions are named.
 SIDES = ("ground_truth", "choice")
 
-#: Largest speed of a fixed point, and visited states from which new points are searched at each place.
-FIXED, FOLLOWED = 1e-16, 16
+#: Visited states from which new points are searched at each place.
+FOLLOWED = 16
 
 
 def _recurrent(view: PlotData) -> None:
@@ -50,66 +50,96 @@ def _unit_circle(axes: Axes) -> None:
     axes.plot(np.cos(angle), np.sin(angle), color=GREY, linewidth=0.8, zorder=0)
 
 
-def _mark(plane: Axes, dynamics: Dynamics, points: FixedPoints, colour: str, label: str | None = None) -> None:
-    """Draw points in the plane: fixed points filled if stable and open if not, slow points as crosses."""
-    places, fixed = dynamics.plane.project(points.points), points.speed <= FIXED
+def _mark(plane: Axes, dynamics: Dynamics, result: Attractors, colour: str, label: str | None = None) -> None:
+    """Draw attractors in the plane: points filled if stable, else open; slow points as crosses; cycles as lines.
+
+    Without a fixed point nearby the slowest states are drawn, with their speed.
+    """
+    points = result.points
+    places, fixed = dynamics.plane.project(points.points), points.fixed
     plane.plot(*places[~fixed].T, "x", color=colour, markersize=5)
     plane.plot(*places[points.on_kink].T, "s", color=colour, markerfacecolor="none", markersize=10)
     _dots(plane, places[fixed], points.stable[fixed], colour, 6)
+    for limit in result.limits:
+        if limit.extent:
+            path = dynamics.plane.project(limit.states)
+            closed = np.concatenate([path, path[:1]]) if limit.kind == "cycle" else path
+            plane.plot(*closed.T, "-" if limit.kind == "cycle" else ",", color=colour, linewidth=1.5)
+    if dynamics.is_empty(result):
+        positions, speed = dynamics.plane.project(result.slowest), dynamics.speed_of(result.slowest[0], result)
+        plane.plot(*positions.T, "+", color=colour, markersize=9, label=label and "slowest states, movement")
+        plane.annotate(speed, positions[0], (4, 4), textcoords="offset points", fontsize=7)
     if label is not None:
         plane.plot([], [], "o", color=colour, label=label)
 
 
-@_figure("fixed and slow points of the network under the mean input of a period")
+def _arrows(plane: Axes, dynamics: Dynamics, inputs: np.ndarray) -> FlowField:
+    """Draw the flow field under an input; arrows of equal length where activity is fast."""
+    field = flow_field(dynamics.system, dynamics.plane, inputs, dynamics.extent)
+    length = np.maximum(np.linalg.norm(field.velocity, axis=2, keepdims=True), 1e-12)
+    arrows = field.velocity / length * np.minimum(1.0, length / np.median(length))
+    plane.quiver(field.x, field.y, *np.moveaxis(arrows, 2, 0), color=GREY, pivot="mid", scale=30, width=0.004)
+    return field
+
+
+@_figure("attractors of the network under the mean input of a period: fixed and slow points, cycles")
 def fixed_points(view: PlotData) -> Figure:
-    """Draw the fixed and slow points for the mean input of each condition and period, on common axes, and paths."""
+    """Draw the attractors for the mean input of each condition and period, on common axes, and paths of trials.
+
+    Without a fixed point nearby under the first input its flow field is drawn, with the slowest states.
+    """
     dynamics = dynamics_of(view)
-    figure, (plane, spectrum) = new_figure(1, 2, width=4.4, height=4.4)
+    spectra = any(result.points.fixed.any() for _, result in dynamics.searched)
+    figure, axes = new_figure(1, 1 + spectra, width=4.4, height=4.4, squeeze=False)
+    plane = axes[0, 0]
+    first, attractors = dynamics.searched[0]
+    if dynamics.is_empty(attractors):
+        _arrows(plane, dynamics, first.inputs)
     _draw_paths(plane, dynamics)
     outside = 0
-    for (each, points), colour in zip(dynamics.searched, _colours(len(dynamics.searched)), strict=True):
-        fixed, stable = points.speed <= FIXED, points.stable
-        counts = f"{(fixed & stable).sum()} stable, {(fixed & ~stable).sum()} unstable, {(~fixed).sum()} slow"
+    for (each, result), colour in zip(dynamics.searched, _colours(dynamics), strict=True):
+        points, fixed = result.points, result.points.fixed
+        counts = f"{points.stable.sum()} stable, {(fixed & ~points.stable).sum()} other fixed, {(~fixed).sum()} slow"
         if points.on_kink.any():
             slopes = points.slopes[points.on_kink]
             counts += f", {len(slopes)} on a kink (slopes {slopes.min():.2g} to {slopes.max():.2g})"
         outside += int((~dynamics.is_near(points.points)).sum())
-        _mark(plane, dynamics, points, colour, f"{each.label}: {counts}")
-        values = points.eigenvalues[0]
-        spectrum.plot(values.real, values.imag, "o", markersize=3, color=colour)
+        _mark(plane, dynamics, result, colour, f"{each.label}: {result.name} (points: {counts})")
+        if fixed.any():
+            values = points.eigenvalues[fixed][0]
+            axes[0, 1].plot(values.real, values.imag, "o", markersize=3, color=colour)
     low_x, high_x, low_y, high_y = dynamics.surroundings
     plane.set(xlabel=dynamics.labels[0], ylabel=dynamics.labels[1], xlim=(low_x, high_x), ylim=(low_y, high_y))
     far = f"; {outside} far from the visited states not shown" if outside else ""
-    plane.set_title(f"fixed points (open: unstable; crosses: slow{far})")
-    _unit_circle(spectrum)
-    spectrum.set(
-        xlabel="real part",
-        ylabel="imaginary part",
-        aspect="equal",
-        title="eigenvalues, slowest points",
-        xticks=[-1, 0, 1],
-        yticks=[-1, 0, 1],
-    )
+    plane.set_title(f"attractors (filled: stable; crosses: slow{far})")
+    if spectra:
+        _unit_circle(axes[0, 1])
+        axes[0, 1].set(
+            xlabel="real part",
+            ylabel="imaginary part",
+            aspect="equal",
+            title="eigenvalues, first fixed point",
+            xticks=[-1, 0, 1],
+            yticks=[-1, 0, 1],
+        )
     legend_below(plane)
-    view.table = dynamics.points_table()
+    view.table, view.caption = dynamics.points_table(), dynamics.sentence()
     return figure
 
 
 @_figure("flow of the activity in a plane under the mean input of each period", on_request=True)
 def flow(view: PlotData) -> Figure:
-    """Draw the flow field in a plane for each input, with points and paths of trials."""
+    """Draw the flow field in a plane for each input, with attractors and paths of trials."""
     dynamics = dynamics_of(view)
-    figure, axes = new_figure(1, len(dynamics.searched), width=3.4, height=3.4)
+    figure, axes = new_figure(1, len(dynamics.searched), width=3.6, height=3.4)
     tables = []
-    for plane, (each, points) in zip(np.atleast_1d(axes), dynamics.searched, strict=True):
-        field = flow_field(dynamics.system, dynamics.plane, each.inputs, dynamics.extent)
-        length = np.maximum(np.linalg.norm(field.velocity, axis=2, keepdims=True), 1e-12)
-        arrows = field.velocity / length * np.minimum(1.0, length / np.median(length))
-        plane.quiver(field.x, field.y, *np.moveaxis(arrows, 2, 0), color=GREY, pivot="mid", scale=30, width=0.004)
-        for _, path in dynamics.paths(each.trials):
-            plane.plot(*path.T, color=COLOURS[0], linewidth=0.6, alpha=0.5)
-        _mark(plane, dynamics, points, "black")
-        x, y = dynamics.plane.project(points.points).T
+    for plane, (each, result) in zip(np.atleast_1d(axes), dynamics.searched, strict=True):
+        field = _arrows(plane, dynamics, each.inputs)
+        for k, (_, path) in enumerate(dynamics.paths(each.trials)):
+            mark = "." if len(path) < 3 else "-"
+            plane.plot(*path.T, mark, color=COLOURS[0], linewidth=0.6, alpha=0.5, label=None if k else "trials")
+        _mark(plane, dynamics, result, "black")
+        x, y = dynamics.plane.project(result.points.points).T
         low_x, high_x, low_y, high_y = dynamics.extent
         outside = int(((x < low_x) | (x > high_x) | (y < low_y) | (y > high_y)).sum())
         hidden = f"{outside} point{'s' * (outside > 1)} outside not shown"
@@ -120,30 +150,64 @@ def flow(view: PlotData) -> Figure:
         moved = dict(zip(("velocity_x", "velocity_y"), field.velocity.reshape(-1, 2).T, strict=True))
         label = np.full(x.size, each.label, dtype=object)
         tables.append({"input": label, "x": x.ravel(), "y": y.ravel(), **moved, "speed": field.speed.ravel()})
-    view.table = concatenate(tables)
+    _legend_of_marks(np.atleast_1d(axes)[0], dynamics)
+    view.table, view.caption = concatenate(tables), dynamics.sentence()
     return figure
 
 
-@_figure("eigenvalues and time constants of the network at its points", on_request=True)
+def _legend_of_marks(plane: Axes, dynamics: Dynamics) -> None:
+    """Add a legend for the marks of `_mark` that are drawn."""
+    results = [result for _, result in dynamics.searched]
+    points = [result.points for result in results]
+    for drawn, mark, label in (
+        (any(each.stable.any() for each in points), {"marker": "o"}, "stable point"),
+        (
+            any((each.fixed & ~each.stable).any() for each in points),
+            {"marker": "o", "mfc": "white"},
+            "other fixed point",
+        ),
+        (any((~each.fixed).any() for each in points), {"marker": "x"}, "slow point"),
+        (any(map(dynamics.is_empty, results)), {"marker": "+"}, "slowest state, movement"),
+        (any(limit.kind == "cycle" for each in results for limit in each.limits), {"linestyle": "-"}, "limit cycle"),
+    ):
+        if drawn:
+            look: dict[str, Any] = {"linestyle": "", "color": "black", "label": label, **mark}
+            plane.plot([], [], **look)
+    legend_below(plane, 2)
+
+
+@_figure("eigenvalues and time constants of the network at its fixed points", on_request=True)
 def modes(view: PlotData) -> Figure:
-    """Draw the eigenvalues of all points, and the first time constants of a stable point if there is any."""
+    """Draw the eigenvalues of all fixed points, and the first time constants of a stable point if there is any.
+
+    Under an input without a fixed point the eigenvalues are those at the slowest state, which has no time constants.
+    """
     dynamics = dynamics_of(view)
-    figure, (spectrum, constants) = new_figure(1, 2, width=4.0, height=3.8)
+    any_fixed = any(result.points.fixed.any() for _, result in dynamics.searched)
+    figure, axes = new_figure(1, 1 + any_fixed, width=4.0, height=3.8, squeeze=False)
+    spectrum = axes[0, 0]
     _unit_circle(spectrum)
-    for (each, points), colour in zip(dynamics.searched, _colours(len(dynamics.searched)), strict=True):
+    for (each, result), colour in zip(dynamics.searched, _colours(dynamics), strict=True):
+        points = result.points.take(result.points.fixed)
+        label = f"{each.label}: {result.name}"
+        if not len(points):
+            values = linearise(dynamics.system, result.slowest[0], each.inputs).eigenvalues
+            spectrum.plot(values.real, values.imag, "+", markersize=4, color=colour, label=f"{label} (slowest state)")
+            continue
         values = points.eigenvalues.ravel()
-        spectrum.plot(values.real, values.imag, ".", markersize=3, color=colour, alpha=0.6)
-        of = int(np.argmax((points.speed <= FIXED) & points.stable))  # the first if none is
+        spectrum.plot(values.real, values.imag, ".", markersize=3, color=colour, alpha=0.6, label=label)
+        of = int(np.argmax(points.stable))  # the first if none is
         constant = points.time_constants(dynamics.population.activity.dt)[of, :MODES]
         grows = np.abs(points.eigenvalues[of, :MODES]) > 1
         rank = np.arange(1, len(constant) + 1)
-        shape = describe_attractor(points).kind if len(points) else ""
-        constants.plot(rank, constant, "o-", color=colour, label=f"{each.label}: {shape}")
-        constants.plot(rank[grows], constant[grows], "o", color=colour, markerfacecolor="white")
-    spectrum.set(xlabel="real part", ylabel="imaginary part", aspect="equal", title="eigenvalues of all points")
-    constants.set(xlabel="mode", ylabel="time constant (ms)", yscale="log", title="a point (open: growing)")
-    legend_below(constants)
-    view.table = dynamics.modes_table()
+        axes[0, 1].plot(rank, constant, "o-", color=colour)
+        axes[0, 1].plot(rank[grows], constant[grows], "o", color=colour, markerfacecolor="white")
+    title = "eigenvalues of all fixed points" if any_fixed else "eigenvalues at the slowest state"
+    spectrum.set(xlabel="real part", ylabel="imaginary part", aspect="equal", title=title)
+    if any_fixed:
+        axes[0, 1].set(xlabel="mode", ylabel="time constant (ms)", yscale="log", title="a fixed point (open: growing)")
+    legend_below(spectrum)
+    view.table, view.caption = dynamics.modes_table(), dynamics.sentence()
     return figure
 
 
@@ -152,15 +216,15 @@ def bifurcation(view: PlotData) -> Figure:
     """Draw the points while the input goes from that of the first condition or period to that of the last."""
     dynamics = dynamics_of(view)
     table = dynamics.population.table
-    for column in (name for name in (*SIDES, *dynamics.population.conditions) if _single(table.get(name))):
+    for column in (name for name in (*SIDES, *dynamics.population.conditions.names) if _single(table.get(name))):
         if len(dynamics.searched) < 2 and not view.held:
             dynamics = dynamics_of(view, (column,))
     if len(dynamics.searched) < 2:
         raise FigureUnavailableError(
             "needs two inputs; name a column of conditions with --by, or two inputs with --input"
         )
-    (first, points), *_, (last, remaining) = dynamics.searched
-    fixed = np.concatenate([each.points[each.speed <= FIXED] for each in (points, remaining)])
+    (first, one), *_, (last, two) = dynamics.searched
+    fixed = np.concatenate([each.points.points[each.points.fixed] for each in (one, two)])
     starts = np.concatenate([fixed, dynamics.states[:: max(1, len(dynamics.states) // FOLLOWED)][:FOLLOWED]])
     branches, changes = follow(dynamics.system, starts, first.inputs, last.inputs, n=PLACES)
     if not any(len(branch.place) > 1 for branch in branches):
@@ -203,7 +267,8 @@ def _branches_table(branches: list[Branch], changes: list[Bifurcation]) -> dict[
     }
 
 
-def _colours(n: int) -> list[str]:
+def _colours(dynamics: Dynamics) -> list[str]:
+    n = len(dynamics.searched)
     return ["black"] if n == 1 else colours(n)
 
 
@@ -220,5 +285,7 @@ def _draw_paths(plane: Axes, dynamics: Dynamics) -> None:
             colour = COLOURS[int(np.searchsorted(sides, choice[k])) % 2] if choice[k] in sides else GREY
         else:
             of = [position for position, each in enumerate(sets) if each.trials[k]]
-            colour = _colours(len(sets))[of[0]] if of else GREY
-        plane.plot(path[:, 0], path[:, 1], color=colour, linewidth=0.5, alpha=0.4)
+            colour = _colours(dynamics)[of[0]] if of else GREY
+        plane.plot(path[:, 0], path[:, 1], "." if len(path) < 3 else "-", color=colour, linewidth=0.5, alpha=0.4)
+    for k, side in enumerate(sides if conditions == 1 else ()):
+        plane.plot([], [], color=COLOURS[k], linewidth=1, label=f"trials, choice {side:g}")

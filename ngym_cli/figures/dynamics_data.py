@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from neurogym.analysis.trial_tables import Table
-from neurogym.dynamics import FixedPoints, Plane, basins, describe_attractor
+from neurogym.dynamics import Attractors, Limit, Plane, spread
+from neurogym.dynamics.attractors import MOST_PERIODS
+from neurogym.dynamics.limits import run
 from neurogym.dynamics.systems import System
 from neurogym.spaces import Index
 from ngym_cli.agents.dynamics import (
-    SLOW,
     InputSet,
+    attractors_of_sets,
     held_input,
     input_sets,
-    points_of_sets,
+    longest_period,
     read_outs,
     visited_states,
 )
@@ -38,17 +40,16 @@ if TYPE_CHECKING:
 #: Trials whose paths are drawn, and most sets of points in one figure.
 PATHS, MOST_SETS = 30, 8
 
-#: Starts between each pair of neighbouring stable points; visited states whose basins are found, and steps of these.
-BETWEEN, BASIN_STATES, BASIN_STEPS = 5, 200, 500
+#: Distance between visited states up to which there is nothing to draw.
+STILL = 1e-6
 
-
-class NoPointsError(FigureUnavailableError):
-    """Error of a search that found no slow point."""
+#: Kinds of limit sets in words.
+LIMITS = {"cycle": "limit cycle", "quasi-periodic": "quasi-periodic motion", "chaotic": "chaos"}
 
 
 @dataclass(frozen=True)
 class Dynamics:
-    """Network of a run with visited states and points under constant inputs.
+    """Network of a run with visited states and attractors under constant inputs.
 
     Attributes:
         system: the network with derivatives.
@@ -58,7 +59,7 @@ class Dynamics:
         population: recorded trials.
         states: visited states, shape (n, units).
         of_step: step of the recording of each state, shape (n,).
-        searched: inputs with their points, where any was found.
+        searched: inputs with their attractors.
     """
 
     system: System
@@ -68,7 +69,7 @@ class Dynamics:
     population: Population
     states: np.ndarray
     of_step: np.ndarray
-    searched: list[tuple[InputSet, FixedPoints]]
+    searched: list[tuple[InputSet, Attractors]]
 
     @cached_property
     def plane(self) -> Plane:
@@ -126,7 +127,7 @@ class Dynamics:
     def surroundings(self) -> list[float]:
         """Ends of the two axes: the visited states, and points at most their size away (see `is_near`)."""
         low_x, high_x, low_y, high_y = self.extent
-        every = np.concatenate([points.points for _, points in self.searched])
+        every = np.concatenate([attractors.points.points for _, attractors in self.searched])
         places = self.plane.project(every[self.is_near(every)])
         margin_x, margin_y = 0.05 * (high_x - low_x), 0.05 * (high_y - low_y)
         return [
@@ -151,33 +152,84 @@ class Dynamics:
         places = self.plane.project(self.states)
         return [(int(k), places[slice(*np.searchsorted(self.of_step, offsets[k : k + 2]))]) for k in chosen]
 
-    def points_table(self) -> Table:
-        """Return a row for each point.
+    def sentence(self) -> str:
+        """Return the attractors under each input in words, with the times for which they were followed."""
+        dt = self.population.activity.dt
+        return " ".join(f"{each.label}: {'; '.join(self._described(result, dt))}." for each, result in self.searched)
 
-        Columns: input, kind of attractor under this input, speed, stability, share of the searches that ended in the
-        point, basin (share of visited states that flow into the point), leading eigenvalue, time constant (ms), state.
+    def _described(self, result: Attractors, dt: float) -> list[str]:
+        """Return the name of attractors, how long a continuum holds, and how it was seen."""
+        words, points = [result.name], result.points.points[result.points.fixed]
+        if result.continuum is not None:
+            held, period = result.continuum, f"the longest period ({result.duration * dt:,.0f} ms)"
+            times = f"{held.holds:.0f} times" if np.isfinite(held.holds) else f"more than {MOST_PERIODS} times"
+            drift = f"drift takes {held.ratio:,.0f} times as long as decay" if np.isfinite(held.ratio) else "no drift"
+            words.append(f"the {held.kind} holds for {times} {period}; {drift}")
+        words += [_orbit(limit, dt) for limit in result.limits if limit.kind in LIMITS]
+        if self.is_empty(result):
+            where = "far from the visited states" if len(points) else "none"
+            words.append(f"fixed points: {where}; try --input 0, --input NAME=VALUE, or conditions with --by")
+        settled = sum(limit.share for limit in result.limits if limit.kind == "point")
+        if settled:
+            words.append(
+                f"{100 * settled:.0f} % of the visited states settle at points within {result.max_steps:,} steps"
+            )
+        return words
+
+    def is_empty(self, result: Attractors) -> bool:
+        """Return whether no fixed point is near the visited states in the plane."""
+        return not self.is_near(result.points.points[result.points.fixed]).any()
+
+    def speed_of(self, state: np.ndarray, result: Attractors) -> str:
+        """Return how far activity moves from a state during the task's longest period, as a share of its distances."""
+        inputs = next(each.inputs for each, other in self.searched if other is result)
+        moved = np.linalg.norm(run(self.system, state[None], inputs, result.duration)[0] - state) / result.scale
+        return f"{100 * moved:.0f} % in {result.duration * self.population.activity.dt:,.0f} ms"
+
+    def points_table(self) -> Table:
+        """Return a row for each point, and for each cycle and other orbit (one of its states).
+
+        Columns: input, attractor (name under this input), set (``stable point``, ``marginal point``, ``unstable
+        point``, ``slow point``, ``limit cycle`` and so on), period (steps) and range of an orbit, speed, stability,
+        share of the searches that ended in the point, basin (share of visited states that settle there), leading
+        eigenvalue, time constant of fixed points (ms), state.
         """
-        drawn = np.random.default_rng(0).choice(len(self.states), min(BASIN_STATES, len(self.states)), replace=False)
         pieces = []
-        for each, points in self.searched:
-            n, condition = len(points), int(points.condition[0])
-            flown = basins(self.system, points, self.states[drawn], condition, BASIN_STEPS)
+        for each, result in self.searched:
+            points, orbits = result.points, [limit for limit in result.limits if limit.kind != "point"]
             table = points.to_table(self.population.activity.dt)
+            names = np.select(
+                [~points.fixed, points.stable, points.n_unstable > 0],
+                ["slow point", "stable point", "unstable point"],
+                "marginal point",
+            )
+            n, m = len(points), len(orbits)
+            empty = {name: np.full(m, np.nan) for name in table} | {
+                f"h{k}": values
+                for k, values in enumerate(
+                    np.array([o.states[-1] for o in orbits]).reshape(m, points.points.shape[1]).T
+                )
+            }
+            basin = [_basin(point, result) for point in points.points] + [orbit.share for orbit in orbits]
+            columns = {name: np.concatenate([table[name].astype(float), empty[name]]) for name in table if m or n}
             pieces.append(
                 {
-                    "input": np.full(n, each.label, dtype=object),
-                    "attractor": np.full(n, describe_attractor(points).kind, dtype=object),
-                    **{name: table.pop(name) for name in ("speed", "stable", "n_unstable", "share")},
-                    "basin": flown,
-                    **{name: values for name, values in table.items() if name != "condition"},
+                    "input": np.full(n + m, each.label, dtype=object),
+                    "attractor": np.full(n + m, result.name, dtype=object),
+                    "set": np.array([*names, *(LIMITS.get(o.kind, o.kind) for o in orbits)], dtype=object),
+                    "period": np.array([np.nan] * n + [orbit.period for orbit in orbits]),
+                    "range": np.array([0.0] * n + [orbit.extent for orbit in orbits]),
+                    "basin": np.array(basin),
+                    **{name: values for name, values in columns.items() if name != "condition"},
                 }
             )
         return concatenate(pieces)
 
     def modes_table(self) -> Table:
-        """Return a row for each mode of each point: eigenvalue, time constant (ms), right and left eigenvector."""
+        """Return a row for each mode of each fixed point: eigenvalue, time constant (ms), right and left vector."""
         pieces = []
-        for each, points in self.searched:
+        for each, result in self.searched:
+            points = result.points.take(result.points.fixed)
             shape = points.eigenvalues.shape
             point, mode = (index.ravel() for index in np.indices(shape))
             right, left = points.right.swapaxes(1, 2).reshape(-1, shape[1]), points.left.reshape(-1, shape[1])
@@ -207,7 +259,7 @@ def dynamics_of(view: PlotData, by: tuple[str, ...] = ()) -> Dynamics:
         by: columns that tell conditions apart; those of the view by default.
 
     Raises:
-        FigureUnavailableError: if there are no such columns, too many conditions, or no points.
+        FigureUnavailableError: if there are no such columns, too many conditions, or activity that does not change.
     """
     by = by or view.by
     key = ("dynamics", view.recorded.members[0][1].folder, by, view.held)
@@ -234,14 +286,26 @@ def dynamics_of(view: PlotData, by: tuple[str, ...] = ()) -> Dynamics:
             f"an encoder turns the {observations.shape[1]:,} entries of an observation into the {system.inputs} inputs "
             "of the network; points are searched for networks that see observations as they are"
         )
-    states, of_step = visited_states(system, trials.activity, observations)
-    searched = points_of_sets(system, trials.activity, observations, sets, between=BETWEEN)
-    if not searched:
-        raise NoPointsError(
-            f"no point slower than {SLOW:g} was found under the inputs {', '.join(s.label for s in sets)}"
-        )
+    states, of_step = visited_states(system, trials.activity, observations, trials.table.get("env"))
+    if spread(states) <= STILL:
+        raise FigureUnavailableError("the activity of the network does not change")
+    duration = longest_period(trials.table, trials.activity)
+    searched = attractors_of_sets(system, states, of_step, sets, duration)
     view.memory[key] = Dynamics(system, source.actor, names, view.axes, trials, states, of_step, searched)
     return view.memory[key]
+
+
+def _basin(point: np.ndarray, result: Attractors) -> float:
+    """Return the share of the followed states that settle at a point."""
+    ends = [limit for limit in result.limits if limit.kind == "point"]
+    return sum(end.share for end in ends if np.linalg.norm(end.states[0] - point) <= 1e-3 * result.scale)
+
+
+def _orbit(limit: Limit, dt: float) -> str:
+    period = f" of {limit.period:.1f} steps ({limit.period * dt / 1000:.3g} s)" if limit.kind == "cycle" else ""
+    growth = f", exponent {limit.exponent:.2g} per step" if limit.kind == "chaotic" else ""
+    share = f"reached by {100 * limit.share:.0f} % of the visited states"
+    return f"{LIMITS[limit.kind]}{period}, range {limit.extent:.2g}{growth}, {share}"
 
 
 def _held_constant(

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
-from ngym_cli.errors import UserError, check_known, os_errors
-from ngym_cli.files.writing import atomic_path, check_place
+from ngym_cli.errors import UserError, check_known, one_line, os_errors, printable
+from ngym_cli.files.outputs import may_write, wrote
+from ngym_cli.files.writing import atomic_path
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,7 +28,7 @@ class FigureFiles:
         file_format: png, svg or pdf.
         style: screen or paper.
         out: folder that the user names; None for the folder ``figures`` of the run, the sweep or the fit.
-        overwrite: replace figures in the folder that the user names.
+        overwrite: replace files of the user.
     """
 
     file_format: str = "png"
@@ -43,16 +44,24 @@ class FigureFiles:
             names: names of the files, without suffix.
 
         Raises:
-            UserError: on an unknown format or style, or if a file exists in the folder that the user names.
+            UserError: on an unknown format or style, or if a file of the user would be replaced.
         """
-        choices = (("format", self.file_format, FIGURE_FORMATS), ("style", self.style, STYLE_NAMES))
-        for kind, chosen, available in choices:
-            check_known(kind, chosen, available)
+        self.check()
         rows = [(self.out or owner / "figures") / f"{name}.{self.file_format}" for name in names]
-        for position in rows if self.out is not None else ():
-            check_place(position, self.overwrite)
-            check_place(position.with_suffix(".parquet"), self.overwrite)
+        for position in rows:
+            for path in (position, position.with_suffix(".parquet")):
+                may_write(path, not self.is_default, self.overwrite)
         return rows
+
+    def check(self) -> None:
+        """Refuse an unknown format or style."""
+        check_known("format", self.file_format, FIGURE_FORMATS)
+        check_known("style", self.style, STYLE_NAMES)
+
+    @property
+    def is_default(self) -> bool:
+        """Whether the files are in the folder that ngym chooses."""
+        return self.out is None
 
 
 class FigureRow(TypedDict):
@@ -76,14 +85,17 @@ class FigureRow(TypedDict):
 
 
 def draw_each(
-    drawers: Mapping[str, Callable[[], tuple[Figure, Table]]], places: Sequence[Path], style: str, required: bool
+    drawers: Mapping[str, Callable[[], tuple[Figure, Table]]],
+    places: Sequence[Path],
+    files: FigureFiles,
+    required: bool,
 ) -> list[FigureRow]:
     """Draw figures one after the other.
 
     Args:
         drawers: functions by the names of the figures; each returns a figure and the numbers behind the figure.
         places: file of each figure.
-        style: screen or paper.
+        files: settings of the files.
         required: whether a figure that cannot be drawn is an error.
 
     Raises:
@@ -95,36 +107,60 @@ def draw_each(
     for (name, drawer), position in zip(drawers.items(), places, strict=True):
         row: FigureRow = {"id": name, "path": None, "reason": None}
         try:
-            with styled(style):
+            with styled(files.style):
                 figure, table = drawer()
-            save_with_table(figure, table, style, position)
+            save_with_table(figure, table, files, position)
             row["path"] = str(position)
-        except FigureUnavailableError as reason:
+        except (FigureUnavailableError, KeyError, IndexError, ValueError, TypeError) as error:
+            reason = drawing_failed(error)
             if required:
                 raise UserError(f"figure {name}: {reason}") from None
-            row["reason"] = str(reason)
+            row["reason"] = reason
         rows.append(row)
     return rows
 
 
-def save_with_table(figure: Figure, table: Table, style: str, path: Path) -> None:
+def drawing_failed(error: Exception) -> str:
+    """Return why a figure could not be drawn, in words."""
+    from ngym_cli.figures.style import FigureUnavailableError
+
+    if isinstance(error, FigureUnavailableError):
+        return str(error)
+    return f"the drawing failed: {f'there is no {error}' if isinstance(error, KeyError) else one_line(error)}"
+
+
+def save_with_table(figure: Figure, table: Table, files: FigureFiles, path: Path) -> None:
     """Write a figure and the numbers behind the figure."""
     from ngym_cli.figures.style import styled
 
-    with styled(style):
-        save_figure(figure, path)
+    with styled(files.style):
+        save_figure(figure, path, files.is_default)
     if table:
         from ngym_cli.runs.trial_table import write_table
 
         write_table(table, path.with_suffix(".parquet"))
+        if files.is_default:
+            wrote(path.with_suffix(".parquet"))
 
 
-def save_figure(figure: Figure, path: Path) -> None:
+def save_figure(figure: Figure, path: Path, is_default: bool = False) -> None:
     """Write a figure, as a whole or not at all, the same bytes for the same figure.
+
+    Args:
+        figure: the figure.
+        path: the file.
+        is_default: whether the file is in a folder that ngym chose.
 
     Raises:
         UserError: if the file cannot be written.
     """
     dates: dict[str, dict[str, None]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        if not text.get_text().isprintable():
+            text.set_text("\n".join(map(printable, text.get_text().split("\n"))))
     with os_errors(f"cannot write {path}"), atomic_path(path) as temporary:
         figure.savefig(temporary, metadata=dates.get(path.suffix))
+    if is_default:
+        wrote(path)

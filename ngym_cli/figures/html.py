@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 #: A vector figure larger than this (bytes) is put in as pixels instead, of this resolution (dots per inch).
 LARGEST_VECTOR, PIXELS = 400_000, 170
 
-#: Width (inches) up to which a figure is shown in its own size, beyond which as wide as the page.
-NARROW = 5.5
+#: Width on the page of an inch of a figure, in rem: the same for all figures, so that all type has one size.
+REM_PER_INCH = 5.6
 
 
 def render(template: str, contents: Mapping[str, object]) -> str:
@@ -35,41 +35,52 @@ def render(template: str, contents: Mapping[str, object]) -> str:
 
 
 class PageFigure(TypedDict):
-    """Figure as data for the templates of pages; ``kind`` is narrow or wide."""
+    """Figure as data for the templates of pages."""
 
     id: str
     caption: str
     picture: Markup
-    kind: str
 
 
 def drawing(figure: Figure, name: str, caption: str) -> PageFigure:
-    """Return a figure as data for the templates: name, caption, picture, and narrow or wide."""
-    kind = "narrow" if figure.get_figwidth() <= NARROW else "wide"
-    return {"id": name, "caption": caption, "picture": inline(figure, name, caption), "kind": kind}
+    """Return a figure as data for the templates."""
+    return {"id": name, "caption": caption, "picture": inline(figure, name, caption)}
 
 
 def inline(figure: Figure, name: str, alt: str) -> Markup:
-    """Return a figure as markup: vector graphics with letters as paths, or pixels if the graphics would be large."""
+    """Return a figure as markup: vector graphics with texts as text, or pixels if the graphics would be large."""
     import matplotlib
     from markupsafe import Markup, escape
 
     from ngym_cli.figures.style import styled
 
     buffer = io.StringIO()
-    with styled(), matplotlib.rc_context({"svg.fonttype": "path"}):
+    with styled(), matplotlib.rc_context({"svg.fonttype": "none"}):
         figure.savefig(buffer, format="svg", metadata={"Date": None})
-    width = figure.get_figwidth()
-    kind = Markup('style="max-width: {}in"').format(f"{width:.2f}") if width <= NARROW else Markup("")
     drawing = buffer.getvalue()
     if len(drawing) > LARGEST_VECTOR:
         pixels = io.BytesIO()
         figure.savefig(pixels, format="png", dpi=PIXELS)
-        data = base64.b64encode(pixels.getvalue()).decode()
-        return Markup('<img {} alt="{}" src="data:image/png;base64,{}">').format(kind, alt, data)
+        return picture(pixels.getvalue(), alt, PIXELS)
     drawing = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", drawing[drawing.index("<svg") :], flags=re.DOTALL)
     drawing = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", drawing)  # identifiers are of the whole page
     for _ in ("width", "height"):  # the page sets them
         drawing = re.sub(r'(<svg [^>]*?) (?:width|height)="[^"]*"', r"\1", drawing, count=1)
     # The drawing is matplotlib's own, which escapes the words in it.
-    return Markup(drawing.replace("<svg ", f'<svg {kind} role="img" aria-label="{escape(alt)}" ', 1))
+    width = Markup('style="width: {}rem"').format(f"{REM_PER_INCH * figure.get_figwidth():.1f}")
+    return Markup(drawing.replace("<svg ", f'<svg {width} role="img" aria-label="{escape(alt)}" ', 1))
+
+
+def picture(data: bytes, alt: str, dots: int) -> Markup:
+    """Return a PNG picture as markup, as wide as a figure of the same number of inches.
+
+    Args:
+        data: content of the file.
+        alt: description.
+        dots: resolution (dots per inch).
+    """
+    from markupsafe import Markup
+
+    inches = int.from_bytes(data[16:20], "big") / dots  # width in the header of the file
+    style, coded = f"width: {REM_PER_INCH * inches:.1f}rem", base64.b64encode(data).decode()
+    return Markup('<img style="{}" alt="{}" src="data:image/png;base64,{}">').format(style, alt, coded)

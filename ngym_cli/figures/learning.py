@@ -1,8 +1,8 @@
-"""Performance along training: trials of training, evaluations of checkpoints, and forgetting of earlier tasks."""
+"""Performance along training: trials of training, evaluations during training, and forgetting of earlier tasks."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,11 +11,12 @@ from matplotlib.figure import Figure
 from neurogym.analysis import from_trials
 from neurogym.analysis.intervals import clusters, proportion_curve
 from neurogym.analysis.results import Curve
-from neurogym.analysis.trial_tables import Table
-from ngym_cli.figures import registry, style, wording
-from ngym_cli.figures.source import Evaluated, Source
+from neurogym.analysis.trial_tables import Table, select
+from ngym_cli.figures import registry, style
+from ngym_cli.figures.source import Source
 from ngym_cli.figures.view import PlotData
 from ngym_cli.runs.records import EvaluationRow
+from ngym_cli.runs.summary import fixation_breaks
 
 if TYPE_CHECKING:
     from matplotlib.typing import ColorType
@@ -110,7 +111,7 @@ def _single_run(view: PlotData) -> Figure:
     style.reference_lines(left, view.references)
     style.along_training(left, f"learning, n = {len(table['trial']):,} trials, 95 % intervals")
     right.plot(steps, [table["reward"][r].mean() for r in rows], color=style.COLOURS[2], label="reward per trial")
-    breaks = [((table["aborts"][r] > 0) | (table["outcome"][r] == "abort")).mean() for r in rows]
+    breaks = [fixation_breaks(select(table, r)).rate for r in rows]
     right.plot(steps, breaks, color=style.COLOURS[1], label="trials with a fixation break")
     misses = [(table["outcome"][r] == "miss").mean() for r in rows]
     right.plot(steps, misses, color=style.COLOURS[4], label="missed trials")
@@ -165,51 +166,6 @@ def _stages(axes: Axes, source: Source) -> None:
             color="black",
             fontsize="small",
         )
-
-
-def _checkpoints_evaluated(view: PlotData) -> None:
-    if not any(_development(source) for source in view.sources):
-        raise style.FigureUnavailableError("no evaluations along training; ngym eval --checkpoints all makes them")
-
-
-def _development(source: Source) -> dict[int, Evaluated]:
-    """Return the latest evaluation of each checkpoint, in the order of training."""
-    by_name = {e.summary["checkpoint"] or 0: e for e in source.evaluations if e.along_training and not e.perturbed}
-    return dict(sorted(by_name.items()))
-
-
-@registry.figure("evaluations of the checkpoints along training", check=_checkpoints_evaluated)
-def development(view: PlotData) -> Figure:
-    """Draw performance of the checkpoints, over all trials and at each value of the first condition."""
-    figure, (left, right) = style.new_figure(1, 2)
-    for source, colour in zip(view.sources, style.colours(len(view.sources)), strict=True):
-        steps = _development(source)
-        rows = [evaluated.summary for evaluated in steps.values()]
-        if rows:
-            curve = style.performance_curve(list(steps), rows)
-            how = MOST_PROBABLE if rows[0].get("deterministic", True) else DRAWN
-            label = f"{source.run.name}, {how}, n = {rows[0]['trials']:,} trials each"
-            style.interval_line(left, curve, colour, label, marker="o", markersize=3)
-    style.reference_lines(left, view.references)
-    style.along_training(left, "development, 95 % intervals")
-    style.legend_below(left)
-    _by_condition(right, next(source for source in view.sources if _development(source)))
-    return figure
-
-
-def _by_condition(axes: Axes, source: Source) -> None:
-    result = _development(source).items()
-    rows = [(step, row) for step, evaluated in result for row in evaluated.summary["conditions"]]
-    names = list(dict.fromkeys(row["condition"] for _, row in rows))
-    name = "coh" if "coh" in names else names[0] if names else None
-    values: list[Any] = sorted({row["value"] for _, row in rows if row["condition"] == name})
-    for value, colour in zip(values, style.shades(len(values)), strict=True):
-        line = [(step, row["performance"]) for step, row in rows if (row["condition"], row["value"]) == (name, value)]
-        words = wording.Wording(source.properties.labels).phrase(str(name), value)
-        axes.plot(*zip(*line, strict=True), "o-", markersize=3, color=colour, label=words)
-    style.along_training(axes, f"by {wording.short(str(name))}, {source.run.name}")
-    if values:
-        style.legend_below(axes, side="right")
 
 
 def _evaluations(source: Source) -> list[EvaluationRow]:

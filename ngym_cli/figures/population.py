@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,19 +12,17 @@ from matplotlib.figure import Figure
 
 from neurogym.analysis.activity import PSTH, Activity
 from neurogym.analysis.activity import psth as averaged
-from neurogym.analysis.decoding import decode
+from neurogym.analysis.decoding import Decoding, decode
 from neurogym.analysis.intervals import clusters
 from neurogym.analysis.selectivity import selectivity_table
 from neurogym.analysis.trajectories import pca_trajectories
-from neurogym.analysis.trial_tables import Table, numbers, select
+from neurogym.analysis.trial_tables import Table, select
 from ngym_cli.config.values import Scalar
-from ngym_cli.figures import registry, style
+from ngym_cli.figures import registry, style, time_axis
 from ngym_cli.figures.source import Series
 from ngym_cli.figures.view import PlotData
 from ngym_cli.figures.wording import Wording, short
-
-#: Events, besides periods, to which activity is aligned.
-RESPONSE = "response"
+from ngym_cli.runs.conditions import Conditions, columns_by_default, conditions_of, n_values
 
 #: Share of trials that must last until the end of the window.
 REACHED = 0.5
@@ -34,8 +33,8 @@ MOST_ANALYSED = 2_000
 #: Fewest trials behind a condition, most conditions that are drawn.
 FEWEST, MOST_CONDITIONS = 5, 12
 
-#: Number of trials for a decoder; most units and decoded steps drawn.
-MOST_DECODED, MOST_UNITS, MOST_STEPS = 400, 5, 30
+#: Number of trials for a decoder; most units and decoded steps drawn, most variables that are decoded or tested.
+MOST_DECODED, MOST_UNITS, MOST_STEPS, MOST_VARIABLES = 400, 5, 30, 4
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Population:
         at: step of it in each trial.
         start: first step of the window, relative to the event.
         stop: step after the last one.
-        conditions: columns that tell the conditions apart.
+        conditions: conditions of the trials.
     """
 
     activity: Activity
@@ -58,7 +57,7 @@ class Population:
     at: np.ndarray
     start: int
     stop: int
-    conditions: dict[str, np.ndarray]
+    conditions: Conditions
 
     def aligned(self, trials: np.ndarray | slice = slice(None)) -> np.ndarray:
         """Activity around the event, shape (trials, steps, units)."""
@@ -69,9 +68,22 @@ class Population:
         """Time of each step from the event, ms."""
         return self.activity.dt * np.arange(self.start, self.stop)
 
+    def draw_time(self, axes: Axes, named: bool = True, labelled: bool = True, title: str = "") -> None:
+        """Draw the time axis of a panel: limits, periods, the event, and above it the title."""
+        dt = self.activity.dt
+        ends = float(self.time[0]), float(self.time[-1]) + dt
+        axes.set_xlim(*ends)
+        periods = time_axis.spans(self.table, self.at * dt, *ends, dt)
+        height = time_axis.draw_spans(axes, periods, named)
+        time_axis.label(axes, self.event)
+        if not labelled:
+            axes.set_xlabel("")
+        if title:
+            axes.set_title(title, pad=5 + height)
+
 
 def population(view: PlotData, series: Series | None = None) -> Population:
-    """Return the recorded activity of the first run, or of a series, around the stimulus.
+    """Return the recorded activity of the first run, or of a series, around the first stimulus.
 
     Raises:
         FigureUnavailableError: if there is none.
@@ -84,51 +96,42 @@ def population(view: PlotData, series: Series | None = None) -> Population:
         n = len(offsets) - 1
         table = select(series.table, np.arange(n))
         activity = Activity(values, offsets, recording.dt)
-        event = next((name for name in ("stimulus", "stim", "sample", "ready") if name in recording.events), "")
-        at = recording.events[event][:n] / recording.dt if event else np.zeros(n)
+        onsets = time_axis.onsets(table)
+        event = time_axis.first_event(onsets)
+        at = onsets[event] / recording.dt if event else np.zeros(n)
         stop = max(2, int(np.nanquantile(activity.lengths - at, 1 - REACHED)))
         start = -int(min(np.nanmin(at), max(2, stop // 4)))
-        columns = {name: table[name] for name in _conditions(view, table)}
-        view.memory[key] = Population(activity, table, event, at, start, stop, columns)
-    return view.memory[key]
-
-
-def _conditions(view: PlotData, table: Table) -> list[str]:
-    """Return the columns that split the trials: as requested, else side and strength, else the first condition."""
-    if view.by:
         for name in view.by:
             if name not in table:
                 raise style.FigureUnavailableError(f"the trials have no column {name}")
-        return list(view.by)
-    names = [name for name in view.properties.conditions if name in table and table[name].ndim == 1]
-    few = [name for name in names if 1 < len(np.unique(table[name].astype(str))) <= MOST_CONDITIONS]
-    if "ground_truth" in few and "coh" in few:
-        return ["ground_truth", "coh"]
-    if few:
-        return few[:1]
-    return ["choice"] if 1 < len(np.unique(table["choice"])) <= MOST_CONDITIONS else []
+        columns = view.by or columns_by_default(view.properties.conditions, table)
+        view.memory[key] = Population(activity, table, event, at, start, stop, conditions_of(table, columns))
+    return view.memory[key]
 
 
-def to_response(recorded: Population) -> Population | None:
-    """Return the activity around the response.
+def to_decision(recorded: Population) -> Population | None:
+    """Return the activity around the response, or around the onset of the decision if responses are not timed.
 
     Returns:
-        None if trials end with the response, contain no response, or all have it at the same step.
+        None if the decision follows the first event after the same time in all trials: the same picture, moved.
     """
-    table = recorded.table
+    table, dt = recorded.table, recorded.activity.dt
     if not {"rt", "rt_from"} <= set(table):
         return None
     onset = np.zeros(len(recorded.activity))
     for period in np.unique(table["rt_from"].astype(str)):
         rows = table["rt_from"].astype(str) == period
         onset[rows] = table[f"onset_{period}"][rows] if f"onset_{period}" in table else 0.0
-    at = (onset + table["rt"]) / recorded.activity.dt
-    if np.isfinite(at).sum() < FEWEST or np.nanmin(at) == np.nanmax(at):  # else the same picture, moved
+    timed = np.nanmax(table["rt"], initial=0) > np.nanmin(table["rt"], initial=0)
+    event = time_axis.RESPONSE if timed else str(table["rt_from"][0])
+    at = (onset + (table["rt"] if timed else 0.0)) / dt
+    after = (at - recorded.at)[np.isfinite(at)]
+    if len(after) < FEWEST or after.min() == after.max():
         return None
     stop = 1 + int(np.nanmax(np.where(np.isfinite(at), recorded.activity.lengths - 1 - at, 0)))
     start = -min(int(np.nanquantile(at, 1 - REACHED)), recorded.stop - recorded.start)
     stop = min(stop, 1 - start // 4)
-    return replace(recorded, event=RESPONSE, at=at, start=start, stop=stop) if stop - start > 1 else None
+    return replace(recorded, event=event, at=at, start=start, stop=stop) if stop - start > 1 else None
 
 
 def _several_steps(view: PlotData) -> None:
@@ -138,24 +141,29 @@ def _several_steps(view: PlotData) -> None:
 
 def _psth(recorded: Population) -> PSTH:
     """Return the averages of the conditions that have enough trials."""
-    rows = averaged(recorded.activity, recorded.conditions, recorded.at, start=recorded.start, stop=recorded.stop)
-    keep = np.flatnonzero(rows.n.max(axis=1) >= FEWEST)[:MOST_CONDITIONS]
+    index = recorded.conditions.index
+    rows = averaged(recorded.activity, {"": index}, recorded.at, start=recorded.start, stop=recorded.stop)
+    codes = np.array([int(row[""]) for row in rows.conditions])  # type: ignore[call-overload]
+    keep = np.flatnonzero((rows.n.max(axis=1) >= FEWEST) & (codes >= 0))[:MOST_CONDITIONS]
     if not len(keep):
         raise style.FigureUnavailableError(f"no condition has {FEWEST} recorded trials")
-    conditions = tuple(rows.conditions[k] for k in keep)
+    conditions = tuple(recorded.conditions.levels[codes[k]] for k in keep)
     mean = np.where(rows.n[keep][:, :, None] >= FEWEST, rows.mean[keep], np.nan)
     return PSTH(conditions, rows.time, mean, rows.sem[keep], rows.n[keep])
 
 
 def condition_styles(conditions: tuple[dict[str, Scalar], ...], words: Wording) -> list[dict[str, Any]]:
     """Return colour and line style of each condition: the last column by shade, the previous column by line style."""
-    if not conditions or not conditions[0]:
+    if not conditions or not any(conditions):
         return [{"color": style.COLOURS[0], "label": "all trials"} for _ in conditions]
-    names = list(conditions[0])
+    names = list(max(conditions, key=len))
     last, rest = names[-1], names[:-1]
     of_last = [np.inf if c[last] != c[last] else c[last] for c in conditions]  # nan is not equal to itself
-    levels = sorted(set(of_last), key=lambda v: (str(type(v)), v))
-    remaining = list(dict.fromkeys(tuple(c[name] for name in rest) for c in conditions))
+    levels = list(dict.fromkeys(of_last))
+    if not any(isinstance(level, str) for level in levels):  # ranges are in order
+        levels.sort()
+    remaining = list(dict.fromkeys(tuple(c.get(name) for name in rest) for c in conditions))
+    remaining.sort(key=lambda values: None in values)  # without a side last
     lines = ("-", "--", ":", "-.")
     if len(remaining) > len(lines):  # more than line styles: a colour for each condition
         levels, remaining = list(range(len(conditions))), [()]
@@ -164,28 +172,18 @@ def condition_styles(conditions: tuple[dict[str, Scalar], ...], words: Wording) 
     return [
         {
             "color": colours[levels.index(level)],
-            "linestyle": lines[remaining.index(tuple(c[name] for name in rest)) % 4],
-            "label": ", ".join(words.phrase(name, c[name]) for name in names),
+            "linestyle": lines[remaining.index(tuple(c.get(name) for name in rest)) % 4],
+            "label": ", ".join(words.phrase(name, value) for name, value in c.items()),
         }
         for c, level in zip(conditions, of_last, strict=True)
     ]
 
 
-def _mark_event(axes: Axes, recorded: Population, label: bool = True) -> None:
-    axes.axvline(0, color=style.GREY, linestyle="--", linewidth=0.8, zorder=0)
-    if label:
-        axes.set_xlabel(f"time from {_event_name(recorded.event)} (ms)")
-
-
-def _event_name(event: str) -> str:
-    return event if event == RESPONSE else f"{event} onset" if event else "start of trial"
-
-
 @registry.figure("mean activity of the most selective units by condition", record=("activity",), check=_several_steps)
 def psth(view: PlotData) -> Figure:
-    """Draw the mean activity of the most selective units, aligned to the stimulus and to the answer."""
+    """Draw the mean activity of the most selective units, aligned to the first stimulus and to the decision."""
     recorded = population(view)
-    aligned = [each for each in (recorded, to_response(recorded)) if each is not None]
+    aligned = [each for each in (recorded, to_decision(recorded)) if each is not None]
     averages = [_psth(each) for each in aligned]
     rows = averages[0]
     spread = np.nanmean(np.nanvar(rows.mean, axis=0), axis=0) if len(rows.mean) > 1 else np.nanvar(rows.mean[0], axis=0)
@@ -195,7 +193,7 @@ def psth(view: PlotData) -> Figure:
     figure, axes = style.new_figure(
         len(units),
         len(aligned),
-        width=3.4 if len(aligned) > 1 else 5.0,
+        width=3.8 if len(aligned) > 1 else 6.0,
         height=1.5,
         squeeze=False,
         sharex="col",
@@ -203,16 +201,16 @@ def psth(view: PlotData) -> Figure:
     )
     words = Wording(view.properties.labels, recorded.table)
     for column, (each, average) in enumerate(zip(aligned, averages, strict=True)):
+        looks = condition_styles(average.conditions, words)
         for position, unit in enumerate(units):
             axis = axes[position][column]
-            looks = condition_styles(average.conditions, words)
             for mean, sem, look in zip(average.mean[..., unit], average.sem[..., unit], looks, strict=True):
                 style.interval_band(axis, average.time, mean - sem, mean + sem, look["color"])
                 axis.plot(average.time, mean, **look)
-            _mark_event(axis, each, label=position == len(units) - 1)
-        axes[0][column].set_title(f"aligned to the {each.event or 'start'}")
-    for position, unit in enumerate(units):
-        axes[position][0].set_ylabel(f"unit {unit} (a.u.)")
+            title = f"aligned to the {each.event or 'start'}" if position == 0 else ""
+            each.draw_time(axis, position == 0, position == len(units) - 1, title)
+            if column == 0:
+                axis.set_ylabel(f"unit {unit} (a.u.)")
     figure.suptitle(f"most selective units, mean and s.e.m., n = {len(recorded.activity):,} trials", fontsize="medium")
     style.legend_below(axes[0][0], 1 + len(aligned))
     return figure
@@ -243,100 +241,116 @@ def trajectories(view: PlotData) -> Figure:
         xlabel=share[0], ylabel=share[1], title=f"trajectories (circle: start), n = {len(recorded.activity):,} trials"
     )
     for axis, name in ((first, share[0]), (second, share[1])):
-        axis.set(ylabel=f"{name}, a.u.", title=f"along {name.split()[0]}")
-        _mark_event(axis, recorded)
+        axis.set_ylabel(f"{name}, a.u.")
+        recorded.draw_time(axis, title=f"along {name.split()[0]}")
     style.legend_below(plane, 3)
     return figure
 
 
-def _targets(view: PlotData, table: Table) -> dict[str, np.ndarray]:
-    """Return the variables to decode: the choice, and the task's conditions with a few values."""
-    by_name = {}
-    for name in view.by or ("choice", *view.properties.conditions):
-        if name not in table or table[name].ndim != 1:
-            continue
-        values = table[name].astype(str) if table[name].dtype == object else numbers(table[name])
-        levels, counts = np.unique(values, return_counts=True)
-        if 1 < (counts >= FEWEST).sum() <= MOST_CONDITIONS:
-            common = np.isin(values, levels[counts >= FEWEST])
-            by_name[name] = np.where(common, values, "nan" if values.dtype.kind == "U" else np.nan)
-    return by_name
+def _targets(view: PlotData, recorded: Population) -> dict[str, Conditions]:
+    """Return the variables that are decoded or tested: conditions, choice, and what else the task varies."""
+    table = recorded.table
+    names = view.by or (*recorded.conditions.names, "choice", *view.properties.conditions)
+    found = {name: conditions_of(table, [name]).at_least(FEWEST) for name in names if n_values(table, name)}
+    varied: dict[str, Conditions] = {}
+    for name, each in found.items():
+        same = [other for other in varied.values() if np.array_equal(other.index, each.index)]
+        if 1 < len(each.levels) <= MOST_CONDITIONS and not same:  # as choice and what is right without any error
+            varied[name] = each
+    return dict(list(varied.items())[:MOST_VARIABLES])
 
 
-def _labelled(labels: np.ndarray) -> np.ndarray:
-    return labels != "nan" if labels.dtype.kind in "UO" else np.isfinite(labels)
+def _sampled(recorded: Population, trials: np.ndarray | slice = slice(None)) -> tuple[np.ndarray, np.ndarray]:
+    """Return the activity of trials at `MOST_STEPS` steps at most, and the times of these steps (ms)."""
+    activity = recorded.aligned(trials)
+    steps = np.arange(0, activity.shape[1], -(-activity.shape[1] // MOST_STEPS))
+    return activity[:, steps], recorded.time[steps]
 
 
 @registry.figure("what can be read from the population at each time", record=("activity",), check=_several_steps)
 def decoding(view: PlotData) -> Figure:
-    """Draw the cross-validated accuracy of decoding choice and conditions at each time, and the choice across time."""
+    """Draw the cross-validated accuracy of decoding conditions and choice at each time, and the first across time."""
     recorded = population(view)
     rng = np.random.default_rng(0)
     trials = np.sort(rng.permutation(len(recorded.activity))[:MOST_DECODED])
-    activity = recorded.aligned(trials)
-    thin = np.arange(0, activity.shape[1], -(-activity.shape[1] // MOST_STEPS))
-    activity, time = activity[:, thin], recorded.time[thin]
-    targets, sessions = _targets(view, recorded.table), clusters(recorded.table)
+    activity, time = _sampled(recorded, trials)
+    sessions = clusters(recorded.table)
     figure, (left, right) = style.new_figure(1, 2, width=4.2)
-    across = None
-    for (name, labels), colour in zip(list(targets.items())[:4], style.COLOURS, strict=False):
-        chosen = labels[trials]
-        finite = _labelled(chosen)
+    across: tuple[str, Decoding] | None = None
+    for (name, target), colour in zip(_targets(view, recorded).items(), style.COLOURS, strict=False):
+        index = target.index[trials]
+        rows = index >= 0
         try:
-            groups = None if sessions is None else sessions[trials][finite]
-            result = decode(activity[finite], chosen[finite], across_time=across is None, folds=3, groups=groups)
+            groups = None if sessions is None else sessions[trials][rows]
+            result = decode(activity[rows], index[rows], across_time=across is None, folds=3, groups=groups)
         except ModuleNotFoundError as error:
             raise style.FigureUnavailableError(str(error)) from None
         except ValueError:
             continue
         low, value, high = result.low, result.accuracy, result.high
         if across is None:
-            low, value, high = np.diag(low), np.diag(value), np.diag(high)
-        across = (name, result.accuracy) if across is None else across
+            low, value, high, across = np.diag(low), np.diag(value), np.diag(high), (name, result)
+        low, high = (np.where(np.isfinite(value), end, np.nan) for end in (low, high))
         style.interval_band(left, time, low, high, colour)
-        label = f"{short(name)}, {len(result.classes)} classes, n = {int(finite.sum()):,}"
-        left.plot(time, value, color=colour, label=label + (", corrected for drift" if result.corrected else ""))
+        words = f"{short(name)}, {len(result.classes)} classes, chance {result.chance:.2f}, n = {int(rows.sum()):,}"
+        left.plot(time, value, color=colour, label=words + (", corrected for drift" if result.corrected else ""))
         left.axhline(result.chance, color=colour, linestyle=":", linewidth=0.8, zorder=0)
     if across is None:
         raise style.FigureUnavailableError("nothing to decode: no choice or condition takes a few values often enough")
-    _mark_event(left, recorded)
-    left.set(
-        ylabel="balanced accuracy (held-out trials)", ylim=(0, 1.05), title="decoding, 95 % interval; dotted: chance"
-    )
+    recorded.draw_time(left, title="decoding, 95 % interval; dotted: chance")
+    left.set(ylabel="balanced accuracy (held-out trials)", ylim=(0, 1.05))
     style.legend_below(left)
-    image = right.pcolormesh(time, time, across[1], cmap="cividis", vmin=0, vmax=1, rasterized=True)
-    figure.colorbar(image, ax=right, label="accuracy")
-    right.set(xlabel="tested at (ms)", ylabel="trained at (ms)", title=f"{short(across[0])} across time")
+    recorded.draw_time(right, title=f"{short(across[0])} across time")
+    _draw_across(right, time, across[1])
     return figure
+
+
+def _draw_across(axes: Axes, time: np.ndarray, result: Decoding) -> None:
+    """Draw the accuracy of decoders that are trained at one time and tested at another, from chance upwards."""
+    image = axes.pcolormesh(time, time, result.accuracy, cmap="cividis", vmin=result.chance, vmax=1, rasterized=True)
+    bar = style.figure_of(axes).colorbar(image, ax=axes, label="balanced accuracy", extend="min")
+    ticks = [tick for tick in (0.25, 0.5, 0.75, 1) if tick - result.chance > 0.1]
+    bar.set_ticks([result.chance, *ticks], labels=[f"chance\n{result.chance:.2f}", *(f"{tick:g}" for tick in ticks)])
+    axes.set(xlabel="tested at (ms)", ylabel="trained at (ms)")
 
 
 @registry.figure("share of units selective to each task variable", record=("activity",))
 def selectivity(view: PlotData) -> Figure:
-    """Draw the share of units selective for each task variable, and the mixture of selectivities."""
+    """Draw the share of units selective for each task variable at each time, and the mixture of selectivities."""
     recorded = population(view)
-    targets = dict(list(_targets(view, recorded.table).items())[:3])
-    finite = np.ones(len(recorded.activity), bool)
-    for labels in targets.values():
-        finite &= _labelled(labels)
-    targets = {name: labels[finite] for name, labels in targets.items() if len(np.unique(labels[finite])) > 1}
-    if not targets:
+    targets = dict(list(_targets(view, recorded).items())[:3])
+    rows = np.ones(len(recorded.activity), bool)
+    for target in targets.values():
+        rows &= target.index >= 0
+    variables = {name: target.index[rows] for name, target in targets.items() if len(np.unique(target.index[rows])) > 1}
+    if not variables:
         raise style.FigureUnavailableError("no task variable takes a few values often enough")
-    rate = recorded.activity.mean_rate(recorded.at, stop=recorded.stop)[finite]
     with style.unavailable_on(ValueError):
-        table = selectivity_table(rate, targets)
+        table = selectivity_table(recorded.activity.mean_rate(recorded.at, stop=recorded.stop)[rows], variables)
     figure, (left, right) = style.new_figure(1, 2)
-    selective = (table.p < table.alpha).sum(axis=0)
-    bars = left.barh(range(len(table.terms)), selective / len(table.p), color=style.COLOURS[0])
-    left.bar_label(bars, [f"{count} of {len(table.p)}" for count in selective], padding=2)  # a bar may have no length
-    left.set_yticks(range(len(table.terms)), [" x ".join(map(short, term.split(":"))) for term in table.terms])
-    left.invert_yaxis()
-    left.set(
-        xlabel=f"share of {rate.shape[1]} units (p < {table.alpha:g}, corrected)",
-        xlim=(0, 1.2),
-        title=f"selectivity, n = {int(finite.sum()):,} trials",
-    )
+    activity, time = _sampled(recorded, rows)
+    shares = _shares(activity, variables)
+    for k, (name, colour) in enumerate(zip(variables, style.COLOURS, strict=False)):
+        selective = int((table.p[:, k] < table.alpha).sum())
+        words = f"{short(name)}, {selective} of {len(table.p)} units over the whole window"
+        left.plot(time, shares[:, k], color=colour, label=words, marker="." if len(time) < 3 else "")
+    recorded.draw_time(left, title=f"selective units, n = {int(rows.sum()):,} trials")
+    left.set(ylabel=f"share of units (p < {table.alpha:g}, corrected)", ylim=(-0.02, 1.05))
+    style.legend_below(left)
     kinds = table.share()
     right.bar(range(len(kinds)), list(kinds.values()), color=[style.GREY, *style.COLOURS[:3]])
     style.category_ticks(right, [kind.replace(" ", "\n") for kind in kinds])
-    right.set(ylabel="share of units", ylim=(0, 1.02), title="pure and mixed selectivity")
+    right.set(ylabel="share of units", ylim=(0, 1.02), title="pure and mixed selectivity, whole window")
     return figure
+
+
+def _shares(activity: np.ndarray, variables: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return the share of units selective for each variable at each step, shape (steps, variables)."""
+    shares = np.full((activity.shape[1], len(variables)), np.nan)
+    for step in range(activity.shape[1]):
+        try:
+            table = selectivity_table(activity[:, step], variables)
+        except ValueError:  # at the end of the window only trials of one value may be left
+            continue
+        shares[step] = np.mean(table.p[:, : len(variables)] < table.alpha, axis=0)
+    return shares

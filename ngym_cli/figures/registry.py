@@ -26,12 +26,15 @@ if TYPE_CHECKING:
 
 #: Modules of ``ngym_cli.figures`` with the built-in figures of each, in the order in which figures are drawn.
 FIGURE_MODULES = {
-    "learning": ("learning", "development", "forgetting"),
+    "learning": ("learning", "forgetting"),
+    "development": ("development",),
     "behaviour": ("psychometric", "chronometric"),
     "conditions": ("conditions", "responses"),
     "evidence": ("kernel", "context", "cues", "wagering"),
-    "sequences": ("history", "stay", "regret", "reversal", "indifference", "interval"),
+    "sequences": ("session", "reversal", "stay", "reward-history", "history", "regret"),
+    "value": ("indifference", "interval", "stays"),
     "population": ("psth", "trajectories", "decoding", "selectivity"),
+    "weights": ("weights",),
     "similarity": ("similarity",),
     "solutions": ("solutions",),
     "dynamics": ("fixed-points", "flow", "modes", "bifurcation"),

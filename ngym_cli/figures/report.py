@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import base64
+import math
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neurogym.analysis.results import Estimate
 from ngym_cli import runs
 from ngym_cli.config.tasks import find_task
 from ngym_cli.figures import html, requests
 from ngym_cli.figures.registry import find_figure
 from ngym_cli.figures.style import FigureUnavailableError
-from ngym_cli.files.writing import check_place, write_text
+from ngym_cli.files.outputs import may_write, wrote
+from ngym_cli.files.writing import write_text
 from ngym_cli.runs import records
-from ngym_cli.runs.summary import performance_of
-from ngym_cli.terminal import REFERENCES, cell, estimate_cells, reference_word
+from ngym_cli.runs.summary import FixationBreaks, breaks_of, changed_in_words, performance_of
+from ngym_cli.terminal import REFERENCES, cell, estimate_cells, quoted, reference_word
 
 if TYPE_CHECKING:
     from ngym_cli.figures.source import Source
@@ -43,6 +46,16 @@ SHOWN_ELSEWHERE = (
     "config",
 )
 
+#: Resolution of figures that commands save (dots per inch).
+SAVED = 150
+
+#: Meaning of each reference score, a line each.
+MEANINGS = {
+    "chance": "performance of an agent that draws every action at random",
+    "blind": "performance of the best agent that sees nothing but the time in the trial",
+    "ceiling": "performance of the ideal observer, which nobody can exceed in the long run",
+}
+
 #: Name of the page where the user names only a folder.
 PAGE = "report.html"
 
@@ -68,19 +81,18 @@ def report(
     Raises:
         UserError: if the run does not exist or is damaged, or the file exists or cannot be written.
     """
-    check_page(out, overwrite)
     seen = requests.view([reference], root, trust=trust)
+    check_page(out, seen.first.run.path, overwrite)
     return write_page(out, seen.first.run.path, html.render("report.html.jinja", _contents(seen, figures)))
 
 
-def check_page(out: Path | None, overwrite: bool) -> None:
-    """Refuse to replace a page that the user names.
+def check_page(out: Path | None, owner: Path, overwrite: bool) -> None:
+    """Refuse to replace a page of the user; arguments as of `write_page`.
 
     Raises:
         UserError: if the file exists and is not to be replaced.
     """
-    if out is not None:
-        check_place(_output_path(out), overwrite)
+    may_write(owner / PAGE if out is None else _output_path(out), out is not None, overwrite)
 
 
 def write_page(out: Path | None, owner: Path, text: str) -> Path:
@@ -93,6 +105,8 @@ def write_page(out: Path | None, owner: Path, text: str) -> Path:
     """
     path = owner / PAGE if out is None else _output_path(out)
     write_text(path, text)
+    if out is None:
+        wrote(path)
     return path
 
 
@@ -113,7 +127,8 @@ def _contents(seen: PlotData, further: Sequence[str] = ()) -> dict[str, Any]:
         "title": f"{manifest.get('task')} by {manifest.get('alg')}: {source.run.name}",
         "lead": _lead(source),
         "no_evaluation": no_evaluation,
-        "numbers": _numbers(result) if result else [],
+        "numbers": numbers_of(result) if result else [],
+        "meanings": _meanings(result) if result else [],
         "figures": figures,
         "left_out": left_out,
         "conditions": _conditions(result.get("conditions") or ()) if result else [],
@@ -155,15 +170,40 @@ def _lead(source: Source) -> str:
     )
 
 
-def _numbers(result: Mapping[str, Any]) -> list[tuple[str, str]]:
+def numbers_of(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the most important numbers, each with a description."""
-    performance = performance_of(result)
+    performance, ceiling, above = performance_of(result), result.get("ceiling"), ""
+    if ceiling is not None and performance.value > ceiling:
+        above = "; above the ceiling, " + ("within" if performance.low <= ceiling else "beyond") + " its interval"
     return [
-        (f"{performance.value:.3f}", f"performance {performance.interval('.3f')}, n = {result['trials']:,}"),
+        (f"{performance.value:.3f}", f"performance {performance.interval('.3f')}, n = {result['trials']:,}{above}"),
         *((f"{result[name]:.3f}", reference_word(name)) for name in REFERENCES if result.get(name) is not None),
         (cell(result.get("reward_per_trial")), "reward per trial"),
-        (f"{result['abort_rate']:.1%}", "trials with a fixation break"),
+        *_broken(breaks_of(result)),
+        *(
+            (f"{row['value']:.3g} {row.get('unit') or ''}".strip(), f"{row['label']} {_interval(row)}".strip())
+            for row in result.get("measures") or ()
+        ),
     ]
+
+
+def _interval(row: Mapping[str, Any]) -> str:
+    return Estimate.from_record(row).interval(".3g")
+
+
+def _meanings(result: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return what each reference score means."""
+    return [(reference_word(name), text) for name, text in MEANINGS.items() if result.get(name) is not None]
+
+
+def _broken(breaks: FixationBreaks | None) -> list[tuple[str, str]]:
+    """Return the shares of trials with a fixation break and with an early action, each with a description."""
+    if breaks is None:
+        return []
+    rows = [(f"{breaks.rate:.1%}", "of trials break fixation" + (f" in {breaks.periods}" if breaks.periods else ""))]
+    if math.isfinite(breaks.early):
+        rows.append((f"{breaks.early:.1%}", f"of trials act before {breaks.before or 'the decision'}"))
+    return rows
 
 
 def _figures(seen: PlotData, further: Sequence[str] = ()) -> tuple[list[html.PageFigure], list[tuple[str, str]]]:
@@ -206,10 +246,7 @@ def _stages(stages: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
 def _evaluations(source: Source) -> Iterator[tuple[str, ...]]:
     for each in source.evaluations:
         result = each.summary
-        special = [f"{key} {value}" for key, value in (result.get("changes") or {}).items()]
-        special += [
-            " ".join(str(p[k]) for k in ("kind", "period") if p.get(k)) for p in result.get("perturbations") or ()
-        ]
+        special = [changed_in_words(result)] if changed_in_words(result) else []
         special += [word for word in ("balanced",) if result.get(word)]
         special += [] if result.get("deterministic", True) else ["drawn actions"]
         yield (
@@ -233,7 +270,7 @@ def _comparisons(source: Source) -> Iterator[dict[str, object]]:
     for number, result in _records(source, "comparison.json", records.AnimalComparison):
         yield {
             "id": f"beside-{number}",
-            "name": Path(result["data"]).stem.replace("_", " "),
+            "name": result.get("name") or Path(result["data"]).stem.replace("_", " "),
             "drawn": _picture(source, result["figure"], f"beside-figure-{number}", "Agent next to the data."),
             "rows": [
                 (r["name"], *(cell(r[key]["value"]) for key in ("a", "b", "difference")), cell(r["distance"]))
@@ -263,14 +300,10 @@ def _activity(source: Source) -> Iterator[dict[str, object]]:
 
 def _picture(source: Source, figure: str, identifier: str, caption: str) -> html.PageFigure | None:
     """Return a saved figure of a run for the page, or None if the file is gone."""
-    from markupsafe import Markup
-
     path = source.run.path / "figures" / Path(figure).name
     if not path.is_file() or path.is_symlink():
         return None
-    data = base64.b64encode(path.read_bytes()).decode()
-    picture = Markup('<img alt="{}" src="data:image/png;base64,{}">').format(caption, data)
-    return {"id": identifier, "picture": picture, "caption": caption, "kind": "wide"}
+    return {"id": identifier, "picture": html.picture(path.read_bytes(), caption, SAVED), "caption": caption}
 
 
 def provenance_rows(manifest: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:
@@ -281,8 +314,11 @@ def provenance_rows(manifest: Mapping[str, object], prefix: str = "") -> list[tu
             continue
         if isinstance(value, Mapping):
             rows += provenance_rows(value, f"{prefix}{key}, ")
+        elif key == "command" and isinstance(value, list) and value:
+            rows.append((f"{prefix}{key}", quoted("ngym", *map(str, value[1:]))))
         else:
             # Whole numbers here are seeds and sizes of machines, which are read digit by digit.
             text = str(value) if isinstance(value, int) and not isinstance(value, bool) else cell(value)
+            text = shlex.join(map(str, value)) if key == "command" and isinstance(value, list) else text
             rows.append((f"{prefix}{key}".replace("_", " "), text))
     return rows

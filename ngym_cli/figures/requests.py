@@ -13,7 +13,7 @@ from ngym_cli import runs
 from ngym_cli.config import extensions
 from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, check_known, one_line, unknown
-from ngym_cli.figures.files import FigureFiles, FigureRow, save_with_table
+from ngym_cli.figures.files import FigureFiles, FigureRow, drawing_failed, save_with_table
 from ngym_cli.figures.registry import FIGURES, FigureSpec, find_figure, tags_of
 from ngym_cli.figures.source import Source
 from ngym_cli.figures.style import FigureUnavailableError, styled
@@ -117,7 +117,11 @@ def view(
 
 
 def comparison(
-    references: Sequence[str], metrics: str | None = None, across: str | None = None
+    references: Sequence[str],
+    metrics: str | None = None,
+    across: str | None = None,
+    delays: int | None = None,
+    rank: int | None = None,
 ) -> tuple[list[str], ComparisonRequest]:
     """Separate runs from recordings in files, and return the request for a comparison.
 
@@ -125,10 +129,15 @@ def comparison(
         references: folders, names or ``latest``, and files.
         metrics: names of metrics, separated by commas.
         across: ``period`` or ``layer``.
+        delays: delays of the operators; None to choose by the data.
+        rank: rank of the operators; None to choose by the data.
 
     Raises:
-        UserError: on an unknown metric or part, or if a file does not exist.
+        UserError: on an unknown metric or part, delays or a rank below 1, or if a file does not exist.
     """
+    for flag, number in (("--delays", delays), ("--rank", rank)):
+        if number is not None and number < 1:
+            raise UserError(f"{flag} {number}: expected a whole number of 1 or more")
     choices = (("metric", split_entries(metrics or ""), METRICS), ("part", [across or ""], REPEATED_BY))
     for kind, chosen, valid in choices:
         for word in chosen:
@@ -139,7 +148,7 @@ def comparison(
         if not path.is_file():
             raise UserError(f"no file {path}")
     rest = [word for word in references if Path(word).suffix not in ENDINGS] or [runs.LATEST]
-    return rest, ComparisonRequest(tuple(split_entries(metrics or "")), across or "", tuple(files))
+    return rest, ComparisonRequest(tuple(split_entries(metrics or "")), across or "", tuple(files), delays, rank)
 
 
 def _pair(text: str | None) -> tuple[float, float] | None:
@@ -205,7 +214,7 @@ def draw(
             "damaged": result.damaged,
         }
         if result.figure is not None:
-            save_with_table(result.figure, table, files.style, position)
+            save_with_table(result.figure, table, files, position)
             row["path"], row["left_out"] = str(position), left_out
             if sentence:
                 row["caption"] = sentence
@@ -244,6 +253,8 @@ def suffix(seen: PlotData) -> str:
     named = f"-{'-'.join(seen.named)}" if seen.named else ""
     request = seen.comparison
     pieces = [request.across, *request.metrics, *(path.stem for path in request.files)]
+    pieces += [f"delays-{request.delays}"] if request.delays else []
+    pieces += [f"rank-{request.rank}"] if request.rank else []
     pieces += [f"input-{'-'.join(seen.held)}"] if seen.held else []
     pieces += list(seen.axes) if seen.axes != ("pc1", "pc2") else []
     compared = "".join(f"-{piece}" for piece in pieces if piece)[:MAX_RUN_LETTERS]
@@ -278,7 +289,7 @@ def drawn(seen: PlotData, spec: FigureSpec, style: str = "screen") -> FigureResu
         return FigureResult(None, str(error), isinstance(error, UserError))
     except Exception as error:
         logger.debug("figure %s", spec.name, exc_info=True)
-        return FigureResult(None, f"the drawing failed: {one_line(error)}", False)
+        return FigureResult(None, drawing_failed(error), False)
 
 
 def best_figure(
@@ -304,26 +315,29 @@ def available(seen: PlotData) -> list[AvailableFigure]:
     tags = tags_of(seen)
     rows: list[AvailableFigure] = []
     for spec in FIGURES.values():
-        reason = None
-        try:
-            spec.require(seen)
-        except (FigureUnavailableError, UserError) as error:
-            reason = str(error)
-        except Exception as error:
-            logger.debug("figure %s", spec.name, exc_info=True)
-            reason = f"the check failed: {one_line(error)}"
+        seen.requested = False
+        default = _reason(spec, seen) is None and spec.suits(seen, tags)
+        seen.requested = True
+        reason = _reason(spec, seen)
         rows.append(
             {
                 "id": spec.name,
                 "description": spec.summary,
                 "available": reason is None,
-                "default": reason is None and spec.suits(seen, tags) and not unrecorded(spec, seen),
+                "default": default,
                 "reason": reason,
             }
         )
     return rows
 
 
-def unrecorded(spec: FigureSpec, seen: PlotData) -> bool:
-    """Return whether a figure needs a recording that has to be made first."""
-    return bool(spec.record and seen.unrecorded(spec.record, spec.each_run))
+def _reason(spec: FigureSpec, seen: PlotData) -> str | None:
+    """Return why a figure cannot be drawn, or None."""
+    try:
+        spec.require(seen)
+    except (FigureUnavailableError, UserError) as error:
+        return str(error)
+    except Exception as error:
+        logger.debug("figure %s", spec.name, exc_info=True)
+        return f"the check failed: {one_line(error)}"
+    return None

@@ -1,15 +1,16 @@
-"""Influence of trials on later trials: choice history, two-step stay, regret, reversals; indifference and intervals."""
+"""Influence of trials on later trials: choice history, and options whose values are learned from trial to trial."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from neurogym.analysis import from_trials
-from neurogym.analysis.learning import ReversalCurve, best_choices, thompson
-from neurogym.analysis.results import Curve
+from neurogym.analysis.learning import Options, best_choices, cumulative_loss, thompson
+from neurogym.analysis.results import Curve, Estimate
 from neurogym.analysis.trial_tables import in_sequence, numbers, responded, select
 from ngym_cli.figures import registry, style
 from ngym_cli.figures.source import Series
@@ -26,6 +27,10 @@ LAGS, WIDEST = 4, 10.0
 
 #: Sessions of the agents that a regret is compared with, and the longest for which the best policy is computed.
 SIMULATED, LONGEST = 2_000, 150
+
+#: Columns that tell which option of a trial is better, see ``from_trials.options``; trials of a strip.
+OPTION_COLUMNS = (("value0", "value1"), ("p0", "p1"), ("p_left", "p_right"), ("hi_state",), ("better", "ground_truth"))
+STRIP = 50
 
 
 def _two_choices(view: PlotData) -> None:
@@ -92,36 +97,11 @@ def history(view: PlotData) -> Figure:
     return figure
 
 
-def _both_transitions(view: PlotData) -> None:
-    for series in view.parts():
-        if len(np.unique(series.table["common"])) < 2:
-            raise style.FigureUnavailableError("all transitions are of one kind")
-
-
-@registry.figure(
-    "two-step task: stay probabilities by reward and transition",
-    ["learning"],
-    columns=("common", "choice", "reward"),
-    check=_both_transitions,
-)
-def stay(view: PlotData) -> Figure:
-    """Draw the probability of repeating the first choice, by reward and transition of the previous trial."""
-    figure, axes = style.new_figure(width=4.8)
-    all_series = view.parts()
-    for k, (series, result) in enumerate(view.analysed(all_series, lambda series: from_trials.two_step(series.table))):
-        names = [name.replace("_", "\n") for name in result.stay]
-        text = f"{series.label}: model-based {result.model_based:.2f},\n"
-        text += f"model-free {result.model_free:.2f}; n = {sum(result.n.values()):,}"
-        if len(all_series) == 1:
-            heights = [estimate.value for estimate in result.stay.values()]
-            axes.bar(names, heights, color=[*style.COLOURS[:2]] * 2, alpha=0.6, width=0.6)
-        colour = "black" if len(all_series) == 1 else series.colour
-        offset = style.dodge(k, len(all_series), 0.15)
-        style.interval_bars(axes, names, list(result.stay.values()), color=colour, label=text, offset=offset)
-    style.guide(axes, y=0.5)
-    axes.set(ylabel="P(stay)", ylim=(0, 1.05), title="stay probability, 95 % intervals", xlabel="trial before")
-    style.legend_below(axes)
-    return figure
+def _options(view: PlotData) -> list[tuple[Series, Options]]:
+    """Return the complete sessions of each series with their options."""
+    return view.analysed(
+        [_sessions(series) for series in view.parts()], lambda series: from_trials.options(in_sequence(series.table)[0])
+    )
 
 
 def _sessions(series: Series) -> Series:
@@ -137,61 +117,142 @@ def _sessions(series: Series) -> Series:
     return series.with_table(select({**table, "env": session}, full))
 
 
-@registry.figure("bandit: cumulative regret", ["n-alternative"], columns=("p0", "p1", "choice"))
-def regret(view: PlotData) -> Figure:
-    """Draw the expected reward lost relative to the best arm, next to the loss of random choices."""
-    figure, axes = style.new_figure(width=4.6)
-    all_series = [_sessions(series) for series in view.parts()]
-    analysis = lambda series: from_trials.cumulative_regret(series.table, _arms(series), n_boot=view.draws(200))  # noqa: E731
-    for series, curve in view.analysed(all_series, analysis):
-        style.interval_line(axes, curve, series.colour, f"{series.label}, {int(curve.n[0])} sessions")
-        expected = np.stack([series.table[name] for name in _arms(series)], axis=1)
-        random = float(np.mean(expected.max(axis=1) - expected.mean(axis=1)))
-        if series is all_series[0]:
-            _compared(axes, series, expected, curve)
-    axes.plot(curve.x, random * curve.x, color=style.GREY, linestyle=":", zorder=0, label="random choices")
-    axes.set(
-        xlabel="trial of the session",
-        ylabel="cumulative regret (reward)",
-        title="regret, mean over sessions, 95 % interval",
-    )
+_of_options = partial(registry.figure, any_of=OPTION_COLUMNS, check=_options)
+
+
+@_of_options("strip of 50 trials: choices, rewards and the better option", columns=("choice", "reward"))
+def session(view: PlotData) -> Figure:
+    """Draw the choices of consecutive trials, filled if rewarded, and the option that was better."""
+    rows = _options(view)[:4]
+    figure, grid = style.new_figure(len(rows), 1, width=8.0, height=1.7, squeeze=False, sharex=True)
+    for axes, (series, options) in zip(grid[:, 0], rows, strict=True):
+        table, of = in_sequence(series.table)
+        change = np.flatnonzero((np.diff(options.better) != 0) & (of[1:] == of[:-1]))
+        start = max(int(change[0]) - STRIP // 2, int(np.argmax(of == of[change[0]]))) if len(change) else 0
+        shown = slice(start, start + STRIP)
+        trial = np.arange(start, start + len(of[shown])) - int(np.argmax(of == of[start]))
+        chosen, paid = options.chosen[shown], numbers(table["reward"])[shown] > 0
+        axes.step(trial, options.better[shown], where="mid", color=style.COLOURS[1], label="better option", zorder=1)
+        for rewarded, face in ((True, style.COLOURS[0]), (False, "white")):
+            words = "rewarded" if rewarded else "not rewarded"
+            look = {"color": style.COLOURS[0], "markerfacecolor": face, "label": f"choice, {words}", "zorder": 2}
+            axes.plot(trial[paid == rewarded], chosen[paid == rewarded], "o", markersize=5, **look)
+        axes.set_yticks(range(len(options.names)), options.names)
+        axes.set(
+            ylabel="choice",
+            ylim=(-0.5, len(options.names) - 0.5),
+            title=f"choices of {series.label}, n = {len(trial)} trials",
+        )
+    grid[-1][0].set_xlabel("trial of the session")
+    style.legend_below(grid[0][0], 3)
+    return figure
+
+
+@_of_options("probability of the same choice after reward and after no reward", columns=("choice", "reward", "outcome"))
+def stay(view: PlotData) -> Figure:
+    """Draw the probability of the same choice by the reward and, in two steps, the transition of the trial before."""
+    figure, axes = style.new_figure(width=4.8)
+    two_step = any("common" in series.table for series in view.series)
+    all_series = view.parts(*(["common"] if two_step else []))
+
+    def analysis(series: Series) -> tuple[dict[str, Estimate], str]:
+        if two_step:
+            steps = from_trials.two_step(series.table)
+            words = f"model-based {steps.model_based:.2f},\nmodel-free {steps.model_free:.2f}; "
+            return steps.stay, f"{words}n = {sum(steps.n.values()):,}"
+        options = from_trials.options(series.table)
+        shift = from_trials.win_stay_lose_shift({**series.table, "choice": options.chosen}, won="reward")
+        words = f"win-stay {shift.win_stay:.2f},\nlose-shift {shift.lose_shift:.2f}; "
+        lost = shift.lose_shift
+        after_loss = Estimate(1 - lost.value, 1 - lost.high, 1 - lost.low)
+        return {"rewarded": shift.win_stay, "not_rewarded": after_loss}, f"{words}n = {shift.n_win + shift.n_lose:,}"
+
+    for k, (series, (estimates, words)) in enumerate(view.analysed(all_series, analysis)):
+        names = [name.replace("_", "\n") for name in estimates]
+        if len(all_series) == 1:
+            heights = [estimate.value for estimate in estimates.values()]
+            axes.bar(names, heights, color=[*style.COLOURS[:2]] * 2, alpha=0.6, width=0.6)
+        colour = "black" if len(all_series) == 1 else series.colour
+        offset = style.dodge(k, len(all_series), 0.15)
+        text = f"{series.label}: {words}"
+        style.interval_bars(axes, names, list(estimates.values()), color=colour, label=text, offset=offset)
+    style.guide(axes, y=0.5)
+    axes.set(ylabel="P(same choice)", ylim=(0, 1.05), title="stay probability, 95 % intervals", xlabel="trial before")
     style.legend_below(axes)
     return figure
 
 
-def _compared(axes: Axes, series: Series, expected: np.ndarray, curve: Curve) -> None:
+@_of_options("weights of past rewards and choices", columns=("choice", "reward", "outcome"))
+def reward_history(view: PlotData) -> Figure:
+    """Draw the weights of past rewards and of past choices on the choice between two options."""
+    figure, axes = style.new_figure(1, 2, width=3.8, sharey=True)
+    analysed = view.analysed(view.parts(), lambda series: from_trials.reward_history(series.table))
+    for series, fit in analysed:
+        for axis, kind in zip(axes, ("reward", "choice"), strict=True):
+            weights = [weight for name, weight in fit.weights.items() if name.startswith(f"{kind}_")]
+            curve = Curve.estimates(np.arange(1, len(weights) + 1), weights, fit.n)
+            label = f"{series.label}, n = {fit.n:,}" if kind == "reward" else None
+            style.interval_points(axis, curve, fmt="o-", color=series.colour, label=label)
+    for axis, title in zip(axes, ("rewards of the option", "choices of the option"), strict=True):
+        style.guide(axis, y=0)
+        axis.set(xlabel="trials back", title=title, xticks=range(1, len(weights) + 1))
+    axes[0].set_ylabel("weight on choice (log odds)")
+    style.legend_below(axes[0])
+    return figure
+
+
+@_of_options("cumulative regret against the ideal observer", columns=("choice",))
+def regret(view: PlotData) -> Figure:
+    """Draw the loss against the best option along sessions, next to the ideal observer and to random choices."""
+    figure, axes = style.new_figure(width=4.6)
+    draws, first = view.draws(200), True
+    for series, options in _options(view):
+        of = in_sequence(series.table)[1]
+        curve = cumulative_loss(options.loss, session=of, n_boot=draws)
+        style.interval_line(axes, curve, series.colour, f"{series.label}, n = {int(curve.n[0])} sessions")
+        expected = options.expected
+        random = float(np.mean(expected.max(axis=1) - expected.mean(axis=1))) if options.in_reward else 0.5
+        if first and options.in_reward and "session_trial" in series.table:
+            _compared(axes, of, expected, curve)
+        elif first and (ceiling := (view.properties.ceiling or {}).get("performance")) is not None:
+            lost = 1 - ceiling if not options.in_reward else random * 2 * (1 - ceiling)
+            axes.plot(
+                curve.x,
+                lost * curve.x,
+                "--",
+                color=style.GREY,
+                zorder=0,
+                label=f"ideal observer, ceiling {ceiling:.3g}",
+            )
+        first = False
+    axes.plot(curve.x, random * curve.x, ":", color=style.GREY, zorder=0, label="random choices")
+    unit = "reward" if options.in_reward else "worse choices"
+    axes.set(xlabel="trial of the session", ylabel=f"regret ({unit})")
+    axes.set_title("cumulative regret, mean over sessions, 95 % interval")
+    style.legend_below(axes)
+    return figure
+
+
+def _compared(axes: Axes, of: np.ndarray, expected: np.ndarray, curve: Curve) -> None:
     """Draw the regret of Thompson sampling, and of the best policy for two independent arms, in the same sessions."""
     trials = len(curve.x)
-    first = np.flatnonzero(np.r_[True, series.table["env"][1:] != series.table["env"][:-1]])
+    first = np.flatnonzero(np.r_[True, of[1:] != of[:-1]])
     arms = np.tile(expected[first], (max(1, -(-SIMULATED // len(first))), 1))
     agents = [("Thompson sampling", thompson, "--")]
     if arms.shape[1] == 2 and trials <= LONGEST:
-        agents.append(("best policy for independent arms", best_choices, "-."))
+        agents.append(("ideal observer of independent arms", best_choices, "-."))
     for name, agent, line in agents:
         chosen = agent(arms, trials, np.random.default_rng(0))
         lost = arms.max(axis=1)[:, None] - np.take_along_axis(arms, chosen, axis=1)
         axes.plot(curve.x, lost.cumsum(axis=1).mean(axis=0), color=style.GREY, linestyle=line, zorder=0, label=name)
 
 
-def _arms(series: Series) -> list[str]:
-    """Return the columns with each arm's probability of reward."""
-    return sorted((name for name in series.table if name[:1] == "p" and name[1:].isdecimal()), key=lambda n: int(n[1:]))
-
-
-@registry.figure("choices around reversals", ["learning"], columns=("better", "choice", "ground_truth"))
+@_of_options("choices around changes of the better option", columns=("choice", "outcome"))
 def reversal(view: PlotData) -> Figure:
-    """Draw the share of better choices, trial by trial around a reversal."""
-
-    def analysis(series: Series) -> ReversalCurve:
-        better, levels = numbers(series.table["better"]), np.unique(numbers(series.table["better"]))
-        if len(levels) != 2:
-            raise ValueError("what is better never changes")
-        right = numbers(series.table["choice"]) == numbers(series.table["ground_truth"])
-        chosen = np.where(right, better, levels.sum() - better)
-        return from_trials.reversal_curve({**series.table, "choice": chosen, "best": better})
-
+    """Draw the share of better choices, trial by trial around a change of the better option."""
     figure, axes = style.new_figure(width=4.6)
-    for series, result in view.analysed([_sessions(series) for series in view.parts()], analysis):
+    rows = [_sessions(series) for series in view.parts()]
+    for series, result in view.analysed(rows, lambda series: from_trials.changes(series.table)):
         text = f"{series.label}: {result.n_reversals:,} reversals, "
         s = result.trials_to_switch
         text += f"{s.value:.1f} trials to switch {s.interval('.1f')}"
@@ -205,88 +266,4 @@ def reversal(view: PlotData) -> Figure:
         title="reversals, 95 % interval",
     )
     style.legend_below(axes)
-    return figure
-
-
-SEQUENCE_DRAWS = 200
-
-
-@registry.figure(
-    "choices between two goods against the ratio of their amounts",
-    ["value-based"],
-    columns=("n_a", "n_b", "a_first", "choice"),
-)
-def indifference(view: PlotData) -> Figure:
-    """Draw the share of choices of good B against the ratio of the offered amounts, with the indifference point."""
-    figure, axes = style.new_figure(width=4.6)
-    analysed = view.analysed(
-        view.parts(), lambda series: from_trials.indifference_point(series.table, n_boot=view.draws(SEQUENCE_DRAWS))
-    )
-    both_offered = [result.choices.x[np.isfinite(result.choices.x) & (result.choices.x > 0)] for _, result in analysed]
-    every = np.concatenate(both_offered)
-    ends = (float(every.min()) / 2, float(every.max()) * 2)
-    for (series, result), ratios in zip(analysed, both_offered, strict=True):
-        curve = result.choices
-        x = np.geomspace(ratios.min(), ratios.max(), 200)
-        style.interval_band(axes, x, *result.fit.band(np.log(x)), series.colour)
-        axes.plot(x, result.fit.predict(np.log(x)), color=series.colour)
-        clipped = Curve(np.clip(curve.x, *ends), curve.value, curve.low, curve.high, curve.n)
-        v = result.relative_value
-        text = f"{series.label}: 1 A = {v.value:.2f} B {v.interval('.2f')}, n = {int(curve.n.sum()):,}"
-        style.interval_points(axes, clipped, color=series.colour, label=text)
-        axes.axvline(v.value, color=series.colour, linestyle="--", linewidth=0.8)
-    style.guide(axes, y=0.5)
-    axes.set_xscale("log")
-    # Ticks are clear of the words at both ends.
-    inside = [tick for tick in (0.25, 0.5, 1, 2, 4) if 1.5 * ends[0] < tick < ends[1] / 1.5]
-    axes.set_xticks([ends[0], *inside, ends[1]], ["only\nA", *(f"{tick:g}" for tick in inside), "only\nB"])
-    axes.minorticks_off()
-    axes.set(
-        xlabel="offered amounts, B : A",
-        ylabel="P(choose B)",
-        ylim=(-0.03, 1.05),
-        title="choice between two goods, 95 % intervals",
-    )
-    style.legend_below(axes)
-    return figure
-
-
-def _intervals_vary(view: PlotData) -> None:
-    for series in view.parts():
-        if len(np.unique(series.table["production"])) < 2:
-            raise style.FigureUnavailableError("there is a single interval to produce")
-        if not np.isfinite(series.table["rt"]).any():
-            raise style.FigureUnavailableError("no interval was produced")
-
-
-@registry.figure(
-    "reproduced against target interval", ["timing"], columns=("production", "rt", "outcome"), check=_intervals_vary
-)
-def interval(view: PlotData) -> Figure:
-    """Draw produced against target intervals, and the error."""
-    figure, (left, right) = style.new_figure(1, 2)
-    all_series = [series.with_table(from_trials.counted_from_cue(series.table)) for series in view.parts()]
-    for series, result in view.analysed(
-        all_series, lambda series: from_trials.interval_reproduction(series.table, n_boot=view.draws(SEQUENCE_DRAWS))
-    ):
-        rows = responded(series.table) & np.isfinite(series.table["rt"])
-        target, produced = series.table["production"][rows], series.table["rt"][rows]
-        sample = np.random.default_rng(0).permutation(len(target))[:500]
-        left.plot(target[sample], produced[sample], ".", color=series.colour, markersize=2, alpha=0.4)
-        text = f"{series.label}, n = {len(target):,}: slope {result.slope:.2f}, "
-        text += f"Weber fraction {result.weber_fraction.value:.3f}"
-        style.interval_points(left, result.produced, fmt="o-", color=series.colour, label=text)
-        means = result.produced
-        curve = Curve(means.x, means.value - means.x, means.low - means.x, means.high - means.x, means.n)
-        b = result.bias
-        style.interval_points(
-            right, curve, fmt="o-", color=series.colour, label=f"bias {b.value:.0f} ms {b.interval('.0f')}"
-        )
-    ends = [min(p.table["production"].min() for p in all_series), max(p.table["production"].max() for p in all_series)]
-    left.plot(ends, ends, color=style.GREY, linestyle="--", linewidth=1, zorder=0, label="equal")
-    right.axhline(0, color=style.GREY, linestyle="--", linewidth=1)
-    left.set(xlabel="target interval (ms)", ylabel="produced interval (ms)", title="interval reproduction")
-    right.set(xlabel="target interval (ms)", ylabel="produced - target (ms)", title="error, mean and 95 % interval")
-    style.legend_below(left)
-    style.legend_below(right, side="right")
     return figure

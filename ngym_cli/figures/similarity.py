@@ -10,10 +10,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from neurogym.dynamics import METRICS, PopulationComparison, PopulationTrials, Stack, compare_populations
+from neurogym.dynamics import (
+    METRICS,
+    ComparisonSettings,
+    Embedding,
+    PopulationComparison,
+    PopulationTrials,
+    Stack,
+    compare_populations,
+)
 from ngym_cli.figures import registry
 from ngym_cli.figures.population import Population, population
-from ngym_cli.figures.style import COLOURS, GREY, FigureUnavailableError, category_ticks, new_figure
+from ngym_cli.figures.style import COLOURS, GREY, FigureUnavailableError, category_ticks, colours, new_figure
 from ngym_cli.figures.view import PlotData
 from ngym_cli.runs.populations import condition_names, period_spans, read_population
 from ngym_cli.runs.recordings import NETWORK_QUANTITIES
@@ -49,20 +57,24 @@ def _several(view: PlotData) -> None:
 def similarity(view: PlotData) -> Figure:
     """Draw a row for each metric: distances of all pairs with the noise floor, an average-linkage tree, and a map."""
     populations = populations_of(view)
+    settings = ComparisonSettings(n_delays=view.comparison.delays, rank=view.comparison.rank)
     result, reasons = [], {}
     for metric in view.comparison.metrics or USUAL:
         try:
-            result.append(compare_populations(populations, metric))  # type: ignore[arg-type]
+            result.append(compare_populations(populations, metric, settings))  # type: ignore[arg-type]
         except ValueError as error:
             reasons[metric] = str(error)
     if not result:
         raise FigureUnavailableError(next(iter(reasons.values())))
     view.left_out.update(reasons)
-    figure, grid = new_figure(len(result), 3, width=3.5, height=3.1, squeeze=False)
-    for (matrix, tree, plane), each in zip(grid, result, strict=True):
+    swept = any(each.embedding is not None for each in result)
+    figure, grid = new_figure(len(result), 3 + swept, width=3.5, height=3.1, squeeze=False)
+    for (matrix, tree, plane, *sweep), each in zip(grid, result, strict=True):
         _draw_matrix(matrix, each)
         _draw_tree(tree, each)
         _draw_map(plane, each)
+        for axes in sweep:
+            _draw_sweep(axes, each.embedding)
     n = [len(each.trials) for each in populations]
     figure.suptitle(
         f"{len(populations)} populations, {min(n):,}{f' to {max(n):,}' if max(n) > min(n) else ''} trials each,"
@@ -84,7 +96,7 @@ def populations_of(view: PlotData) -> list[PopulationTrials]:
     for source in view.sources:
         name = source.run.name if len(view.sources) > 1 or not request.across else ""
         trials = population(view, view.recorded_of(source))
-        by = by or tuple(trials.conditions)
+        by = by or (() if trials.conditions.in_ranges else trials.conditions.names)
         rows += _populations(view, source, trials, name, tuple(by))
     rows += [read_population(path, by) for path in request.files]
     if len(rows) < 2:
@@ -161,6 +173,21 @@ def _draw_matrix(axes: Axes, result: PopulationComparison) -> None:
     category_ticks(axes, result.labels)
     axes.set_yticks(range(n), result.labels)
     axes.set_title(f"{METRICS[result.metric]}; orange: shuffled")
+
+
+def _draw_sweep(axes: Axes, embedding: Embedding | None) -> None:
+    """Draw how well operators predict other trials by delays and rank, with the pair that was taken."""
+    if embedding is None:
+        axes.set_axis_off()
+        return
+    for delays, scores, colour in zip(embedding.delays, embedding.score, colours(len(embedding.delays)), strict=True):
+        axes.plot(embedding.ranks, scores, "o-", color=colour, markersize=3, label=f"{delays} delays")
+        if delays == embedding.n_delays:
+            taken = np.interp(embedding.rank, embedding.ranks, scores)
+            axes.plot(embedding.rank, taken, "o", color="black", markerfacecolor="none", markersize=9)
+    title = f"prediction of other trials; taken: {embedding.n_delays} delays, rank {embedding.rank}"
+    axes.set(xlabel="rank", ylabel="explained change in a step", title=title)
+    axes.legend(fontsize=7)
 
 
 def _draw_tree(axes: Axes, result: PopulationComparison) -> None:

@@ -22,21 +22,18 @@ from neurogym.analysis.trial_tables import Table, numbers, sessions
 from neurogym.dynamics import PopulationTrials
 from neurogym.dynamics.catalogue import (
     ALIKE,
-    CONTINUA,
     Solution,
     clusters,
     distances,
     geometry,
     nearest_cluster,
-    topology,
 )
 from ngym_cli.agents.defaults import resolve
 from ngym_cli.agents.trained import remembers
 from ngym_cli.config import RunConfig
 from ngym_cli.environments.properties import ANSWER_COLUMNS
 from ngym_cli.figures import registry
-from ngym_cli.figures.dynamics import FIXED
-from ngym_cli.figures.dynamics_data import NoPointsError, dynamics_of
+from ngym_cli.figures.dynamics_data import dynamics_of
 from ngym_cli.figures.population import population
 from ngym_cli.figures.style import COLOURS, GREY, FigureUnavailableError, legend_below, new_figure
 from ngym_cli.figures.view import PlotData
@@ -62,6 +59,9 @@ PERIOD_RANKS = ("delay", "measure", "stimulus", "")
 
 #: Share of the ceiling from which a network counts as having learned the task.
 LEARNED = 0.9
+
+#: Names of attractors that have no article.
+MASS = ("chaos", "quasi-periodic", "unbounded", "marginal points", "not settled", "none")
 
 MARKERS = "os^Dv<>p"
 
@@ -202,15 +202,12 @@ def describe(view: PlotData, column: str, conditions: tuple[str, ...], network: 
 
 
 def _topology(view: PlotData) -> str:
-    """Return the fixed-point topology of the network in the first of `PERIOD_RANKS`."""
-    try:
-        searched = dynamics_of(view).searched
-    except NoPointsError:
-        return "no slow point"
+    """Return the name of the attractors of the network in the first of `PERIOD_RANKS`."""
     ranked = sorted(
-        searched, key=lambda each: PERIOD_RANKS.index(each[0].period) if each[0].period in PERIOD_RANKS else 9
+        dynamics_of(view).searched,
+        key=lambda each: PERIOD_RANKS.index(each[0].period) if each[0].period in PERIOD_RANKS else 9,
     )
-    return topology(ranked[0][1], FIXED)
+    return ranked[0][1].name
 
 
 def _in_catalogue(view: PlotData) -> None:
@@ -324,7 +321,7 @@ def sentence(query: Solution, networks: Sequence[Solution]) -> str:
 
 def with_article(words: str) -> str:
     """Return a topology with an article where it begins with a noun, as in ``a line attractor``."""
-    return f"a {words}" if words in CONTINUA.values() else words
+    return f"a {words}" if words[0].isalpha() and not words.startswith(MASS) else words
 
 
 def _draw_map(axes: Axes, networks: Sequence[Solution], query: Solution | None) -> None:

@@ -20,7 +20,7 @@ from ngym_cli.environments.properties import inspect
 from ngym_cli.errors import unknown
 from ngym_cli.figures.style import FigureUnavailableError
 from ngym_cli.runs import recordings, records
-from ngym_cli.runs.trial_table import concatenate_runs, read_trials
+from ngym_cli.runs.trial_table import DECISION_ONSET, FIRST_ACTION, FIXATION, concatenate_runs, read_trials
 
 if TYPE_CHECKING:
     from matplotlib.typing import ColorType
@@ -118,6 +118,7 @@ class Source:
             "performance",
             "reward",
             "aborts",
+            *(FIXATION, DECISION_ONSET, FIRST_ACTION, "rt_from"),
             "outcome",
             "env",
             "linked",

@@ -19,6 +19,7 @@ from matplotlib.text import Text
 
 from neurogym.analysis.psychometric import PsychometricFit
 from neurogym.analysis.results import Curve, Estimate
+from neurogym.plotting import training
 from ngym_cli.errors import check_known
 from ngym_cli.runs.summary import performance_of
 from ngym_cli.terminal import reference_word
@@ -37,7 +38,7 @@ LINES = {"chance": ":", "blind": "-.", "ceiling": "--"}
 NEAR = 0.02
 
 #: Colours that people with any colour vision tell apart (Okabe & Ito 2008), darkest contrast first.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+COLOURS = training.COLOURS
 GREY = "#808080"
 #: Group id of the bands of intervals, which are not data.
 INTERVAL = "interval"
@@ -186,7 +187,11 @@ def along_training(axes: Axes, title: str, low: float = 0) -> None:
 
 
 def thousands(axes: Axes) -> None:
-    """Label steps in thousands."""
+    """Label steps in thousands, or in millions where there are many."""
+    axes.locator_params(axis="x", nbins=7)
+    if axes.get_xlim()[1] >= 2e6:
+        axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1e6:g}M" if x else "0")
+        return
     axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:g}k" if x >= 1000 else f"{x:g}")
 
 

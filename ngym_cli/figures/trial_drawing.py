@@ -9,6 +9,7 @@ import numpy as np
 
 from neurogym.spaces import Index
 from ngym_cli.figures.style import COLOURS, GREY, figure_of, new_figure
+from ngym_cli.figures.time_axis import Span, draw_spans
 from ngym_cli.figures.trial import TrialView
 from ngym_cli.figures.wording import Wording, channel_names, index_names
 
@@ -23,11 +24,8 @@ MOST_NAMES = 16
 #: Actions up to which the policy is drawn as lines, beyond which as an image.
 MOST_LINES = 5
 
-#: Conditions in the title of a trial; lines that names of periods may take above it, beyond which they stand upright.
-MOST_CONDITIONS, LEVELS = 3, 3
-UPRIGHT = 0.14  #: inches between upright names
-
-SHADES = ("#F2F2F2", "#E4E4E4")
+#: Conditions in the title of a trial.
+MOST_CONDITIONS = 3
 
 
 class TrialPanel(NamedTuple):
@@ -86,15 +84,17 @@ def trials_figure(trials: Sequence[TrialView], names: Sequence[str] = (), width:
     scale = largest(np.concatenate([trial.observations for trial in trials]), first.labels.get("observation", {}))
     title_lines = 0
     for column, trial in enumerate(trials):
+        high, periods = 0.0, [Span(name, a * trial.dt, b * trial.dt) for name, (a, b) in trial.periods.items() if b > a]
+        periods.sort(key=lambda span: (span.begin, span.end))
         for row, name in enumerate(panels):
             axis = axes[row][column]
-            _shade(axis, trial)
             PANELS[name].draw(TrialPanel(axis, trial, column == 0, column == len(trials) - 1, order, scale))
+            axis.set_xlim(0, len(trial) * trial.dt)
+            height = draw_spans(axis, periods, row == 0, each * float(shares[column]))
+            high = height or high
             if column:
                 axis.tick_params(labelleft=False)
-        high = _name_periods(axes[0][column], trial, room=each * float(shares[column]))
         axes[-1][column].set_xlabel("time (ms)")
-        axes[-1][column].set_xlim(0, len(trial) * trial.dt)
         title = [*trial.in_words(words)[:MOST_CONDITIONS], str(trial.record.get("outcome", ""))]
         title_lines = max(title_lines, len(title))
         axes[0][column].set_title("\n".join(title), fontsize="small", pad=4 + high)
@@ -112,61 +112,6 @@ def by_peak(activity: np.ndarray) -> np.ndarray:
 
 def _edges(trial: TrialView) -> np.ndarray:
     return np.arange(len(trial) + 1) * trial.dt
-
-
-def _shade(axis: Axes, trial: TrialView) -> None:
-    """Shade the periods in turns."""
-    for k, (begin, end) in enumerate(trial.periods.values()):
-        axis.axvspan(begin * trial.dt, end * trial.dt, color=SHADES[k % 2], zorder=-2, linewidth=0)
-        axis.axvline(begin * trial.dt, color=GREY, linewidth=0.5, linestyle=":", zorder=3)
-
-
-def _name_periods(axis: Axes, trial: TrialView, room: float) -> float:
-    """Write the names of the periods above a panel ``room`` inches wide; return the height of the text in points."""
-    spans = sorted((begin, end, name) for name, (begin, end) in trial.periods.items() if end > begin)
-    middles = [(begin + end) / 2 / len(trial) for begin, end, _ in spans]
-    lines = _lines([(middle, name) for middle, (_, _, name) in zip(middles, spans, strict=True)], 0.05 / room)
-    upright = max(lines, default=0) >= LEVELS
-    if upright:
-        middles = _apart(middles, UPRIGHT / room)
-    for middle, line, (_, _, name) in zip(middles, lines, spans, strict=True):
-        axis.annotate(
-            name,
-            (middle, 1),
-            xycoords="axes fraction",
-            xytext=(0, 2 if upright else 2 + 9 * line),
-            textcoords="offset points",
-            ha="center",
-            va="bottom",
-            fontsize="small",
-            rotation=90 if upright else 0,
-        )
-    longest = max((len(name) for *_, name in spans), default=0)
-    return 5.0 * longest if upright else 9.0 * (1 + max(lines, default=0))
-
-
-def _apart(middles: Sequence[float], space: float) -> list[float]:
-    """Return places in order, moved to the right where they are less than a space away from the previous one."""
-    moved = list[float]()
-    for middle in middles:
-        moved.append(max(middle, moved[-1] + space) if moved else middle)
-    return moved
-
-
-def _lines(names: Sequence[tuple[float, str]], letter: float) -> list[int]:
-    """Return the line of each name, so that no name touches the previous name.
-
-    Args:
-        names: place and name, the place as a fraction of the width.
-        letter: half of the width of a letter, as a fraction of the width.
-    """
-    rows: list[int] = []
-    last = -np.inf
-    for middle, name in names:
-        half = letter * len(name)
-        rows.append(rows[-1] + 1 if middle - half < last else 0)
-        last = middle + half
-    return rows
 
 
 def _note(axis: Axes, text: str, height: float, **options: Any) -> None:

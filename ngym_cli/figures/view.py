@@ -6,22 +6,30 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from neurogym.analysis.trial_tables import Table, groups, select
+from neurogym.analysis.trial_tables import Table, select
 from ngym_cli.errors import UserError
 from ngym_cli.figures.source import Evaluated, Series, Source
 from ngym_cli.figures.style import COLOURS, FigureUnavailableError, colours, shades, unavailable_on
+from ngym_cli.figures.wording import Wording
 from ngym_cli.runs import recordings
+from ngym_cli.runs.conditions import conditions_of
+from ngym_cli.runs.summary import perturbations_in_words
 from ngym_cli.terminal import REFERENCES
 
 if TYPE_CHECKING:
     from ngym_cli.environments.properties import TaskProperties
 
-#: Function that records quantities of a run.
-Recorder = Callable[[Source, Sequence[str]], object]
+
+class Recorder(Protocol):
+    """Function that records quantities of a run, or of all checkpoints of the run."""
+
+    def __call__(self, source: Source, quantities: Sequence[str], checkpoints: bool = False) -> object:
+        """Record quantities, names as in ``ngym eval --record``."""
+
 
 #: Result of an analysis.
 Found = TypeVar("Found")
@@ -38,11 +46,15 @@ class ComparisonRequest:
         metrics: names in ``neurogym.dynamics.METRICS``; empty for the usual metrics.
         across: ``period`` or ``layer`` to compare the parts of each run; empty for whole trials.
         files: recordings of animals or other tools.
+        delays: delays of the operators of dynamics; None to choose by the data.
+        rank: rank of these operators; None to choose by the data.
     """
 
     metrics: tuple[str, ...] = ()
     across: str = ""
     files: tuple[Path, ...] = ()
+    delays: int | None = None
+    rank: int | None = None
 
 
 @dataclass
@@ -62,6 +74,7 @@ class PlotData:
         left_out: why a run, an evaluation or a condition is missing in the present figure, by its label.
         caption: result of the present figure in a sentence, printed with its path; empty for most figures.
         recorder: records quantities of a run for figures that need a recording; None draws existing recordings only.
+        requested: whether figures were named, for which more is recorded than for the default figures.
         comparison: populations and metrics of figures that compare populations.
         held: constant inputs in words, as after ``--input``; none for the mean input of each condition and period.
         axes: two axes of the plane of figures of dynamics, as after ``--axes``.
@@ -79,6 +92,7 @@ class PlotData:
     left_out: dict[str, str] = field(default_factory=dict)
     caption: str = ""
     recorder: Recorder | None = None
+    requested: bool = False
     comparison: ComparisonRequest = field(default_factory=ComparisonRequest)
     held: tuple[str, ...] = ()
     axes: tuple[str, str] = ("pc1", "pc2")
@@ -156,7 +170,8 @@ class PlotData:
         perturbed = [each for each in self.first.evaluations if each.perturbed and not each.along_training]
         main = self.first.main()
         rows = [("intact" if perturbed and main.intact else self.first.agent_name, [(self.first, main)])]
-        rows += [(_description(each), [(self.first, each)]) for each in perturbed[-MOST_PERTURBED:] if each is not main]
+        others = [each for each in perturbed[-MOST_PERTURBED:] if each is not main]
+        rows += [(perturbations_in_words(each.summary), [(self.first, each)]) for each in others]
         return self._coloured(rows)
 
     def _name(self, source: Source, name: str) -> str:
@@ -221,6 +236,8 @@ class PlotData:
         """
         if self.recorder is None or self.named:
             raise FigureUnavailableError(f"no {quantities[0]} recorded; ngym eval --record {','.join(quantities)} does")
+        if not self.requested and len(self.properties.observation_space.shape or ()) > 1:
+            raise FigureUnavailableError("of tasks with images recordings are made only for figures that are named")
         return self.recorder
 
     def record(self, quantities: Sequence[str], every_run: bool = False) -> None:
@@ -296,35 +313,21 @@ class PlotData:
         if not self.by:
             yield Series(series.text, series.colour, rows=table)
             return
-        available = np.ones(len(table["trial"]), bool)
-        for name in self.by:
-            available &= np.array([value is not None and value == value for value in table[name]])
-        rows = list(groups(select(table, available), list(self.by)))
-        if len(rows) > 24:
-            raise UserError(f"--by {','.join(self.by)}: {len(rows)} conditions are too many to tell apart")
-        colours = shades(len(rows)) if len(self.series) == 1 else [series.colour] * len(rows)
-        for (values, piece), colour in zip(rows, colours, strict=True):
-            words = ", ".join(
-                f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in values.items()
-            )
-            yield Series(words if len(self.series) == 1 else f"{series.text}, {words}", colour, rows=piece)
+        conditions = conditions_of(table, self.by)
+        n, alone = len(conditions.levels), len(self.series) == 1
+        if n > 24:
+            raise UserError(f"--by {','.join(self.by)}: {n} conditions are too many to tell apart")
+        words = Wording(self.properties.labels, table)
+        for k, (level, colour) in enumerate(zip(conditions.levels, shades(n), strict=True)):
+            text = ", ".join(words.phrase(name, value) for name, value in level.items())
+            rows = select(table, conditions.index == k)
+            yield Series(text if alone else f"{series.text}, {text}", colour if alone else series.colour, rows=rows)
 
 
 def common_references(records: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
-    """Return chance, blind score and ceiling where all records agree, otherwise None."""
+    """Return chance, no-stimulus baseline and ceiling where all records agree, otherwise None."""
     by_name: dict[str, float | None] = {}
     for name in REFERENCES:
         values = {record.get(name) for record in records}
         by_name[name] = values.pop() if len(values) == 1 else None
     return by_name
-
-
-def _description(evaluated: Evaluated) -> str:
-    """Return a description of the perturbation, for the legend."""
-    words = []
-    for each in evaluated.summary["perturbations"] or ():
-        units = len(each["units"] or ())
-        amount = f" {each['sd']:g}" if each["kind"] == "noise" else ""
-        when = f" during {each['period']}" if each.get("period") else ""
-        words.append(f"{each['kind']}{amount}, {units} unit{'s' if units != 1 else ''}{when}")
-    return " and ".join(words)

@@ -8,6 +8,7 @@ import numpy as np
 
 from neurogym.spaces import Index
 from ngym_cli.config.values import Scalar
+from ngym_cli.runs.conditions import Range
 
 #: Axis label of each column, with the unit.
 AXES = {
@@ -16,6 +17,7 @@ AXES = {
     "coh_2": "coherence of modality 2 (%)",
     "ground_truth": "right answer",
     "other_choice": "answer of the irrelevant modality",
+    "better": "better option",
     "common": "transition",
     "hi_state": "better second state",
     "coh_mod1": "evidence of modality 1",
@@ -33,6 +35,8 @@ AXES = {
     "set_size": "items to remember",
     "v1": "first value",
     "v2": "second value",
+    "s1": "first stimulus",
+    "s2": "second stimulus",
 }
 
 #: Names of a column's values where numbers have no meaning.
@@ -45,9 +49,6 @@ VALUES = {
     "switch": {0: "same rule as before", 1: "rule switched"},
     "catch": {0: "stimulus", 1: "no stimulus"},
 }
-
-#: Units that follow a value in a legend.
-UNIT_SIGNS = {"coh": "\u00a0%", "coh_1": "\u00a0%", "coh_2": "\u00a0%"}
 
 
 def axis(name: str) -> str:
@@ -99,9 +100,10 @@ class Wording:
             return f"{words} chosen"
         if name == "other_choice" and value in self.actions:
             return f"irrelevant: {words}"
-        if name == "context" or name in VALUES or isinstance(value, str):
+        if name == "context" or name in VALUES or (isinstance(value, str) and not isinstance(value, Range)):
             return words
-        return f"{short(name)} {words}{UNIT_SIGNS.get(name, '')}"
+        unit = axis(name).partition(" (")[2].rstrip(")")
+        return f"{short(name)} {words}" + (f"\u00a0{unit}" if unit in ("%", "ms") else "")
 
     def _answer(self, action: float) -> str:
         """Return the name of the correct action; fixation is named as withholding of the only alternative."""

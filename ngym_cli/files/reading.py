@@ -9,6 +9,7 @@ import os
 import re
 import stat
 import tomllib
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,8 +49,12 @@ MAX_PARQUET_BYTES = 4 << 30
 LONGEST_WORD = 4096
 
 
-def check_folder(folder: Path) -> None:
+def check_folder(folder: Path, unseen: Collection[str] = ()) -> None:
     """Refuse a folder with a link that leads out of the folder or to itself, or with anything but files and folders.
+
+    Args:
+        folder: the folder.
+        unseen: names of folders directly in it whose content is checked when it is used.
 
     Raises:
         UserError: names the first such entry.
@@ -57,19 +62,31 @@ def check_folder(folder: Path) -> None:
     root = folder.resolve()
     waiting, seen = [root], 0
     while waiting:
-        with os_errors(f"cannot read run folder {folder}"):
+        with os_errors(f"cannot read folder {folder}"):
             entries = list(os.scandir(waiting.pop()))
         seen += len(entries)
         if seen > MOST_FILES:
-            raise UserError(f"run folder {folder} holds too many files; the limit is {MOST_FILES:,}")
+            raise UserError(f"folder {folder} holds too many files; the limit is {MOST_FILES:,}")
         for entry in entries:
             path = Path(entry.path)
             if entry.is_symlink():
                 _check_link(path, root, folder)
             elif entry.is_dir(follow_symlinks=False):
-                waiting.append(path)
+                if path.parent != root or path.name not in unseen:
+                    waiting.append(path)
             elif not entry.is_file(follow_symlinks=False):
                 raise UserError(f"{folder / path.relative_to(root)} is not a regular file; remove it")
+
+
+def check_within(path: Path, folder: Path) -> None:
+    """Refuse a path below a folder that a link on the way leads elsewhere.
+
+    Raises:
+        UserError: names the link.
+    """
+    for above in reversed([path, *path.parents]):
+        if above != folder and above.is_relative_to(folder) and above.is_symlink():
+            _check_link(folder.resolve() / above.relative_to(folder), folder.resolve(), folder)
 
 
 def _check_link(path: Path, root: Path, folder: Path) -> None:

@@ -155,10 +155,25 @@ def _holder(path: Path) -> Iterator[Path]:
     try:
         holder = path.parent / f"{prefix}{unnamed.lstat().st_ino}"
         unnamed.rename(holder)
-        yield holder
+        with _naming(path, holder):
+            yield holder
     finally:
         shutil.rmtree(unnamed, ignore_errors=True)
         shutil.rmtree(holder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _naming(path: Path, holder: Path) -> Iterator[None]:
+    """Let errors of the system name the file as the user knows it, not the hidden one."""
+    try:
+        yield
+    except OSError as error:
+        name = None if error.filename is None else Path(os.fsdecode(error.filename))
+        if name is not None and not name.is_relative_to(holder):
+            raise
+        inside = path if name is None or name == holder else path.parent / name.relative_to(holder)
+        error.filename, error.filename2 = str(inside), None
+        raise
 
 
 @functools.lru_cache(maxsize=4096)

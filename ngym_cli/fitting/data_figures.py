@@ -14,22 +14,26 @@ from neurogym.analysis.psychometric import psychometric_function
 from neurogym.analysis.results import Curve
 from neurogym.behaviour.describe import SubjectDescription
 from neurogym.behaviour.table import Behaviour
-from ngym_cli.figures.files import save_figure
+from ngym_cli.figures.files import FigureFiles, save_figure
 from ngym_cli.figures.style import COLOURS, guide, interval_bars, interval_points, new_figure, styled
+from ngym_cli.files.outputs import may_write
 
-DATA_FIGURES = ("psychometric", "conditions", "chronometric", "history", "stay", "learning", "confidence")
+DATA_FIGURES = ("psychometric", "conditions", "chronometric", "history", "stay", "choices", "learning", "confidence")
 #: Most subjects with a curve, and most predictors with a line.
 SUBJECTS, PREDICTORS = 7, 14
 
 
-def draw(table: Behaviour, statistics: Sequence[SubjectDescription], folder: Path, form: str = "png") -> list[str]:
+def draw(table: Behaviour, statistics: Sequence[SubjectDescription], folder: Path, files: FigureFiles) -> list[str]:
     """Draw all figures that a table allows and return the paths of the figures."""
-    paths = []
-    for name, figure in figures_of(table, statistics).items():
-        paths.append(str(folder / f"{name}.{form}"))
+    figures = figures_of(table, statistics)
+    paths = [folder / f"{name}.{files.file_format}" for name in figures]
+    files.check()
+    for path in paths:
+        may_write(path, not files.is_default, files.overwrite)
+    for figure, path in zip(figures.values(), paths, strict=True):
         with styled():
-            save_figure(figure, Path(paths[-1]))
-    return paths
+            save_figure(figure, path, files.is_default)
+    return list(map(str, paths))
 
 
 def figures_of(table: Behaviour, statistics: Sequence[SubjectDescription]) -> dict[str, Figure]:
@@ -44,10 +48,35 @@ def figures_of(table: Behaviour, statistics: Sequence[SubjectDescription]) -> di
             "chronometric": _curves(statistics, "chronometric", xlabel="size of evidence: {}", **times),
             "history": _history(statistics[0]),
             "stay": _stay(statistics[0]),
+            "choices": _choices(statistics[0]),
             "learning": _curves(statistics, "learning", xlabel="session", ylabel="accuracy"),
             "confidence": _confidence(statistics[0]),
         }
     return {name: figure for name, figure in drawn.items() if figure is not None}
+
+
+def not_drawn(table: Behaviour, statistics: Sequence[SubjectDescription]) -> dict[str, str]:
+    """Return why each figure that a table does not allow is not drawn, by name."""
+    first, two = statistics[0], len(table.choices) == 2
+    no_stimulus = "no stimuli" if not table.stimuli else "it needs two choices" if not two else "too few trials"
+    timed = bool(np.isfinite(table.join("rt")).any())
+    reasons = {
+        "psychometric": (first.psychometric, no_stimulus),
+        "conditions": (first.conditions, "--by COLUMN names the condition"),
+        "chronometric": (first.chronometric, no_stimulus if timed else "no reaction times"),
+        "history": (
+            _lines_of_history(first),
+            "more lines than can be told apart" if first.history else "too few trials",
+        ),
+        "stay": (
+            first.stay or first.two_step,
+            "beside stimuli, history weights say it" if table.stimuli else "no outcomes",
+        ),
+        "choices": (first.psychometric is None, "the psychometric curve shows them"),
+        "learning": (first.learning, "a single session" if len(table.sessions) < 2 else "correctness is unknown"),
+        "confidence": (first.confidence, "no confidence judgements"),
+    }
+    return {name: reason for name, (content, reason) in reasons.items() if not content}
 
 
 def _curves(statistics: Sequence[SubjectDescription], kind: str, **labels: Any) -> Figure | None:
@@ -67,12 +96,17 @@ def _curves(statistics: Sequence[SubjectDescription], kind: str, **labels: Any) 
         trials = each.trials - each.misses if kind == "psychometric" else curve.n.sum()
         label = f"{each.subject}, {trials:,} trials"
         fitted = kind == "psychometric" and _fitted(axes, curve, each, colour)
-        interval_points(axes, curve, fmt="o" if fitted else "o-", color=colour, label=label)
+        interval_points(axes, curve, fmt="o" if fitted else _points(curve), color=colour, label=label)
     if kind == "psychometric":
         guide(axes, y=0.5)
     axes.set(**{**labels, "xlabel": labels["xlabel"].format(drawn[0].evidence)})
     axes.legend()
     return figure
+
+
+def _points(curve: Curve) -> str:
+    """Return the form of points: joined by lines if there are more than two, between which a line says something."""
+    return "o-" if len(curve.x) > 2 else "o"
 
 
 def _fitted(axes: Axes, curve: Curve, numbers: Any, colour: str) -> bool:
@@ -96,7 +130,7 @@ def _conditions(each: SubjectDescription, **labels: Any) -> Figure | None:
         assert curve is not None
         fitted = _fitted(axes, curve, row.numbers, colour)
         label = f"{row.condition} {row.value}, {row.numbers.trials:,} trials"
-        interval_points(axes, curve, fmt="o" if fitted else "o-", color=colour, label=label)
+        interval_points(axes, curve, fmt="o" if fitted else _points(curve), color=colour, label=label)
     guide(axes, y=0.5)
     axes.set(xlabel=f"evidence: {each.evidence}", title=each.subject, **labels)
     axes.legend()
@@ -119,27 +153,47 @@ def _stay(each: SubjectDescription) -> Figure | None:
     return figure
 
 
+def _choices(each: SubjectDescription) -> Figure | None:
+    """Return the share of each choice, where no psychometric curve shows it."""
+    if each.psychometric is not None or not each.choices:
+        return None
+    figure, axes = new_figure()
+    interval_bars(axes, list(each.choices), list(each.choices.values()), capsize=3)
+    guide(axes, y=1 / len(each.choices))
+    title = f"{each.subject}, {each.trials - each.misses:,} trials"
+    axes.set(xlabel="choice", ylabel="share of choices", ylim=(0, None), title=title)
+    return figure
+
+
 def _confidence(each: SubjectDescription) -> Figure | None:
     """Return the share of correct choices against confidence."""
     if each.confidence is None:
         return None
     figure, axes = new_figure()
     curve = each.confidence.calibration
-    interval_points(axes, curve, fmt="o-", label=f"{each.subject}, {curve.n.sum():,} trials")
+    interval_points(axes, curve, fmt=_points(curve), label=f"{each.subject}, {curve.n.sum():,} trials")
     axes.set(xlabel="confidence", ylabel="accuracy", ylim=(None, 1.02))
+    axes.set_xticks(curve.x, [f"{x:.3g}" for x in curve.x])
+    axes.margins(x=0.15)
     axes.legend()
     return figure
 
 
-def _history(each: SubjectDescription) -> Figure | None:
-    """Weights of previous trials against the number of trials back, a line for each predictor."""
+def _lines_of_history(each: SubjectDescription) -> dict[str, list[tuple[int, float, float, float]]]:
+    """Return the weights of each predictor by the number of trials back; none if there are too many to tell apart."""
     kinds: dict[str, list[tuple[int, float, float, float]]] = {}
     for name, value in (each.history or {}).items():
         kind, sign, rest = name.partition(", ")
         if sign and rest.split(" ")[0].isdecimal():
             label = kind + rest.partition(" back")[2]
             kinds.setdefault(label, []).append((int(rest.split(" ")[0]), value.value, value.low, value.high))
-    if not kinds or len(kinds) > PREDICTORS:
+    return kinds if len(kinds) <= PREDICTORS else {}
+
+
+def _history(each: SubjectDescription) -> Figure | None:
+    """Weights of previous trials against the number of trials back, a line for each predictor."""
+    kinds = _lines_of_history(each)
+    if not kinds:
         return None
     figure, axes = new_figure()
     for k, (kind, points) in enumerate(kinds.items()):

@@ -13,6 +13,7 @@ from neurogym.behaviour.reading import TableSource
 from neurogym.behaviour.table import Behaviour, Reading
 from ngym_cli.config import read_toml
 from ngym_cli.errors import UserError, check_known, message_of
+from ngym_cli.files.outputs import may_write
 from ngym_cli.files.writing import write_text
 from ngym_cli.fitting import data_printing, data_sets
 from ngym_cli.fitting.data_sets import DataSet
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
     from matplotlib.figure import Figure
+
+    from ngym_cli.figures.files import FigureFiles
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,24 +82,33 @@ class Description:
         """Return everything as plain values, as ``ngym data --json`` prints it."""
         return data_printing.table_as_dict(self.behaviour, self.subjects, [])
 
-    def draw(self, folder: Path, form: str = "png") -> list[str]:
+    def draw(self, folder: Path, files: FigureFiles) -> list[str]:
         """Write all figures that the table allows and return their paths.
 
+        Args:
+            folder: receives the figures.
+            files: format of the files, and what they may replace.
+
         Raises:
-            UserError: if the format does not exist.
+            UserError: if the format does not exist, or a file of the user would be replaced.
         """
-        from ngym_cli.figures.files import FIGURE_FORMATS
         from ngym_cli.fitting import data_figures
 
-        check_known("format", form, FIGURE_FORMATS)
-        return data_figures.draw(self.behaviour, self.subjects, folder, form)
+        return data_figures.draw(self.behaviour, self.subjects, folder, files)
+
+    @property
+    def not_drawn(self) -> dict[str, str]:
+        """Why each figure that the table does not allow is not drawn, by name."""
+        from ngym_cli.fitting import data_figures
+
+        return data_figures.not_drawn(self.behaviour, self.subjects)
 
     def plot(self, figure: str | None = None) -> Figure:
         """Return a figure of the table.
 
         Args:
-            figure: psychometric, chronometric, conditions, history, stay, learning or confidence; None for the first
-                that the table allows.
+            figure: psychometric, chronometric, conditions, history, stay, choices, learning or confidence; None for
+                the first that the table allows.
 
         Raises:
             UserError: if the figure does not exist, or the table does not allow it.
@@ -107,15 +119,23 @@ class Description:
         if figure is not None:
             check_known("figure of a table", figure, data_figures.DATA_FIGURES)
             if figure not in figures:
-                raise UserError(
-                    f"the table does not allow the figure {figure}; it allows {', '.join(figures) or 'none'}"
-                )
+                reason = self.not_drawn[figure]
+                raise UserError(f"no figure {figure}: {reason}; the table allows {', '.join(figures) or 'none'}")
         elif not figures:
             raise UserError("the table allows no figure: it has too few trials or a single choice")
         return figures[figure or next(iter(figures))]
 
-    def save_columns(self, path: str | Path) -> None:
-        """Write a column file that reads the table in the same way without a guess."""
+    def save_columns(self, path: str | Path, overwrite: bool = False) -> None:
+        """Write a column file that reads the table in the same way without a guess.
+
+        Args:
+            path: the file.
+            overwrite: replace a file that is there.
+
+        Raises:
+            UserError: if the file exists, unless ``overwrite``.
+        """
+        may_write(Path(path), True, overwrite)
         write_columns(self.reading, Path(path))
 
     def __repr__(self) -> str:
@@ -144,7 +164,7 @@ class Description:
         )
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.reading.notes)
         return (
-            f"<p><b>{escape(repr(self)[1:-1])}</b></p><table><tr><th>column<th>role<th>values<th>read as</tr>"
+            f"<p><b>{escape(repr(self)[1:-1])}</b></p><table><tr><th>column<th>role<th>values<th>read as<th>by</tr>"
             f"{reading}</table>{notes}<table>{numbers}</table>"
         )
 
@@ -181,11 +201,13 @@ def description_of(request: DataRequest) -> Description:
     """Return the description that a request asks for, and write the column file.
 
     Raises:
-        UserError: if the table is unfit.
+        UserError: if the table is unfit, or a file of columns exists, unless it is to be replaced.
     """
     source: Path | Sequence[Path] = request.table[0] if len(request.table) == 1 else request.table
     name, columns = request.table[0].stem or request.table[0].resolve().name, columns_of(request)
     public = data_set_of(request)
+    if request.save_columns is not None:
+        may_write(request.save_columns, True, request.overwrite)
     if public is not None:
         name, source = public.name, public.find(request.data_dir, request.download)
         columns = columns or public.columns

@@ -25,7 +25,7 @@ from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Fitted, Policy, Problem, trial_of
 from neurogym.behaviour.models.marks import few_trials_of_network
-from neurogym.behaviour.table import Behaviour, padded
+from neurogym.behaviour.table import Behaviour, padded, rectangle
 from ngym_cli import processes
 from ngym_cli.fitting.bottlenecks import EMBEDDING, BottleneckWeights, DisentangledPolicy, spread
 from ngym_cli.fitting.networks import INNER, input_names, seen, stimulus_scale
@@ -81,19 +81,19 @@ class SessionBatch:
     who: Tensor
 
 
-def _batch(tables: Sequence[Behaviour], scales: Sequence[FloatArray], inner: Sequence[int]) -> SessionBatch:
+def batch_of(tables: Sequence[Behaviour], scales: Sequence[FloatArray], inner: Sequence[int]) -> SessionBatch:
+    """Return the sessions of several networks, with scaled stimuli and a held-out inner fold each."""
     choices = len(tables[0].choices)
     tables_of_subjects = []
     for table, scale, fold in zip(tables, scales, inner, strict=True):
-        sessions = table.in_blocks(INNER).sessions
+        sessions = table.sessions
         data, who = padded(sessions), np.array([[table.subjects.index(each.subject) for each in sessions]])
         scaled = replace(data, stimuli=data.stimuli / scale)
         rows = [seen(trial_of(scaled, t), choices) for t in range(data.choice.shape[1])]
         before = np.stack([np.zeros_like(rows[0]), *rows[:-1]])
-        held_out = np.arange(len(data.choice)) % INNER == fold % INNER
-        tables_of_subjects.append(
-            (before, scaled.stimuli.swapaxes(0, 1), data.choice.T, (data.choice.T >= 0) & held_out, who)
-        )
+        counted = rectangle([each.scored_choice for each in sessions], -1).T
+        held_out = (counted >= 0) & (rectangle(table.blocks(INNER), 0).T % INNER == fold % INNER)
+        tables_of_subjects.append((before, scaled.stimuli.swapaxes(0, 1), counted, held_out, who))
     steps, most = (max(entry[2].shape[k] for entry in tables_of_subjects) for k in (0, 1))
 
     def stack(k: int, fill: float) -> np.ndarray:
@@ -266,7 +266,7 @@ class Disentangled:
                 tables.append(each.table)
                 owners.append(scale)
                 inner.append(k + each.seed)
-        trained = train(_batch(tables, owners, inner), first, self.settings, problems[0].seed)
+        trained = train(batch_of(tables, owners, inner), first, self.settings, problems[0].seed)
         return [
             self._fitted(
                 DisentangledPolicy(trained[k * seeds : (k + 1) * seeds], scale, each.table.subjects), names, each.table

@@ -6,7 +6,12 @@ import numpy as np
 
 from ngym_cli.figures.style import FigureUnavailableError
 from ngym_cli.files import arrow, reading
-from ngym_cli.fitting.folder import TRIALS, FitFolder, ranked
+from ngym_cli.fitting.folder import TRIALS, FitFolder, best_first
+
+
+def named(subject: str) -> str:
+    """Return a subject in words; tables without a column of subjects have one with the name "subject"."""
+    return "the subject" if subject == "subject" else f"subject {subject}"
 
 
 class FitPlotData:
@@ -21,8 +26,20 @@ class FitPlotData:
         table = reading.read_parquet(folder.path / TRIALS)
         self.trials = {name: arrow.values_of(table[name]) for name in table.column_names}
         self.labels = list(self.record["models"])
-        column = next(name for name in self.trials if name.startswith("P("))
-        self.second = column[2 : column.index(")")]
+        self.choices = self.record["table"]["choices"]
+        self.second = self.choices[1]
+
+    @property
+    def first(self) -> str:
+        """Whose fit figures of a single subject show: the first subject's, or that of all where they are pooled."""
+        pooled = self.record["settings"].get("subjects") == "pooled"
+        return "all subjects" if pooled else named(self.record["table"]["subjects"][0])
+
+    @property
+    def everyone(self) -> str:
+        """Subjects of the table in words."""
+        subjects = self.record["table"]["subjects"]
+        return named(subjects[0]) if len(subjects) == 1 else f"{len(subjects)} subjects"
 
     def arrays(self, label: str) -> dict[str, np.ndarray]:
         """Return the arrays of a model."""
@@ -43,15 +60,21 @@ class FitPlotData:
 
     def best(self, n: int) -> list[str]:
         """Return the models with the best held-out scores."""
-        return [label for label in ranked(self.record["scores"]) if label in self.labels][:n]
+        return best_first(self.record)[:n]
 
     def probability(self, label: str) -> np.ndarray:
-        """Return the held-out probability of the second choice."""
+        """Return the held-out probability of the second choice.
+
+        Raises:
+            FigureUnavailableError: if nothing was held out.
+        """
+        if f"P({self.second}) {label}" not in self.trials:
+            raise FigureUnavailableError("nothing was held out (--folds 1)")
         return np.asarray(self.trials[f"P({self.second}) {label}"], float)
 
     def require_two(self) -> None:
         """Refuse tables with more than two choices."""
-        if sum(name.endswith(" bias") and name.startswith("P(") for name in self.trials) > 1:
+        if len(self.choices) > 2:
             raise FigureUnavailableError("the table has more than two choices")
 
     def stimulus_names(self) -> list[str]:

@@ -36,10 +36,13 @@ CONDITIONS = ("{0}, no reward", "{0}, reward", "{1}, no reward", "{1}, reward")
 
 def likelihood(fit: FitPlotData) -> Figure:
     """Held-out likelihood of each model, chance and the best model as lines."""
-    scores = fit.record["scores"]
+    tables = score_tables(fit.record)
+    if not tables:
+        raise FigureUnavailableError("nothing was held out (--folds 1), and there is no test table (--test)")
+    scores = next(iter(tables.values()))
     names = [name for name in reversed(ranked(scores)) if name != "chance"]
     figure, axes = new_figure(width=5.2, height=0.9 + 0.28 * len(names))
-    for k, (title, scores_of_table) in enumerate(score_tables(fit.record).items()):
+    for k, (title, scores_of_table) in enumerate(tables.items()):
         points = [scores_of_table[name]["log_likelihood"] for name in names]
         value, low, high = np.array([(p["value"], p["low"], p["high"]) for p in points], float).T
         label = f"{title}, {scores_of_table[names[0]]['trials']:,} trials"
@@ -48,7 +51,7 @@ def likelihood(fit: FitPlotData) -> Figure:
     axes.axvline(scores["chance"]["log_likelihood"]["value"], color=GREY, linestyle=":", label="chance")
     axes.axvline(scores[names[-1]]["log_likelihood"]["value"], color=GREY, linestyle="--", label="best")
     axes.set_yticks(range(len(names)), names)
-    axes.set(xlabel="log-likelihood per trial (nats), 95 % interval")
+    axes.set(xlabel="log-likelihood per trial (nats), 95 % interval", title=fit.everyone)
     figure.legend(loc="outside lower right", ncols=2)
     return figure
 
@@ -72,7 +75,7 @@ def weights(fit: FitPlotData) -> Figure:
         )
     _session_lines(axes, lengths, len(mean))
     axes.axhline(0, color=GREY, linewidth=1, zorder=0)
-    axes.set(xlabel="trial", ylabel="weight (logit)", title=f"{label}, given all choices")
+    axes.set(xlabel="trial", ylabel="weight (logit)", title=f"{label}, {fit.first}, given all choices")
     figure.legend(loc="outside lower left", ncols=4)
     return figure
 
@@ -89,7 +92,7 @@ def states(fit: FitPlotData) -> Figure:
             arrays["weights"][k], "o-", color=COLOURS[k], label=f"state {k + 1}, stay {arrays['transitions'][k, k]:.3f}"
         )
     _session_lines(left, lengths, len(probabilities))
-    left.set(xlabel="trial", ylabel="P(state | all choices)", ylim=(-0.02, 1.02), title=label)
+    left.set(xlabel="trial", ylabel="P(state | all choices)", ylim=(-0.02, 1.02), title=f"{label}, {fit.first}")
     names = arrays["names"].tolist()
     right.set_xticks(range(len(names)), names, rotation=35, ha="right")
     right.axhline(0, color=GREY, linewidth=1, zorder=0)
@@ -121,7 +124,8 @@ def phase(fit: FitPlotData) -> Figure:
         axis.set(xlabel=f"logit of {fit.second}", title=label)
     axes[0, 0].set_ylabel("change of the logit")
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower left", ncols=4, markerscale=4)
+    figure.legend(handles, labels, loc="outside lower left", ncols=4 if len(moving) > 2 else 2, markerscale=4)
+    figure.suptitle(fit.first)
     return figure
 
 
@@ -142,7 +146,7 @@ def psychometric(fit: FitPlotData) -> Figure:
     n = np.bincount(index)
     curve = Curve.proportions(x, np.bincount(index, fit.trials["choice"][valid]), n)
     figure, axes = new_figure()
-    interval_points(axes, curve, color="black", label=f"subject, {n.sum():,} trials")
+    interval_points(axes, curve, color="black", label=f"{fit.everyone}, {n.sum():,} trials")
     for k, label in enumerate(fit.best(4)):
         axes.plot(x, np.bincount(index, fit.probability(label)[valid]) / n, color=COLOURS[k], label=label)
     axes.set(xlabel=f"evidence: {words}", ylabel=f"P({fit.second})", ylim=(-0.02, 1.02))
@@ -156,7 +160,7 @@ def history(fit: FitPlotData) -> Figure:
     rows, target, keep = _lagged(fit)
     figure, axes = new_figure(1, 2, width=4)
     rng = np.random.default_rng(0)
-    curves = [("subject", target)]
+    curves = [(fit.everyone, target)]
     curves += [(label, (rng.random(len(keep)) < fit.probability(label)[keep]).astype(int)) for label in fit.best(4)]
     for k, (label, choice) in enumerate(curves):
         w, information = fit_weights(rows, choice, 2, np.full(rows.shape[1], 3.0))
@@ -238,9 +242,11 @@ def draw(folder: FitFolder, names: Sequence[str], files: FigureFiles) -> list[Fi
     """
     for name in names:
         check_known("figure of a fit", name, FIT_FIGURES)
-    fit, chosen = FitPlotData(folder), list(dict.fromkeys(names or FIT_FIGURES))
+    with folder.readable():
+        fit = FitPlotData(folder)
+    chosen = list(dict.fromkeys(names or FIT_FIGURES))
     drawers = {name: partial(_drawn, FIT_FIGURES[name], fit) for name in chosen}
-    return draw_each(drawers, files.places(folder.path, chosen), files.style, bool(names))
+    return draw_each(drawers, files.places(folder.path, chosen), files, bool(names))
 
 
 def figure_of(folder: FitFolder, name: str) -> Figure:
@@ -259,6 +265,21 @@ def figure_of(folder: FitFolder, name: str) -> Figure:
             return _drawn(FIT_FIGURES[name], FitPlotData(folder))[0]
     except FigureUnavailableError as error:
         raise UserError(f"{name}: {error}") from None
+
+
+def available(folder: FitFolder) -> list[dict[str, object]]:
+    """Return every figure of fits with a description, whether it can be drawn for this fit, and why not."""
+    fit, rows = FitPlotData(folder), list[dict[str, object]]()
+    for name, function in FIT_FIGURES.items():
+        reason = None
+        try:
+            with styled():
+                _drawn(function, fit)
+        except FigureUnavailableError as error:
+            reason = str(error)
+        summary = str(function.__doc__).splitlines()[0]
+        rows.append({"id": name, "description": summary, "available": reason is None, "reason": reason})
+    return rows
 
 
 def _drawn(draws: Callable[[FitPlotData], Figure], fit: FitPlotData) -> tuple[Figure, Table]:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from neurogym.analysis.results import Estimate
-from neurogym.behaviour.models.base import Model, Policy, UnfitError, of_subject, trial_of
+from neurogym.behaviour.models.base import Model, Policy, Problem, UnfitError, of_subject, trial_of
+from neurogym.behaviour.models.likelihoods import likelihood_of_problem
 from neurogym.behaviour.models.pavlovian import CuePolicy
 from neurogym.behaviour.simulate import simulate, world_like
 from neurogym.behaviour.table import Behaviour, padded
@@ -19,8 +20,17 @@ from neurogym.messages.plain_data import plain
 from ngym_cli.config.extensions import user_errors
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.fitting import posterior, registry, validation
-from ngym_cli.fitting.folder import LAPLACE, POLICY, SUBJECTS_FILE, FitFolder, ModelRecord, TimeScoreRecord
-from ngym_cli.fitting.request import FitSettings, fixed_values, formulas
+from ngym_cli.fitting.folder import (
+    BASELINE,
+    LAPLACE,
+    POLICY,
+    SUBJECTS_FILE,
+    FitFolder,
+    ModelRecord,
+    PriorRecord,
+    TimeScoreRecord,
+)
+from ngym_cli.fitting.request import FitSettings, fixed_values, formulas, priors_of
 from ngym_cli.fitting.settings import read_data
 from ngym_cli.fitting.validation import FitData, FitResult, ModelScore
 
@@ -70,6 +80,21 @@ def check(models: Mapping[str, Model], data: FitData) -> None:
             fix |= timed.options.fix
     for name in fix:
         check_known("parameter in --fix", name, dict.fromkeys(names))
+    table = next(iter(validation.groups_of(data).values()))
+    takers = [model for model in models.values() if getattr(model, "priors", None)]
+    with _one_line("--prior"):
+        known = dict.fromkeys(name for model in takers for name in _priors(model, table))
+    for name in dict.fromkeys(name for model in takers for name in getattr(model, "priors", ())):
+        check_known("parameter in --prior", name, known)
+
+
+def _priors(model: Model, table: Behaviour) -> dict[str, PriorRecord]:
+    """Return the prior of each parameter of a model whose parameters all have one."""
+    if not hasattr(model, "priors") or not getattr(model, "takes_prior", False):
+        return {}
+    scales = {"unit": "logit", "positive": "logarithm", "real": "value"}
+    parameters = likelihood_of_problem(model, Problem(table)).parameters
+    return {each.name: {"scale": scales[each.kind], "mean": each.mean, "sd": each.sd} for each in parameters}
 
 
 @contextlib.contextmanager
@@ -97,7 +122,7 @@ def fit_model(label: str, model: Model, data: FitData, folder: FitFolder) -> tup
     Raises:
         UserError: if the model does not suit the table, or a user's own code fails.
     """
-    draws = data.protocol.draws if label != validation.BASELINE else 0
+    draws = data.protocol.draws if label != BASELINE else 0
     with _one_line(label):
         if draws:
             posterior.require_numpyro()
@@ -108,26 +133,27 @@ def fit_model(label: str, model: Model, data: FitData, folder: FitFolder) -> tup
         "parameters": {who: plain_estimates(fit.parameters) for who, fit in outcome.fitted.items()},
         "log_likelihood": {who: fit.score for who, fit in outcome.fitted.items()},
     }
+    if priors := _priors(model, next(iter(validation.groups_of(data).values()))):
+        about["priors"] = priors
     if outcome.group is not None:
         about["group"] = outcome.group.to_dict()
         if outcome.group.covariates.names:
             about["between"] = {name: plain_estimates(row) for name, row in outcome.group.effects().items()}
-    for who, fit in outcome.fitted.items():
-        if fit.marks:
-            about.setdefault("marks", {})[who] = fit.marks
-        if fit.notes:
-            about.setdefault("notes", {})[who] = fit.notes
-    arrays = {"held_out": np.concatenate(outcome.held_out), **_details(outcome, data.table)}
+    notes = {who: fit.notes for who, fit in outcome.fitted.items()}
+    if sampled is not None:
+        notes[next(iter(notes))] += posterior.warnings_of(sampled[0])
+    _keep_remarks(about, {who: fit.marks for who, fit in outcome.fitted.items()}, notes)
+    arrays = _details(outcome, data.table)
+    if outcome.held_out:
+        arrays["held_out"] = np.concatenate(outcome.held_out)
     if sampled is not None:
         about["posterior"] = plain(sampled[0])
         arrays |= sampled[1]
-        warnings = posterior.warnings_of(sampled[0])
-        if warnings:
-            about.setdefault("notes", {}).setdefault(next(iter(outcome.fitted)), []).extend(warnings)
+    if all(hasattr(fit.policy, "log_densities") for fit in outcome.fitted.values()):
+        arrays |= _predictive(outcome, data.table)
     if outcome.densities:
         arrays["densities"] = np.concatenate(outcome.densities)
-        arrays |= _predictive(outcome, data.table)
-        about["time_score"] = _time_score(arrays, data.table)
+        about["time_score"] = _time_score(arrays, data)
     for k, fit in enumerate(outcome.fitted.values()):
         if hasattr(model, "to_arrays"):
             arrays |= {f"{POLICY}{k}.{name}": value for name, value in model.to_arrays(fit.policy).items()}
@@ -137,6 +163,14 @@ def fit_model(label: str, model: Model, data: FitData, folder: FitFolder) -> tup
         arrays["tested"] = np.concatenate(outcome.tested)
     folder.save(label, about, arrays)
     return about, arrays
+
+
+def _keep_remarks(about: ModelRecord, marks: Mapping[str, dict[str, str]], notes: Mapping[str, list[str]]) -> None:
+    """Add the marks and notes of the subjects that have any to the record of a model."""
+    if any(marks.values()):
+        about["marks"] = about.get("marks", {}) | {who: each for who, each in marks.items() if each}
+    if any(notes.values()):
+        about["notes"] = about.get("notes", {}) | {who: each for who, each in notes.items() if each}
 
 
 def _predictive(outcome: FitResult, table: Behaviour) -> dict[str, np.ndarray]:
@@ -167,9 +201,10 @@ def _posterior(model: Model, outcome: FitResult, data: FitData) -> tuple[dict[st
     )
 
 
-def _time_score(arrays: Mapping[str, np.ndarray], table: Behaviour) -> TimeScoreRecord:
+def _time_score(arrays: Mapping[str, np.ndarray], data: FitData) -> TimeScoreRecord:
     """Return the score of the held-out choices and times of all sessions of a table."""
-    score = validation.time_score(arrays["densities"], arrays["held_out"], table.sessions)
+    blocks = validation.blocks_of(data)
+    score = validation.time_score(arrays["densities"], arrays["held_out"], data.table.sessions, blocks)
     record: TimeScoreRecord = plain(asdict(score))
     return record
 
@@ -202,15 +237,15 @@ def common_of(settings: Mapping[str, Any]) -> registry.Common:
         formulas(settings.get("vary") or ()),
         settings.get("transition"),
         fixed_values(settings.get("fix") or ()),
+        priors_of(settings.get("prior") or ()),
     )
 
 
 def models_of(settings: FitSettings) -> dict[str, Model]:
     """Return the models of a fit by label, the baseline first."""
-    baseline = validation.BASELINE
     common = common_of(settings.model_dump())
     models = registry.build(settings.model, settings.units, settings.seeds, common)
-    return {**registry.build([baseline], (), 1), **models}
+    return {**registry.build([BASELINE], (), 1), **models}
 
 
 def stored_policy(model: Model, arrays: Mapping[str, np.ndarray], subject: int, table: Behaviour) -> Policy | None:
@@ -277,11 +312,10 @@ def join(folder: FitFolder, labels: Sequence[str], data: FitData) -> None:
             saved = folder_of(folder, k).load(label)
             assert saved is not None
             about["parameters"][who] = saved[0]["parameters"][who]
+            if "priors" in saved[0]:
+                about["priors"] = saved[0]["priors"]
             about["log_likelihood"][who] = saved[0]["log_likelihood"][who]
-            if "marks" in saved[0]:
-                about.setdefault("marks", {}).update(saved[0]["marks"])
-            if "notes" in saved[0]:
-                about.setdefault("notes", {}).update(saved[0]["notes"])
+            _keep_remarks(about, saved[0].get("marks", {}), saved[0].get("notes", {}))
             for name, value in saved[1].items():
                 if name in rows:
                     rows[name][who] = value
@@ -298,7 +332,7 @@ def join(folder: FitFolder, labels: Sequence[str], data: FitData) -> None:
             if table is not None and rows[name]:
                 arrays[name] = _in_order(rows[name], table)
         if "densities" in arrays:
-            about["time_score"] = _time_score(arrays, data.table)
+            about["time_score"] = _time_score(arrays, data)
         folder.save(label, about, arrays)
 
 

@@ -12,8 +12,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NotRequired, Required
@@ -22,15 +23,21 @@ import numpy as np
 from typing_extensions import TypedDict  # pydantic takes that of typing from Python 3.12 on
 
 from neurogym.analysis.results import Estimate
+from neurogym.foreign import npz
 from ngym_cli import runs
 from ngym_cli.config.trust import Code
 from ngym_cli.config.values import Values
-from ngym_cli.errors import UserError, message_of
+from ngym_cli.errors import UserError, message_of, one_line
+from ngym_cli.files import reading
 from ngym_cli.files.writing import atomic_file, write_json
 from ngym_cli.runs import FIT, finding, records
 from ngym_cli.runs.records import Count, EstimateRecord, Moment, RunState
 
 MODELS, TRIALS = "models", "trials.parquet"
+BASELINE = "bias"  #: model that every fit has, each subject for itself
+#: Rows of the scores that are not models: a choice at random, and the average of all models.
+CHANCE, MIXTURE = "chance", "mixture"
+SHOWN_TIES = 3  #: models that a verdict names as equally good
 #: Folder with the fits of single subjects, until all are there.
 SUBJECTS_FILE = "subjects"
 #: Prefix of the arrays of the policies that were fitted to all sessions of each subject.
@@ -45,6 +52,7 @@ class ScoreRecord(TypedDict):
     log_likelihood: EstimateRecord
     probability: EstimateRecord
     against_best: EstimateRecord
+    against_model: NotRequired[EstimateRecord]
     trials: Count
 
 
@@ -77,12 +85,21 @@ class PosteriorRecord(TypedDict):
     predictive: NotRequired[dict[str, dict[str, float | None]]]
 
 
+class PriorRecord(TypedDict):
+    """Gaussian prior of a parameter: scale (logit, logarithm, value), mean and s.d. in this scale."""
+
+    scale: str
+    mean: float
+    sd: float
+
+
 class ModelRecord(TypedDict):
     """Fitted model (``models/*.json``): numbers, reasons of missing intervals and notes by subject."""
 
     model: str
     parameters: dict[str, dict[str, EstimateRecord]]
     log_likelihood: dict[str, float | None]
+    priors: NotRequired[dict[str, PriorRecord]]
     group: NotRequired[dict[str, dict[str, float]]]
     between: NotRequired[dict[str, dict[str, EstimateRecord]]]
     posterior: NotRequired[PosteriorRecord]
@@ -133,6 +150,7 @@ class TableRecord(TypedDict):
     subjects: list[str]
     roles: dict[str, object]
     held_out: NotRequired[str]
+    notes: NotRequired[list[str]]
 
 
 class FitRecord(TypedDict, total=False):
@@ -167,6 +185,31 @@ def ranked(scores: Mapping[str, ScoreRecord]) -> list[str]:
     return sorted(values, key=lambda name: -values[name])
 
 
+def best_first(record: FitRecord) -> list[str]:
+    """Return the models of a fit by held-out score; without such scores by those of the test table, or as fitted."""
+    scores = next(iter(score_tables(record).values()), {})
+    as_fitted = sorted(record["models"], key=lambda label: label == BASELINE)
+    return [label for label in ranked(scores) if label in record["models"]] or as_fitted
+
+
+def verdict(record: FitRecord) -> str:
+    """Return a sentence about the best model of a fit and those that predict as well; empty without scores."""
+    scores = next(iter(score_tables(record).values()), {})
+    models = [label for label in ranked(scores) if label in record["models"] and label != BASELINE]
+    if not models or "against_model" not in scores[models[0]]:
+        return ""
+    best, behind = models[0], {name: Estimate.from_record(scores[name]["against_model"]) for name in scores}
+    if not behind[BASELINE].high < 0:
+        return f"tie: no model predicts better than a constant preference ({BASELINE}); {best} is the best"
+    equal = [name for name in models[1:] if not behind[name].high < 0]
+    if equal:
+        others = ", ".join(equal[:SHOWN_TIES]) + (f" and {len(equal) - SHOWN_TIES} more" if equal[SHOWN_TIES:] else "")
+        return f"tie: {best} predicts best, but not distinguishably better than {others}"
+    second = models[1] if len(models) > 1 else BASELINE
+    far = f"{behind[second].value:+.4f} {behind[second].interval('.4f')} nats per trial"
+    return f"{best} predicts best; the next, {second}, is behind by {far}"
+
+
 @dataclass(frozen=True)
 class FitFolder:
     """Folder of a fit.
@@ -194,7 +237,23 @@ class FitFolder:
         record = self.read()
         if record["status"] != "finished":
             raise UserError(f"fit {self.path} is not finished; run the same command with --name {self.path.name}")
+        with self.readable():
+            models, subjects = record["models"], {*record.get("table", {}).get("subjects", ()), "all"}
+            labels = {label for scores in score_tables(record).values() for label in scores} - {"chance", "mixture"}
+            strangers = {who for model in models.values() for who in model["parameters"]} - subjects
+            if not models or labels - set(models) or (strangers and "table" in record):
+                names = ", ".join(sorted([*(labels - set(models)), *strangers])) or "none"
+                raise ValueError(f"models and subjects do not belong together: {names}")
         return record
+
+    @contextlib.contextmanager
+    def readable(self) -> Iterator[None]:
+        """Turn an entry that is missing or does not fit into an error of a single line."""
+        try:
+            yield
+        except (KeyError, IndexError, ValueError, TypeError, AttributeError, StopIteration, AssertionError) as error:
+            reason = f"there is no {error}" if isinstance(error, KeyError) else message_of(error) or one_line(error)
+            raise UserError(f"damaged fit {self.path}: {reason}") from None
 
     def write(self, data: FitRecord) -> None:
         """Write ``fit.json``."""
@@ -219,10 +278,9 @@ class FitFolder:
             return None
         about = records.read(path, ModelRecord)
         try:
-            with np.load(self.model_path(label, ".npz"), allow_pickle=False) as file:
-                return about, {key: file[key] for key in file.files}
-        except (OSError, ValueError, KeyError) as error:
-            raise UserError(f"damaged fit {self.path}: model {label}: {message_of(error)}") from None
+            return about, npz.read(self.model_path(label, ".npz"))
+        except (OSError, ValueError) as error:
+            raise UserError(f"damaged fit: {self.model_path(label, '.npz')}: {message_of(error)}") from None
 
 
 def fit_path(root: Path, table: Path, name: str | None) -> Path:
@@ -240,12 +298,17 @@ def find(reference: str, root: Path) -> FitFolder:
     """Return a fit by folder, name or ``latest``.
 
     Raises:
-        UserError: if there is none.
+        UserError: if there is none, or a link leads out of the folder.
     """
-    return FitFolder(finding.find("fit", reference, root))
+    folder = FitFolder(finding.find("fit", reference, root))
+    reading.check_folder(folder.path)
+    return folder
 
 
 def named(word: str, root: Path) -> FitFolder | None:
     """Return the fit that a word among runs refers to: folder, name, or ``latest`` if a fit is newer than all runs."""
     path = finding.match(("run", "fit"), word, root)
-    return FitFolder(path) if path is not None and finding.kind_of(path) == "fit" else None
+    if path is None or finding.kind_of(path) != "fit":
+        return None
+    reading.check_folder(path)
+    return FitFolder(path)

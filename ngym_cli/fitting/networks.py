@@ -126,7 +126,6 @@ class PackedSessions:
         stimuli: shape (steps, stimuli).
         choice: shape (steps,), -1 for misses.
         row: index of the trial of each step, counted over the sessions in the order given.
-        session: index of the session of each step, in the order given.
         who: index of the subject of each step.
         counts: sessions that have each step.
     """
@@ -135,7 +134,6 @@ class PackedSessions:
     stimuli: Tensor
     choice: Tensor
     row: np.ndarray
-    session: np.ndarray
     who: Tensor
     counts: list[int]
 
@@ -145,7 +143,7 @@ def pack(sessions: Sequence[Session], choices: int, subjects: Sequence[str]) -> 
     order = sorted(range(len(sessions)), key=lambda k: -len(sessions[k]))
     lengths = np.array([len(sessions[k]) for k in order])
     counts = [int((lengths > t).sum()) for t in range(lengths[0])]
-    rows, stimuli, choice, row, session = [], [], [], [], []
+    rows, stimuli, choice, row, who = [], [], [], [], []
     first = np.cumsum([0, *map(len, sessions)])
     each = []
     for k in order:
@@ -160,14 +158,12 @@ def pack(sessions: Sequence[Session], choices: int, subjects: Sequence[str]) -> 
             stimuli.append(values[t])
             choice.append(chosen[t])
             row.append(first[order[position]] + t)
-            session.append(order[position])
-    who = np.array([subjects.index(sessions[k].subject) for k in session])
+            who.append(subjects.index(sessions[order[position]].subject))
     return PackedSessions(
         torch.tensor(np.array(rows), dtype=torch.float32),
         torch.tensor(np.array(stimuli), dtype=torch.float32),
         torch.tensor(np.array(choice)),
         np.array(row),
-        np.array(session),
         torch.tensor(who),
         counts,
     )
@@ -339,7 +335,7 @@ class Recurrent:
         likelihood: StepLikelihood = _of_choices,
     ) -> ChoiceNetwork:
         """Return a network trained on all but a held-out inner fold, as of the best prediction of that fold."""
-        sessions = [_scaled(each, scale) for each in table.in_blocks(INNER).sessions]
+        sessions = [_scaled(each, scale) for each in table.sessions]
         data = pack(sessions, len(table.choices), table.subjects)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
@@ -347,8 +343,9 @@ class Recurrent:
             net = ChoiceNetwork(self.cell, self.units, *size)
         if start is not None:
             net.load_state_dict(start.state_dict())
-        held_out = torch.tensor((data.session + seed) % INNER == fold % INNER)
-        valid = data.choice >= 0
+        block = np.concatenate(table.blocks(INNER))[data.row]
+        held_out = torch.tensor((block + seed) % INNER == fold % INNER)
+        valid = torch.from_numpy(table.join("scored_choice")[data.row] >= 0)
         train, test = torch.nonzero(valid & ~held_out)[:, 0], torch.nonzero(valid & held_out)[:, 0]
         settings = self.training
         rate = settings.learning_rate * (1.0 if start is None else FURTHER)

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from neurogym.analysis.regression import fit_weights
 from ngym_cli.figures.style import COLOURS, FigureUnavailableError, new_figure
-from ngym_cli.fitting.figure_data import FitPlotData
+from ngym_cli.fitting.figure_data import FitPlotData, named
 
 #: Models that are drawn, and bins of the evidence.
 MODELS, BINS = 4, 7
@@ -17,14 +17,15 @@ MODELS, BINS = 4, 7
 def simulated(fit: FitPlotData) -> Figure:
     """Behaviour of models that chose by themselves beside the first subject's: psychometric curve, repeated choices."""
     fit.require_two()
-    first_subject = fit.trials["subject"] == fit.record["table"]["subjects"][0]
+    who = fit.record["table"]["subjects"][0]
+    first_subject = fit.trials["subject"] == who
     stimuli = fit.stimuli()[first_subject]
     session = np.unique(fit.trials["session"][first_subject].astype(str), return_inverse=True)[1]
     subject = (
         np.asarray(fit.trials["choice"])[first_subject].astype(int),
         np.asarray(fit.trials["reward"], float)[first_subject],
     )
-    curves = [("subject", *subject, stimuli, session)]
+    curves = [(named(who), *subject, stimuli, session)]
     for label in [each for each in fit.best(len(fit.labels)) if each != "bias"][:MODELS]:
         arrays = fit.arrays(label)
         if "simulated_choice" in arrays:
@@ -41,7 +42,7 @@ def simulated(fit: FitPlotData) -> Figure:
     _repeats(axes[0, -1], curves)
     handles = axes[0, -1].get_legend_handles_labels()
     figure.legend(*handles, loc="outside lower left", ncols=3 if panels == 2 else 2)
-    title = f"subject {subject[0].size:,} trials, models {len(curves[1][1]):,} simulated trials"
+    title = f"{named(who)}: {subject[0].size:,} trials, models {len(curves[1][1]):,} simulated trials"
     figure.suptitle(title, fontsize="medium")
     return figure
 
@@ -110,7 +111,7 @@ def bottlenecks(fit: FitPlotData) -> Figure:
     left.barh(np.arange(latents), np.clip(1 - arrays["latent_sd"], 0, 1), color=COLOURS[0])
     left.set_yticks(range(latents), [f"latent {k + 1}" for k in range(latents)])
     left.invert_yaxis()
-    left.set(xlim=(0, 1), xlabel="openness (1 - sigma)", title=label)
+    left.set(xlim=(0, 1), xlabel="openness (1 - sigma)", title=f"{label}, {fit.first}")
     image = right.imshow(np.clip(1 - arrays["bottlenecks"], 0, 1), cmap="Blues", vmin=0, vmax=1, aspect="auto")
     right.set_yticks(range(latents), [f"update of {k + 1}" for k in range(latents)])
     right.set_xticks(range(len(names)), names, rotation=40, ha="right")

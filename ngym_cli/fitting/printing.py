@@ -2,72 +2,181 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 
 from neurogym.analysis.results import Estimate
 from ngym_cli.fitting.design import hardest
 from ngym_cli.fitting.folder import (
+    BASELINE,
     DesignRecord,
     FitRecord,
+    ModelRecord,
     PosteriorRecord,
     RecoveryRecord,
     ScoreRecord,
+    best_first,
     ranked,
     score_tables,
+    verdict,
 )
-from ngym_cli.terminal import console, estimate_cells, print_columns
+from ngym_cli.terminal import LiveView, console, estimate_cells, print_columns, progress_bars
 
-#: Most parameters of a model that are printed.
-MAX_PRINTED_PARAMETERS = 12
+WIDTH = 80  #: of a terminal
+#: Most lines of the terminal, and rows of scores and of parameters, without ``--full``.
+LINES, SCORES, TIME_SCORES, PARAMETERS = 24, 9, 3, 12
 #: Rows of the table that are no models of their own.
 BASELINE_LABELS = {"chance": "baseline", "bias": "baseline", "mixture": "of all models"}
 
 
-def show(record: FitRecord) -> None:
-    """Print scores, parameters and recovery of a fit."""
-    out = console()
+def show(record: FitRecord, subjects_shown: int = 1, full: bool = False) -> None:
+    """Print the scores of a fit and the parameters of the best model.
+
+    Args:
+        record: of the fit.
+        subjects_shown: most subjects whose parameters are printed.
+        full: print the parameters of all models and subjects, and all notes.
+    """
+    out, used = console(), 0
     for title, scores in score_tables(record).items():
-        header = [title, "nats per trial", "95 % interval", "probability", "from the best", "95 % interval, paired"]
-        print_columns([[with_kind(name), *score_cells(scores[name])] for name in ranked(scores)], header)
+        used += _scores(title, scores, full)
+    for text in (verdict(record), *(f"note: {note}" for note in record.get("table", {}).get("notes", ()))):
+        if text:
+            out.print(text, soft_wrap=True)
+            used += _height(text)
     if timed := time_score_rows(record):
-        print_columns(timed, ["held-out choice and time", "nats per trial", "95 % interval", "choice", "time | choice"])
-    for label, about in record["models"].items():
-        if about.get("group"):
-            group = [[name, f"{p['mean']:.3f}", f"{p['sd']:.3f}"] for name, p in about["group"].items()]
-            out.print(f"{label}, group: mean and s.d. of logits of rates and logarithms of positive numbers")
-            print_columns(group, indent=2)
-        if about.get("between"):
-            out.print(f"{label}, group: weights of covariates, in the same scale")
-            rows = [
-                [f"{name}, {covariate}", *estimate_cells(Estimate.from_record(row), ".3f")]
-                for name, effects in about["between"].items()
-                for covariate, row in effects.items()
-            ]
-            print_columns(rows, indent=2)
-        if about.get("posterior"):
-            _posterior(label, about["posterior"])
-        for who, parameters in about["parameters"].items():
-            rows_of_subject = list(parameters.items())
-            if label == "bias" or not rows_of_subject:
-                continue
-            out.print(f"{label}, {who}")
-            marks = about.get("marks", {}).get(who, {})
-            print_columns(
-                [
-                    parameter_cells(name, Estimate.from_record(p), marks)
-                    for name, p in rows_of_subject[:MAX_PRINTED_PARAMETERS]
-                ],
-                indent=2,
-            )
-            if len(rows_of_subject) > MAX_PRINTED_PARAMETERS:
-                out.print(f"  and {len(rows_of_subject) - MAX_PRINTED_PARAMETERS} more in fit.json")
-            for note in about.get("notes", {}).get(who, []):
-                out.print(f"  note: {note}", soft_wrap=True)
+        timed = timed if full else timed[:TIME_SCORES]
+        print_columns(timed, ["held-out choice and time", "nats/trial", "95 % interval", "choice", "time | choice"])
+        used += 1 + len(timed)
+    left = _parameters(record, subjects_shown, full, LINES - used - 2)
     if record.get("design"):
         _design(record["design"])
     if record.get("recovery"):
         _recovery(record["recovery"])
+    if left:
+        out.print(f"not shown: {'; '.join(left)}", soft_wrap=True)
     out.print(record["path"], soft_wrap=True)
+
+
+@contextlib.contextmanager
+def progress_shown() -> Iterator[Callable[[str, int, int], None]]:
+    """Yield a function that shows the model that is fitted, its number and how many there are, until the block ends."""
+    out = console(stderr=True)
+    view, bars = LiveView(out), progress_bars(out)
+    task = bars.add_task("fitting", text="")
+
+    def show_model(label: str, fitted: int, total: int) -> None:
+        text = f"{label} ({fitted + 1} of {total})"
+        bars.update(task, completed=fitted, total=total, text=text)
+        view.show(bars, f"fitting {text}", force=view.draws)
+
+    try:
+        yield show_model
+    finally:
+        view.stop()
+
+
+def _scores(title: str, scores: Mapping[str, ScoreRecord], full: bool) -> int:
+    """Print a table of scores, best first, and return the number of its lines."""
+    names, rest = ranked(scores), 0
+    if full:
+        header = [title, "nats per trial", "95 % interval", "probability", "from the best", "95 % interval, paired"]
+        rows = [[with_kind(name), *score_cells(scores[name])] for name in names]
+    else:
+        rest = max(len(names) - SCORES, 0)
+        header = [title.removesuffix(" of sessions"), "nats/trial", "probability", "from best", "95 % interval"]
+        cells = [score_cells(scores[name]) for name in names[:SCORES]]
+        rows = [[with_kind(name), each[0], *each[2:]] for name, each in zip(names, cells, strict=False)]
+    print_columns(rows, header)
+    if rest:
+        console().print(f"and {rest} more (--full)")
+    return len(rows) + 1 + bool(rest)
+
+
+def _parameters(record: FitRecord, subjects_shown: int, full: bool, lines: int) -> list[str]:
+    """Print the parameters of the best model, or of all, and return what was left out, with the flags that show it.
+
+    Args:
+        record: of the fit.
+        subjects_shown: most subjects.
+        full: print all models, subjects and notes.
+        lines: number of lines that are left on the screen.
+    """
+    ordered = best_first(record)
+    labels = [label for label in ordered if label != BASELINE and any(record["models"][label]["parameters"].values())]
+    for label in labels if full else labels[:1]:
+        about = record["models"][label]
+        lines -= _group(label, about)
+        if about.get("posterior"):
+            _posterior(label, about["posterior"])
+        if full and about.get("priors"):
+            rows = [[name, f"{p['mean']:.3f}", f"{p['sd']:.3f}", p["scale"]] for name, p in about["priors"].items()]
+            print_columns(rows, [f"{label}, priors", "mean", "s.d.", "scale"], indent=2)
+        subjects = list(about["parameters"])
+        for who in subjects if full else subjects[:subjects_shown]:
+            lines -= _subject(label, who, about, None if full else lines)
+    if full or not labels:
+        return []
+    about, left = record["models"][labels[0]], []
+    subjects = list(about["parameters"])
+    if len(subjects) > subjects_shown:
+        left.append(f"{len(subjects) - subjects_shown} subjects (--subjects-shown {len(subjects)})")
+    more = [f"parameters of {len(labels) - 1} other models"] if labels[1:] else []
+    more += ["notes"] if any(record["models"][label].get("notes") for label in ordered if label != labels[0]) else []
+    return [*left, *([f"{' and '.join(more)} (--full)"] if more else [])]
+
+
+def _group(label: str, about: ModelRecord) -> int:
+    """Print the distribution of the subjects of a hierarchical fit, and return the number of lines."""
+    out, lines = console(), 0
+    if about.get("group"):
+        group = [[name, f"{p['mean']:.3f}", f"{p['sd']:.3f}"] for name, p in about["group"].items()]
+        out.print(f"{label}, group: mean and s.d. of logits of rates and logarithms of positive numbers")
+        print_columns(group, indent=2)
+        lines += 1 + len(group)
+    if about.get("between"):
+        out.print(f"{label}, group: weights of covariates, in the same scale")
+        rows = [
+            [f"{name}, {covariate}", *estimate_cells(Estimate.from_record(row), ".3f")]
+            for name, effects in about["between"].items()
+            for covariate, row in effects.items()
+        ]
+        print_columns(rows, indent=2)
+        lines += 1 + len(rows)
+    return lines
+
+
+def _subject(label: str, who: str, about: ModelRecord, lines: int | None) -> int:
+    """Print parameters and notes of a model of a subject, and return the number of lines.
+
+    Args:
+        label: of the model.
+        who: the subject.
+        about: record of the model.
+        lines: lines that are left on the screen; None to print all.
+    """
+    out, rows = console(), list(about["parameters"][who].items())
+    notes = [f"  note: {note}" for note in about.get("notes", {}).get(who, [])]
+    if lines is None:
+        most = len(rows)
+    else:
+        while notes and sum(map(_height, notes)) > lines - 5:
+            notes.pop()
+        room = lines - 1 - sum(map(_height, notes))
+        most = len(rows) if len(rows) <= min(room, PARAMETERS) else max(3, min(PARAMETERS, room - 1))
+    out.print(f"{label}, {who}")
+    marks = about.get("marks", {}).get(who, {})
+    print_columns([parameter_cells(name, Estimate.from_record(p), marks) for name, p in rows[:most]], indent=2)
+    if rows[most:]:
+        out.print(f"  and {len(rows) - most} more (--full)")
+    for note in notes:
+        out.print(note, soft_wrap=True)
+    return 1 + min(len(rows), most) + bool(rows[most:]) + sum(map(_height, notes))
+
+
+def _height(text: str) -> int:
+    """Return the number of lines of a text on a terminal."""
+    return 1 + (len(text) - 1) // WIDTH
 
 
 def _posterior(label: str, record: PosteriorRecord) -> None:

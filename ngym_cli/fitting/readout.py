@@ -103,10 +103,11 @@ def fit_readout(model: Policy, table: Behaviour, name: str) -> DriftingReadout:
             x[at : at + n, t] = _predictors(policy, state, last, trial.stimuli)
             state, last = policy.advance(state, trial), _signed(trial.choice)
         at += n
-    scale = np.maximum(x[data.choice >= 0].std(0), 0.1)
+    choice = np.where(data.scored, data.choice, -1)
+    scale = np.maximum(x[choice >= 0].std(0), 0.1)
     scale[1] = 1.0
     first = Walk(np.r_[1.0, np.zeros(x.shape[2] - 1)], START / scale**2, STEP / scale**2)
-    walk, _ = walks.fit_walk(x, data.choice, first, ITERATIONS)
+    walk, _ = walks.fit_walk(x, choice, first, ITERATIONS)
     return DriftingReadout(model, walk)
 
 

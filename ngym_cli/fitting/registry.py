@@ -14,6 +14,7 @@ import numpy as np
 from pydantic.fields import FieldInfo
 
 from neurogym.behaviour.models.base import Model, UnfitError
+from neurogym.behaviour.models.parameters import Prior
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.config import options
 from ngym_cli.config.extensions import find_extension, is_reference
@@ -150,6 +151,7 @@ class Common:
         vary: formula of each parameter that varies with columns.
         transition: inputs of the transitions between hidden states; None for none.
         fix: value of each parameter that is fixed.
+        priors: prior of each parameter that has another one than by default.
     """
 
     times: str | None = None
@@ -157,6 +159,7 @@ class Common:
     vary: Mapping[str, str] = field(default_factory=dict)
     transition: str | None = None
     fix: Mapping[str, float] = field(default_factory=dict)
+    priors: Mapping[str, Prior] = field(default_factory=dict)
 
     def arguments(self, takes_times: bool, takes_drift: bool = False) -> Values:
         """Return arguments of a model.
@@ -195,6 +198,10 @@ def build(texts: Sequence[str], units: Sequence[int], seeds: int, common: Common
             if label in models:
                 raise UserError(f"--model names {label} twice")
             models[label] = model
+            if shared.priors and hasattr(model, "priors"):
+                model.priors = shared.priors
+    if shared.priors and not any(getattr(model, "priors", None) for model in models.values()):
+        raise UserError("--prior needs a learner, ddm, lba, a model with --times, or a function of your own")
     if shared.transition and not any(parse_call(text, "model").name == "glm-hmm" for text in texts):
         raise UserError("--transition needs --model glm-hmm")
     timed_models: list[Any] = [each for each in models.values() if hasattr(each, "fixable")]

@@ -11,19 +11,32 @@ import tomli_w
 from neurogym.analysis.results import Estimate
 from ngym_cli.errors import unknown
 from ngym_cli.figures import html
+from ngym_cli.figures.files import drawing_failed
 from ngym_cli.figures.report import check_page, provenance_rows, write_page
 from ngym_cli.figures.style import FigureUnavailableError, styled
 from ngym_cli.files import reading
-from ngym_cli.files.writing import atomic_file, check_place
+from ngym_cli.files.outputs import may_write, wrote
+from ngym_cli.files.writing import atomic_file
 from ngym_cli.fitting.figure_data import FitPlotData
 from ngym_cli.fitting.figures import FIT_FIGURES
-from ngym_cli.fitting.folder import TRIALS, FitFolder, FitRecord, ScoreRecord, ranked, score_tables
+from ngym_cli.fitting.folder import (
+    TRIALS,
+    FitFolder,
+    FitRecord,
+    ScoreRecord,
+    best_first,
+    ranked,
+    score_tables,
+    verdict,
+)
 from ngym_cli.fitting.printing import score_cells, time_score_rows, with_kind
 from ngym_cli.runs import RunFolder
 from ngym_cli.terminal import cell
 
-#: Rows of parameters on the page; ``ngym export`` writes all.
+#: Rows of parameters of a model on the page; ``ngym export`` writes all.
 MAX_PARAMETER_ROWS = 200
+#: Beginnings of the names of parameters that are one kind.
+KINDS = ("sigma at start", "sigma")
 
 
 def report(folder: FitFolder, out: Path | None = None, overwrite: bool = False) -> Path:
@@ -37,25 +50,23 @@ def report(folder: FitFolder, out: Path | None = None, overwrite: bool = False) 
     Raises:
         UserError: if the fit is not finished, or the file exists or cannot be written.
     """
-    check_page(out, overwrite)
-    return write_page(out, folder.path, html.render("fit.html.jinja", _contents(FitPlotData(folder))))
+    check_page(out, folder.path, overwrite)
+    with folder.readable():
+        contents = _contents(FitPlotData(folder))
+    return write_page(out, folder.path, html.render("fit.html.jinja", contents))
 
 
 def _contents(fit: FitPlotData) -> dict[str, object]:
     about = fit.record
     best = fit.best(1)[0]
-    score = about["scores"][best]
+    score = next(iter(score_tables(about).values()), {}).get(best)
     figures, left_out = _figures(fit)
-    parameters = [(*row[:3], cell(row[3].value), row[4] or row[3].interval(".4f")) for row in _parameters(about)]
-    if len(parameters) > MAX_PARAMETER_ROWS:
-        rest = f"{len(parameters) - MAX_PARAMETER_ROWS} more in ngym export"
-        parameters = [*parameters[:MAX_PARAMETER_ROWS], ("...", "", rest, "", "")]
     page: dict[str, Any] = {
         "title": f"Models of {Path(about['settings']['table']).stem}: {fit.folder.path.name}",
-        "lead": f"{len(about['models'])} models, {score['trials']:,} trials of {len(about['table']['subjects'])} "
-        f"subjects, {about['settings']['folds']} folds by session; each trial is predicted by a model fitted without "
-        "the session of the trial.",
-        "numbers": [
+        "lead": _lead(fit),
+        "numbers": []
+        if score is None
+        else [
             (f"{score['log_likelihood']['value']:.4f}", f"log-likelihood per trial of {best}"),
             (f"{score['probability']['value']:.4f}", "probability of a held-out choice"),
         ],
@@ -66,7 +77,7 @@ def _contents(fit: FitPlotData) -> dict[str, object]:
         "figures": figures,
         "left_out": left_out,
         "time_scores": time_score_rows(about),
-        "parameters": parameters,
+        "parameters": list(_groups(about)),
         "notes": _notes(about),
         "recovery": [
             (label, name, cell(row["correlation"]), f"{row['coverage']:.0%}")
@@ -81,6 +92,21 @@ def _contents(fit: FitPlotData) -> dict[str, object]:
     return page | {"contents": [*links, ("parameters", "parameters"), ("provenance", "provenance")]}
 
 
+def _lead(fit: FitPlotData) -> str:
+    """Return the size of a fit, what was held out and the best model, in words."""
+    about, folds = fit.record, fit.record["settings"]["folds"]
+    held_out = about["table"].get("held_out", "sessions")
+    size = f"{len(about['models'])} models, {len(fit.trials['choice']):,} trials of {fit.everyone}"
+    if folds == 1:
+        return f"{size}, nothing held out."
+    words = (
+        f"{size}, {folds} folds of {held_out}; each trial is predicted by a model fitted without the "
+        f"{held_out.partition(' ')[0].removesuffix('s')} of the trial."
+    )
+    found = verdict(about)
+    return f"{words} {found[0].upper()}{found[1:]}." if found else words
+
+
 def _figures(fit: FitPlotData) -> tuple[list[html.PageFigure], list[tuple[str, str]]]:
     drawn, left_out = [], []
     for name, function in FIT_FIGURES.items():
@@ -88,8 +114,8 @@ def _figures(fit: FitPlotData) -> tuple[list[html.PageFigure], list[tuple[str, s
             with styled():
                 caption = str(function.__doc__).splitlines()[0]
                 drawn.append(html.drawing(function(fit), name, caption))
-        except FigureUnavailableError as reason:
-            left_out.append((name, str(reason)))
+        except (FigureUnavailableError, KeyError, IndexError, ValueError, TypeError) as error:
+            left_out.append((name, drawing_failed(error)))
     return drawn, left_out
 
 
@@ -107,9 +133,26 @@ def _parameters(about: FitRecord) -> Iterator[tuple[str, str, str, Estimate, str
                 yield label, who, name, Estimate.from_record(row), marks.get(name, "")
 
 
+def _groups(about: FitRecord) -> Iterator[dict[str, object]]:
+    """Yield a table of parameters for each model, best first, with the parameters of a kind next to each other."""
+    rows: dict[str, list[tuple[str, str, str, str, str]]] = {label: [] for label in best_first(about)}
+    for label, who, name, value, mark in _parameters(about):
+        kind = next((each for each in KINDS if name.startswith(each)), "") or name.partition(":")[0] * (":" in name)
+        plain = name.removeprefix(kind).lstrip(": ") or name
+        rows[label].append((who, kind, plain, cell(value.value), mark or value.interval(".4f")))
+    for label, cells in rows.items():
+        kinds = list(dict.fromkeys(row[:2] for row in cells))
+        cells.sort(key=lambda row: kinds.index(row[:2]))
+        if len(cells) > MAX_PARAMETER_ROWS:
+            rest = f"{len(cells) - MAX_PARAMETER_ROWS} more in ngym export"
+            cells[MAX_PARAMETER_ROWS:] = [("...", "", rest, "", "")]
+        if cells:
+            yield {"title": label, "rows": cells}
+
+
 def _notes(about: FitRecord) -> list[tuple[str, str, str]]:
-    """Return model, subject and text of each note."""
-    return [
+    """Return model, subject and text of each note; those about the held-out scores first."""
+    return [("", "", note) for note in about["table"].get("notes", ())] + [
         (label, who, note)
         for label, model in about["models"].items()
         for who, notes in model.get("notes", {}).items()
@@ -124,7 +167,7 @@ def export(folder: FitFolder, form: str = "csv", out: Path | None = None, overwr
         folder: of the fit.
         form: csv.
         out: folder of the files; default ``export`` in the fit's folder.
-        overwrite: replace files in the folder that the user names.
+        overwrite: replace files of the user.
 
     Raises:
         UserError: for another format, or if the fit is not finished or a file exists.
@@ -159,14 +202,16 @@ def export(folder: FitFolder, form: str = "csv", out: Path | None = None, overwr
         for kind, rows in kinds
         for name, row in rows.items()
     ]
-    for name, table in (
-        ("trials", reading.read_parquet(folder.path / TRIALS)),
-        ("parameters", pa.Table.from_pylist(parameters)),
-        ("scores", pa.Table.from_pylist(scores)),
-    ):
-        path = target / f"{name}.csv"
-        if out is not None:
-            check_place(path, overwrite)
+    tables = {
+        target / "trials.csv": reading.read_parquet(folder.path / TRIALS),
+        target / "parameters.csv": pa.Table.from_pylist(parameters),
+        target / "scores.csv": pa.Table.from_pylist(scores),
+    }
+    for path in tables:
+        may_write(path, out is not None, overwrite)
+    for path, table in tables.items():
         with atomic_file(path) as file:
             csv.write_csv(table, file)
+        if out is None:
+            wrote(path)
     return target

@@ -10,10 +10,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, StrictInt, field_validator, model_validator
 
+from neurogym.behaviour.models.parameters import FAMILIES, Prior
 from ngym_cli.config.fields import Flag, Names, Options, Request, Section, Texts
 from ngym_cli.config.launch import WHERE, LaunchSettings, parse_option
 from ngym_cli.config.values import Values, parse_whole_numbers, split_entries
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, check_known
 
 #: Groups of options in the help.
 COLUMNS, SCORES, TIMES, DESIGN, OUTPUT = "Columns", "Scores", "Times and conditions", "Design", "Output"
@@ -63,6 +64,10 @@ class TableRequest(Request):
         Texts, Flag("Entry of the choice that means no answer; 'none' for none; repeat for several.", COLUMNS)
     ] = []
 
+    choices: Annotated[
+        Names, Flag("Options of the choice in order, as in left,right; other entries mean no answer.", COLUMNS)
+    ] = ()
+
     @field_validator("roles")
     @classmethod
     def _columns(cls, roles: Mapping[str, object]) -> dict[str, object]:
@@ -70,7 +75,7 @@ class TableRequest(Request):
 
     def reading(self) -> dict[str, list[str]]:
         """Return the options of reading besides roles and columns, see `neurogym.behaviour.reading.TableOptions`."""
-        return {"where": self.where, "derive": self.derive, "missed": self.missed}
+        return {"where": self.where, "derive": self.derive, "missed": self.missed, "choices": list(self.choices)}
 
 
 def formulas(vary: Sequence[str]) -> dict[str, str]:
@@ -118,6 +123,33 @@ def fixed_values(fix: Sequence[str]) -> dict[str, float]:
     return values
 
 
+def priors_of(texts: Sequence[str]) -> dict[str, Prior]:
+    """Return the prior of each parameter of ``--prior``.
+
+    Args:
+        texts: as in ``alpha=beta:1.1,1.1``.
+
+    Raises:
+        UserError: for a text of another form, or a parameter that is named twice.
+    """
+    priors: dict[str, Prior] = {}
+    for text in texts:
+        name, _, prior = (each.strip() for each in text.rpartition("="))
+        family, _, numbers = prior.partition(":")
+        check_known("family of --prior", family, FAMILIES)
+        try:
+            first, second = (float(each) for each in numbers.split(","))
+        except ValueError:
+            first = second = float("nan")
+        positive = second > 0 and (first > 0 or family in ("normal", "lognormal"))
+        if not name or not (isfinite(first) and isfinite(second) and positive):
+            raise UserError(f"--prior: expected NAME=FAMILY:NUMBER,NUMBER, as in alpha=beta:1.1,1.1, not '{text}'")
+        if name in priors:
+            raise UserError(f"--prior names {name} twice")
+        priors[name] = Prior(family, first, second)
+    return priors
+
+
 def columns_in(formula: str, flag: str) -> list[str]:
     """Return the columns that a formula names.
 
@@ -161,9 +193,13 @@ class FitSettings(TableRequest):
         Flag("Numbers of units of the networks, as in 1,2,4."),
         Field(min_length=1),
     ] = (2,)
-    folds: Annotated[int, Flag("Folds of the cross-validation by session.", SCORES), Field(ge=2, le=1000)] = 5
+    folds: Annotated[
+        int, Flag("Folds of the cross-validation by session; 1 holds nothing out.", SCORES), Field(ge=1, le=1000)
+    ] = 5
     seeds: Annotated[int, Flag("Networks whose probabilities are averaged.", SCORES), Field(ge=1, le=100)] = 3
-    test: Annotated[Path | None, Flag("Table of later trials that the fitted models predict.", SCORES)] = None
+    test: Annotated[
+        Path | None, Flag("Table that is predicted; new subjects need --subjects pooled or hierarchical.", SCORES)
+    ] = None
     subjects: Annotated[
         Literal["each", "pooled", "hierarchical"],
         Flag("Fit each subject, pooled over subjects, or hierarchical.", SCORES),
@@ -198,6 +234,20 @@ class FitSettings(TableRequest):
         Texts,
         Flag("Fix a parameter of a model with times, as in lapse=0, drift_sd=0 or x0=0; repeat for several.", TIMES),
     ] = []
+
+    prior: Annotated[
+        list[str],
+        Flag(
+            "Prior of a parameter: beta, gamma, lognormal or normal, as in alpha=beta:1.1,1.1; repeat for several.",
+            SCORES,
+        ),
+    ] = []
+
+    @field_validator("prior", mode="after")
+    @classmethod
+    def _priors(cls, prior: list[str]) -> list[str]:
+        priors_of(prior)
+        return prior
 
     @field_validator("fix", mode="after")
     @classmethod
@@ -246,6 +296,7 @@ class FitSettings(TableRequest):
             "posterior",
             "transition",
             "fix",
+            "prior",
         }
         return {key: value for key, value in settings.items() if value or key not in optional}
 
@@ -280,9 +331,16 @@ class FitRequest(FitSettings):
         str | None, Flag("Entries of the task's trials for stimuli of the fit, as in s1=v1*0.1-2.", DESIGN)
     ] = None
     launch: Annotated[Values, Options((FitLaunch,))] = {}
+    track: Annotated[
+        Names, Flag("Also send scores, parameters and figures to wandb or mlflow.", OUTPUT, completes="trackers")
+    ] = ()
     name: Annotated[str | None, Flag("Name of the fit; one that was interrupted resumes.", OUTPUT)] = None
     runs: Annotated[Path, Flag("Folder of all runs.", OUTPUT)] = Path("runs")
     overwrite: Annotated[bool, Flag("Replace a fit of this name.", OUTPUT)] = False
+    subjects_shown: Annotated[
+        int, Flag("Most subjects whose parameters of the best model are printed.", OUTPUT), Field(ge=0)
+    ] = 1
+    full: Annotated[bool, Flag("Print all models, subjects and notes.", OUTPUT)] = False
     as_json: Annotated[bool, Flag("Print the result as JSON.", OUTPUT, names=("--json",))] = False
 
     @field_validator("design_trials", mode="before")
@@ -304,8 +362,9 @@ class FitRequest(FitSettings):
 class DataRequest(TableRequest):
     """Describe a table of choices: accuracy, bias, lapses, history.
 
-    Formats are recognised: CSV, TSV, Parquet, Feather, MATLAB, NWB, JSON; data of IBL, BIDS, jsPsych, PsychoPy. Roles
-    of columns are guessed from names and values, and shown. Missed trials keep their place.
+    Formats are recognised: CSV, TSV, Parquet, Feather, MATLAB, NWB, NumPy, Excel, JSON; data of IBL, BIDS, jsPsych,
+    PsychoPy, Bpod. Roles of columns follow from names and evidence, and are shown; what stays open is asked. Missed
+    trials keep their place.
     """
 
     table: Annotated[
@@ -316,7 +375,9 @@ class DataRequest(TableRequest):
     download: Annotated[bool, Flag("Fetch a public data set that is not there.")] = False
     by: Annotated[str | None, Flag("Column to split psychometric functions by, as in probabilityLeft.")] = None
     subjects_shown: Annotated[int, Flag("Most subjects that get a line."), Field(ge=0)] = 20
+    full: Annotated[bool, Flag("Print all numbers, curves, columns and remarks, history weights last.")] = False
     save_columns: Annotated[Path | None, Flag("Write what was read as a file for --columns.", COLUMNS)] = None
     out: Annotated[Path | None, Flag("Folder for the figures; 'none' for none.", default="figures/TABLE")] = None
+    overwrite: Annotated[bool, Flag("Replace figures and a file of columns that are there.")] = False
     format: Annotated[str, Flag("File format: png, svg or pdf.")] = "png"
     as_json: Annotated[bool, Flag("Print the statistics as JSON.", names=("--json",))] = False

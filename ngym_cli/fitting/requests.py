@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,12 +17,25 @@ from neurogym.behaviour.models.base import Model
 from neurogym.behaviour.table import Behaviour, Reading
 from neurogym.messages.plain_data import plain
 from ngym_cli.config import trust
-from ngym_cli.config.keywords import read_keywords
-from ngym_cli.errors import UserError
+from ngym_cli.errors import InUseError, UserError
+from ngym_cli.files import reading, writing
 from ngym_cli.files.reading import digest
 from ngym_cli.files.writing import remove_folder, write_json
 from ngym_cli.fitting import data_sets, fitted, registry, validation
-from ngym_cli.fitting.folder import SUBJECTS_FILE, TRIALS, FitFolder, FitRecord, ModelRecord, TableRecord, fit_path
+from ngym_cli.fitting.folder import (
+    BASELINE,
+    CHANCE,
+    MIXTURE,
+    SUBJECTS_FILE,
+    TRIALS,
+    FitFolder,
+    FitRecord,
+    ModelRecord,
+    TableRecord,
+    best_first,
+    fit_path,
+    score_tables,
+)
 from ngym_cli.fitting.recovery import recover as run_recovery
 from ngym_cli.fitting.request import FitRequest
 from ngym_cli.fitting.settings import read_data
@@ -35,7 +49,6 @@ FitProgress = Callable[[str, int, int], None]
 Elsewhere = Callable[[FitFolder, list[str], Behaviour], None]
 #: Probabilities of the choices of each session, by model.
 Predictions = dict[str, list[FloatArray]]
-CHANCE, MIXTURE = "chance", "mixture"
 
 
 @dataclass(frozen=True)
@@ -66,8 +79,17 @@ def run(request: FitRequest, hooks: FitHooks) -> FitRecord:
         What ``fit.json`` holds, and the folder as ``path``.
 
     Raises:
+        InUseError: if another process computes a fit of this name.
         UserError: if the table, a model or the folder does not suit.
     """
+    if request.name is not None and writing.in_use(path := fit_path(request.runs, request.table, request.name)):
+        raise InUseError(f"fit {path} is being computed by another process; wait for its end or choose another --name")
+    with contextlib.ExitStack() as held:
+        return _run(request, hooks, held)
+
+
+def _run(request: FitRequest, hooks: FitHooks, held: contextlib.ExitStack) -> FitRecord:
+    """Do what `run` describes; the lock of the folder is held until the stack is closed."""
     if hooks.elsewhere is not None and request.subjects != "each":
         raise UserError("--on fits subjects one by one; pass --subjects each")
     models = fitted.models_of(request)  # wrong names are refused before the table is read
@@ -85,13 +107,12 @@ def run(request: FitRequest, hooks: FitHooks) -> FitRecord:
         models = fitted.models_of(request)
     validation.check(models.values(), data.protocol)
     validation.check_test(data)
-    sessions = len(data.table.sessions)
     data = validation.prepared(data)
     table, test = data.table, data.test
     fitted.check(models, data)
     missing = [above for above in fit_path(request.runs, request.table, request.name).parents if not above.exists()]
-    folder, about = _opened(request)
-    about["table"] = _about(table, "sessions" if len(table.sessions) == sessions else "blocks of sessions")
+    folder, about = _opened(request, held)
+    about["table"] = _about(data)
     try:
         if hooks.elsewhere is not None:
             hooks.elsewhere(folder, list(models), table)
@@ -99,22 +120,33 @@ def run(request: FitRequest, hooks: FitHooks) -> FitRecord:
             fitted.clear(folder.path)
         else:
             count = sum(folder.load(label) is None for label in models)
-            hooks.announce(f"{count} models to fit to {table.n_trials:,} trials, {request.folds} folds")
+            folds = f"{request.folds} folds" if request.folds > 1 else "nothing held out"
+            hooks.announce(f"{count} models to fit to {table.n_trials:,} trials, {folds}")
             for line in reading_in_words(table) if count else ():
                 hooks.announce(line)
+            for note in about["table"].get("notes", ()):
+                hooks.announce(f"note: {note}")
         results, predictions, tested = _fitted(models, data, folder, hooks.progress)
     except UserError:
         _discard_if_empty(folder, models, missing)
         raise
-    about["scores"] = fitted.plain_estimates(validation.scores(predictions, table.sessions))
+    scores = validation.scores(predictions, table.sessions, validation.blocks_of(data))
+    about["scores"] = fitted.plain_estimates(scores)
     about["test_scores"] = None if test is None else fitted.plain_estimates(validation.scores(tested, test.sessions))
     about["models"] = results
     if request.recover:
         about["recovery"] = run_recovery(models, table, request.recover, request.seed, hooks.progress)
     write_table(_trials(table, predictions), folder.path / TRIALS)
     folder.write({**about, "status": "finished", "ended": now()})
-    RunFolder(folder.path).update(status="finished", ended=now())
+    RunFolder(folder.path).update(status="finished", ended=now(), trials=table.n_trials, **_best(about))
     return {**folder.read(), "path": str(folder.path)}
+
+
+def _best(record: FitRecord) -> dict[str, object]:
+    """Return the best model of a fit and its score, as the listing of runs shows these."""
+    best = best_first(record)[0]
+    score = next(iter(score_tables(record).values()), {}).get(best)
+    return {"model": best, "score": None if score is None else score["log_likelihood"]["value"]}
 
 
 def _fitted(
@@ -122,16 +154,17 @@ def _fitted(
 ) -> tuple[dict[str, ModelRecord], Predictions, Predictions]:
     """Return parameters of all models, and their predictions of held-out and of test sessions, with the mixture."""
     table, test, results = data.table, data.test, dict[str, ModelRecord]()
-    predictions, tested = _chance(table), _chance(test)
+    predictions, tested = _chance(table if data.protocol.held_out else None), _chance(test)
     for k, (label, model) in enumerate(models.items()):
         progress(label, k, len(models))
         result = folder.load(label) or fitted.fit_model(label, model, data, folder)
         results[label], arrays = result
-        predictions[label] = _split_by_sequence(arrays["held_out"], table)
+        if "held_out" in arrays:
+            predictions[label] = _split_by_sequence(arrays["held_out"], table)
         if test is not None:
             tested[label] = _split_by_sequence(arrays["tested"], test)
     for each, sessions in ((predictions, table), (tested, test)):
-        mixed = [p for label, p in each.items() if label not in (CHANCE, validation.BASELINE)]
+        mixed = [p for label, p in each.items() if label not in (CHANCE, BASELINE)]
         if sessions is not None and len(mixed) > 1:
             each[MIXTURE] = validation.mixture(mixed, sessions.sessions)
     return results, predictions, tested
@@ -145,21 +178,22 @@ def _discard_if_empty(folder: FitFolder, models: Iterable[str], missing: Sequenc
         models: labels of all models.
         missing: folders above that did not exist before the fit.
     """
-    complete = any(folder.model_path(each, ".json").is_file() for each in models if each != validation.BASELINE)
+    complete = any(folder.model_path(each, ".json").is_file() for each in models if each != BASELINE)
     if complete or (folder.path / SUBJECTS_FILE).exists() or (folder.path / TRIALS).exists():
         return
-    baseline = [folder.model_path(validation.BASELINE, suffix) for suffix in (".json", ".npz")]
+    baseline = [folder.model_path(BASELINE, suffix) for suffix in (".json", ".npz")]
     remove_folder(baseline[0].parent, [path.name for path in baseline])
     discard(RunFolder(folder.path), missing)
 
 
-def _opened(request: FitRequest) -> tuple[FitFolder, FitRecord]:
-    """Return the folder and the first entries of the record."""
+def _opened(request: FitRequest, held: contextlib.ExitStack) -> tuple[FitFolder, FitRecord]:
+    """Return the folder and the first entries of the record; the folder stays locked until the stack is closed."""
     path = fit_path(request.runs, request.table, request.name)
     folder = FitFolder(path)
     settings = request.to_dict()
     files = {str(file): digest_of(file) for file in (request.table, request.test) if file is not None}
     if path.exists() and any(path.iterdir()):
+        reading.check_folder(path)
         if request.overwrite:
             managing.remove([RunFolder(path)])
         else:
@@ -178,6 +212,7 @@ def _opened(request: FitRequest) -> tuple[FitFolder, FitRecord]:
         "versions": provenance.versions(),
     }
     path.mkdir(parents=True, exist_ok=True)
+    held.enter_context(writing.lock(path))
     write_json(
         path / MANIFEST,
         {
@@ -218,18 +253,22 @@ def reading_in_words(table: Behaviour) -> list[str]:
     return lines + [f"note: {note}" for note in reading.notes]
 
 
-def _about(table: Behaviour, held_out: str) -> TableRecord:
+def _about(data: FitData) -> TableRecord:
     """Return names and ranges of a table, which a simulation of the fitted models needs, and what was held out."""
+    table, notes = data.table, validation.notes_of(data)
     stimuli = np.nan_to_num(table.join("stimuli"))
-    return {
+    about: TableRecord = {
         "choices": list(table.choices),
         "stimuli": {
             name: [float(stimuli[:, k].min()), float(stimuli[:, k].max())] for k, name in enumerate(table.stimuli)
         },
         "subjects": list(table.subjects),
         "roles": {role: name for role, name in table.roles.items() if role != "stimuli"},
-        "held_out": held_out,
+        "held_out": "blocks of sessions" if notes and data.protocol.held_out else "sessions",
     }
+    if notes:
+        about["notes"] = notes
+    return about
 
 
 def _chance(table: Behaviour | None) -> dict[str, list[FloatArray]]:
@@ -258,24 +297,3 @@ def _trials(table: Behaviour, predictions: Mapping[str, list[FloatArray]]) -> di
         for k, word in enumerate(table.choices[1:], 1):
             rows[f"P({word}) {label}"] = every[:, k]
     return rows
-
-
-def fit(
-    table: str | Path, model: str | Sequence[str] | None = None, hooks: FitHooks | None = None, **request: Any
-) -> FitRecord:
-    """Fit models to a table of behaviour; the arguments are named as the flags of ``ngym fit``.
-
-    Args:
-        table: CSV, Parquet or NWB file.
-        model: names of models, with commas or as a sequence; none for those that suit the table.
-        hooks: how the fit is followed, and where subjects are fitted.
-        **request: fields of `FitRequest` and roles of columns (``choice``, ``stimuli``, ...).
-
-    Returns:
-        What ``fit.json`` holds (scores, parameters), and the folder as ``path``.
-
-    Raises:
-        UserError: if the table, a model, an argument or the folder does not suit.
-    """
-    arguments = {"table": table, "model": model, **request}
-    return run(read_keywords(FitRequest, arguments, "argument of fit"), hooks or FitHooks())

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from neurogym.behaviour import reading
 from neurogym.behaviour.table import Behaviour
 from ngym_cli import config as configuration
 from ngym_cli.config.values import split_entries
-from ngym_cli.errors import UserError, message_of
+from ngym_cli.errors import Question, UserError, message_of
 from ngym_cli.fitting import data_sets, validation
+from ngym_cli.fitting.folder import FitRecord
 from ngym_cli.fitting.request import FitSettings
 
 
@@ -43,8 +47,44 @@ def read_table(
     try:
         content = configuration.read_toml(columns) if isinstance(columns, Path) else columns
         return reading.read(source, named, content, **options)
+    except reading.TableQuestion as question:
+        answers = [(answer.options, answer.meaning) for answer in question.answers]
+        raise Question(message_of(question), question.candidates, answers) from None
     except ValueError as error:
         raise UserError(message_of(error)) from None
+
+
+def with_names(table: Behaviour, stimuli: Sequence[str], choices: Sequence[str], name: str) -> Behaviour:
+    """Return a table whose choices are numbered as in a fit; choices that do not occur in the table may be missing.
+
+    Args:
+        table: the table.
+        stimuli: of the fit.
+        choices: of the fit.
+        name: of the table, for messages.
+
+    Raises:
+        UserError: if the table has other stimuli or choices.
+    """
+    if table.stimuli != tuple(stimuli) or not set(table.choices) <= set(choices):
+        raise UserError(
+            f"{name} has stimuli {', '.join(table.stimuli) or 'none'} and choices {', '.join(table.choices)}, "
+            f"expected {', '.join(stimuli) or 'none'} and {', '.join(choices)}"
+        )
+    number = np.array([*(list(choices).index(each) for each in table.choices), -1])
+    sessions = [replace(each, choice=number[each.choice], truth=number[each.truth]) for each in table.sessions]
+    return replace(table, sessions=tuple(sessions), choices=tuple(choices))
+
+
+def read_like(record: FitRecord, source: reading.TableSource) -> Behaviour:
+    """Return a table that is read with the columns of a fit.
+
+    Raises:
+        UserError: if the table has other stimuli or choices than the fit.
+    """
+    settings = FitSettings.model_validate(record["settings"])
+    table = read_table(source, settings.roles, settings.columns, **settings.reading())
+    return with_names(table, list(record["table"]["stimuli"]), record["table"]["choices"], "the table")
 
 
 def read_data(settings: FitSettings) -> validation.FitData:
@@ -55,11 +95,8 @@ def read_data(settings: FitSettings) -> validation.FitData:
         if settings.test is None
         else read_table(settings.test, settings.roles, settings.columns, **settings.reading())
     )
-    if test is not None and (test.stimuli != table.stimuli or test.choices != table.choices):
-        raise UserError(
-            f"--test has stimuli {', '.join(test.stimuli) or 'none'} and choices {', '.join(test.choices)}, "
-            f"expected {', '.join(table.stimuli) or 'none'} and {', '.join(table.choices)}"
-        )
+    if test is not None:
+        test = with_names(test, table.stimuli, table.choices, "--test")
     if settings.between is not None and settings.subjects != "hierarchical":
         raise UserError("--between needs --subjects hierarchical")
     protocol = validation.CrossValidation(

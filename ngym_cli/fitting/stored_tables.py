@@ -55,6 +55,11 @@ def stored_table(table: TableSource, root: Path) -> Path:
     return path
 
 
+def is_stored(path: Path) -> bool:
+    """Return whether a file is a table in memory that `stored_table` wrote, whose name says nothing."""
+    return path.parent.name == TABLES and path.stem.startswith("table-")
+
+
 def _digest(columns: Columns) -> str:
     """Return a short digest of the content of a table."""
     total = hashlib.sha256()

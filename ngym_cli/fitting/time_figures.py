@@ -62,10 +62,13 @@ def timed_choices(fit: FitPlotData) -> tuple[list[TimedChoices], list[str]]:
     if not labels:
         raise FigureUnavailableError("no model of times was fitted (ddm, or --times ddm)")
     fit.require_two()
-    scores = {label: fit.record["models"][label]["time_score"]["together"]["value"] or -np.inf for label in labels}
-    best = sorted(labels, key=lambda label: -scores[label])[:MODELS]
+    scores = {label: fit.record["models"][label].get("time_score") for label in labels}
+    values = {label: -np.inf if row is None else row["together"]["value"] or -np.inf for label, row in scores.items()}
+    best = sorted(labels, key=lambda label: -values[label])[:MODELS]
     side, condition, names = _conditions(fit)
-    rows = [("subjects", np.asarray(fit.trials["choice"]).astype(int)[None], np.asarray(fit.trials["rt"], float)[None])]
+    rows = [
+        (fit.everyone, np.asarray(fit.trials["choice"]).astype(int)[None], np.asarray(fit.trials["rt"], float)[None])
+    ]
     rows += [(label, fit.arrays(label)["predictive_choice"].T, fit.arrays(label)["predictive_rt"].T) for label in best]
     samples = []
     for label, choice, rt in rows:
@@ -153,7 +156,7 @@ def _probability_points(trials: TimedChoices, conditions: int) -> Iterator[tuple
 
 
 def _data_label(trials: TimedChoices) -> str:
-    return f"data, {len(trials.rt):,} trials"
+    return f"{trials.label}, {len(trials.rt):,} trials"
 
 
 def conditional_accuracy(fit: FitPlotData) -> Figure:
@@ -242,7 +245,7 @@ def trace(fit: FitPlotData) -> Figure:
             axes[j, 0].plot(values, color=COLOURS[chain], linewidth=0.7, label=f"chain {chain + 1}")
         axes[j, 0].set_ylabel(name)
     axes[-1, 0].set_xlabel("draw")
-    axes[0, 0].set_title(f"{label}, first subject")
+    axes[0, 0].set_title(f"{label}, {fit.first}")
     axes[0, 0].legend(ncols=2)
     return figure
 
@@ -251,4 +254,4 @@ def _shared_legend(figure: Figure, axes: np.ndarray) -> None:
     """Draw one legend for all panels of a row."""
     panels: list[Axes] = list(axes[0])
     handles, labels = max((axis.get_legend_handles_labels() for axis in panels), key=lambda pair: len(pair[1]))
-    figure.legend(handles, labels, loc="outside lower left", ncols=4)
+    figure.legend(handles, labels, loc="outside upper left", ncols=4)

@@ -1,8 +1,13 @@
-"""Cross-validation by session: each trial is predicted by a model fitted without the session of the trial."""
+"""Cross-validation by session: each trial is predicted by a model fitted without the session of the trial.
+
+Subjects with fewer sessions than folds have blocks of their sessions as folds. A fit does not count the choices of its
+held-out block, but they lead to the state of the trials after it; a block is predicted with the state that the trials
+before it have left.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,14 +15,18 @@ import numpy as np
 
 from neurogym.analysis.intervals import enough_groups, mean_interval
 from neurogym.analysis.results import Estimate
-from neurogym.array_types import FloatArray
+from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models.base import Fitted, Model, Policy, Problem, log_likelihoods, of_subject, predict
+from neurogym.behaviour.models.likelihoods import likelihood_of_problem
+from neurogym.behaviour.models.logistic import LinearPolicy
 from neurogym.behaviour.models.marks import mark_fit
 from neurogym.behaviour.table import Behaviour, Session
 from ngym_cli.errors import UserError
+from ngym_cli.fitting.folder import BASELINE, CHANCE, MIXTURE
 from ngym_cli.fitting.group import Group, covariates_of, fit_group
 
-BASELINE = "bias"  #: model that every fit has, each subject for itself
+#: Draws from the group that predict a subject whom the group has not seen.
+MEMBERS = 64
 SUBJECT_MODES = ("each", "pooled", "hierarchical")
 
 
@@ -26,7 +35,8 @@ class CrossValidation:
     """Settings of fitting and scoring.
 
     Attributes:
-        folds: number of folds; session k of a subject is in fold k modulo this number.
+        folds: number of folds; session (or block) k of a subject is in fold k modulo this number. With a single fold
+            nothing is held out.
         subjects: "each" (a fit per subject), "pooled" (one fit for all), or "hierarchical" (a fit per subject with the
             Gaussian that all subjects come from as prior).
         seed: random seed.
@@ -39,6 +49,11 @@ class CrossValidation:
     seed: int = 0
     between: str | None = None
     draws: int = 0
+
+    @property
+    def held_out(self) -> range:
+        """Indices of the folds that are held out."""
+        return range(self.folds if self.folds > 1 else 0)
 
 
 @dataclass(frozen=True)
@@ -62,7 +77,7 @@ class FitResult:
 
     Attributes:
         fitted: fit to all sessions by subject ("all" when pooled).
-        held_out: probabilities (trials, choices) of each session when it was held out.
+        held_out: probabilities (trials, choices) of each session when it was held out; empty with a single fold.
         tested: the same for each session of the test table.
         densities: log-densities (trials,) of choice and time of each held-out session; none for models without times.
         group: distribution of the subjects that a hierarchical fit found, in the scale of the prior (logit of numbers
@@ -91,18 +106,20 @@ def check(models: Iterable[Model], protocol: CrossValidation) -> None:
 
 
 def check_test(data: FitData) -> None:
-    """Refuse a test table with a subject that no fit predicts; a fit to a single subject predicts any.
+    """Refuse a test table with a subject that no fit predicts; a group and a fit to a single subject predict any.
 
     Raises:
         UserError: names the subject and those that are fitted.
     """
-    fitted_subjects = data.table.subjects
-    if data.test is None or data.protocol.subjects == "pooled" or len(fitted_subjects) == 1:
+    fitted_subjects, protocol = data.table.subjects, data.protocol
+    grouped = protocol.subjects == "pooled" or (protocol.subjects == "hierarchical" and protocol.between is None)
+    if data.test is None or grouped or len(fitted_subjects) == 1:
         return
     new = [who for who in data.test.subjects if who not in fitted_subjects]
     if new:
         raise UserError(
-            f"--test has subject {new[0]}, who is not among {', '.join(fitted_subjects)}; try --subjects pooled"
+            f"--test has subject {new[0]}, who is not among {', '.join(fitted_subjects)}; try --subjects pooled "
+            "or, without --between, hierarchical"
         )
 
 
@@ -114,15 +131,42 @@ def groups_of(data: FitData) -> dict[str, Behaviour]:
 
 
 def prepared(data: FitData) -> FitData:
-    """Return data in which each subject has at least as many sessions, or blocks of a session, as folds."""
-    sessions: list[Session] = []
+    """Return data in which each fold of each subject has a choice.
+
+    Raises:
+        UserError: names the subject.
+    """
     folds = data.protocol.folds
     for name, subject_table in groups_of(data).items():
-        cut = subject_table.in_blocks(folds)
-        if min(int((each.choice >= 0).sum()) for each in cut.sessions) < 1 or len(cut.sessions) < folds:
+        answered = np.concatenate(subject_table.blocks(folds))[subject_table.join("choice") >= 0] % folds
+        if len(np.unique(answered)) < folds:
             raise UserError(f"{name} has {subject_table.n_trials} trials, too few for {folds} folds (--folds)")
-        sessions += cut.sessions
-    return replace(data, table=data.table.only(sessions))
+    return data
+
+
+def blocks_of(data: FitData) -> list[IntArray]:
+    """Return the number of the session, or block of a session, of each trial of each session of the table."""
+    numbers, first = dict[int, IntArray](), 0
+    for subject_table in groups_of(data).values():
+        blocks = subject_table.blocks(data.protocol.folds)
+        numbers |= {id(each): first + block for each, block in zip(subject_table.sessions, blocks, strict=True)}
+        first += 1 + max((int(each.max()) for each in blocks if len(each)), default=-1)
+    return [numbers[id(each)] for each in data.table.sessions]
+
+
+def notes_of(data: FitData) -> list[str]:
+    """Return what a reader of the held-out scores needs to know: whether blocks are held out, or nothing at all."""
+    folds, groups = data.protocol.folds, groups_of(data)
+    if not data.protocol.held_out:
+        return ["--folds 1 holds nothing out, so that there are no held-out scores"]
+    few = sum(len(table.sessions) < folds for table in groups.values())
+    if not few:
+        return []
+    whose = "sessions" if len(groups) == 1 else f"sessions of {few} of {len(groups)} subjects"
+    return [
+        f"{whose} are fewer than the {folds} folds: blocks within sessions are held out, predicted from the trials "
+        "before them in the session, with parameters fitted to the other blocks, earlier and later"
+    ]
 
 
 def validate(model: Model, data: FitData) -> FitResult:
@@ -133,41 +177,114 @@ def validate(model: Model, data: FitData) -> FitResult:
         data: as returned by `prepared`.
     """
     protocol, groups = data.protocol, groups_of(data)
-    problems, held_out_sessions = [], []
+    problems, held_out = [], list[_HeldOut]()
     for subject_table in groups.values():
-        for k in range(protocol.folds):
-            training = [each for i, each in enumerate(subject_table.sessions) if i % protocol.folds != k]
-            problems.append(Problem(subject_table.only(training), protocol.seed + 1 + k, intervals=False))
-            held_out_sessions.append([each for i, each in enumerate(subject_table.sessions) if i % protocol.folds == k])
+        blocks = subject_table.blocks(protocol.folds)
+        for k in protocol.held_out:
+            split = _HeldOut(subject_table.sessions, [block % protocol.folds == k for block in blocks])
+            problems.append(Problem(subject_table.only(split.training), protocol.seed + 1 + k, intervals=False))
+            held_out.append(split)
         problems.append(Problem(subject_table, protocol.seed))
-        held_out_sessions.append([])
+        held_out.append(_HeldOut((), []))
     fits, group = model.fit(problems), None
+    per_subject = len(protocol.held_out) + 1
     if protocol.subjects == "hierarchical" and model.name != BASELINE:
-        fits, group = fit_group(model, problems, protocol.folds + 1, covariates_of(data.table, protocol.between))
-    predictions: dict[int, FloatArray] = {}
-    densities: dict[int, FloatArray] = {}
-    for fit, sessions in zip(fits, held_out_sessions, strict=True):
-        if sessions:
-            predictions.update({id(each): p for each, p in zip(sessions, predict(fit.policy, sessions), strict=True)})
-        for each in sessions if hasattr(fit.policy, "log_densities") else ():
-            policy: Any = of_subject(fit.policy, each.subject)
-            densities[id(each)] = policy.log_densities([each])[0]
-    final = dict(zip(groups, fits[protocol.folds :: protocol.folds + 1], strict=True))
+        fits, group = fit_group(model, problems, per_subject, covariates_of(data.table, protocol.between))
+    n = len(data.table.choices)
+    predictions = {id(each): np.full((len(each), n), np.nan) for each in data.table.sessions}
+    densities: dict[int, FloatArray] = {id(each): np.full(len(each), np.nan) for each in data.table.sessions}
+    timed = any(hasattr(fit.policy, "log_densities") for fit in fits)
+    for fit, split in zip(fits, held_out, strict=True):
+        parts = split.until_the_end
+        rows = [predict(fit.policy, parts)] + ([_log_densities(fit.policy, parts)] if timed else [])
+        for known, predicted in zip((predictions, densities), rows, strict=False):
+            for (each, mask), values in zip(split.parts, predicted, strict=True):
+                known[id(each)][mask] = values[mask[: len(values)]]
+    final = dict(zip(groups, fits[per_subject - 1 :: per_subject], strict=True))
     for name, fit in final.items():
         mark_fit(fit, int((groups[name].join("choice") >= 0).sum()))
-    tested = [] if data.test is None else [predict(_for(final, each), [each])[0] for each in data.test.sessions]
-    held_out = [predictions[id(each)] for each in data.table.sessions]
-    times = [densities[id(each)] for each in data.table.sessions] if densities else []
-    return FitResult(final, held_out, tested, times, group)
+    tested = [] if data.test is None else _tested(model, final, group, data)
+    known_rows = [
+        [known[id(each)] for each in data.table.sessions] if used and protocol.held_out else []
+        for known, used in ((predictions, True), (densities, timed))
+    ]
+    return FitResult(final, known_rows[0], tested, known_rows[1], group)
 
 
-def _for(final: dict[str, Fitted], each: Session) -> Policy:
-    """Return the policy that predicts a session of a test table."""
-    if "all" in final:
-        return final["all"].policy
-    if each.subject in final:
-        return final[each.subject].policy
-    return next(iter(final.values())).policy
+@dataclass(frozen=True)
+class _HeldOut:
+    """Trials that a fold holds out.
+
+    Attributes:
+        sessions: of a subject.
+        masks: whether each trial of each session is held out, shape (trials,) each.
+    """
+
+    sessions: Sequence[Session]
+    masks: Sequence[np.ndarray]
+
+    @property
+    def training(self) -> list[Session]:
+        """Sessions of the fit; choices of held-out trials do not count, and sessions that are held out are missing."""
+        rows = zip(self.sessions, self.masks, strict=True)
+        return [replace(each, scored=~mask) if mask.any() else each for each, mask in rows if not mask.all()]
+
+    @property
+    def parts(self) -> list[tuple[Session, np.ndarray]]:
+        """Sessions with held-out trials, and which these are."""
+        return [(each, mask) for each, mask in zip(self.sessions, self.masks, strict=True) if mask.any()]
+
+    @property
+    def until_the_end(self) -> list[Session]:
+        """Sessions from their beginning to their last held-out trial."""
+        return [each.part(each.name, slice(0, int(np.flatnonzero(mask)[-1]) + 1)) for each, mask in self.parts]
+
+
+def _log_densities(policy: Policy, sessions: Sequence[Session]) -> list[FloatArray]:
+    policies: list[Any] = [of_subject(policy, each.subject) for each in sessions]
+    return [own.log_densities([each])[0] for own, each in zip(policies, sessions, strict=True)]
+
+
+def _tested(model: Model, final: Mapping[str, Fitted], group: Group | None, data: FitData) -> list[FloatArray]:
+    """Return predictions of the test table; new subjects of a hierarchical fit are predicted by the group."""
+    assert data.test is not None
+    rows: dict[int, FloatArray] = {}
+    for who, table in data.test.by_subject().items():
+        if who in final or "all" in final or len(final) == 1:
+            fit = final.get(who) or next(iter(final.values()))
+            predicted = predict(fit.policy, table.sessions)
+        else:
+            predicted = _predict_new(_members(model, final, group, data), table.sessions)
+        rows |= {id(each): p for each, p in zip(table.sessions, predicted, strict=True)}
+    return [rows[id(each)] for each in data.test.sessions]
+
+
+def _members(model: Model, final: Mapping[str, Fitted], group: Group | None, data: FitData) -> list[Policy]:
+    """Return policies of possible further subjects: draws from the group, or the fitted subjects without a group."""
+    fits = list(final.values())
+    if group is None:
+        return [fit.policy for fit in fits]
+    rng = np.random.default_rng([data.protocol.seed, 53])
+    points = group.mean + group.sd * rng.standard_normal((MEMBERS, len(group.mean)))
+    if isinstance(fits[0].policy, LinearPolicy):
+        weights = fits[0].policy.weights
+        return [
+            replace(fits[0].policy, weights=np.vstack([0 * weights[:1], x.reshape(-1, weights.shape[1])]))
+            for x in points
+        ]
+    likelihood = likelihood_of_problem(model, Problem(data.table.of(next(iter(final)))))
+    return [likelihood.policy(x) for x in points]
+
+
+def _predict_new(members: Sequence[Policy], sessions: Sequence[Session]) -> list[FloatArray]:
+    """Return the average prediction of policies, weighted by how well each predicted the subject's earlier trials."""
+    p = np.stack([np.concatenate(predict(each, sessions)) for each in members])
+    choice = np.concatenate([each.choice for each in sessions])
+    logs = np.nan_to_num(np.stack([log_likelihoods(rows, choice) for rows in p]))
+    before = np.cumsum(logs, 1) - logs
+    weights = np.exp(before - before.max(0))
+    rows = np.einsum("kt,ktc->tc", weights / weights.sum(0), p)
+    return np.split(rows, np.cumsum([len(each) for each in sessions])[:-1])
 
 
 @dataclass(frozen=True)
@@ -187,19 +304,21 @@ class TimeScore:
     trials: int
 
 
-def time_score(joint: FloatArray, predictions: FloatArray, sessions: Sequence[Session]) -> TimeScore:
+def time_score(
+    joint: FloatArray, predictions: FloatArray, sessions: Sequence[Session], blocks: Sequence[IntArray] | None = None
+) -> TimeScore:
     """Return the score of a model of choices and times.
 
     Args:
         joint: log-density of choice and time, nan for trials that are not scored, shape (trials,).
         predictions: probabilities of the choices, shape (trials, choices).
         sessions: the sessions with these trials.
+        blocks: as for `scores`.
     """
     choice = np.concatenate([each.choice for each in sessions])
-    session_index = np.repeat(np.arange(len(sessions)), [len(each) for each in sessions])
     chosen = np.nan_to_num(log_likelihoods(predictions, choice))
     scored = np.isfinite(joint)
-    groups = enough_groups(session_index[scored])
+    groups = enough_groups(_labels(sessions, blocks)[scored])
     together, choices, times = (
         mean_interval(values[scored], groups, bounded=False) for values in (joint, chosen, joint - chosen)
     )
@@ -213,13 +332,15 @@ class ModelScore:
     Attributes:
         log_likelihood: mean natural logarithm of the probability of a held-out choice, interval over sessions.
         probability: exponential of the score.
-        against_best: difference of the mean log-likelihood from that of the best model, paired by trial.
+        against_best: difference of the mean log-likelihood from that of the best row, paired by trial.
+        against_model: the same from the best model, which neither baselines nor the mixture are.
         trials: number of trials.
     """
 
     log_likelihood: Estimate
     probability: Estimate
     against_best: Estimate
+    against_model: Estimate
     trials: int
 
 
@@ -249,18 +370,44 @@ def mixture(
     return out
 
 
-def scores(predictions: dict[str, list[FloatArray]], sessions: Sequence[Session]) -> dict[str, ModelScore]:
-    """Return the scores of models on the same sessions."""
+def _labels(sessions: Sequence[Session], blocks: Sequence[IntArray] | None) -> IntArray:
+    """Return the number of the block of each trial; without blocks, that of its session."""
+    if blocks is None:
+        return np.repeat(np.arange(len(sessions)), [len(each) for each in sessions])
+    return np.concatenate(blocks)
+
+
+def scores(
+    predictions: Mapping[str, list[FloatArray]],
+    sessions: Sequence[Session],
+    blocks: Sequence[IntArray] | None = None,
+) -> dict[str, ModelScore]:
+    """Return the scores of models on the same sessions; none for no predictions.
+
+    Args:
+        predictions: probabilities (trials, choices) of each session, by model.
+        sessions: the sessions.
+        blocks: number of the held-out block of each trial, over which intervals are, see `blocks_of`; None for the
+            sessions.
+    """
+    if not predictions:
+        return {}
     choice = np.concatenate([each.choice for each in sessions])
-    session_index = np.repeat(np.arange(len(sessions)), [len(each) for each in sessions])
     valid = choice >= 0
-    groups = enough_groups(session_index[valid])
+    groups = enough_groups(_labels(sessions, blocks)[valid])
     logs = {name: log_likelihoods(np.concatenate(p), choice)[valid] for name, p in predictions.items()}
-    best = max(logs, key=lambda name: float(logs[name].mean()))
+    means = {name: float(values.mean()) for name, values in logs.items()}
+    best = max(means, key=lambda name: means[name])
+    models = [name for name in means if name not in (CHANCE, BASELINE, MIXTURE)]
+    best_model = max(models or means, key=lambda name: means[name])
     results = {}
     for name, values in logs.items():
         mean = mean_interval(values, groups, bounded=False)
         value, low, high = (float(np.exp(x)) for x in (mean.value, mean.low, mean.high))
-        difference = mean_interval(values - logs[best], groups, bounded=False) if name != best else Estimate(0.0)
-        results[name] = ModelScore(mean, Estimate(value, low, high, value * mean.se), difference, int(valid.sum()))
+        behind, behind_model = (
+            Estimate(0.0) if name == other else mean_interval(values - logs[other], groups, bounded=False)
+            for other in (best, best_model)
+        )
+        probability = Estimate(value, low, high, value * mean.se)
+        results[name] = ModelScore(mean, probability, behind, behind_model, int(valid.sum()))
     return results

@@ -12,6 +12,7 @@ from ngym_cli.errors import UserError, one_line
 from ngym_cli.figures import html
 from ngym_cli.figures.files import save_figure
 from ngym_cli.figures.style import FigureUnavailableError, styled
+from ngym_cli.files.outputs import may_write, wrote
 from ngym_cli.files.writing import write_text
 from ngym_cli.papers.collection import Paper
 from ngym_cli.papers.controls import UNTRAINED
@@ -41,7 +42,8 @@ def draw(paper: Paper, paper_runs: PaperRuns, folder: Path) -> tuple[list[html.P
         try:
             with styled():
                 figure = drawer(paper_runs)
-                save_figure(figure, folder / f"{name}.png")
+                may_write(folder / f"{name}.png", named=False)
+                save_figure(figure, folder / f"{name}.png", is_default=True)
         except (FigureUnavailableError, ValueError) as reason:
             left_out.append((name, " ".join(str(reason).split())))
             continue
@@ -99,6 +101,7 @@ def write(
         ],
     }
     write_text(path, html.render("paper.html.jinja", contents | {"contents": list(_links(contents))}))
+    wrote(path)
 
 
 def _text(value: object) -> str:

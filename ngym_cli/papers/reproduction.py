@@ -13,6 +13,7 @@ from ngym_cli.config import trust
 from ngym_cli.config.launch import LaunchSettings
 from ngym_cli.errors import InUseError, UserError
 from ngym_cli.files import writing
+from ngym_cli.files.outputs import may_write
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import write_json
 from ngym_cli.papers import collection, engine, html, measuring, results
@@ -51,6 +52,7 @@ def reproduce(request: ReproduceRequest) -> int:
     paper = collection.find(str(request.paper))
     part_names, claims = paper.chosen(request.only)
     root = request.reproductions / paper.id
+    may_write(root / PAGE, named=False)
     code = require_trust(paper, root, trusted)
     launcher = launchers.find(launch)
     if root.exists() and writing.in_use(root):

@@ -194,9 +194,11 @@ def lowest_task(run: PaperRun) -> float:
     return min(performance_by_task(run).values())
 
 
-def abort_rate(run: PaperRun) -> float:
+def fixation_break_rate(run: PaperRun) -> float:
     """Return the share of trials in which fixation was broken."""
-    return float(run.summary()["abort_rate"])
+    from ngym_cli.runs.summary import fixation_breaks
+
+    return fixation_breaks(run.trials()).rate
 
 
 def training_trials(run: PaperRun) -> float:
@@ -226,7 +228,7 @@ MEASURES: dict[str, Callable[[PaperRun], float | dict[str, float]]] = {
         performance_by_task,
         mean_performance,
         lowest_task,
-        abort_rate,
+        fixation_break_rate,
         training_trials,
         trials_to_criterion,
     )

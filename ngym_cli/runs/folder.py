@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from ngym_cli.config import RunConfig, load
 from ngym_cli.errors import InUseError, UserError, os_errors
 from ngym_cli.files import reading, writing
+from ngym_cli.files.outputs import WRITTEN
 from ngym_cli.files.writing import atomic_folder, remove_folder, write_json
 from ngym_cli.processes import is_alive
 from ngym_cli.runs import finding, records
@@ -30,16 +31,23 @@ TRIALS = "trials"
 MODEL = "model"
 RUNS_ROOT = Path("runs")
 
+#: Names of TensorBoard's event files, and where they are: curves that have their own colour are runs in a folder.
+EVENTS, CURVES = "events.out.tfevents.*", "curves"
+EVENT_FILES = (EVENTS, f"{CURVES}/*/{EVENTS}")
+
 #: Seconds without a change after which a run on another machine is taken to have ended.
 QUIET = 120.0
 
+#: Formats that evaluations are exported to, with the file of each.
+EXPORTS = {"csv": "trials.csv", "nwb": "session.nwb", "npz": "trials.npz"}
+
 #: Patterns of all files that ngym writes into the folder of an evaluation, and into the folder of a run.
 EVALUATION = (
-    *("summary.json", "trials.parquet", "trials.csv", "session.nwb", "activity.h5"),
-    *("comparison.json", "activity_comparison.json"),
+    *("summary.json", "trials.parquet", "activity.h5", "comparison.json", "activity_comparison.json"),
+    *EXPORTS.values(),
 )
 EVERYTHING = (
-    *(CONFIG, MANIFEST, "report.html", f"{TRIALS}/part-*.parquet", "events.out.tfevents.*"),
+    *(CONFIG, MANIFEST, "report.html", f"{TRIALS}/part-*.parquet", *EVENT_FILES),
     "tensorboard/events.out.tfevents.*",  # where runs of earlier versions have them
     *("checkpoints/best.json", "checkpoints/step_*.json", "checkpoints/step_*.safetensors"),
     *(f"{MODEL}/model.json", f"{MODEL}/weights.safetensors"),
@@ -48,6 +56,8 @@ EVERYTHING = (
     *(f"export/agent.{form}" for form in ("zip", "onnx", "pt")),
     *(FIT, "trials.parquet", "models/*.json", "models/*.npz", "export/*.csv"),
     *("subjects/*", "slurm/*"),  # of a fit of many subjects that has not ended
+    *(WRITTEN, f"figures/{WRITTEN}", f"export/{WRITTEN}"),
+    "figures/*.parquet",  # the numbers behind a figure
 )
 
 
@@ -276,9 +286,11 @@ LISTED = (
     *("status", "task", "task_id", "alg", "network", "seed", "steps", "trials", "performance", "reward_per_trial"),
     *("started", "ended", "note", "tags"),
 )
+#: Further entries of a fit: the best model and its held-out log-likelihood per trial in nats.
+LISTED_OF_FITS = ("model", "score")
 
 #: Columns of a listing of runs.
-LISTING_COLUMNS = ("id", "name", *LISTED)
+LISTING_COLUMNS = ("id", "name", *LISTED, *LISTED_OF_FITS)
 
 
 def find_all(root: Path, fits: bool = False) -> list[RunFolder]:
@@ -316,4 +328,5 @@ def describe(run: RunFolder) -> Row:
         manifest = run.manifest()
     except UserError as error:
         return {**row, "status": "damaged", "error": str(error)}
-    return {**row, **{key: manifest.get(key) for key in LISTED}, "tags": manifest.get("tags") or []}
+    names = (*LISTED, *LISTED_OF_FITS) if run.is_fit else LISTED
+    return {**row, **{key: manifest.get(key) for key in names}, "tags": manifest.get("tags") or []}

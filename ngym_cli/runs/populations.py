@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from neurogym.dynamics import PopulationTrials
+from neurogym.foreign import hdf5, npz
 from ngym_cli.errors import UserError, check_known, message_of
 from ngym_cli.runs import summary
-from ngym_cli.runs.recordings import refuse_elsewhere
-
-if TYPE_CHECKING:
-    import h5py
 
 #: Bin of spike counts and standard deviation of the Gaussian kernel that smooths the counts, seconds.
 BIN, KERNEL = 0.02, 0.04
@@ -25,6 +21,14 @@ CONDITION = "condition_"
 
 #: Prefix of the arrays of periods in npz and HDF5 files: first step and step after the last, shape (2,) or (trials, 2).
 PERIOD = "period_"
+
+#: Tables and series of an NWB file, the entries of the file that are read, and most bins of all trials together.
+TRIALS, PERIODS, UNITS, SERIES = "intervals/trials", "intervals/periods", "units", "processing/ecephys/activity"
+NWB_ENTRIES = (
+    *(TRIALS, PERIODS, f"{UNITS}/spike_times", f"{UNITS}/spike_times_index"),
+    *(f"{SERIES}/data", f"{SERIES}/timestamps"),
+)
+MOST_BINS = 10_000_000
 
 #: Key of the whole trials among the parts of trials.
 WHOLE_TRIALS = ""
@@ -49,27 +53,26 @@ def read_parts(path: Path, by: Sequence[str]) -> dict[str, PopulationTrials]:
     Raises:
         UserError: if the file cannot be read or lacks a column.
     """
-    with _opened(path) as file:
+    with _readable(path):
         if path.suffix == ".nwb":
-            return _from_nwb(path, file, by)
-        arrays = dict(file) if path.suffix == ".npz" else {name: _read(file, name) for name in file}
-        return _from_arrays(path, arrays, by)
+            return _from_nwb(path, hdf5.read(path, NWB_ENTRIES), by)
+        if path.suffix == ".npz":
+            return _from_arrays(path, npz.read(path, _is_wanted), by)
+        return _from_arrays(path, hdf5.read(path, list(filter(_is_wanted, hdf5.names(path)))), by)
+
+
+def _is_wanted(name: str) -> bool:
+    return name in ("activity", "mask", "inputs") or name.startswith((CONDITION, PERIOD))
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
-    """Open a file of arrays; any error of reading is reported in a single line."""
+def _readable(path: Path) -> Iterator[None]:
+    """Turn any error of reading into an error of a single line."""
     try:
-        if path.suffix == ".npz":
-            with np.load(path, allow_pickle=False) as arrays:
-                yield arrays
-        else:
-            import h5py
-
-            with h5py.File(path, "r") as file:
-                yield file
-    except (OSError, KeyError, ValueError, TypeError, IndexError) as error:
-        raise UserError(f"{path} has no trials that can be read: {message_of(error)}") from None
+        yield
+    except (OSError, KeyError, ValueError, TypeError, IndexError, OverflowError, MemoryError) as error:
+        reason = f"{error} is missing" if isinstance(error, KeyError) else message_of(error)
+        raise UserError(f"{path} has no trials that can be read: {reason}") from None
 
 
 def condition_names(columns: Mapping[str, np.ndarray], by: Sequence[str], n: int) -> np.ndarray:
@@ -99,10 +102,11 @@ def columns_of(path: Path) -> tuple[str, ...]:
     Raises:
         UserError: if the file cannot be read.
     """
-    with _opened(path) as file:
+    with _readable(path):
         if path.suffix == ".nwb":
-            return tuple(file["intervals/trials"])
-        return tuple(name.removeprefix(CONDITION) for name in file if name.startswith(CONDITION))
+            return tuple(hdf5.names(path, TRIALS))
+        names = npz.names(path) if path.suffix == ".npz" else hdf5.names(path)
+        return tuple(name.removeprefix(CONDITION) for name in names if name.startswith(CONDITION))
 
 
 def _from_arrays(path: Path, arrays: Mapping[str, np.ndarray], by: Sequence[str]) -> dict[str, PopulationTrials]:
@@ -181,56 +185,62 @@ def _require(path: Path, columns: Mapping[str, object], by: Sequence[str]) -> No
         check_known(f"column of the trials in {path.name}", name, columns)
 
 
-def _read(file: h5py.Group, name: str) -> np.ndarray:
-    """Return a dataset, or nothing for a group; data that lie in another file are refused."""
-    import h5py
-
-    refuse_elsewhere(file, name)
-    return np.asarray(file[name]) if isinstance(file[name], h5py.Dataset) else np.zeros(0)
+def _table(entries: Mapping[str, np.ndarray], name: str) -> dict[str, np.ndarray]:
+    """Return the columns of a table of an NWB file; none if there is no such table."""
+    start = f"{name}/"
+    return {key.removeprefix(start): values for key, values in entries.items() if key.startswith(start)}
 
 
-def _from_nwb(path: Path, file: h5py.Group, by: Sequence[str]) -> dict[str, PopulationTrials]:
-    table = file["intervals/trials"]
-    columns = {name: _read(table, name) for name in table}
+def _from_nwb(path: Path, entries: Mapping[str, np.ndarray], by: Sequence[str]) -> dict[str, PopulationTrials]:
+    columns = _table(entries, TRIALS)
     _require(path, columns, by)
-    spans = list(zip(columns["start_time"], columns["stop_time"], strict=True))
+    spans = _spans(columns)
+    for name in by:
+        if len(columns[name]) != len(spans):
+            raise ValueError(f"column {name} has {len(columns[name])} entries, expected {len(spans)}")
     names = condition_names(columns, by, len(spans))
-    rates = _spikes if "units" in file else _sampled
-    populations = _long(path, WHOLE_TRIALS, rates(file, spans), names)
-    for period, (rows, times) in _periods(file).items():
-        populations |= _long(path, period, rates(file, times), names[rows])
+    rates = _spikes if f"{UNITS}/spike_times" in entries else _sampled
+    populations = _long(path, WHOLE_TRIALS, rates(entries, spans), names)
+    for period, (rows, times) in _periods(entries, len(spans)).items():
+        populations |= _long(path, period, rates(entries, times), names[rows])
     return populations
 
 
-def _periods(file: h5py.Group) -> dict[str, tuple[np.ndarray, list[tuple[float, float]]]]:
+def _spans(columns: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return start and stop of each row of a table, shape (rows, 2), in seconds."""
+    spans = np.stack([columns["start_time"], columns["stop_time"]], axis=1).astype(float)
+    bins = np.sum(np.maximum(spans[:, 1] - spans[:, 0], 0)) / BIN
+    if not bins <= MOST_BINS:
+        raise ValueError(f"start_time and stop_time announce {bins:.3g} bins of {BIN} s; the limit is {MOST_BINS:,}")
+    return spans
+
+
+def _periods(entries: Mapping[str, np.ndarray], trials: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return the trials that have each period, and start and stop of the period."""
-    if "intervals/periods" not in file or not {"period", "trial"} <= set(file["intervals/periods"]):
+    columns = _table(entries, PERIODS)
+    if not {"period", "trial", "start_time", "stop_time"} <= set(columns):
         return {}
-    table = file["intervals/periods"]
-    columns = {name: _read(table, name) for name in ("period", "trial", "start_time", "stop_time")}
+    rows, spans = columns["trial"].astype(int), _spans(columns)
+    if len(rows) and not 0 <= rows.min() <= rows.max() < trials:
+        raise ValueError(f"{PERIODS} names trial {rows.max()} of {trials}")
     words = np.array([_word(value) for value in columns["period"]])
-    return {
-        str(word): (
-            columns["trial"][words == word].astype(int),
-            list(zip(columns["start_time"][words == word], columns["stop_time"][words == word], strict=True)),
-        )
-        for word in dict.fromkeys(words.tolist())
-    }
+    return {str(word): (rows[words == word], spans[words == word]) for word in dict.fromkeys(words.tolist())}
 
 
-def _sampled(file: h5py.Group, spans: Sequence[tuple[float, float]]) -> list[np.ndarray]:
+def _sampled(entries: Mapping[str, np.ndarray], spans: np.ndarray) -> list[np.ndarray]:
     """Return activity that was exported as a time series."""
-    series = file["processing/ecephys/activity"]
-    values, times = _read(series, "data").astype(float), _read(series, "timestamps")
+    values, times = (np.asarray(entries[f"{SERIES}/{name}"], float) for name in ("data", "timestamps"))
+    if values.ndim != 2 or times.shape != values.shape[:1]:
+        raise ValueError(f"{SERIES} has data of shape {values.shape} and timestamps of shape {times.shape}")
     return [values[slice(*np.searchsorted(times, (start, stop - 1e-9)))] for start, stop in spans]
 
 
-def _spikes(file: h5py.Group, spans: Sequence[tuple[float, float]]) -> list[np.ndarray]:
+def _spikes(entries: Mapping[str, np.ndarray], spans: np.ndarray) -> list[np.ndarray]:
     """Return smoothed rates of each unit in each trial (Hz)."""
     from scipy.ndimage import gaussian_filter1d
 
-    units = file["units"]
-    spikes = np.split(_read(units, "spike_times"), _read(units, "spike_times_index")[:-1].astype(int))
+    every, ends = (entries[f"{UNITS}/{name}"] for name in ("spike_times", "spike_times_index"))
+    spikes = np.split(every.astype(float), ends[:-1].astype(int))
     trains = []
     for start, stop in spans:
         edges = np.arange(start, stop + 1e-9, BIN)

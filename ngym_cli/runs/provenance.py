@@ -75,15 +75,18 @@ def opening(
     return manifest
 
 
-def reopening(manifest: Mapping[str, object], step: int) -> dict[str, object]:
+def reopening(manifest: Mapping[str, object], step: int, config: RunConfig) -> dict[str, object]:
     """Return the manifest entries of a run that is resumed.
 
     Args:
         manifest: the manifest so far.
         step: steps after which it continues.
+        config: its configuration.
     """
     resumption = {"at": runs.now(), "step": step, "command": sys.argv, "versions": versions()}
     resumption["machine"] = machine()
+    if code := trust.record(config):
+        resumption["code"] = code
     earlier = manifest.get("resumed")
     return {
         "status": "running",

@@ -108,6 +108,8 @@ class Manifest(TypedDict, total=False):
     code: Code | None
     tags: list[str] | None
     note: str | None
+    model: str | None
+    score: float | None
 
 
 class ConditionRecord(TypedDict):
@@ -167,7 +169,10 @@ class Summary(TypedDict, total=False):
     performance: Required[Performance]
     performance_ci: Required[PerformanceInterval]
     reward_per_trial: Required[float | None]
-    abort_rate: Required[float]
+    fixation_break_rate: float | None
+    fixation_periods: str
+    early_action_rate: float | None
+    decision_period: str
     miss_rate: Required[float]
     reaction_time: float | None
     trial_length: float | None
@@ -224,6 +229,7 @@ class AnimalComparison(TypedDict):
     figure: str
     statistics: list[StatisticRecord]
     distance: float | None
+    name: NotRequired[str]
     columns: NotRequired[str | None]
     left_out: NotRequired[list[str]]
     notes: NotRequired[list[str]]

@@ -10,7 +10,16 @@ import numpy as np
 
 from neurogym.analysis.trial_tables import Table
 from ngym_cli.errors import UserError
-from ngym_cli.runs.trial_table import COLUMNS, PREVIOUS, concatenate, nullable, parts_in, read_trials, write_table
+from ngym_cli.runs.trial_table import (
+    COLUMNS,
+    FIXATION,
+    PREVIOUS,
+    concatenate,
+    nullable,
+    parts_in,
+    read_trials,
+    write_table,
+)
 
 if TYPE_CHECKING:
     from ngym_cli.config import RunConfig
@@ -34,15 +43,25 @@ class TrialRecorder:
         rt_from: name of the period that reaction times count from, for trials that do not say their own.
         linked: whether neighbouring trials of an environment tell about each other, because the task carries something
             across trials or the agent's state is carried; intervals then come from sessions (column ``linked``).
+        fixation_in: periods in which the task asks for fixation, in words.
 
     Attributes:
         constants: columns that are the same for every trial from now on (the stage of a curriculum).
         trials: number of trials recorded so far.
     """
 
-    def __init__(self, folder: Path | None, task: str, dt: float, n_envs: int, rt_from: str = "", linked: bool = False):
+    def __init__(
+        self,
+        folder: Path | None,
+        task: str,
+        dt: float,
+        n_envs: int,
+        rt_from: str = "",
+        linked: bool = False,
+        fixation_in: str = "",
+    ):
         self.folder = folder
-        self.defaults = {"task": task, "rt_from": rt_from}
+        self.defaults = {"task": task, "rt_from": rt_from, FIXATION: fixation_in}
         self.dt = dt
         self.constants: dict[str, object] = {"linked": True} if linked else {}
         self.trials = 0
@@ -56,21 +75,20 @@ class TrialRecorder:
     def of(cls, folder: Path | None, config: RunConfig, properties: TaskProperties, n_envs: int) -> TrialRecorder:
         """Return the recorder of the trials of a configuration, given the properties of the task."""
         linked = properties.links_trials or config.reset_state != "trial"
-        return cls(folder, config.task, properties.dt, n_envs, properties.rt_from, linked)
+        return cls(folder, config.task, properties.dt, n_envs, properties.rt_from, linked, properties.fixation_in)
 
-    def describe(self, stage: int, task: str, dt: float, rt_from: str, anew: bool = False) -> None:
+    def describe(self, stage: int, task: str, properties: TaskProperties, anew: bool = False) -> None:
         """Set the stage of a curriculum to which the coming trials belong.
 
         Args:
             stage: number of the stage.
             task: id of its task.
-            dt: time step of the task in ms.
-            rt_from: name of the period that reaction times count from.
+            properties: properties of the task.
             anew: whether sessions begin anew.
         """
         self.constants["stage"] = stage
-        self.defaults = {"task": task, "rt_from": rt_from}
-        self.dt = dt
+        self.defaults = {"task": task, "rt_from": properties.rt_from, FIXATION: properties.fixation_in}
+        self.dt = properties.dt
         if anew:
             self._last = {name: [None] * len(values) for name, values in self._last.items()}
 

@@ -34,6 +34,10 @@ COLUMNS: dict[str, type | None] = {
     "aborts": np.int32,
 }
 
+#: Periods in which the task asks for fixation, in words; onset of the period from which answers count, and the first
+#: action other than fixation (ms from the start of the trial). Tables of earlier versions do not have these columns.
+FIXATION, DECISION_ONSET, FIRST_ACTION = "fixation_in", "decision_onset", "first_action"
+
 #: Columns that repeat what the previous trial of the same environment held; null for an environment's first trial.
 PREVIOUS = ("choice", "outcome", "ground_truth")
 

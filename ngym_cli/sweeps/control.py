@@ -138,6 +138,7 @@ def result(sweep: SweepFolder, rows: list[status.RunRow]) -> SweepDocument:
         "settings": settings,
         "importance": importance,
         "best": results.best(sweep, settings),
+        "notes": notes(rows),
     }
 
 
@@ -232,9 +233,14 @@ def _say_trying(name: str, number: int) -> None:
     terminal.console(stderr=True).print(f"sweep {name}: {number:,} runs; trying every setting", soft_wrap=True)
 
 
+def notes(rows: list[status.RunRow]) -> list[str]:
+    """Return lines that a reader of the results needs: the code that changed between the runs of a sweep."""
+    changed = status.changed_code(rows)
+    text = "runs of old and new code are in one table; changed between them: "
+    return [text + ", ".join(changed)] if changed else []
+
+
 def _say_changes(rows: list[status.RunRow]) -> None:
     """Name the code that changed between the runs of a sweep."""
-    changed = status.changed_code(rows)
-    if changed:
-        text = f"runs of old and new code are in one table; changed between them: {', '.join(changed)}"
-        terminal.console(stderr=True).print(text, soft_wrap=True)
+    for line in notes(rows):
+        terminal.console(stderr=True).print(line, soft_wrap=True)

@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 #: Trials of each run that are evaluated outside of training and recorded, and most runs of a setting that are compared.
 TRIALS, MOST_RUNS = 400, 20
 
+#: Delays and rank of the operators, the same for all settings that are compared.
+DELAYS, RANK = 8, 5
+
 #: Resamples over seeds behind the intervals, and letters of the title above each column.
 RESAMPLES, LETTERS = 1_000, 44
 
@@ -267,8 +270,10 @@ def _components(populations: Sequence[PopulationTrials]) -> int:
 
 
 def _dynamics(populations: Sequence[PopulationTrials], components: int) -> np.ndarray:
-    """Return DSA angles of all pairs, with as many components for every setting; the diagonal is the noise floor."""
-    settings = ComparisonSettings(splits=1, shuffles=1, explained=1.0, components=components)
+    """Return DSA angles of all pairs, with the same embedding for every setting; the diagonal is the noise floor."""
+    settings = ComparisonSettings(
+        splits=1, shuffles=1, explained=1.0, components=components, n_delays=DELAYS, rank=RANK
+    )
     return np.asarray(compare_populations(populations, "dsa", settings).distance)
 
 

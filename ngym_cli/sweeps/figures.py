@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -61,14 +61,14 @@ def draw(
     """
     for name in names:
         check_known("figure of a sweep", name, (*FIGURE_NAMES, DEGENERACY))
-    drawers, keys = _drawers(sweep, by, outside), parameters(sweep, by)
+    functions, keys = drawers(sweep, by, outside), parameters(sweep, by)
     suffix = "-by-" + "-".join(plan.short_names(keys).values()) if by is not None else ""
     chosen = list(dict.fromkeys(names)) or FIGURE_NAMES
     places = files.places(sweep.path, [name if name == "search" else f"{name}{suffix}" for name in chosen])
-    return draw_each({name: drawers[name] for name in chosen}, places, files.style, bool(names))
+    return draw_each({name: functions[name] for name in chosen}, places, files, bool(names))
 
 
-def _drawers(
+def drawers(
     sweep: SweepFolder, by: str | None, outside: degeneracy.OutsideTraining
 ) -> dict[str, Callable[[], tuple[Figure, Table]]]:
     """Return functions that draw the figures of a sweep, by name."""
@@ -100,7 +100,7 @@ def figure_of(sweep: SweepFolder, name: str, by: str | None, style: str, outside
     check_known("figure of a sweep", name, (*FIGURE_NAMES, DEGENERACY))
     try:
         with styled(style):
-            return _drawers(sweep, by, outside)[name]()[0]
+            return drawers(sweep, by, outside)[name]()[0]
     except FigureUnavailableError as error:
         raise UserError(f"{name}: {error}") from None
 
@@ -159,22 +159,26 @@ def _categories(axes: Axes, finished: Sequence[RunRow], key: str) -> None:
     """Draw points for each value of a parameter next to each other, with mean and bootstrap interval."""
     from ngym_cli.figures.style import COLOURS, category_ticks
 
-    values = _values(finished, key)
+    groups = _groups(finished, key)
     rng = np.random.default_rng(0)
-    for position, value in enumerate(values):
-        scores = np.array([row["performance"] for row in finished if row["values"].get(key) == value], float)
+    for position, members in enumerate(groups.values()):
+        scores = np.array([row["performance"] for row in members], float)
         axes.plot(
             position + rng.uniform(-0.12, 0.12, len(scores)), scores, "o", color=COLOURS[0], markersize=3, alpha=0.5
         )
         mean = float(scores.mean())
         low, high = statistics(scores)["mean_ci"] or (mean, mean)
         axes.errorbar(position + 0.25, mean, [[mean - low], [high - mean]], fmt="s", color=COLOURS[1], markersize=4)
-    category_ticks(axes, [word(value) for value in values])
-    axes.set_xlim(-0.5, len(values) - 0.5)
+    category_ticks(axes, list(groups))
+    axes.set_xlim(-0.5, len(groups) - 0.5)
 
 
-def _values(rows: Sequence[RunRow], key: str) -> list[Any]:
-    return plan.distinct(row["values"].get(key) for row in rows)
+def _groups(rows: Sequence[RunRow], key: str) -> dict[str, list[RunRow]]:
+    """Return the runs with each value of a parameter by the value in words; seeds are repetitions of one setting."""
+    if key == "seed":
+        return {"all seeds": list(rows)}
+    values = plan.distinct(row["values"].get(key) for row in rows)
+    return {word(value): [row for row in rows if row["values"].get(key) == value] for value in values}
 
 
 def _learning(sweep: SweepFolder, rows: Sequence[RunRow], keys: Sequence[str]) -> Figure:
@@ -185,7 +189,7 @@ def _learning(sweep: SweepFolder, rows: Sequence[RunRow], keys: Sequence[str]) -
     started = [row for row in rows if row["id"] is not None and row["steps"]][:MOST_CURVES]
     if not started or not keys:
         raise FigureUnavailableError("no run has begun yet" if keys else "all runs have the same parameters")
-    keys = [key for key in keys if key not in _ranges(sweep) and len(_values(started, key)) <= len(COLOURS)]
+    keys = [key for key in keys if key not in _ranges(sweep) and len(_groups(started, key)) <= len(COLOURS)]
     if not keys:
         raise FigureUnavailableError("every run has values of its own")
     edges = np.linspace(0, max(row["steps"] for row in started), BINS + 1)
@@ -194,9 +198,9 @@ def _learning(sweep: SweepFolder, rows: Sequence[RunRow], keys: Sequence[str]) -
     names = plan.short_names(list(keys))
     middles = (edges[1:] + edges[:-1]) / 2
     for axes, key in zip(grid[0], keys, strict=True):
-        for number, value in enumerate(_values(started, key)):
-            table = np.array([curves[row["name"]] for row in started if row["values"].get(key) == value])
-            label = f"{word(value)}, n = {len(table):,}"
+        for number, (value, members) in enumerate(_groups(started, key).items()):
+            table = np.array([curves[row["name"]] for row in members])
+            label = f"{value}, n = {len(table):,}"
             with np.errstate(invalid="ignore"):
                 complete = np.isfinite(table).all(axis=0)
             axes.plot(middles[complete], table[:, complete].mean(axis=0), color=COLOURS[number], label=label)

@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -219,16 +218,19 @@ def load(path: Path) -> SweepFolder:
     Raises:
         UserError: if it is none, or damaged.
     """
+    reading.check_folder(path, unseen=(RUNS,))
     recipe = recipes.read(path / RECIPE)
     try:
-        rows = json.loads(reading.read_text(path / LIST, LARGEST_LIST))
+        rows = reading.parse_json(reading.read_text(path / LIST, LARGEST_LIST), path / LIST)
         entries = tuple(
             Entry(int(row["job"]), runs.plain_name("sweep", str(row["name"])), dict(row["values"])) for row in rows
         )
     except FileNotFoundError:
         raise UserError(f"damaged sweep {path}: {LIST} is missing") from None
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError, OverflowError) as error:
         raise UserError(f"damaged sweep {path}: {LIST}: {message_of(error)}") from None
+    if not entries:
+        raise UserError(f"damaged sweep {path}: {LIST} names no runs")
     return SweepFolder(path, recipe, entries)
 
 
@@ -247,17 +249,12 @@ def named(word: str, root: Path = SWEEPS_ROOT) -> SweepFolder | None:
     return None if path is None else load(path)
 
 
-def find_all(root: Path = SWEEPS_ROOT) -> list[SweepFolder]:
-    """Return the sweeps below a folder, oldest first; damaged sweeps are skipped."""
-    sweeps = []
-    for path in finding.find_all("sweep", root):
-        with contextlib.suppress(UserError):
-            sweeps.append(load(path))
-    return sweeps
-
-
-def describe(sweep: SweepFolder) -> Row:
-    """Return a sweep as a row of a listing: number of finished runs and mean performance."""
+def describe(path: Path) -> Row:
+    """Return a sweep as a row of a listing: number of finished runs and mean performance, or the error."""
+    try:
+        sweep = load(path)
+    except UserError as error:
+        return {"id": str(path), "name": path.name, "status": "damaged", "error": str(error)}
     rows = [runs.describe(run) for run in runs.find_all(sweep.root)]
     finished = [row for row in rows if row["status"] == "finished"]
     scores = [row["performance"] for row in finished if row.get("performance") is not None]

@@ -70,11 +70,13 @@ class SettingRow(Spread):
         failed: runs that failed.
         missing: runs that are not done.
         pruned: runs that were ended early.
+        scores: scores of the runs that are done.
         difference: mean difference from the setting with the highest mean, over the seeds that both have.
         difference_ci: interval of the difference over seeds (paired, Student); None with fewer than two seeds.
     """
 
     values: Values
+    scores: list[float]
     n: int
     failed: int
     missing: int
@@ -110,9 +112,11 @@ class BestSetting(SettingRow):
 
     Attributes:
         config: TOML file with the setting, for ``ngym run --config``.
+        spread: interval of the mean, or the scores of few seeds, in words.
     """
 
     config: str
+    spread: str
 
 
 class SweepDocument(TypedDict):
@@ -125,6 +129,7 @@ class SweepDocument(TypedDict):
         settings: results of each setting over seeds.
         importance: importance of each parameter of a search.
         best: setting with the highest mean; None before a run is done.
+        notes: what a reader of the results has to know.
     """
 
     id: str
@@ -133,6 +138,7 @@ class SweepDocument(TypedDict):
     settings: list[SettingRow]
     importance: dict[str, float]
     best: BestSetting | None
+    notes: list[str]
 
 
 def write(sweep: SweepFolder, rows: Sequence[RunRow]) -> list[Row]:
@@ -161,7 +167,25 @@ def best(sweep: SweepFolder, rows: Sequence[SettingRow]) -> BestSetting | None:
     text = tomli_w.dumps(without_none(sweep.settings(row["values"]), free=True))
     if not path.is_file() or read_text(path) != text:
         write_text(path, text)
-    return {**row, "config": str(path)}
+    return {**row, "config": str(path), "spread": spread_in_words(row)}
+
+
+#: Seeds from which an interval of their mean says more than the scores themselves.
+ENOUGH_SEEDS = 3
+
+
+def spread_in_words(row: SettingRow) -> str:
+    """Return the interval of a setting's mean over seeds, or the scores of fewer than `ENOUGH_SEEDS` seeds.
+
+    >>> spread_in_words({"scores": [0.49, 0.87], "mean_ci": [0.0, 1.0]})
+    'the seeds were 0.490 and 0.870'
+    """
+    scores, interval = row["scores"], row["mean_ci"]
+    if len(scores) == 1:
+        return "one seed"
+    if len(scores) < ENOUGH_SEEDS or interval is None:
+        return f"the seeds were {' and '.join(f'{score:.3f}' for score in sorted(scores))}"
+    return f"95 % interval [{interval[0]:.3f}, {interval[1]:.3f}], {len(scores)} seeds"
 
 
 def settings(sweep: SweepFolder, rows: Sequence[RunRow], metric: SearchMetric = METRIC) -> list[SettingRow]:
@@ -186,6 +210,7 @@ def _setting(
     has_interval = by_seed is not best and np.isfinite(difference.se)
     return {
         "values": plan.without_seed(members[0]["values"]),
+        "scores": [float(score) for score in scores],
         "n": len(scores),
         "failed": sum(row["state"] == "failed" for row in members),
         "missing": sum(row["state"] in ("queued", "running", "interrupted") for row in members),

@@ -208,11 +208,8 @@ def print_best(out: Console, best: results.BestSetting | None, n_settings: int) 
         return
     names = plan.short_names(list(best["values"]))
     text = ", ".join(f"{names[key]}={word(value)}" for key, value in best["values"].items())
-    mean, interval = _cells(best["mean"], best["mean_ci"])
-    spread = f" {interval}" if best["mean_ci"] else ""
-    out.print(
-        f"best setting: {text} ({mean}{spread}); {quoted('ngym', 'run', '--config', best['config'])}", soft_wrap=True
-    )
+    command = quoted("ngym", "run", "--config", best["config"])
+    out.print(f"best setting: {text} ({best['mean']:.4f}; {best['spread']}); {command}", soft_wrap=True)
 
 
 def print_importance(out: Console, importance: Mapping[str, float]) -> None:

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from neurogym.envs.episodes import EpisodeTask
 from ngym_cli import runs
 from ngym_cli.agents.algorithms import find_algorithm
-from ngym_cli.agents.defaults import complete, default_steps, resolve
+from ngym_cli.agents.defaults import default_steps, resolve
 from ngym_cli.agents.networks import find_network
 from ngym_cli.config import ResolvedConfig, RunConfig, from_dict, merge, nest, trust
 from ngym_cli.config.tasks import RECOMMENDED_KEY, find_task
@@ -26,6 +25,7 @@ from ngym_cli.processes import cores
 from ngym_cli.sweeps import plan, space
 from ngym_cli.sweeps.recipe import Recipe
 from ngym_cli.training import timing
+from ngym_cli.training.prepare import TASK_FIELDS, TriedTask, prepare
 
 
 def ready(recipe: Recipe) -> Recipe:
@@ -83,9 +83,9 @@ def check(recipe: Recipe) -> list[Setting]:
     """Return every setting, tried and with every default spelled out.
 
     Raises:
-        UserError: on the first setting that does not work.
+        UserError: on the first setting that does not work, or if a search maximises what a task does not have.
     """
-    inspected: dict[str, tuple[RunConfig, TaskProperties]] = {}
+    inspected: dict[str, TriedTask] = {}
     checked: list[Setting] = []
     for values in settings(recipe):
         try:
@@ -104,16 +104,14 @@ def _require_metric(recipe: Recipe, setting: Setting) -> None:
         UserError: with the metric that there is.
     """
     searched = recipe.search is not None and recipe.search.maximize == "performance"
-    if searched and isinstance(setting.properties.inner, EpisodeTask):
+    if searched and not setting.properties.has_performance:
         raise UserError(
             f"{setting.config.task} has no performance to maximise, for none of its actions is right or wrong; "
             "pass --maximize reward_per_trial"
         )
 
 
-def completed(
-    recipe: Recipe, values: Values, inspected: dict[str, tuple[RunConfig, TaskProperties]] | None = None
-) -> Setting:
+def completed(recipe: Recipe, values: Values, inspected: dict[str, TriedTask] | None = None) -> Setting:
     """Return a setting after a trial construction, with every default spelled out.
 
     Args:
@@ -132,17 +130,12 @@ def completed(
     task = _task_of(config)
     if task not in inspected:
         inspected[task] = resolve(config)
-    resolved, properties = inspected[task]
-    config = config.model_copy(update={name: value for name, value in resolved if name in _TASK_FIELDS})
-    return Setting(complete(config, properties), properties)
-
-
-#: Keys of a configuration that concern the task, as opposed to the agent.
-_TASK_FIELDS = ("task", "dt", "task_args", "timing", "rewards", "wrappers", "reset_state")
+    run = prepare(config, tried=inspected[task])
+    return Setting(run.config, inspected[task][1])
 
 
 def _task_of(config: RunConfig) -> str:
-    return json.dumps(config.model_dump(include=set(_TASK_FIELDS)), sort_keys=True, default=str)
+    return json.dumps(config.model_dump(include=set(TASK_FIELDS)), sort_keys=True, default=str)
 
 
 def references(recipe: Recipe) -> list[str]:

@@ -22,6 +22,7 @@ from ngym_cli import processes, runs
 from ngym_cli.config import RunConfig, lookup
 from ngym_cli.config.values import Values
 from ngym_cli.errors import InUseError, UserError, library, one_line
+from ngym_cli.files import reading
 from ngym_cli.files.writing import write_json, write_text
 from ngym_cli.runs.records import Manifest, Summary
 from ngym_cli.sweeps import folder, space, validation
@@ -84,7 +85,9 @@ def _attempt(
     sweep: SweepFolder, path: Path, values: Values, trust: bool, watch: EvaluationCallback | None
 ) -> tuple[str, Manifest]:
     run, hooks = runs.RunFolder(path), main_loop.Hooks(watch=watch)
+    reading.check_within(path, sweep.path)
     if (path / runs.MANIFEST).exists():
+        reading.check_folder(path)
         manifest = run.manifest()
         if manifest["status"] == "finished":
             return "finished", manifest
@@ -100,6 +103,9 @@ def _attempt(
 
 
 PROCESS_NAME = "sweep"
+
+#: Largest journal of a search that is read (bytes).
+LARGEST_STUDY = 1 << 28
 
 #: Random trials before TPE, and before the median pruner, is used.
 STARTUP_TRIALS = 10
@@ -134,16 +140,35 @@ def open_study(sweep: SweepFolder, job: int = 0) -> tuple[Any, Any]:
     from optuna.storages.journal import JournalFileBackend
 
     settings = _settings(sweep)
-    storage = JournalStorage(JournalFileBackend(str(sweep.path / STUDY)))
-    study = package.create_study(
-        study_name=PROCESS_NAME,
-        storage=storage,
-        load_if_exists=True,
-        direction="maximize",
-        sampler=_sampler(package, settings, job),
-        pruner=_pruner(package, sweep, settings),
-    )
+    _check_study(sweep.path / STUDY)
+    try:
+        storage = JournalStorage(JournalFileBackend(str(sweep.path / STUDY)))
+        study = package.create_study(
+            study_name=PROCESS_NAME,
+            storage=storage,
+            load_if_exists=True,
+            direction="maximize",
+            sampler=_sampler(package, settings, job),
+            pruner=_pruner(package, sweep, settings),
+        )
+        study.get_trials(deepcopy=False)
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, AssertionError, RecursionError) as error:
+        raise UserError(f"damaged sweep {sweep.path}: {STUDY}: {one_line(error)}") from None
     return study, storage
+
+
+def _check_study(path: Path) -> None:
+    """Refuse a journal that is not one JSON object a line, which Optuna would fail on or take for work of another.
+
+    Raises:
+        UserError: names the first line that is none; a last line without end is being written.
+    """
+    if not path.exists():
+        return
+    *lines, _ = reading.read_text(path, LARGEST_STUDY).split("\n")
+    for number, line in enumerate(lines, 1):
+        if not isinstance(reading.parse_json(line, path), dict):
+            raise UserError(f"{path} is damaged: line {number} is not an entry of a study")
 
 
 def _settings(sweep: SweepFolder) -> SearchSettings:

@@ -202,7 +202,8 @@ def renew(model: BaseAlgorithm, venv: VecEnv, config: RunConfig, seed: int) -> N
     if learner is not None:
         learner.end_stage()
     trials = trials_of(venv)
-    old, trials.venv = trials.venv, batch_of(build_venv(config, venv.num_envs))
+    old = trials.venv
+    trials.replace(batch_of(build_venv(config, venv.num_envs)))
     old.close()
     venv.seed(seed)
     sb3.show(model, venv.reset())

@@ -1,33 +1,30 @@
-"""Curves of a run: points of training, evaluations along training, and the writer of TensorBoard files."""
+"""Curves of a run: points of training, and evaluations along training."""
 
 from __future__ import annotations
 
 import math
-import os
-import re
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from neurogym.analysis.trial_tables import Table
 from ngym_cli import runs
-from ngym_cli.config import flatten
-from ngym_cli.config.values import Scalar
+from ngym_cli.agents.defaults import trials_along_training
+from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs import summary
+from ngym_cli.runs.conditions import columns_of_performance
 from ngym_cli.runs.records import EvaluationRow, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
 from ngym_cli.runs.trial_table import concatenate
 from ngym_cli.terminal import REFERENCES, reference_word
+from ngym_cli.training.board import TensorBoardWriter
 from ngym_cli.training.prepare import ResolvedRun
 from ngym_cli.training.progress import Display, actions_in_words
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from stable_baselines3.common.policies import BasePolicy
 
     from ngym_cli.training.curriculum import Stage
@@ -70,22 +67,32 @@ class Curves:
         table = self.recorder.collect()
         return table if len(table["trial"]) else None
 
-    def add_point(self, step: int, trials: Table, conditions: Mapping[str, object], more: Mapping[str, object]) -> None:
+    def add_point(self, step: int, trials: Table, properties: TaskProperties, more: Mapping[str, object]) -> None:
         """Add a point.
 
         Args:
             step: to this step.
-            trials: summary of the trials.
-            conditions: of the task, name to values; the usual ones have curves of their own.
+            trials: the trials.
+            properties: properties of the task; each value of the listed conditions has a separate curve.
             more: further values of the live display.
         """
         now = time.monotonic()
         speed = (step - self.step) / max(now - self._moment, 1e-9)
         self.step, self._moment = step, now
-        scalars = summary.scalars(trials, summary.condition_names(conditions, trials))
-        self.board.scalars({**scalars, "time/steps_per_second": speed}, step)
+        names = columns_of_performance(properties.conditions, trials)
+        scalars = summary.scalars(trials, names, summary.action_names(properties.labels["action"]))
+        scalars |= {
+            "behaviour/trials": self.recorder.trials,
+            "rollout/ep_rew_mean": float(np.mean(trials["reward"])),
+            "rollout/ep_len_mean": float(np.mean(trials["steps"])),
+            "time/fps": speed,
+        }
+        self.board.scalars(scalars, step)
+        self.board.levels("training", summary.by_condition(trials, names), step)
+        self.board.references(properties.references, step)
         self._recent = {name: values[-WINDOW:] for name, values in concatenate([self._recent, trials]).items()}
-        self.display.update(step, {**self.recent(), "steps_per_second": speed, **more})
+        breaks = summary.fixation_breaks(self._recent).sentence()
+        self.display.update(step, {**self.recent(), "fixation_breaks": breaks, "steps_per_second": speed, **more})
 
     def recent(self) -> dict[str, float]:
         """Return the summary of the last trials."""
@@ -98,127 +105,6 @@ class Curves:
     def leave_out(self, seconds: float) -> None:
         """Leave out time in which nothing was learned: the speed that is shown is that of learning."""
         self._moment += seconds
-
-
-#: Metrics in TensorBoard's comparison of hyperparameters.
-METRICS = ("evaluation/performance", "behaviour/performance", "behaviour/reward_per_trial")
-
-#: Settings listed first among the hyperparameters, and settings excluded from the list.
-FIRST = ("task", "alg", "network", "seed", "units", "timesteps", "n_envs", "reset_state", "wrappers")
-NOT_COMPARED = ("evaluation", "checkpoint")
-
-
-#: End of the names of event files with images.
-IMAGES = ".images"
-
-
-class TensorBoardWriter:
-    """Writer of the TensorBoard files of a run.
-
-    Args:
-        folder: contains the files.
-        state: of the board of the same run up to a checkpoint; later entries are removed.
-    """
-
-    def __init__(self, folder: Path, state: Mapping[str, int] | None = None):
-        from torch.utils.tensorboard import SummaryWriter
-
-        self._folder = folder
-        _cut_back(folder, state or {})
-        self._excepthook = threading.excepthook
-        threading.excepthook = self._of_a_thread
-        try:
-            self._writer: Any = SummaryWriter(str(folder), flush_secs=10)
-        except BaseException:
-            threading.excepthook = self._excepthook
-            raise
-
-    def _of_a_thread(self, name: threading.ExceptHookArgs) -> None:
-        """Suppress errors of TensorBoard's own thread; failed writes are raised again at the next point."""
-        if not type(name.thread).__module__.startswith("tensorboard."):
-            self._excepthook(name)
-
-    def hyperparameters(self, config: Mapping[str, object], text: str) -> None:
-        """Show the configuration, as a table to compare runs by and as text."""
-        from torch.utils.tensorboard.summary import hparams
-
-        for record in hparams(settings(config), dict.fromkeys(METRICS, 0)):
-            self._writer.file_writer.add_summary(record)
-        self._writer.add_text("configuration", "\n".join("    " + line for line in text.splitlines()), 0)
-
-    def layout(self, conditions: Sequence[str]) -> None:
-        """Combine the curves of each condition's values in a chart, for training and for evaluations.
-
-        Args:
-            conditions: names of the conditions that performance is broken down by.
-        """
-        charts = {
-            f"{where} by {name}": ["Multiline", [f"{prefix}performance_by_{re.escape(name)}/.*"]]
-            for name in conditions
-            for where, prefix in (("training", ""), ("evaluation", "evaluation/"))
-        }
-        both = ["Multiline", [r"behaviour/performance", r"evaluation/performance"]]
-        self._writer.add_custom_scalars({"performance": {"training and evaluation": both, **charts}})
-
-    def scalars(self, values: Mapping[str, float], step: int) -> None:
-        """Add a point to each curve, in a single record, because the writer's queue is short."""
-        from tensorboard.compat.proto.summary_pb2 import Summary
-
-        points = [Summary.Value(tag=tag, simple_value=float(value)) for tag, value in values.items()]
-        self._writer.file_writer.add_summary(Summary(value=points), step)
-
-    def figure(self, tag: str, figure: Figure, step: int) -> None:
-        """Add a figure in an event file of its own, because images make the file of the curves slow to load."""
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from torch.utils.tensorboard import SummaryWriter
-
-        canvas = FigureCanvasAgg(figure)  # `add_figure` imports pyplot with all its widgets to do the same
-        canvas.draw()
-        self.flush()  # TensorBoard reads the files of a folder one after the other
-        images = SummaryWriter(str(self._folder), filename_suffix=IMAGES)
-        try:
-            images.add_image(tag, np.asarray(canvas.buffer_rgba())[:, :, :3], step, dataformats="HWC")
-        finally:
-            images.close()
-
-    def flush(self) -> None:
-        """Write everything out."""
-        self._writer.flush()
-
-    def state(self) -> dict[str, int]:
-        """Return the number of bytes of each event file, all points so far included."""
-        self.flush()
-        return {path.name: path.stat().st_size for path in sorted(self._folder.glob("events.out.tfevents.*"))}
-
-    def close(self) -> None:
-        """Write everything out and end."""
-        try:
-            self._writer.close()
-        finally:
-            threading.excepthook = self._excepthook
-
-
-def settings(config: Mapping[str, Any]) -> dict[str, Scalar]:
-    """Return the settings of a user, the most distinctive first.
-
-    >>> settings({"seed": 1, "task": "RDM-v0", "evaluation": {"every": 9}, "hyperparameters": {"gamma": 0.9}})
-    {'task': 'RDM-v0', 'seed': 1, 'hyperparameters.gamma': 0.9}
-    """
-    flat = flatten({name: value for name, value in config.items() if name not in NOT_COMPARED})
-    if config.get("wrappers"):
-        flat["wrappers"] = ", ".join(entry["name"] for entry in config["wrappers"])
-    first = {name: flat.pop(name) for name in FIRST if name in flat}
-    return {**first, **flat}
-
-
-def _cut_back(folder: Path, sizes: Mapping[str, int]) -> None:
-    """Truncate event files to recorded sizes and remove all other event files."""
-    for path in folder.glob("events.out.tfevents.*"):
-        size = 0 if path.is_symlink() else int(sizes.get(path.name, 0))
-        if size <= 0:
-            path.unlink()
-        elif size < path.stat().st_size:
-            os.truncate(path, size)
 
 
 class Evaluator:
@@ -245,6 +131,7 @@ class Evaluator:
         self.run, self.config, self.properties, self.policy = run, resolved.config, resolved.properties, policy
         self.board, self.display, self.stages = board, display, resolved.stages
         self.trials = self.config.evaluation.trials
+        self._fewer = trials_along_training(self.config, self.properties)
         self.step = 0
         self._seed = resolved.seeds["evaluation"]
         self._last: fresh_trials.EvaluatedTrials | None = None
@@ -271,11 +158,13 @@ class Evaluator:
             last: whether the run ends, so that linked trials are added until performance is known well enough.
         """
         half_width = self.config.evaluation.half_width if last else 0.0
-        evaluated = self.on_fresh_trials(self.trials, step, half_width=half_width)
+        evaluated = self.on_fresh_trials(self.trials if last else self._fewer, step, half_width=half_width)
         evaluated.summary["model_steps"] = step
-        values = summary.scalars(evaluated.table, summary.condition_names(self.properties.conditions, evaluated.table))
+        names = columns_of_performance(self.properties.conditions, evaluated.table)
+        values = summary.scalars(evaluated.table, names, summary.action_names(self.properties.labels["action"]))
         self.board.scalars({f"evaluation/{tag.removeprefix('behaviour/')}": v for tag, v in values.items()}, step)
         result = evaluated.summary
+        self.board.levels("evaluation", result["conditions"], step)
         row: EvaluationRow = {
             "step": step,
             "trials": result["trials"],
@@ -303,7 +192,7 @@ class Evaluator:
         tasks: dict[str, list[float]] = {}
         for task, stage in stages.items():
             is_last = stage is self.stages[-1]
-            evaluated = last if is_last else self.on_fresh_trials(self.trials, step, stage.number, stage=stage)
+            evaluated = last if is_last else self.on_fresh_trials(self._fewer, step, stage.number, stage=stage)
             tasks[task] = [evaluated.summary["performance"], *evaluated.summary["performance_ci"]]
         scores = {f"evaluation/performance_by_task/{task}": values[0] for task, values in tasks.items()}
         self.board.scalars(scores, step)
@@ -349,7 +238,7 @@ def _by_task(result: Summary) -> dict[str, list[float]]:
 def sentence(result: Summary) -> str:
     """Return the result of an evaluation as a single line."""
     text = f"performance {summary.performance_of(result):.3f} over {result['trials']:,} fresh trials"
-    text += summary.aborts_in_words(result)
+    text += summary.breaks_beside(result)
     scores = {reference_word(name): result.get(name) for name in REFERENCES}
     references = [f"{word} {score:.3f}" for word, score in scores.items() if score is not None]
     return f"{text}, {actions_in_words(result['deterministic'])}" + (

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ngym_cli import runs
+from ngym_cli import processes, runs
 from ngym_cli.agents import checkpoints, saving
-from ngym_cli.agents.from_config import build_model, build_venv
+from ngym_cli.agents.from_config import build_model, build_venv, products_in_torch
 from ngym_cli.config import ResolvedConfig, RunConfig
 from ngym_cli.config.extensions import faulty_reference, find_extension, is_reference, place_of, user_errors
 from ngym_cli.config.trust import references
@@ -22,8 +22,9 @@ from ngym_cli.runs import provenance
 from ngym_cli.runs.records import RunState, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
 from ngym_cli.training import tracking
+from ngym_cli.training.board import TensorBoardWriter
 from ngym_cli.training.curriculum import Curriculum, renew
-from ngym_cli.training.curves import Curves, Evaluator, TensorBoardWriter
+from ngym_cli.training.curves import Curves, Evaluator
 from ngym_cli.training.prepare import ResolvedRun, prepare, reopen
 from ngym_cli.training.progress import Display
 from ngym_cli.training.session import CheckpointKeeper, EvaluationCallback, TrainingSession
@@ -136,7 +137,7 @@ def resume(run: runs.RunFolder, trust: bool = False, hooks: Hooks | None = None)
         missing = {} if saved or "chance" in manifest else resolved.properties.references  # killed while it was built
         with _writing(run):
             checkpoints.discard_after(run.path / checkpoints.CHECKPOINTS_FOLDER, saved.step if saved else -1)
-            again = provenance.reopening(manifest, saved.step if saved else 0)
+            again = provenance.reopening(manifest, saved.step if saved else 0, resolved.config)
             run.update(**again, **missing, **learning.origin)
         return _learn(run, resolved, learning, hooks, saved, complaints)
 
@@ -188,10 +189,7 @@ def _new_folder(resolved: ResolvedRun) -> Iterator[Callable[[], runs.RunFolder]]
 
 def _curriculum(resolved: ResolvedRun) -> Curriculum | None:
     """Return the curriculum of a run at its first stage, or None without stages."""
-    if not resolved.stages:
-        return None
-
-    return Curriculum(resolved.stages)
+    return Curriculum(resolved.stages) if resolved.stages else None
 
 
 def _build(resolved: ResolvedRun, saved: checkpoints.Saved | None = None) -> Learning:
@@ -207,6 +205,7 @@ def _build(resolved: ResolvedRun, saved: checkpoints.Saved | None = None) -> Lea
     config = resolved.config
     venv = build_venv(curriculum.stage.config if curriculum else config, config.n_envs)
     model = build_model(config, venv)
+    processes.limit_torch(products_in_torch(config, model))
     origin: dict[str, object] = {}
     if saved is not None:
         checkpoints.restore(saved, model, venv)
@@ -215,6 +214,15 @@ def _build(resolved: ResolvedRun, saved: checkpoints.Saved | None = None) -> Lea
             origin["init_from"] = saving.initialise_from(model, config, runs.find(resolved.init_from))
         venv.seed(resolved.seeds["environments"])
     return Learning(model, venv, curriculum, own_callbacks(config), origin)
+
+
+def rehearse(resolved: ResolvedRun) -> None:
+    """Build environments and learner of a run and discard them, so that a plan refuses what the run would refuse.
+
+    Raises:
+        UserError: see `start`.
+    """
+    _build(resolved).venv.close()
 
 
 def own_callbacks(config: RunConfig) -> list[BaseCallback]:
@@ -286,16 +294,16 @@ def _session(
     recorder.set_state(state.get("recorder"))
     if curriculum is not None:
         stage = curriculum.stage
-        recorder.describe(stage.number, stage.config.task, stage.properties.dt, stage.properties.rt_from)
+        recorder.describe(stage.number, stage.config.task, stage.properties)
     display = hooks.make_display(config, properties, run.path)
     board = _board(run, config, state.get("board"), display)
+    board.describe(properties.fixation_in, properties.rt_from)
     model, venv, folder = learning.model, learning.venv, run.path / checkpoints.CHECKPOINTS_FOLDER
 
     def write(step: int, state: dict[str, object]) -> Path:
         return checkpoints.write(folder, step, model, venv, state)
 
     def change_stage(stage: Stage) -> None:
-
         renew(model, venv, stage.config, stage.seed)
 
     session = TrainingSession(
@@ -304,12 +312,14 @@ def _session(
         change_stage=change_stage,
         curves=Curves(recorder, board, display, config.timesteps),
         evaluator=Evaluator(run, resolved, lambda: model.policy, board, display),
-        checkpoints=CheckpointKeeper(folder, config.checkpoint, write),
+        checkpoints=CheckpointKeeper(folder, config.checkpoint, config.timesteps, write),
         curriculum=curriculum,
-        until=resolved.until(),
+        until=resolved.until,
         watch=hooks.watch,
     )
     if saved is None:
+        if config.checkpoint.every:
+            checkpoints.write_weights(folder, 0, model)
         board.hyperparameters(resolved.settings, resolved.toml)
         board.layout(listed_conditions(properties.conditions))
     else:
@@ -323,7 +333,6 @@ def _board(
     """Return the writer of a run's curves."""
     if config.track is None:
         return TensorBoardWriter(run.path, state)
-
     return tracking.board_of(run, config, state, display.say)
 
 

@@ -19,6 +19,12 @@ from ngym_cli.training.stopping import Until
 if TYPE_CHECKING:
     from ngym_cli.training.curriculum import Stage
 
+#: Settings of a configuration that concern the task, as opposed to the agent.
+TASK_FIELDS = ("task", "dt", "task_args", "timing", "rewards", "wrappers", "reset_state")
+
+#: Complete settings of a task and its wrappers, and the properties of both.
+TriedTask = tuple[RunConfig, TaskProperties]
+
 
 def tracking_library(name: str) -> Any:
     """Return the library of a tracking service.
@@ -42,6 +48,7 @@ class ResolvedRun:
         is_named: whether the user chose the name of the folder.
         overwrite: replace a run of that name.
         init_from: folder of the run whose weights initialise the network, or None.
+        until: criterion on evaluations that ends the run, or None.
     """
 
     config: ResolvedConfig
@@ -52,6 +59,7 @@ class ResolvedRun:
     is_named: bool = True
     overwrite: bool = False
     init_from: str | None = None
+    until: Until | None = None
 
     @cached_property
     def settings(self) -> dict[str, Any]:
@@ -63,20 +71,13 @@ class ResolvedRun:
         """The configuration as TOML."""
         return self.config.to_toml(self.settings)
 
-    def until(self) -> Until | None:
-        """Return the criterion on evaluations that ends the run, or None.
-
-        Raises:
-            UserError: if it needs a ceiling that is not known.
-        """
-        config = self.config
-        if config.until is None and config.until_performance is None:
-            return None
-        return Until.asked(config.until, config.until_performance, self.properties, config.timesteps)
-
 
 def prepare(
-    config: RunConfig, root: Path = runs.RUNS_ROOT, name: str | None = None, overwrite: bool = False
+    config: RunConfig,
+    root: Path = runs.RUNS_ROOT,
+    name: str | None = None,
+    overwrite: bool = False,
+    tried: TriedTask | None = None,
 ) -> ResolvedRun:
     """Return a new run with every default spelled out; nothing is written, and torch is not imported.
 
@@ -85,6 +86,7 @@ def prepare(
         root: folder of all runs.
         name: name of the run; default from the time and the seed.
         overwrite: replace a run of that name.
+        tried: the same task with the same wrappers, if it was tried before.
 
     Raises:
         UserError: on anything that does not exist or does not fit together.
@@ -92,7 +94,7 @@ def prepare(
     path = runs.folder_for(root, config.task, config.alg, name, config.seed)
     if name is not None:
         runs.refuse_existing(path, overwrite)
-    resolved, properties = resolve(config)
+    resolved, properties = resolve(config) if tried is None else (with_task(config, tried[0]), tried[1])
     if resolved.track is not None:
         tracking_library(resolved.track)  # refused before anything is made
     run = _run(complete(resolved, properties), properties, path)
@@ -118,10 +120,18 @@ def reopen(run: runs.RunFolder, trust: bool = False) -> ResolvedRun:
     return replace(resolved, init_from=None if config.init_from is None else str(recorded))
 
 
+def with_task(config: RunConfig, resolved: RunConfig) -> RunConfig:
+    """Return a configuration with the complete settings of the task and the wrappers of another one."""
+    return config.model_copy(update={name: value for name, value in resolved if name in TASK_FIELDS})
+
+
 def _run(config: ResolvedConfig, properties: TaskProperties, path: Path) -> ResolvedRun:
-    stages: tuple[Stage, ...] = ()
-    if config.stages:
-        stages = tuple(stages_of(config, properties))
-    resolved = ResolvedRun(config, stages[-1].properties if stages else properties, stages, streams(config.seed), path)
-    resolved.until()  # refused before anything is written
-    return resolved
+    """Return a run of a complete configuration.
+
+    Raises:
+        UserError: if a stage does not work, or the run ends at a share of a ceiling that is not known.
+    """
+    stages: tuple[Stage, ...] = tuple(stages_of(config, properties)) if config.stages else ()
+    learned = stages[-1].properties if stages else properties
+    until = Until.asked(config.until, config.until_performance, learned, config.timesteps)
+    return ResolvedRun(config, learned, stages, streams(config.seed), path, until=until)

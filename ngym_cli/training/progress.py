@@ -1,4 +1,4 @@
-"""Live display of a run: progress, time left, and performance next to chance, blind score and ceiling."""
+"""Live display of a run: progress, time left, and performance next to chance, baseline and ceiling."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import cast
 
+from gymnasium.spaces import Box
 from rich.console import Console, Group
 
 from ngym_cli.agents.algorithms import ALGORITHMS, check_pairing, find_algorithm
 from ngym_cli.agents.defaults import DEFAULT_UNITS, default_steps
+from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.per_task import LineResult, has_own_stages, learner_of, measured
 from ngym_cli.config import ResolvedConfig, RunConfig
 from ngym_cli.config.tasks import LAST_OUTCOME, RECOMMENDED_BY_TASK, Recommended, recommended, usual_algorithm
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.errors import UserError
 from ngym_cli.runs.records import Summary
-from ngym_cli.runs.summary import performance_of
-from ngym_cli.terminal import LiveView, left_in_words, progress_bars
+from ngym_cli.runs.summary import breaks_of, performance_of
+from ngym_cli.terminal import LiveView, left_in_words, progress_bars, reference_word
 
 #: Seconds of training before which the speed says little about the time left: the first steps include preparations.
 WARM_UP_SECONDS = 2.0
@@ -36,7 +38,10 @@ class Display:
         """Begin, at a step."""
 
     def update(self, step: int, numbers: Mapping[str, object]) -> None:
-        """Show the state after ``step`` steps; ``numbers`` as in ``ngym_cli.runs.summary.summarise`` and more."""
+        """Show the state after ``step`` steps; ``numbers`` as in ``ngym_cli.runs.summary.summarise`` and more.
+
+        Among the latter are ``fixation_breaks`` in words.
+        """
 
     def evaluating(self, finished: int, total: int) -> None:
         """Show the number of finished trials of an evaluation."""
@@ -57,13 +62,20 @@ class LiveDisplay(Display):
     Args:
         console: console to draw on.
         total: steps of the whole run.
-        references: performance of random choices, of the best blind and of the best possible agent, by name.
+        references: performance of random choices, of the best agent without stimulus and of the best agent, by name.
         deterministic: whether the agent takes the most probable actions in training.
+        expected: expected seconds of the whole run, shown until the speed is known; None: nothing is shown till then.
     """
 
     def __init__(
-        self, console: Console, total: int, references: Mapping[str, float | None], deterministic: bool = False
+        self,
+        console: Console,
+        total: int,
+        references: Mapping[str, float | None],
+        deterministic: bool = False,
+        expected: float | None = None,
     ):
+        self.expected = expected
         self.actions = actions_in_words(deterministic)
         self.total = total
         self.references = dict(references)
@@ -80,6 +92,10 @@ class LiveDisplay(Display):
         """Begin to draw, at a step."""
         self._first = self._step = step
         self._began = time.monotonic()
+        if self._view.draws:
+            text = f"{step:,} of {self.total:,} steps {self._left()}".rstrip()
+            self._bars.update(self._training, completed=step, text=text)
+            self._view.show(self._picture, force=True)
 
     def _trained(self) -> float:
         return max(time.monotonic() - self._began - self._evaluations, 1e-9)
@@ -90,10 +106,13 @@ class LiveDisplay(Display):
         return (self._step - self._first) / self._trained()
 
     def _left(self) -> str:
-        """Return the time left in words, evaluations included; empty before an estimate is possible."""
+        """Return the time left in words, evaluations included; at first as expected, empty if that is unknown."""
         steps = self._step - self._first
         if not steps or self._trained() < WARM_UP_SECONDS:
-            return ""
+            if self.expected is None or not self.total:
+                return ""
+            spent = time.monotonic() - self._began
+            return left_in_words(max(self.expected * (1 - self._first / self.total) - spent, 0))
         return left_in_words(max(self.total - self._step, 0) * (time.monotonic() - self._began) / steps)
 
     def update(self, step: int, numbers: Mapping[str, object]) -> None:
@@ -119,7 +138,7 @@ class LiveDisplay(Display):
         self._view.show(self._picture, force=True)
 
     def _numbers(self, numbers: Mapping[str, object]) -> list[str]:
-        scores = {name: numbers.get(name, value) for name, value in self.references.items()}
+        scores = {reference_word(name): numbers.get(name, value) for name, value in self.references.items()}
         references = ", ".join(f"{name} {value:.3f}" for name, value in scores.items() if value is not None)
         trials = f"the last {numbers['trials']:,} trials, {self.actions}"
         stage = f"{numbers['stage']}, " if "stage" in numbers else ""
@@ -128,7 +147,7 @@ class LiveDisplay(Display):
         if math.isnan(cast(float, numbers["performance"])):
             return [f"{stage}{reward} over {trials}", speed]
         performance = f"{stage}performance {numbers['performance']:.3f} over {trials}"
-        fixation = f"fixation breaks {numbers['abort_rate']:.1%}"
+        fixation = f"fixation breaks {numbers['fixation_breaks']}"
         return [performance + (f" ({references})" if references else ""), reward, fixation, speed]
 
     def say(self, text: str) -> None:
@@ -136,7 +155,7 @@ class LiveDisplay(Display):
         self._view.say(text)
 
     def stop(self) -> None:
-        """Remove the bar; a notebook keeps it, with the steps that were taken."""
+        """Remove the bar, which at last has the steps that were taken."""
         if self._step > self._first:
             ended = "" if self._step >= self.total else ", ended"
             text = f"{min(self._step, self.total):,} of {self.total:,} steps{ended}"
@@ -149,6 +168,12 @@ class LiveDisplay(Display):
 #: Share of the ceiling below which a performance calls for advice.
 FAR = 0.95
 
+#: Share of trials with a fixation break above which an agent has not learned to wait.
+MANY_BREAKS = 0.5
+
+#: Largest bound of continuous actions that a network finds by itself.
+LARGEST_ACTION = 10.0
+
 #: Most suggestions of one line.
 MAX_SUGGESTIONS = 3
 
@@ -160,6 +185,8 @@ def advance_notice(config: RunConfig | None, properties: TaskProperties) -> str 
         config: configuration before defaults are spelled out; None for a run that is resumed.
         properties: properties of the task.
     """
+    if (line := _actions_out_of_reach(properties)) is not None:
+        return line
     if properties.lacks_reward:
         return (
             "the task needs the last reward as input, which the agent is not shown "
@@ -177,6 +204,18 @@ def advance_notice(config: RunConfig | None, properties: TaskProperties) -> str 
         return None
     does = f"--recommended does ({better.share} seeds): {needed.words}"
     return f"these settings were measured not to learn the task ({row.share} seeds); {does}"
+
+
+def _actions_out_of_reach(properties: TaskProperties) -> str | None:
+    """Return a line about continuous actions of a user's own task that networks do not reach at first."""
+    space = properties.action_space
+    if not (properties.task.own and isinstance(space, Box) and space.is_bounded()):
+        return None
+    low, high = float(space.low.min()), float(space.high.max())
+    if space.low.max() <= 0 <= space.high.min() and max(-low, high) <= LARGEST_ACTION:
+        return None
+    between = f"actions of the task are between {low:g} and {high:g}, but networks begin near 0 with a spread of 1"
+    return f"{between}: let them be between -1 and 1, and scale them in the task"
 
 
 def advice(config: ResolvedConfig, properties: TaskProperties, evaluation: Summary) -> str | None:
@@ -201,10 +240,14 @@ def advice(config: ResolvedConfig, properties: TaskProperties, evaluation: Summa
 def shortfall(evaluation: Summary) -> str | None:
     """Return how far a performance is from chance and ceiling, or None if at most 5 % below the ceiling.
 
+    An agent that breaks fixation in most trials has not learned the task, whatever its performance.
+
     Args:
         evaluation: summary of an evaluation; performance counts with the interval, if there is one.
     """
-    performance, ceiling = performance_of(evaluation), evaluation.get("ceiling")
+    performance, ceiling, breaks = performance_of(evaluation), evaluation.get("ceiling"), breaks_of(evaluation)
+    if breaks is not None and breaks.rate > MANY_BREAKS:
+        return f"not learned: fixation is broken in {breaks.rate:.0%} of trials"
     score = performance.value
     low, high = (score if math.isnan(end) else end for end in (performance.low, performance.high))
     floors = {"chance": evaluation.get("chance"), "the no-stimulus baseline": evaluation.get("blind")}
@@ -223,6 +266,8 @@ def shortfall(evaluation: Summary) -> str | None:
 def _suggestions(config: ResolvedConfig, properties: TaskProperties) -> Iterator[str]:
     """Yield what to try, the most promising first."""
     algorithm = find_algorithm(config.alg)
+    if config.network not in NETWORKS:
+        yield f"ngym check {config.network} (whether the network learns)"
     needed = recommended(properties.id)
     if needed is not None and not _has(config, needed):
         yield "--recommended (wrappers that the task needs)"

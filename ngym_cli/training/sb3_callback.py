@@ -10,7 +10,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 
 from ngym_cli.environments.trial_batch import trials_of
-from ngym_cli.training.curves import STEPS_PER_POINT
+from ngym_cli.training.curves import FEWEST_POINTS, STEPS_PER_POINT
 from ngym_cli.training.session import TrainingSession
 
 
@@ -53,14 +53,13 @@ class SessionCallback(BaseCallback):
             if key.startswith("train/") and "loss" in key and not math.isfinite(value):
                 raise FloatingPointError(f"{key.removeprefix('train/')} is {value}")
         curves.pending = pending
-        if self.session.step - curves.reported < STEPS_PER_POINT:
+        if self.session.step - curves.reported < min(STEPS_PER_POINT, curves.timesteps // FEWEST_POINTS):
             return
-        values = {_tag(key): value for key, value in pending.items()}
-        if values:
+        if pending:
             curves.reported, curves.pending = self.session.step, {}
             logged.clear()
-            values.pop("update/n_updates", None)
-            self.session.on_update(values)
+            pending.pop("train/n_updates", None)
+            self.session.on_update(pending)
 
 
 #: Curves of Stable-Baselines3 of which a run has its own.
@@ -69,13 +68,6 @@ _OWN_CURVES = ("time/fps", "time/iterations", "time/time_elapsed", "time/total_t
 
 def _is_curve(key: str, value: object) -> bool:
     return isinstance(value, int | float | np.number) and key not in _OWN_CURVES
-
-
-def _tag(key: str) -> str:
-    """Return the name in TensorBoard; the learner's own values are grouped in losses and others."""
-    if not key.startswith("train/"):
-        return key
-    return key.replace("train/", "loss/" if "loss" in key else "update/")
 
 
 class _Quiet(Logger):

@@ -39,6 +39,21 @@ EVALUATION_RESULTS = ("performance", "performance_ci", "chance", "blind", "ceili
 EvaluationCallback = Callable[[int, Summary], str | None]
 
 
+#: Share of the requested steps by which the steps made may differ without a word.
+STEPS_TOLERATED = 0.02
+
+
+def steps_in_words(made: int, requested: int) -> str:
+    """Return a line on steps that differ from the requested ones by more than `STEPS_TOLERATED`; else nothing.
+
+    >>> steps_in_words(16_384, 5_000)
+    '16,384 steps were made for the 5,000 requested: a rollout is always completed'
+    """
+    if abs(made - requested) <= STEPS_TOLERATED * requested:
+        return ""
+    return f"{made:,} steps were made for the {requested:,} requested: a rollout is always completed"
+
+
 class Clock:
     """Elapsed wall-clock and CPU time of a run, without interruptions."""
 
@@ -66,14 +81,21 @@ class CheckpointKeeper:
     Args:
         folder: folder of the checkpoints.
         settings: interval and number of checkpoints.
+        timesteps: steps of the whole run.
         write: writes one of a step with the session's state.
 
     Attributes:
         last: step of the last checkpoint, or None.
     """
 
-    def __init__(self, folder: Path, settings: CheckpointConfig, write: Callable[[int, dict[str, object]], Path]):
-        self.folder, self.settings, self.write = folder, settings, write
+    def __init__(
+        self,
+        folder: Path,
+        settings: CheckpointConfig,
+        timesteps: int,
+        write: Callable[[int, dict[str, object]], Path],
+    ):
+        self.folder, self.settings, self.timesteps, self.write = folder, settings, timesteps, write
         self.last: int | None = None
         self.best = -math.inf
 
@@ -91,7 +113,12 @@ class CheckpointKeeper:
             self.write(step, state())
         if is_best:
             checkpoints.mark_best(self.folder, self.folder / checkpoints.folder_of(step), step, performance)
-        checkpoints.prune(self.folder, self.settings.keep)
+        checkpoints.prune(self.folder, self.settings.keep, self.timesteps)
+
+    def finish(self) -> None:
+        """Keep the weights of as many checkpoints as requested."""
+        checkpoints.prune(self.folder, self.settings.keep, self.timesteps, running=False)
+        checkpoints.keep_only_weights(self.folder)
 
 
 @dataclass
@@ -155,7 +182,7 @@ class TrainingSession:
             curriculum.take(trials["performance"])
             properties = curriculum.stage.properties
             more = {"stage": curriculum.label, **properties.references}
-        self.curves.add_point(self.step, trials, properties.conditions, more)
+        self.curves.add_point(self.step, trials, properties, more)
         if curriculum is not None:
             self.curves.board.scalars({"behaviour/stage": curriculum.stage.number}, self.step)
         if time.monotonic() - self._updated > SECONDS_PER_UPDATE:
@@ -215,7 +242,7 @@ class TrainingSession:
             self.complete(sentence)
         else:
             stage = curriculum.advance(reason, self.step, recorder.trials, self.clock.times()[0])
-            recorder.describe(stage.number, stage.config.task, stage.properties.dt, stage.properties.rt_from, anew=True)
+            recorder.describe(stage.number, stage.config.task, stage.properties, anew=True)
             self.change_stage(stage)
             self.curves.begin_stage()
             self.curves.display.say(f"{sentence}; now {curriculum.label}")
@@ -267,6 +294,8 @@ class TrainingSession:
             UserError: if configuration, record or a part of the trials was taken away while the run went on.
         """
         recorder, finished = self.curves.recorder, status == "finished"
+        if finished and self.stop.reason is None and (line := steps_in_words(self.step, config.timesteps or 0)):
+            self.curves.display.say(line)
         recorder.flush()
         saving.save_model(model, config, self.run.path / runs.MODEL)
         evaluated = self.evaluate(last=True)
@@ -280,7 +309,7 @@ class TrainingSession:
                 raise UserError(f"run folder {self.run.path}: {name} was removed while the run went on")
         recorder.require_parts()
         if finished:
-            checkpoints.keep_only_weights(self.run.path / checkpoints.CHECKPOINTS_FOLDER)
+            self.checkpoints.finish()
         until, curriculum = self.until, self.curriculum
         if until is not None:
             evaluated.summary["until"] = until.record()

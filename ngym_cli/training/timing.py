@@ -16,13 +16,14 @@ from ngym_cli import processes, terminal
 from ngym_cli.agents.algorithms import ALGORITHMS
 from ngym_cli.agents.algorithms.hyperparameters import TORCH_OBJECTIVES
 from ngym_cli.agents.compiled.steps import WEIGHT_ROWS
-from ngym_cli.agents.defaults import complete, resolve
+from ngym_cli.agents.defaults import resolve, trials_along_training
 from ngym_cli.agents.device import selection
 from ngym_cli.agents.device.selection import Crossover
 from ngym_cli.agents.from_config import build_model, build_venv, sequences_side_by_side
 from ngym_cli.config import ResolvedConfig, RunConfig
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.terminal import in_words, print_columns
+from ngym_cli.training.prepare import prepare
 from ngym_cli.training.request import BenchRequest
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def try_out(
     began = clock()
     threads_before = processes.learning_threads()
     processes.limit_torch()
-    resolved, properties = resolve(config)
+    tried = resolve(config)
     numbers = [config.n_envs] if config.n_envs else ENVIRONMENTS
     counts = [n_threads] if n_threads else range(1, processes.cores() + 1)
     turns: dict[Candidate, Callable[[], float]] = {}
@@ -147,7 +148,7 @@ def try_out(
         for n_envs in numbers:
             if turns and clock() - began > READY * seconds:
                 break
-            configs[n_envs] = complete(resolved.model_copy(update={"n_envs": n_envs}), properties)
+            configs[n_envs] = prepare(config.model_copy(update={"n_envs": n_envs}), tried=tried).config
             for count in counts:
                 turns[n_envs, count] = make_turn(configs[n_envs], count, clock)
         speeds: dict[Candidate, list[float]] = {pair: [] for pair in turns}
@@ -164,7 +165,7 @@ def try_out(
     timed_candidates.sort(key=lambda timed: (timed.speed < EQUAL_SPEED * most, timed.n_envs, timed.threads))
     timed_candidates[1:] = sorted(timed_candidates[1:], key=lambda timed: -timed.speed)
     best = configs[timed_candidates[0].n_envs]
-    return best, timed_candidates, besides_learning(best, properties)
+    return best, timed_candidates, besides_learning(best, tried[1])
 
 
 def make_turn(config: ResolvedConfig, n_threads: int, clock: Callable[[], float]) -> Callable[[], float]:
@@ -214,8 +215,8 @@ def besides_learning(config: ResolvedConfig, properties: TaskProperties) -> floa
         properties: known properties of the task.
     """
     steps, every = config.timesteps, config.evaluation.every
-    count = 1 + (steps - 1) // every if every and steps else 1
-    return START + count * config.evaluation.trials * max(properties.trial_steps, 1) * 2 * STEP
+    along = (steps - 1) // every * trials_along_training(config, properties) if every and steps else 0
+    return START + (along + config.evaluation.trials) * max(properties.trial_steps, 1) * 2 * STEP
 
 
 def bench(request: BenchRequest) -> dict[str, object]:

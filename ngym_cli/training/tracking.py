@@ -11,14 +11,14 @@ import importlib
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ngym_cli import runs
 from ngym_cli.config import RunConfig, flatten
 from ngym_cli.errors import one_line
-from ngym_cli.training.curves import TensorBoardWriter
+from ngym_cli.training.board import TensorBoardWriter
 from ngym_cli.training.prepare import tracking_library
 
 if TYPE_CHECKING:
@@ -26,6 +26,17 @@ if TYPE_CHECKING:
 
 #: Project or experiment of runs, unless set by an environment variable.
 PROJECT = "ngym"
+
+
+class TrackedSettings(Protocol):
+    """Settings of a run or of a fit."""
+
+    @property
+    def task(self) -> str:
+        """Task of the run, or table of the fit, by which a service groups."""
+
+    def model_dump(self) -> dict[str, Any]:
+        """Return all settings."""
 
 
 class Tracker(Protocol):
@@ -46,11 +57,11 @@ class WandbTracker:
 
     Args:
         run: the run's folder.
-        config: the complete configuration.
+        config: the complete settings.
         key: the same whenever the run is continued.
     """
 
-    def __init__(self, run: runs.RunFolder, config: RunConfig, key: str):
+    def __init__(self, run: runs.RunFolder, config: TrackedSettings, key: str):
         self._library = tracking_library("wandb")
         self._run = self._library.init(
             project=os.environ.get("WANDB_PROJECT", PROJECT),
@@ -85,11 +96,11 @@ class MlflowTracker:
 
     Args:
         run: the run's folder.
-        config: the complete configuration.
+        config: the complete settings.
         key: the same whenever the run is continued.
     """
 
-    def __init__(self, run: runs.RunFolder, config: RunConfig, key: str):
+    def __init__(self, run: runs.RunFolder, config: TrackedSettings, key: str):
         library = tracking_library("mlflow")
         self._client = library.MlflowClient()
         self._last: dict[str, int] = {}  # step of each curve; a run that was killed continues before it
@@ -125,10 +136,15 @@ class MlflowTracker:
         self._client.set_terminated(self._id)
 
 
-TRACKERS: dict[str, Callable[[runs.RunFolder, RunConfig, str], Tracker]] = {
+TRACKERS: dict[str, Callable[[runs.RunFolder, TrackedSettings, str], Tracker]] = {
     "wandb": WandbTracker,
     "mlflow": MlflowTracker,
 }
+
+
+def key_of(run: runs.RunFolder) -> str:
+    """Return the key of a run or a fit in tracking services, which is the same whenever the run is continued."""
+    return hashlib.sha256(f"{run.path.resolve()} {run.manifest().get('started')}".encode()).hexdigest()[:16]
 
 
 def board_of(
@@ -142,8 +158,7 @@ def board_of(
         state: of the board up to a checkpoint.
         say: reports problems of a service to the user; the run continues.
     """
-    key = hashlib.sha256(f"{run.path.resolve()} {run.manifest().get('started')}".encode()).hexdigest()[:16]
-    return TrackedBoard(run.path, state, lambda: TRACKERS[str(config.track)](run, config, key), say)
+    return TrackedBoard(run.path, state, lambda: TRACKERS[str(config.track)](run, config, key_of(run)), say)
 
 
 class TrackedBoard(TensorBoardWriter):

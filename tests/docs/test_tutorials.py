@@ -32,7 +32,7 @@ def test_a_tutorial_has_words_for_its_pictures(path):
 
 
 #: Figures that are refused where a network does not have the property they show.
-REFUSABLE = ("fixed-points", "flow", "modes", "bifurcation", "context")
+REFUSABLE = ("bifurcation", "context")
 
 
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import gymnasium as gym
@@ -11,6 +12,8 @@ import pytest
 import ngym_cli as nc
 from neurogym import state
 from neurogym.envs.episodes import EpisodeTask
+from ngym_cli.agents.trained import agent_for
+from ngym_cli.config.tasks import find_task
 
 CORRIDOR = """
 import gymnasium as gym
@@ -102,3 +105,193 @@ def test_what_needs_a_right_answer_is_refused():
             nc.train("CartPole-v1", timesteps=1_000, progress=False, **arguments)
     with pytest.raises(nc.UserError, match="its name is 'CartPole-v1'"):
         nc.train(gym.make("CartPole-v1"), progress=False)
+
+
+STEADY = """
+import gymnasium as gym
+import numpy as np
+
+
+class Steady(gym.Env):
+    action_space = gym.spaces.Discrete(2)
+    observation_space = gym.spaces.Box(-1, 1, (1,), np.float32)
+    ends = False
+
+    def reset(self, *, seed=None, options=None):
+        gym.Env.reset(self, seed=seed)
+        self.steps = 0
+        return np.ones(1, np.float32), {}
+
+    def step(self, action):
+        self.steps += 1
+        over = self.steps == 5
+        return np.ones(1, np.float32), 1.0, over and self.ends, over and not self.ends, {}
+
+
+class Ending(Steady):
+    ends = True
+
+
+class Endless(Steady):
+    def step(self, action):
+        return np.ones(1, np.float32), 1.0, False, False, {}
+
+
+class Bounded(Steady):
+    action_space = gym.spaces.Box(10, 20, (1,), np.float32)
+
+    def step(self, action):
+        ob, _, *rest = super().step(action)
+        assert 10 <= action[0] <= 20
+        return ob, -abs(float(action[0]) - 15), *rest
+
+
+class FromOne(Steady):
+    action_space = gym.spaces.Discrete(2, start=1)
+
+    def step(self, action):
+        ob, _, *rest = super().step(action)
+        assert action in (1, 2)
+        return ob, float(action), *rest
+
+
+class NoInfo(Steady):
+    def reset(self, *, seed=None, options=None):
+        return super().reset()[0]
+
+
+class NoSeed(Steady):
+    def reset(self):
+        return super().reset()
+
+
+class NoReward(Steady):
+    def step(self, action):
+        return np.ones(1, np.float32), None, False, False, {}
+
+
+class ManyRewards(Steady):
+    def step(self, action):
+        return np.ones(1, np.float32), np.ones(2), False, False, {}
+
+
+class OfGym(Steady):
+    def step(self, action):
+        return np.ones(1, np.float32), 1.0, False, {}
+"""
+
+
+@pytest.fixture
+def steady():
+    Path("steady.py").write_text(STEADY)
+
+
+def learner(task, alg, timesteps, **settings):
+    """Return a learner after training in an environment, and its batch of environments."""
+    from ngym_cli.agents.from_config import build_model, build_venv
+    from ngym_cli.config import from_dict
+    from ngym_cli.training.prepare import prepare
+
+    hyper = {"gamma": 0.9, "learning_rate": 0.01, "final_rate": 0.1, **settings.pop("hyperparameters", {})}
+    config = {"task": task, "alg": alg, "units": 8, "n_envs": 8, "timesteps": timesteps, "hyperparameters": hyper}
+    run = prepare(from_dict({**config, **settings}))
+    venv = build_venv(run.config, run.config.n_envs)
+    model = build_model(run.config, venv)
+    model.learn(timesteps)
+    return model, venv
+
+
+def value_of_the_first_step(model, venv):
+    seen = venv.reset()
+    if hasattr(model.policy, "networks"):
+        agent = agent_for(model.policy, 0)
+        return float(agent.act(seen, agent.initial_state(8))[0].values.mean())
+    return float(model.policy.predict_values(model.policy.obs_to_tensor(seen)[0]).detach().mean())
+
+
+SLOW, FAST = {"n_steps": 8, "learning_rate": 0.02}, {"n_steps": 32, "n_epochs": 10, "batch_size": 64}
+
+
+@pytest.mark.parametrize(
+    ("task", "alg", "hyper", "low", "high"),
+    [
+        ("Steady", "recurrent_ppo", FAST, 9, 11),
+        ("Steady", "recurrent_ppo", FAST | {"l2_rate": 1e-6}, 9, 11),  # in torch
+        ("Steady", "recurrent_a2c", SLOW, 9, 11),
+        ("Steady", "a2c", SLOW, 9, 11),
+        ("Ending", "recurrent_ppo", FAST, 1, 6),
+        ("Ending", "a2c", SLOW, 1, 6),
+    ],
+)
+def test_the_value_of_a_state_that_a_time_limit_cut_off_is_added(steady, task, alg, hyper, low, high):
+    """Worth of reward 1 at each step with a discount of .9: 10 if a limit cuts episodes off, else less."""
+    model, venv = learner(f"steady.py:{task}", alg, 12_000, hyperparameters=hyper)
+    assert low < value_of_the_first_step(model, venv) < high
+
+
+@pytest.mark.parametrize("reset_state", ["trial", "never"])
+@pytest.mark.parametrize("alg", ["recurrent_ppo", "recurrent_a2c", "reinforce"])
+def test_the_last_reward_before_a_time_limit_has_the_value_of_what_was_cut_off(steady, alg, reset_state):
+    for task in ("Steady", "Ending"):
+        model, _ = learner(f"steady.py:{task}", alg, 600, hyperparameters={"n_steps": 10}, reset_state=reset_state)
+        rollout = model.rollout_buffer
+        added = rollout.rewards[rollout.ends] - 1
+        assert len(added) and np.all(added != 0) == (task == "Steady") == np.any(added != 0)
+        assert np.all(rollout.rewards[~rollout.ends] == 1)
+
+
+def test_both_flags_of_an_episode_are_kept(steady):
+    for name, flags in (("Steady", (False, True)), ("Ending", (True, False))):
+        env = EpisodeTask(user_class(name)())
+        env.reset(seed=0)
+        steps = [env.step(0) for _ in range(12)]
+        assert [step[2:4] == flags for step in steps] == [step[4]["new_trial"] for step in steps]
+        assert [k for k, step in enumerate(steps) if any(step[2:4])] == [4, 9]
+    endless = EpisodeTask(user_class("Endless")(), most_steps=3)
+    endless.reset(seed=0)
+    assert [endless.step(0)[2:4] for _ in range(3)] == [(False, False), (False, False), (False, True)]
+
+
+def user_class(name):
+    return find_task(f"steady.py:{name}").entry
+
+
+def test_actions_are_those_of_the_environment(steady):
+    bounded, from_one = EpisodeTask(user_class("Bounded")()), EpisodeTask(user_class("FromOne")())
+    bounded.reset(seed=0)
+    assert [bounded.step(np.full(1, action, np.float32))[1] for action in (-1, 0, 1)] == [-5, 0, -5]
+    from_one.reset(seed=0)
+    steps = [from_one.step(action) for action in (0, 1, 0, 0, 1)]
+    assert [step[1] for step in steps] == [1, 2, 1, 1, 2] and steps[-1][4]["choice"] == 2
+    with pytest.raises(ValueError, match="not in Discrete"):
+        from_one.step(2)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("NoInfo", "NoInfo.reset returned an array of shape .1,.; expected observation, info"),
+        ("NoSeed", r"NoSeed.reset takes no seed; expected reset\(self, \*, seed=None, options=None\)"),
+        ("NoReward", "NoReward.step returned the reward None; expected a number"),
+        ("ManyRewards", "ManyRewards.step returned the reward an array of shape .2,.; expected a number"),
+        ("OfGym", "OfGym.step returned 4 values; expected five values"),
+    ],
+)
+def test_a_method_that_does_not_return_what_gymnasium_asks_for_is_named(steady, ngym, tmp_path, name, message):
+    with pytest.raises(nc.UserError, match=message) as refused:
+        nc.train(f"steady.py:{name}", timesteps=100, progress=False)
+    assert "\n" not in str(refused.value)
+
+
+def test_environments_without_trials_are_checked(steady, ngym):
+    fine = ngym("check", "CartPole-v1", "steady.py:Steady", "--json")
+    assert fine.code == 0, fine
+    assert [[row["status"] for row in each["checks"]] for each in json.loads(fine.out)] == [["ok", "ok"]] * 2
+    wrong = ngym("check", "steady.py:OfGym")
+    assert wrong.code == 1 and "OfGym.step returned 4 values; expected five values" in wrong.out
+
+
+def test_a_search_for_performance_is_refused_before_it_trains(steady, ngym):
+    words = ("sweep", "--task", "steady.py:Steady", "--search", 2, "--space", "units=int:4:8", "--timesteps", 500)
+    wrong = ngym(*words)
+    assert wrong.code == 2 and "--maximize reward_per_trial" in wrong.err and not Path("runs").exists()

@@ -22,7 +22,7 @@ def test_reinforce_holds_fixation_where_breaking_it_costs_and_ends_the_trial(tmp
     paper = {"task_args": {"sigma": 2**0.5, "abort": True}, "rewards": {"abort": -1.0}, "timing": timing, "dt": 50}
     agent = {"alg": "reinforce", "network": "gru", "network_args": {"shared": False}, "timesteps": 250_000}
     result = train(from_dict({**paper, **agent}), tmp_path).summary
-    assert result["abort_rate"] < 0.01
+    assert result["fixation_break_rate"] < 0.01
     assert result["performance"] >= 0.75
 
 

@@ -107,7 +107,7 @@ def test_pruning_leaves_what_is_not_a_checkpoint(tmp_path):
         for name in checkpoints.CHECKPOINT_FILES:
             (folder / name).write_text("")
     (tmp_path / checkpoints.folder_of(0) / "notes.txt").write_text("mine")
-    checkpoints.prune(tmp_path, 1)
+    checkpoints.prune(tmp_path, 1, total=2)
     assert (tmp_path / checkpoints.folder_of(0) / "notes.txt").exists()
     assert not (tmp_path / checkpoints.folder_of(1)).exists()
     assert (tmp_path / checkpoints.folder_of(2) / checkpoints.STATE).exists()

@@ -8,6 +8,7 @@ import shutil
 import signal
 import threading
 
+import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
@@ -165,7 +166,18 @@ def test_the_last_and_the_best_checkpoints_are_kept(tmp_path):
     best = checkpoints.best_of(run.path / "checkpoints")
     assert best["step"] in steps
     assert steps[-1] >= 9000
-    assert len(set(steps) - {best["step"]}) in (1, 2)
+    assert steps[0] == 0 and len(set(steps) - {best["step"], 0}) in (1, 2)
+
+
+@pytest.mark.parametrize(("keep", "expected"), [(20, 10), (5, 5), (2, 2), (1, 1)])
+def test_checkpoints_are_kept_evenly_from_the_untrained_network_on(tmp_path, keep, expected):
+    evaluation = {"every": 0, "trials": 10}
+    config = configuration(checkpoint={"every": 1000, "keep": keep}, timesteps=10_000, evaluation=evaluation)
+    folder = train(config, tmp_path, "it").run.path / "checkpoints"
+    steps = [int(path.name[5:]) for path in checkpoints.found_in(folder)]
+    assert len(steps) == expected and steps[-1] > 8_000
+    if keep > 1:
+        assert steps[0] == 0 and np.diff(steps).max() - np.diff(steps).min() <= 1_024
 
 
 def test_a_finished_run_keeps_weights_only(uninterrupted):

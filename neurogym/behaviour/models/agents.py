@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models.base import Fitted, ParallelTrials, Problem, one_hot, require_rewards, trial_at
 from neurogym.behaviour.models.credible import credible
 from neurogym.behaviour.models.marks import CONVERGED, marked
-from neurogym.behaviour.models.parameters import ModelParameter, scaled, stimulus_weight
+from neurogym.behaviour.models.parameters import ModelParameter, Prior, scaled, stimulus_weight, with_priors
 from neurogym.behaviour.models.scales import outcome_scale, power_of_ten, scale_notes, typical_size
 from neurogym.behaviour.models.search import hessian, inverse_curvature, minimise, remaining
 from neurogym.behaviour.table import PADDING, Behaviour, Padded, padded, rectangle
@@ -50,6 +51,7 @@ class Agent:
     in_outcomes: tuple[str, ...] = ()
     needs_rewards: bool = True
     takes_prior = True
+    priors: Mapping[str, Prior] = MappingProxyType({})  #: priors that a user chose, by name of the parameter
 
     def __init__(self, name: str):
         self.name = name
@@ -103,7 +105,8 @@ class Agent:
         stimuli = table.join("stimuli") if table.sessions else np.ones((1, len(table.stimuli)))
         sizes = [min(1.0, power_of_ten(typical_size(values))) for values in stimuli.T]
         linear = [ModelParameter("bias"), *map(stimulus_weight, table.stimuli, sizes)]
-        return (*self.scaled(table), *(replace(each, name=each.name + word) for word in words for each in linear))
+        further = (replace(each, name=each.name + word) for word in words for each in linear)
+        return with_priors((*self.scaled(table), *further), self.priors)
 
     def scaled(self, table: Behaviour) -> tuple[ModelParameter, ...]:
         """Return the model's own parameters with priors that follow the size of the outcomes of a table."""
@@ -310,9 +313,10 @@ def likelihood_of(
             trial = trial_at(selected, np.s_[:, None, :, t])
             pick = picks[:, None, :, t]
             logits = agent.now(p, state, trial.stimuli, n)
-            total += (log_softmax(logits) * pick).sum((-1, -2))
+            counted = selected.scored[:, None, :, t]
+            total += ((log_softmax(logits) * pick).sum(-1) * counted).sum(-1)
             if two_stage:
-                total += np.asarray(agent.extra_log_likelihood(p, state, trial, pick)).sum(-1)
+                total += (agent.extra_log_likelihood(p, state, trial, pick) * counted).sum(-1)
             state = agent.step(p, state, trial, pick)
         return total
 
@@ -347,7 +351,8 @@ def trial_logits(
             row = agent.now(p, state, trial.stimuli, n)
             rows.append(np.broadcast_to(row[0], (len(x), sessions, n)))
             if two_stage:
-                extra += np.asarray(agent.extra_log_likelihood(p, state, trial, pick))[0].sum(-1)
+                counted = data.scored[None, None, :, t]
+                extra += (agent.extra_log_likelihood(p, state, trial, pick) * counted)[0].sum(-1)
             state = agent.step(p, state, trial, pick)
         return np.stack(rows, 2), extra
 

@@ -18,6 +18,7 @@ from neurogym.behaviour.models.evidence import Evidence, EvidencePolicy, Proport
 from neurogym.behaviour.models.formulas import Formula
 from neurogym.behaviour.models.linear import FormulaEvidence, FormulaPolicy
 from neurogym.behaviour.models.marks import few_trials, marked
+from neurogym.behaviour.models.parameters import Prior
 from neurogym.behaviour.models.responses import DiffusionResponse, Response
 from neurogym.behaviour.models.time_options import (
     TimeOptions,
@@ -110,7 +111,7 @@ def timed_fit(
     details = {"unbounded": best.x, "unbounded_variance": variance, "covariance": best.covariance, "joint": value}
     fit = Fitted(name, policy, estimates, 0.0, details, marks, [*notes, *few])
     p = np.concatenate(policy.predict(sessions))
-    choice = problem.table.join("choice")
+    choice = problem.table.join("scored_choice")
     scored = choice >= 0
     fit.score = float(np.log(np.clip(p[scored, choice[scored]], 1e-12, 1)).sum())
     return fit
@@ -142,6 +143,7 @@ class Diffusion(OneByOne):
         **response: Any,
     ):
         self.name = name
+        self.priors: Mapping[str, Prior] = {}
         self.options = TimeOptions(deadline, fastest, contaminants, dict(vary or {}), dict(fix or {}))
         self.response: Response = self.options.simplified(diffusion_response(**response))
 
@@ -175,7 +177,7 @@ class Diffusion(OneByOne):
         evidence = fixed_evidence(self._evidence(table, formulas), self.options.fix)
         formulas.pop("drift", None)
         parameters = ResponseParameters(self.response, formulas)
-        return TimedPosterior(evidence, parameters, table.sessions, settings, problem.prior)
+        return TimedPosterior(evidence, parameters, table.sessions, settings, problem.prior, self.priors)
 
     def _evidence(self, table: Behaviour, formulas: Mapping[str, Formula]) -> Evidence:
         drift = formulas.get("drift")

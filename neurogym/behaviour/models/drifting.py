@@ -89,7 +89,7 @@ class Drifting(OneByOne):
         mean = fit_weights(flat, chosen, 2, np.where(flat.std(0) > 0, 3.0 / scale, 10.0))[0][1]
         first = Walk(mean, (0.5 / scale) ** 2, self.limits.clipped((0.02 / scale) ** 2))
         walk, smoothed = fit_walk(x, choice, first, limits=self.limits)
-        means = estimated_weights(flat, chosen, 2, table.interval_groups(table.join("choice") >= 0))
+        means = estimated_weights(flat, chosen, 2, table.interval_groups(table.join("scored_choice") >= 0))
         estimates = dict(zip(features.names, means, strict=True))
         marks = self.limits.marks({f"sigma {name}": walk.step[k] for k, name in enumerate(features.names)})
         errors = np.full(2 * len(mean), np.nan)
@@ -119,6 +119,7 @@ class Drifting(OneByOne):
 
 
 def design(features: Features, problem: Problem) -> tuple[FloatArray, np.ndarray]:
-    """Return predictors (sessions, trials, predictors) and choices (sessions, trials) of all sessions, padded."""
+    """Return predictors (sessions, trials, predictors) and scored choices (sessions, trials), padded."""
     sessions = problem.table.sessions
-    return rectangle(list(map(features.matrix, sessions)), 0.0), rectangle([each.choice for each in sessions], -1)
+    x = rectangle(list(map(features.matrix, sessions)), 0.0)
+    return x, rectangle([each.scored_choice for each in sessions], -1)

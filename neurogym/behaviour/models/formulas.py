@@ -65,7 +65,9 @@ class Formula:
             matrix = formula.matrix(sessions)
         except Exception as error:
             raise UnfitError(f"--vary: formula '{text}' cannot be evaluated: {error}") from None
-        rank = int(np.linalg.matrix_rank(matrix / np.maximum(np.abs(matrix).max(0), 1e-300))) if matrix.size else 0
+        if not matrix.shape[1]:
+            raise UnfitError(f"--vary: formula '{text}' has no predictors; 1 is a constant")
+        rank = int(np.linalg.matrix_rank(matrix / np.maximum(np.abs(matrix).max(0), 1e-300)))
         if rank < matrix.shape[1]:
             raise UnfitError(
                 f"--vary: the predictors of '{text}' depend on each other (rank {rank} of {matrix.shape[1]})"
@@ -84,14 +86,12 @@ class Formula:
 
     def matrix(self, sessions: Sequence[Session]) -> FloatArray:
         """Return the predictors of all trials of sessions, shape (trials, predictors)."""
-        return self.rows({name: columns_of(sessions, self.stimuli)[name] for name in self.training})
+        columns = columns_of(sessions, self.stimuli)
+        return self.rows({name: columns[name] for name in self.training}, sum(map(len, sessions)))
 
-    def rows(self, columns: Mapping[str, np.ndarray]) -> FloatArray:
-        """Return the predictors of trials given by columns, shape (trials, predictors)."""
-        n = len(next(iter(columns.values()))) if columns else 1
-        if not columns:
-            return np.ones((n, 1))
-        return np.asarray(self._spec().get_model_matrix(frame(columns)), float)
+    def rows(self, columns: Mapping[str, np.ndarray], n: int) -> FloatArray:
+        """Return the predictors of ``n`` trials given by columns, shape (trials, predictors)."""
+        return np.asarray(self._spec().get_model_matrix(frame(columns or {"constant": np.ones(n)})), float)
 
     def typical(self, stimuli: FloatArray, known: Mapping[str, np.ndarray]) -> FloatArray:
         """Return predictors for stimuli where further columns are unknown: their mean or most frequent value.
@@ -111,7 +111,7 @@ class Formula:
             else:
                 words, counts = np.unique(values.astype(str), return_counts=True)
                 columns[name] = np.full(n, words[counts.argmax()])
-        return self.rows(columns) if columns else np.ones((n, 1))
+        return self.rows(columns, n)
 
     def _spec(self) -> Any:
         return _spec(self)

@@ -191,7 +191,7 @@ class GlmHmm(OneByOne):
                 fit, chain, posterior, x, choice, scale, inputs, source, problem.intervals
             )
             fit.score = sum(
-                float(np.nansum(log_likelihoods(p, each.choice)))
+                float(np.nansum(log_likelihoods(p, each.scored_choice)))
                 for p, each in zip(predict(fit.policy, problem.table.sessions), problem.table.sessions, strict=True)
             )
         fit.notes = [*_empty_states(posterior, choice), *_transition_notes(chain, source)]

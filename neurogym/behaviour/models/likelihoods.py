@@ -139,7 +139,7 @@ def _as_seen(agent: Agent, table: Behaviour) -> Behaviour:
 def _agent(agent: Agent, table: Behaviour) -> ChoiceLikelihood:
     parameters, n = agent.parameters(table), len(table.choices)
     data = padded(table.sessions)
-    run, valid = trial_logits(agent, parameters, data, n), data.choice >= 0
+    run, valid = trial_logits(agent, parameters, data, n), data.scored & (data.choice >= 0)
     chosen = data.choice[valid]
 
     def trials(x: FloatArray) -> FloatArray:
@@ -153,7 +153,7 @@ def _agent(agent: Agent, table: Behaviour) -> ChoiceLikelihood:
 
 
 def _function(model: FunctionModel, table: Behaviour) -> ChoiceLikelihood:
-    logits, choice = model.logits_of(table), table.join("choice")
+    logits, choice = model.logits_of(table), table.join("scored_choice")
     valid = choice >= 0
 
     def trials(x: FloatArray) -> FloatArray:

@@ -205,11 +205,8 @@ class Logistic(OneByOne):
     def _fit(self, problem: Problem) -> Fitted:
         table = problem.table
         features = self.features(table)
-        n, groups = len(table.choices), table.in_blocks(INNER).sessions
-        x = [features.matrix(each) for each in table.sessions]
-        choice = [each.choice for each in table.sessions]
-        fold = np.concatenate([np.full(len(each), k % INNER) for k, each in enumerate(groups)])
-        rows, chosen = np.concatenate(x), np.concatenate(choice)
+        n, fold = len(table.choices), np.concatenate(table.blocks(INNER)) % INNER
+        rows, chosen = np.concatenate([features.matrix(each) for each in table.sessions]), table.join("scored_choice")
         valid = chosen >= 0
         rows, chosen, fold = rows[valid], chosen[valid], fold[valid]
         names = [name if n == 2 else f"{name} -> {word}" for word in table.choices[1:] for name in features.names]

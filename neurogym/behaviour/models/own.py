@@ -27,7 +27,7 @@ from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models.base import Fitted, ParallelTrials, Problem, UnfitError
 from neurogym.behaviour.models.credible import credible
 from neurogym.behaviour.models.marks import CONVERGED, marked
-from neurogym.behaviour.models.parameters import ModelParameter
+from neurogym.behaviour.models.parameters import ModelParameter, Prior, with_priors
 from neurogym.behaviour.models.search import hessian, inverse_curvature, remaining
 from neurogym.behaviour.table import Behaviour, Session
 
@@ -55,7 +55,13 @@ class FunctionModel:
         name: str,
     ):
         self.function, self.name = function, name
-        self.parameters = tuple(_parameter(key, *ends) for key, ends in bounds.items())
+        self._declared = tuple(_parameter(key, *ends) for key, ends in bounds.items())
+        self.priors: Mapping[str, Prior] = {}
+
+    @property
+    def parameters(self) -> tuple[ModelParameter, ...]:
+        """Parameters with their priors."""
+        return with_priors(self._declared, self.priors)
 
     def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
         """See `Model.fit`."""
@@ -182,7 +188,7 @@ def _trials(each: Session, table: Behaviour) -> _Trials:
     after = [(c, r) if c >= 0 else (None, None) for c, r in zip(choices, rewards, strict=True)]
     stimuli = [dict(zip(table.stimuli, row, strict=True)) for row in np.nan_to_num(each.stimuli).tolist()]
     before = [(None, None), *after[:-1]]
-    valid = np.flatnonzero(each.choice >= 0)
+    valid = np.flatnonzero(each.scored_choice >= 0)
     return _Trials([(*b, s) for b, s in zip(before, stimuli, strict=True)], valid, each.choice[valid])
 
 

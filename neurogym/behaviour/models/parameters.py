@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import digamma, expit, logit, polygamma
 
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
+from neurogym.behaviour.models.base import UnfitError
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,51 @@ class ModelParameter:
         low, high = (x - 1.96 * se, x + 1.96 * se) if ends is None else (min(ends[0], x), max(ends[1], x))
         scaled = self.value(np.array([low, x, high]))
         return Estimate(float(scaled[1]), float(scaled[0]), float(scaled[2]), float(scaled[2] - scaled[0]) / (2 * 1.96))
+
+
+#: Families of priors that a user may choose, with the kind of parameter that each is for.
+FAMILIES = {"beta": "unit", "gamma": "positive", "lognormal": "positive", "normal": "real"}
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Prior of a parameter that a user chose.
+
+    Fits work with a Gaussian in the unbounded scale. Its mean and s.d. are those of the chosen prior there: of the
+    logit for beta, of the logarithm for gamma (shape, scale) and lognormal.
+
+    Attributes:
+        family: name in ``FAMILIES``.
+        first: first argument: a of beta, shape of gamma, or the mean.
+        second: second argument: b of beta, scale of gamma, or the s.d.
+    """
+
+    family: str
+    first: float
+    second: float
+
+    def of(self, parameter: ModelParameter) -> ModelParameter:
+        """Return a parameter with this prior.
+
+        Raises:
+            UnfitError: if the family is for another kind of parameter.
+        """
+        if FAMILIES[self.family] != parameter.kind:
+            expected = " or ".join(name for name, kind in FAMILIES.items() if kind == parameter.kind)
+            raise UnfitError(f"--prior {parameter.name}: expected {expected}, not {self.family}")
+        a, b = self.first, self.second
+        if self.family == "beta":
+            mean, variance = digamma(a) - digamma(b), polygamma(1, a) + polygamma(1, b)
+        elif self.family == "gamma":
+            mean, variance = digamma(a) + np.log(b), polygamma(1, a)
+        else:
+            mean, variance = a, b**2
+        return replace(parameter, mean=float(mean), sd=float(np.sqrt(variance)))
+
+
+def with_priors(parameters: Sequence[ModelParameter], priors: Mapping[str, Prior]) -> tuple[ModelParameter, ...]:
+    """Return parameters with the priors that a user chose, by name."""
+    return tuple(priors[each.name].of(each) if each.name in priors else each for each in parameters)
 
 
 def rate(name: str, high: float = 1.0, low: float = 0.0) -> ModelParameter:

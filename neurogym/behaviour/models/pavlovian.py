@@ -17,7 +17,7 @@ from neurogym.analysis.regression import log_softmax
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.agents import Agent, AgentPolicy, AgentState, ParameterValues
 from neurogym.behaviour.models.base import Fitted, ParallelTrials, Problem, UnfitError, one_hot, predict, require_two
-from neurogym.behaviour.models.parameters import ModelParameter, positive, rate
+from neurogym.behaviour.models.parameters import ModelParameter, positive, rate, with_priors
 from neurogym.behaviour.table import Behaviour, Session
 
 #: Most cues of a task.
@@ -53,7 +53,7 @@ class GoNoGo(Agent):
 
     def parameters(self, table: Behaviour) -> tuple[ModelParameter, ...]:
         """See `Agent.parameters`; the bias is ``b`` and stimuli have no weights."""
-        return self.scaled(table)
+        return with_priors(self.scaled(table), self.priors)
 
     def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
         """See `Model.fit`."""

@@ -19,7 +19,7 @@ from neurogym.behaviour.models.base import ParallelTrials
 from neurogym.behaviour.models.credible import Credible, credible
 from neurogym.behaviour.models.evidence import Evidence, EvidencePolicy, evidence_of_sessions, with_state_columns
 from neurogym.behaviour.models.formulas import Formula
-from neurogym.behaviour.models.parameters import ModelParameter
+from neurogym.behaviour.models.parameters import ModelParameter, Prior, with_priors
 from neurogym.behaviour.models.responses import Gradient, Response
 from neurogym.behaviour.models.times import TimedTrials, TimeSettings, timed_trials
 from neurogym.behaviour.table import Session
@@ -118,6 +118,7 @@ class TimedPosterior:
         sessions: sessions of the fit, as for the evidence.
         settings: conditions of the recording.
         prior: mean and s.d. of each parameter; None for the parameters' own.
+        priors: priors of parameters that a user chose, by name.
     """
 
     def __init__(
@@ -127,10 +128,11 @@ class TimedPosterior:
         sessions: Sequence[Session],
         settings: TimeSettings,
         prior: tuple[FloatArray, FloatArray] | None = None,
+        priors: Mapping[str, Prior] | None = None,
     ):
         self.evidence, self.response = evidence, response
         self.trials: TimedTrials = timed_trials(sessions, settings)
-        self.parameters = (*evidence.parameters, *response.parameters)
+        self.parameters = with_priors((*evidence.parameters, *response.parameters), priors or {})
         mean: FloatArray = np.array([each.mean for each in self.parameters])
         sd: FloatArray = np.array([each.sd for each in self.parameters])
         self.mean, self.sd = prior if prior is not None else (mean, sd)

@@ -23,6 +23,8 @@ CODES = (99.0, 999.0, 9999.0, 99999.0)
 CONTAMINANTS = ("uniform", "exponential")
 #: Fewest trials of an option that never has a time, for the option to count as a withheld response (go/no-go).
 WITHHELD = 10
+#: Entry of the choice of a trial that does not count, see `Session.scored`.
+UNSCORED = -2
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ class TimedTrials:
     """Choices and times of trials, with the kind of each trial.
 
     Attributes:
-        choice: option, -1 for no answer, shape (trials,).
+        choice: option, -1 for no answer, `UNSCORED` for a trial that does not count, shape (trials,).
         rt: reaction time in s, nan where unknown, shape (trials,).
         settings: deadline, limits, and the option that is withheld.
     """
@@ -110,7 +112,7 @@ class TimedTrials:
     @property
     def omitted(self) -> BoolArray:
         """Trials without an answer, whose likelihood is the probability of no decision until the deadline."""
-        return np.asarray((self.choice < 0) & np.isfinite(self.settings.deadline) & (self.settings.withheld < 0))
+        return np.asarray((self.choice == -1) & np.isfinite(self.settings.deadline) & (self.settings.withheld < 0))
 
     @property
     def withheld(self) -> BoolArray:
@@ -156,7 +158,7 @@ def _trials(n: int) -> str:
 
 def timed_trials(sessions: Sequence[Session], settings: TimeSettings) -> TimedTrials:
     """Return the trials of sessions, concatenated."""
-    choice = np.concatenate([each.choice for each in sessions])
+    choice = np.concatenate([np.where(each.scored, each.choice, UNSCORED) for each in sessions])
     return TimedTrials(choice, without_codes(np.concatenate([each.rt for each in sessions]))[0], settings)
 
 
@@ -171,8 +173,8 @@ def time_settings(
         fastest: answers faster than this (s) are anticipations.
         contaminants: distribution of the times of contaminants, "uniform" or "exponential" (with the mean of the data).
     """
-    choice = np.concatenate([each.choice for each in sessions])
-    rt, notes = without_codes(np.concatenate([each.rt for each in sessions]))
+    choice = np.concatenate([each.choice[each.scored] for each in sessions])
+    rt, notes = without_codes(np.concatenate([each.rt[each.scored] for each in sessions]))
     timed = np.isfinite(rt)
     last = float(rt[timed].max()) if timed.any() else 1.0
     longest = max(last, deadline) if deadline else 1.1 * last

@@ -55,7 +55,7 @@ class TransitionInputs:
             )
         plain = cls(tuple(names), tuple(columns), np.zeros(len(names)), np.ones(len(names)))
         rows = plain.values(np.nan_to_num(table.join("stimuli")), table.join("choice"), table.join("reward"))
-        answered = rows[table.join("choice") >= 0]
+        answered = rows[table.join("scored_choice") >= 0]
         scale = answered.std(0)
         for name, sd in zip(names, scale, strict=True):
             if sd == 0:

@@ -34,6 +34,7 @@ from neurogym.behaviour.models.formulas import Formula
 from neurogym.behaviour.models.linear import FeatureEvidence, FeaturePolicy
 from neurogym.behaviour.models.logistic import Logistic
 from neurogym.behaviour.models.own import FunctionModel, FunctionPolicy
+from neurogym.behaviour.models.parameters import Prior
 from neurogym.behaviour.models.responses import Response
 from neurogym.behaviour.models.time_options import (
     STATE,
@@ -112,6 +113,7 @@ class TimedModel:
         self.model, self.times, self.name, self.response_options = model, times, model.name, response
         self.options = TimeOptions(deadline, fastest, contaminants, dict(vary or {}), dict(fix or {}))
         self.states = int(getattr(model, "states", 0))
+        self.priors: Mapping[str, Prior] = {}
         unfit = [name for name in response if name != "lapse"] if times == "lba" else []
         if unfit:
             raise UnfitError(f"{unfit[0]} requires the diffusion model (times=ddm); a race (lba) does not have it")
@@ -230,7 +232,7 @@ class TimedModel:
         settings, _ = self.options.settings(problem.table.sessions)
         evidence = fixed_evidence(evidence, self.options.fix)
         response = ResponseParameters(self.response(problem.table), self._formulas(problem.table))
-        return TimedPosterior(evidence, response, problem.table.sessions, settings, problem.prior)
+        return TimedPosterior(evidence, response, problem.table.sessions, settings, problem.prior, self.priors)
 
     def _fit(self, problem: Problem, posterior: TimedPosterior) -> Fitted:
         _, notes = self.options.settings(problem.table.sessions)

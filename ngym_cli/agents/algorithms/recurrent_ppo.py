@@ -184,7 +184,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             rollout_buffer.ends[t] = getattr(env.unwrapped, "trial_ended", False)  # of batches made of trials
             if self.imitation:
                 rollout_buffer.correct[t] = np.asarray(trials_of(env).ground_truth)
-            if any(infos) and dones.any():  # our own batches fill infos only for truncated environments
+            if any(infos):  # our own batches fill infos only where an environment ended
                 self._finish_episodes(agent, t, dones, infos)
             self.see(new_obs, dones)
         agent.finish(self.starts)
@@ -203,7 +203,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         self, agent: RolloutAgent | DeviceRolloutAgent, t: int, dones: np.ndarray, infos: list[dict[str, Any]]
     ) -> None:
         """Episode statistics, and the value of the state that a time limit cut off added to the last reward."""
-        ended = np.flatnonzero(dones)
+        ended = np.flatnonzero([bool(info) for info in infos])
         self.note_episodes([infos[i] for i in ended], dones[ended])
         cut_off = [
             i for i in ended.tolist() if infos[i].get("TimeLimit.truncated") and "terminal_observation" in infos[i]

@@ -79,7 +79,26 @@ class TrialVecEnv(TrialBatch, VecEnv):
         return [self.venv.envs[i] for i in self._get_indices(indices)]
 
 
-class Learner(BaseAlgorithm):
+class BoundedProgress(BaseAlgorithm):
+    """Algorithm whose schedules stay at their last value in the steps beyond the requested ones.
+
+    A rollout is never cut short, so that more steps may be made than were requested. Stable-Baselines3 then reads
+    schedules below zero, where a falling learning rate is negative.
+    """
+
+    def _update_current_progress_remaining(self, num_timesteps: int, total_timesteps: int) -> None:
+        super()._update_current_progress_remaining(min(num_timesteps, total_timesteps), total_timesteps)
+
+
+def bounded(algorithm: type[BaseAlgorithm]) -> type[BaseAlgorithm]:
+    """Return an algorithm with `BoundedProgress`, under the same name."""
+    if issubclass(algorithm, BoundedProgress):
+        return algorithm
+    contents = {"__module__": algorithm.__module__, "__doc__": algorithm.__doc__}
+    return type(algorithm.__name__, (BoundedProgress, algorithm), contents)
+
+
+class Learner(BoundedProgress):
     """Stable-Baselines3 algorithm with a learning method of this package. A subclass defines `set_up`.
 
     Attributes:

@@ -232,3 +232,43 @@ def test_alignment_ignores_rotation_and_scale(rng):
 def test_alignment_of_a_population_that_does_not_vary_is_refused(rng, debiased):
     with pytest.raises(ValueError, match="vary between samples"):
         analysis.linear_cka(rng.normal(size=(6, 2)), np.full((6, 3), 0.1), debiased=debiased)
+
+
+@pytest.mark.parametrize("noise", ["none", "one", "runs"])
+def test_crossnobis_distances_are_those_of_their_definition(noise):
+    """The loops of rsatoolbox: each run against the mean of the others, or all pairs of runs with their mean noise."""
+    rng, runs, conditions, units = np.random.default_rng(0), 4, 5, 6
+    patterns = rng.normal(size=(runs, conditions, units))
+    roots = rng.normal(size=(runs, units, units))
+    each = roots @ roots.swapaxes(1, 2) + np.eye(units)
+    precision = {"none": None, "one": each[0], "runs": each}[noise]
+    expected = np.zeros((conditions, conditions))
+    for i in range(conditions):
+        for j in range(conditions):
+            terms = []
+            for a in range(runs):
+                difference = patterns[a, i] - patterns[a, j]
+                if noise == "runs":
+                    for b in range(a):
+                        mean = np.linalg.inv((np.linalg.inv(each[a]) + np.linalg.inv(each[b])) / 2)
+                        terms.append(difference @ mean @ (patterns[b, i] - patterns[b, j]))
+                else:
+                    others = np.delete(patterns, a, axis=0).mean(axis=0)
+                    terms.append(difference @ (np.eye(units) if noise == "none" else each[0]) @ (others[i] - others[j]))
+            expected[i, j] = np.mean(terms) / units
+    assert analysis.crossnobis(patterns, precision) == pytest.approx(expected)
+    with pytest.raises(ValueError, match="runs >= 2"):
+        analysis.crossnobis(patterns[:1])
+    with pytest.raises(ValueError, match="does not fit"):
+        analysis.crossnobis(patterns, np.eye(2))
+
+
+def test_crossnobis_is_zero_on_average_without_a_difference_and_noise_is_shrunk():
+    rng = np.random.default_rng(1)
+    draws = [analysis.crossnobis(rng.normal(size=(2, 2, 10)))[0, 1] for _ in range(400)]
+    assert abs(np.mean(draws)) < 4 * np.std(draws) / 20
+    mixing = np.linalg.cholesky(0.5 * np.eye(4) + 0.5)
+    many = analysis.noise_precision(rng.normal(size=(5000, 4)) @ mixing.T)
+    assert many == pytest.approx(np.linalg.inv(mixing @ mixing.T), abs=0.15)
+    few = np.linalg.inv(analysis.noise_precision(rng.normal(size=(6, 20))))
+    assert np.abs(few[~np.eye(20, dtype=bool)]).mean() < 0.2 * np.diag(few).mean()

@@ -166,7 +166,7 @@ def jspsych_buttons(root: Path, rng: Rng, kind: str) -> Made:
             writer.writerow([_jspsych_word(row.get(name, "")) for name in names])
         path.write_text(text.getvalue())
     roles = {"subject": "file", "choice": "response", "correct": "correct", "rt": "rt", "stimuli": ("morph_level",)}
-    return made(d, root, roles, sessions=2, rows=300)
+    return made(d, root, roles, sessions=2, rows=300, given={"subject": "file"})
 
 
 def _jspsych_word(value: Any) -> str:

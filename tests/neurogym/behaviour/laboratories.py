@@ -31,7 +31,7 @@ class Detection:
 
 @dataclass
 class Made:
-    """Table and what a reader should find in it."""
+    """Table and what a reader should find in it; ``given`` are the roles without which the reader asks."""
 
     source: Any
     roles: dict[str, object]
@@ -42,6 +42,7 @@ class Made:
     absent: tuple[str, ...] = ()
     means: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    given: dict[str, str] = field(default_factory=dict)
 
 
 def detection(rng: np.random.Generator, sessions: int = 2, trials: int = 150, misses: float = 0.03) -> Detection:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -156,7 +158,7 @@ def test_screens_of_jspsych_are_left_out_without_correct_responses_as_well():
     for k in range(100):
         common = {"time_elapsed": k, "stimulus": "+"}
         rows.append({**common, "trial_type": "html-keyboard-response", "trial_index": 2 * k + 1, "response": None})
-        answer = {"trial_index": 2 * k + 2, "response": int(right[k]), "rt": 500 + k, "stimulus": "a.png"}
+        answer = {"trial_index": 2 * k + 2, "response": int(right[k]), "rt": 500 + 37 * k % 100, "stimulus": "a.png"}
         rows.append({**common, "trial_type": "image-button-response", **answer})
     result = reading.read(rows)
     assert (
@@ -170,7 +172,7 @@ def test_names_of_e_prime_are_read():
         "Subject": [1] * 300,
         "Stim.RESP": right + 1,
         "Stim.ACC": correct,
-        "Stim.RT": 500 + np.arange(300),
+        "Stim.RT": 500 + 37 * np.arange(300) % 100,
         "Stim.CRESP": (stimulus > 0) + 1,
         "Coherence": stimulus,
     }
@@ -248,7 +250,9 @@ def test_conditions_and_formulas():
     _rng, stimulus, right, correct = signed()
     table = {"side": np.where(right, "R", "L"), "hit": correct, "size": np.abs(stimulus)}
     table |= {"task": ["main", "extra"] * 150, "where": np.where(stimulus > 0, "r", "l")}
-    result = reading.read(table, {"stimuli": ["x"]}, where=["task == main"], derive=["x=size*(2*(where=='r')-1)"])
+    result = reading.read(
+        table, {"choice": "side", "stimuli": ["x"]}, where=["task == main"], derive=["x=size*(2*(where=='r')-1)"]
+    )
     assert result.n_trials == 150
     np.testing.assert_allclose(result.join("stimuli")[:, 0], stimulus[::2])
     for condition in ("task == mian", "tsk == main", "task < 3", "task == main and size > 0"):
@@ -259,10 +263,18 @@ def test_conditions_and_formulas():
             reading.read(table, derive=[formula])
 
 
+@pytest.mark.parametrize("rows", [1, 3])
+def test_a_table_of_very_many_columns_is_refused_at_once(tmp_path, rows):
+    header = ",".join(f"c{k}" for k in range(200_000))
+    (tmp_path / "t.csv").write_text("\n".join([header, *[",".join(["1"] * 200_000)] * rows]))
+    before = time.process_time()
+    with pytest.raises(reading.TableError, match="at most 10,000"):
+        reading.read(tmp_path / "t.csv")
+    assert time.process_time() - before < 5
+
+
 def test_two_million_trials_would_fit(tmp_path):
     """A tenth of two million: under a second of processor time for each hundred thousand rows."""
-    import time
-
     import pyarrow as pa
     from pyarrow import csv
 

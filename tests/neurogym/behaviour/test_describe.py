@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from neurogym.behaviour import describe as describing
 from neurogym.behaviour import reading
 from neurogym.behaviour.describe import describe
 from neurogym.behaviour.metacognition import meta_d_prime
@@ -144,6 +145,16 @@ def test_no_reward_is_printed_for_a_table_without_rewards_and_no_weight_that_is_
     pairs = {"session": np.repeat(sessions, 2), "choice": [0, 1] * 40, "reward": [1, 0, 0, 1] * 20}
     history = describe(reading.read(pairs))[0].history
     assert "choice, 1 back" in history and all("2 back" not in name for name in history)
+
+
+def test_history_of_very_many_trials_comes_from_a_sample_of_sessions_which_is_said(monkeypatch):
+    table = reading.read(frame(np.random.default_rng(8), trials=400))
+    whole = describe(table.of("0"))[0]
+    monkeypatch.setattr(describing, "LARGE", 400)
+    part = describe(table.of("0"))[0]
+    assert (whole.history_trials, part.history_trials) == (None, 400) and part.trials == 800
+    assert whole.history["contrast"].value in part.history["contrast"]
+    assert describe(table)[0].history_trials == 400
 
 
 def test_descriptions_are_plain_data():

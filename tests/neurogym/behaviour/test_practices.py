@@ -9,6 +9,7 @@ import pytest
 
 from neurogym.behaviour import reading
 from neurogym.behaviour.columns import TableError
+from neurogym.behaviour.questions import TableQuestion
 from tests.neurogym.behaviour import choices_with_outcomes, experiment_software, practices, unusual
 
 SEED = 11
@@ -18,7 +19,12 @@ MAKERS = practices.MAKERS | experiment_software.MAKERS | choices_with_outcomes.M
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_table_is_read_right_without_flags(name, tmp_path):
     made = MAKERS[name](tmp_path, np.random.default_rng(SEED))
-    table = reading.read(made.source)
+    if made.given:
+        with pytest.raises(TableQuestion) as asked:
+            reading.read(made.source)
+        answers = [dict(zip(answer.options[::2], answer.options[1::2], strict=True)) for answer in asked.value.answers]
+        assert {f"--{role}": column for role, column in made.given.items()} in answers
+    table = reading.read(made.source, made.given)
     assert {role: table.roles.get(role) for role in made.roles} == made.roles
     assert not set(made.absent) & set(table.roles)
     choice = table.join("choice")
@@ -44,7 +50,7 @@ ROWS = [f"a,{k},{k % 2},{k % 3}" for k in range(30)]
     [
         (
             ["# made by a script", "", "subject,trial,choice,rt", *ROWS[:9], "# pause", "a,9,1,slow"],
-            ["'rt'", "row 10 (line 14)", "'slow'", "--where 'rt != slow'"],
+            ["'rt'", "row 10 (line 14)", "'slow'", '--where "rt != slow"'],
         ),
         (
             ["session,trial,choice,reward", *ROWS, "a,29,1,1"],

@@ -10,6 +10,7 @@ import pytest
 from neurogym.behaviour import reading
 from neurogym.behaviour.describe import describe
 from neurogym.behaviour.table import Behaviour, session
+from tests.neurogym.behaviour import laboratories
 
 DATA = Path(__file__).parents[3] / "experiments" / "data"
 
@@ -161,21 +162,43 @@ def test_a_number_that_says_the_side_itself_keeps_its_sign():
 def foreign(n=200):
     rng = np.random.default_rng(0)
     contrast = rng.choice([-0.5, -0.1, 0.1, 0.5], n)
-    word = np.where(rng.random(n) < 1 / (1 + np.exp(-8 * contrast)), "rechts", "links")
-    return {"Tier": np.repeat(["R1", "R2"], n // 2), "Kontrast": contrast, "Wahl": word}
+    word = np.where(rng.random(n) < 1 / (1 + np.exp(8 * contrast)), "oikea", "vasen")
+    return {"Rotta": np.repeat(["R1", "R2"], n // 2), "Ero": contrast, "Vastaus": word}
 
 
 def test_columns_of_another_language_are_asked_for_and_not_taken_for_others():
-    table = reading.from_columns(foreign())
-    assert table.choices == ("links", "rechts") and table.roles["choice"] == "Wahl"
-    notes = " ".join(table.reading.notes)
-    assert "--subject Tier" in notes and "--stimuli Kontrast" in notes
-    named = reading.from_columns(foreign(), {"subject": "Tier", "stimuli": ["Kontrast"]})
-    assert named.subjects == ("R1", "R2") and not named.reading.notes
+    with pytest.raises(reading.TableQuestion, match="--choice Vastaus"):
+        reading.read(foreign())
+    with pytest.raises(reading.TableQuestion, match="--subject Rotta"):
+        reading.read(foreign(), {"choice": "Vastaus"})
+    table = reading.read(foreign(), {"choice": "Vastaus", "subject": "Rotta"})
+    assert table.subjects == ("R1", "R2") and "--stimuli Ero" in " ".join(table.reading.notes)
+    assert not reading.read(foreign(), {"choice": "Vastaus", "subject": "Rotta", "stimuli": ["Ero"]}).reading.notes
+
+
+def test_german_french_and_spanish_words_are_read():
+    d = laboratories.detection(np.random.default_rng(0), sessions=1, misses=0)
+    for names, yes, no, sides in (
+        (("Versuchsperson", "Kontrast", "Antwort", "Richtig", "Reaktionszeit"), "ja", "nein", ("links", "rechts")),
+        (("sujet", "contraste", "réponse", "correct", "temps de réaction"), "oui", "non", ("gauche", "droite")),
+        (
+            ("participante", "contraste", "respuesta", "correcto", "tiempo de reacción"),
+            "sí",
+            "no",
+            ("izquierda", "derecha"),
+        ),
+    ):
+        correct = np.where(d.correct, yes, no)
+        table = reading.read(
+            dict(zip(names, (d.subject, d.signed, np.where(d.right, *sides[::-1]), correct, d.seconds), strict=True))
+        )
+        assert table.choices == sides and len(table.subjects) == 2 and table.stimuli == (names[1],)
+        assert np.nanmean(table.join("correct")) == pytest.approx(d.correct.mean())
+        assert np.median(table.join("rt")) == pytest.approx(np.median(d.seconds))
 
 
 def test_two_columns_that_may_be_the_choice_are_both_named():
     rng = np.random.default_rng(0)
-    columns = {"wahl": rng.choice(["rot", "blau"], 50), "seite": rng.choice(["oben", "unten"], 50), "x": range(50)}
-    with pytest.raises(ValueError, match=r"wahl or seite may be it; expected --choice COLUMN"):
+    columns = {"vari": rng.choice(["rot", "blau"], 50), "paikka": rng.choice(["oben", "unten"], 50), "x": range(50)}
+    with pytest.raises(reading.TableQuestion, match=r"--choice vari .* or --choice paikka"):
         reading.from_columns(columns)

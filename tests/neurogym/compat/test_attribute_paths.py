@@ -21,7 +21,6 @@ SHADOWED = {
     "neurogym.config.config",
     "neurogym.analysis.measures",
     "neurogym.dynamics.agreement",
-    "neurogym.dynamics.basins",
 }
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from neurogym.dynamics import find_fixed_points, known
-from neurogym.dynamics.catalogue import Solution, clusters, distances, geometry, nearest_cluster, topology
+from neurogym.dynamics import known
+from neurogym.dynamics.catalogue import Solution, clusters, distances, geometry, nearest_cluster
 
 
 def averages(kind: int, units: int, seed: int) -> np.ndarray:
@@ -38,12 +37,3 @@ def test_networks_of_two_kinds_form_two_clusters_whatever_their_size():
         nearest, distance = nearest_cluster(solution(kind, 64, 9), networks, clusters(networks))
         assert nearest == label and distance < 0.3
     assert clusters(networks[:1]).tolist() == [1]
-
-
-@pytest.mark.parametrize(("bits", "words"), [(1, "2 stable points"), (2, "4 stable points")])
-def test_topologies_are_named(bits, words):
-    system, points, _ = known.flip_flop(bits, 12)
-    rng = np.random.default_rng(0)
-    starts = points[rng.integers(len(points), size=200)] + 0.5 * rng.standard_normal((200, 12))
-    found = find_fixed_points(system, starts, np.zeros(bits))
-    assert topology(found, 1e-16) == words

@@ -37,7 +37,7 @@ def test_dynamics_tell_kinds_apart_and_not_seeds(metric):
     assert result.floor.max() < table["distance"][~same].min()
 
 
-@pytest.mark.parametrize("metric", ["procrustes", "cka", "rsa", "svcca", "angles"])
+@pytest.mark.parametrize("metric", ["procrustes", "cka", "rsa", "svcca", "angles", "crossnobis"])
 def test_a_rotated_copy_is_at_the_noise_floor_and_shuffled_conditions_are_far(metric):
     first = population("point", 0)
     turn = known.random_rotation(8, np.random.default_rng(9))
@@ -78,3 +78,36 @@ def test_populations_that_cannot_be_compared_say_why():
         dynamics.compare_populations([first, unknown], "rsa")
     with pytest.raises(ValueError, match="inputs of every population"):
         dynamics.compare_populations([first, unknown], "input-dsa")
+
+
+def test_delays_and_rank_are_the_smallest_on_the_plateau_of_the_sweep():
+    """A rotation of two turns, of which one coordinate is seen, needs two delays."""
+    rng, turn = np.random.default_rng(0), 0.4
+    trials = []
+    for _ in range(60):
+        phase, noise = rng.uniform(0, 6.3), 0.01 * rng.standard_normal((40, 1))
+        trials.append(np.sin(turn * np.arange(40) + phase)[:, None] * rng.uniform(0.5, 1) + noise)
+    one = dynamics.PopulationTrials("a", trials, np.repeat(["x", "y"], 30))
+    other = dynamics.PopulationTrials("b", [2 * trial for trial in trials], one.condition)
+    embedding = dynamics.compare_populations([one, other], "dsa", QUICK).embedding
+    assert embedding.n_delays >= 2 and embedding.rank == 2
+    assert embedding.score[0].max() < 0.5 < embedding.score.max()
+    chosen = embedding.score[embedding.delays.index(embedding.n_delays), embedding.ranks.index(embedding.rank)]
+    assert chosen >= embedding.score.max() - 0.02
+    fixed = dynamics.ComparisonSettings(shuffles=2, n_delays=3, rank=2)
+    result = dynamics.compare_populations([one, other], "dsa", fixed)
+    assert (result.embedding.n_delays, result.embedding.rank) == (3, 2)
+    assert np.isnan(result.p).all()  # two shuffles have no p value
+
+
+@pytest.mark.parametrize("metric", ["dsa", "cka"])
+def test_p_values_of_populations_that_do_not_differ_from_shuffles_are_spread(metric):
+    rng = np.random.default_rng(1)
+    ps = []
+    for _ in range(12):
+        noise = [
+            dynamics.PopulationTrials(name, list(rng.standard_normal((40, 8, 3))), np.repeat(list("abcd"), 10))
+            for name in "xy"
+        ]
+        ps.append(dynamics.compare_populations(noise, metric, dynamics.ComparisonSettings(shuffles=19, rank=3)).p[0, 1])
+    assert min(ps) < 0.5 < max(ps) and len(set(ps)) > 4 and 0.2 < np.mean(ps) < 0.8

@@ -122,10 +122,11 @@ def test_starts_that_are_not_finite_find_nothing():
 
 def test_basins_of_two_wells_are_their_sides():
     net, points, _ = known.flip_flop(1, 2)
-    result = dynamics.find_fixed_points(net, points, np.zeros(1))
     states = np.array([[x, 0.3] for x in (-2.0, -1.0, -0.1, 0.2)])
-    share = dict(zip(np.sign(np.round(result.points[:, 0], 6)), dynamics.basins(net, result, states), strict=True))
-    assert share == {-1.0: 0.75, 1.0: 0.25, 0.0: 0.0}
+    limits, _ = dynamics.find_limits(net, states, np.zeros(1))
+    assert {float(np.sign(each.states[0, 0])): each.share for each in limits} == {-1.0: 0.75, 1.0: 0.25}
+    ends = np.sort([each.states[0, 0] for each in limits])
+    assert ends == pytest.approx([points[:, 0].min(), points[:, 0].max()], abs=1e-9)
 
 
 def test_saddles_are_found_between_the_stable_points():
@@ -149,25 +150,24 @@ def test_saddles_are_found_between_the_stable_points():
 
 def test_kinds_of_attractors_are_told_apart():
     rng = np.random.default_rng(1)
-    line, axis = known.line_attractor(10, [1.0], rng)
-    along = dynamics.describe_attractor(dynamics.find_fixed_points(line, rng.standard_normal((100, 10)), np.zeros(1)))
-    assert along.kind == "line" and abs(along.axis @ axis) == pytest.approx(1) and along.next == pytest.approx(0.6)
-    ring = dynamics.find_fixed_points(known.Oscillator(), rng.uniform(-1.5, 1.5, (200, 2)), np.zeros(1))
-    assert dynamics.describe_attractor(ring.take(np.linalg.norm(ring.points, axis=1) > 0.5)).kind == "ring"
+    line, _ = known.line_attractor(10, [1.0], rng)
+    along = dynamics.find_attractors(line, rng.standard_normal((100, 10)), np.zeros(1), 20)
+    assert along.name == "line attractor" and along.n_stable == 0
+    assert along.continuum.decay == pytest.approx(-1 / np.log(0.6))
+    ring = dynamics.find_attractors(known.Oscillator(), rng.uniform(-1.5, 1.5, (200, 2)), np.zeros(1), 50)
+    assert ring.name == "ring attractor"
     plane = dynamics.Leaky(np.diag([1, 1, 0.5, 0.5]), np.zeros((4, 1)), np.zeros(4), "linear")
-    flat = dynamics.find_fixed_points(plane, rng.standard_normal((100, 4)), np.zeros(1))
-    assert dynamics.describe_attractor(flat).kind == "plane"
+    assert dynamics.find_attractors(plane, rng.standard_normal((100, 4)), np.zeros(1), 20).name == "plane attractor"
     net, points, _ = known.flip_flop(2, 6)
-    distance = dynamics.find_fixed_points(net, points + 0.1 * rng.standard_normal(points.shape), np.zeros(2))
-    assert dynamics.describe_attractor(distance).kind == "points"
+    found = dynamics.find_attractors(net, points + 0.1 * rng.standard_normal(points.shape), np.zeros(2), 20)
+    assert found.name == "4 stable points" and len(found.points) == 9
 
 
 def test_points_with_slow_modes_that_saddles_separate_are_no_continuum():
     rng = np.random.default_rng(0)
-    net, points, _ = known.flip_flop(3, 6, gain=1.1, decay=0.99)
-    found = dynamics.find_fixed_points(net, points + 1e-3 * rng.standard_normal(points.shape), np.zeros(3))
-    assert len(found) == 27 and found.stable.sum() == 8
-    assert dynamics.describe_attractor(found).kind == "points"
+    net, points, _ = known.flip_flop(3, 6, gain=1.1, decay=0.9)
+    found = dynamics.find_attractors(net, points + 1e-3 * rng.standard_normal(points.shape), np.zeros(3), 100)
+    assert found.points.fixed.sum() == 27 and found.name == "8 stable points"
 
 
 def test_a_limit_cycle_has_one_point_whose_eigenvalues_are_its_frequency():
@@ -230,9 +230,10 @@ def test_similarity_tells_line_from_point_attractors_and_not_two_of_one_kind():
     data = [trials(kind, seed) for seed, kind in enumerate(kinds)]
     operators = [dynamics.fit_operator(list(y), n_delays=10, rank=5) for y, _ in data]
     driven = [dynamics.fit_operator(list(y), list(x), n_delays=5, rank=8) for y, x in data]
-    for matrix in (dynamics.distance_matrix(operators), dynamics.distance_matrix(driven, with_inputs=True)):
-        same = [matrix[i, j] for i in range(8) for j in range(i) if kinds[i] == kinds[j]]
-        second = [matrix[i, j] for i in range(8) for j in range(i) if kinds[i] != kinds[j]]
+    for found, distance in ((operators, dynamics.operator_distance), (driven, dynamics.input_distance)):
+        pairs = [(i, j, distance(found[i], found[j])) for i in range(8) for j in range(i)]
+        same = [value for i, j, value in pairs if kinds[i] == kinds[j]]
+        second = [value for i, j, value in pairs if kinds[i] != kinds[j]]
         assert np.mean([a < b for a in same for b in second]) > 0.95
 
 

@@ -186,7 +186,11 @@ def test_basins_are_those_of_an_integrator(seed):
     assert distance.min(1).max() < 0.02 and result.stable[arrived].all() and len(set(arrived)) >= 2
     shares = np.bincount(arrived, minlength=len(result)) / len(starts)
     # Euler's steps and the integrator may differ for a start next to the boundary.
-    assert np.abs(dynamics.basins(net, result, starts) - shares).max() <= 2 / len(starts)
+    limits, _ = dynamics.find_limits(net, starts, np.zeros(1))
+    found = np.zeros(len(result))
+    for each in limits:
+        found[np.linalg.norm(result.points - each.states[0], axis=1).argmin()] = each.share
+    assert np.abs(found - shares).max() <= 2 / len(starts)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -220,7 +224,8 @@ def test_a_limit_cycle_has_the_period_of_the_integrator_and_holds_no_basin():
     assert len(result) == 1 and not result.stable[0] and np.abs(result.points).max() < 1e-6
     slopes = np.log(result.eigenvalues[0].astype(complex)) / dt
     assert np.sort_complex(slopes) == pytest.approx(np.sort_complex(np.roots([1, -1, 1])), abs=0.02)
-    assert dynamics.basins(net, result, np.random.default_rng(1).normal(size=(5, 2)), steps=1500)[0] == 0
+    (cycle,), _ = dynamics.find_limits(net, np.random.default_rng(1).normal(size=(5, 2)), np.zeros(1))
+    assert cycle.kind == "cycle" and cycle.share == 1
     path = solve_ivp(lambda _, h: velocity(h), (0, 60), [2.0, 0.0], rtol=1e-9, max_step=0.01)
     state, crossings = np.array([[2.0, 0.0]]), []
     for k in range(6000):
@@ -230,6 +235,7 @@ def test_a_limit_cycle_has_the_period_of_the_integrator_and_holds_no_basin():
         state = after
     expected = path.t[1:][(path.y[0, :-1] < 0) & (path.y[0, 1:] >= 0)]
     assert np.diff(crossings)[2:].mean() == pytest.approx(np.diff(expected)[2:].mean(), rel=0.02)
+    assert cycle.period * dt == pytest.approx(np.diff(expected)[2:].mean(), rel=0.02)
 
 
 def test_a_lstm_with_a_point_in_closed_form():

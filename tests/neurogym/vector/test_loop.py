@@ -99,5 +99,6 @@ def test_a_record_does_not_replace_what_is_told_of_every_trial():
     assert result["reward"].tolist() == [1.0] * 3 and result["performance"].tolist() == [0.0] * 3
     assert result["side"].tolist() == [0, 1, 2]
     names = list(result)
-    assert names[:8] == ["env", "performance", "outcome", "choice", "rt", "reward", "steps", "aborts"]
-    assert names[8:] == ["side", "period_decision"]
+    usual = ["env", "performance", "outcome", "choice", "rt", "reward", "steps", "aborts", "decision_onset"]
+    assert names[:9] == usual
+    assert names[9:] == ["side", "period_decision"]

@@ -9,8 +9,15 @@ import pytest
 import torch
 
 from neurogym.analysis import Activity
-from neurogym.dynamics import FiniteDifferences
-from ngym_cli.agents.dynamics import held_input, input_sets, points_of_sets, system_of
+from neurogym.dynamics import FiniteDifferences, systems
+from ngym_cli.agents.dynamics import (
+    attractors_of_sets,
+    held_input,
+    input_sets,
+    longest_period,
+    system_of,
+    visited_states,
+)
 from ngym_cli.agents.networks.gated import GRU, LSTM
 from ngym_cli.agents.networks.leaky import CTRNN, EIRNN, RNN
 from ngym_cli.errors import UserError
@@ -71,8 +78,11 @@ def test_points_are_those_of_the_network_under_each_input(policy, recorded):
     table, activity, observations = recorded
     sets = input_sets(table, activity, observations, ("context",), ("stimulus",))
     system = system_of(policy.networks[0])
-    results = points_of_sets(system, activity, observations, sets, slow=1e-8)
-    for (each, points), driven in zip(results, (1, 2), strict=True):
+    assert longest_period(table, activity) == 10  # half a second is 5 steps, fewer than the least
+    results = attractors_of_sets(system, *visited_states(system, activity, observations), sets, 10)
+    for (each, found), driven in zip(results, (1, 2), strict=True):
+        points = found.points.take(found.points.fixed)
+        assert found.name == "2 stable points"
         assert np.unique(np.round(points.points[:, 0], 3)).tolist() == [-0.859, 0, 0.859]
         assert points.points[:, driven] == pytest.approx(np.tanh(0.5), abs=1e-6)
         assert each.values["context"] == driven - 1
@@ -132,3 +142,22 @@ def test_an_input_is_held_at_numbers_or_by_the_names_of_channels(text, values):
 def test_an_input_that_does_not_fit_says_why(text, words):
     with pytest.raises(UserError, match=words):
         held_input(text, NAMES, 3)
+
+
+@pytest.mark.parametrize("carried", [True, False])
+def test_states_that_are_not_recorded_carry_on_within_a_session_if_the_activity_does(carried):
+    """Cell states of two sessions whose trials alternate in the recording, each of three steps."""
+    rng, units = np.random.default_rng(0), 4
+    weights = rng.normal(size=(4 * units, units)), rng.normal(size=(4 * units, 2)), rng.normal(size=4 * units)
+    system = systems.LSTM(*weights)
+    observations, sessions = rng.normal(size=(24, 2)), np.array([0, 1] * 4)
+    last, expected = {0: np.zeros((1, 2 * units)), 1: np.zeros((1, 2 * units))}, []
+    for trial, session in enumerate(sessions):
+        state = last[session] if carried else np.zeros((1, 2 * units))
+        for x in observations[3 * trial : 3 * trial + 3]:
+            state = system.step(state, x)
+            expected.append(state[0])
+        last[session] = state
+    activity = Activity(np.array(expected)[:, :units], np.arange(0, 25, 3), 100.0)
+    states, steps = visited_states(system, activity, observations, sessions)
+    assert states == pytest.approx(np.array(expected)) and steps.tolist() == list(range(24))

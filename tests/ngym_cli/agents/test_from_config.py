@@ -10,6 +10,7 @@ import pytest
 import neurogym as ngym
 from neurogym.envs.registration import every_task, metadata
 from ngym_cli.agents.algorithms import ALGORITHMS, find_algorithm
+from ngym_cli.agents.algorithms.sb3 import progress
 from ngym_cli.agents.defaults import complete, resolve, sized
 from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.agents.per_task import BUDGETS, EXCEPTIONS, OTHER_ALGORITHMS
@@ -27,6 +28,22 @@ def test_every_algorithm_is_built_from_its_defaults(alg):
     assert model.lr_schedule(1.0) == pytest.approx(config.hyperparameters["learning_rate"])
     left = config.hyperparameters["learning_rate"] * config.hyperparameters["final_rate"]
     assert model.lr_schedule(0.0) == pytest.approx(left)
+
+
+@pytest.mark.parametrize("alg", ALGORITHMS)
+def test_schedules_stay_at_their_last_value_beyond_the_requested_steps(alg):
+    config, properties = resolve(from_dict({"task": "GoNogo-v0", "alg": alg, "n_envs": 8, "units": 4}))
+    config = complete(config, properties)
+    model = build_model(config, build_venv(config, 8))
+    for name in ("clip_range", "clip_range_vf"):
+        if hasattr(model, name):
+            setattr(model, name, lambda left: float(0.1 + left))  # negative far beyond the end
+    model.learn(10)
+    assert model.num_timesteps > 10
+    last = config.hyperparameters["learning_rate"] * config.hyperparameters["final_rate"]
+    left = progress(model)["counters"]["_current_progress_remaining"]
+    assert model.lr_schedule(left) == pytest.approx(last) or alg == "supervised"
+    assert all(group["lr"] > 0.99 * last for group in model.policy.optimizer.param_groups)
 
 
 def test_the_time_step_of_the_task_reaches_networks_with_time_constants():

@@ -51,6 +51,7 @@ OTHERWISE = {
     },
     "eval": {"simulate": "simulate()", "model": "simulate()", "subject": "simulate()", "stimuli": "simulate()"},
     "data": {"out": "plot()", "format": "plot()", "subjects_shown": "subjects"},
+    "fit": {"subjects_shown": "Fit.parameters", "full": "Fit.parameters"},
     "plot": {"list_figures": "Run.figures"},
     "watch": {"steps": "shell", "pause": "shell"},
 }

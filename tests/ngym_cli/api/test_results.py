@@ -43,18 +43,19 @@ def test_activity_has_named_axes_and_no_values_after_the_end(recorded):
 
 
 def test_a_quantity_that_was_not_recorded_is_named_with_how_to_record_it(recorded):
-    with pytest.raises(nc.UserError, match="logits was not recorded, only activity, values; evaluate"):
+    with pytest.raises(nc.UserError, match="logits was not recorded, only activity, values, observations; evaluate"):
         recorded.recording("logits")
     with pytest.raises(nc.UserError, match="unknown recorded quantity 'valus'; did you mean 'values'"):
         recorded.recording("valus")
 
 
-def test_one_line_has_interval_references_and_abort_rate(run, recorded):
+def test_one_line_has_interval_references_and_fixation_breaks(run, recorded):
     for text in (repr(run), repr(recorded)):
         assert "\n" not in text and "ceiling" in text and "[" in text, text
-    assert f"abort rate {recorded.summary['abort_rate']:.1%}" in repr(recorded)
-    assert f"abort rate {run.evaluations[0].summary['abort_rate']:.1%}" in repr(run)
-    assert "abort_rate" in html(recorded) and "abort_rate" in html(run)
+    for each, result in ((recorded, recorded.summary), (run, run.evaluations[0].summary)):
+        assert f"fixation breaks {result['fixation_break_rate']:.2%} of trials (in fixation)" in repr(each)
+        assert f"{result['early_action_rate']:.2%} act before decision" in repr(each)
+        assert "fixation_break_rate" in html(each) and "early_action_rate" in html(each)
     assert set(recorded.conditions["condition"]) == {"coh"}
     assert (recorded.conditions["performance_low"] <= recorded.conditions["performance"]).all()
 
@@ -76,3 +77,45 @@ def test_a_comparison_has_numbers_and_a_figure(run):
     assert table.loc["accuracy", "agent"] == pytest.approx(compared.performance)
     assert isinstance(comparison.plot(), matplotlib.figure.Figure) and "<img" in html(compared)
     assert run.evaluations[0].comparison is None
+
+
+def test_a_run_has_a_summary_a_row_of_a_table_and_a_learning_curve(run):
+    import pandas as pd
+
+    assert run.summary["performance"] == run.performance and run.summary["conditions"]
+    table = pd.DataFrame([run.to_dict(), run.to_dict()])
+    assert list(table["performance"]) == [run.performance] * 2 and table["seed"].nunique() == 1
+    assert {"task", "alg", "network", "units", "hyperparameters.learning_rate", "steps", "ceiling"} <= set(table)
+    curve = run.learning_curve
+    training = curve[curve["source"] == "training"]
+    assert training["trials"].sum() == len(run.trials) and (training["step"].diff().dropna() > 0).all()
+    mean = (training["performance"] * training["trials"]).sum() / training["trials"].sum()
+    assert mean == pytest.approx(run.trials["performance"].mean())
+    evaluated = curve[curve["source"] == "evaluation"]
+    assert evaluated["performance"].iloc[-1] == run.performance
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [("history", "learning_curve"), ("predict", "act"), ("save", "path"), ("performace", "performance")],
+)
+def test_an_unknown_attribute_names_the_nearest(run, recorded, name, nearest):
+    with pytest.raises(AttributeError, match=f"Run has no attribute '{name}'; did you mean '{nearest}'"):
+        getattr(run, name)
+    with pytest.raises(AttributeError, match="Evaluation has no attribute 'sumary'; did you mean 'summary'"):
+        _ = recorded.sumary
+    assert not hasattr(run, "_repr_png_") and not hasattr(run, "xyzzy")
+
+
+def test_a_recording_of_activity_has_what_its_figures_need(run):
+    evaluation = run.evaluate(30, record="activity", seed=11, progress=False)
+    reasons = dict(zip(evaluation.figures["name"], evaluation.figures["reason"], strict=True))
+    assert not any("record" in str(reason) for name, reason in reasons.items()), reasons
+    assert evaluation.summary["recorded"] == ["activity", "observations"]
+
+
+def test_several_values_of_a_run_name_the_function_that_takes_them():
+    for arguments in ({"seed": [0, 1]}, {"units": range(3)}, {"network": ["lstm", "gru"]}):
+        ((name, values),) = arguments.items()
+        with pytest.raises(nc.UserError, match=rf"{name}: a run has one, not {len(values)}; ngym_cli.sweep\({name}="):
+            nc.train("RDM-v0", **arguments)

@@ -67,6 +67,29 @@ def test_a_fit_has_scores_parameters_predictions_and_a_figure(frame):
         nc.fit(3)
 
 
+def test_a_fit_predicts_and_scores_other_trials(frame, tmp_path):
+    fit = nc.fit(frame, model=["logistic", "logistic:history=1"], folds=2, name="f")
+    rows = fit.predict(frame[frame["mouse"] == 1], "logistic")
+    assert list(rows["subject"].unique()) == ["1"] and np.allclose(rows["P(left)"] + rows["P(right)"], 1)
+    contrast = frame[frame["mouse"] == 1]["contrast"].to_numpy()
+    assert np.corrcoef(contrast, rows["P(right)"])[0, 1] > 0.8
+    right = frame["choice"] == "right"
+    only = fit.predict(frame[(frame["mouse"] == 1) & right], "logistic")  # the other choice may be missing
+    assert np.allclose(only["P(right)"], rows["P(right)"][right[frame["mouse"] == 1].to_numpy()])
+    scores = fit.score(frame).set_index("model")
+    tested = nc.fit(frame, model=["logistic"], folds=1, test=frame, name="g")["test_scores"]["logistic"]
+    assert scores.loc["logistic", "log_likelihood"] == pytest.approx(tested["log_likelihood"]["value"])
+    with pytest.raises(nc.UserError, match="subject"):
+        fit.predict(frame.assign(mouse=7))
+    with pytest.raises(nc.UserError, match=r"choices .*expected"):
+        fit.predict(frame.assign(choice=frame["choice"].str.upper()))
+    figures = fit.figures.set_index("id")
+    assert figures.loc["likelihood", "available"] and "glm-hmm" in figures.loc["states", "reason"]
+    assert "--folds 1" in nc.Fit("g").notes[0] and "--folds 1" in html(nc.Fit("g"))
+    opened = nc.load("f")
+    assert isinstance(opened, nc.Fit) and opened.name == "f" and opened.models == fit.models
+
+
 def test_an_evaluation_is_compared_with_a_frame_and_curves_rise_whatever_the_coding(frame, run_folder):
     run = Run(run_folder)
     columns = {"coh": frame["contrast"].abs(), "choice": frame["choice"], "correct": frame["correct"]}

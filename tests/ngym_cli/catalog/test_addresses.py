@@ -65,10 +65,22 @@ def test_a_window_is_opened_only_where_there_is_a_screen(built, monkeypatch, ngy
 
 def test_what_cannot_be_found_is_one_line(nowhere, ngym):
     for words, message in (
-        (("docs", "GoNogo"), "make docs"),
+        (("docs",), "make docs"),
+        (("docs", "GoNogo", "--json"), "make docs"),
+        (("docs", "nosuch"), "did you mean"),
         (("docs", "recurent_ppo"), "did you mean 'recurrent_ppo'"),
         (("docs", "my_task.py:MyTask"), "ngym info explains it"),
     ):
         result = ngym(*words)
         assert result.code == 2 and message in result.err and len(result.err.splitlines()) == 1
     assert not ngym("info", "GoNogo-v0").out.strip().splitlines()[-1].startswith("page")
+
+
+def test_without_a_site_the_text_of_a_page_is_printed(ngym, nowhere):
+    for name, words in (
+        ("GoNogo", ("GoNogo-v0", "Go/No-go")),
+        ("recurrent_ppo", ("recurrent_ppo", "Schulman")),
+        ("eval", ("Usage: ngym eval", "--lesion")),
+    ):
+        result = ngym("docs", name)
+        assert result.code == 0 and all(word in result.out for word in words), result

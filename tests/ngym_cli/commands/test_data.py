@@ -6,6 +6,7 @@ import functools
 import hashlib
 import http.server
 import json
+import shlex
 import tarfile
 import threading
 
@@ -41,12 +42,46 @@ def test_options_choose_rows_make_columns_split_and_are_saved(ngym, table):
 
 
 def test_what_was_read_is_printed_with_every_number_of_the_document(ngym, table):
-    text = ngym("data", table, "--out", "none").out
-    document = json.loads(ngym("data", table, "--out", "none", "--json").out)
+    text = ngym("data", table, "--out", "none", "--stimuli", "c").out
+    document = json.loads(ngym("data", table, "--out", "none", "--stimuli", "c", "--json").out)
     assert "column" in text and "read as" in text and "no answer: -1" in text
     for name in ("accuracy", "pse", "threshold", "slope", "lapse_low"):
         assert name.replace("_", " ") in text and f"{document['subjects'][0][name]['value']:.3f}" in text
-    assert document["columns"][0].keys() == {"column", "role", "values", "read_as"}
+    assert document["columns"][0].keys() == {"column", "role", "values", "read_as", "reason"}
+
+
+def test_a_question_shows_the_columns_and_the_whole_command(ngym, table):
+    asked = ngym("data", table, "--out", "none")
+    lines = asked.err.splitlines()
+    assert asked.code == 2 and any(line.strip().startswith("c: -1 to 1") for line in lines)
+    command = next(line for line in lines if "--stimuli c" in line).strip().partition("   #")[0]
+    assert command.startswith("ngym data ") and ngym(*shlex.split(command)[1:]).code == 0
+    assert ngym("data", table, "--out", "none", "--stimuli", "none").code == 0
+
+
+def test_the_first_screen_is_a_screen_and_begins_with_the_numbers(ngym, tmp_path):
+    d = laboratories.detection(np.random.default_rng(0), sessions=1)
+    rows = d.subject == 0
+    columns = {"mouse": d.subject, "stim": d.signed, "choice": d.right * 1, "correct": d.correct * 1, "rt": d.seconds}
+    columns |= {f"extra{k}": np.arange(300) % 7 for k in range(12)}
+    path = laboratories.write_csv(tmp_path / "t.csv", {name: values[rows] for name, values in columns.items()})
+    lines = ngym("data", path).out.splitlines()
+    assert len(lines) <= 24 and max(map(len, lines)) <= 80
+    assert "150 trials" in lines[0] and "accuracy" in lines[1] and "P(1)" in "".join(lines[4:8])
+    assert "history weights" in lines[-1] and "--full" in lines[-1]
+    full = ngym("data", path, "--full").out
+    assert (
+        full.index("accuracy") < full.index("history, stim")
+        and "extra11" in full
+        and "not drawn: conditions (--by" in full
+    )
+
+
+def test_a_win_is_explained(ngym, tmp_path):
+    rng = np.random.default_rng(0)
+    columns = {"choice": rng.integers(0, 2, 200), "outcome": rng.choice([-1, 1], 200)}
+    path = laboratories.write_csv(tmp_path / "t.csv", columns)
+    assert "a win is outcome 1, not -1" in ngym("data", path, "--out", "none").out
 
 
 def test_many_subjects_get_a_line_each_up_to_a_number(ngym, tmp_path):
@@ -63,7 +98,7 @@ def test_many_subjects_get_a_line_each_up_to_a_number(ngym, tmp_path):
 
 def test_several_files_are_one_table(ngym, tmp_path):
     for k in (1, 2):
-        columns = {"choice": [0, 1] * 30, "reward": [1, 0] * 30}
+        columns = {"choice": [0, 1] * 30, "reward": [k - 1, 0] * 30}
         laboratories.write_csv(tmp_path / f"rat{k}.csv", columns)
     result = json.loads(ngym("data", tmp_path / "rat1.csv", tmp_path / "rat2.csv", "--out", "none", "--json").out)
     assert [row["subject"] for row in result["subjects"]] == ["all", "rat1", "rat2"]

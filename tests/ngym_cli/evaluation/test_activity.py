@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import resource
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
 
+from neurogym.behaviour.files import read_source
 from ngym_cli.agents.saving import load_policy
 from ngym_cli.environments import properties as of_task
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs import RunFolder
-from ngym_cli.runs.populations import read_population
+from ngym_cli.runs.folder import EXPORTS
+from ngym_cli.runs.populations import columns_of, condition_names, period_spans, read_parts, read_population
 from ngym_cli.runs.recordings import ACTIVITY_FILE, QUANTITIES, Recording
+from ngym_cli.runs.trial_table import read_trials
 
 
 @pytest.fixture(scope="module")
@@ -162,3 +169,50 @@ def test_averages_in_hdf5_are_compared_and_what_is_missing_is_said(ngym, run_fol
     }.items():
         refused = ngym(*requested, tmp_path / f"{name}.h5")
         assert refused.code == 2 and words in refused.err and refused.err.count("\n") == 1
+
+
+def whole_and_periods(recording, table):
+    """The activity of each trial, and of each period of it."""
+    spans = {"": [slice(a, b) for a, b in itertools.pairwise(recording.offsets)]}
+    spans |= period_spans(table, recording.offsets, recording.dt)
+    long = {name: [span for span in each if span.stop - span.start > 1] for name, each in spans.items()}
+    return {name: [recording["activity"][span] for span in each] for name, each in long.items() if each}
+
+
+@pytest.mark.parametrize("form", EXPORTS)
+def test_every_format_that_is_written_is_read_back_whole(ngym, run_folder, tmp_path, form):
+    run = shutil.copytree(run_folder, tmp_path / "it")
+    assert ngym("eval", run, "--trials", "30", "--record", "activity", "--export", form, "--name", "x").code == 0
+    folder, path = run / "eval/x", run / "eval/x" / EXPORTS[form]
+    table, recording = read_trials(folder / "trials.parquet"), Recording(folder)
+    if form == "csv":
+        columns = read_source(path).columns
+        assert {name for name in table if name not in columns} == set()
+        for name in ("coh", "choice", "ground_truth", "reward", "rt", "onset_stimulus", "period_stimulus"):
+            assert np.allclose(columns[name].numbers, table[name].astype(float), equal_nan=True), name
+        return
+    assert {"coh", "ground_truth", "onset_stimulus", "period_stimulus"} <= set(columns_of(path))
+    parts = read_parts(path, ["coh"])
+    for name, trials in whole_and_periods(recording, table).items():
+        assert len(parts[name].trials) == len(trials), name
+        for read, expected in zip(parts[name].trials, trials, strict=True):
+            assert np.allclose(read, expected), name
+    assert list(parts[""].condition) == list(condition_names(table, ["coh"], 30))
+
+
+@pytest.mark.parametrize("blocks", [4, 500, 1300])
+def test_a_full_disk_ends_a_recording_with_one_line(run_folder, tmp_path, blocks):
+    """The kernel refuses every write beyond a size: of the recording, of its end, of the arrays or of the NWB file."""
+    run = shutil.copytree(run_folder, tmp_path / "it")
+    line = ["eval", run, "--trials", "60", "--record", "activity,spikes", "--export", "npz,nwb", "--name", "x"]
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (blocks << 10, blocks << 10))
+
+    command = [sys.executable, "-m", "ngym_cli", *map(str, line)]
+    ended = subprocess.run(command, cwd=tmp_path, preexec_fn=limit, check=False, capture_output=True, text=True)
+    assert ended.returncode == 2, ended
+    last = ended.stderr.strip().splitlines()[-1]
+    assert last.startswith(f"ngym: {run}/eval/x/") and last.endswith("File too large") and ".ngym-" not in last
+    assert "Traceback" not in ended.stderr and not list(run.rglob("*.ngym-*"))
+    assert not (run / "eval/x").exists() or (run / "eval/x/summary.json").is_file()

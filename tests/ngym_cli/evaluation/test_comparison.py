@@ -1,6 +1,8 @@
 """An agent next to an animal."""
 
 import json
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ import pytest
 from neurogym.behaviour.describe import describe_pooled
 from neurogym.behaviour.reading import read
 from ngym_cli.evaluation import comparison
-from ngym_cli.evaluation.alignment import as_trials
+from ngym_cli.evaluation.alignment import as_trials, name_of
 from ngym_cli.runs import RunFolder
 from tests.neurogym.behaviour import choices_with_outcomes, laboratories
 from tests.neurogym.behaviour.test_order import columns, orders, reordered, write
@@ -122,3 +124,41 @@ def test_an_agent_of_fewer_choices_is_said_with_a_way_on(tmp_path):
     agent = {**learning_agent(), "choice": np.ones(600), "outcome": np.full(600, "correct")}
     record, rows = compared(agent, laboratories.kool(tmp_path, np.random.default_rng(0)), tmp_path)
     assert any("of 1 kinds" in each and "--stochastic" in each for each in record["left_out"]) and not rows
+
+
+def test_times_of_an_agent_that_answers_at_once_are_left_out_and_different_strengths_are_said(tmp_path):
+    """A panel of reaction times showed zeros of the agent next to the animal's."""
+    rng = np.random.default_rng(0)
+    n = 400
+    signed = rng.choice([-50.0, -25.0, 25.0, 50.0], n)
+    right = rng.random(n) < 1 / (1 + np.exp(-0.08 * signed))
+    table = {
+        "subject": np.full(n, "rat7", object),
+        "coh": signed,
+        "choice": np.where(right, "right", "left"),
+        "correct": (right == (signed > 0)) * 1,
+        "rt": 0.4 + 0.3 * rng.random(n),
+    }
+    made = laboratories.Made(laboratories.write_csv(tmp_path / "rats.csv", table), {})
+    agent = discriminating_agent()
+    agent["rt"][:300] = 100.0  # a fifth of the trials one step later than possible
+    record, rows = compared(agent, made, tmp_path)
+    assert "reaction times: those of the agent are the shortest possible in 80% of trials" in record["left_out"]
+    assert not [name for name in rows if "reaction" in name]
+    assert any("the task has 0, 12.5, 25, 51.2, 100, the table 25, 50" in each for each in record["left_out"])
+    assert "accuracy over all trials is of different strengths in task and table" in record["notes"]
+    assert record["name"] == "rat7"
+
+
+@pytest.mark.parametrize(
+    ("roles", "subjects", "path", "name"),
+    [
+        ({}, ("1",), "data/mouse_12.csv", "mouse 12"),
+        ({"subject": "s"}, ("7",), "data/mice.csv", "subject 7"),
+        ({"subject": "s"}, ("a", "b"), "data/mice.csv", "mice"),
+        ({"subject": "s"}, ("a", "b"), "runs/tables/table-189d34c58a.parquet", "2 subjects"),
+        ({}, ("1",), "runs/tables/table-189d34c58a.parquet", "the table"),
+    ],
+)
+def test_an_animal_is_called_by_its_subject_or_its_file(roles, subjects, path, name):
+    assert name_of(SimpleNamespace(roles=roles, subjects=subjects), Path(path)) == name

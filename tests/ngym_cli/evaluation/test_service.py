@@ -10,12 +10,15 @@ import h5py
 import numpy as np
 import pytest
 
+import ngym_cli as nc
 from ngym_cli.evaluation.comparison import draw_side_by_side
 from ngym_cli.figures.style import styled
 from ngym_cli.runs.recordings import Recording
+from ngym_cli.runs.summary import perturbations_in_words
 from ngym_cli.runs.trial_table import read_trials
 
 DATA = Path(__file__).parents[3] / "experiments" / "data"
+MANY = ",".join(map(str, range(40)))
 HISTORY = "pass_reward,pass_action"
 
 
@@ -78,6 +81,26 @@ def test_words_of_a_perturbation_need_no_quotes(ngym, run):
     assert (run / "eval" / "trials20-seed0-silence-units3+7-stimulus").is_dir()
 
 
+def test_each_perturbation_is_an_evaluation_unless_they_act_together(ngym, run):
+    flags = ("--trials", "20", "--lesion", "0.1", "--lesion", "units=3,7", "--noise", "0.5 period=stimulus")
+    several = summary(ngym, run, *flags)
+    words = ["lesion, 6 units", "lesion, 2 units", "noise 0.5, 64 units during stimulus"]
+    assert [perturbations_in_words(each) for each in several] == words
+    printed = ngym("eval", run, *flags).out
+    assert all(each in printed for each in words) and len(printed.splitlines()) == 3
+    together = summary(ngym, run, *flags, "--together")
+    assert perturbations_in_words(together) == " and ".join(words)
+    printed = ngym("eval", run, *flags, "--together", "--task-arg", "cohs=10/90").out
+    assert f"changed: task_args cohs=[10, 90]; {' and '.join(words)}" in printed
+    alone = nc.load(run).evaluate(20, lesion=[0.1, 0.2])
+    assert [perturbations_in_words(each.summary) for each in alone] == ["lesion, 6 units", "lesion, 13 units"]
+    assert "lesion, 13 units" in repr(alone[1])
+    assert nc.load(run).evaluate(20, lesion=[0.1, 0.2], together=True).summary["perturbations"][1]["fraction"] == 0.2
+    for flag in ("--name=x", "--together"):
+        wrong = ngym("eval", run, *(flags if "name" in flag else ("--lesion", "0.1")), flag)
+        assert wrong.code == 2 and "--together" in wrong.err
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -85,8 +108,8 @@ def test_words_of_a_perturbation_need_no_quotes(ngym, run):
         (["--lesion", "units=1,2,3,4,5,6,7"], ["--lesion", "units=1,2,3,4,5,6,8"]),
         (["--task-arg", "cohs=" + "11/" * 60 + "7"], ["--task-arg", "cohs=" + "11/" * 60 + "8"]),
         (
-            ["--lesion", "0.1", *["--noise", f"0.5 units={','.join(map(str, range(40)))} period=stimulus"] * 2],
-            ["--lesion", "0.2", *["--noise", f"0.5 units={','.join(map(str, range(40)))} period=stimulus"] * 2],
+            ["--together", "--lesion", "0.1", *["--noise", f"0.5 units={MANY} period=stimulus"] * 2],
+            ["--together", "--lesion", "0.2", *["--noise", f"0.5 units={MANY} period=stimulus"] * 2],
         ),
         (["--name", "x"], ["--checkpoints", "all", "--record", "actions", "--name", "x"]),
     ],

@@ -22,11 +22,16 @@ TASKS = {
     "PostDecisionWager-v0": ({}, ("wagering",)),
     "EconomicDecisionMaking-v0": ({}, ("indifference",)),
     "ReadySetGo-v0": ({}, ("interval",)),
-    "TwoStep-v0": ({}, ("stay",)),
-    "DawTwoStep-v0": ({}, ("stay",)),
+    "TwoStep-v0": ({}, ("stay", "session", "reversal", "reward-history", "regret")),
+    "DawTwoStep-v0": ({}, ("stay", "session", "reversal", "reward-history", "regret")),
     "ChangingBandit-v0": ({"task_args": {"n": 3, "session": 20}}, ("regret",)),
     "GoNogo-v0": ({}, ("responses",)),
-    "ReversalLearning-v0": ({"task_args": {"block_dur": [10, 12]}}, ("reversal",)),
+    "ReversalLearning-v0": (
+        {"task_args": {"block_dur": [10, 12]}},
+        ("reversal", "session", "stay", "reward-history", "regret"),
+    ),
+    "DynamicForaging-v0": ({}, ("session", "reversal", "stay", "reward-history", "regret")),
+    "PatchLeaving-v0": ({}, ("stays",)),
 }
 
 

@@ -18,11 +18,13 @@ from ngym_cli import runs
 from ngym_cli.evaluation import service
 from ngym_cli.evaluation.request import EvalRequest, Perturbations
 from ngym_cli.evaluation.summary_text import print_evaluation
-from ngym_cli.figures import conditions, files, requests
+from ngym_cli.figures import conditions, files, requests, weights
+from ngym_cli.figures.behaviour import psychometric_axes
 from ngym_cli.figures.evidence import strength_by_modality
 from ngym_cli.figures.population import population
 from ngym_cli.figures.registry import FIGURES
-from ngym_cli.figures.style import FigureUnavailableError, styled
+from ngym_cli.figures.source import Series
+from ngym_cli.figures.style import FigureUnavailableError, new_figure, styled
 from ngym_cli.figures.wording import Wording
 from ngym_cli.files.writing import write_json
 from ngym_cli.runs.trial_table import read_trials
@@ -102,8 +104,8 @@ def test_silent_units_are_not_drawn(active, run_folder, tmp_path):
 def test_a_recording_that_a_figure_needs_is_made_once(ngym, run_folder, tmp_path):
     run = shutil.copytree(run_folder, tmp_path / "run")
     listed = {row["id"]: row for row in json.loads(ngym("plot", run, "--list", "--json").out)}
-    assert listed["psth"]["available"] and not listed["psth"]["default"]
-    assert ngym("plot", run, "--json").code == 0 and not (run / "eval" / "recording").exists()  # only on request
+    assert listed["psth"]["available"] and listed["psth"]["default"]
+    assert not listed["development"]["default"]  # whose checkpoints are recorded on request
     first = ngym("plot", run, "psth", "--json")
     assert first.code == 0 and first.err.count("\n") == 1 and "eval/recording" in first.err.replace("\\", "/")
     again = ngym("plot", run, "modes", "kernel", "--json")
@@ -262,13 +264,38 @@ def test_a_run_that_cannot_be_fitted_is_named(ngym, made_up, tmp_path):
     assert "other" in ngym("plot", graded, second, "psychometric", "--out", tmp_path / "again").out
 
 
-@pytest.mark.parametrize(("task", "fitted"), [("RDM-v0", True), ("DelayComparison-v0", False)])
-def test_a_function_is_fitted_only_where_the_strengths_determine_it(made_up, task, fitted):
+@pytest.mark.parametrize("levels", [2, 5])
+def test_a_function_is_fitted_only_where_the_strengths_determine_it(levels):
+    rng = np.random.default_rng(0)
+    rate = np.resize(np.linspace(-4, 4, levels), 400)
+    second = rng.random(400) < 1 / (1 + np.exp(-rate))
+    outcome = np.where(second == (rate > 0), "correct", "error")
+    trials = {"trial": np.arange(400), "rate": rate, "choice": 1.0 + second, "outcome": outcome}
     with styled():
-        figure = FIGURES["psychometric"].draw(requests.view([str(made_up(task, None if fitted else {}))], Path("runs")))
+        figure, axes = new_figure()
+        psychometric_axes(axes, [Series("agent", "black", rows=trials)])
     (words,) = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    fitted = levels > 2
     assert ("PSE" in words) == fitted and ("two strengths, no function fitted" in words) != fitted
-    assert ("fit" in figure.axes[0].get_title(loc="left")) == fitted
+    assert ("fit" in axes.get_title(loc="left")) == fitted
+
+
+def test_choices_are_drawn_by_the_remembered_stimulus_for_each_order_of_the_two(made_up):
+    """Both stimuli always differ by the same amount: a curve against the difference had two points."""
+    seen = requests.view([str(made_up("DelayComparison-v0", {}))], Path("runs"))
+    with styled():
+        figure = FIGURES["psychometric"].draw(seen)
+        conditions_figure = FIGURES["conditions"].draw(seen)
+    words = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    assert [word.partition(",")[0] for word in words] == ["v2 > v1", "v2 < v1"]
+    table = seen.trials
+    for container, larger in zip(figure.axes[0].containers, (True, False), strict=True):
+        x, y = container[0].get_data()
+        rows = ((table["v2"] > table["v1"]) == larger) & np.isin(table["outcome"], ("correct", "error"))
+        assert x.tolist() == np.unique(table["v1"][rows]).tolist()
+        assert np.allclose(y, [np.mean(table["choice"][rows & (table["v1"] == v)] == 2) for v in x])
+    assert conditions_figure.axes[0].get_xlabel() == "first value"
+    assert len(conditions_figure.axes[0].get_xticks()) == 7
 
 
 def test_a_figure_that_fails_stands_in_no_others_way(ngym, made_up, monkeypatch, tmp_path):
@@ -373,8 +400,24 @@ def test_the_report_needs_nothing_else(ngym, run_folder, tmp_path):
     seed = json.loads((run / runs.MANIFEST).read_text())["seeds"]["network"]
     assert str(seed) in page and f"{seed:,}" not in page
     assert page.count("learning_rate") == 1  # the configuration stands there once
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", page)
+    assert "training steps" in texts and "performance" in texts  # found by a search and read aloud
+    widths = [float(width) for width in re.findall(r'<svg style="width: ([0-9.]*)rem"', page)]
+    boxes = [float(box) for box in re.findall(r'viewBox="0 0 ([0-9.]*) ', page)]
+    assert len({round(width / box, 3) for width, box in zip(widths, boxes, strict=True)}) == 1  # one size of type
+    assert "performance of an agent that draws every action at random" in page
     for words in ("Performance by condition", "Provenance", "[timing]", "learning_rate", 'id="learning"'):
         assert words in page
+
+
+def test_the_report_has_the_numbers_of_the_terminal(ngym, made_up, tmp_path):
+    run = shutil.copytree(made_up("RDM-v0"), tmp_path / "run")
+    measures = json.loads((run / "eval" / "final" / "summary.json").read_text())["measures"]
+    assert {"slope", "lapses"} <= {row["label"] for row in measures}
+    assert ngym("report", run).code == 0
+    page = (run / "report.html").read_text()
+    for row in measures:
+        assert f"{row['value']:.3g}" in page and f"</b>{row['label']}" in page
 
 
 @pytest.mark.parametrize(
@@ -499,3 +542,43 @@ def test_open_intervals_leave_the_axes_as_they_are(tmp_path):
     with styled():
         figure = FIGURES["cues"].draw(requests.view([str(run)], tmp_path))
     assert all(np.abs(axes.get_ylim()).max() < 1e5 for axes in figure.axes)
+
+
+def test_development_records_the_activity_of_all_checkpoints(ngym, run_folder, tmp_path):
+    run = shutil.copytree(run_folder, tmp_path / "run")
+    drawn = ngym("plot", run, "development", "--json")
+    assert drawn.code == 0, drawn.err
+    (row,) = json.loads(drawn.out)
+    table = parquet.read_table(Path(row["path"]).with_suffix(".parquet")).to_pandas()
+    kept = sorted(int(path.name.removeprefix("step_")) for path in (run / "checkpoints").glob("step_*"))
+    final = json.loads((run / runs.MANIFEST).read_text())["steps"]
+    assert table["step"].tolist() == sorted({*kept, final})
+    assert (table["dimension"] >= 1).all() and table["selectivity"].between(0, 1).all()
+    assert table["similarity"].between(0, 1.0000001).all() and table["similarity"].iloc[-1] == pytest.approx(1)
+    assert not ngym("plot", run, "development", "--json").err  # the recordings are there
+
+
+def test_weights_are_those_of_the_network_by_selectivity_next_to_modules(recorded_run):
+    seen = requests.view([str(recorded_run)], Path("runs"))
+    with styled():
+        figure = FIGURES["weights"].draw(seen)
+    found = weights.weights_of(seen.first)
+    panels = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
+    recurrent, inputs, outputs, spectrum, connections, correlation = panels
+    for axes, expected in ((recurrent, found.recurrent), (inputs, found.inputs), (outputs, found.outputs)):
+        assert np.allclose(np.sort(np.asarray(axes.images[0].get_array()), None), np.sort(expected, None))
+    order = [int(np.argmin(np.abs(found.inputs - row).sum(axis=1))) for row in inputs.images[0].get_array()]
+    assert np.allclose(recurrent.images[0].get_array(), found.recurrent[np.ix_(order, order)])
+    assert np.allclose(spectrum.lines[1].get_xdata(), np.linalg.eigvals(found.recurrent).real)
+    assert "module" in connections.get_title("left") and "agreement" in correlation.get_xlabel()
+
+
+def test_figures_over_time_have_named_periods_and_one_entry_without_evidence(recorded_run):
+    seen = requests.view([str(recorded_run)], Path("runs"))
+    for name in ("psth", "trajectories", "decoding", "selectivity"):
+        with styled():
+            figure = FIGURES[name].draw(seen)
+        assert "stimulus" in {text.get_text() for axes in figure.axes for text in axes.texts}, name
+        if name in ("psth", "trajectories"):
+            words = [text.get_text().replace("\n", " ") for legend in figure.legends for text in legend.get_texts()]
+            assert [word for word in words if "coherence 0\u00a0%" in word] == ["coherence 0\u00a0%"]

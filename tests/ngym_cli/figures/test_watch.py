@@ -16,8 +16,8 @@ import neurogym
 from ngym_cli import runs
 from ngym_cli.agents import defaults
 from ngym_cli.config import from_dict
+from ngym_cli.figures import film, trial_drawing, watch
 from ngym_cli.figures import trial as single_trials
-from ngym_cli.figures import trial_drawing, watch
 from ngym_cli.figures.source import Source
 from ngym_cli.figures.style import styled
 from ngym_cli.figures.wording import Wording
@@ -62,9 +62,26 @@ def test_as_a_figure_and_as_a_film(ngym, run_folder, tmp_path):
     assert ngym("watch", run_folder, "--out", "trials.svg", "--where", "coh=51.2").code == 0
     result = ngym("watch", run_folder, "--out", "film.gif", "--trials", 1, "--json")
     assert result.code == 0, result.err
-    with Image.open(json.loads(result.out)["id"]) as film:
-        assert film.n_frames >= 5  # a fixation step, three of stimulus, and the decision
+    with Image.open(json.loads(result.out)["id"]) as image:
+        assert image.n_frames >= 5  # a fixation step, three of stimulus, and the decision
     assert {path.name for path in tmp_path.iterdir()} == {"trials.svg", "film.gif"}
+
+
+def test_the_outcome_is_shown_when_a_trial_ends_and_every_picture_has_one_palette(source, tmp_path):
+    trials = single_trials.record(source, 2, 0, {})
+    with styled():
+        film.film(trial_drawing.trials_figure(trials), trials, tmp_path / "film.gif")
+    with Image.open(tmp_path / "film.gif") as image:
+        assert image.n_frames == sum(map(len, trials))
+        pictures = []
+        for k in range(image.n_frames):
+            image.seek(k)
+            pictures.append(np.asarray(image.convert("RGB")).astype(int))
+    titles = np.array([picture[:28] for picture in pictures])  # pixels above the names of periods
+    changes = np.abs(np.diff(titles, axis=0)).sum(axis=(1, 2, 3)) > 0
+    assert np.flatnonzero(changes).tolist() == [len(trials[0]) - 2, sum(map(len, trials)) - 2]
+    white = [(picture == 255).all(axis=2).sum() for picture in pictures]
+    assert (np.diff(white) <= 0).all()
 
 
 def test_a_users_file_is_not_replaced(ngym, run_folder, tmp_path):
@@ -147,6 +164,7 @@ def test_step_by_step(ngym, run_folder):
     assert result.code == 0, result.err
     assert len(re.findall(r"^trial \d", result.out, re.MULTILINE)) == 2
     assert re.search(r"^100 +stimulus ", result.out, re.MULTILINE)
+    assert max(map(len, result.out.splitlines())) <= 80
 
 
 @pytest.mark.parametrize(

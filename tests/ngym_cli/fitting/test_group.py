@@ -5,10 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import ngym_cli as nc
 from neurogym.behaviour.models import first_passage
+from neurogym.behaviour.models.agents import AgentPolicy
 from neurogym.behaviour.models.base import Problem
 from neurogym.behaviour.models.diffusion import Diffusion
+from neurogym.behaviour.models.learning import QLearning, QOptions
 from neurogym.behaviour.models.likelihoods import likelihood_of_problem, likelihoods_of_subjects
+from neurogym.behaviour.simulate import ReversingBandit, simulate
 from neurogym.behaviour.table import Behaviour, session
 from ngym_cli.errors import UserError
 from ngym_cli.fitting.group import Covariates, covariates_of, fit_group
@@ -84,3 +88,20 @@ def test_samples_agree_with_laplace_and_have_diagnostics():
         assert row["se"] == pytest.approx(estimate.se, rel=0.35)
         assert row["r_hat"] < 1.05 and row["ess"] > 50
     assert all("R-hat" in text or "divergent" in text for text in warnings_of(record))
+
+
+def test_a_subject_whom_the_group_has_not_seen_is_predicted_by_the_group(tmp_path):
+    rng, model = np.random.default_rng(3), QLearning("q", QOptions(perseveration=True))
+    parameters, rows = model.parameters(Behaviour(())), []
+    for k in range(7):
+        x = np.array([rng.normal(0, 0.3), rng.normal(1.3, 0.2), 0.8, 0.0])
+        played = simulate(AgentPolicy(model, parameters, x, 2), ReversingBandit(1, 80, 2, rng), Behaviour(()), rng)
+        (each,) = played.sessions
+        rows += [{"subject": f"s{k}", "choice": c, "reward": r} for c, r in zip(each.choice, each.reward, strict=True)]
+    known, new = rows[: 6 * 80], rows[6 * 80 :]
+    options = {"model": ["q-learning", "logistic:history=1"], "subjects": "hierarchical", "runs_root": tmp_path}
+    scores = nc.fit(known, folds=1, test=new, **options)["test_scores"]
+    value = {name: row["log_likelihood"]["value"] for name, row in scores.items()}
+    assert value["q-learning"] > value["bias"] + 0.1 and value["logistic:history=1"] > value["bias"] + 0.1
+    with pytest.raises(nc.UserError, match="hierarchical"):
+        nc.fit(known, folds=1, test=new, model="q-learning", runs_root=tmp_path)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import ngym_cli as nc
 from neurogym.behaviour.models.base import Problem, log_likelihoods, predict
 from neurogym.behaviour.table import Behaviour, session
 from ngym_cli import fit
@@ -113,6 +114,34 @@ def test_the_size_is_said_first_and_the_table_names_baselines(rat, tmp_path, ngy
     assert {"chance (baseline)", "bias (baseline)", "mixture (of all models)"} <= set(heads)
     assert sum("best" in line.split() for line in heads.values()) == 2  # the heading and the best model
     assert ngym(*settings).err.startswith("0 models to fit")
+
+
+def test_results_of_a_subject_fit_on_a_screen_and_flags_show_the_rest(rat, people, tmp_path, ngym):
+    models = ",".join(["psytrack", "glm-hmm:states=2", *(f"logistic:history={k}" for k in range(1, 9))])
+    command = ("fit", rat, "--model", models, "--folds", "2", "--runs", tmp_path / "runs", "--name", "s")
+    text = ngym(*command).out
+    lines = text.splitlines()
+    assert sum(1 + (len(line) - 1) // 80 for line in lines) <= 24
+    assert max(len(line) for line in lines[:10]) <= 80 and lines[10] == "and 4 more (--full)"
+    record = json.loads(ngym(*command, "--json").out)
+    best = fits.best_first(record)[0]
+    assert f"{best}, subject" in lines and "not shown: parameters of 9 other models" in text
+    assert fits.verdict(record) in text and fits.verdict(record).startswith(f"tie: {best} predicts best, but not")
+    full = ngym(*command, "--full").out
+    assert all(f"{label}, subject" in full for label in record["models"] if label != "bias")
+    several = ("fit", people, "--model", "q-learning", "--folds", "2", "--runs", tmp_path / "runs", "--name", "p")
+    first = ngym(*several).out
+    assert "q-learning, s0" in first and "q-learning, s1" not in first and "--subjects-shown" in first
+    assert "q-learning, s1" in ngym(*several, "--subjects-shown", "2").out
+
+
+def test_the_verdict_says_who_wins_or_that_nobody_does(rat, tmp_path):
+    record = fit(rat, "logistic,logistic:history=1", folds=2, runs=tmp_path / "runs")
+    assert fits.verdict(record).startswith("logistic:history=1 predicts best; the next, logistic, is behind by -0.")
+    rng = np.random.default_rng(0)
+    coin = {"choice": rng.integers(0, 2, 200), "x": rng.normal(size=200), "session": np.arange(200) // 20}
+    guessed = nc.fit(coin, "logistic", stimuli="x", folds=5, runs_root=tmp_path / "runs")
+    assert fits.verdict(guessed.record).startswith("tie: no model predicts better than a constant preference")
 
 
 def test_without_models_those_that_suit_the_table_are_fitted(rat, people):
@@ -299,7 +328,7 @@ def test_models_without_second_stage_choices_are_simulated_in_a_two_step_task(tm
         ({"model": "glm-hmm:states=9"}, "states must be 2 to 4"),
         ({"model": "gru", "units": 99}, "units must be 1 to 64"),
         ({"model": "ddm"}, "reaction times"),
-        ({"model": "logistic", "folds": 1}, "folds must be 2 to 1,000, not 1"),
+        ({"model": "logistic", "folds": 0}, "folds must be 1 to 1,000, not 0"),
         ({"model": "gru", "units": 2.5}, "units must be a whole number, not 2.5"),
         ({"model": "gru", "units": [2, True]}, "units must be a number, not true"),
         ({"model": "gru", "units": "1,2.5"}, "'2.5' is not a whole number"),

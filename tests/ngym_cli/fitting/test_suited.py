@@ -45,10 +45,13 @@ def test_drift_diffusion_is_proposed_for_choices_and_times_without_stimuli():
 
 def test_several_files_are_one_table_from_the_shell(ngym, tmp_path):
     rng = np.random.default_rng(1)
-    paths = [write_gambles(tmp_path / f"{name}.csv", rng) for name in "ab"]
+    paths = [write_gambles(tmp_path / f"rat{name}.csv", rng) for name in (1, 2)]
     done = ngym("fit", *paths, "--model", "gain-loss", "--folds", "2", "--json")
     record = json.loads(done.out)
-    assert record["table"]["subjects"] == ["a", "b"] and set(record["models"]["gain-loss"]["parameters"]) == {"a", "b"}
+    assert record["table"]["subjects"] == ["rat1", "rat2"] and set(record["models"]["gain-loss"]["parameters"]) == {
+        "rat1",
+        "rat2",
+    }
     missing = ngym("fit", paths[0], tmp_path / "c.csv", "--model", "gain-loss")
     assert missing.code == 2 and "c.csv" in missing.err
 

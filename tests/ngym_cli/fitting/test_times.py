@@ -8,6 +8,7 @@ import json
 import numpy as np
 import pytest
 
+import ngym_cli as nc
 from neurogym.behaviour.models import with_times
 from neurogym.behaviour.models.agents import AgentPolicy
 from neurogym.behaviour.models.base import Problem
@@ -20,6 +21,8 @@ from neurogym.behaviour.models.times import TimeSettings
 from neurogym.behaviour.models.with_times import TimedModel
 from neurogym.behaviour.simulate import ReversingBandit, simulate
 from neurogym.behaviour.table import Behaviour, session
+from ngym_cli.evaluation import simulation
+from ngym_cli.fitting import folder as folders
 from ngym_cli.fitting.figure_data import FitPlotData
 from ngym_cli.fitting.folder import FitFolder
 from ngym_cli.fitting.networks import Recurrent
@@ -223,7 +226,30 @@ def test_models_with_times_act_in_tasks(timed, tmp_path, ngym):
         tmp_path,
     )
     assert simulated.code == 0, simulated.err
-    assert json.loads(simulated.out)["performance"] > 0.7
+    summary = json.loads(simulated.out)
+    assert summary["performance"] > 0.7 and "times of logistic are not simulated" in summary["warnings"][-1]
+
+
+def test_simulated_times_are_those_of_the_model(timed, tmp_path, ngym):
+    fit(ngym, timed, "--model", "ddm", "--folds", "2", "--name", "h", runs=tmp_path)
+    run = nc.simulate(
+        tmp_path / "dots" / "fit" / "h",
+        "perceptualdecisionmaking.roitman02-v0",
+        subject="bob",
+        model="ddm",
+        stimuli="coh=signed coh*0.01",
+        trials=300,
+        runs_root=tmp_path,
+    )
+    policy = simulation.load(folders.find("h", tmp_path), "ddm", "bob")[2]
+    trials = run.evaluations[0].trials
+    sides = np.where(np.asarray(trials["ground_truth"]) == 1, -1, 1)
+    stimuli = (np.asarray(trials["coh"], float) * 0.01 * sides)[:, None]
+    _, rt = policy.respond(policy.begin(300), stimuli, np.random.default_rng(0))
+    found = np.asarray(trials["rt"], float)
+    assert np.isfinite(found).mean() == pytest.approx((rt < 2).mean(), abs=0.06)
+    assert np.nanmedian(found) / 1000 == pytest.approx(np.median(rt[rt < 2]), rel=0.15)
+    assert not run.evaluations[0].summary["warnings"]
 
 
 @pytest.mark.parametrize(

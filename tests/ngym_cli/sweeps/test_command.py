@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -175,3 +176,29 @@ def test_degeneracy_compares_seeds_in_behaviour_dynamics_and_weights(ngym, tmp_p
     assert ngym("plot", "sweeps/d", "degeneracy").err == ""  # evaluations are made once
     refused = ngym("plot", "sweeps/d", "degeneracy", "--outside", "task_args.pulse=1")
     assert refused.code == 2 and "did you mean 'p_pulse'" in refused.err
+
+
+def test_code_that_changed_between_runs_is_named(ngym, in_process, tmp_path):
+    part = "import gymnasium as gym\nfrom neurogym.core import TrialWrapper\nclass Plain(TrialWrapper):\n    pass\n"
+    (tmp_path / "mine.py").write_text(part)
+    words = ("sweep", "--wrappers", "mine.py:Plain", *FLAGS, "--name", "changed")
+    assert "changed between them" not in ngym(*words, "--seed", "0:2").err
+    (tmp_path / "mine.py").write_text(part + "# another version\n")
+    result = ngym(*words, "--seed", "0:3")
+    assert result.code == 0, result.err
+    assert "changed between them: mine.py:Plain" in result.err
+
+
+def test_a_sweep_has_a_page(ngym, in_process, tmp_path):
+    assert ngym("sweep", *FLAGS, "--units", "4,8", "--seed", "0:2", "--name", "page").code == 0
+    result = ngym("report", "page")
+    assert result.code == 0, result.err
+    text = (tmp_path / result.out.strip()).read_text()
+    for words in ("Sweep page", "the seeds were", "<svg", "Recipe", "no-stimulus baseline"):
+        assert words in text
+    links = re.findall(r'href="(runs/[^"]+)"', text)
+    assert len(links) == 4 and all((tmp_path / "sweeps" / "page" / link).exists() for link in links)
+    assert ngym("sweep", *FLAGS, "--seed", "0:2", "--name", "seeds").code == 0
+    (tmp_path / "other").mkdir()
+    assert ngym("report", "sweeps/seeds", "--out", "other").code == 0
+    assert "mean performance: the seeds were" in (tmp_path / "other" / "report.html").read_text()

@@ -27,6 +27,8 @@ def summary(score, chance=0.5, ceiling=0.96, blind=0.5):
         (summary(0.71, ceiling=None), None),
         (summary(0.71, chance=None, blind=None, ceiling=None), None),
         ({key: value for key, value in summary(0.71).items() if key != "performance_ci"}, "performance 0.710 is 74%"),
+        (summary(0.71) | {"fixation_break_rate": 1.0}, "not learned: fixation is broken in 100% of trials"),
+        (summary(0.95) | {"fixation_break_rate": 0.2}, None),
     ],
     ids=str,
 )
@@ -90,3 +92,45 @@ def test_a_run_that_will_not_learn_says_so_before_it_starts(monkeypatch, setting
     config = from_dict(settings)
     message = advance_notice(config, resolve(config)[1])
     assert message is None if text is None else text in message and "\n" not in message
+
+
+def test_an_own_network_that_never_holds_fixation_gets_advice(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(
+        "import torch\nfrom torch import nn\nimport ngym_cli as nc\n\n\nclass Mine(nc.Cell):\n"
+        "    def __init__(self, inputs, units):\n        super().__init__(inputs, units)\n"
+        "        self.a = nn.Linear(inputs + units, units)\n\n"
+        "    def step(self, x, state):\n        return (torch.tanh(self.a(torch.cat([x, state[0]], -1))),)\n"
+    )
+    config, properties = resolve(from_dict({"task": "RDM-v0", "network": "mine.py:Mine", "timesteps": 500}))
+    line = advice(complete(config, properties), properties, summary(0.71) | {"fixation_break_rate": 1.0})
+    assert line.startswith("not learned: fixation is broken in 100% of trials; try ngym check mine.py:Mine")
+
+
+def test_an_own_task_says_how_its_ceiling_is_given(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    task = "from neurogym.envs.native.twostep import TwoStep\n\n\nclass Mine(TwoStep):\n    pass\n"
+    (tmp_path / "mine.py").write_text(task)
+    _, properties = resolve(from_dict({"task": "mine.py:Mine"}))
+    if properties.ceiling is None:
+        assert "a method ceiling(self) that returns {'performance': ...} gives one" in properties.no_ceiling
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"), [(10, 20, True), (-1, 1, False), (0, 1, False), (-500, 500, True)]
+)
+def test_actions_far_from_those_of_a_new_network_are_named(tmp_path, monkeypatch, low, high, expected):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(
+        "import gymnasium as gym\nimport numpy as np\nfrom neurogym.core import TrialEnv\n\n\n"
+        "class Mine(TrialEnv):\n    def __init__(self, dt=100):\n"
+        "        super().__init__(dt=dt)\n        self.observation_space = gym.spaces.Box(-1, 1, (1,), np.float32)\n"
+        f"        self.action_space = gym.spaces.Box({low}, {high}, (1,), np.float32)\n\n"
+        "    def _new_trial(self, **kwargs):\n        self.add_period('trial', duration=300)\n"
+        "        return {'ground_truth': 0}\n\n"
+        "    def _step(self, action):\n"
+        "        return self.ob_now, 0.0, False, False, {'new_trial': False}\n"
+    )
+    config = from_dict({"task": "mine.py:Mine"})
+    line = advance_notice(config, resolve(config)[1]) or ""
+    assert ("networks begin near 0" in line) == expected

@@ -145,7 +145,7 @@ class Closed(io.StringIO):
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_display_that_nobody_sees_does_not_end_a_run(terminal):
     display = LiveDisplay(Console(file=Closed(), force_terminal=terminal), 100, {"chance": 0.5})
-    numbers = {"performance": 0.5, "trials": 3, "reward_per_trial": 0.0, "abort_rate": 0.0, "steps_per_second": 1.0}
+    numbers = {"performance": 0.5, "trials": 3, "reward_per_trial": 0.0, "fixation_breaks": "", "steps_per_second": 1.0}
     display.start()
     display.update(50, numbers)
     display.say("text")

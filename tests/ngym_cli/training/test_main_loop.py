@@ -20,6 +20,7 @@ from ngym_cli.config import from_dict, streams
 from ngym_cli.environments.properties import inspect
 from ngym_cli.errors import UserError
 from ngym_cli.runs import summary
+from ngym_cli.runs.conditions import columns_of_performance
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.training import main_loop
 from ngym_cli.training.main_loop import Hooks, train
@@ -76,15 +77,19 @@ def test_every_default_is_spelled_out_in_the_config(run_folder):
 def test_tensorboard_equals_the_trial_table(run_folder):
     result, _tags = curves(run_folder)
     table = read_trials(run_folder / "trials")
-    names = summary.condition_names(inspect(runs.RunFolder(run_folder).config()).conditions, table)
+    names = columns_of_performance(inspect(runs.RunFolder(run_folder).config()).conditions, table)
     assert names == ["coh"]
     points = sorted(result["behaviour/trials"])
     assert points[0] == 2048
-    behaviour = [tag for tag in result if tag.startswith(("behaviour/", "choice/", "performance_by_"))]
-    assert len(behaviour) >= 7 + 2 + 5
+    behaviour = [tag for tag in result if tag.startswith(("behaviour/", "responses/", "performance_by_"))]
+    assert len(behaviour) >= 8 + 2 + 5
+    labels = {"fixation": 0, "choice": [1, 2]}
     for begin, end in zip([0, *points], points, strict=False):
         rows = (table["step"] > begin) & (table["step"] <= end)
-        expected = summary.scalars({name: column[rows] for name, column in table.items()}, names)
+        expected = summary.scalars(
+            {name: column[rows] for name, column in table.items()}, names, summary.action_names(labels)
+        )
+        expected["behaviour/trials"] = np.sum(table["step"] <= end)
         visible = {tag: result[tag][end] for tag in behaviour if end in result[tag]}
         assert visible == pytest.approx(expected, rel=1e-5)
     rows = table["step"] <= points[0]
@@ -97,35 +102,58 @@ def test_tensorboard_equals_the_trial_table(run_folder):
 
 def test_tensorboard_shows_losses_speed_evaluations_and_a_figure(run_folder):
     result, tags = curves(run_folder)
-    assert any(tag.startswith("loss/") for tag in result)
-    assert "time/steps_per_second" in result
+    assert {"train/policy_gradient_loss", "train/value_loss", "time/fps"} <= set(result)
+    table = read_trials(run_folder / "trials")
+    rows = table["step"] <= 2048
+    assert result["rollout/ep_rew_mean"][2048] == pytest.approx(np.mean(table["reward"][rows]), rel=1e-5)
+    assert result["rollout/ep_len_mean"][2048] == pytest.approx(np.mean(table["steps"][rows]), rel=1e-5)
+    assert sorted(result)[:2] == ["behaviour/performance", "behaviour/reward_per_trial"]
     assert sorted(result["evaluation/performance"]) == [4096, 8192]
     final = json.loads((run_folder / "eval/final/summary.json").read_text())
     assert result["evaluation/performance"][8192] == pytest.approx(final["performance"])
     (image,) = tags["images"]
     assert image in ("figures/psychometric", "figures/conditions")  # the first that its answers allow
     assert "configuration/text_summary" in tags["tensors"]
-    files = sorted(run_folder.rglob("events.out.tfevents.*"))
-    assert [path.parent for path in files] == [run_folder] * 2
+    files = sorted(run_folder.glob("events.out.tfevents.*"))
+    assert len(files) == 2
     alone = [EventAccumulator(str(path)).Reload().Tags() for path in files]
     assert not alone[0]["images"] and alone[0]["scalars"]  # TensorBoard reads the curves first
     assert alone[1]["images"] == [image] and not alone[1]["scalars"]
 
 
+def test_each_curve_has_a_description(run_folder):
+    events = EventAccumulator(str(run_folder)).Reload()
+    described = {tag: events.SummaryMetadata(tag).summary_description for tag in events.Tags()["scalars"]}
+    assert all(described.values()) and "Recorded by a callback." not in described.values(), described
+    assert (
+        described["responses/fixation_break_rate"] == "Share of trials with an action other than fixation in fixation."
+    )
+    assert "before decision" in described["responses/early_action_rate"]
+    assert described["evaluation/performance_by_coh/0"].startswith("Evaluation on fresh trials")
+
+
 def test_tensorboard_has_one_chart_for_the_values_of_a_condition(run_folder):
     from tensorboard.plugins.custom_scalar import layout_pb2
 
-    result, _tags = curves(run_folder)
     events = EventAccumulator(str(run_folder)).Reload()
     layout = layout_pb2.Layout.FromString(events.Tensors("custom_scalars__config__")[0].tensor_proto.string_val[0])
     charts = {chart.title: chart.multiline.tag for category in layout.category for chart in category.chart}
-    drawn = {
-        title: [tag for tag in result if any(re.fullmatch(rule, tag) for rule in rules)]
-        for title, rules in charts.items()
+    lines = {}  # a run has one colour
+    for folder in (run_folder, *(run_folder / "curves").iterdir()):
+        for tag in curves(folder)[1]["scalars"]:
+            for title, rules in charts.items():
+                if any(re.match(rule, tag) for rule in rules):
+                    lines.setdefault(title, []).append((folder.name, tag))
+    references = {"chance", "no-stimulus baseline", "ceiling"}
+    levels = {f"coh={value}" for value in ("0", "6.4", "12.8", "25.6", "51.2")}
+    for where in ("training", "evaluation"):
+        names = [name for name, _ in lines[f"{where} by coh"]]
+        assert set(names) == levels | references and len(names) == 8
+    assert {tag for _, tag in lines["training and evaluation"]} == {
+        *("behaviour/performance", "evaluation/performance", "reference/performance")
     }
-    assert {tag.rpartition("/")[2] for tag in drawn["training by coh"]} == {"0", "6.4", "12.8", "25.6", "51.2"}
-    assert all(tag.startswith("evaluation/") for tag in drawn["evaluation by coh"]) and drawn["evaluation by coh"]
-    assert drawn["training and evaluation"] == ["behaviour/performance", "evaluation/performance"]
+    (chance,) = set(curves(run_folder / "curves" / "chance")[0]["reference/performance"].values())
+    assert chance == pytest.approx(json.loads((run_folder / "manifest.json").read_text())["chance"])
 
 
 def test_hyperparameters_begin_with_what_tells_runs_apart(run_folder):
@@ -136,8 +164,8 @@ def test_hyperparameters_begin_with_what_tells_runs_apart(run_folder):
         events.SummaryMetadata("_hparams_/experiment").plugin_data.content
     )
     names = [info.name for info in settings.experiment.hparam_infos]
-    assert names[:4] == ["task", "alg", "network", "seed"]
-    assert "hyperparameters.learning_rate" in names and "timing.stimulus" in names
+    assert names[:4] == ["seed", "hyperparameters.learning_rate", "network", "units"]
+    assert "task" in names and "timing.stimulus" in names
     assert not [name for name in names if name.startswith(("evaluation", "checkpoint"))]
 
 
@@ -268,3 +296,11 @@ def test_a_checkpoint_that_was_better_than_the_final_agent_is_offered(tmp_path):
     assert run.better_checkpoint(tmp_path, {"performance": 0.87, "performance_ci": (0.80, 0.96)}) is None
     assert run.better_checkpoint(tmp_path, {"performance": 0.87}) is None  # a record without interval
     assert run.better_checkpoint(tmp_path / "none", {"performance": 0.87, "performance_ci": (0.80, 0.96)}) is None
+
+
+@pytest.mark.parametrize("timesteps", [600, 6_000])
+def test_any_run_is_evaluated_four_or_five_times(tmp_path, timesteps):
+    config = from_dict({"task": "RDM-v0", "units": 8, "timesteps": timesteps})
+    run = train(config, tmp_path).run
+    assert len(run.manifest()["evaluations"]) in (4, 5)
+    assert len(curves(run.path)[0]["evaluation/performance"]) in (4, 5)

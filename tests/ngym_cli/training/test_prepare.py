@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import FrozenInstanceError
 from pathlib import Path
 
@@ -69,3 +70,25 @@ def test_what_does_not_work_is_refused(settings, message, tmp_path, monkeypatch)
 def test_a_plan_refuses_callbacks_that_do_not_exist(ngym):
     result = ngym("run", "--task", "RDM-v0", "--timesteps", "500", "--dry-run", "--callback", "nofile.py:CB")
     assert result.code == 2 and "nofile.py" in result.err and not result.out
+
+
+@pytest.mark.parametrize("command", ["--dry-run", "--print-config"])
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--init-from", "nothing"), "no such run: nothing"),
+        (("--track", "mlflow"), "mlflow"),
+        (("--until", "0.9", "--task", "CartPole-v1"), "ceiling, which is not known"),
+        (("--alg", "ppo", "--set", "batch_size=1"), "batch_size"),
+        (("--name", "taken"), "exists"),
+        (("--device", "cuda:7"), "cuda"),
+    ],
+)
+def test_a_plan_refuses_what_the_run_refuses(ngym, tmp_path, monkeypatch, command, flags, message):
+    monkeypatch.setitem(sys.modules, "mlflow", None)
+    (tmp_path / "runs/RDM-v0/recurrent_ppo/taken").mkdir(parents=True)
+    (tmp_path / "runs/RDM-v0/recurrent_ppo/taken/notes.txt").touch()
+    arguments = ("--timesteps", "500", *(() if "--task" in flags else ("--task", "RDM-v0")), *flags)
+    planned, run = ngym("run", *arguments, command), ngym("run", *arguments)
+    assert planned.code == run.code == 2 and not planned.out
+    assert planned.err.splitlines()[-1] == run.err.splitlines()[-1] and message in planned.err

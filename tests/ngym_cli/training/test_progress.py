@@ -28,7 +28,7 @@ def test_lines_are_whole_where_there_is_no_terminal():
     assert out.getvalue() == SAID + "\n"
 
 
-NUMBERS = {"performance": 0.5, "trials": 100, "reward_per_trial": 0.25, "abort_rate": 0.1}
+NUMBERS = {"performance": 0.5, "trials": 100, "reward_per_trial": 0.25, "fixation_breaks": "10.00% of trials"}
 
 
 def test_bars_are_drawn_on_a_terminal_and_taken_away(monkeypatch):
@@ -70,7 +70,7 @@ def test_the_bar_of_a_run_that_ended_early_keeps_the_steps_taken():
 
     page = io.StringIO()
     display = LiveDisplay(Console(file=page, force_terminal=True, width=100), 3_000, {})
-    numbers = {"performance": 0.5, "trials": 10, "reward_per_trial": 0.1, "abort_rate": 0.0}
+    numbers = {"performance": 0.5, "trials": 10, "reward_per_trial": 0.1, "fixation_breaks": "0.00% of trials"}
     display.start()
     display.update(1_000, numbers)
     display.evaluating(3, 10)

@@ -165,3 +165,56 @@ def test_a_resumed_run_has_every_step_once_in_wandb(tmp_path, offline):
     for name in ("behaviour/performance", "evaluation/performance"):
         steps = [step for file in files for step in wandb_steps(file, name)]
         assert len(steps) > 3 and steps == sorted(set(steps)), (name, steps)
+
+
+class Noted:
+    """Tracker that writes down what it is given."""
+
+    def __init__(self, run, config, key):
+        self.begun, self.values, self.figures, self.closed = (
+            (run.name, config.model_dump()["folds"], config.task),
+            {},
+            [],
+            False,
+        )
+
+    def scalars(self, values, step):
+        """Note numbers."""
+        self.values |= values
+
+    def figure(self, tag, figure, step):
+        """Note the name of a figure."""
+        self.figures.append(tag)
+
+    def close(self):
+        """Note the end."""
+        self.closed = True
+
+
+def test_fits_are_tracked_with_scores_parameters_and_figures(ngym, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{k // 10},{k % 2 if k % 3 else 1 - k % 2},{k % 2}\n" for k in range(60))
+    (tmp_path / "rat.csv").write_text("session,choice,stimulus\n" + rows)
+    made = []
+    monkeypatch.setattr(prepare, "tracking_library", lambda name: None)
+    for name in ("wandb", "mlflow"):
+        monkeypatch.setitem(tracking.TRACKERS, name, lambda *given: made.append(Noted(*given)) or made[-1])
+    command = ("fit", "rat.csv", "--model", "logistic", "--folds", "2", "--stimuli", "stimulus", "--name", "a")
+    result = ngym(*command, "--track", "wandb,mlflow", "--json")
+    assert result.code == 0, result.err
+    record = json.loads(result.out)
+    assert [each.begun for each in made] == [("a", 2, "rat")] * 2 and all(each.closed for each in made)
+    assert made[0].values["log_likelihood/logistic"] == record["scores"]["logistic"]["log_likelihood"]["value"]
+    weight = record["models"]["logistic"]["parameters"]["subject"]["stimulus"]["value"]
+    assert made[1].values["parameters/logistic/subject/stimulus"] == weight and "likelihood" in made[0].figures
+
+    def fails(*arguments):
+        raise ConnectionError("the service is down")
+
+    monkeypatch.setitem(tracking.TRACKERS, "wandb", fails)
+    again = ngym(*command[:-1], "b", "--track", "wandb")
+    assert again.code == 0 and "tracking in wandb failed: ConnectionError: the service is down" in again.err
+    assert (
+        ngym(*command[:-1], "c", "--track", "wanb").err.startswith("ngym: ")
+        and not (tmp_path / "runs/rat/fit/c").exists()
+    )

@@ -98,7 +98,7 @@ def test_an_interrupted_run_is_the_same(tmp_path, alg):
     assert cut.manifest()["status"] == "interrupted"
     resume(cut)
     assert_same_run(uninterrupted.path, cut.path)
-    penalties = np.array(curves(uninterrupted.path)["loss/penalty_loss"])
+    penalties = np.array(curves(uninterrupted.path)["train/penalty_loss"])
     assert penalties[-1, 1] > 0
 
 

@@ -1,0 +1,111 @@
+"""Tables of arrays: NumPy archives, one array for each column, and the cells of a sheet of Excel."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from neurogym.behaviour.columns import Column, Columns, TableError
+from neurogym.behaviour.conversion import from_mapping
+from neurogym.foreign import isolation, npz
+
+LARGEST = 2**30  #: unpacked bytes of an archive
+WIDEST = 20  #: columns of an array that become columns of a table
+
+
+def columns_of(name: str, values: np.ndarray) -> Columns:
+    """Return the columns of an array of trials, or of trials and a few values each; none of other arrays."""
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.dtype.kind not in "biufSU" or values.ndim > 2 or not values.ndim:
+        return {}
+    if values.ndim == 1:
+        return {name: Column.of_values(values.astype(str) if values.dtype.kind == "S" else values)}
+    if values.shape[1] > WIDEST:
+        return {}
+    return {f"{name}_{k}": Column.of_values(column) for k, column in enumerate(values.T)}
+
+
+def check_archive(path: Path) -> None:
+    """Refuse an archive that would fill the memory.
+
+    Raises:
+        TableError: if it is no archive, or larger than `LARGEST` when unpacked.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = sum(each.file_size for each in archive.infolist())
+    except zipfile.BadZipFile:
+        raise TableError("the archive is damaged or incomplete") from None
+    if size > LARGEST:
+        raise TableError(f"found {size >> 20:,} MB when unpacked, expected at most {LARGEST >> 20:,}")
+
+
+def read_npz(path: Path) -> Columns:
+    """Read named arrays of one length; ``inpt`` (sessions, trials, predictors) and its likes become one row a trial.
+
+    Raises:
+        TableError: if no arrays have one length, or an array holds Python objects.
+    """
+    columns: Columns = {}
+    try:
+        content = npz.read(path)
+    except isolation.DamagedFileError as error:
+        if "objects" not in str(error):
+            raise TableError(str(error)) from None
+        raise TableError(
+            "found arrays of Python objects, which can run any code when they are opened; if you trust their author, "
+            "save plain arrays, one entry for each trial: np.savez(path, choice=np.concatenate(y), ...)"
+        ) from None
+    blocks = [values for values in content.values() if values.ndim == 3]
+    shape = blocks[0].shape[:2] if blocks else None
+    for name, values in content.items():
+        flat = values.reshape(-1, *values.shape[2:]) if shape is not None and values.shape[:2] == shape else values
+        columns |= columns_of(name, flat)
+    if shape is not None and "session" not in columns:
+        columns["session"] = Column.of_values(np.repeat(np.arange(1, shape[0] + 1), shape[1]))
+    lengths = [len(column) for column in columns.values()]
+    if not lengths:
+        raise TableError("found no arrays of numbers or words, expected one entry for each trial")
+    n = max(set(lengths), key=lengths.count)
+    return {name: column for name, column in columns.items() if len(column) == n}
+
+
+def read_excel(path: Path) -> tuple[Columns, int, list[str]]:
+    """Read the first sheet of an Excel file; names of columns are in the first row that is as full as most.
+
+    Returns:
+        The columns, the number of rows above their names, and remarks.
+
+    Raises:
+        TableError: if openpyxl is not installed, or the sheet is empty.
+    """
+    try:
+        from openpyxl import load_workbook
+    except ImportError:
+        raise TableError("Excel files need openpyxl: pip install 'ngym[excel]'; or save the sheet as CSV") from None
+    check_archive(path)
+    book = load_workbook(path, read_only=True, data_only=True)
+    try:
+        rows = [list(row) for row in book.worksheets[0].iter_rows(values_only=True)]
+        others = [sheet.title for sheet in book.worksheets[1:]]
+        title = book.worksheets[0].title
+    finally:
+        book.close()
+    filled = [sum(cell is not None for cell in row) for row in rows]
+    width = max(set(filled), key=lambda count: (count > 1) * filled.count(count)) if filled else 0
+    header = next((k for k, count in enumerate(filled) if count >= max(width, 1)), None)
+    if header is None:
+        raise TableError("found an empty sheet, expected a row of names and one for each trial")
+    names = [str(cell) if cell is not None else "" for cell in rows[header]]
+    body = [row for row, count in zip(rows[header + 1 :], filled[header + 1 :], strict=True) if count]
+    table = {
+        name: np.array([*(row[k] if k < len(row) else None for row in body), None], object)[:-1]
+        for k, name in enumerate(names)
+        if name
+    }
+    above = sum(count > 0 for count in filled[:header])
+    notes = [f"the first sheet, {title}, is read; others are {', '.join(others[:6])}"] if others else []
+    return from_mapping(table), above, notes

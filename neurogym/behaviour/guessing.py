@@ -1,0 +1,356 @@
+"""Guess of the roles of columns: by the form of a table, by names, and by evidence; what stays open is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from neurogym.array_types import BoolArray
+from neurogym.behaviour.codings import is_missed_word
+from neurogym.behaviour.column_names import (
+    CLOCKS,
+    COLUMN_NAMES,
+    COMPONENT_NAMES,
+    DETECTION,
+    ENDINGS,
+    MORE,
+    NO,
+    NOT_STIMULI,
+    SCREENS,
+    SIDES,
+    STIMULUS,
+    STIMULUS_OR_TRUTH,
+    YES,
+)
+from neurogym.behaviour.columns import Column, Columns, plain
+from neurogym.behaviour.evidence import is_in_blocks, is_known_without_answer, same_information, trial_order
+from neurogym.behaviour.formats import TableFormat, format_of, roles_of_format
+from neurogym.behaviour.questions import Answer, TableQuestion, ask, ask_role
+from neurogym.behaviour.roles import (
+    MOST_CHOICES,
+    Roles,
+    delayed_amounts,
+    fits_role,
+    goes_with_answers,
+    is_among,
+    is_detection,
+    is_flag,
+    is_for_or_against,
+    missed_words,
+    offers,
+    side_pairs,
+    unnamed_choices,
+    value_pairs,
+    varies_within,
+)
+
+#: Names of flags of signal detection, beside which ``hit`` does not mean correct.
+DETECTED = set(DETECTION) - {"hit"}
+
+
+@dataclass
+class Guess:
+    """Roles of the columns of a table, as names and values suggest.
+
+    Attributes:
+        roles: the column of each role that was found, and ``stimuli``, a tuple of names.
+        reasons: why a column has its role, by role.
+        questions: of roles that names and values leave open, by role.
+        notes: remarks that the user should see.
+    """
+
+    roles: dict[str, object] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    questions: dict[str, TableQuestion] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def guess(columns: Columns, given: Roles | None = None) -> Guess:
+    """Guess which column has which role.
+
+    Args:
+        columns: the table.
+        given: columns of roles that the user named; these roles, and these columns, are not guessed.
+    """
+    given = given or {}
+    taken = [name for value in given.values() for name in ([value] if isinstance(value, str) else value or ())]
+    free = {name: column for name, column in columns.items() if name not in taken}
+    short = {name: plain(name) for name in free}
+    form, found = format_of(columns), Guess()
+    assigned: dict[str, Any] = found.roles
+    for role, name in ({} if form is None else roles_of_format(free, form)).items():
+        if role not in given and fits_role(role, columns[name], short[name]):
+            assigned[role], found.reasons[role] = name, f"format {form.name}"  # type: ignore[union-attr]
+    for role in (*(each for each in COLUMN_NAMES if each not in ("choice", "ground_truth")), "choice", "ground_truth"):
+        if role in given or role in assigned:
+            continue
+        taken_names = [str(name) for name in assigned.values()]
+        if role == "choice":
+            if "ground_truth" not in assigned:
+                taken_names += [
+                    name for name in _named("ground_truth", free) if plain(name) not in (*STIMULUS_OR_TRUTH, *SIDES)
+                ]
+            settle_choice(columns, {k: v for k, v in free.items() if k not in taken_names}, found)
+            continue
+        fits = _named(role, free, taken_names)
+        if role == "reward" and len(fits) > 1:
+            fits = _rewards_of_trials(free, fits, assigned, found)
+        if fits:
+            assigned[role], found.reasons[role] = fits[0], "name"
+    known: dict[str, Any] = {**assigned, **{role: value for role, value in given.items() if isinstance(value, str)}}
+    _ask_for_yes(columns, known, given, found)
+    _settle_correct(columns, known)
+    _settle_rewards(columns, known)
+    offered = _settle_offers(columns, known, given, found)
+    _settle_two_stages(columns, known)
+    for role in (set(known) | set(assigned)) - set(given):
+        if role in known:
+            assigned[role] = known[role]
+            found.reasons.setdefault(role, "name")
+        else:
+            del assigned[role]
+    assigned["stimuli"] = tuple(offered)
+    found.reasons["stimuli"] = "values"
+    if "choice2" not in known and "stimuli" not in given and not offered:
+        _settle_stimuli(free, known, form, found)
+    return found
+
+
+def _named(role: str, columns: Columns, taken: Sequence[str] = ()) -> list[str]:
+    """Return the columns whose names and values suit a role, best first."""
+    short = {name: plain(name) for name in columns}
+    named = [
+        name
+        for word in COLUMN_NAMES[role]
+        for name in columns
+        if word in (short[name], _without_prefix(role, short[name])) and name not in taken
+    ]
+    ending = [name for name in columns if name.rpartition(".")[2].lower() in ENDINGS.get(role, ()) and "." in name]
+    named += sorted(ending, key=lambda name: int(columns[name].missing.sum()))
+    named += [name for name in columns if role in COMPONENT_NAMES and COMPONENT_NAMES[role].match(name.lower())]
+    if role == "ground_truth" and len(SCREENS & set(short.values())) >= 2:
+        named = [name for name in named if short[name] != "stimulus"]
+    if role == "correct" and {*short.values()} & DETECTED:
+        named = [name for name in named if short[name] != "hit"]  # of a signal; correct rejections have their own flag
+    fits = [name for name in dict.fromkeys(named) if fits_role(role, columns[name], short[name])]
+    if role == "session":
+        fits.sort(key=lambda name: len(columns[name].distinct) < 2)
+    return fits
+
+
+def _rewards_of_trials(columns: Columns, names: Sequence[str], assigned: Mapping[str, Any], found: Guess) -> list[str]:
+    """Return the columns named like rewards that change from trial to trial, the best first."""
+    order, follows = trial_order(columns, assigned)
+    rest = [name for name in names if not is_in_blocks(columns[name], order, follows)] or list(names)
+    others = [name for name in rest[1:] if not same_information(columns[name], columns[rest[0]])]
+    pair = {plain(name) for name in names} & {*COLUMN_NAMES["gain"], *COLUMN_NAMES["loss"]}
+    if others and not pair:
+        found.notes.append(f"{rest[0]} is read as the reward; --reward {others[0]} names {others[0]} instead")
+    return rest
+
+
+def settle_choice(columns: Columns, free: Columns, found: Guess) -> None:
+    """Find the column of the choice among those with its names, or ask."""
+    assigned = found.roles
+    clear = [name for name in _named("choice", free) if plain(name) not in SIDES]
+    unclear = [name for name in free if plain(name) in SIDES and fits_role("choice", free[name])]
+    timed = None if "rt" not in assigned else ~_untimed(columns[str(assigned["rt"])])
+    names = _that_answer(free, clear, timed) or clear
+    names = _without_doubles(free, names) or _that_answer(free, unclear, timed) or unclear
+    if len(names) > 1:
+        why = f"{', '.join(names)} are named like a choice and differ"
+        found.questions["choice"] = ask_role(why, "choice", names, columns)
+    elif names and (names[0] in clear or _has_misses(free[names[0]], timed)):
+        assigned["choice"], found.reasons["choice"] = names[0], "name"
+    elif names:
+        why = f"{names[0]} may be the choice, or the side of the stimulus"
+        found.questions["choice"] = ask_role(why, "choice", names, columns)
+    elif not ({plain(name) for name in columns} & CLOCKS and not assigned):  # a log of events
+        names = unnamed_choices({name: column for name, column in free.items() if name not in assigned.values()})
+        if names:
+            why = f"no column is named like a choice; by its entries, {' or '.join(names)} may be it"
+            found.questions["choice"] = ask_role(why, "choice", names, columns)
+    if "choice" not in assigned and names:
+        assigned["choice"] = names[0]
+
+
+def _untimed(column: Column) -> BoolArray:
+    """Return the rows without a time, or with a code for none."""
+    values = column.numbers
+    return ~(np.isfinite(values) & (values > 0))
+
+
+def _that_answer(columns: Columns, names: Sequence[str], timed: BoolArray | None) -> list[str]:
+    """Return the columns that have no answer where there is no time; none where all times are known."""
+    if timed is None or len(names) < 2 or (~timed).sum() < 3 or timed.mean() < 0.5:
+        return []
+    return [name for name in names if _has_misses(columns[name], timed)]
+
+
+def _has_misses(column: Column, timed: BoolArray | None) -> bool:
+    """Return whether a column has an entry for no answer: where there is no time, or a word for it."""
+    words, index = column.levels
+    if timed is not None and (~timed).any():
+        entry = np.bincount(index[~timed] + 1, minlength=len(words) + 1)
+        k = int(np.argmax(entry))
+        return entry[k] >= 0.9 * entry.sum() and float(np.mean(index[timed] + 1 == k)) < 0.05
+    return bool((index < 0).any() or missed_words(words))
+
+
+def _without_doubles(columns: Columns, names: Sequence[str]) -> list[str]:
+    """Return the columns that do not say the same as an earlier one."""
+    kept: list[str] = []
+    for name in names:
+        if not any(same_information(columns[name], columns[each]) for each in kept):
+            kept.append(name)
+    return kept
+
+
+def _without_prefix(role: str, short: str) -> str:
+    """Return a name without ``trial`` at its beginning, as in ``trial_feedback_type``."""
+    return short if role == "trial" else short.removeprefix("trial")
+
+
+def _ask_for_yes(columns: Columns, assigned: Mapping[str, Any], given: Roles, found: Guess) -> None:
+    """Ask which of two words of a column of correctness, neither of which is known, means correct."""
+    name = assigned.get("correct")
+    if name is None or "correct" in given or is_flag(columns[name]) or columns[name].is_numeric:
+        return
+    words = [word for word in columns[name].levels[0] if not is_missed_word(word)]
+    options = columns[assigned["choice"]].levels[0] if "choice" in assigned else ()
+    known = [word.lower() for word in words if word.lower() in YES | NO]
+    if len(words) != 2 or known or set(words) & set(options):
+        return
+    answers = [
+        Answer(("--derive", f'right=(`{name}`=="{word}")', "--correct", "right"), f"{word} is correct")
+        for word in words
+    ]
+    found.questions["correct"] = ask(f"{name} does not say which entry means correct", answers, columns, [name])
+
+
+def _settle_correct(columns: Columns, assigned: dict[str, object]) -> None:
+    """Read a column of correctness that holds labels of choices as the correct choice."""
+    name = assigned.get("correct")
+    options = set(columns[str(assigned["choice"])].levels[0]) if "choice" in assigned else set()
+    if name is not None and not is_flag(columns[str(name)], plain(str(name)) == "performance"):
+        words = set(columns[str(name)].levels[0])
+        if 2 * len(words & options) > len(words) or not {word.lower() for word in words} & (YES | NO):
+            del assigned["correct"]
+            assigned.setdefault("ground_truth", str(name))
+    stimulus = assigned.get("ground_truth")
+    if stimulus is not None and plain(str(stimulus)) in STIMULUS_OR_TRUTH:
+        labels = columns[str(stimulus)].levels[0]
+        if not (len(labels) == 2 or (set(labels) <= options and len(labels) <= MOST_CHOICES)):
+            del assigned["ground_truth"]
+
+
+def _settle_rewards(columns: Columns, assigned: dict[str, object]) -> None:
+    """Keep gains and losses only together, and read outcomes such as ``error`` as correctness."""
+    if is_for_or_against(str(assigned.get("choice", "")), columns) and {"gain", "loss"} <= set(assigned):
+        offers = assigned.pop("gain"), assigned.pop("loss")
+        if assigned.get("reward") in offers:
+            assigned.pop("reward")
+    if "gain" in assigned and "loss" not in assigned:
+        assigned.setdefault("reward", assigned["gain"])
+    if "loss" in assigned and "gain" not in assigned:
+        assigned.pop("loss")
+    elif "gain" in assigned and "loss" in assigned and assigned.get("reward") == assigned["gain"]:
+        assigned.pop("reward")
+    if "loss" not in assigned:
+        assigned.pop("gain", None)
+    if "reward" in assigned and "correct" not in assigned and plain(str(assigned["reward"])) in ("outcome", "feedback"):
+        entries = columns[str(assigned["reward"])].words
+        if {word.lower() for word in entries} & {"correct", "error", "incorrect", "wrong"} or is_detection(entries):
+            assigned["correct"] = assigned.pop("reward")
+
+
+def _settle_offers(columns: Columns, assigned: dict[str, Any], given: Roles, found: Guess) -> list[str]:
+    """Return gains and losses that are known where there was no answer, as what came of a choice is not."""
+    if "choice" not in assigned:
+        return []
+    column = columns[assigned["choice"]]
+    missed = column.missing | (is_among(column, missed_words(column.words)) if column.codes is not None else False)
+    if "rt" in assigned and (untimed := _untimed(columns[assigned["rt"]])).mean() < 0.5:
+        missed = missed | untimed
+    amounts = [role for role in ("gain", "loss", "reward") if role in assigned and role not in given]
+    known = [
+        role
+        for role in amounts
+        if columns[assigned[role]].is_numeric and is_known_without_answer(columns[assigned[role]].numbers, missed)
+    ]
+    if {"gain", "loss"} <= set(known):
+        names = [assigned.pop("gain"), assigned.pop("loss")]
+        found.notes.append(
+            f"{' and '.join(names)} are known where there was no answer: offers, read as stimuli; --gain {names[0]} "
+            f"--loss {names[1]} if they are what came of the choice"
+        )
+        return names
+    if "reward" in known:
+        name, rows = assigned["reward"], int(missed.sum())
+        why = f"{name} is as large in {rows:,} trials without an answer as in others, as what a choice earns is not"
+        found.questions["reward"] = ask_role(why, "reward", [name], columns, "an offer or a prospect")
+    return []
+
+
+def _settle_two_stages(columns: Columns, assigned: dict[str, object]) -> None:
+    """Keep a second stage only with both of its columns, or with four choices that say the state."""
+    if "choice2" in assigned and "state" not in assigned:
+        common = [name for name in columns if plain(name) in MORE["common"] and is_flag(columns[name])]
+        if common:
+            assigned["common"] = common[0]
+    if "choice2" not in assigned and plain(str(assigned.get("state", ""))) == "state":
+        assigned.pop("state")
+    cues = [name for name in columns if plain(name) in MORE["cue"] and name not in assigned.values()]
+    if (
+        cues
+        and "reward" in assigned
+        and "choice2" not in assigned
+        and fits_role("cue", columns[cues[0]])
+        and (
+            plain(str(assigned.get("choice", ""))) in ("keypressed", "keypress", "go", "pressed")
+            or "correct" not in assigned
+        )
+    ):
+        assigned["cue"] = cues[0]
+
+
+def _settle_stimuli(columns: Columns, assigned: dict[str, Any], form: TableFormat | None, found: Guess) -> None:
+    """Find the stimuli among the numbers of a table, or ask where only their values suggest them."""
+    if offered := offers(columns, assigned):
+        found.roles["stimuli"], found.reasons["stimuli"] = tuple(offered), "name"
+        found.notes += [
+            f"{', '.join(offered)} are read as offers that {assigned['choice']} is about; --gain COLUMN --loss COLUMN "
+            "if they are what came of the choice"
+        ] * (len(offered) > 1)
+        return
+    free = [name for name in columns if name not in assigned.values() and columns[name].is_numeric]
+    free = [name for name in free if not columns[name].is_truth and len(columns[name].distinct) > 1]
+    free = [name for name in free if form is None or plain(name) not in form.states]
+    free = [name for name in free if plain(name) not in {"hit", *DETECTED}]
+    named = [name for name in free if STIMULUS.match(plain(name)) and not NOT_STIMULI.search(name.lower())]
+    outcomes = bool({"reward", "gain"} & set(assigned))
+    if not named:
+        named = [name for pair in value_pairs(free, assigned) for name in pair] or delayed_amounts(free)
+    if outcomes:
+        order, follows = trial_order(columns, assigned)
+        states = [name for name in named if is_in_blocks(columns[name], order, follows)]
+        named = [name for name in named if name not in states]
+        found.notes += [
+            f"{name} changes in blocks, as a state of the task does, and is not read as a stimulus; --stimuli {name} "
+            "if it is shown"
+            for name in states
+        ]
+    found.roles["stimuli"], found.reasons["stimuli"] = tuple(named), "name"
+    if named or outcomes or not {"correct", "ground_truth"} & set(assigned) or "choice" not in assigned:
+        return
+    paired = {name for pair in side_pairs(columns, list(assigned.values())) for name in pair}
+    rest = [name for name in free if not NOT_STIMULI.search(name.lower()) and name not in paired]
+    rest = [name for name in rest if varies_within(columns[name], columns, assigned)]
+    rest = [name for name in rest if goes_with_answers(columns[name].numbers, columns, assigned)]
+    if rest:
+        why = f"answers depend on {', '.join(rest)}, which no name says to be a stimulus"
+        answers = [Answer(("--stimuli", ",".join(rest)), "stimuli"), Answer(("--stimuli", "none"), "no stimuli")]
+        found.questions["stimuli"] = ask(why, answers, columns, rest)

@@ -1,0 +1,82 @@
+"""Options of a choice in several files, or of several subjects: whether these are options of one task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from neurogym.array_types import BoolArray
+from neurogym.behaviour.codings import is_missed_word
+from neurogym.behaviour.columns import Column, Columns, plain
+from neurogym.behaviour.evidence import FILE
+from neurogym.behaviour.questions import Answer, TableQuestion
+
+FEWEST = 16  #: answers of a file or subject from which an option that is absent is not absent by chance
+COMMON = 0.02  #: share of the answers from which an entry counts as an option
+#: Names of columns of tasks, each of which has options of its own.
+TASKS = ("task", "tasktype", "taskname", "experiment", "paradigm", "modality")
+MOST_LISTED = 4  #: codings that are listed
+
+
+def check_options(
+    columns: Columns, name: str, column: Column, sources: Sequence[object], missed: Sequence[str]
+) -> None:
+    """Ask whether the entries of a choice are options of one task, if no file or subject has all.
+
+    Args:
+        columns: the table.
+        name: of the choice.
+        column: the choice.
+        sources: names of the columns of files and subjects.
+        missed: entries that mean no answer.
+
+    Raises:
+        TableQuestion: if no file, or no subject, has all entries.
+    """
+    words = column.levels[0]
+    gone = [k for k, word in enumerate(words) if word in missed or is_missed_word(word)]
+    for source in (*sources, *(each for each in columns if plain(each) in TASKS)):
+        labels, group = columns[str(source)].texts if source in columns else ((), np.zeros(0, int))
+        if len(labels) < 2:
+            continue
+        common = _common(column, group, len(labels), gone)
+        union: BoolArray = np.asarray(common.any(0))
+        sets = np.unique(common[common.any(1)], axis=0)
+        if union.sum() > 2 and len(sets) > 1 and not (sets == union).all(1).any():
+            listed = [", ".join(word for word, at in zip(words, row, strict=True) if at) for row in sets[::-1]]
+            kind = "file" if source == FILE else "task" if plain(str(source)) in TASKS else "subject"
+            question = f"no {kind} has all entries of {name}, but {' or '.join(listed[:MOST_LISTED])}"
+            options = ",".join(word for word, at in zip(words, union, strict=True) if at)
+            answers = [Answer(("--choices", options), "all are options of one task, in this order")]
+            if plain(str(source)) in TASKS:
+                answers += [Answer(("--where", f"{source} == {label}"), "one task") for label in labels[:MOST_LISTED]]
+            else:
+                answers += _joined(name, str(source), labels, common, words)
+            raise TableQuestion(question, answers)
+
+
+def _common(column: Column, group: np.ndarray, n: int, gone: Sequence[int]) -> BoolArray:
+    """Return which entries are common in each group, shape (groups, entries); none in groups of few answers."""
+    words, index = column.levels
+    counts = np.zeros((n, len(words)), int)
+    valid = (index >= 0) & (group >= 0)
+    np.add.at(counts, (group[valid], index[valid]), 1)
+    counts[:, gone] = 0
+    answers = counts.sum(1, keepdims=True)
+    return (counts > COMMON * answers) & (answers >= FEWEST)
+
+
+def _joined(name: str, source: str, labels: Sequence[str], common: BoolArray, words: Sequence[str]) -> list[Answer]:
+    """Return the answer that two codings of two options each stand for the same options."""
+    sets = np.unique(common[common.any(1)], axis=0)[::-1]
+    if len(sets) != 2 or not (common.sum(1) == 2).all() or len(words) > common.any(0).sum():
+        return []
+    seconds = [words[np.flatnonzero(row)[1]] for row in sets]
+    of_set = [[label for label, row in zip(labels, common, strict=True) if (row == each).all()] for each in sets]
+    terms = [
+        f'(`{name}`=="{second}")*({"+".join(f"""(`{source}`=="{label}")""" for label in members)})'
+        for second, members in zip(seconds, of_set, strict=True)
+    ]
+    formula = f"joined={'+'.join(terms)}"
+    return [Answer(("--derive", formula, "--choice", "joined"), "two codings of the same two options")]

@@ -1,0 +1,56 @@
+"""Files that commands write for users: which of them a command may replace.
+
+A file that a user names is replaced only with ``--overwrite``. In the folders that ngym chooses (``figures``,
+``export``, the folder of a run), ``.ngym.json`` lists what ngym wrote with digests: what is not listed, or was changed
+since, is a file of the user.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ngym_cli.errors import UserError
+from ngym_cli.files.reading import digest, parse_json, read_text
+from ngym_cli.files.writing import check_place, exclusive, refuse_non_file, write_json
+
+#: List of the files that ngym wrote in a folder.
+WRITTEN = ".ngym.json"
+
+
+def may_write(path: Path, named: bool, overwrite: bool = False) -> None:
+    """Refuse to replace a file of the user.
+
+    Args:
+        path: file that a command is about to write.
+        named: whether the user named the file or the folder of the file.
+        overwrite: replace any file.
+
+    Raises:
+        UserError: if there is such a file, or something that is not a file.
+    """
+    if named:
+        check_place(path, overwrite)
+        return
+    refuse_non_file(path)
+    if os.path.lexists(path) and not overwrite and not _is_ours(path):
+        raise UserError(f"{path} was not written by ngym, or was changed since; move it away or pass --overwrite")
+
+
+def wrote(path: Path) -> None:
+    """Add a file, which was just written in a folder that ngym chose, to the list of the folder."""
+    with exclusive(path.parent):
+        listed = {name: value for name, value in _listed(path.parent).items() if (path.parent / name).exists()}
+        write_json(path.parent / WRITTEN, {**listed, path.name: digest(path)})
+
+
+def _is_ours(path: Path) -> bool:
+    return not path.is_symlink() and path.is_file() and _listed(path.parent).get(path.name) == digest(path)
+
+
+def _listed(folder: Path) -> dict[str, object]:
+    try:
+        content = parse_json(read_text(folder / WRITTEN), folder / WRITTEN)
+    except (UserError, OSError):
+        return {}
+    return content if isinstance(content, dict) else {}

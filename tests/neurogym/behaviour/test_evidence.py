@@ -1,0 +1,328 @@
+"""Evidence decides over names: clocks, units, codings, doubled rows, states of a task; what stays open is asked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from neurogym.behaviour import reading
+from tests.neurogym.behaviour import laboratories
+from tests.neurogym.behaviour.practices import words
+
+
+@pytest.fixture(scope="module")
+def d():
+    return laboratories.detection(np.random.default_rng(0), sessions=1)
+
+
+@pytest.fixture
+def table(d):
+    """Contrast, choice and correctness of two subjects."""
+    side = np.where(d.right, "right", "left")
+    return {"subject": d.subject, "contrast": d.signed, "choice": side, "correct": (d.right == d.target) * 1}
+
+
+def notes_of(behaviour):
+    return " ".join(behaviour.reading.notes)
+
+
+def answers_of(source, given=None, **options):
+    """Return the options of each answer to the question that a table raises."""
+    with pytest.raises(reading.TableQuestion) as asked:
+        reading.read(source, given, **options)
+    return [answer.options for answer in asked.value.answers]
+
+
+@pytest.mark.parametrize(("unit", "start"), [(1.0, 0.0), (1e3, 0.0), (1.0, 1.6e9), (1e3, 1.6e12)])
+def test_a_point_on_a_clock_is_no_reaction_time(d, table, unit, start):
+    clock = unit * np.tile(np.arange(150) * 3.0, 2) + start
+    table["response_time"] = clock + unit * (0.5 + d.seconds)
+    alone = reading.read(table)
+    assert "rt" not in alone.roles and "a point in time" in notes_of(alone)
+    times = {"start_time": clock, "stop_time": clock + 2.5 * unit}
+    np.testing.assert_allclose(reading.read(table | times).join("rt"), 0.5 + d.seconds, atol=1e-3)
+    times |= {"stim_on": clock + 0.5 * unit}
+    np.testing.assert_allclose(reading.read(table | times).join("rt"), d.seconds, atol=1e-3)
+
+
+def test_a_running_total_is_no_reward(d, table):
+    table["points"] = np.concatenate([np.cumsum(d.correct[d.subject == k]) for k in (0, 1)])
+    result = reading.read(table)
+    assert "reward" not in result.roles and "running total" in notes_of(result)
+
+
+def test_each_file_and_subject_has_a_unit_of_times(d, table):
+    table["rt"] = np.where(d.subject == 0, d.seconds, (1000 * d.seconds).round())
+    result = reading.read(table)
+    np.testing.assert_allclose(result.join("rt"), d.seconds, atol=1e-3)
+    assert "two units: ms in 1; s in 0" in notes_of(result)
+    again = reading.read(table, columns=dict(result.reading.column_map))
+    np.testing.assert_array_equal(again.join("rt"), result.join("rt"))
+
+
+@pytest.mark.parametrize("second", [(1, 2), ("left", "right")])
+def test_codings_that_no_file_has_in_full_are_asked(d, table, tmp_path, second):
+    for k, (low, high) in enumerate([(0, 1), second]):
+        rows = d.subject == k
+        table["choice"] = np.where(d.right, high, low)
+        columns = {name: values[rows] for name, values in table.items() if name != "subject"}
+        laboratories.write_csv(tmp_path / f"s{k}.csv", columns)
+    options, joined = answers_of(tmp_path)
+    result = reading.read(tmp_path, {"choice": joined[3]}, derive=[joined[1]])
+    np.testing.assert_array_equal(result.join("choice"), d.right * 1)
+    assert len(reading.read(tmp_path, choices=options[1].split(",")).choices) > 2
+
+
+def test_subjects_of_three_options_are_read_where_one_has_all(d):
+    rng = np.random.default_rng(1)
+    choice = np.where(d.subject == 0, rng.integers(0, 3, 300), rng.integers(0, 2, 300))
+    assert len(reading.read({"subject": d.subject, "choice": choice, "reward": d.correct}).choices) == 3
+
+
+def test_the_choice_of_e_prime_is_the_answer_and_not_the_side(d):
+    table = {
+        "Subject": d.subject + 1,
+        "Target.RESP": words(d, "f", "j", None),
+        "Target.RT": np.where(d.missed, 0, (1000 * d.seconds).round()),
+        "Target.ACC": d.correct * 1,
+        "Side": np.where(d.target, "right", "left"),
+        "CorrectResponse": np.where(d.target, "j", "f"),
+        "Coherence": np.abs(d.signed),
+    }
+    result = reading.read(table)
+    assert result.roles["choice"] == "Target.RESP" and result.roles["ground_truth"] == "CorrectResponse"
+
+
+def test_of_two_candidates_the_choice_is_empty_where_there_is_no_time(d):
+    table = {"subject": d.subject, "side": np.where(d.target, "right", "left"), "correct": d.correct * 1}
+    with_misses = table | {"answer": words(d, "left", "right", None), "rt": np.where(d.missed, np.nan, d.seconds)}
+    result = reading.read(with_misses)
+    assert result.roles["choice"] == "answer" and result.roles["ground_truth"] == "side"
+    without = table | {"answer": np.where(d.right, "right", "left"), "rt": d.seconds}
+    assert ("--choice", "answer") in answers_of(without) and ("--choice", "side") in answers_of(without)
+
+
+def test_a_sole_column_that_may_be_the_side_of_the_stimulus_is_asked(d):
+    table = {"subject": d.subject, "side": np.where(d.target, "right", "left"), "hit": d.correct * 1}
+    assert answers_of(table) == [("--choice", "side")]
+    assert reading.read(table, {"choice": "side"}).roles["correct"] == "hit"
+
+
+def test_two_columns_named_like_a_choice_that_differ_are_asked(d):
+    rng = np.random.default_rng(1)
+    table = {"choice": np.where(d.right, "A", "B"), "response": rng.choice(["l", "r"], 300), "reward": d.correct * 1}
+    assert answers_of(table) == [("--choice", "choice"), ("--choice", "response")]
+    same = table | {"response": np.where(d.right, "r", "l")}
+    assert reading.read(same).roles["choice"] == "choice"
+
+
+def test_a_choice_that_is_always_correct_beside_errors_is_a_contradiction(d):
+    right, target = (np.where(each, "right", "left") for each in (d.right, d.target))
+    table = {"response": target, "pressed": right, "correct_response": target, "correct": (d.right == d.target) * 1}
+    answers = answers_of({"subject": d.subject} | table)
+    assert ("--choice", "pressed") in answers and ("--choice", "response", "--correct", "none") in answers
+    result = reading.read({"subject": d.subject} | table, {"choice": "pressed"})
+    assert np.nanmean(result.join("correct")) == pytest.approx(table["correct"].mean())
+
+
+@pytest.mark.parametrize("form", ["words", "numbers", "probabilities"])
+def test_what_changes_in_blocks_beside_rewards_is_no_stimulus(form):
+    rng = np.random.default_rng(0)
+    better = np.tile(np.repeat([0, 1], 50), 6)
+    choice = np.where(rng.random(600) < 0.8, better, 1 - better)
+    reward = (rng.random(600) < np.where(choice == better, 0.8, 0.2)) * 1
+    table = {"Mouse ID": np.repeat(["a", "b"], 300), "Decision": np.where(choice, "right", "left"), "Reward": reward}
+    if form == "probabilities":
+        table |= {"left": np.where(better, 0.2, 0.8), "right": np.where(better, 0.8, 0.2)}
+    else:
+        table["Target"] = np.where(better, "right", "left") if form == "words" else better
+    result = reading.read(table)
+    assert result.stimuli == () and "ground_truth" not in result.roles and "changes in blocks" in notes_of(result)
+
+
+@pytest.mark.parametrize("form", ["numbers", "words"])
+def test_gains_and_losses_that_are_known_without_an_answer_are_offers(form):
+    rng, n = np.random.default_rng(0), 400
+    missed = rng.random(n) < 0.05
+    table = {"gain": rng.choice([10, 20, 40], n), "loss": rng.choice([5, 10, 20], n)}
+    table["RT"] = np.where(missed, 0, rng.gamma(3, 0.3, n))
+    if form == "words":
+        table["participant_response"] = np.where(missed, "NoResp", rng.choice(["accept", "reject"], n))
+    else:
+        table["response"] = np.where(missed, -1, rng.integers(0, 2, n))
+    result = reading.read(table)
+    assert result.stimuli == ("gain", "loss") and not {"gain", "loss", "reward"} & set(result.roles)
+    assert int((result.join("choice") < 0).sum()) == missed.sum()
+
+
+def test_a_reward_that_is_known_without_an_answer_is_asked():
+    rng, n = np.random.default_rng(0), 400
+    missed = rng.random(n) < 0.05
+    choice = np.where(missed, "none", rng.choice(["l", "r"], n))
+    table = {
+        "choice": choice.astype(object),
+        "reward": rng.choice([1, 3, 9], n),
+        "rt": np.where(missed, np.nan, 0.5 + rng.random(n)),
+    }
+    assert answers_of(table) == [("--reward", "reward"), ("--reward", "none")]
+
+
+def test_rows_that_occur_twice_count_once_and_are_named(d, table, tmp_path):
+    table |= {"trial": d.trial, "rt": d.seconds}
+    doubled = reading.read({name: np.concatenate([values, values]) for name, values in table.items()})
+    assert doubled.n_trials == 300 and "counted once" in notes_of(doubled)
+    anna, bert = ({name: values[d.subject == k] for name, values in table.items() if name != "subject"} for k in (0, 1))
+    for name, columns in (("anna", anna), ("anna (1)", anna), ("bert", bert)):
+        laboratories.write_csv(tmp_path / f"{name}.csv", columns)
+    laboratories.write_csv(tmp_path / "part.csv", {name: values[30:90] for name, values in anna.items()})
+    result = reading.read(tmp_path, {"subject": "file"})
+    assert result.n_trials == 300 and len(result.subjects) == 2
+    assert notes_of(result).count("counted once") == 2 and result.reading.left_out["rows that occur twice"] == 210
+
+
+def test_rows_that_are_alike_by_the_design_are_kept():
+    assert reading.read({"choice": [0, 1] * 60, "reward": [1, 0, 0, 1] * 30}).n_trials == 120
+
+
+def nwb(path, d, subject, identifier, start):
+    import h5py
+
+    rows = d.subject == subject
+    with h5py.File(path, "w") as file:
+        trials = file.create_group("intervals/trials")
+        columns = {"id": d.trial, "stim": d.signed, "choice": d.right * 1, "correct": d.correct * 1}
+        for name, values in columns.items():
+            trials[name] = values[rows]
+        file["general/subject/subject_id"], file["general/session_id"] = "mouse", "s1"
+        file["identifier"], file["session_start_time"] = identifier, start
+
+
+def test_one_name_with_two_starts_is_two_sessions(d, table, tmp_path):
+    for k in (0, 1):
+        nwb(tmp_path / f"{k}.nwb", d, k, f"x{k}", f"2020-01-0{k + 1}T10:00:00")
+    assert len(reading.read(tmp_path).sessions) == 2
+    table |= {"session": np.ones(300, int), "date": np.where(d.trial < 70, "2020-01-01", "2020-01-02")}
+    assert len(reading.read(table).sessions) == 4
+
+
+def test_gorilla_is_read_with_its_last_row_left_out(d):
+    table = {
+        "Participant Private ID": (d.subject + 7001).tolist(),
+        "Participant Public ID": ["BLIND"] * 300,
+        "Zone Type": ["response_keyboard_single"] * 300,
+        "Response": words(d, "Left", "Right", ""),
+        "Correct": (d.correct * 1).tolist(),
+        "Reaction Time": np.where(d.missed, np.nan, 1000 * d.seconds).tolist(),
+        "Coherence": d.signed.tolist(),
+    }
+    for name, values in table.items():
+        values.append("END OF FILE" if name == "Participant Public ID" else None)
+    result = reading.read(table)
+    assert len(result.subjects) == 2 and result.n_trials == 300 and result.roles["rt"] == "Reaction Time"
+    assert result.reading.left_out["rows END OF FILE"] == 1
+
+
+def test_practice_and_times_of_opensesame_are_read(d):
+    table = {
+        "subject_nr": d.subject,
+        "practice": np.where(d.trial < 20, "yes", "no"),
+        "response": words(d, "z", "m", "None"),
+        "correct_response": np.where(d.target, "m", "z"),
+        "correct": d.correct * 1,
+        "response_time_keyboard": np.where(d.missed, np.nan, 1000 * d.seconds),
+        "Dot_diff": np.abs(d.signed),
+    }
+    assert ("--stimuli", "Dot_diff") in answers_of(table)
+    result = reading.read(table, {"stimuli": ["Dot_diff"]})
+    assert result.n_trials == 260 and result.roles["rt"] == "response_time_keyboard"
+
+
+def test_two_words_that_may_mean_correct_are_asked(d, table):
+    table["correct"] = np.where(d.correct, "oikein", "väärin")
+    first, _ = answers_of(table)
+    result = reading.read(table, {"correct": "right"}, derive=[first[1]])
+    assert np.nanmean(result.join("correct")) == pytest.approx(d.correct.mean())
+
+
+def test_advice_cures_all_rows_at_once_and_never_drops_most(d, table):
+    times = (1000 * d.seconds).round().astype(object)
+    times[[3, 50, 90]], times[7] = "slow", "very fast"
+    with pytest.raises(reading.TableError, match="leaves the 4 such rows out") as refused:
+        reading.read(table | {"rt": times})
+    condition = str(refused.value).split('--where "')[1].split('"')[0]
+    assert reading.read(table | {"rt": times}, where=[condition]).n_trials == 296
+    times[::2] = "slow"
+    with pytest.raises(reading.TableError, match="name another column"):
+        reading.read(table | {"rt": times}, {"rt": "rt"})
+
+
+def test_preambles_thousands_and_lists_of_keys_are_read(d, table, tmp_path):
+    preamble = "Experiment: dots\nSubject: 7, date: 3, version, 2\nfile,x\n\nComment; here\n"
+    path = laboratories.write_csv(tmp_path / "p.csv", table | {"rt": d.seconds}, before=preamble)
+    assert reading.read(path).reading.left_out == {"lines above the names of columns": 4}
+    times = [f"{int(1000 * each):,}".replace(",", ".") for each in d.seconds]
+    result = reading.read(laboratories.write_csv(tmp_path / "t.csv", table | {"rt": times}, ";"))
+    np.testing.assert_allclose(result.join("rt"), d.seconds, atol=1e-3)
+    table["choice"] = [f"\"['{side}', 'x']\"" if k % 9 == 0 else side for k, side in enumerate(table["choice"])]
+    result = reading.read(laboratories.write_csv(tmp_path / "k.csv", table))
+    assert result.choices == ("left", "right")
+
+
+def test_files_that_do_not_say_whose_trials_they_hold_are_asked(d, table, tmp_path):
+    for k, name in enumerate(("alpha", "beta")):
+        rows = d.subject == k
+        columns = {key: values[rows] for key, values in table.items() if key != "subject"}
+        laboratories.write_csv(tmp_path / f"{name}.csv", columns)
+    assert answers_of(tmp_path)[0] == ("--subject", "file")
+    assert reading.read(tmp_path, {"session": "file", "subject": None}).subjects == ("subject",)
+
+
+def test_each_role_has_a_reason(d, table):
+    rows = reading.read(table | {"RT_ms": 1000 * d.seconds}, {"stimuli": ["contrast"]}).reading.columns
+    reasons = {row.column: row.reason for row in rows}
+    assert reasons["contrast"] == "named" and reasons["choice"] == reasons["RT_ms"] == "name"
+    ibl = laboratories.ibl_columns(d)
+    reasons = {row.column: row.reason for row in reading.read(ibl | {"subject": d.subject}).reading.columns}
+    assert reasons["choice"] == "format IBL" and reasons["rt"] == "derived" and reasons["subject"] == "name"
+
+
+def test_options_of_two_tasks_in_one_table_are_asked(d):
+    first, second = np.where(d.right, "red", "green"), np.where(d.right, "up", "down")
+    table = {"id": d.subject, "task": np.where(d.trial < 75, "color", "motion"), "correct": d.correct * 1}
+    table["choice"] = np.where(d.trial < 75, first, second)
+    assert ("--where", "task == color") in answers_of(table)
+    assert reading.read(table, where=["task == motion"]).choices == ("down", "up")
+
+
+def test_a_running_mean_is_not_correctness_and_a_probability_in_blocks_is_not_the_reward(d):
+    mean = np.cumsum(d.correct) / np.arange(1, 301)
+    assert "correct" not in reading.read({"choice": d.right * 1, "performance": mean}).roles
+    probability = np.tile(np.repeat([0.2, 0.8, 0.2], 50), 2)
+    table = {"subject": d.subject, "choice": d.right * 1, "reward": probability, "outcome": d.correct * 1}
+    assert reading.read(table).roles["reward"] == "outcome"
+
+
+def test_a_strength_without_a_side_is_asked_and_stages_are_said(d):
+    table = {"subject": d.subject, "coh": np.abs(d.signed), "dir": np.where(d.target, 90, 270), "resp": d.right + 1}
+    assert ("--ground-truth", "dir") in answers_of(table)
+    assert np.nanmean(reading.read(table, {"ground_truth": "dir"}).join("correct")) > 0.7
+    stage = np.where(d.trial < 75, "training", "test")
+    table = {"stage": stage, "coh": np.where(d.trial < 75, np.sign(d.signed), d.signed), "choice": d.right * 1}
+    assert "levels of coh differ" in notes_of(reading.read(table | {"subject": d.subject, "correct": d.correct * 1}))
+
+
+def test_flags_of_detection_are_neither_correctness_nor_stimuli(d):
+    flags = {"lick": d.right * 1, "hit": (d.right & d.target) * 1, "FA": (d.right & ~d.target) * 1}
+    result = reading.read(flags | {"animal": d.subject, "reward": flags["hit"]})
+    assert result.stimuli == () and "correct" not in result.roles
+
+
+def test_rewards_of_both_options_are_not_the_reward_of_the_chosen_one():
+    rng = np.random.default_rng(0)
+    both = {name: rng.integers(0, 2, 200) for name in ("choice", "reward_left", "reward_right")}
+    assert "reward" not in reading.read(both).roles
+
+
+@pytest.mark.parametrize("name", ["pR", "choseLDR", "StimChosen", "wheel_dir", "keycode"])
+def test_numbers_that_sound_like_an_answer_are_asked(d, name):
+    assert answers_of({"subject": d.subject, name: d.right + 1, "reward": d.correct * 1}) == [("--choice", name)]

@@ -1,0 +1,136 @@
+"""Arrays, archives, sheets and sessions of known programs are read; what runs code or is not known is refused."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from neurogym.behaviour import reading
+from tests.neurogym.behaviour import laboratories
+
+
+@pytest.fixture(scope="module")
+def d():
+    return laboratories.detection(np.random.default_rng(0), sessions=1)
+
+
+@pytest.fixture
+def columns(d):
+    return {
+        "subject": d.subject + 1,
+        "contrast": d.signed,
+        "choice": d.right + 1,
+        "correct": d.correct * 1,
+        "rt": d.seconds,
+    }
+
+
+def check(table, d):
+    assert len(table.subjects) == 2 and table.stimuli in (("contrast",), ("coherence",))
+    np.testing.assert_array_equal(table.join("choice"), d.right * 1)
+    np.testing.assert_allclose(table.join("rt"), d.seconds)
+
+
+def test_a_flat_folder_of_alf_is_a_session(d, tmp_path):
+    folder = tmp_path / "Cori_2016-12-14"
+    folder.mkdir()
+    start = np.arange(300) * 3.0
+    arrays = {
+        "response_choice": np.where(d.missed, 0, np.where(d.right, -1, 1)),
+        "visualStim_contrastLeft": np.where(d.signed < 0, -d.signed, 0),
+        "visualStim_contrastRight": np.where(d.signed > 0, d.signed, 0),
+        "feedbackType": np.where(d.correct, 1, -1),
+        "response_times": start + d.seconds,
+        "visualStim_times": start,
+        "intervals": np.stack([start, start + 2], 1),
+    }
+    for name, values in arrays.items():
+        np.save(folder / f"trials.{name}.npy", values)
+    table = reading.read(folder)
+    assert table.subjects == ("Cori",) and table.sessions[0].name == "2016-12-14"
+    np.testing.assert_array_equal(table.join("choice") < 0, d.missed)
+    answered = ~d.missed
+    np.testing.assert_allclose(table.join("rt")[answered], d.seconds[answered])
+    assert np.nanmean(table.join("correct")) == pytest.approx(d.correct[answered].mean())
+
+
+def test_named_arrays_are_columns(d, columns, tmp_path):
+    np.savez(tmp_path / "t.npz", **columns, settings=np.zeros(3))
+    check(reading.read(tmp_path / "t.npz"), d)
+
+
+@pytest.mark.parametrize("form", ["trials", "sessions"])
+def test_predictors_and_choices_of_state_models_are_read(d, tmp_path, form):
+    predictors, y = np.stack([d.signed, np.ones(300)], 1), d.right[:, None] * 1
+    if form == "sessions":
+        np.savez(tmp_path / "t.npz", inpt=predictors.reshape(2, 150, 2), y=y.reshape(2, 150, 1))
+    else:
+        np.savez(tmp_path / "t.npz", inpt=predictors, y=y, session=np.repeat(["a", "b"], 150))
+    table = reading.read(tmp_path / "t.npz", {"stimuli": ["inpt_0"]})
+    assert table.roles["choice"] == "y" and len(table.sessions) == 2
+    np.testing.assert_array_equal(table.join("choice"), d.right * 1)
+
+
+def test_a_matrix_beside_the_names_of_its_columns_is_a_table(d, columns, tmp_path):
+    from scipy.io import savemat
+
+    names = np.array([*columns], object)
+    content = {"data": np.stack([*columns.values()], 1), "columnNames": names, "other": np.zeros((3, 3))}
+    savemat(tmp_path / "t.mat", content)
+    check(reading.read(tmp_path / "t.mat"), d)
+
+
+def test_choice_and_reward_of_bpod_are_the_states_that_were_entered(d, tmp_path):
+    from scipy.io import savemat
+
+    trials = []
+    for right, correct, missed, seconds in zip(d.right, d.correct, d.missed, d.seconds, strict=True):
+        names = ("WaitForPoke", "LeftReward", "RightReward", "LeftPunish", "RightPunish")
+        states = {name: np.full(2, np.nan) for name in names}
+        if not missed:
+            states[("Right" if right else "Left") + ("Reward" if correct else "Punish")] = np.array([seconds, 2.0])
+        trials.append({"States": states, "Events": {"Port1In": seconds}})
+    session = {"nTrials": 300, "TrialTypes": d.target + 1.0, "RawEvents": {"Trial": np.array(trials, object)}}
+    savemat(tmp_path / "t.mat", {"SessionData": session})
+    table = reading.read(tmp_path / "t.mat")
+    np.testing.assert_array_equal(table.join("choice"), np.where(d.missed, -1, d.right))
+    assert table.join("reward").sum() == d.correct.sum() and "LeftReward" in table.reading.form
+
+
+def test_the_first_sheet_of_excel_is_read_below_its_title(d, columns, tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["Lab"], [], [*columns], *zip(*(values.tolist() for values in columns.values()), strict=True)):
+        book.active.append(list(row))
+    book.create_sheet("notes")
+    book.save(tmp_path / "t.xlsx")
+    table = reading.read(tmp_path / "t.xlsx")
+    check(table, d)
+    assert any("others are notes" in note for note in table.reading.notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("t.pkl", pickle.dumps({"choice": [1]}), "read_pickle"),
+        ("t.rds", b"RDX3", "ngym_cli.data(frame)"),
+        ("t.sav", b"$FL2", "read_spss"),
+        ("t.xlsx", b"PK\x03\x04", "damaged"),
+        ("t.npz", b"PK\x03\x04", "damaged"),
+    ],
+)
+def test_what_runs_code_or_is_not_read_leads_on_in_one_line(tmp_path, name, content, words):
+    (tmp_path / name).write_bytes(content)
+    if name == "t.xlsx":
+        pytest.importorskip("openpyxl")
+    with pytest.raises(reading.TableError) as refused:
+        reading.read(tmp_path / name)
+    assert words in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_arrays_of_objects_are_not_opened(tmp_path):
+    np.savez(tmp_path / "t.npz", y=np.array([np.zeros(3), np.zeros(4)], object))
+    with pytest.raises(reading.TableError, match="can run any code"):
+        reading.read(tmp_path / "t.npz")
