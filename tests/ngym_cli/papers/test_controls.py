@@ -95,11 +95,8 @@ def test_a_strategy_answers_in_place_of_the_network(trained):
 
 
 def test_networks_are_stepped_and_read_out_as_the_agent_is(trained):
-    observations, activity = (
-        trained.recording("recorded")["observations"][:30],
-        trained.activity("recorded").values[:30],
-    )
-    inputs = np.asarray(observations, float)[:, None]
+    observations = np.asarray(trained.recording("recorded")["observations"][:30])
+    activity, inputs = trained.agent.activity(observations), observations.astype(float)[:, None]
     states = trained.states(inputs)
     assert np.allclose(states[:, 0, : trained.units], activity, atol=1e-4)
     weights, bias = trained.read_out
