@@ -7,7 +7,7 @@ of a matrix is the noise floor: the same network, other trials.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
@@ -365,6 +365,9 @@ def _of_dynamics(populations: Sequence[PopulationTrials], metric: str, settings:
         raise ValueError(f"{metric} needs trials of 4 steps or more; the shortest has {shortest}")
     units = min(each.trials[0].shape[1] for each in populations)
     components = min(components_needed(populations, settings.explained), settings.components, units)
+    if with_inputs:  # the sweep predicts without inputs
+        n_delays, rank = settings.n_delays or LEAST[0], settings.rank or LEAST[1]
+        settings = replace(settings, n_delays=n_delays, rank=rank)
     embedding = choose_embedding(populations, components, settings)
     n_delays, rank = embedding.n_delays, embedding.rank
 
