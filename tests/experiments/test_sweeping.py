@@ -44,8 +44,24 @@ def test_missing_rows_are_made_once(record, tmp_path):
     assert created == {path: path.stat().st_mtime for path in position.rglob("manifest.json")}
 
 
+#: A task that can be made and checked here, and fails in the process of a run.
+BROKEN = """
+from multiprocessing import parent_process
+
+from neurogym.envs.native.gonogo import GoNogo
+
+
+class Broken(GoNogo):
+    def _new_trials(self, trials):
+        if parent_process() is not None:
+            raise RuntimeError("no more trials")
+        super()._new_trials(trials)
+"""
+
+
 def test_a_run_that_fails_leaves_its_row_missing(record, tmp_path, capsys, monkeypatch):
-    monkeypatch.setitem(SMALL, "task_args", {"nonsense": 1})
+    (tmp_path / "broken.py").write_text(BROKEN)
+    monkeypatch.setitem(SMALL, "task", f"{tmp_path / 'broken.py'}:Broken")
     rows = sweeping.needed([("it", "group/a", 0)])
     assert sweeping.make(rows, LaunchSettings(workers=1), tmp_path / "runs") == (1, False)
     assert "it/group/a, seed 0:" in capsys.readouterr().out and record.missing()

@@ -179,7 +179,7 @@ def test_the_search_finds_a_ceiling_that_is_too_low(monkeypatch):
     ("id_", "rewards", "performance", "reward"),
     [
         pytest.param("NAltPerceptualDecisionMaking-v0", {"fail": -1}, 0.829, 0.69, marks=pytest.mark.long),
-        ("NAltPerceptualDecisionMaking-v0", {"fail": -2}, 0.829, 0.647),
+        ("NAltPerceptualDecisionMaking-v0", {"fail": -2}, 0.832, 0.653),
         ("PerceptualDecisionMaking-v0", {"fail": -2}, 0.8957, 0.738),
         ("PerceptualDecisionMakingDelayResponse-v0", {"miss": 2}, 0.886, 2.0),
         ("PulseDecisionMaking-v0", {"correct": -1}, 0.960, None),
@@ -196,10 +196,15 @@ def test_performance_and_reward_have_their_own_observers(id_, rewards, performan
     ("id_", "name", "arguments"),
     [
         ("ReversalLearning-v0", "TimeOut", {"time_out": 500}),
-        ("IBLBlock-v0", "Variable_nch", {}),
         ("PostDecisionWager-v0", "ReactionTime", {}),
     ],
 )
 def test_unknown_where_no_calculation_is_exact(id_, name, arguments):
     result = verdict(pkgutil.resolve_name(f"{module_of(name)}:{name}")(ngym.make(id_), **arguments))
     assert result.score is None and result.why
+
+
+def test_a_wrapper_that_draws_the_sides_takes_the_blocks_away():
+    stack = pkgutil.resolve_name("neurogym.wrappers:Variable_nch")(ngym.make("IBLBlock-v0"))
+    score, without_blocks = verdict(stack).score, ngym.make("IBL-v0").unwrapped.ceiling()
+    assert abs(score["performance"] - without_blocks["performance"]) < 4 * score["error"]

@@ -24,7 +24,7 @@ TASKS = {
     "ReadySetGo-v0": ({}, ("interval",)),
     "TwoStep-v0": ({}, ("stay", "session", "reversal", "reward-history", "regret")),
     "DawTwoStep-v0": ({}, ("stay", "session", "reversal", "reward-history", "regret")),
-    "ChangingBandit-v0": ({"task_args": {"n": 3, "session": 20}}, ("regret",)),
+    "ChangingBandit-v0": ({"task_args": {"n": 3, "session": 20}}, ("stay", "regret")),
     "GoNogo-v0": ({}, ("responses",)),
     "ReversalLearning-v0": (
         {"task_args": {"block_dur": [10, 12]}},
