@@ -22,7 +22,7 @@ import numpy as np
 from experiments.records.record import Record, Row, Rows
 from neurogym.dynamics import attractors, find_attractors, known
 from neurogym.dynamics import limits as limits_module
-from neurogym.dynamics.catalogue import Solution, clusters
+from neurogym.dynamics.catalogue import NOT_JUDGED, Solution, clusters
 from ngym_cli.figures.solutions import has_learned
 from ngym_cli.runs import MODEL
 
@@ -167,19 +167,22 @@ def table(rows: Rows) -> str:
         kinds = Counter(each.network for each in found)
         sizes = Counter(clusters(found).tolist())
         shapes = Counter(each.topology for each in found)
+        again = len(found) - shapes.pop(NOT_JUDGED, 0)
         scores = sorted(each.performance for each in found)
         cells = [
             task,
             ", ".join(f"{n} {kind}" for kind, n in kinds.items()),
             f"{scores[0]:.2f} to {scores[-1]:.2f}" + (f"; {failed} more left out" if failed else ""),
             ", ".join(str(n) for _, n in sorted(sizes.items())),
-            ", ".join(f"{shape} {n}" for shape, n in shapes.most_common()),
+            f"of {again}: " + ", ".join(f"{shape} {n}" for shape, n in shapes.most_common()) if shapes else NOT_JUDGED,
         ]
         lines.append(f"| {' | '.join(cells)} |")
     n, total = sum(map(len, rows.values())), len(TASKS) * len(NETWORKS) * SEEDS
     absent = [task for task in TASKS if not rows_of(rows, task)]
     none = f"; none yet in {', '.join(absent)}" if absent else ""
-    missing = f"{n:,} of {total:,} networks are measured{none}."
+    missing = (
+        f"{n:,} of {total:,} networks are measured{none}. Attractors found under the older definition are not repeated."
+    )
     return "\n".join([*lines, "", missing] if len(lines) > 2 else [missing])
 
 

@@ -19,6 +19,10 @@ from neurogym.array_types import FloatArray, IntArray
 ALIKE = 0.3
 
 
+#: Name of attractors that were found under an older definition and not again since.
+NOT_JUDGED = "not judged again"
+
+
 @dataclass(frozen=True)
 class Solution:
     """Solution that one network found.
@@ -27,7 +31,7 @@ class Solution:
         network: kind of network, as in ``gru``.
         seed: seed of the training.
         performance: on fresh trials.
-        topology: name of the attractors, as in ``line attractor, in the limit 2 stable points``.
+        topology: name of the attractors, as in ``line attractor, in the limit 2 stable points``, or `NOT_JUDGED`.
         geometry: distances between states, see `geometry`.
     """
 

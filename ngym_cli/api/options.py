@@ -140,9 +140,9 @@ class PlotOptions(TypedDict, total=False):
     evaluation: str | None
     pair: Columns | None
     metric: Columns | None
+    delays: float | None
+    rank: float | None
     across: str | None
-    delays: int | None
-    rank: int | None
     input: str | Sequence[object] | None
     axes: Columns | None
     outside: str | Sequence[object] | None
@@ -242,8 +242,8 @@ class DataOptions(TypedDict, total=False):
     data_dir: str | Path | None
     download: bool | None
     by: str | None
-    overwrite: bool | None
     save_columns: str | Path | None
+    overwrite: bool | None
 
 
 class FitOptions(TypedDict, total=False):

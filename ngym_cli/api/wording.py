@@ -38,7 +38,7 @@ class NearestAttribute:
         """
         if hasattr(type(self), name):
             return object.__getattribute__(self, name)  # a property that failed raises its own error again
-        names = [each for each in dir(type(self)) if not each.startswith("_")]
+        names = [each for each in sorted({*dir(type(self)), *vars(self)}) if not each.startswith("_")]
         hint = ""
         if not name.startswith("_"):
             meant = MEANT.get(name)

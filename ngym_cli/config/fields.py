@@ -101,6 +101,11 @@ class Flag:
     changes: bool = False
     sweeps: bool = True
 
+    @property
+    def meaning(self) -> str:
+        """Help text with the default in words."""
+        return f"{self.help} Default: {self.default}." if self.default else self.help
+
 
 @dataclass(frozen=True)
 class Options:

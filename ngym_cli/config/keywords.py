@@ -101,7 +101,7 @@ def with_keywords(
             )
             for name, option in options.items()
         ]
-        lines = "".join(f"\n    {name}: {option.flag.help}" for name, option in options.items())
+        lines = "".join(f"\n    {name}: {option.flag.meaning}" for name, option in options.items())
 
         @functools.wraps(function)
         def run(*args: Any, **keywords: Any) -> Any:

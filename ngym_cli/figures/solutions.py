@@ -22,6 +22,7 @@ from neurogym.analysis.trial_tables import Table, numbers, sessions
 from neurogym.dynamics import PopulationTrials
 from neurogym.dynamics.catalogue import (
     ALIKE,
+    NOT_JUDGED,
     Solution,
     clusters,
     distances,
@@ -218,7 +219,7 @@ def _in_catalogue(view: PlotData) -> None:
 
 
 @registry.figure(
-    "the network among the networks of the catalogue of its task: similarity, clusters, fixed-point topology",
+    "the network among the networks of the catalogue of its task: similarity, clusters, attractors",
     record=NETWORK_QUANTITIES,
     check=_in_catalogue,
     on_request=True,
@@ -297,15 +298,18 @@ def catalogue_figure(networks: Sequence[Solution], query: Solution | None = None
 
 def sentence(query: Solution, networks: Sequence[Solution]) -> str:
     """Return the place of a network in a catalogue in words."""
-    same_kind = [each for each in networks if each.network == query.network]
-    same, total = (sum(each.topology == query.topology for each in group) for group in (same_kind, networks))
+    judged = [each for each in networks if each.topology != NOT_JUDGED]
+    same_kind = [each for each in judged if each.network == query.network]
+    same, total = (sum(each.topology == query.topology for each in group) for group in (same_kind, judged))
     labels = clusters(networks)
     nearest, distance = nearest_cluster(query, networks, labels)
     size = int((labels == nearest).sum())
     of_kind = f"{len(same_kind)} {query.network} networks of the catalogue"
-    in_all = f"{total} of {len(networks)} in all"
-    if not same_kind:
-        shared = f"as {total} of {len(networks)} networks of the catalogue"
+    in_all = f"{total} of {len(judged)} in all"
+    if not judged:
+        shared = "whose attractors are not known in the catalogue"
+    elif not same_kind:
+        shared = f"as {total} of {len(judged)} networks of the catalogue"
     elif len(same_kind) == 1:
         shared = f"{'as' if same else 'unlike'} the one {query.network} network of the catalogue ({in_all})"
     elif same:
@@ -379,6 +383,7 @@ def _name_clusters(axes: Axes, positions: np.ndarray, labels: np.ndarray) -> Non
 
 def _draw_topologies(axes: Axes, networks: Sequence[Solution], query: Solution | None) -> None:
     """Draw how many networks of each kind have each topology."""
+    networks = [each for each in networks if each.topology != NOT_JUDGED]
     kinds = list(dict.fromkeys(each.network for each in networks))
     common = [name for name, _ in Counter(each.topology for each in networks).most_common(MOST_TOPOLOGIES)]
     names = [*common, *([query.topology] if query and query.topology not in common else [])]
@@ -393,7 +398,7 @@ def _draw_topologies(axes: Axes, networks: Sequence[Solution], query: Solution |
     axes.set_yticks(range(len(names)), names)
     if query is not None:
         row = names.index(query.topology)
-        axes.plot(left[row] + 0.02 * left.max(), row, "*", color="black", markersize=11, clip_on=False)
+        axes.plot(left[row] + 0.02 * max(left.max(), 1.0), row, "*", color="black", markersize=11, clip_on=False)
     axes.invert_yaxis()
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set(xlabel="networks of the catalogue", title="fixed-point topology")
+    axes.set(xlabel="networks of the catalogue", title="attractors")

@@ -34,7 +34,7 @@ def rows():
 
 def test_networks_that_did_not_learn_or_have_other_conditions_are_left_out(rows):
     assert [each.seed for each in solutions_of(rows, "GoNogo-v0")] == [1, 2]
-    assert "| 2 gru | 0.87 to 0.88; 2 more left out | 2 | line attractor 2 |" in table(rows)
+    assert "| 2 gru | 0.87 to 0.88; 2 more left out | 2 | of 2: line attractor 2 |" in table(rows)
     assert "4 of 1,200 networks are measured; none yet in PerceptualDecisionMaking-v0" in table(rows)
     assert solutions_of({}, "GoNogo-v0") == [] and table({}).startswith("0 of 1,200 networks are measured")
 

@@ -180,7 +180,7 @@ def test_a_task_that_is_taught_is_so_under_each_of_its_names_and_in_a_file(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("task", "every"), [("GoNogo-v0", 100_000), ("ReadySetGoSinglePrior-v0", 400_000), ("DualTask-v0", 2_400_000)]
+    ("task", "every"), [("GoNogo-v0", 100_000), ("ReadySetGoSinglePrior-v0", 400_000), ("DualTask-v0", 1_250_000)]
 )
 def test_evaluations_do_not_take_more_steps_than_what_is_learned_in_between(task, every):
     config, properties = resolve(from_dict({"task": task}))

@@ -169,12 +169,11 @@ def test_signatures_show_every_option_of_the_command_line_with_its_default():
         *("resume", "runs", "smoke", "dry_run", "print_config", "as_json"),
     }
     assert parameters["eval_trials"].default is None and parameters["device"].default == "auto"
-    assert parameters["progress"].default is True and "Units per layer (64)." in nc.train.__doc__
+    assert parameters["progress"].default is True and "Units per layer. Default: 64." in nc.train.__doc__
     evaluate = inspect.signature(nc.Run.evaluate).parameters
-    assert list(evaluate)[:4] == ["self", "trials", "checkpoints", "deterministic"]
-    assert {"lesion", "timing", "compare_activity", "overwrite"} < set(evaluate) and not {"run", "trust"} & set(
-        evaluate
-    )
+    assert list(evaluate)[:4] == ["self", "trials", "checkpoints", "progress"]
+    assert {"deterministic", "lesion", "timing", "compare_activity", "overwrite"} < set(evaluate)
+    assert not {"run", "trust"} & set(evaluate)
     assert "subject" in inspect.signature(nc.simulate).parameters
 
 

@@ -50,7 +50,7 @@ OTHERWISE = {
         "pruner": "search",
     },
     "eval": {"simulate": "simulate()", "model": "simulate()", "subject": "simulate()", "stimuli": "simulate()"},
-    "data": {"out": "plot()", "format": "plot()", "subjects_shown": "subjects"},
+    "data": {"out": "plot()", "format": "plot()", "subjects_shown": "subjects", "full": "subjects"},
     "fit": {"subjects_shown": "Fit.parameters", "full": "Fit.parameters"},
     "plot": {"list_figures": "Run.figures"},
     "watch": {"steps": "shell", "pause": "shell"},

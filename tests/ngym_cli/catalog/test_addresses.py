@@ -78,7 +78,7 @@ def test_what_cannot_be_found_is_one_line(nowhere, ngym):
 
 def test_without_a_site_the_text_of_a_page_is_printed(ngym, nowhere):
     for name, words in (
-        ("GoNogo", ("GoNogo-v0", "Go/No-go")),
+        ("GoNogo", ("GoNogo-v0", "withhold after a no-go stimulus")),
         ("recurrent_ppo", ("recurrent_ppo", "Schulman")),
         ("eval", ("Usage: ngym eval", "--lesion")),
     ):

@@ -18,7 +18,7 @@ REFUSED = {
     "ExitsNow": "ended the program",
     "BaseExc": "ended the program",
     "GenExit": "ended the program",
-    "Raises": "oh no?[2J",
+    "Raises": "oh no\\x1b[2J",
     "Empty": "shows nothing",
     "RewardList": "RewardList",
     "Period": "Period",
