@@ -20,6 +20,7 @@ from neurogym.analysis.trial_tables import Table
 from neurogym.behaviour.describe import SubjectDescription, describe_pooled
 from neurogym.behaviour.table import Behaviour
 from ngym_cli import runs
+from ngym_cli.errors import Question, UserError, message_of
 from ngym_cli.evaluation.alignment import AlignedTrials, align, describe_agent, name_of
 from ngym_cli.figures.behaviour import STRENGTH, accuracy_axes, chronometric_axes, psychometric_axes
 from ngym_cli.figures.files import save_figure
@@ -28,6 +29,7 @@ from ngym_cli.figures.style import COLOURS, FigureUnavailableError, guide, new_f
 from ngym_cli.files.writing import write_json
 from ngym_cli.fitting.settings import read_table
 from ngym_cli.runs.records import AnimalComparison, StatisticRecord
+from ngym_cli.terminal import quoted
 
 #: Bootstrap draws behind the standard errors.
 SE_DRAWS = 100
@@ -43,7 +45,11 @@ def read(data: Path, columns: Path | None) -> Behaviour:
     Raises:
         UserError: if either file is missing or damaged, or the files do not match.
     """
-    return read_table(data, {}, columns)
+    try:
+        return read_table(data, {}, columns)
+    except Question as question:
+        options = quoted("ngym", "data", data, *question.answers[0][0], "--save-columns", "columns.toml")
+        raise UserError(f"{message_of(question)}; answer as in '{options}', then pass --columns columns.toml") from None
 
 
 def compare(table: Table, folder: Path, run: runs.RunFolder, data: Path, columns: Path | None) -> AnimalComparison:

@@ -178,7 +178,7 @@ def _draw_matrix(axes: Axes, result: PopulationComparison) -> None:
 def _draw_sweep(axes: Axes, embedding: Embedding | None) -> None:
     """Draw how well operators predict other trials by delays and rank, with the pair that was taken."""
     if embedding is None:
-        axes.set_axis_off()
+        axes.remove()
         return
     for delays, scores, colour in zip(embedding.delays, embedding.score, colours(len(embedding.delays)), strict=True):
         axes.plot(embedding.ranks, scores, "o-", color=colour, markersize=3, label=f"{delays} delays")

@@ -310,7 +310,11 @@ def test_an_animal_with_words_for_choices_needs_no_column_map(ngym, run):
 def test_a_table_without_correctness_leaves_accuracy_out(ngym, run, tmp_path):
     rows = ["day,coh,side", *(f"{k % 3},{(-1) ** k * 25.6},{'right' if k % 5 else 'left'}" for k in range(120))]
     (tmp_path / "words.csv").write_text("\n".join(rows) + "\n")
-    process = ngym("eval", run, "--trials", "200", "--compare", tmp_path / "words.csv", "--json")
+    asked = ngym("eval", run, "--trials", "200", "--compare", tmp_path / "words.csv")
+    assert asked.code == 2 and "--choice side --save-columns columns.toml" in asked.err
+    assert ngym("data", tmp_path / "words.csv", "--choice", "side", "--save-columns", tmp_path / "c.toml").code == 0
+    columns = ("--columns", tmp_path / "c.toml")
+    process = ngym("eval", run, "--trials", "200", "--compare", tmp_path / "words.csv", *columns, "--json")
     assert process.code == 0, process.err
     result = json.loads(process.out)["comparison"]
     names = [row["name"] for row in result["statistics"]]

@@ -64,13 +64,12 @@ def test_numbers_of_descriptions_are_the_same_in_terminal_document_and_python(na
     made = KINDS[name](tmp_path, np.random.default_rng(SEED))
     flags = ["--by", "probabilityLeft"] if "sides" in name else []
     command = ["data", made.source, *flags, "--out", "none"]
-    text, document = ngym(*command).out, json.loads(ngym(*command, "--json").out)
-    statistics = text.partition("\n\n")[2]
-    assert statistics.count("\n") > 5
-    assert not absent(statistics, document["subjects"])
+    text, document = ngym(*command, "--full").out, json.loads(ngym(*command, "--json").out)
+    assert text.count("\n") > 5
+    assert not absent(text, document["subjects"])
     description = nc.data(made.source, **({"by": flags[1]} if flags else {}))
     assert json.loads(json.dumps(description.to_dict(), default=float))["subjects"] == document["subjects"]
-    printed = [line.strip().split("  ")[0] for line in statistics.splitlines()[2:]]
+    printed = [line.strip().split("  ")[0] for line in text.splitlines()]
     names = {" ".join(path[1:]).replace("_", " ") for path, _ in leaves({"subjects": document["subjects"][:1]})}
     words = {word for each in names for word in each.replace(",", "").split()}
     always = ("accuracy", "rewards", "reaction time", "pse", "threshold", "slope")
