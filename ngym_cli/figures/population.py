@@ -298,7 +298,7 @@ def decoding(view: PlotData) -> Figure:
     if across is None:
         raise style.FigureUnavailableError("nothing to decode: no choice or condition takes a few values often enough")
     recorded.draw_time(left, title="decoding, 95 % interval; dotted: chance")
-    left.set(ylabel="balanced accuracy (held-out trials)", ylim=(0, 1.05))
+    left.set(ylabel="balanced accuracy", ylim=(0, 1.05))
     style.legend_below(left)
     recorded.draw_time(right, title=f"{short(across[0])} across time")
     _draw_across(right, time, across[1])
