@@ -130,7 +130,7 @@ def test_ended_and_called_again_it_goes_on(ngym, tmp_path, study, how):
     position = tmp_path / "reproductions" / "study"
     began = subprocess.Popen(command, cwd=tmp_path, start_new_session=True, stderr=subprocess.PIPE, text=True)
     try:
-        deadline = time.monotonic() + 240
+        deadline = time.monotonic() + 240  # the first checkpoint has the network before training
         while (
             len(list(position.glob("runs/*/*/*/checkpoints/step_*"))) < 2
         ):  # the first has the network before training
