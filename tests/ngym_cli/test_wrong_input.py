@@ -101,7 +101,7 @@ def _check(result, says):
     assert result.code == 2, result
     lines = result.err.strip().splitlines()
     assert lines[-1].startswith("ngym: ")
-    assert len(lines) == 1 or lines[0].startswith("training ")
+    assert len(lines) == 1 or lines[0].startswith(("training ", "recorded "))
     assert says in lines[-1]
     assert "Traceback" not in result.err
     assert not result.out

@@ -102,7 +102,7 @@ def test_a_damaged_list_is_said_in_one_line(make_sweep):
     with pytest.raises(UserError, match="plain folder name"):
         folder.load(sweep.path)
     (sweep.path / folder.LIST).write_text("[{")
-    with pytest.raises(UserError, match="damaged sweep"):
+    with pytest.raises(UserError, match=r"list\.json is damaged"):
         folder.load(sweep.path)
 
 
