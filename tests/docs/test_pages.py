@@ -90,7 +90,7 @@ def test_a_page_says_what_info_says(written, id_):
     text = (site.folder / "tasks" / f"{id_}.md").read_text()
     described = pages.describe(id_, {})
     assert text.startswith(f"# {id_.removesuffix('-v0')}\n")
-    about_a_trial = text.split("## A trial\n")[1].split("\n##")[0]
+    about_a_trial = text.split("## A trial\n")[1].split("### Conditions")[0].split("\n## ")[0]
     assert len(set(re.findall(r"([\d.,]+) steps", about_a_trial))) == 1  # a trial has one length
     for period in described["periods"]:
         assert f"`{period['id']}`" in text
