@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from ngym_cli.agents.algorithms import ALGORITHMS
 
-#: Options whose values have names, with the command that lists the names.
-TABLES = {"--set": "ngym info recurrent_ppo", "--timing": "ngym info TASK"}
-
 #: Names of hyperparameters as other programs have them.
 HYPERPARAMETERS = {
     "lr": "learning_rate",
@@ -36,7 +33,8 @@ def meant(option: str, options: list[str]) -> str | None:
     name = option.lstrip("-").replace("-", "_")
     known = {parameter for algorithm in ALGORITHMS.values() for parameter in algorithm.hyperparameters}
     hyperparameter = HYPERPARAMETERS.get(name, name)
-    for table, entry in (("--set", hyperparameter if hyperparameter in known else None), ("--timing", name)):
-        if table in options and entry is not None and (table != "--timing" or entry in PERIODS):
-            return f"{table} {entry}=VALUE ({TABLES[table]} lists the names)"
+    if "--set" in options and hyperparameter in known:
+        return f"--set {hyperparameter}=VALUE (ngym info recurrent_ppo lists the names)"
+    if "--timing" in options and name in PERIODS:
+        return f"--timing {name}=VALUE (ngym info TASK lists the names)"
     return None
