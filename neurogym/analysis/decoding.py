@@ -13,7 +13,7 @@ from neurogym.analysis.intervals import mean_interval
 from neurogym.analysis.results import Result, UndeterminedError, wilson
 from neurogym.array_types import FloatArray, IntArray
 
-NewModel = Callable[[], Any] | None  #: makes an object with ``fit`` and ``predict``; None: a linear discriminant
+NewModel = Callable[[], Any]  #: makes an object with ``fit`` and ``predict``
 Fold = tuple[IntArray, IntArray]  #: trials to train on, and trials to test on
 
 #: Variance within classes that is always taken to be there, as a share of the variance of all trials. Where a task has
@@ -64,29 +64,28 @@ class Decoding(Result):
     corrected: bool = False
 
 
-class _ShrunkCovariance:
-    """Ledoit-Wolf covariance with a floor, with the interface of scikit-learn's linear discriminant."""
+class _LinearDiscriminant:
+    """Linear discriminant with the covariance within classes after Ledoit & Wolf 2004 (10.1016/S0047-259X(03)00096-4).
 
-    def __init__(self, floor: float = 0.0):
-        self.floor = floor
+    All classes are taken to be as frequent.
+    """
 
-    def get_params(self, deep: bool = True) -> dict[str, float]:
-        """The parameters, for scikit-learn's copies."""
-        return {"floor": self.floor}
-
-    def set_params(self, **params: float) -> _ShrunkCovariance:
-        """Set parameters, for scikit-learn's copies."""
-        self.floor = params.get("floor", self.floor)
-        return self
-
-    def fit(self, x: FloatArray) -> _ShrunkCovariance:
-        """Estimate the covariance of the trials of a class, shape (trials, units)."""
+    def fit(self, x: FloatArray, y: np.ndarray) -> _LinearDiscriminant:
+        """Estimate weights and offset of each class from trials, shape (trials, units), and their classes."""
         from sklearn.covariance import ledoit_wolf
 
-        still = len(x) < 2 or not np.ptp(x, axis=0).any()
-        result = np.zeros((x.shape[1], x.shape[1])) if still else ledoit_wolf(x)[0]
-        self.covariance_ = result + self.floor * np.eye(x.shape[1])
+        self.classes, index = np.unique(y, return_inverse=True)
+        means = np.array([x[index == k].mean(axis=0) for k in range(len(self.classes))])
+        within, spread = x - means[index], float(x.var(axis=0).mean())
+        shrunk = ledoit_wolf(within, assume_centered=True)[0] if within.any() else 0.0
+        floor = FLOOR * (spread if spread > 0 else 1.0)
+        self.weights = np.linalg.solve(shrunk + floor * np.eye(x.shape[1]), means.T)
+        self.offsets = -0.5 * (means.T * self.weights).sum(axis=0)
         return self
+
+    def predict(self, x: FloatArray) -> np.ndarray:
+        """Return the class of each trial, shape (trials,)."""
+        return np.asarray(self.classes[np.argmax(x @ self.weights + self.offsets, axis=1)])
 
 
 def drifts(activity: ArrayLike, labels: ArrayLike, seed: int | None = 0) -> bool:
@@ -148,7 +147,7 @@ def decode(
     across_time: bool = False,
     folds: int = 5,
     groups: ArrayLike | None = None,
-    decoder: NewModel = None,
+    decoder: Any = None,
     level: float = 0.95,
     seed: int | None = 0,
 ) -> Decoding:
@@ -191,7 +190,7 @@ def decode(
     if len(classes) < 2 or counts.min() < folds:
         raise UndeterminedError(f"decoding needs two classes with {folds} trials or more each, got {counts.tolist()}")
     finite = np.asarray(np.isfinite(a).all(axis=2))
-    scorer = _Scorer(None if decoder is None else lambda: clone(decoder), across_time, level)
+    scorer = _Scorer(_LinearDiscriminant if decoder is None else lambda: clone(decoder), across_time, level)
     sessions = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
     corrected = sessions is None and drifts(a, y, seed)
     if corrected:
@@ -209,7 +208,7 @@ class _Scorer:
     """Accuracy of a classifier on held-out trials.
 
     Attributes:
-        model: makes a classifier; None for linear discriminant analysis.
+        model: makes a classifier.
         across_time: whether a classifier trained at one step is tested at every step.
         level: coverage of the intervals.
     """
@@ -235,7 +234,7 @@ class _Scorer:
                 if len(np.unique(y[rows])) < n_classes:
                     continue
                 x = a[rows, step]
-                fitted = (_discriminant(x, n_classes) if self.model is None else self.model()).fit(x, y[rows])
+                fitted = self.model().fit(x, y[rows])
                 at = np.arange(steps) if self.across_time else np.array([step])
                 trial, column = np.nonzero(finite[np.ix_(test, at)])
                 if trial.size:
@@ -267,16 +266,6 @@ class _Scorer:
         half = stats.t.ppf((1 + self.level) / 2, SURROGATES - 1) * np.sqrt(1 + 1 / SURROGATES) * spread
         accuracy = result - bias
         return np.clip(accuracy, 0, 1), np.clip(accuracy - half, 0, 1), np.clip(accuracy + half, 0, 1)
-
-
-def _discriminant(x: FloatArray, n_classes: int) -> Any:
-    """Linear discriminant analysis for trials of shape (trials, units); all classes are taken to be as frequent."""
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-
-    spread = float(x.var(axis=0).mean())
-    floor = FLOOR * (spread if spread > 0 else 1.0)
-    priors = np.full(n_classes, 1 / n_classes)
-    return LinearDiscriminantAnalysis(solver="lsqr", priors=priors, covariance_estimator=_ShrunkCovariance(floor))
 
 
 def _folds(y: np.ndarray, groups: IntArray | None, folds: int, seed: int | None) -> Iterable[Fold]:

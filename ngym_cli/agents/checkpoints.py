@@ -159,6 +159,11 @@ def found_in(folder: Path) -> list[Path]:
     return [path for path in named if path.name[5:].isdecimal() and path.is_dir() and not path.is_symlink()]
 
 
+def resumable_in(folder: Path) -> list[Path]:
+    """Return the checkpoints in a folder that are not kept for their weights alone, oldest first."""
+    return [path for path in found_in(folder) if (path / STATE).exists() or (path / ARRAYS).exists()]
+
+
 def best_of(folder: Path) -> records.Best | None:
     """Return the record of the best checkpoint, or None if there is none."""
     return records.read(folder / BEST, records.Best) if (folder / BEST).is_file() else None
@@ -224,9 +229,7 @@ def latest(folder: Path) -> tuple[Saved | None, list[str]]:
         UserError: if there are some, but none is whole.
     """
     complaints: list[str] = []
-    for path in reversed(found_in(folder)):
-        if not ((path / STATE).exists() or (path / ARRAYS).exists()):
-            continue  # kept for its weights
+    for path in reversed(resumable_in(folder)):
         try:
             return read(path), complaints
         except UserError as error:

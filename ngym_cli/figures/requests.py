@@ -199,11 +199,13 @@ def draw(
     results = []
     for spec in specs:
         on_start(spec.name)
-        results.append((drawn(seen, spec, files.style), dict(seen.left_out), seen.table, seen.caption))
-    failed = [(spec.name, result) for spec, (result, *_) in zip(specs, results, strict=True) if result.figure is None]
-    refused = failed if len(failed) == len(results) and names else [each for each in failed if each[1].damaged]
-    if refused:  # nothing is written of a damaged run
-        raise UserError("; ".join(f"{name}: {result.reason}" for name, result in refused))
+        result = drawn(seen, spec, files.style)
+        if result.damaged:  # nothing is written of a damaged run
+            raise UserError(f"{spec.name}: {result.reason}")
+        results.append((result, dict(seen.left_out), seen.table, seen.caption))
+    if names and not any(result.figure for result, *_ in results):
+        reasons = (f"{spec.name}: {result.reason}" for spec, (result, *_) in zip(specs, results, strict=True))
+        raise UserError("; ".join(reasons))
     rows: list[FigureRow] = []
     for spec, (result, left_out, table, sentence), position in zip(specs, results, places, strict=True):
         row: FigureRow = {
@@ -211,7 +213,6 @@ def draw(
             "path": None,
             "left_out": {},
             "reason": result.reason,
-            "damaged": result.damaged,
         }
         if result.figure is not None:
             save_with_table(result.figure, table, files, position)

@@ -339,7 +339,7 @@ CHECKPOINTS = [
 @pytest.mark.parametrize(("attack", "says"), CHECKPOINTS, ids=lambda value: getattr(value, "__name__", ""))
 def test_a_hostile_checkpoint_is_refused(ngym, interrupted, tmp_path, attack, says):
     folder = shutil.copytree(interrupted, tmp_path / "run")
-    for path in checkpoints.found_in(folder / checkpoints.CHECKPOINTS_FOLDER):
+    for path in checkpoints.resumable_in(folder / checkpoints.CHECKPOINTS_FOLDER):
         attack(path)
     result = ngym("run", "--resume", folder)
     assert result.code == 2, result
@@ -423,7 +423,7 @@ def test_a_session_from_which_no_trial_can_be_made_is_refused(ngym, interrupted,
 
 def refused(ngym, interrupted, tmp_path, attack):
     folder = shutil.copytree(interrupted, tmp_path / "run")
-    for path in checkpoints.found_in(folder / checkpoints.CHECKPOINTS_FOLDER):
+    for path in checkpoints.resumable_in(folder / checkpoints.CHECKPOINTS_FOLDER):
         attack(path)
     result = ngym("run", "--resume", folder)
     assert result.code == 2 and "does not fit its run" in result.err.strip().splitlines()[-1], result

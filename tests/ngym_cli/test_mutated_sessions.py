@@ -38,7 +38,7 @@ def mutated(state: dict, array: str, number: int) -> str:
 @pytest.mark.parametrize("section", PARTS)
 def test_an_entry_of_another_kind_is_refused_or_harmless(ngym, interrupted, tmp_path, section, number):  # noqa: F811
     folder = shutil.copytree(interrupted, tmp_path / "run")
-    for path in checkpoints.found_in(folder / checkpoints.CHECKPOINTS_FOLDER):
+    for path in checkpoints.resumable_in(folder / checkpoints.CHECKPOINTS_FOLDER):
         state = json.loads((path / checkpoints.STATE).read_text())
         count = mutated(state, section, number)
         (path / checkpoints.STATE).write_text(json.dumps(state))

@@ -96,7 +96,7 @@ def test_losses_that_are_not_finite_stop_a_run(tmp_path, alg):
         train(config, tmp_path, "diverges")
     run = runs.find("diverges", tmp_path)
     assert run.manifest()["status"] == "failed"
-    for path in checkpoints.found_in(run.path / "checkpoints"):
+    for path in checkpoints.resumable_in(run.path / "checkpoints"):
         checkpoints.read(path)
 
 
