@@ -146,8 +146,22 @@ def _check_overwrite(folder: Path, request: EvalRequest) -> None:
         raise UserError(f"evaluation {folder} exists; choose another --name or pass --overwrite")
 
 
-def _folder_for(folder: Path, request: EvalRequest) -> Path:
+def _recorded(request: EvalRequest, has_network: bool) -> tuple[str, ...]:
+    """Return the quantities that an evaluation records: the requested ones, and what exports and figures need."""
+    needed = [name for form in request.export for name in CONTENTS.get(form, ())]
+    needed += ["activity"] if SPIKES in (request.record or ()) else []
+    needed += NETWORK_QUANTITIES if "activity" in (request.record or ()) else []  # what figures of networks need
+    quantities = [name for name in needed if has_network or name == "observations"]
+    return tuple(dict.fromkeys([*quantities, *(request.record or ())]))
+
+
+def _folder_for(folder: Path, request: EvalRequest, recorded: Sequence[str]) -> Path:
     """Return the folder of an evaluation, numbered where one of this default name holds more than the new one would.
+
+    Args:
+        folder: the folder of this name.
+        request: the request.
+        recorded: quantities that the new evaluation records.
 
     Raises:
         UserError: if there is an evaluation of a name that the user chose.
@@ -156,20 +170,19 @@ def _folder_for(folder: Path, request: EvalRequest) -> Path:
     if request.overwrite or not folder.is_dir():
         return folder
     numbered = (folder.with_name(f"{folder.name}-{k}") for k in itertools.count(2))
-    return next(each for each in itertools.chain([folder], numbered) if not each.is_dir() or not _loses(each, request))
+    places = itertools.chain([folder], numbered)
+    return next(each for each in places if not each.is_dir() or not _loses(each, request, recorded))
 
 
-def _loses(folder: Path, request: EvalRequest) -> bool:
+def _loses(folder: Path, request: EvalRequest, recorded: Sequence[str]) -> bool:
     """Return whether an evaluation holds files or recorded quantities that a new one would not."""
     comes = {"trials.parquet", "summary.json", *(EXPORTS[form] for form in request.export)}
-    if (request.record or ()) or set(CONTENTS) & set(request.export):
-        comes.add(ACTIVITY_FILE)
+    comes |= {ACTIVITY_FILE} if recorded else set()
     if any(path.name not in comes and not _redrawn(path, request) for path in folder.iterdir()):
         return True
     with contextlib.suppress(UserError):
-        recorded = records.read(folder / "summary.json", Summary).get("recorded") or ()
-        comes_recorded = {*(request.record or ()), *(q for form in request.export for q in CONTENTS.get(form, ()))}
-        return ACTIVITY_FILE in comes and not set(recorded) <= comes_recorded
+        before = records.read(folder / "summary.json", Summary).get("recorded") or ()
+        return bool(recorded) and not set(before) <= set(recorded)
     return False
 
 
@@ -195,12 +208,8 @@ def _evaluate_run(
     adds = linked and request.trials is None and not request.balanced and not request.record and not request.export
     label = request.label(trials, adds)
     for policy, steps, at_checkpoint in _policies(run, config, request.at_checkpoints, request.device):
-        folder = _folder_for(run.path / "eval" / (f"{label}@{steps}" if at_checkpoint else label), request)
-        needed = [name for form in request.export for name in CONTENTS.get(form, ())]
-        needed += ["activity"] if SPIKES in (request.record or ()) else []
-        needed += NETWORK_QUANTITIES if "activity" in (request.record or ()) else []  # what figures of networks need
-        quantities = [name for name in needed if remembers(policy) or name == "observations"]
-        wanted = tuple(dict.fromkeys([*quantities, *(request.record or ())]))
+        wanted = _recorded(request, remembers(policy))
+        folder = _folder_for(run.path / "eval" / (f"{label}@{steps}" if at_checkpoint else label), request, wanted)
         with atomic_folder(folder, runs.EVALUATION) as temporary:
             settings = fresh_trials.EvaluationSettings(
                 trials,

@@ -71,7 +71,6 @@ class FigureRow(TypedDict):
         id: name of the figure.
         path: file of the figure; None if the figure could not be drawn.
         reason: why the figure could not be drawn.
-        damaged: whether the run is damaged.
         left_out: why a run, an evaluation or a condition is missing in the figure, by its label.
         caption: result of the figure in a sentence.
     """
@@ -79,7 +78,6 @@ class FigureRow(TypedDict):
     id: str
     path: str | None
     reason: str | None
-    damaged: NotRequired[bool]
     left_out: NotRequired[dict[str, str]]
     caption: NotRequired[str]
 

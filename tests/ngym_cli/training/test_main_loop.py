@@ -19,6 +19,7 @@ from ngym_cli.commands import run
 from ngym_cli.config import from_dict, streams
 from ngym_cli.environments.properties import inspect
 from ngym_cli.errors import UserError
+from ngym_cli.files.outputs import WRITTEN
 from ngym_cli.runs import summary
 from ngym_cli.runs.conditions import columns_of_performance
 from ngym_cli.runs.trial_table import read_trials
@@ -53,7 +54,8 @@ def test_the_folder_holds_what_the_house_plan_says(run_folder):
     ):
         assert (run_folder / name).is_file(), name
     assert list((run_folder / "trials").glob("part-*.parquet"))
-    assert not list(run_folder.rglob(".*")), "temporary files were left"
+    hidden = {path.name for path in run_folder.rglob(".*")}
+    assert hidden <= {WRITTEN}, "temporary files were left"
     manifest = json.loads((run_folder / "manifest.json").read_text())
     assert manifest["status"] == "finished"
     assert manifest["seeds"] == streams(3)
