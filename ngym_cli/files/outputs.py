@@ -11,11 +11,9 @@ import os
 from pathlib import Path
 
 from ngym_cli.errors import UserError
-from ngym_cli.files.reading import digest, parse_json, read_text
+from ngym_cli.files.reading import digest
 from ngym_cli.files.writing import check_place, exclusive, refuse_non_file, write_json
-
-#: List of the files that ngym wrote in a folder.
-WRITTEN = ".ngym.json"
+from ngym_cli.files.written import WRITTEN, is_ours, listed
 
 
 def may_write(path: Path, named: bool, overwrite: bool = False) -> None:
@@ -33,24 +31,12 @@ def may_write(path: Path, named: bool, overwrite: bool = False) -> None:
         check_place(path, overwrite)
         return
     refuse_non_file(path)
-    if os.path.lexists(path) and not overwrite and not _is_ours(path):
+    if os.path.lexists(path) and not overwrite and not is_ours(path):
         raise UserError(f"{path} was not written by ngym, or was changed since; move it away or pass --overwrite")
 
 
 def wrote(path: Path) -> None:
     """Add a file, which was just written in a folder that ngym chose, to the list of the folder."""
     with exclusive(path.parent):
-        listed = {name: value for name, value in _listed(path.parent).items() if (path.parent / name).exists()}
-        write_json(path.parent / WRITTEN, {**listed, path.name: digest(path)})
-
-
-def _is_ours(path: Path) -> bool:
-    return not path.is_symlink() and path.is_file() and _listed(path.parent).get(path.name) == digest(path)
-
-
-def _listed(folder: Path) -> dict[str, object]:
-    try:
-        content = parse_json(read_text(folder / WRITTEN), folder / WRITTEN)
-    except (UserError, OSError):
-        return {}
-    return content if isinstance(content, dict) else {}
+        earlier = {name: value for name, value in listed(path.parent).items() if (path.parent / name).exists()}
+        write_json(path.parent / WRITTEN, {**earlier, path.name: digest(path)})

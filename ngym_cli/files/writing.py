@@ -26,6 +26,7 @@ from typing import IO
 
 from neurogym.messages.plain_data import plain
 from ngym_cli.errors import InUseError, UserError, os_errors
+from ngym_cli.files.written import is_ours
 from ngym_cli.processes import start_of_process
 
 try:
@@ -116,12 +117,14 @@ def foreign(folder: Path, ours: Iterable[str]) -> str | None:
 
     Args:
         folder: the folder.
-        ours: patterns of the files that ngym writes, as in ``atomic_folder``; unfinished files count as well.
+        ours: patterns of the files that ngym writes, as in ``atomic_folder``; unfinished files count as well, and files
+            on the list of their folder.
     """
     patterns = tuple(ours)
     for path in _entries(folder):
         inside = path.relative_to(folder).as_posix()
-        if not any(fnmatch.fnmatchcase(inside, pattern) for pattern in patterns) and not is_broken_link(path):
+        known = any(fnmatch.fnmatchcase(inside, pattern) for pattern in patterns)
+        if not known and not is_broken_link(path) and not is_ours(path):
             return inside
     return None
 

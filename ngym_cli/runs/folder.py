@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from ngym_cli.config import RunConfig, load
 from ngym_cli.errors import InUseError, UserError, os_errors
 from ngym_cli.files import reading, writing
-from ngym_cli.files.outputs import WRITTEN
 from ngym_cli.files.writing import atomic_folder, remove_folder, write_json
+from ngym_cli.files.written import WRITTEN
 from ngym_cli.processes import is_alive
 from ngym_cli.runs import finding, records
 from ngym_cli.runs.finding import FOLDER_KINDS, LATEST, MANIFEST
@@ -47,17 +47,15 @@ EVALUATION = (
     *EXPORTS.values(),
 )
 EVERYTHING = (
-    *(CONFIG, MANIFEST, "report.html", f"{TRIALS}/part-*.parquet", *EVENT_FILES),
+    *(CONFIG, MANIFEST, f"{TRIALS}/part-*.parquet", *EVENT_FILES),
     "tensorboard/events.out.tfevents.*",  # where runs of earlier versions have them
     *("checkpoints/best.json", "checkpoints/step_*.json", "checkpoints/step_*.safetensors"),
     *(f"{MODEL}/model.json", f"{MODEL}/weights.safetensors"),
     *(f"eval/*/{name}" for name in EVALUATION),
-    *(f"{folder}/*.{form}" for folder in ("figures", "eval/*") for form in ("png", "svg", "pdf", "mp4", "gif")),
     *(f"export/agent.{form}" for form in ("zip", "onnx", "pt")),
     *(FIT, "trials.parquet", "models/*.json", "models/*.npz", "export/*.csv"),
     *("subjects/*", "slurm/*"),  # of a fit of many subjects that has not ended
-    *(WRITTEN, f"figures/{WRITTEN}", f"export/{WRITTEN}"),
-    "figures/*.parquet",  # the numbers behind a figure
+    *(WRITTEN, f"*/{WRITTEN}"),  # figures and pages are on these lists
 )
 
 

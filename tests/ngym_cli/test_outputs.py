@@ -151,6 +151,19 @@ def test_a_figure_that_the_user_changed_is_the_users(ngym, place, tmp_path):
     assert "a better label" not in figure.read_text()
 
 
+@pytest.mark.parametrize("drawn", [True, False])
+def test_a_figure_of_the_user_keeps_a_run_from_being_removed(ngym, place, tmp_path, drawn):
+    shutil.copytree(place, tmp_path, dirs_exist_ok=True)
+    if drawn:
+        assert ngym("plot", RUN, "learning").code == 0
+    mine = tmp_path / RUN / "figures/mine.png"
+    mine.parent.mkdir(exist_ok=True)
+    mine.write_text("years of work")
+    result = ngym("runs", "rm", RUN, "--yes")
+    assert result.code == 2 and "figures/mine.png" in result.err
+    assert mine.read_text() == "years of work"
+
+
 def test_names_of_runs_are_completed(place, monkeypatch):
     from ngym_cli.commands.completion import run_folders
 

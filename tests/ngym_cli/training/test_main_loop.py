@@ -19,7 +19,7 @@ from ngym_cli.commands import run
 from ngym_cli.config import from_dict, streams
 from ngym_cli.environments.properties import inspect
 from ngym_cli.errors import UserError
-from ngym_cli.files.outputs import WRITTEN
+from ngym_cli.files.written import WRITTEN
 from ngym_cli.runs import summary
 from ngym_cli.runs.conditions import columns_of_performance
 from ngym_cli.runs.trial_table import read_trials
