@@ -96,8 +96,6 @@ RECORD = Record(
     file=HERE / "results.json",
     items=lambda: [ITEM],
     make=make,
-    tasks=lambda _: ["ChangingBandit-v0"],
-    settings=lambda item: read_toml(HERE / f"{item}.toml"),
-    trainings=lambda item: [read_toml(HERE / f"{item}.toml")],
     tables={"regret": table},
+    outcome=lambda row: {"regret": row["regret"]},
 )

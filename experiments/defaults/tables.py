@@ -113,7 +113,7 @@ def earlier(rows: Rows) -> str:
         middle = {name: np.median([row[name] or 0 for row in old]) for name in ("performance", "steps")}
         lines.append(
             f"| {task} | {reached} of {len(old)} | {middle['performance']:.3f} | {old[0]['target'] or 1:.3f} | "
-            f"{middle['steps']:,.0f} | `{old[0]['command']}` |"
+            f"{middle['steps']:,.0f} | `{old[0]['made']['command']}` |"
         )
     return "\n".join(lines) if len(lines) > 2 else "Every task is measured with its present default line."
 

@@ -13,6 +13,8 @@
 
 from __future__ import annotations
 
+import functools
+import tempfile
 import time
 from collections.abc import Callable
 from itertools import combinations
@@ -22,11 +24,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from experiments.records import stamp
 from experiments.records.record import Record, Row, Rows
 from neurogym.dynamics import System, compare_populations, connections, find_between, find_fixed_points, known
 from neurogym.dynamics.comparison import PopulationTrials
-from ngym_cli import Run, load, runs, train
+from ngym_cli import Run, train
 from ngym_cli.agents.dynamics import search_points
 from ngym_cli.figures.source import Source
 
@@ -53,9 +54,6 @@ KINDS: dict[str, dict[str, Any]] = {
     )
 }
 
-#: Folder of the trained networks, one for each digest of code and settings.
-ROOT = Path(__file__).parents[2] / "reproductions" / "records"
-
 #: Trials from which visited states are taken, starts of the search, and starts between pairs of stable points.
 TRIALS, STARTS, BETWEEN = 200, 1000, 7
 
@@ -66,15 +64,16 @@ REPEATS, BUILT_UNITS, INPUTS, BUILT, TRAINED = 20, 12, 10, 8, 5
 MULTIPLE, TOLERANCE = 3, 1e-12
 
 
+@functools.cache
+def networks() -> tempfile.TemporaryDirectory[str]:
+    """Return the folder of the trained networks, which goes with the process."""
+    return tempfile.TemporaryDirectory(prefix="ngym-networks-")
+
+
 def trained(settings: dict[str, Any], seed: int) -> tuple[Run, System]:
-    """Return a trained network as a run and as a system; a run of the same code and settings is used again."""
-    folder = ROOT / stamp.digest(
-        [settings["task"]], settings, [{k: v for k, v in settings.items() if k != "eval_every"}]
-    )
+    """Return a trained network as a run and as a system."""
     name = f"{settings['network']}-{seed}"
-    if not (folder / settings["task"] / settings["alg"] / name / runs.MODEL).exists():
-        train(**settings, seed=seed, name=name, runs_root=folder, overwrite=True, progress=False)
-    run = load(name, folder)
+    run = train(**settings, seed=seed, name=name, runs_root=Path(networks().name), overwrite=True, progress=False)
     return run, run.system
 
 
@@ -259,29 +258,6 @@ def _distances(row: Row, metric: str) -> str:
     return ", ".join(f"{each:.3f}" for each in [*row[f"{metric}_medians"], row[f"{metric}_floor"]])
 
 
-def tasks(item: str) -> list[str]:
-    """Return the tasks whose code decides an item."""
-    if item in ("built", "similarity"):
-        return []
-    return [settings["task"] for settings in KINDS.values()] if item == "similarity-trained" else [SETTINGS["task"]]
-
-
-def trainings(item: str) -> list[dict[str, Any]]:
-    """Return the settings of the networks that decide an item."""
-    if item in ("built", "similarity"):
-        return []
-    if item == "similarity-trained":
-        return [{name: value for name, value in kind.items() if name != "eval_every"} for kind in KINDS.values()]
-    return [{**SETTINGS, "network": "gru" if item == "speed" else item, **OWN.get(item, {})}]
-
-
-def settings(item: str) -> list[Any]:
-    """Return what decides an item in addition to tasks and trainings: the sources of the search and the comparison."""
-    sources = sorted((stamp.ROOT / "neurogym" / "dynamics").glob("*.py"))
-    kinds = KINDS if item == "similarity-trained" else {**SETTINGS, **OWN.get(item, {})}
-    return [kinds, *map(stamp.plain, sources)]
-
-
 def measured(rows: Rows) -> str:
     """Points of the built network, speed of the search, and similarity, in sentences, as far as they are measured."""
     lines = []
@@ -318,9 +294,7 @@ RECORD = Record(
     file=Path(__file__).with_name("results.json"),
     items=lambda: ("gru", "ctrnn", *ITEMS),
     make=make,
-    tasks=tasks,
-    settings=settings,
-    trainings=trainings,
     tables={"points": table, "measured": measured},
     seeds=lambda item: 1 if item in ITEMS else 5,
+    outcome=lambda row: {},
 )

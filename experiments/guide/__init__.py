@@ -64,6 +64,7 @@ class Opening:
 
 
 PAGES: dict[str, Opening] = {
+    "readme": Opening(("ngym eval latest",), (f"{TRAIN} --alg recurrent_ppo",), lines=30),
     "running": Opening((TRAIN,), lines=30),
     "stages": Opening(
         ("ngym run --task RDM-v0+GoNogo-v0 --schedule block:100 --timesteps 60000 --name both",), lines=30
@@ -166,8 +167,6 @@ RECORD = Record(
     file=Path(__file__).with_name("results.json"),
     items=lambda: list(PAGES),
     make=make,
-    tasks=lambda _: [],
-    settings=lambda item: repr(PAGES[item]),
     tables=tables(),
     seeds=1,
 )

@@ -13,13 +13,10 @@ from experiments import (
     dynamics,
     fitting,
     guide,
-    main_job,
-    recipes,
     reproductions,
-    short_runs,
     solutions,
     stories,
-    supervised,
+    trainings,
 )
 from experiments.records.record import Record, Row
 from ngym_cli.agents import per_task
@@ -28,11 +25,9 @@ from ngym_cli.figures import solutions as figure
 RECORDS: dict[str, Record] = {
     record.name: record
     for record in (
-        main_job.RECORD,
         defaults.RECORD,
         defaults.OTHER,
-        supervised.RECORD,
-        recipes.RECORD,
+        trainings.RECORD,
         reproductions.RECORD,
         bandit.RECORD,
         dynamics.RECORD,
@@ -40,7 +35,6 @@ RECORDS: dict[str, Record] = {
         fitting.RECORD,
         coverage.RECORD,
         guide.RECORD,
-        short_runs.RECORD,
         solutions.RECORD,
     )
 }

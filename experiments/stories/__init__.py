@@ -14,12 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.records import stamp
 from experiments.records.record import Record, Row, Rows
-from neurogym.envs.registration import every_task
 
 HERE = Path(__file__).parent
-NAMED = re.compile(r"[\w.]+-v0")
 REPORTED = re.compile(r"^(.+): (-?\d+\.\d+) \(reference (.+)\)$", re.MULTILINE)
 
 
@@ -41,12 +38,6 @@ def make(item: str, seed: int) -> Row:
     }
 
 
-def tasks(item: str) -> list[str]:
-    """Return the tasks that a story names; their default lines stand for the learner, which a story calls itself."""
-    named = sorted(set(NAMED.findall((HERE / f"{item}.py").read_text(encoding="utf-8"))))
-    return [name for name in named if name in every_task()]
-
-
 def table(rows: Rows) -> str:
     """Every number that a story reports: mean and range over seeds."""
     lines = ["| story | what | here | reference |", "|---|---|---|---|"]
@@ -64,8 +55,6 @@ RECORD = Record(
     file=HERE / "results.json",
     items=scripts,
     make=make,
-    tasks=tasks,
-    settings=lambda item: [stamp.plain(HERE / f"{item}.py"), stamp.plain(HERE / "common.py")],
-    trainings=lambda item: [{"task": task} for task in tasks(item)],
     tables={"results": table},
+    outcome=lambda row: {quantity: value for quantity, (value, _) in row["reported"].items()},
 )
