@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 #: Modules of this package, from the quickest to the slowest.
-BENCHMARKS = ("variants", "learner", "supervised", "plain", "stepping")
+BENCHMARKS = ("variants", "learner", "stepping")
 
 for name in BENCHMARKS:
     print(f"\n== {name}", flush=True)

@@ -4,9 +4,9 @@
 
 LSTM of 64 units shared by actor and critic, 64 environments, 128 steps, 4 epochs, 4 minibatches; RDM-v0 with
 pass_reward, fixation 300, stimulus 500, decision 300 ms. The contestants take turns in one process; a ratio is taken in
-each round. Ours and sb3-contrib step the same batch of this toolkit; sb3-contrib also Stable-Baselines3's DummyVecEnv
-of the same 64 environments, as without this toolkit; the hand-written loop steps plain NumPy arrays. `kernel` is how
-fast any learner could be that spends time on nothing but nn.LSTM, forward and backward over the steps of all epochs.
+each round. All step the same batch of this toolkit; sb3-contrib also Stable-Baselines3's DummyVecEnv of the same 64
+environments, as without this toolkit. `kernel` is how fast any learner could be that spends time on nothing but
+nn.LSTM, forward and backward over the steps of all epochs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 from torch import nn
 
 from experiments.benchmarks.bare import BareLoop
-from experiments.benchmarks.dots import RandomDots
 from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
 from ngym_cli.agents.from_config import build_venv
 from ngym_cli.config import RunConfig, from_dict
@@ -90,8 +89,8 @@ def turn(model: BaseAlgorithm, rollouts: int = 4) -> Callable[[], int]:
 
 
 def bare(reset: bool, rollouts: int = 3) -> Callable[[], int]:
-    """The hand-written loop on a batch of plain NumPy arrays as such a function."""
-    loop = BareLoop(RandomDots(fixation=3, stimulus=5, decision=3, reset_each_trial=reset))
+    """The hand-written loop as such a function."""
+    loop = BareLoop(environments(settings(reset)))
     loop.iterate()
     return lambda: len([loop.iterate() for _ in range(rollouts)]) * ROLLOUT
 

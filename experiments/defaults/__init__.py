@@ -38,7 +38,7 @@ RECORD = Record(
     run=lambda item: lines.settings("default", item),
     draw=lines.draw,
     command=lambda item, seed: lines.command("default", item, seed),
-    tables={"tasks": tables.tasks, "earlier": tables.earlier, "counts": tables.counts},
+    tables={"tasks": tables.tasks, "counts": tables.counts},
     seeds=lines.SEEDS,
 )
 

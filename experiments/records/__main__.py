@@ -22,7 +22,9 @@ import signal
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import replace
 from datetime import date
+from functools import partial
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -116,7 +118,10 @@ def main() -> None:
         if arguments.make:
             failed = make_all(work, arguments.launch, arguments.jobs)
     elif arguments.sample:
-        failed = sampled({name: RECORDS[name] for name in arguments.requested}, arguments.sample, arguments.draw)
+        records = {
+            name: replace(RECORDS[name], items=partial(sorted, items)) for name, items in arguments.requested.items()
+        }
+        failed = sampled(records, arguments.sample, arguments.draw)
     elif not arguments.texts:
         for line in listing(arguments.requested, every_row=bool(arguments.only)):
             print(line)

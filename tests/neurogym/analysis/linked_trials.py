@@ -1,4 +1,4 @@
-"""Do the intervals that ``ngym eval`` prints cover? ``python -m experiments.ceilings.coverage`` (minutes).
+"""Coverage of the intervals that ``ngym eval`` prints for tasks whose trials are linked.
 
 A fixed agent is evaluated many times on tasks whose trials are linked, each time as an evaluation of the command line
 would: so many environments side by side, whole sessions or a warm-up. The share of 95 % intervals that hold the mean
@@ -7,7 +7,6 @@ of all evaluations is the coverage; next to it that of intervals that take trial
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -131,11 +130,3 @@ def coverage(case: Case, repeats: int, trials: int = TRIALS) -> tuple[float, flo
     linked = [truth in mean_interval(table["performance"], clusters(table)) for table in tables]
     alone = [truth in mean_interval(table["performance"]) for table in tables]
     return float(np.mean(linked)), float(np.mean(alone))
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=200)
-    for name, each in CASES.items():
-        sessions_, single = coverage(each, parser.parse_args().repeats)
-        print(f"{name:22s} {sessions_:.3f} from sessions, {single:.3f} as if trials were independent", flush=True)
