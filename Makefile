@@ -74,7 +74,7 @@ docs: $(STAMP)  ## build the documentation site in build/docs/html; trains the s
 	mv build/docs/new build/docs/html
 
 bench: $(STAMP)  ## run the benchmarks
-	$(BIN)/python -m experiments.benchmarks
+	set -e; for name in variants learner stepping; do echo "== $$name"; $(BIN)/python -m experiments.benchmarks.$$name; done
 
 guard: $(STAMP)  ## check in two minutes that the ratios to plain loops have not got worse
 	$(BIN)/python -m experiments.benchmarks.guard

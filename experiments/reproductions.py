@@ -19,6 +19,7 @@ from experiments.records import made
 from experiments.records.record import Record, Row, Rows
 from ngym_cli import processes, runs
 from ngym_cli.config.launch import LaunchSettings
+from ngym_cli.errors import UserError
 from ngym_cli.papers import collection, engine, measuring, results
 from ngym_cli.papers.reproduction import claim_row
 from ngym_cli.papers.verdicts import VERDICTS
@@ -138,6 +139,10 @@ def main() -> int:
     parser.add_argument("--only", action="append", default=[], metavar="PAPER", choices=collection.ids())
     parser.add_argument("--jobs", type=int, default=1, help="seeds side by side")
     arguments = parser.parse_args()
+    try:
+        made.require_commit()
+    except UserError as error:
+        parser.exit(2, f"{error}\n")
     return check(arguments.only or collection.ids(), arguments.jobs)
 
 

@@ -125,32 +125,8 @@ def spread(values: Any) -> dict[str, float]:
     return {"median": float(np.median(values)), "min": float(np.min(values)), "max": float(np.max(values))}
 
 
-def shares(model: RecurrentPPO, n: int = 10) -> dict[str, float]:
-    """What part of the time goes into the environment, the rest of the rollout, and the update."""
-    spent = {"environment": 0.0, "rollout": 0.0, "update": 0.0}
-
-    def timed(owner: Any, method: str, label: str) -> None:
-        original = getattr(owner, method)
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            began = time.perf_counter()
-            result = original(*args, **kwargs)
-            spent[label] += time.perf_counter() - began
-            return result
-
-        setattr(owner, method, call)
-
-    timed(model.env, "step", "environment")
-    timed(model, "collect_rollouts", "rollout")
-    timed(model, "train", "update")
-    model.learn(n * ROLLOUT)
-    spent["rollout"] -= spent["environment"]
-    total = sum(spent.values())
-    return {label: seconds / total for label, seconds in spent.items()}
-
-
 def learners(reset: bool, rounds: int) -> dict[str, Any]:
-    """Speeds, ratios and shares with the state carried over or reset at each trial."""
+    """Speeds and ratios with the state carried over or reset at each trial."""
     config = settings(reset)
     venv = environments(config)
     length, width = (11, 186) if reset else (128, 16)  # of a minibatch of 2,048 steps
@@ -169,7 +145,6 @@ def learners(reset: bool, rounds: int) -> dict[str, Any]:
         "steps per second": {who: spread(values) for who, values in speed.items()},
         "ours over": {who: spread(speed["ours"] / values) for who, values in speed.items() if who != "ours"},
         "cells over lstm": {cell: spread(cells[cell] / cells["lstm"]) for cell in CELLS[1:]},
-        "shares of time": shares(ours(config)),
     }
 
 
@@ -183,23 +158,19 @@ def large(rounds: int, n_envs: int = 1024, units: int = 512, n_steps: int = 16) 
     return spread(speed["ours"] / speed["kernel"])
 
 
-def report(rounds: int) -> dict[str, Any]:
-    """All figures."""
-    return {
-        "1,024 environments and 512 units, over kernel": large(rounds),
-        "state carried": learners(False, rounds),
-        "state reset at each trial": learners(True, rounds),
-        "peak memory (MB)": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-    }
-
-
 def main() -> None:
     """Run and print as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     rounds = parser.parse_args().rounds
     torch.set_num_threads(1)
-    json.dump(report(rounds), sys.stdout, indent=1)
+    report = {
+        "1,024 environments and 512 units, over kernel": large(rounds),
+        "state carried": learners(False, rounds),
+        "state reset at each trial": learners(True, rounds),
+        "peak memory (MB)": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+    json.dump(report, sys.stdout, indent=1)
 
 
 if __name__ == "__main__":

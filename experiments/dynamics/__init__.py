@@ -230,5 +230,4 @@ RECORD = Record(
     make=make,
     tables={"points": table, "measured": measured},
     seeds=lambda item: 1 if item in ITEMS else 5,
-    outcome=lambda row: {},
 )

@@ -118,9 +118,8 @@ def main() -> None:
         if arguments.make:
             failed = make_all(work, arguments.launch, arguments.jobs)
     elif arguments.sample:
-        records = {
-            name: replace(RECORDS[name], items=partial(sorted, items)) for name, items in arguments.requested.items()
-        }
+        requested = arguments.requested.items()
+        records = {name: replace(RECORDS[name], items=partial(sorted, items)) for name, items in requested}
         failed = sampled(records, arguments.sample, arguments.draw)
     elif not arguments.texts:
         for line in listing(arguments.requested, every_row=bool(arguments.only)):
@@ -160,12 +159,18 @@ def sampled(records: dict[str, Record], n: int, draw: int) -> int:
     """Make drawn rows again and print them beside the record; return how many do not agree."""
     different = 0
     for name, item, seed in sample.draw(records, n, draw):
-        comparisons = sample.again(records[name], item, seed)
+        text = f"{name}/{item}, seed {seed}"
+        try:
+            comparisons = sample.again(records[name], item, seed)
+        except Exception as error:  # what cannot be made any more is what the sample is to find
+            different += 1
+            print(f"FAILS    {text}: {type(error).__name__}: {error}", flush=True)
+            continue
         different += not all(each.agrees for each in comparisons)
         for each in comparisons:
             verdict = "agrees" if each.agrees else "DIFFERS"
             numbers = f"{each.number} {each.value:.4g}, record {each.low:.4g} to {each.high:.4g}"
-            print(f"{verdict:<8} {name}/{item}, seed {seed}: {numbers}", flush=True)
+            print(f"{verdict:<8} {text}: {numbers}", flush=True)
     return different
 
 

@@ -109,17 +109,16 @@ def package_data(rows: Rows) -> str:
             continue
         head = {name: learners[0][name] for name in ("column", "conditions", "ceiling")}
         lines = [
-            [*(row[name] for name in ("network", "seed", "performance", "topology")), _hundredths(row["geometry"])]
+            [
+                *(row[name] for name in ("network", "seed", "performance", "topology")),
+                [round(100 * d) for d in row["geometry"]],
+            ]
             for row in learners
         ]
         networks = ",\n".join(json.dumps(line, separators=(",", ":")) for line in lines)
         text = json.dumps({**head, "left_out": len(measured) - len(learners)})[:-1]
         entries.append(f' {json.dumps(task)}: {text}, "networks": [\n{networks}\n ]}}')
     return "{\n" + ",\n".join(entries) + "\n}\n"
-
-
-def _hundredths(values: list[float]) -> list[int]:
-    return [round(100 * value) for value in values]
 
 
 def table(rows: Rows) -> str:

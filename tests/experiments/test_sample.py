@@ -14,34 +14,35 @@ SMALL = {"task": "GoNogo-v0", "units": 4, "timesteps": 100, "n_envs": 2, "evalua
 
 @pytest.fixture
 def record(tmp_path):
-    """A record of two quick items, one that takes hours, and one of a single seed; what is made is as the item says."""
-    made = {"right": 0.62, "wrong": 0.9, "hours": 0.62, "single": 0.62}
+    """A record of three quick items, one that takes hours, and one of a single seed; numbers are as the item says."""
+    made = {"right": 0.62, "wrong": 0.9, "broken": None, "hours": 0.62, "single": 0.62}
     record = Record(
         name="it",
         what="a record",
         file=tmp_path / "results.json",
         items=lambda: list(made),
-        make=lambda item, seed: {"performance": made[item]},
+        make=lambda item, seed: {"performance": made[item] * 1.0},
     )
     seeds = {str(seed): {"performance": 0.6 + seed / 100, "cpu_seconds": 2.0} for seed in range(3)}
     hours = {seed: {**row, "cpu_seconds": 7200.0} for seed, row in seeds.items()}
-    record.write({"right": seeds, "wrong": seeds, "hours": hours, "single": {"0": seeds["0"]}})
+    record.write({"right": seeds, "wrong": seeds, "broken": seeds, "hours": hours, "single": {"0": seeds["0"]}})
     return record
 
 
 def test_rows_are_drawn_that_are_quick_and_have_a_spread(record):
     drawn = sample.draw({"it": record}, 10, seed=1)
-    assert {item for _, item, _ in drawn} == {"right", "wrong"} and len(set(drawn)) == len(drawn) == 6
+    assert {item for _, item, _ in drawn} == {"right", "wrong", "broken"} and len(set(drawn)) == len(drawn) == 9
     assert sample.draw({"it": record}, 2, seed=1) == drawn[:2]
     assert {tuple(sample.draw({"it": record}, 2, seed)) for seed in range(9)} != {tuple(drawn[:2])}
 
 
 def test_a_number_outside_the_spread_of_the_seeds_is_reported(record, capsys):
     before = record.file.read_bytes()
-    assert program.sampled({"it": record}, 6, draw=0) == 3
+    assert program.sampled({"it": record}, 9, draw=0) == 6
     lines = capsys.readouterr().out.splitlines()
-    assert sorted(line.split()[0] for line in lines) == ["DIFFERS"] * 3 + ["agrees"] * 3
-    assert all(("wrong" in line) == line.startswith("DIFFERS") for line in lines)
+    assert sorted(line.split()[0] for line in lines) == ["DIFFERS"] * 3 + ["FAILS"] * 3 + ["agrees"] * 3
+    verdicts = {"right": "agrees", "wrong": "DIFFERS", "broken": "FAILS"}
+    assert all(line.split()[0] == verdicts[line.split("/")[1].split(",")[0]] for line in lines)
     assert record.file.read_bytes() == before
 
 
