@@ -15,7 +15,6 @@ from experiments import (
     guide,
     reproductions,
     solutions,
-    stories,
     trainings,
 )
 from experiments.records.record import Record, Row
@@ -31,7 +30,6 @@ RECORDS: dict[str, Record] = {
         reproductions.RECORD,
         bandit.RECORD,
         dynamics.RECORD,
-        stories.RECORD,
         fitting.RECORD,
         coverage.RECORD,
         guide.RECORD,
