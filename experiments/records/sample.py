@@ -68,7 +68,7 @@ def _quick(record: Record) -> list[tuple[str, int]]:
         (item, int(seed))
         for item, seeds in record.rows().items()
         for seed, row in seeds.items()
-        if len(seeds) >= SEEDS and record.outcome(row) and 0 < _seconds(row) <= SECONDS
+        if len(seeds) >= SEEDS and record.outcome(row) and _seconds(row) <= SECONDS
     ]
 
 
