@@ -112,7 +112,7 @@ def main() -> None:
     failed = 0
     if arguments.make or arguments.collect:
         work = jobs_of(arguments.requested, arguments.seeds)
-        print(f"{len(work)} rows are not of the present commit", flush=True)
+        print(f"rows that the present commit has not made: {len(work)}", flush=True)
         if arguments.collect:
             sweeping.collect(sweeping.needed(work), SweepFolder(sweeping.PLACE, Recipe(), ()))
         if arguments.make:
