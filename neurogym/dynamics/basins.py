@@ -58,6 +58,8 @@ def join(pieces: Sequence[FixedPoints], distance: float) -> FixedPoints:
     """
     arrays: dict[str, Any] = {name: np.concatenate([getattr(piece, name) for piece in pieces]) for name in PER_POINT}
     points, condition = arrays["points"], arrays["condition"]
+    if not len(points):
+        return pieces[0]
     near = np.linalg.norm(points[:, None] - points[None], axis=2) <= distance
     near &= condition[:, None] == condition[None]
     rows = np.flatnonzero(near.argmax(axis=1) == np.arange(len(points)))

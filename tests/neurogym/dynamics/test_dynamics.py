@@ -148,6 +148,12 @@ def test_saddles_are_found_between_the_stable_points():
     assert (signs[saddles] == (signs[ends[:, 0]] + signs[ends[:, 1]]) / 2).all()
 
 
+def test_activity_that_only_grows_has_no_point():
+    growing = dynamics.Leaky(np.eye(3), np.ones((3, 1)), np.ones(3), "linear")
+    found = dynamics.find_attractors(growing, np.random.default_rng(0).standard_normal((50, 3)), np.ones(1), 20)
+    assert len(found.points) == 0 and found.name == "not settled after 30,000 steps"
+
+
 def test_kinds_of_attractors_are_told_apart():
     rng = np.random.default_rng(1)
     line, _ = known.line_attractor(10, [1.0], rng)
