@@ -8,12 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field
 from pydantic.fields import FieldInfo
 
 from ngym_cli.agents import user_classes
+from ngym_cli.agents.networks.connectome import as_table
 from ngym_cli.config import extensions, options
 from ngym_cli.config.options import About, Float, List, OmittedByDefault, Switch, Table, Whole, word
 from ngym_cli.config.values import Values
@@ -125,6 +126,11 @@ Precision = Annotated[
     Annotated[Literal["single", "bf16"], BeforeValidator(word)],
     Field(description="precision of products while learning on a GPU; bf16 is half precision"),
 ]
+ConnectomeFile = Annotated[
+    Annotated[dict[str, Any], BeforeValidator(as_table)] | None,
+    Field(description="file (.npz, .csv) with the recurrent connections that exist and their first weights (to, from)"),
+    About(aliases=("weights", "connections")),
+]
 Areas = Annotated[
     Table | None,
     Field(description="areas of the network, a table or a TOML file: units, input, output, from"),
@@ -159,6 +165,7 @@ class RareOptions(BaseModel):
     radius: Annotated[Radius, OmittedByDefault()] = None
     fixed: Annotated[Fixed, OmittedByDefault()] = []
     areas: Annotated[Areas, OmittedByDefault()] = None
+    connectome: Annotated[ConnectomeFile, OmittedByDefault()] = None
     precision: Annotated[Precision, OmittedByDefault()] = "single"
 
 

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
 from ngym_cli.agents.networks.base import ConstrainedWeights
+from ngym_cli.agents.networks.connectome import from_table
 from ngym_cli.agents.networks.structure import Structure
 from ngym_cli.errors import UserError
 
@@ -234,6 +235,10 @@ def _shape_recurrent(
         if not plain:
             allowed = np.ones((units, units), np.float32) if mask is None else mask
             _constrain(weights, _stacked(allowed if signs is None else allowed * signs, weights), signs is not None)
+        first = None if structure.connectome is None else from_table(structure.connectome).weights
+        if first is not None:
+            _set(weights, units, first, signs, structure.radius)
+            continue
         if signs is not None:
             constraint: Any = weights.module.parametrizations[weights.name][-1]  # type: ignore[index]
             factors = (constraint.factor.t() if weights.transposed else constraint.factor).split(units)
@@ -255,6 +260,24 @@ def _square(weights: ConstrainedWeights, units: int) -> Iterator[tuple[Tensor, T
     trained, module = trained.detach(), weights.module
     effective: Tensor = module.recurrent_weight(weights.layer) if getattr(module, "signed", False) else weights.tensor  # type: ignore[operator]
     yield from zip((trained.t() if weights.transposed else trained).split(units), effective.split(units), strict=True)
+
+
+def _set(
+    weights: ConstrainedWeights, units: int, first: np.ndarray, signs: np.ndarray | None, radius: float | None
+) -> None:
+    """Set the weights of each gate, as strengths where signs are fixed."""
+    network: Any = weights.module
+    if getattr(network, "signed", False):
+        signs = network.sign.cpu().numpy()
+    if signs is not None and (first < 0).any() and (first * signs < 0).any():
+        wrong = int(np.flatnonzero((first * signs < 0).any(axis=0))[0])
+        raise UserError(f"connectome: weights from unit {wrong} have not the sign of the unit, whose sign is fixed")
+    with torch.no_grad():
+        for strengths, _ in _square(weights, units):
+            strengths.copy_(torch.from_numpy(first if signs is None else np.abs(first)))
+        if radius is not None:
+            for strengths, effective in _square(weights, units):
+                _scale(strengths, effective, radius)
 
 
 def _scale(strengths: Tensor, effective: Tensor, radius: float) -> None:
