@@ -15,7 +15,7 @@ import numpy as np
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.messages.plain_data import is_plain
 from ngym_cli.agents.algorithms import AlgorithmSpec, check_pairing, find_algorithm
-from ngym_cli.agents.networks import NetworkSpec, find_network
+from ngym_cli.agents.networks import NetworkSpec, find_network, pruning
 from ngym_cli.agents.networks.connectome import from_table
 from ngym_cli.agents.networks.structure import read_areas
 from ngym_cli.agents.per_task import BUDGETS, OTHER_ALGORITHMS, TaskDefaults, exceptional, has_own_stages
@@ -182,6 +182,8 @@ def complete(config: RunConfig, properties: TaskProperties) -> ResolvedConfig:
     n_envs, usual = sized(algorithm, usual, timesteps, config, special.n_envs)
     hyperparameters |= {name: value for name, value in usual.items() if name not in config.hyperparameters}
     network_args = complete_arguments(network, _network_defaults(network, special, dt, properties), config.network_args)
+    if network_args.get("prune") is not None:
+        network_args["prune"] = pruning.complete(network_args["prune"], timesteps)
     completed = {
         "dt": dt if config.dt is None else config.dt,
         "network": network.name,

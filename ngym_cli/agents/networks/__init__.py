@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from ngym_cli.agents import user_classes
 from ngym_cli.agents.networks.connectome import as_table
 from ngym_cli.config import extensions, options
-from ngym_cli.config.options import About, Float, List, OmittedByDefault, Switch, Table, Whole, word
+from ngym_cli.config.options import About, Float, List, OmittedByDefault, Switch, Table, Whole, Word, word
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError, unknown
 
@@ -131,6 +131,14 @@ ConnectomeFile = Annotated[
     Field(description="file (.npz, .csv) with the recurrent connections that exist and their first weights (to, from)"),
     About(aliases=("weights", "connections")),
 ]
+Prune = Annotated[
+    Word | None,
+    Field(
+        description="pruning of recurrent and input weights during training, as in magnitude:0.9:by=200000: "
+        "the final share that is zero, and the step at which it is reached (half of the training)"
+    ),
+    About(source="Zhu & Gupta 2017, arXiv:1710.01878", aliases=("pruning",)),
+]
 Areas = Annotated[
     Table | None,
     Field(description="areas of the network, a table or a TOML file: units, input, output, from"),
@@ -166,6 +174,7 @@ class RareOptions(BaseModel):
     fixed: Annotated[Fixed, OmittedByDefault()] = []
     areas: Annotated[Areas, OmittedByDefault()] = None
     connectome: Annotated[ConnectomeFile, OmittedByDefault()] = None
+    prune: Annotated[Prune, OmittedByDefault()] = None
     precision: Annotated[Precision, OmittedByDefault()] = "single"
 
 

@@ -44,6 +44,28 @@ class Constrained(nn.Module):
         return (weight.abs() if self.signed else weight) * self.factor
 
 
+class Pruned(Constrained):
+    """Weights of which more and more are removed during training; they do not return.
+
+    Args:
+        weight: the weights, all of which exist at first.
+    """
+
+    def __init__(self, weight: Tensor) -> None:
+        super().__init__(torch.ones_like(weight), False)
+
+    @torch.no_grad()
+    def remove(self, weight: Tensor, sparsity: float) -> None:
+        """Remove the weights of the smallest magnitude.
+
+        Args:
+            weight: the effective weights.
+            sparsity: share of all weights that is zero afterwards.
+        """
+        order = weight.abs().flatten().argsort(stable=True)
+        self.factor.view(-1)[order[: round(sparsity * weight.numel())]] = 0
+
+
 class LowRank(nn.Module):
     """Weights `random * chi + m n' / units`, with trained m and n (Mastrogiuseppe & Ostojic 2018).
 
@@ -138,6 +160,11 @@ def impose(network: Any, structure: Structure) -> None:
         if mask is not None:
             for weights in _blocks(inputs, units, "inputs"):
                 _constrain(weights, _stacked(mask, weights), False)
+    for weights in connections if structure.prune is not None else ():
+        if weights.kind != "bias":
+            parametrize.register_parametrization(
+                weights.module, weights.name, Pruned(getattr(weights.module, weights.name))
+            )
     for kind in [kind for kind in ("input", "recurrent", "bias") if kind in structure.fixed]:
         chosen = [weights for weights in connections if weights.kind == kind]
         if not chosen:
@@ -200,6 +227,24 @@ def balance(
     received = weight[:, excitatory].sum(1) / weight[:, inhibitory].sum(1).clamp_min(1e-6)
     weight[:, inhibitory] *= received.clamp_max(100.0)[:, None]
     _scale(weight, weight.abs() * factor, radius)
+
+
+def prune(policy: Any, sparsity: float) -> None:
+    """Remove the recurrent and input weights of the smallest magnitude, in each matrix the same share.
+
+    Args:
+        policy: a `RecurrentPolicy` made with the option ``prune``.
+        sparsity: share of the weights that is zero afterwards.
+    """
+    for network in policy.networks:
+        for weights in network.connections():
+            if weights.kind == "bias":
+                continue
+            effective: Any = getattr(weights.module, weights.name)
+            if network.signed and weights.kind == "recurrent":
+                effective = network.recurrent_weight(weights.layer)
+            steps: Any = weights.module.parametrizations[weights.name]
+            steps[-1].remove(effective, sparsity)
 
 
 def fix(weights: Iterable[tuple[nn.Module, str]]) -> None:

@@ -62,6 +62,7 @@ class Structure:
     fixed: Sequence[str] = ()
     areas: Mapping[str, Mapping[str, object]] | None = None
     connectome: Mapping[str, object] | None = None
+    prune: str | None = None
     blocks: list[Area] = field(init=False, compare=False, default_factory=list)
 
     def __post_init__(self) -> None:

@@ -12,11 +12,12 @@ from ngym_cli.agents.algorithms.objective import participation, silent_units
 from ngym_cli.agents.algorithms.rollout import cut
 from ngym_cli.agents.defaults import complete, resolve
 from ngym_cli.agents.from_config import build_model, build_venv, make_model
-from ngym_cli.agents.networks import NETWORKS, find_network
+from ngym_cli.agents.networks import NETWORKS, constraints, find_network, pruning
 from ngym_cli.agents.networks.connectome import as_table, from_table
 from ngym_cli.agents.networks.structure import Structure
 from ngym_cli.config import from_dict
 from ngym_cli.errors import UserError
+from ngym_cli.training.sb3_callback import PruningCallback
 from tests.ngym_cli.agents.conftest import Recall
 
 OWN = """
@@ -326,6 +327,55 @@ def test_a_connectome_that_does_not_fit_is_refused(tmp_path):
     np.savez(tmp_path / "small.npz", weights=weights[:4, :4])
     with pytest.raises(UserError, match=r"connectome must be 10 x 10 \(to, from\), not 4 x 4"):
         build("gru", connectome=as_table(str(tmp_path / "small.npz")))
+
+
+@pytest.mark.parametrize("alg", ["recurrent_ppo", "supervised"])
+def test_the_smallest_weights_are_pruned_and_do_not_return(network, alg):
+    config, properties = resolve(
+        from_dict({"task": "RDM-v0", "alg": alg, "network": network, "units": 10, "timesteps": 2_000})
+    )
+    config = complete(config.model_copy(update={"network_args": {"prune": "magnitude:0.6:by=1000"}}), properties)
+    with closing(build_venv(config, config.n_envs)) as venv:
+        model = build_model(config, venv)
+        net = model.policy.networks[0]
+        assert bool(model.in_torch) == (":" in network or not kernels.available())
+        before = [matrix.clone() for matrix in [*recurrent(net), *parts(net, "input")]]
+        constraints.prune(model.policy, 0.3)
+        pruned = [matrix == 0 for matrix in [*recurrent(net), *parts(net, "input")]]
+        for matrix, first, gone in zip([*recurrent(net), *parts(net, "input")], before, pruned, strict=True):
+            assert gone.any() and first[gone].abs().mean() < 0.5 * first[~gone].abs().mean()
+            assert torch.equal(matrix[~gone], first[~gone])
+        model.learn(2_000, callback=PruningCallback(pruning.parse(config.network_args["prune"])))
+    for matrix, gone in zip([*recurrent(net), *parts(net, "input")], pruned, strict=True):
+        assert (matrix[gone] == 0).all()
+    for weights in net.connections():
+        if weights.kind != "bias":
+            assert (weights.tensor == 0).float().mean() == pytest.approx(0.6, abs=0.01)
+
+
+def test_a_schedule_of_pruning_rises_to_its_end():
+    schedule = pruning.parse(pruning.complete("magnitude:0.9", 1000))
+    assert schedule == (0.9, 500)
+    shares = [schedule.at(step) for step in (0, 100, 250, 500, 10_000)]
+    assert shares == sorted(shares) and shares[0] == 0 and shares[-2:] == [0.9, 0.9]
+    assert shares[2] == pytest.approx(0.9 * (1 - 0.5**3))  # Zhu & Gupta 2017, equation 1
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("magnitud:0.9", "did you mean 'magnitude'"),
+        ("magnitude", "needs a method and a final sparsity, as in"),
+        ("magnitude:1", "sparsity of prune must be above 0 and below 1, not 1"),
+        ("magnitude:0.5:buy=3", "did you mean 'by'"),
+        ("magnitude:0.5:by=x", "'x' is not a whole number"),
+        ("magnitude:0.5:by=0", "must be a step of the training"),
+        ("magnitude:0.5:by=2e5", "by=200,000 must be a step of the training, which has 1,000"),
+    ],
+)
+def test_a_schedule_that_cannot_be_read_is_refused(text, says):
+    with pytest.raises(UserError, match=says):
+        pruning.complete(text, 1000)
 
 
 def test_spectral_radius_is_what_was_asked_for(network):
