@@ -95,7 +95,7 @@ def development(view: PlotData) -> Figure:
     if pruned and last is not None:
         style.reference_lines(last, view.references)
         title = "performance over sparsity, 95 % intervals"
-        last.set(xlabel="share of pruned recurrent and input weights", ylabel="performance", title=title)
+        last.set(xlabel="share of pruned weights", ylabel="performance", ylim=(0, 1.05), title=title)
     elif last is not None:
         last.remove()
     if drawn:
