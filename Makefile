@@ -14,8 +14,8 @@ export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test coverage test-long test-learning test-lowest test-site lint smoke records papers docs bench guard \
-	package sanitize clang aarch64 clean
+.PHONY: help setup demo test coverage test-long test-learning test-lowest test-site lint smoke records records-sample papers \
+	docs bench guard package sanitize clang aarch64 clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -66,8 +66,11 @@ lint: $(STAMP)  ## check style and types
 smoke: $(STAMP)  ## build, check and briefly train every task
 	$(BIN)/ngym run --smoke --task all
 
-records: $(STAMP)  ## make the kept numbers anew that are out of date (ONLY=NAME or NAME/ITEM, JOBS=N)
+records: $(STAMP)  ## make the kept numbers anew that an earlier commit made (ONLY=NAME or NAME/ITEM, JOBS=N)
 	$(BIN)/python -m experiments.records --make --jobs $(or $(JOBS),1) $(foreach name,$(ONLY),--only $(name))
+
+records-sample: $(STAMP)  ## make drawn rows of the kept numbers again, compare with the spread of the seeds (SAMPLE=N)
+	$(BIN)/python -m experiments.records --sample $(or $(SAMPLE),20) $(foreach name,$(ONLY),--only $(name))
 
 papers: $(STAMP)  ## train and measure all papers again, hold the verdicts beside our record (ONLY=PAPER, JOBS=N)
 	$(BIN)/python -m experiments.reproductions --jobs $(or $(JOBS),1) $(foreach name,$(ONLY),--only $(name))
@@ -80,7 +83,7 @@ docs: $(STAMP)  ## build the documentation site in build/docs/html; trains the s
 	mv build/docs/new build/docs/html
 
 bench: $(STAMP)  ## run the benchmarks
-	$(BIN)/python -m experiments.benchmarks
+	set -e; for name in variants learner stepping; do echo "== $$name"; $(BIN)/python -m experiments.benchmarks.$$name; done
 
 guard: $(STAMP)  ## check in two minutes that the ratios to plain loops have not got worse
 	$(BIN)/python -m experiments.benchmarks.guard

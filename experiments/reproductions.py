@@ -3,8 +3,8 @@
     python -m experiments.records --make --only papers/roitman2002
     python -m experiments.reproductions    # checks all of it again
 
-Networks are kept in ``reproductions/records/``, in a folder for each digest of the code and settings that decide them:
-work that was begun is resumed, and a change of a measure alone trains nothing. ``make papers`` does the second.
+Networks are kept in ``reproductions/records/``, in a folder for each commit, so that work that was begun is resumed.
+``make papers`` does the second.
 """
 
 from __future__ import annotations
@@ -12,24 +12,20 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any
 
-from experiments.records import stamp
+from experiments.records import made
 from experiments.records.record import Record, Row, Rows
 from ngym_cli import processes, runs
 from ngym_cli.config.launch import LaunchSettings
-from ngym_cli.papers import collection, controls, engine, measuring, paper_runs, results, script
+from ngym_cli.errors import UserError
+from ngym_cli.papers import collection, engine, measuring, results
 from ngym_cli.papers.reproduction import claim_row
 from ngym_cli.papers.verdicts import VERDICTS
 from ngym_cli.sweeps import control, launchers
 
 ROOT = Path(__file__).parents[1] / engine.REPRODUCTIONS_ROOT / "records"
-
-#: Settings of a stage that replace those of the run.
-STAGE_SETTINGS = ("task", "task_args", "timing", "rewards", "wrappers")
 
 
 def make(item: str, seed: int) -> Row:
@@ -40,8 +36,7 @@ def make(item: str, seed: int) -> Row:
     """
     processes.limit_in_worker()
     paper = collection.load(collection.library() / item)
-    training_digest = stamp.digest(tasks(item), trained(item), trainings(item))
-    folder = ROOT / training_digest / f"{item}-s{seed}"  # runs of code with the same behaviour only
+    folder = ROOT / made.commit() / f"{item}-s{seed}"  # runs of the same code only
     names, claims = paper.chosen([])
     planned = engine.plan(paper, names, [seed], folder)
     launch = LaunchSettings(workers=1)
@@ -73,52 +68,14 @@ def make(item: str, seed: int) -> Row:
     }
 
 
-def tasks(item: str) -> Iterator[str]:
-    """Yield the tasks whose code decides a paper's numbers."""
-    paper = collection.load(collection.library() / item)
-    for name in paper.config.parts:
-        settings = paper.run_settings(name)
-        yield from str(settings.get("task", "RDM-v0")).split("+")
-        yield from (stage["task"] for stage in settings.get("stages", ()) if "task" in stage)
-
-
-def trained(item: str) -> Any:
-    """Return what decides a paper's networks in addition to the code."""
-    paper = collection.load(collection.library() / item)
-    return {name: [paper.run_settings(name), settings.after] for name, settings in paper.config.parts.items()}
-
-
-def trainings(item: str) -> Iterator[dict[str, Any]]:
-    """Yield the settings of a paper's parts, stages one by one, each from initial weights."""
-    paper = collection.load(collection.library() / item)
-    for name in paper.config.parts:
-        settings = dict(paper.run_settings(name))
-        stages = settings.pop("stages", None) or [{}]
-        for stage in stages:
-            yield {**settings, **{key: value for key, value in stage.items() if key in STAGE_SETTINGS}}
-
-
-def settings(item: str) -> Any:
-    """Return what decides a paper's numbers in addition to the code: training, evaluation and measures."""
-    paper = collection.load(collection.library() / item)
-    measured = {claim.id: [claim.part, claim.measure, claim.control] for claim in paper.config.claims}
-    evaluated = {name: definition.model_dump()["evaluations"] for name, definition in paper.config.parts.items()}
-    source = stamp.plain(paper.script.path) if paper.script.path.is_file() else ""
-    return [trained(item), evaluated, measured, source, *map(stamp.plain, measuring_code(paper))]
-
-
-def measuring_code(paper: collection.Paper) -> list[Path]:
-    """Return the modules of both packages that measure a paper: those of the controls, and what its script imports."""
-    modules = {controls.__name__, paper_runs.__name__, script.__name__}
-    if paper.script.path.is_file():
-        modules |= {str(getattr(value, "__module__", "")) for value in vars(paper.script.module).values()}
-    ours = sorted(name for name in modules if name.startswith(("neurogym.", "ngym_cli.")))
-    return [Path(str(sys.modules[name].__file__)) for name in ours]
-
-
 def seeds(item: str) -> int:
     """Return how many networks of each part there are."""
     return collection.load(collection.library() / item).config.seeds
+
+
+def numbers(row: Row) -> dict[str, float]:
+    """Return the claims of a row that are single numbers."""
+    return {claim: value for claim, value in row["claims"].items() if isinstance(value, int | float)}
 
 
 def table(rows: Rows) -> str:
@@ -150,11 +107,9 @@ RECORD = Record(
     file=Path(__file__).parent / "papers" / results.RECORD_FILE,
     items=collection.ids,
     make=make,
-    tasks=tasks,
-    settings=settings,
-    trainings=trainings,
     tables={"claims": table},
     seeds=seeds,
+    outcome=numbers,
 )
 
 
@@ -184,6 +139,10 @@ def main() -> int:
     parser.add_argument("--only", action="append", default=[], metavar="PAPER", choices=collection.ids())
     parser.add_argument("--jobs", type=int, default=1, help="seeds side by side")
     arguments = parser.parse_args()
+    try:
+        made.require_commit()
+    except UserError as error:
+        parser.exit(2, f"{error}\n")
     return check(arguments.only or collection.ids(), arguments.jobs)
 
 

@@ -1,4 +1,4 @@
-"""An example of each figure: drawn again from the record `defaults`, or of a small run made for it."""
+"""An example of each figure: of a run of the record `defaults`, or of a small run made for it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import ngym_cli as nc
-from docs.site import trained
 from docs.site.writing import Site, code, escaped, figure, sentence
-from experiments.records.drawing import from_numbers
+from experiments.defaults import RECORD, lines
 from ngym_cli.errors import UserError
 from ngym_cli.figures.registry import FIGURES
 from ngym_cli.figures.solutions import catalogue, catalogue_figure
@@ -60,13 +59,19 @@ def run(which: str) -> Any:
 
 def example(site: Site, name: str) -> str:
     """Return an example of a figure with how it was made, or why there is none."""
-    try:
-        drawn, said, command = _drawn(name)
-    except UserError as error:
-        return f"There is no example here: {escaped(sentence(str(error)))}"
-    with styled():
-        path = Path(site.picture(f"figures/{name}", drawn)).name
-    return f"{figure(path, f'{sentence(FIGURES[name].summary)} {said}', said)}\n\n{code(command)}"
+    recorded = lines.figures_by_name().get(name)
+    if recorded is not None:
+        task, file = recorded
+        path = site.copy(file, f"figures/{name}")
+        said, command = f"A network trained on {task}.", f"{RECORD.command_of(task, 0)}\nngym plot latest {name}"
+    else:
+        try:
+            drawn, said, command = _drawn(name)
+        except UserError as error:
+            return f"There is no example here: {escaped(sentence(str(error)))}"
+        with styled():
+            path = site.picture(f"figures/{name}", drawn)
+    return f"{figure(Path(path).name, f'{sentence(FIGURES[name].summary)} {said}', said)}\n\n{code(command)}"
 
 
 def _drawn(name: str) -> tuple[Any, str, str]:
@@ -80,12 +85,6 @@ def _drawn(name: str) -> tuple[Any, str, str]:
         said = f"Networks of the catalogue of {id_}."
         with styled():
             return catalogue_figure(entry.solutions), said, f"ngym run --task {id_}\nngym plot latest solutions"
-    for id_, seeds in trained.kept().items():
-        row = next((row for row in seeds.values() if (row.get("figure") or {}).get("name") == name), None)
-        if row is not None:
-            made = row.get("command") or f"ngym run --task {id_}"
-            with styled():
-                return from_numbers(row["figure"]), f"A network trained on {id_}.", f"{made}\nngym plot latest {name}"
     given = run(name if name in RUNS else next(iter(RUNS)))
     said = f"A network trained on {given.config.task} for {given.steps:,} steps."
     if name == "similarity":

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from docs.site.writing import Site, code, escaped, figure, prose, sentence
-from experiments.defaults import RECORD, tables
-from experiments.records.drawing import from_numbers
+from experiments.defaults import RECORD, lines, tables
 from experiments.solutions import RECORD as SOLUTIONS
 from experiments.solutions import table as solutions_table
 from ngym_cli.agents.per_task import LEARNERS, LineResult
@@ -82,7 +81,7 @@ def section(site: Site, id_: str) -> str:
             "There is no trained agent of this task in the records yet; `make records ONLY=defaults/"
             f"{id_}` makes one. The same on the command line:\n\n" + code(f"ngym run --task {id_} --until 0.95")
         )
-    parts = [_result(id_, seeds), _curve(site, id_, seeds), _behaviour(site, id_, seeds), _made(seeds)]
+    parts = [_result(id_, seeds), _curve(site, id_, seeds), _behaviour(site, id_), _made(seeds)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -162,14 +161,12 @@ def learning_curve(curves: Mapping[str, np.ndarray], row: Row) -> Any:
     return drawn
 
 
-def _behaviour(site: Site, id_: str, seeds: Mapping[str, Row]) -> str:
-    drawing = next((row["figure"] for row in seeds.values() if row.get("figure")), None)
-    if drawing is None:
-        missing = any("figure" not in row for row in seeds.values())
-        return "" if not missing else "The figure of its behaviour is not in the records yet."
-    with styled():
-        path = site.picture(f"tasks/{id_}-behaviour", from_numbers(drawing))
-    spec = FIGURES[drawing["name"]]
+def _behaviour(site: Site, id_: str) -> str:
+    file = lines.figure_of(id_)
+    if file is None:
+        return ""
+    spec = FIGURES[file.stem.rpartition(".")[2]]
+    path = site.copy(file, f"tasks/{id_}-behaviour")
     said = f"{sentence(spec.summary)} One agent, evaluated on fresh trials."
     linked = f"[{spec.name}](../figures/{spec.name}.md): {escaped(said)}"
     return figure(Path(path).name, said, linked)
@@ -177,15 +174,10 @@ def _behaviour(site: Site, id_: str, seeds: Mapping[str, Row]) -> str:
 
 def _made(seeds: Mapping[str, Row]) -> str:
     row = next(iter(seeds.values()))
-    made, command = row.get("made", {}), row.get("command")
-    machine = row.get("machine")
-    where = (
-        f"one thread of an {machine['processor']} processor, compiled functions {machine['kernels']}"
-        if machine
-        else "one thread of a processor"
-    )
-    said = f"Made on {made.get('on', 'an unknown day')} with commit `{made.get('commit', 'unknown')}` and {where}"
-    return f"{said}:\n\n{code(command)}" if command else f"{said}."
+    made, machine = row["made"], row["machine"]
+    where = f"one thread of an {machine['processor']} processor, compiled functions {machine['kernels']}"
+    said = f"Made on {made['date']} with version {made['version']}, commit `{made['commit']}`, and {where}"
+    return f"{said}:\n\n{code(made['command'])}"
 
 
 def solutions(site: Site, id_: str) -> str:

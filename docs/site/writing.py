@@ -56,6 +56,11 @@ class Site:
         self.write(f"{name}.{ending}", data)
         return f"{name}.{ending}"
 
+    def copy(self, file: Path, name: str) -> str:
+        """Write a picture that is a file already; returns the file's name with its ending."""
+        self.write(f"{name}{file.suffix}", file.read_bytes())
+        return f"{name}{file.suffix}"
+
     def remove_others(self) -> None:
         """Remove what an earlier call wrote and this one did not."""
         for path in sorted(self.folder.rglob("*"), reverse=True):

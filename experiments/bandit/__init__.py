@@ -9,19 +9,16 @@ counts of both arms. Intervals are over sessions, paired.
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
+import neurogym
 from experiments.records.record import Record, Row, Rows
 from neurogym.analysis.learning import best_choices, thompson
-from ngym_cli.agents.defaults import complete, resolve
-from ngym_cli.agents.from_config import build_model, build_venv
-from ngym_cli.config import from_dict, read_toml
-from ngym_cli.evaluation import fresh_trials
+from ngym_cli import Run, runs
+from ngym_cli.config import read_toml
 
 HERE = Path(__file__).parent
 ITEM = "changing_bandit"
@@ -42,41 +39,24 @@ def regret(p: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     return p.max(1) - np.take_along_axis(p, chosen, axis=1).mean(1)
 
 
-def run(settings: dict[str, Any], sessions: int) -> dict[str, Any]:
-    """Train once and compare on fresh sessions."""
-    config, facts = resolve(from_dict(settings))
-    config = complete(config, facts)
-    venv = build_venv(config, int(config.n_envs or 1))
-    model = build_model(config, venv)
-    venv.seed(config.seed)
-    began = time.perf_counter()
-    model.learn(int(config.timesteps or 0))
-    seconds = time.perf_counter() - began
-    session = venv.get_attr("unwrapped")[0].session
-    # the agent explores by drawing its actions
-    test = fresh_trials.EvaluationSettings(sessions * session, 10_000 + config.seed, deterministic=False)
-    evaluation = fresh_trials.evaluate(model.policy, config, facts, test)
-    p, chosen = choices(evaluation.table, session)
-    rng = np.random.default_rng(config.seed)
+def make(item: str, seed: int, folder: Path, sessions: int = SESSIONS) -> Row:
+    """Compare a trained network on fresh sessions; it explores by drawing its actions."""
+    session = neurogym.make("ChangingBandit-v0").unwrapped.session
+    evaluation = Run(folder).evaluate(sessions * session, seed=10_000 + seed, deterministic=False, progress=False)
+    p, chosen = choices(evaluation.trials, session)
+    rng = np.random.default_rng(seed)
     ours, sampling, least = (
         regret(p, chosen_arms) for chosen_arms in (chosen, thompson(p, session, rng), best_choices(p, session, rng))
     )
     more = ours - sampling
     return {
-        "seed": config.seed,
         "regret": float(ours.mean()),
         "thompson": float(sampling.mean()),
         "best": float(least.mean()),
         "over thompson": [float(more.mean()), float(1.96 * more.std(ddof=1) / np.sqrt(len(more)))],
         "sessions": len(p),
-        "seconds": round(seconds, 1),
+        "cpu_seconds": round(runs.RunFolder(folder).manifest()["cpu_seconds"], 1),
     }
-
-
-def make(item: str, seed: int) -> Row:
-    """Train with the settings of the recipe."""
-    torch.set_num_threads(1)
-    return run({**read_toml(HERE / f"{item}.toml"), "seed": seed}, SESSIONS)
 
 
 def table(rows: Rows) -> str:
@@ -96,8 +76,7 @@ RECORD = Record(
     file=HERE / "results.json",
     items=lambda: [ITEM],
     make=make,
-    tasks=lambda _: ["ChangingBandit-v0"],
-    settings=lambda item: read_toml(HERE / f"{item}.toml"),
-    trainings=lambda item: [read_toml(HERE / f"{item}.toml")],
+    run=lambda item: read_toml(HERE / f"{item}.toml"),
     tables={"regret": table},
+    outcome=lambda row: {"regret": row["regret"]},
 )

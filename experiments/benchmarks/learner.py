@@ -4,9 +4,9 @@
 
 LSTM of 64 units shared by actor and critic, 64 environments, 128 steps, 4 epochs, 4 minibatches; RDM-v0 with
 pass_reward, fixation 300, stimulus 500, decision 300 ms. The contestants take turns in one process; a ratio is taken in
-each round. Ours and sb3-contrib step the same batch of this toolkit; sb3-contrib also Stable-Baselines3's DummyVecEnv
-of the same 64 environments, as without this toolkit; the hand-written loop steps plain NumPy arrays. `kernel` is how
-fast any learner could be that spends time on nothing but nn.LSTM, forward and backward over the steps of all epochs.
+each round. All step the same batch of this toolkit; sb3-contrib also Stable-Baselines3's DummyVecEnv of the same 64
+environments, as without this toolkit. `kernel` is how fast any learner could be that spends time on nothing but
+nn.LSTM, forward and backward over the steps of all epochs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 from torch import nn
 
 from experiments.benchmarks.bare import BareLoop
-from experiments.benchmarks.dots import RandomDots
 from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
 from ngym_cli.agents.from_config import build_venv
 from ngym_cli.config import RunConfig, from_dict
@@ -90,8 +89,8 @@ def turn(model: BaseAlgorithm, rollouts: int = 4) -> Callable[[], int]:
 
 
 def bare(reset: bool, rollouts: int = 3) -> Callable[[], int]:
-    """The hand-written loop on a batch of plain NumPy arrays as such a function."""
-    loop = BareLoop(RandomDots(fixation=3, stimulus=5, decision=3, reset_each_trial=reset))
+    """The hand-written loop as such a function."""
+    loop = BareLoop(environments(settings(reset)))
     loop.iterate()
     return lambda: len([loop.iterate() for _ in range(rollouts)]) * ROLLOUT
 
@@ -126,32 +125,8 @@ def spread(values: Any) -> dict[str, float]:
     return {"median": float(np.median(values)), "min": float(np.min(values)), "max": float(np.max(values))}
 
 
-def shares(model: RecurrentPPO, n: int = 10) -> dict[str, float]:
-    """What part of the time goes into the environment, the rest of the rollout, and the update."""
-    spent = {"environment": 0.0, "rollout": 0.0, "update": 0.0}
-
-    def timed(owner: Any, method: str, label: str) -> None:
-        original = getattr(owner, method)
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            began = time.perf_counter()
-            result = original(*args, **kwargs)
-            spent[label] += time.perf_counter() - began
-            return result
-
-        setattr(owner, method, call)
-
-    timed(model.env, "step", "environment")
-    timed(model, "collect_rollouts", "rollout")
-    timed(model, "train", "update")
-    model.learn(n * ROLLOUT)
-    spent["rollout"] -= spent["environment"]
-    total = sum(spent.values())
-    return {label: seconds / total for label, seconds in spent.items()}
-
-
 def learners(reset: bool, rounds: int) -> dict[str, Any]:
-    """Speeds, ratios and shares with the state carried over or reset at each trial."""
+    """Speeds and ratios with the state carried over or reset at each trial."""
     config = settings(reset)
     venv = environments(config)
     length, width = (11, 186) if reset else (128, 16)  # of a minibatch of 2,048 steps
@@ -170,7 +145,6 @@ def learners(reset: bool, rounds: int) -> dict[str, Any]:
         "steps per second": {who: spread(values) for who, values in speed.items()},
         "ours over": {who: spread(speed["ours"] / values) for who, values in speed.items() if who != "ours"},
         "cells over lstm": {cell: spread(cells[cell] / cells["lstm"]) for cell in CELLS[1:]},
-        "shares of time": shares(ours(config)),
     }
 
 
@@ -184,23 +158,19 @@ def large(rounds: int, n_envs: int = 1024, units: int = 512, n_steps: int = 16) 
     return spread(speed["ours"] / speed["kernel"])
 
 
-def report(rounds: int) -> dict[str, Any]:
-    """All figures."""
-    return {
-        "1,024 environments and 512 units, over kernel": large(rounds),
-        "state carried": learners(False, rounds),
-        "state reset at each trial": learners(True, rounds),
-        "peak memory (MB)": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-    }
-
-
 def main() -> None:
     """Run and print as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     rounds = parser.parse_args().rounds
     torch.set_num_threads(1)
-    json.dump(report(rounds), sys.stdout, indent=1)
+    report = {
+        "1,024 environments and 512 units, over kernel": large(rounds),
+        "state carried": learners(False, rounds),
+        "state reset at each trial": learners(True, rounds),
+        "peak memory (MB)": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+    json.dump(report, sys.stdout, indent=1)
 
 
 if __name__ == "__main__":

@@ -16,11 +16,9 @@ import numpy as np
 
 from experiments.coverage import evaluations, models, observers
 from experiments.coverage.observers import Generator, Truths
-from experiments.records import stamp
 from experiments.records.record import Record, Row, Rows
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
 
 SIZES = {"small": 0.25, "large": 1.0}  #: shares of the usual number of trials
 #: Coverage outside of which an interval is mended or not printed; a share of 200 that is 0.95 has an error of 0.015.
@@ -43,27 +41,6 @@ QUICKEST = (
     "held_out_scores",
     "seeds",
 )
-
-#: Modules whose results are measured, and further ones of some observers; rows are out of date when one changes.
-MODULES = ("neurogym/analysis",)
-BEHAVIOUR = "neurogym/behaviour/models"
-FITTED = tuple(f"{BEHAVIOUR}/{name}.py" for name in ("credible", "marks", "parameters"))
-AGENTS = (*FITTED, f"{BEHAVIOUR}/agents.py", f"{BEHAVIOUR}/search.py")
-TIMED = (*FITTED, f"{BEHAVIOUR}/timed.py", f"{BEHAVIOUR}/times.py", f"{BEHAVIOUR}/responses.py")
-FURTHER = {
-    "strong_weights": (f"{BEHAVIOUR}/logistic.py",),
-    "weak_weights": (f"{BEHAVIOUR}/logistic.py",),
-    "drifting_weight": (f"{BEHAVIOUR}/logistic.py", f"{BEHAVIOUR}/drifting.py", f"{BEHAVIOUR}/walks.py"),
-    "sessions": (f"{BEHAVIOUR}/logistic.py", "neurogym/behaviour/describe.py"),
-    "hidden_states": (f"{BEHAVIOUR}/glm_hmm.py", f"{BEHAVIOUR}/chains.py", f"{BEHAVIOUR}/chain_estimates.py"),
-    "diffusion": (*TIMED, f"{BEHAVIOUR}/diffusion.py"),
-    "lba": (*TIMED, f"{BEHAVIOUR}/with_times.py", f"{BEHAVIOUR}/ballistic.py"),
-    "learner_with_times": (*TIMED, f"{BEHAVIOUR}/with_times.py"),
-    "covariate": (*AGENTS, "ngym_cli/fitting/group.py"),
-    "seeds": ("ngym_cli/sweeps/results.py",),
-    "held_out_scores": ("ngym_cli/fitting/validation.py",),
-    "confidence": ("neurogym/behaviour/metacognition.py",),
-}
 
 
 def items() -> list[str]:
@@ -122,31 +99,12 @@ def repeats_of(name: str) -> int:
     return MOST if name in QUICKEST else MANY if name in QUICK else REPEATS
 
 
-def settings(item: str) -> object:
-    """Return what decides an item apart from its name: sizes, repeats, and the source of the analyses."""
-    name, size = item.split("/")
-    further = FURTHER.get(name, ())
-    if not further and name in models.MODELS:
-        (model, _) = models.MODELS[name]
-        further = (*AGENTS, f"{type(model).__module__.replace('.', '/')}.py")
-    paths = [path for module in (*MODULES, *further) for path in _sources(ROOT / module)]
-    module = "models" if name in models.MODELS else "observers" if name in observers.OBSERVERS else "evaluations"
-    code = [stamp.plain(path) for path in (*paths, HERE / f"{module}.py")]
-    return [repeats_of(name), SIZES[size], code]
-
-
-def _sources(path: Path) -> list[Path]:
-    return sorted(path.glob("*.py")) if path.is_dir() else [path]
-
-
 def table(rows: Rows) -> str:
     """Return the coverage of each estimate at each size, in percent, with its standard error."""
     lines = ["| observer | estimate | small | large |", "|---|---|---|---|"]
     for name in NAMES:
         by_size = {size: rows.get(f"{name}/{size}", {}).get("0", {}) for size in SIZES}
-        estimates = dict.fromkeys(
-            key for row in by_size.values() for key, value in row.items() if "coverage" in str(value)
-        )
+        estimates = dict.fromkeys(key for row in by_size.values() for key in _covered(row))
         for key in estimates:
             small, large = (_percent(by_size[size], key, repeats_of(name)) for size in SIZES)
             lines.append(f"| {name.replace('_', ' ')} | {key} | {small} | {large} |")
@@ -160,7 +118,7 @@ def summary(rows: Rows) -> str:
         ranges, estimates, outside = [], 0, False
         for size in SIZES:
             row = rows.get(f"{name}/{size}", {}).get("0", {})
-            shares = [100 * value["coverage"] for value in row.values() if "coverage" in str(value)]
+            shares = [100 * share for share in _covered(row).values()]
             outside = outside or any(not 100 * LOW <= share <= 100 * HIGH for share in shares)
             estimates = max(estimates, len(shares))
             ends = dict.fromkeys(f"{share:.0f}" for share in (min(shares), max(shares))) if shares else ["-"]
@@ -170,6 +128,11 @@ def summary(rows: Rows) -> str:
             lines.append(f"| {name.replace('_', ' ')} | {estimates} | {' | '.join(ranges)} |")
     reliable = f"{analyses + 2 - len(lines)} of {analyses} analyses lie between {LOW:.0%} and {HIGH:.0%}"
     return f"All estimates of {reliable}. The others:\n\n" + "\n".join(lines)
+
+
+def _covered(row: Row) -> dict[str, float]:
+    """Return the coverage of each estimate of a row."""
+    return {key: value["coverage"] for key, value in row.items() if isinstance(value, dict) and "coverage" in value}
 
 
 def _percent(row: Row, estimate: str, repeats: int) -> str:
@@ -185,8 +148,6 @@ RECORD = Record(
     file=HERE / "results.json",
     items=items,
     make=make,
-    tasks=lambda item: (),
-    settings=settings,
     tables={"coverage": table, "summary": summary},
     seeds=1,
 )

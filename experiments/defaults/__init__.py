@@ -5,7 +5,7 @@
 
 A row is one run with the default number of steps, and says whether the performance at the end is at least 95 % of the
 ceiling. The runs are made by the engine of `ngym sweep`. What a page about the task shows is kept, too: the learning
-curve, the figure of its behaviour as numbers, the command and the machine.
+curve, the command and the machine, and in ``figures/`` the figure of the agent's behaviour.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ RECORD = Record(
     items=lambda: lines.tasks_of("default"),
     make=_row,
     run=lambda item: lines.settings("default", item),
-    tasks=lambda item: [item],
-    settings=lambda item: [lines.settings("default", item), lines.present("default", item)],
-    tables={"tasks": tables.tasks, "earlier": tables.earlier, "counts": tables.counts},
+    draw=lines.draw,
+    command=lambda item, seed: lines.command("default", item, seed),
+    tables={"tasks": tables.tasks, "counts": tables.counts},
     seeds=lines.SEEDS,
 )
 
@@ -49,8 +49,7 @@ OTHER = Record(
     items=lambda: [f"{learner}/{task}" for learner in OTHERS for task in lines.tasks_of(learner)],
     make=_other_row,
     run=lambda item: lines.settings(*item.split("/")),
-    tasks=lambda item: [item.split("/")[1]],
-    settings=lambda item: [lines.settings(*item.split("/")), lines.present(*item.split("/"))],
+    command=lambda item, seed: lines.command(*item.split("/"), seed),
     tables={"tasks": tables.learners, "second": tables.second_ways},
     seeds=lines.OTHER_SEEDS,
 )

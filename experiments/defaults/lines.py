@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -9,8 +11,6 @@ from typing import Any
 import numpy as np
 
 import neurogym as ngym
-from experiments.records import stamp
-from experiments.records.drawing import Drawing, as_numbers
 from experiments.records.record import Row
 from neurogym.envs.registration import every_task, metadata
 from ngym_cli import runs
@@ -25,6 +25,9 @@ SHARE = 0.95
 
 #: Seeds of the default line and of the other learners. Seeds from 1,000 upwards are kept for tests of the defaults.
 SEEDS, OTHER_SEEDS = 10, 3
+
+#: Figures of the agents of seed 0.
+FIGURES = Path(__file__).with_name("figures")
 
 #: Points of a learning curve, and number of seeds for which the curve is kept.
 POINTS, CURVES = 40, 3
@@ -81,7 +84,7 @@ def present(learner: str, task: str) -> dict[str, Any]:
 
 
 def row(learner: str, task: str, seed: int, folder: Path) -> Row:
-    """Return the row of a finished run: result, curve and figure.
+    """Return the row of a finished run: result and curve.
 
     Args:
         learner: a key of `LEARNERS`.
@@ -100,20 +103,16 @@ def row(learner: str, task: str, seed: int, folder: Path) -> Row:
         "steps": manifest["config"]["timesteps"],
         "defaults": present(learner, task),
         "seconds": round(manifest["cpu_seconds"], 1),
-        "command": command(learner, task, seed),
         "machine": {name: manifest["machine"][name] for name in ("processor", "kernels")},
     }
-    if learner != "default":
-        return entry
-    entry["curve"] = curve_of(folder / "trials") if seed < CURVES else []
-    return {**entry, "figure": figure_of(folder) if seed == 0 else None}
+    if learner == "default" and seed < CURVES:
+        entry["curve"] = curve_of(folder / "trials")
+    return entry
 
 
 def is_present(learner: str, task: str, seed: int, row: Row) -> bool:
-    """Return whether a row is of the present line with the present defaults, on the task as it is now."""
-    if row.get("command") != command(learner, task, seed) or row.get("defaults") != present(learner, task):
-        return False
-    return stamp.task_part(row["made"]["digest"]) == stamp.task_digest(task)
+    """Return whether a row is of the present line with the present defaults."""
+    return bool(row["made"]["command"] == command(learner, task, seed) and row["defaults"] == present(learner, task))
 
 
 def curve_of(trials: Path) -> list[list[float]]:
@@ -123,11 +122,42 @@ def curve_of(trials: Path) -> list[list[float]]:
     return [[int(step[-1]), round(float(np.mean(score)), 4)] for step, score in pieces if len(step)]
 
 
-def figure_of(run: Path) -> Drawing | None:
-    """Return the figure that says most of how the agent behaves, as numbers; None where there is none."""
+def draw(task: str, seed: int, run: Path) -> None:
+    """Write the figure that says most of how the agent of seed 0 behaves, TASK.FIGURE.svg; none where there is none."""
     from ngym_cli.figures.requests import best_figure
 
+    if seed:
+        return
+    for path in FIGURES.glob(f"{task}.*.svg"):
+        path.unlink()
     figure = best_figure(runs.find(str(run), run.parent), quick=False)
-    if figure is None:
-        return None
-    return {"name": figure[0], **as_numbers(figure[1])}
+    if figure is not None:
+        save(figure[1], FIGURES / f"{task}.{figure[0]}.svg")
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write a figure as a small SVG file: text as text, coordinates in hundredths of a point."""
+    import matplotlib
+
+    from ngym_cli.figures.style import styled
+
+    path.parent.mkdir(exist_ok=True)
+    text = io.StringIO()
+    with styled(), matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "ngym"}):
+        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    path.write_text(re.sub(r"(\.\d\d)\d+", r"\1", text.getvalue()), encoding="utf-8")
+
+
+def figure_of(task: str) -> Path | None:
+    """Return the file of the figure of a task's agent, TASK.FIGURE.svg; None where there is none."""
+    return next(FIGURES.glob(f"{task}.*.svg"), None)
+
+
+@cache
+def figures_by_name() -> dict[str, tuple[str, Path]]:
+    """Return an example of every figure that an agent has: by name of the figure, the task and the file."""
+    found = {}
+    for path in sorted(FIGURES.glob("*.svg"), reverse=True):
+        task, _, name = path.stem.rpartition(".")
+        found[name] = (task, path)
+    return found

@@ -102,22 +102,6 @@ def tasks(rows: Rows) -> str:
     return "\n".join(lines)
 
 
-def earlier(rows: Rows) -> str:
-    """Return the tasks that have rows of earlier lines alone, with the steps until 95 % of the ceiling was held."""
-    lines = ["| task | seeds that reach it | performance | asked for | steps | command of seed 0 |", "|---" * 6 + "|"]
-    for task, seeds in rows.items():
-        old = [row for row in seeds.values() if "error" not in row]
-        if not old or measured("default", task, seeds):
-            continue
-        reached = sum(row["reached"] for row in old)
-        middle = {name: np.median([row[name] or 0 for row in old]) for name in ("performance", "steps")}
-        lines.append(
-            f"| {task} | {reached} of {len(old)} | {middle['performance']:.3f} | {old[0]['target'] or 1:.3f} | "
-            f"{middle['steps']:,.0f} | `{old[0]['command']}` |"
-        )
-    return "\n".join(lines) if len(lines) > 2 else "Every task is measured with its present default line."
-
-
 def second_ways(rows: Rows) -> str:
     """Return how many tasks another learner than the default line learns, and which are missing, in sentences."""
     results = {name: row for name, row in all_measured({}, rows).items() if name != "default"}

@@ -1,4 +1,4 @@
-"""Dynamics of trained and built networks: whether known points are found, how fast, and whether kinds are told apart.
+"""Dynamics of trained and built networks: whether known points are found, and whether kinds are told apart.
 
     python -m experiments.records --make --only dynamics
 
@@ -6,13 +6,14 @@
 |---|---|
 | `built` | points of a built network in 20 random rotations: found, invented, largest errors |
 | `gru`, `ctrnn` | networks that hold three bits: stable points, saddles, pairs of neighbouring patterns with a saddle |
-| `speed` | search for 64 units, 10 inputs and 1,000 starts each, against gradient descent on the joint speed in torch |
 | `similarity` | DSA between built line attractors and point attractors against that between two of a kind |
 | `similarity-trained` | the same of trained networks: path integration on a track, memory of one bit |
 """
 
 from __future__ import annotations
 
+import functools
+import tempfile
 import time
 from collections.abc import Callable
 from itertools import combinations
@@ -22,11 +23,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from experiments.records import stamp
 from experiments.records.record import Record, Row, Rows
 from neurogym.dynamics import System, compare_populations, connections, find_between, find_fixed_points, known
 from neurogym.dynamics.comparison import PopulationTrials
-from ngym_cli import Run, load, runs, train
+from ngym_cli import Run, train
 from ngym_cli.agents.dynamics import search_points
 from ngym_cli.figures.source import Source
 
@@ -53,28 +53,23 @@ KINDS: dict[str, dict[str, Any]] = {
     )
 }
 
-#: Folder of the trained networks, one for each digest of code and settings.
-ROOT = Path(__file__).parents[2] / "reproductions" / "records"
-
 #: Trials from which visited states are taken, starts of the search, and starts between pairs of stable points.
 TRIALS, STARTS, BETWEEN = 200, 1000, 7
 
-#: Repeats with the built network, its units, inputs of the measured search; built and trained networks of each kind.
-REPEATS, BUILT_UNITS, INPUTS, BUILT, TRAINED = 20, 12, 10, 8, 5
+#: Repeats with the built network, its units; built and trained networks of each kind.
+REPEATS, BUILT_UNITS, BUILT, TRAINED = 20, 12, 8, 5
 
-#: Multiple of our CPU time after which gradient descent is stopped, and largest speed of a point.
-MULTIPLE, TOLERANCE = 3, 1e-12
+
+@functools.cache
+def networks() -> tempfile.TemporaryDirectory[str]:
+    """Return the folder of the trained networks, which goes with the process."""
+    return tempfile.TemporaryDirectory(prefix="ngym-networks-")
 
 
 def trained(settings: dict[str, Any], seed: int) -> tuple[Run, System]:
-    """Return a trained network as a run and as a system; a run of the same code and settings is used again."""
-    folder = ROOT / stamp.digest(
-        [settings["task"]], settings, [{k: v for k, v in settings.items() if k != "eval_every"}]
-    )
+    """Return a trained network as a run and as a system."""
     name = f"{settings['network']}-{seed}"
-    if not (folder / settings["task"] / settings["alg"] / name / runs.MODEL).exists():
-        train(**settings, seed=seed, name=name, runs_root=folder, overwrite=True, progress=False)
-    run = load(name, folder)
+    run = train(**settings, seed=seed, name=name, runs_root=Path(networks().name), overwrite=True, progress=False)
     return run, run.system
 
 
@@ -139,59 +134,6 @@ def built() -> Row:
     }
 
 
-def descend(network: Any, starts: np.ndarray, inputs: np.ndarray, limit: float) -> tuple[np.ndarray, float, int]:
-    """Minimise the joint speed by Adam in torch as FixedPointFinder does, until all are slow or the time is up.
-
-    Golub & Sussillo 2018, 10.21105/joss.01003: initial rate 1, times .95 after 5 iterations without progress, 5,000
-    iterations.
-
-    Returns:
-        Speed of each start, CPU seconds, and iterations.
-    """
-    states = torch.from_numpy(starts.astype(np.float32)).requires_grad_()
-    drive = torch.from_numpy(inputs.astype(np.float32))
-    adam = torch.optim.Adam([states], lr=1.0)
-    rate = torch.optim.lr_scheduler.ReduceLROnPlateau(adam, factor=0.95, patience=5)
-    began = time.process_time()
-    speed, steps = torch.full((len(starts),), torch.inf), 0
-    while steps < 5000 and time.process_time() - began < limit and bool((speed > TOLERANCE).any()):
-        adam.zero_grad()
-        after, _ = network.one_step(drive, (states[None],))
-        speed = 0.5 * ((after - states) ** 2).sum(1)
-        speed.mean().backward()
-        adam.step()
-        rate.step(float(speed.detach().mean()))
-        steps += 1
-    return speed.detach().numpy(), time.process_time() - began, steps
-
-
-def speed() -> Row:
-    """Search 1,000 starts under each of ten inputs by both methods; seconds are CPU seconds of one core."""
-    run, system = trained({**SETTINGS, "network": "gru"}, 0)
-    rng = np.random.default_rng(0)
-    states = visited(system, rng)
-    inputs = np.concatenate([np.zeros((1, 3)), 0.2 * rng.standard_normal((INPUTS - 1, 3))])
-    starts = states[rng.integers(len(states), size=(INPUTS, STARTS))]
-    starts = starts + 0.1 * states.std(axis=0) * rng.standard_normal(starts.shape)
-    began = time.process_time()
-    search = find_fixed_points(system, starts, inputs, tolerance=TOLERANCE)
-    seconds = time.process_time() - began
-    repeated = np.repeat(inputs, STARTS, axis=0)
-    slow, took, steps = descend(run.policy.networks[0], starts.reshape(-1, system.units), repeated, MULTIPLE * seconds)
-    return {
-        "units": system.units,
-        "inputs": INPUTS,
-        "starts": STARTS,
-        "search_seconds": seconds,
-        "points": len(search),
-        "converged": float(np.mean([search.of(k).share.sum() for k in range(INPUTS)])),
-        "torch_seconds": took,
-        "torch_steps": steps,
-        "torch_converged": float(np.mean(slow <= TOLERANCE)),
-        "torch_median_speed": float(np.median(slow)),
-    }
-
-
 def built_population(kind: str, seed: int) -> PopulationTrials:
     """Return trials of a built network that integrates its input along a line, or forgets it at a point."""
     rng = np.random.default_rng(seed if kind == "line" else 100 + seed)
@@ -230,7 +172,6 @@ def similarity(make_population: Callable[[str, int], PopulationTrials], n: int) 
 
 ITEMS: dict[str, Callable[[], Row]] = {
     "built": built,
-    "speed": speed,
     "similarity": lambda: similarity(built_population, BUILT),
     "similarity-trained": lambda: similarity(trained_population, TRAINED),
 }
@@ -259,31 +200,8 @@ def _distances(row: Row, metric: str) -> str:
     return ", ".join(f"{each:.3f}" for each in [*row[f"{metric}_medians"], row[f"{metric}_floor"]])
 
 
-def tasks(item: str) -> list[str]:
-    """Return the tasks whose code decides an item."""
-    if item in ("built", "similarity"):
-        return []
-    return [settings["task"] for settings in KINDS.values()] if item == "similarity-trained" else [SETTINGS["task"]]
-
-
-def trainings(item: str) -> list[dict[str, Any]]:
-    """Return the settings of the networks that decide an item."""
-    if item in ("built", "similarity"):
-        return []
-    if item == "similarity-trained":
-        return [{name: value for name, value in kind.items() if name != "eval_every"} for kind in KINDS.values()]
-    return [{**SETTINGS, "network": "gru" if item == "speed" else item, **OWN.get(item, {})}]
-
-
-def settings(item: str) -> list[Any]:
-    """Return what decides an item in addition to tasks and trainings: the sources of the search and the comparison."""
-    sources = sorted((stamp.ROOT / "neurogym" / "dynamics").glob("*.py"))
-    kinds = KINDS if item == "similarity-trained" else {**SETTINGS, **OWN.get(item, {})}
-    return [kinds, *map(stamp.plain, sources)]
-
-
 def measured(rows: Rows) -> str:
-    """Points of the built network, speed of the search, and similarity, in sentences, as far as they are measured."""
+    """Points of the built network and similarity, in sentences, as far as they are measured."""
     lines = []
     if "built" in rows:
         b = rows["built"]["0"]
@@ -291,14 +209,6 @@ def measured(rows: Rows) -> str:
             f"- Built network, {b['repeats']} rotations: {b['lost']} of {b['repeats'] * b['points']} points lost,"
             f" {b['invented']} invented; largest errors {b['position_error']:.0e} (position),"
             f" {b['eigenvalue_error']:.0e} (eigenvalue)."
-        )
-    if "speed" in rows:
-        v = rows["speed"]["0"]
-        lines.append(
-            f"- {v['starts']:,} starts under each of {v['inputs']} inputs, {v['units']} GRU units, one core:"
-            f" {v['search_seconds']:.1f} CPU s, {100 * v['converged']:.0f} % of the starts arrive (q <= {TOLERANCE:g});"
-            f" gradient descent in torch: {100 * v['torch_converged']:.0f} % after {v['torch_seconds']:.1f} CPU s"
-            f" ({v['torch_steps']:,} iterations, median q {v['torch_median_speed']:.0e})."
         )
     for item, kind in (("similarity", "Built"), ("similarity-trained", "Trained")):
         if item in rows:
@@ -314,13 +224,10 @@ def measured(rows: Rows) -> str:
 
 RECORD = Record(
     name="dynamics",
-    what="points of trained and built networks, speed of the search, similarity of dynamics",
+    what="points of trained and built networks, similarity of dynamics",
     file=Path(__file__).with_name("results.json"),
     items=lambda: ("gru", "ctrnn", *ITEMS),
     make=make,
-    tasks=tasks,
-    settings=settings,
-    trainings=trainings,
     tables={"points": table, "measured": measured},
     seeds=lambda item: 1 if item in ITEMS else 5,
 )

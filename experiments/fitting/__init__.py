@@ -12,14 +12,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from experiments.fitting import animals, simulated, timed
-from experiments.records import stamp
 from experiments.records.record import Record, Row, Rows
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
 
 ITEMS: dict[str, Callable[[int], Row]] = {
     "q-learning, 60 subjects": simulated.q_learning,
@@ -80,12 +77,6 @@ def make(item: str, seed: int) -> Row:
     return {**ITEMS[item](seed), "cpu_seconds": round(time.process_time() - began, 1)}
 
 
-def settings(item: str) -> Any:
-    """Return the sources that decide a result besides the toolkit and the learner."""
-    files = [*(ROOT / "ngym_cli" / "fitting").glob("*.py"), *HERE.glob("*.py")]
-    return [stamp.plain(path) for path in sorted(files)]
-
-
 def table(rows: Rows) -> str:
     """Return the numbers of each item beside what they are to reach."""
     lines = ["| item | number | measured | to reach |", "|---|---|---|---|"]
@@ -104,8 +95,6 @@ RECORD = Record(
     file=HERE / "results.json",
     items=lambda: list(ITEMS),
     make=make,
-    tasks=lambda item: ["ChangingBandit-v0"] if item.startswith("trained") else [],
-    settings=settings,
     tables={"results": table},
     seeds=1,
 )

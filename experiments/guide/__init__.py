@@ -19,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 import termios
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -64,6 +63,7 @@ class Opening:
 
 
 PAGES: dict[str, Opening] = {
+    "readme": Opening(("ngym eval latest",), (f"{TRAIN} --alg recurrent_ppo",), lines=30),
     "running": Opening((TRAIN,), lines=30),
     "stages": Opening(
         ("ngym run --task RDM-v0+GoNogo-v0 --schedule block:100 --timesteps 60000 --name both",), lines=30
@@ -155,19 +155,12 @@ def block(page: str, rows: Rows) -> str:
     return "\n".join(f"    {line}".rstrip() for line in printed)
 
 
-def tables() -> dict[str, Callable[[Rows], str]]:
-    """Return the function that writes the opening of each page."""
-    return {page: partial(block, page) for page in PAGES}
-
-
 RECORD = Record(
     name="guide",
     what="output of the commands with which the pages of the guide begin",
     file=Path(__file__).with_name("results.json"),
     items=lambda: list(PAGES),
     make=make,
-    tasks=lambda _: [],
-    settings=lambda item: repr(PAGES[item]),
-    tables=tables(),
+    tables={page: partial(block, page) for page in PAGES},
     seeds=1,
 )

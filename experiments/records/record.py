@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from experiments.records import stamp
+from experiments.records import made
 from ngym_cli.files.writing import write_text
 
 Row = dict[str, Any]
@@ -21,15 +22,15 @@ LIST = re.compile(r"\[\n *([^\[\]{}]*?)\n *\]")
 BREAK = re.compile(r"\n *")
 
 
-def nothing(item: str) -> Any:
-    """Return no settings: what decides an item is its name, and the code of the record."""
-    return None
-
-
 def written(data: Any) -> str:
     """Return data as indented JSON with a line for each list of numbers or words."""
     text = json.dumps(data, indent=1)
     return LIST.sub(lambda found: f"[{BREAK.sub(' ', found[1])}]", text) + "\n"
+
+
+def performance(row: Row) -> Mapping[str, float]:
+    """Return the performance of a row, which most records compare."""
+    return {"performance": row["performance"]} if row.get("performance") is not None else {}
 
 
 @dataclass(frozen=True)
@@ -43,12 +44,12 @@ class Record:
         items: names of what is measured.
         make: measures one item with one seed; returns a row of plain data. Of a record of runs it has the folder of
             the finished run as third argument, from which it reads the row.
-        tasks: ids of the tasks that decide an item.
-        settings: what else decides it, as plain data.
-        trainings: settings of the runs that decide it; the one of `run` where left out.
         tables: renders the rows as Markdown, by the name under which a text quotes them.
         seeds: how many; a function where items differ in it.
         run: settings of the one run that a row is read from, without the seed; None where `make` does everything.
+        draw: writes the pictures of a finished run, given item, seed and folder of the run.
+        command: command line that makes a row; the one of the record where left out.
+        outcome: numbers of a row that are compared with those of other seeds if the row is made again.
     """
 
     name: str
@@ -56,12 +57,12 @@ class Record:
     file: Path
     items: Callable[[], Iterable[str]]
     make: Callable[..., Row]
-    tasks: Callable[[str], Iterable[str]]
-    settings: Callable[[str], Any] = nothing
-    trainings: Callable[[str], Iterable[Mapping[str, Any]]] | None = None
     tables: Mapping[str, Callable[[Rows], str]] = field(default_factory=dict)
     seeds: int | Callable[[str], int] = 3
     run: Callable[[str], Mapping[str, Any]] | None = None
+    draw: Callable[[str, int, Path], None] | None = None
+    command: Callable[[str, int], str] | None = None
+    outcome: Callable[[Row], Mapping[str, float]] = performance
 
     def seeds_of(self, item: str) -> int:
         """Return how many seeds an item is measured with."""
@@ -76,45 +77,27 @@ class Record:
             if item in rows
         }
 
-    def digest(self, item: str) -> str:
-        """Return the digest that a row of an item would have now."""
-        return stamp.digest(self.tasks(item), self.decisive(item), self._trainings(item))
-
-    def training_digest(self, item: str) -> str:
-        """Return the digest of what decides the run of an item, whatever is read from the run."""
-        assert self.run is not None
-        return stamp.digest(self.tasks(item), [self.name, item, dict(self.run(item))], self._trainings(item))
-
-    def decisive(self, item: str) -> list[Any]:
-        """Return what decides an item apart from tasks and trainings: settings, and the source of the record.
-
-        The source does not count where rows are read from runs, which say all that a row keeps.
-        """
-        if self.run is not None:
-            return [self.name, item, self.settings(item)]
-        code = Path(__file__).parents[1] / self.make.__module__.replace("experiments.", "", 1).replace(".", "/")
-        source = code.with_suffix(".py") if code.with_suffix(".py").exists() else code / "__init__.py"
-        return [self.name, item, self.settings(item), stamp.plain(source)]
-
-    def _trainings(self, item: str) -> Iterable[Mapping[str, Any]]:
-        if self.trainings is not None:
-            return self.trainings(item)
-        return [self.run(item)] if self.run is not None else []
-
-    def missing(self, items: Iterable[str] | None = None) -> list[tuple[str, int]]:
-        """Return the items and seeds that have no row, or one that is out of date.
+    def to_make(self, items: Iterable[str], commit: str) -> list[tuple[str, int]]:
+        """Return the items and seeds without a row that a commit made.
 
         Args:
-            items: items to look at; all where left out.
+            items: items to look at.
+            commit: the present commit.
         """
-        rows, missing = self.rows(), []
-        for item in self.items() if items is None else items:
-            seeds = rows.get(item, {})
-            now = self.digest(item) if seeds else None
-            for seed in range(self.seeds_of(item)):
-                if str(seed) not in seeds or seeds[str(seed)].get("made", {}).get("digest") != now:
-                    missing.append((item, seed))
-        return missing
+        rows = self.rows()
+        kept = {
+            (item, int(seed))
+            for item, seeds in rows.items()
+            for seed, row in seeds.items()
+            if row["made"]["commit"] == commit
+        }
+        return [job for item in items for seed in range(self.seeds_of(item)) if (job := (item, seed)) not in kept]
+
+    def command_of(self, item: str, seed: int) -> str:
+        """Return the command line that makes a row."""
+        if self.command is not None:
+            return self.command(item, seed)
+        return f"python -m experiments.records --make --only {shlex.quote(f'{self.name}/{item}')}"
 
     def keep(self, item: str, seed: int, row: Row) -> None:
         """Write one row, with what made it; the file is complete at any time.
@@ -122,10 +105,10 @@ class Record:
         Args:
             item: what was measured.
             seed: with which seed.
-            row: plain data; may say under ``made`` what made it where that is not the present code.
+            row: plain data.
         """
         rows = self.rows()
-        rows.setdefault(item, {})[str(seed)] = {**row, "made": row.get("made") or stamp.stamp(self.digest(item))}
+        rows.setdefault(item, {})[str(seed)] = {**row, "made": made.origin(self.command_of(item, seed))}
         self.write(rows)
 
     def write(self, rows: Rows) -> None:

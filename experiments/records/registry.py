@@ -13,13 +13,9 @@ from experiments import (
     dynamics,
     fitting,
     guide,
-    main_job,
-    recipes,
     reproductions,
-    short_runs,
     solutions,
-    stories,
-    supervised,
+    trainings,
 )
 from experiments.records.record import Record, Row
 from ngym_cli.agents import per_task
@@ -28,19 +24,15 @@ from ngym_cli.figures import solutions as figure
 RECORDS: dict[str, Record] = {
     record.name: record
     for record in (
-        main_job.RECORD,
         defaults.RECORD,
         defaults.OTHER,
-        supervised.RECORD,
-        recipes.RECORD,
+        trainings.RECORD,
         reproductions.RECORD,
         bandit.RECORD,
         dynamics.RECORD,
-        stories.RECORD,
         fitting.RECORD,
         coverage.RECORD,
         guide.RECORD,
-        short_runs.RECORD,
         solutions.RECORD,
     )
 }

@@ -1,8 +1,7 @@
 """Rows that are read from runs, which the engine of `ngym sweep` makes, here or on a cluster; it can be interrupted.
 
-The runs lie in ``build/records`` as in any sweep. A run is named by record, item, seed and the digest of all that
-decides its training, so that an existing finished run of that name is the run that is needed: what is measured may
-change without a new training.
+The runs lie in ``build/records`` as in any sweep. A run is named by record, item, seed and commit, so that an existing
+finished run of that name is the run that is needed.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.records import made
 from experiments.records.record import Record
 from experiments.records.registry import RECORDS
 from ngym_cli import runs
@@ -44,12 +44,12 @@ class Needed:
 
 def needed(jobs: Iterable[tuple[str, str, int]]) -> list[Needed]:
     """Return the runs of rows, given as name of the record, item and seed; rows of other records are left out."""
-    rows = []
+    rows, commit = [], made.commit()
     for name, item, seed in jobs:
         record = RECORDS[name]
         if record.run is None:
             continue
-        run = f"{name}.{item.replace('/', '.')}.s{seed}.{record.training_digest(item)}"
+        run = f"{name}.{item.replace('/', '.')}.s{seed}.{commit}"
         job = int(hashlib.sha256(run.encode()).hexdigest()[:7], 16)
         rows.append(Needed(record, item, seed, Entry(job, run, {**record.run(item), "seed": seed})))
     return rows
@@ -61,7 +61,7 @@ def make(rows: list[Needed], launch: LaunchSettings, root: Path = PLACE) -> tupl
     Args:
         rows: runs that are needed.
         launch: where to make the runs.
-        place: folder of the runs.
+        root: folder of the runs.
     """
     sweep = folder.listed(root, [row.entry for row in rows], Recipe(launch=launch))
     left = collect(rows, sweep)
@@ -89,6 +89,8 @@ def collect(rows: list[Needed], sweep: SweepFolder) -> list[Needed]:
         path = sweep.run_path(row.entry, row.entry.values)
         if (path / runs.MANIFEST).exists() and runs.RunFolder(path).manifest()["status"] == "finished":
             row.record.keep(row.item, row.seed, row.record.make(row.item, row.seed, path))
+            if row.record.draw is not None:
+                row.record.draw(row.item, row.seed, path)
         else:
             left.append(row)
     return left

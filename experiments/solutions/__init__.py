@@ -10,21 +10,14 @@ keeps them in ``ngym_cli/figures/solutions.json``, in which ``ngym plot RUN solu
 from __future__ import annotations
 
 import dataclasses
-import functools
-import hashlib
 import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from experiments.records.record import Record, Row, Rows
-from neurogym.dynamics import attractors, find_attractors, known
-from neurogym.dynamics import limits as limits_module
 from neurogym.dynamics.catalogue import NOT_JUDGED, Solution, clusters
 from ngym_cli.figures.solutions import has_learned
-from ngym_cli.runs import MODEL
 
 #: Classic tasks with further settings of the run.
 TASKS: dict[str, dict[str, Any]] = {
@@ -40,9 +33,6 @@ TASKS: dict[str, dict[str, Any]] = {
     "yang19.dlygo-v0": {},
 }
 
-#: Weights in a run folder; a row keeps the beginning of their checksum.
-WEIGHTS = f"{MODEL}/weights.safetensors"
-
 #: Kinds of networks, and seeds of each.
 NETWORKS, SEEDS = ("lstm", "gru", "ctrnn", "rnn"), 30
 
@@ -55,29 +45,6 @@ def settings(item: str) -> dict[str, Any]:
     """
     task, network = item.split("/")
     return {"task": task, "network": network, **TASKS[task]}
-
-
-@functools.cache
-def definitions() -> dict[str, Any]:
-    """Return what decides the names of attractors: limits of the definitions, and names of systems that are known."""
-    limits = {
-        f"{module.__name__}.{name}": value
-        for module in (attractors, limits_module)
-        for name, value in vars(module).items()
-        if name.isupper()
-    }
-    rng = np.random.default_rng(0)
-    systems = {
-        "line": known.line_attractor(4, [1.0], rng)[0],
-        "leak": known.point_attractor(4, 1, rng, 0.999),
-        "ring": known.Oscillator(),
-        "cycle": known.Oscillator(turn=0.1),
-        "wells": known.flip_flop(1, 4)[0],
-    }
-    return limits | {
-        name: find_attractors(system, rng.standard_normal((50, system.units)), np.zeros(1), 20).name
-        for name, system in systems.items()
-    }
 
 
 def row(item: str, seed: int, folder: Path) -> Row:
@@ -108,7 +75,6 @@ def row(item: str, seed: int, folder: Path) -> Row:
         "conditions": list(conditions),
         "ceiling": manifest["ceiling"],
         "performance": round(manifest["performance"], 4),
-        "weights": hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest()[:16],
     }
 
 
@@ -143,17 +109,16 @@ def package_data(rows: Rows) -> str:
             continue
         head = {name: learners[0][name] for name in ("column", "conditions", "ceiling")}
         lines = [
-            [*(row[name] for name in ("network", "seed", "performance", "topology")), _hundredths(row["geometry"])]
+            [
+                *(row[name] for name in ("network", "seed", "performance", "topology")),
+                [round(100 * d) for d in row["geometry"]],
+            ]
             for row in learners
         ]
         networks = ",\n".join(json.dumps(line, separators=(",", ":")) for line in lines)
         text = json.dumps({**head, "left_out": len(measured) - len(learners)})[:-1]
         entries.append(f' {json.dumps(task)}: {text}, "networks": [\n{networks}\n ]}}')
     return "{\n" + ",\n".join(entries) + "\n}\n"
-
-
-def _hundredths(values: list[float]) -> list[int]:
-    return [round(100 * value) for value in values]
 
 
 def table(rows: Rows) -> str:
@@ -193,8 +158,6 @@ RECORD = Record(
     items=lambda: [f"{task}/{network}" for task in TASKS for network in NETWORKS],
     make=row,
     run=settings,
-    tasks=lambda item: [item.split("/")[0]],
-    settings=lambda item: [settings(item), definitions()],
     tables={"table": table},
     seeds=SEEDS,
 )

@@ -64,22 +64,34 @@ class Decoding(Result):
     corrected: bool = False
 
 
-class _LinearDiscriminant:
-    """Linear discriminant with the covariance within classes after Ledoit & Wolf 2004 (10.1016/S0047-259X(03)00096-4).
+def shrunk_covariance(x: FloatArray) -> FloatArray:
+    """Return the covariance of Ledoit & Wolf 2004 (10.1016/S0047-259X(03)00096-4), shape (units, units).
 
-    All classes are taken to be as frequent.
+    The same as scikit-learn's, which takes ten times as long for populations of this size.
+
+    Args:
+        x: centred trials, shape (trials, units).
     """
+    n, units = x.shape
+    covariance = x.T @ x / n
+    mean_variance = np.trace(covariance) / units
+    squares = (covariance**2).sum()
+    distance = squares / units - mean_variance**2
+    noise = (((x**2).sum(axis=1) ** 2).mean() - squares) / (n * units)
+    share = min(noise, distance) / distance if distance > 0 else 0.0
+    return np.asarray((1 - share) * covariance + share * mean_variance * np.eye(units))
+
+
+class _LinearDiscriminant:
+    """Linear discriminant with the shrunk covariance within classes; all classes are taken to be as frequent."""
 
     def fit(self, x: FloatArray, y: np.ndarray) -> _LinearDiscriminant:
         """Estimate weights and offset of each class from trials, shape (trials, units), and their classes."""
-        from sklearn.covariance import ledoit_wolf
-
         self.classes, index = np.unique(y, return_inverse=True)
         means = np.array([x[index == k].mean(axis=0) for k in range(len(self.classes))])
-        within, spread = x - means[index], float(x.var(axis=0).mean())
-        shrunk = ledoit_wolf(within, assume_centered=True)[0] if within.any() else 0.0
+        spread = float(x.var(axis=0).mean())
         floor = FLOOR * (spread if spread > 0 else 1.0)
-        self.weights = np.linalg.solve(shrunk + floor * np.eye(x.shape[1]), means.T)
+        self.weights = np.linalg.solve(shrunk_covariance(x - means[index]) + floor * np.eye(x.shape[1]), means.T)
         self.offsets = -0.5 * (means.T * self.weights).sum(axis=0)
         return self
 

@@ -11,7 +11,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym import rules
-from neurogym.array_types import BoolArray, FloatArray
+from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.ceilings import stored
 from neurogym.ceilings.effects import LEAVES, effect_of
 from neurogym.core import TrialEnv, TrialWrapper
@@ -79,12 +79,20 @@ def _expected(trials: Trials) -> np.ndarray:
     ends = (fields["event"] >= rules.END).mean(axis=1)
     gains = np.stack([fields["performance"].mean(axis=1), fields["reward"].mean(axis=1)])
     alive_share, result = np.ones(trials.n), np.zeros((2, trials.n))
-    for step in range(int(trials.length.max())):
+    for step in _steps_that_count(trials, ends, *gains):
         alive = trials.length > step
         row = trials.offset[alive] + step
         result[:, alive] += gains[:, row] * alive_share[alive]
         alive_share[alive] *= 1 - ends[row]
     return result
+
+
+def _steps_that_count(trials: Trials, *fields: np.ndarray) -> IntArray:
+    """Return the steps at which a number by row, or by row and action, is not 0 in one of the trials."""
+    rows = np.flatnonzero(np.any([field.reshape(len(field), -1).any(axis=1) for field in fields], axis=0))
+    trial = np.searchsorted(trials.offset, rows, side="right") - 1
+    steps = rows - trials.offset[trial]
+    return np.unique(steps[steps < trials.length[trial]])
 
 
 def _simulated(env: gym.Env, seen: np.ndarray, trials: int) -> dict[str, float]:
@@ -166,10 +174,11 @@ def best_sequence(trials: Trials) -> list[int]:
     ends, gains = trials.fields["event"] >= rules.END, trials.fields["performance"]
     everyone = np.ones(trials.n, bool)
     best: dict[bytes, tuple[float, BoolArray, list[int]]] = {b"": (0.0, everyone, [])}
-    for step in range(int(trials.length.max())):
+    for step in _steps_that_count(trials, ends, gains):
         following: dict[bytes, tuple[float, BoolArray, list[int]]] = {}
-        for score, alive, policy in best.values():
-            at = np.flatnonzero(alive & (trials.length > step))
+        for score, before, policy in best.values():
+            alive = before & (trials.length > step)
+            at = np.flatnonzero(alive)
             row = trials.offset[at] + step
             sums, over = gains[row].sum(axis=0), ends[row] | (trials.length[at] == step + 1)[:, None]
             for action in _leading(sums, over):
@@ -177,7 +186,7 @@ def best_sequence(trials: Trials) -> list[int]:
                 goes_on[at[over[:, action]]] = False
                 key, reached = np.packbits(goes_on).tobytes(), score + float(sums[action])
                 if key not in following or reached > following[key][0] + 1e-9:
-                    following[key] = (reached, goes_on, [*policy, action])
+                    following[key] = (reached, goes_on, [*policy, *[0] * (step - len(policy)), action])
         most_promising = sorted(following.items(), key=lambda item: -(item[1][0] + item[1][1].sum()))
         best = dict(most_promising[:STATES])
     return max(best.values(), key=lambda result: result[0])[2]
@@ -197,7 +206,7 @@ def _score(trials: Trials, policy: Sequence[int]) -> FloatArray:
     """Performance of each trial under a sequence of actions; longer trials repeat the last action."""
     ends, gains = trials.fields["event"] >= rules.END, trials.fields["performance"]
     alive, total = np.ones(trials.n, bool), np.zeros(trials.n)
-    for step in range(int(trials.length.max())):
+    for step in _steps_that_count(trials, ends, gains):
         at = np.flatnonzero(alive & (trials.length > step))
         action = policy[min(step, len(policy) - 1)]
         row = trials.offset[at] + step

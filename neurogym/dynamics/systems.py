@@ -188,8 +188,8 @@ class LSTM(CellSystem):
         n = self.recurrent.shape[1]
         h, c = states[:, :n], states[:, n:]
         drive = h @ self.recurrent.T + inputs @ self.weights.T + self.bias
-        i, f, g, o = (drive[:, k * n : (k + 1) * n] for k in range(4))  # np.split takes longer than the products
-        i, f, g, o = _sigmoid(i), _sigmoid(f), np.tanh(g), _sigmoid(o)
+        gates = _sigmoid(drive)  # of all four at once: calls take longer than the products
+        i, f, g, o = gates[:, :n], gates[:, n : 2 * n], np.tanh(drive[:, 2 * n : 3 * n]), gates[:, 3 * n :]
         return i, f, g, o, c, f * c + i * g
 
     def step(self, states: FloatArray, inputs: FloatArray) -> FloatArray:

@@ -32,7 +32,7 @@ from ngym_cli.errors import UserError
 DEFAULT_UNITS = 64
 
 #: Updates of a short run at least, minibatches of each of these updates, and the smallest minibatch (steps): fewer
-#: gradient steps than these learn worse from more trials (``experiments/short_runs``).
+#: gradient steps than these learn worse from more trials (``experiments/trainings``).
 FEWEST_UPDATES, MINIBATCHES, SMALLEST_BATCH = 24, 4, 64
 
 #: Updates of a short supervised run at least, and the fewest steps between two updates.

@@ -195,7 +195,7 @@ class Sweep(NearestAttribute):
         """Results with a row per setting: mean performance and intervals over seeds."""
         from ngym_cli.sweeps import results
 
-        return settings.frame_of_rows([settings.simple(row) for row in results.settings(*self._rows)])
+        return settings.frame_of_rows([settings.simple(row) for row in results.settings(self._rows[1])])
 
     @property
     def runs(self) -> list[Run]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from neurogym.behaviour.models.base import predict
 from neurogym.behaviour.reading import TableSource
 from neurogym.behaviour.table import Behaviour
 from ngym_cli import runs
@@ -19,9 +20,11 @@ from ngym_cli.api.training import simulate
 from ngym_cli.api.wording import in_python_words
 from ngym_cli.config.keywords import read_keywords, with_keywords
 from ngym_cli.files.reading import read_parquet
+from ngym_cli.fitting import validation
 from ngym_cli.fitting.description import Description, columns_of, describe_table, description_of
 from ngym_cli.fitting.folder import TRIALS, FitFolder, FitRecord, ScoreRecord, best_first, find, ranked, verdict
 from ngym_cli.fitting.request import DataRequest, FitRequest
+from ngym_cli.fitting.settings import read_like
 from ngym_cli.fitting.stored_tables import paths_of, stored_table
 
 if TYPE_CHECKING:
@@ -162,7 +165,6 @@ class Fit(Mapping[str, Any]):
 
     def score(self, table: TableSource) -> settings.DataTable:
         """Return the scores of all models on trials of a table, as in ``scores``; see `predict`."""
-        from ngym_cli.fitting import validation
         from ngym_cli.fitting.fitted import plain_estimates
 
         behaviour, rows = self._predicted(table, self.models)
@@ -170,9 +172,7 @@ class Fit(Mapping[str, Any]):
 
     def _predicted(self, table: TableSource, labels: Sequence[str]) -> tuple[Behaviour, dict[str, list[np.ndarray]]]:
         """Return a table as read for the fit, and the probabilities (trials, choices) of its sessions by model."""
-        from neurogym.behaviour.models.base import predict
         from ngym_cli.evaluation import simulation
-        from ngym_cli.fitting.settings import read_like
 
         behaviour = read_like(self.record, paths_of(table) or table)
         folder, rows = FitFolder(self.path), dict[str, list[np.ndarray]]()

@@ -21,6 +21,7 @@ from ngym_cli.config.extensions import EXTENSION_KINDS, offered, package_of
 from ngym_cli.config.tasks import find_task, usual_algorithm
 from ngym_cli.errors import UserError, check_known, unknown
 from ngym_cli.files.reading import read_text
+from ngym_cli.runs import finding
 from ngym_cli.runs.folder import LISTING_COLUMNS
 from ngym_cli.terminal import Row
 
@@ -242,7 +243,6 @@ def data_sets() -> list[Row]:
 
 def sweeps() -> list[Row]:
     """Return the sweeps below the folder ``sweeps``."""
-    from ngym_cli.runs import finding
     from ngym_cli.sweeps import folder
 
     return [folder.describe(path) for path in finding.find_all("sweep", folder.SWEEPS_ROOT)]

@@ -234,6 +234,10 @@ def as_list(value: object, name: str) -> list[Any]:
 # -- calls ----------------------------------------------------------------------------------------------------------
 
 
+class Range(str):
+    """Range of values of a continuous column, as in ``0.1 to 0.4``."""
+
+
 @dataclass(frozen=True)
 class Call:
     """A name with arguments, as in ``uniform:200:600`` or ``side_bias:probs=0.2/0.8``.

@@ -14,7 +14,6 @@ from ngym_cli.config.model import CHANGED_CONDITIONS
 from ngym_cli.config.sections import MOST_TRIALS
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError, check_known
-from ngym_cli.runs.folder import EXPORTS
 
 if TYPE_CHECKING:
     from ngym_cli.agents.perturbation import Perturbation
@@ -149,6 +148,8 @@ class EvalRequest(Request):
     @field_validator("export")
     @classmethod
     def _known_formats(cls, export: tuple[str, ...]) -> tuple[str, ...]:
+        from ngym_cli.runs.folder import EXPORTS
+
         for word in export:
             check_known("export format", word, EXPORTS)
         return export

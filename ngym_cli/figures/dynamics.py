@@ -68,7 +68,8 @@ def _mark(plane: Axes, dynamics: Dynamics, result: Attractors, colour: str, labe
     if dynamics.is_empty(result):
         positions, speed = dynamics.plane.project(result.slowest), dynamics.speed_of(result.slowest[0], result)
         plane.plot(*positions.T, "+", color=colour, markersize=9, label=label and "slowest states, movement")
-        plane.annotate(speed, positions[0], (4, 4), textcoords="offset points", fontsize=7)
+        upwards = positions[0, 1] < np.mean(dynamics.surroundings[2:])  # away from the title
+        plane.annotate(speed, positions[0], (4, 4 if upwards else -10), textcoords="offset points", fontsize=7)
     if label is not None:
         plane.plot([], [], "o", color=colour, label=label)
 

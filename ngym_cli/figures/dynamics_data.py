@@ -170,7 +170,7 @@ class Dynamics:
             where = "far from the visited states" if len(points) else "none"
             words.append(f"fixed points: {where}; try --input 0, --input NAME=VALUE, or conditions with --by")
         moving = sum(limit.share for limit in result.limits if limit.kind == "unsettled")
-        if moving:
+        if moving and "not settled" not in result.name:
             words.append(f"{100 * moving:.0f} % of the visited states had not settled after {result.max_steps:,} steps")
         settled = sum(limit.share for limit in result.limits if limit.kind == "point")
         if settled:

@@ -21,7 +21,15 @@ from neurogym.dynamics import (
 )
 from ngym_cli.figures import registry
 from ngym_cli.figures.population import Population, population
-from ngym_cli.figures.style import COLOURS, GREY, FigureUnavailableError, category_ticks, colours, new_figure
+from ngym_cli.figures.style import (
+    COLOURS,
+    GREY,
+    FigureUnavailableError,
+    category_ticks,
+    colours,
+    legend_below,
+    new_figure,
+)
 from ngym_cli.figures.view import PlotData
 from ngym_cli.runs.populations import condition_names, period_spans, read_population
 from ngym_cli.runs.recordings import NETWORK_QUANTITIES
@@ -181,13 +189,13 @@ def _draw_sweep(axes: Axes, embedding: Embedding | None) -> None:
         axes.remove()
         return
     for delays, scores, colour in zip(embedding.delays, embedding.score, colours(len(embedding.delays)), strict=True):
-        axes.plot(embedding.ranks, scores, "o-", color=colour, markersize=3, label=f"{delays} delays")
+        axes.plot(embedding.ranks, scores, "o-", color=colour, markersize=3, label=f"delays: {delays}")
         if delays == embedding.n_delays:
             taken = np.interp(embedding.rank, embedding.ranks, scores)
             axes.plot(embedding.rank, taken, "o", color="black", markerfacecolor="none", markersize=9)
     title = f"prediction of other trials; taken: {embedding.n_delays} delays, rank {embedding.rank}"
     axes.set(xlabel="rank", ylabel="explained change in a step", title=title)
-    axes.legend(fontsize=7)
+    legend_below(axes, 2, "right")
 
 
 def _draw_tree(axes: Axes, result: PopulationComparison) -> None:

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from neurogym.spaces import Index
-from ngym_cli.config.values import Scalar
-from ngym_cli.runs.conditions import Range
+from ngym_cli.config.values import Range, Scalar
 
 #: Axis label of each column, with the unit.
 AXES = {

@@ -6,15 +6,17 @@ import re
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, StrictInt, field_validator, model_validator
 
-from neurogym.behaviour.models.parameters import FAMILIES, Prior
 from ngym_cli.config.fields import Flag, Names, Options, Request, Section, Texts
 from ngym_cli.config.launch import WHERE, LaunchSettings, parse_option
 from ngym_cli.config.values import Values, parse_whole_numbers, split_entries
 from ngym_cli.errors import UserError, check_known
+
+if TYPE_CHECKING:
+    from neurogym.behaviour.models.parameters import Prior
 
 #: Groups of options in the help.
 COLUMNS, SCORES, TIMES, DESIGN, OUTPUT = "Columns", "Scores", "Times and conditions", "Design", "Output"
@@ -132,6 +134,8 @@ def priors_of(texts: Sequence[str]) -> dict[str, Prior]:
     Raises:
         UserError: for a text of another form, or a parameter that is named twice.
     """
+    from neurogym.behaviour.models.parameters import FAMILIES, Prior
+
     priors: dict[str, Prior] = {}
     for text in texts:
         name, _, prior = (each.strip() for each in text.rpartition("="))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from neurogym.analysis.trial_tables import Table, numbers
-from ngym_cli.config.values import Scalar
+from ngym_cli.config.values import Range, Scalar
 from ngym_cli.environments.properties import ANSWER_COLUMNS, MAX_CONDITION_VALUES, listed_conditions
 from ngym_cli.runs.trial_table import COLUMNS, DECISION_ONSET, FIRST_ACTION, FIXATION, PREVIOUS
 
@@ -23,10 +23,6 @@ RANGES = 6
 
 #: Column with the side of the evidence, and with its strength; at strength 0 there is no side.
 SIDE, STRENGTH = "ground_truth", "coh"
-
-
-class Range(str):
-    """Range of values of a continuous column, as in ``0.1 to 0.4``."""
 
 
 @dataclass(frozen=True)

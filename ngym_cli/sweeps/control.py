@@ -130,7 +130,7 @@ def result(sweep: SweepFolder, rows: list[status.RunRow]) -> SweepDocument:
         except UserError:  # the study cannot be read without Optuna; the rest can
             importance = {}
     search = sweep.recipe.search
-    settings = results.settings(sweep, rows, search.maximize if search else results.METRIC)
+    settings = results.settings(rows, search.maximize if search else results.METRIC)
     return {
         "id": str(sweep.path),
         "counts": status.counts(rows),
@@ -176,7 +176,7 @@ def _show(request: SweepRequest, sweep: SweepFolder) -> int:
     if request.as_json:
         terminal.print_json(result(sweep, rows))
     else:
-        tables.print_progress(terminal.console(), sweep, rows, results.settings(sweep, rows))
+        tables.print_progress(terminal.console(), sweep, rows, results.settings(rows))
     _say_changes(rows)
     return 0
 

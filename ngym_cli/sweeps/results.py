@@ -188,7 +188,7 @@ def spread_in_words(row: SettingRow) -> str:
     return f"95 % interval [{interval[0]:.3f}, {interval[1]:.3f}], {len(scores)} seeds"
 
 
-def settings(sweep: SweepFolder, rows: Sequence[RunRow], metric: SearchMetric = METRIC) -> list[SettingRow]:
+def settings(rows: Sequence[RunRow], metric: SearchMetric = METRIC) -> list[SettingRow]:
     """Return a row per setting with the results over seeds."""
     groups = by_setting(rows)
     scores = [_scores(members, metric) for members in groups]

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from ngym_cli import runs
 from ngym_cli.errors import UserError, check_known, one_line
+from ngym_cli.evaluation import design
 from ngym_cli.fitting import requests
 from ngym_cli.fitting.folder import FitFolder, FitRecord
+from ngym_cli.training.prepare import tracking_library
+from ngym_cli.training.tracking import TRACKERS, key_of
 
 if TYPE_CHECKING:
     from ngym_cli.fitting.request import FitRequest
@@ -50,18 +53,10 @@ def run(request: FitRequest, hooks: requests.FitHooks, say: Callable[[str], obje
         UserError: if the table, a model, a service or the folder does not suit.
     """
     if request.track:
-        from ngym_cli.training.prepare import tracking_library
-        from ngym_cli.training.tracking import TRACKERS
-
         for service in request.track:
             check_known("tracking service", service, TRACKERS)
             tracking_library(service)  # refused before anything is fitted
-    if request.design:
-        from ngym_cli.evaluation import design
-
-        record = design.run(request, hooks)
-    else:
-        record = requests.run(request, hooks)
+    record = design.run(request, hooks) if request.design else requests.run(request, hooks)
     for service in request.track:
         try:
             _copy(service, record)
@@ -73,7 +68,6 @@ def run(request: FitRequest, hooks: requests.FitHooks, say: Callable[[str], obje
 def _copy(service: str, record: FitRecord) -> None:
     """Copy the scores, parameters and figures of a fit to a service."""
     from ngym_cli.fitting.figures import FIT_FIGURES, figure_of
-    from ngym_cli.training.tracking import TRACKERS, key_of
 
     folder = runs.RunFolder(Path(record["path"]))
     settings = FitInService(Path(str(record["settings"]["table"])).stem, record["settings"])

@@ -9,7 +9,7 @@ import pytest
 from typer.main import get_command
 
 from docs.site import home
-from experiments import guide, main_job
+from experiments import guide
 from neurogym.envs.registration import every_task, get_collection
 from ngym_cli.catalog import reference
 from ngym_cli.commands.app import COMMANDS, app
@@ -76,7 +76,7 @@ def test_numbers_between_the_records_are_those_of_the_records():
     """Performance and bias of one seed on two processors; the number of tasks, of `yang19` and of `modcog`."""
     text = " ".join(PAGES[0].read_text(encoding="utf-8").split())
     here = guide.RECORD.rows()["running"]["0"]["printed"]
-    there = main_job.RECORD.rows()["RDM-v0"]["0"]["printed"].splitlines()
+    there = guide.RECORD.rows()["readme"]["0"]["printed"]
     performance, bias = ([_printed(lines, name) for lines in (here, there)] for name in ("performance", "PSE"))
     first, second = (f"{value:.3f}".lstrip("0") for value in performance)
     assert f"performance {first} or {second}, and a bias (PSE) of {bias[0]:.1f} % or {bias[1]:.1f} %" in text

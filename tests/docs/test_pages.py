@@ -184,19 +184,28 @@ ROW = {
     "steps": 61440,
     "trials": 5000,
     "seconds": 30.0,
-    "command": "ngym run --task GoNogo-v0 --until 0.95 --seed 0",
     "machine": {"processor": "x86_64", "kernels": "avx2"},
     "curve": [[1000, 0.5], [61440, 0.99]],
-    "figure": None,
-    "made": {"commit": "abc", "digest": "", "on": "2026-01-01"},
+    "made": {
+        "commit": "abc",
+        "date": "2026-01-01",
+        "version": "0.1.0",
+        "command": "ngym run --task GoNogo-v0 --until 0.95 --seed 0",
+    },
 }
 
 
 @pytest.fixture
 def section(tmp_path, monkeypatch):
-    def of(id_, rows):
+    figures = tmp_path / "recorded"
+    figures.mkdir()
+    monkeypatch.setattr(trained.lines, "FIGURES", figures)
+
+    def of(id_, rows, figure=None):
+        if figure is not None:
+            (figures / f"{id_}.{figure}.svg").write_text("<svg/>")
         monkeypatch.setattr(trained, "kept", lambda: {id_: rows} if rows else {})
-        return trained.section(Site(tmp_path), id_), sorted(path.name for path in tmp_path.rglob("*.*"))
+        return trained.section(Site(tmp_path), id_), sorted(path.name for path in tmp_path.glob("tasks/*"))
 
     return of
 
@@ -204,7 +213,7 @@ def section(tmp_path, monkeypatch):
 def test_what_is_learned(section):
     text, files = section("GoNogo-v0", {"0": ROW, "1": {**ROW, "seconds": 60.0}})
     assert "With each of 2 seeds the defaults reach 95 % of its ceiling, after 61,440 steps and 45 seconds" in text
-    assert ROW["command"] in text and "`abc`" in text and "avx2" in text
+    assert ROW["made"]["command"] in text and "version 0.1.0, commit `abc`" in text and "avx2" in text
     assert files == ["GoNogo-v0-learning.svg"] and "not in the records" not in text
 
 
@@ -217,10 +226,16 @@ def test_what_is_not_learned_says_why(section, monkeypatch):
 def test_what_is_not_in_the_records_is_said(section):
     text, files = section("GoNogo-v0", {})
     assert "no trained agent of this task in the records yet" in text and not files
-    old = {name: value for name, value in ROW.items() if name not in ("curve", "figure", "command", "machine")}
+    old = {name: value for name, value in ROW.items() if name != "curve"}
     text, files = section("GoNogo-v0", {"0": old})
-    assert text.count("not in the records yet") == 2 and not files
+    assert text.count("not in the records yet") == 1 and not files
     assert "no ground truth" in section("Null-v0", {})[0]
+
+
+def test_the_figure_that_the_run_made_is_on_the_page(section):
+    text, files = section("GoNogo-v0", {"0": ROW}, figure="conditions")
+    assert "[conditions](../figures/conditions.md)" in text
+    assert files == ["GoNogo-v0-behaviour.svg", "GoNogo-v0-learning.svg"]
 
 
 def test_reasons_are_read_from_the_text_beside_the_record():

@@ -1,16 +1,23 @@
-"""What records measure beside ``ngym run`` works as well, tried with a few steps."""
+"""Numbers that records measure, tried with a few steps."""
 
-import pytest
-
-from experiments import bandit, supervised
-
-
-def test_a_bandit_learns_and_is_compared():
-    result = bandit.run({"task": "ChangingBandit-v0", "wrappers": "pass_reward,pass_action", "timesteps": 20_000}, 3)
-    assert result["thompson"] > 0
+from experiments import bandit, trainings
+from ngym_cli.config import from_dict
+from ngym_cli.training import main_loop
 
 
-@pytest.mark.parametrize("network", [None, "ctrnn"])
-def test_a_network_learns_by_supervision(network):
-    result = supervised.run({"task": "GoNogo-v0", "network": network, "timesteps": 20_000}, 200)
-    assert 0 <= result["performance"] <= 1
+def test_a_bandit_learns_and_is_compared(tmp_path):
+    outcome = main_loop.train(from_dict({**bandit.RECORD.run(bandit.ITEM), "timesteps": 20_000}), tmp_path)
+    row = bandit.make(bandit.ITEM, 0, tmp_path / outcome.run.path, sessions=3)
+    assert row["sessions"] == 3 and 0 < row["best"] < row["regret"] and row["thompson"] > 0
+
+
+def test_a_training_of_several_tasks_has_a_performance_of_each(tmp_path):
+    settings = {"task": "yang19.go-v0+yang19.dm1-v0", "alg": "supervised", "units": 8, "timesteps": 1_000}
+    outcome = main_loop.train(from_dict({**settings, "evaluation": {"trials": 50, "every": 0}}), tmp_path)
+    row = trainings.row("supervised/yang19-ctrnn-256", 0, tmp_path / outcome.run.path)
+    assert 0 <= row["performance"] <= 1 and row["tasks"].keys() == {"yang19.go-v0", "yang19.dm1-v0"}
+
+
+def test_the_settings_of_every_training_are_those_of_a_run():
+    for item in trainings.items():
+        assert from_dict(trainings.settings(item)).evaluation.every == 0, item

@@ -44,13 +44,13 @@ def test_networks_that_other_code_trained_are_not_measured(monkeypatch):
         """Far enough."""
 
     def plan(paper, pieces, seeds, position):
-        neighbour[digest].append(position)
+        neighbour[commit].append(position)
         raise Planned
 
     monkeypatch.setattr(reproductions.engine, "plan", plan)
-    for digest in ("before", "now"):
-        neighbour[digest] = []
-        monkeypatch.setattr(reproductions.stamp, "digest", lambda *_, digest=digest: digest)
+    for commit in ("before", "now"):
+        neighbour[commit] = []
+        monkeypatch.setattr(reproductions.made, "commit", lambda commit=commit: commit)
         for paper in ("yang2019", "driscoll2024"):
             with pytest.raises(Planned):
                 reproductions.make(paper, 0)

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from experiments.solutions import RECORD, definitions, package_data, solutions_of, table
-from neurogym.dynamics import attractors
+from experiments.solutions import package_data, solutions_of, table
 from ngym_cli.figures import solutions as figure
 
 GEOMETRY = [0.72, 1.2, -0.0, 0.58, 1.04, 1.51]
@@ -37,15 +36,6 @@ def test_networks_that_did_not_learn_or_have_other_conditions_are_left_out(rows)
     assert "| 2 gru | 0.87 to 0.88; 2 more left out | 2 | of 2: line attractor 2 |" in table(rows)
     assert "4 of 1,200 networks are measured; none yet in PerceptualDecisionMaking-v0" in table(rows)
     assert solutions_of({}, "GoNogo-v0") == [] and table({}).startswith("0 of 1,200 networks are measured")
-
-
-def test_rows_are_measured_anew_if_a_definition_changes_and_networks_are_not_trained_again(monkeypatch):
-    item = "GoNogo-v0/gru"
-    trained, measured = RECORD.training_digest(item), RECORD.digest(item)
-    monkeypatch.setattr(attractors, "HOLDS", 0.2)
-    definitions.cache_clear()
-    assert RECORD.training_digest(item) == trained and RECORD.digest(item) != measured
-    definitions.cache_clear()
 
 
 def test_the_package_reads_the_networks_that_the_record_writes(rows, tmp_path, monkeypatch):

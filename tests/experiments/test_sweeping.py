@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.records import registry, sweeping
+from experiments.records import made, registry, sweeping
 from experiments.records.record import Record
 from ngym_cli import runs
 from ngym_cli.config.launch import LaunchSettings
@@ -25,19 +25,19 @@ def record(tmp_path, monkeypatch):
         items=lambda: ["group/a"],
         make=read,
         run=lambda item: SMALL,
-        tasks=lambda item: ["GoNogo-v0"],
         seeds=2,
     )
     monkeypatch.setitem(registry.RECORDS, "it", created)
-    monkeypatch.setattr(Record, "digest", lambda *_: "0123456789ab")
+    monkeypatch.setattr(made, "commit", lambda: "0123456789")
     return created
 
 
 def test_missing_rows_are_made_once(record, tmp_path):
-    rows = sweeping.needed(("it", *each) for each in record.missing())
+    rows = sweeping.needed(("it", *each) for each in record.to_make(record.items(), "0123456789"))
     position = tmp_path / "runs"
     assert sweeping.make(rows[:1], LaunchSettings(workers=1), position) == (0, False)
-    assert record.missing() == [("group/a", 1)] and record.rows()["group/a"]["0"]["steps"] == 100
+    assert record.to_make(record.items(), "0123456789") == [("group/a", 1)]
+    assert record.rows()["group/a"]["0"]["steps"] == 100
     record.file.unlink()
     created = {path: path.stat().st_mtime for path in position.rglob("manifest.json")}
     assert sweeping.make(rows[:1], LaunchSettings(workers=1), position) == (0, False)  # the finished run is read again
@@ -64,4 +64,4 @@ def test_a_run_that_fails_leaves_its_row_missing(record, tmp_path, capsys, monke
     monkeypatch.setitem(SMALL, "task", f"{tmp_path / 'broken.py'}:Broken")
     rows = sweeping.needed([("it", "group/a", 0)])
     assert sweeping.make(rows, LaunchSettings(workers=1), tmp_path / "runs") == (1, False)
-    assert "it/group/a, seed 0:" in capsys.readouterr().out and record.missing()
+    assert "it/group/a, seed 0:" in capsys.readouterr().out and not record.rows()

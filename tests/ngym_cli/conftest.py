@@ -57,6 +57,15 @@ def in_process(monkeypatch):
 
 
 @pytest.fixture
+def one_figure(monkeypatch):
+    """Draw the learning curve alone unless figures are named, for tests of files rather than of figures."""
+    from ngym_cli.figures import requests
+    from ngym_cli.figures.registry import find_figure
+
+    monkeypatch.setattr(requests, "natural_figures", lambda seen: [find_figure("learning")])
+
+
+@pytest.fixture
 def on_terminal(monkeypatch):
     """Let results be printed as on a terminal of some width."""
     from rich.console import Console

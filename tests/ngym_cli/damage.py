@@ -210,7 +210,7 @@ FORMATS = {
     "matlab, compressed": Format("t.mat", lambda path: _matlab(path, do_compression=True), read_source),
     "hdf5": Format("t.h5", _hdf5, read_source),
     "nwb": Format("t.nwb", _nwb, read_source),
-    "alf": Format(f"{ALF}choice.npy", lambda path: np.save(path, COLUMNS["choice"]), read_source),
+    "alf": Format(f"{ALF[0]}choice.npy", lambda path: np.save(path, COLUMNS["choice"]), read_source),
     "recording, npz": Format("r.npz", lambda path: np.savez_compressed(path, **_arrays()), _read_recording),
     "recording, hdf5": Format("r.h5", _recording_hdf5, _read_recording),
     "recording, nwb": Format("r.nwb", _nwb, _read_recording),

@@ -7,6 +7,8 @@ import shutil
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("one_figure")
+
 
 @pytest.fixture
 def run(run_folder, tmp_path):

@@ -16,6 +16,8 @@ from ngym_cli.config.fields import options_of
 from ngym_cli.files.writing import foreign
 from ngym_cli.runs.folder import EVERYTHING
 
+pytestmark = pytest.mark.usefixtures("one_figure")
+
 #: Path options of all commands that name what is written; all others name what is read, or where folders are.
 WRITTEN_BY = {
     "data": {"save_columns", "out"},

@@ -4,8 +4,8 @@ import numpy as np
 
 from ngym_cli.figures.style import COLOURS, GREY, category_ticks, new_figure
 from ngym_cli.papers.controls import cut
+from ngym_cli.papers.measures import mean_performance, performance_by_task
 from ngym_cli.papers.paper_runs import PaperRun, PaperRuns
-from ngym_cli.papers.script import mean_performance, performance_by_task
 
 #: Networks by their connections.
 NETWORKS = ("near", "unconnected", "dense")

@@ -13,8 +13,8 @@ from neurogym.behaviour.models.learning import QLearning, QOptions
 from neurogym.behaviour.table import Behaviour, session
 from ngym_cli.figures.style import COLOURS, GREY, legend_below, new_figure
 from ngym_cli.papers.controls import FEEDBACK, answered, cut
+from ngym_cli.papers.measures import reward_per_trial
 from ngym_cli.papers.paper_runs import PaperRun, PaperRuns
-from ngym_cli.papers.script import reward_per_trial
 
 PULLS = 100
 ARMS = ("p0", "p1")

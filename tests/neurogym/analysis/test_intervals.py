@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.ceilings.coverage import CASES, coverage
 from neurogym.analysis.intervals import clusters, mean_interval, proportion_curve
 from neurogym.analysis.results import Estimate, student_quantile
 from neurogym.analysis.trial_tables import in_sequence, sessions
+from tests.neurogym.analysis.linked_trials import CASES, coverage
 
 
 def hierarchical(rng, groups, trials, spread):

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from neurogym import analysis
+from neurogym.analysis.decoding import shrunk_covariance
 
 
 @pytest.fixture
@@ -108,6 +109,16 @@ def trivial(activity, labels, folds=5):
         distance = ((activity[test][:, None] - means) ** 2).sum(axis=-1)
         right[test] = classes[distance.argmin(axis=1)] == labels[test][:, None]
     return right.mean(axis=0)
+
+
+@pytest.mark.parametrize(("trials", "units"), [(20, 5), (30, 64), (266, 64), (10, 1)])
+def test_the_shrunk_covariance_is_that_of_scikit_learn(rng, trials, units):
+    from sklearn.covariance import ledoit_wolf
+
+    x = rng.normal(size=(trials, units)) @ rng.normal(size=(units, units))
+    x -= x.mean(axis=0)
+    np.testing.assert_allclose(shrunk_covariance(x), ledoit_wolf(x, assume_centered=True)[0], atol=1e-10)
+    assert not shrunk_covariance(np.zeros((trials, units))).any()
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-9, 0.01, 0.3])

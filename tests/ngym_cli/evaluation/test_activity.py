@@ -114,6 +114,7 @@ def test_a_damaged_file_is_one_clear_message(tmp_path):
         Recording(tmp_path)
 
 
+@pytest.mark.usefixtures("one_figure")
 def test_activity_is_compared_with_a_recording_by_period(ngym, run_folder, tmp_path):
     run = shutil.copytree(run_folder, tmp_path / "run")
     assert ngym("eval", run, "--trials", "300", "--record", "activity", "--export", "nwb", "--name", "r").code == 0

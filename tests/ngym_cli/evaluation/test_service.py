@@ -154,6 +154,7 @@ def test_different_evaluations_do_not_replace_each_other(ngym, run, first, secon
     assert again.code == (2 if "--name" in second else 0), again.err
 
 
+@pytest.mark.usefixtures("one_figure")
 def test_an_evaluation_of_one_trial_can_be_read_again(ngym, run):
     result = summary(ngym, run, "--trials", "1")
     assert result["reward_ci"] is None

@@ -410,6 +410,7 @@ def test_the_report_needs_nothing_else(ngym, run_folder, tmp_path):
         assert words in page
 
 
+@pytest.mark.usefixtures("one_figure")
 def test_the_report_has_the_numbers_of_the_terminal(ngym, made_up, tmp_path):
     run = shutil.copytree(made_up("RDM-v0"), tmp_path / "run")
     measures = json.loads((run / "eval" / "final" / "summary.json").read_text())["measures"]

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from ngym_cli.papers import collection, engine, results
-from ngym_cli.papers.script import FIGURE, MEASURES, OF_THE_TASK
+from ngym_cli.papers.measures import MEASURES
+from ngym_cli.papers.script import FIGURE, OF_THE_TASK
 
 IDS = collection.ids()
 

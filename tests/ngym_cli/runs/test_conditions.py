@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ngym_cli.runs.conditions import Range, columns_by_default, columns_of_performance, conditions_of
+from ngym_cli.config.values import Range
+from ngym_cli.runs.conditions import columns_by_default, columns_of_performance, conditions_of
 
 
 def test_there_is_one_condition_without_evidence():

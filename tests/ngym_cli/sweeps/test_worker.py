@@ -134,7 +134,7 @@ def test_settings_have_mean_interquartile_mean_and_intervals_over_seeds(make_swe
     scores = [0.0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 1.0, *np.linspace(0.6, 0.9, 8)]
     pretend(sweep, scores)
     rows = status.StatusReader(sweep).rows()
-    first, two = results.settings(sweep, rows)
+    first, two = results.settings(rows)
     assert first["values"] == {"network": "lstm"}
     assert (first["n"], first["mean"], first["iqm"]) == (8, 0.5, 0.5)
     assert first["iqm_ci"][1] - first["iqm_ci"][0] < first["mean_ci"][1] - first["mean_ci"][0]
