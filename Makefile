@@ -14,8 +14,8 @@ export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test coverage test-long test-learning test-site lint smoke records records-sample papers docs bench guard package sanitize \
-	clang aarch64 clean
+.PHONY: help setup demo test coverage test-long test-learning test-lowest test-site lint smoke records records-sample papers \
+	docs bench guard package sanitize clang aarch64 clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -46,6 +46,15 @@ test-long: $(STAMP)  ## run the tests with many repetitions, with both tracking 
 
 test-learning: $(STAMP)  ## run the tests that train agents to a criterion
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
+
+# Another version of a package, where the lowest cannot be had: make test-lowest LOWEST=torch==2.13.0
+LOWEST_TESTS := tests/ngym_cli/config tests/ngym_cli/sweeps/test_search.py tests/ngym_cli/commands/test_help.py
+test-lowest:  ## run a selection of the tests with the lowest versions that pyproject.toml declares
+	$(PYTHON) -m venv build/lowest
+	$(PYTHON) .ci/lowest.py analysis data excel formulas nwb run search slurm $(LOWEST) > build/lowest.txt
+	PIP_CONSTRAINT=$(CURDIR)/build/lowest.txt build/lowest/bin/python -m pip install --quiet \
+		-e '.[analysis,data,excel,formulas,nwb,run,search,slurm]' hypothesis pandas psutil pytest statsmodels
+	build/lowest/bin/python -m pytest -p no:cacheprovider $(LOWEST_TESTS)
 
 test-site: docs  ## load every page of the site in a headless browser
 	$(BIN)/python -m pytest -n $(WORKERS) -m browser

@@ -57,7 +57,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "reversal_curve",
     ),
     "activity": ("Activity", "PSTH", "psth"),
-    "modules": ("Modules", "find_modules"),
+    "modules": ("Modules", "find_modules", "participation"),
     "trajectories": ("TargetedAxes", "Trajectories", "path_speed", "pca_trajectories", "targeted_axes"),
     "tasks": (
         "Clusters",

@@ -80,6 +80,24 @@ def modularity(strength: FloatArray, labels: ArrayLike) -> float:
     return float((strength[same].sum() - np.outer(degree, degree)[same].sum() / total) / total)
 
 
+def participation(similarity: ArrayLike, modules: Modules) -> FloatArray:
+    """Return how evenly the connections of each unit spread over modules: 0 if all are in one module, shape (units,).
+
+    Guimerà & Amaral 2005, 10.1038/nature03288.
+
+    Args:
+        similarity: as for `find_modules`; the connections of a unit are those to and from it.
+        modules: division of the units.
+    """
+    strength = np.abs(np.asarray(similarity, float))
+    strength = strength + strength.T
+    np.fill_diagonal(strength, 0)
+    to_modules = np.stack([strength[:, modules.labels == k].sum(axis=1) for k in np.unique(modules.labels)])
+    total = to_modules.sum(axis=0)
+    shares = np.divide(to_modules, total, out=np.zeros_like(to_modules), where=total > 0)
+    return np.where(total > 0, 1 - np.square(shares).sum(axis=0), 0.0)
+
+
 def agreement(first: ArrayLike, second: ArrayLike) -> float:
     """Return the adjusted Rand index of two divisions: 1 if equal, 0 as expected by chance.
 

@@ -15,7 +15,8 @@ import numpy as np
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.messages.plain_data import is_plain
 from ngym_cli.agents.algorithms import AlgorithmSpec, check_pairing, find_algorithm
-from ngym_cli.agents.networks import NetworkSpec, find_network
+from ngym_cli.agents.networks import NetworkSpec, find_network, pruning
+from ngym_cli.agents.networks.connectome import from_table
 from ngym_cli.agents.networks.structure import read_areas
 from ngym_cli.agents.per_task import BUDGETS, OTHER_ALGORITHMS, TaskDefaults, exceptional, has_own_stages
 from ngym_cli.config import ResolvedConfig, ResolvedEvaluation, RunConfig, options
@@ -181,11 +182,13 @@ def complete(config: RunConfig, properties: TaskProperties) -> ResolvedConfig:
     n_envs, usual = sized(algorithm, usual, timesteps, config, special.n_envs)
     hyperparameters |= {name: value for name, value in usual.items() if name not in config.hyperparameters}
     network_args = complete_arguments(network, _network_defaults(network, special, dt, properties), config.network_args)
+    if network_args.get("prune") is not None:
+        network_args["prune"] = pruning.complete(network_args["prune"], timesteps)
     completed = {
         "dt": dt if config.dt is None else config.dt,
         "network": network.name,
         "network_args": network_args,
-        "units": config.units or units_of_areas(network_args) or DEFAULT_UNITS,
+        "units": config.units or units_of_structure(network_args) or DEFAULT_UNITS,
         "n_envs": n_envs,
         "timesteps": timesteps,
         "evaluation": evaluation(config, properties, timesteps),
@@ -221,8 +224,10 @@ def complete_arguments(network: NetworkSpec, usual: Values, given: Mapping[str, 
     return found
 
 
-def units_of_areas(network_args: Values) -> int:
-    """Return the number of units of all areas of a network; 0 without areas."""
+def units_of_structure(network_args: Values) -> int:
+    """Return the number of units of all areas or of the connectome of a network; 0 without either."""
+    if network_args.get("connectome"):
+        return len(from_table(network_args["connectome"]).mask)
     areas = network_args.get("areas")
     return sum(area.units.stop - area.units.start for area in read_areas(areas)) if areas else 0
 

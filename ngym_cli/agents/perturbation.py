@@ -11,18 +11,21 @@ from numpy.typing import DTypeLike
 
 from ngym_cli.config import options
 from ngym_cli.config.values import Values, parse_call, parse_scalar, parse_whole_numbers
-from ngym_cli.errors import UserError, check_known
+from ngym_cli.errors import UserError, check_known, unknown
 
 if TYPE_CHECKING:
     from ngym_cli.agents.compiled.steps import ArrayState
 
 #: Arguments of each kind; a bare number stands for the first.
 KEYS = {
-    "lesion": ("fraction", "units"),
-    "silence": ("fraction", "units", "period"),
-    "clamp": ("value", "units", "fraction", "period"),
-    "noise": ("sd", "units", "fraction", "period"),
+    "lesion": ("fraction", "units", "by"),
+    "silence": ("fraction", "units", "period", "by"),
+    "clamp": ("value", "units", "fraction", "period", "by"),
+    "noise": ("sd", "units", "fraction", "period", "by"),
 }
+
+#: Measures by which units rank, see ``ngym_cli.evaluation.ranked_units``.
+MEASURES = ("selectivity", "variance", "weight", "participation")
 
 #: Largest size of a number: far beyond any activity, and small enough for products in single precision.
 MAX_SIZE = 1_000_000
@@ -46,7 +49,8 @@ class Perturbation:
         kind: ``lesion`` and ``silence`` hold units at zero, cell state included; ``clamp`` holds them at a value, or at
             what they had when the period began; ``noise`` adds Gaussian noise to their activity.
         units: unit numbers, counted through all layers from the first. None: drawn at random, or all units.
-        fraction: share of the units, drawn at random.
+        fraction: share of the units, drawn at random, or of highest rank.
+        by: measure by which the units of the top layer rank, from `MEASURES`; None: they do not.
         period: period of the trial; None: always.
         value: for ``clamp``; None keeps the activity at the beginning of the period.
         sd: standard deviation of the noise added at each step.
@@ -58,6 +62,7 @@ class Perturbation:
     period: str | None = None
     value: float | None = None
     sd: float = 0.0
+    by: str | None = None
 
     @property
     def label(self) -> str:
@@ -66,8 +71,8 @@ class Perturbation:
         if self.kind == "noise":
             words.append(f"{self.sd:g}")
         if self.fraction is not None:
-            words.append(f"{self.fraction:g}")
-        if self.units is not None:
+            words.append(f"{self.fraction:g}" if self.by is None else f"top-{self.fraction:g}-{self.by}")
+        elif self.units is not None:
             words.append(f"units{'+'.join(map(str, self.units))}")
         if self.value is not None:
             words.append(f"at{self.value:g}")
@@ -75,7 +80,7 @@ class Perturbation:
 
 
 def parse(kind: str, text: str) -> Perturbation:
-    """Parse a perturbation flag: a number, or ``key=value`` separated by spaces or colons.
+    """Parse a perturbation flag: a number, ``top:SHARE:MEASURE``, or ``key=value`` separated by spaces or colons.
 
     Example:
         >>> parse("silence", "units=3,7 period=delay").label
@@ -85,7 +90,7 @@ def parse(kind: str, text: str) -> Perturbation:
         UserError: if it cannot be read, or says too little.
     """
     values: Values = {}
-    pieces = sorted(text.replace(":", " ").split(), key=lambda piece: "=" in piece)
+    pieces = sorted(_ranked(kind, text.replace(":", " ").split()), key=lambda piece: "=" in piece)
     call = parse_call(":".join([kind, *pieces]), "perturbation")
     for key, value in [*((KEYS[kind][0], value) for value in call.positional), *call.named]:
         check_known(f"entry of {kind}", key, KEYS[kind])
@@ -96,6 +101,8 @@ def parse(kind: str, text: str) -> Perturbation:
         raise UserError(f"--{kind} needs {' or '.join(KEYS[kind])}")
     if "units" in values and "fraction" in values:
         raise UserError(f"--{kind}: pass units or fraction, not both")
+    if "by" in values and "fraction" not in values:
+        raise UserError(f"--{kind}: by={values['by']} ranks units for a fraction, as in top:0.1:{values['by']}")
     if kind in ("lesion", "silence", "clamp") and not {"units", "fraction"} & set(values):
         raise UserError(f"--{kind} needs units=3,7 or fraction=0.2")
     if kind == "noise" and "sd" not in values:
@@ -103,8 +110,24 @@ def parse(kind: str, text: str) -> Perturbation:
     return Perturbation(kind, **values)
 
 
+def _ranked(kind: str, pieces: list[str]) -> list[str]:
+    """Return the pieces of a flag, ``top SHARE MEASURE`` as ``fraction=SHARE by=MEASURE``."""
+    bare = [piece for piece in pieces if "=" not in piece]
+    if "top" not in bare:
+        if len(bare) == 3:  # nothing but a misspelt `top` has three
+            raise unknown(f"word of --{kind}", bare[0], ["top"])
+        return pieces
+    where = pieces.index("top")
+    after = [piece for piece in pieces[where + 1 : where + 3] if "=" not in piece]
+    if len(after) < 2:
+        raise UserError(f"--{kind} top needs a share of the units and a measure, as in top:0.1:{MEASURES[0]}")
+    return [*pieces[:where], f"fraction={after[0]}", f"by={after[1]}", *pieces[where + 3 :]]
+
+
 def _read(kind: str, key: str, text: str) -> str | float | tuple[int, ...]:
-    if key == "period":
+    if key == "by":
+        check_known(f"measure of --{kind} top", text, MEASURES)
+    if key in ("period", "by"):
         return text
     if key == "units":
         units = tuple(sorted(set(parse_whole_numbers(text, f"--{kind} units"))))
@@ -129,6 +152,8 @@ def drawn(perturbations: Sequence[Perturbation], n_units: int, seed: int) -> lis
     numbers_of_units = []
     for each in perturbations:
         units: Sequence[int] | None = each.units
+        if units is None and each.by is not None:
+            raise UserError(f"units of highest {each.by} are not known here; name them, as in units=3,7")
         if units is None:
             share = 1.0 if each.fraction is None else each.fraction
             size = max(1, round(share * n_units))

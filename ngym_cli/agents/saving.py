@@ -169,6 +169,8 @@ def initialise_from(model: BaseAlgorithm, config: RunConfig, run: runs.RunFolder
         if description.get(name) != configured:
             raise UserError(f"{run.path} has {name} {description.get(name)}, not {configured}: its weights do not fit")
     stored, parameters = read_weights(folder / WEIGHTS), model.policy.state_dict()
+    if config.network_args.get("prune") is not None:
+        stored = _with_connections(stored, parameters)
     spaces = {name: describe_space(getattr(model, name)) for name in ("observation_space", "action_space")}
     if any(description.get(name) != space for name, space in spaces.items()):
         stored = {
@@ -179,6 +181,19 @@ def initialise_from(model: BaseAlgorithm, config: RunConfig, run: runs.RunFolder
     fill(model.policy, {name: stored.get(name, value) for name, value in parameters.items()}, folder / WEIGHTS)
     fresh = [name for name in parameters if name not in stored]
     return {"run": str(run.path.resolve()), "steps": description.get("steps"), "fresh": fresh}
+
+
+def _with_connections(stored: dict[str, Tensor], parameters: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return weights of a network without pruning under the names of a network that is pruned, all connections present.
+
+    Args:
+        stored: the weights.
+        parameters: state of the network that is pruned.
+    """
+    names = {name.replace("parametrizations.", "").removesuffix(".original"): name for name in parameters}
+    renamed = {names.get(name, name): value for name, value in stored.items()}
+    factors = {name: value for name, value in parameters.items() if name.endswith(".factor")}
+    return {**factors, **renamed}
 
 
 def load_policy(run: runs.RunFolder, config: RunConfig, device: str = "cpu") -> tuple[BasePolicy, int]:

@@ -41,6 +41,7 @@ class TrainOptions(TypedDict, total=False):
     keep: float | None
     recommended: bool | None
     schedule: str | None
+    prune: str | None
     loss_weight: Mapping[str, object] | None
     task_weight: Mapping[str, object] | None
 

@@ -279,6 +279,15 @@ class Shorthand(Section):
             sweeps=False,
         ),
     ] = None
+    prune: Annotated[
+        str | None,
+        Flag(
+            "Prune recurrent and input weights during training, as in magnitude:0.9:by=200000 (final sparsity, step).",
+            AGENT,
+            names=("--prune",),
+            key="network_args.prune",
+        ),
+    ] = None
     loss_weight: Annotated[
         dict[str, float],
         Flag(

@@ -9,7 +9,7 @@
 | alternatives | ``a,b,c`` | several entries |
 | range | ``0:5``, ``16:65:16`` | whole numbers, the last one excluded |
 | call | ``uniform:200:600``, ``side_bias:probs=0.2/0.8`` | name, positional and named arguments |
-| file | ``tables/areas.toml`` | the text itself: what ends in .npy, .npz or .toml is no list |
+| file | ``tables/areas.toml`` | the text itself: what ends in .csv, .npy, .npz or .toml is no list |
 
 Every setting uses these forms: arguments of tasks, networks and algorithms (assignments), durations and search spaces
 (calls with positional arguments), wrappers and perturbations (calls with named arguments), sweeps (alternatives and
@@ -38,7 +38,7 @@ Value = Scalar | list[Scalar] | list[list[Scalar]]
 Values = dict[str, Any]
 
 #: Endings of files that values name.
-FILE_ENDINGS = (".npy", ".npz", ".toml")
+FILE_ENDINGS = (".csv", ".npy", ".npz", ".toml")
 
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "none": None, "null": None}
 _RANGE = re.compile(r"(-?\d+):(-?\d+)(?::(-?\d+))?")

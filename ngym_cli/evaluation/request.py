@@ -30,7 +30,9 @@ OF_SIMULATIONS = ("model", "subject", "stimuli")
 class Perturbations(Section):
     """Perturbations of the units of a network, each of which is an evaluation unless all act together."""
 
-    lesion: Annotated[Texts, Flag("Remove units: a fraction such as 0.2, or units=3,7.", PERTURBATION)] = []
+    lesion: Annotated[
+        Texts, Flag("Remove units: a fraction such as 0.2, units=3,7, or top:0.1:selectivity.", PERTURBATION)
+    ] = []
     silence: Annotated[Texts, Flag("Silence units: a fraction, or 'units=3,7 period=delay'.", PERTURBATION)] = []
     clamp: Annotated[
         Texts,

@@ -195,7 +195,7 @@ def _redrawn(path: Path, request: EvalRequest) -> bool:
 def _evaluate_run(
     run: runs.RunFolder, request: EvalRequest, progress: Progress | None
 ) -> Iterator[tuple[Summary, Path]]:
-    from ngym_cli.evaluation import activity_comparison, comparison, export, fresh_trials
+    from ngym_cli.evaluation import activity_comparison, comparison, export, fresh_trials, ranked_units
 
     config = run.config(request.trust).in_stage(-1)
     if request.changes:
@@ -224,7 +224,7 @@ def _evaluate_run(
                 exact=request.trials is not None,
                 half_width=HALF_WIDTH if adds else 0.0,
             )
-            result = fresh_trials.evaluate(policy, config, properties, settings, progress)
+            result = ranked_units.evaluate(policy, config, properties, settings, progress)
             result.summary.update(
                 {
                     "run": str(run.path),

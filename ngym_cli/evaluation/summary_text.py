@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from ngym_cli.runs.records import ActivityComparison, MeasureRecord, Summary
+    from ngym_cli.runs.records import ActivityComparison, ControlRecord, MeasureRecord, Summary
 
 #: Monte-Carlo error of a ceiling above which the error is printed.
 NOTABLE = 0.003
@@ -43,6 +43,8 @@ def print_evaluation(summary: Summary, heading: str = "") -> None:
         rows += [("", text) for text in references_in_words(summary)]
     else:
         rows.append(("performance", "not defined: the trials are episodes without a right answer"))
+    if summary.get("control"):
+        rows += control_in_words(summary["control"])
     blind = summary.get("blind")
     if blind is not None and performance.low <= blind:
         rows.append(("", "not significantly above the no-stimulus baseline"))
@@ -91,6 +93,13 @@ def _fixation_rows(summary: Summary) -> list[tuple[str, str]]:
     if math.isfinite(breaks.early):
         rows.insert(1, ("early actions", breaks.early_in_words()))
     return rows
+
+
+def control_in_words(control: ControlRecord) -> list[tuple[str, str]]:
+    """Return performance with equally many random units perturbed, and of the intact network."""
+    mean, units = with_interval(Estimate.from_record(control["mean"])), control["units"]
+    random = f"{units} random unit{'s' if units != 1 else ''}, mean of {len(control['draws'])} draws"
+    return [("control", f"{mean}: {random}"), ("intact", f"{control['intact']:.4f}")]
 
 
 def limit_in_words(summary: Summary) -> str:
@@ -144,6 +153,8 @@ def print_evaluated(summary: Summary, folder: Path, several: bool = False) -> No
         at = f" at {summary['model_steps']:,} steps" if summary.get("checkpoint") is not None else ""
         text = f"{performance_of(summary):.4f}, {summary['trials']:,} trials{at}{breaks_beside(summary)}"
         text += f"; {changed}" if changed else ""
+        if summary.get("control"):
+            text += "; " + ", ".join(map(" ".join, control_in_words(summary["control"]))).replace("  95 % interval", "")
         out.print(f"{text}  {folder}", soft_wrap=True)
     else:
         trials = f"{summary['trials']:,} fresh trials (seed {summary['seed']})"

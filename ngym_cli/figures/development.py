@@ -13,6 +13,7 @@ from neurogym.analysis.selectivity import selectivity_table
 from neurogym.analysis.similarity import linear_cka
 from neurogym.analysis.trial_tables import Table
 from ngym_cli.agents.checkpoints import CHECKPOINTS_FOLDER
+from ngym_cli.agents.networks.pruning import Pruning, parse
 from ngym_cli.agents.trained import remembers
 from ngym_cli.errors import UserError
 from ngym_cli.figures import registry, style, wording
@@ -62,7 +63,10 @@ def development(view: PlotData) -> Figure:
             source.reread()
     numbers = [(source, _activity_numbers(view, source)) for source in view.sources]
     drawn = any(len(table["step"]) > 1 for _, table in numbers)
-    figure, grid = style.new_figure(2 if drawn else 1, 3 if drawn else 2, width=3.8 if drawn else 4.2, squeeze=False)
+    pruned = any(_pruning(source) for source in view.sources)
+    columns = 3 if drawn or pruned else 2
+    figure, grid = style.new_figure(2 if drawn else 1, columns, width=3.8 if columns == 3 else 4.2, squeeze=False)
+    last = grid.flat[-1] if drawn else grid[0][2] if pruned else None  # the panel that is free
     left = grid[0][0]
     for (source, table), colour in zip(numbers, style.colours(len(view.sources)), strict=True):
         steps = _development(source)
@@ -72,23 +76,37 @@ def development(view: PlotData) -> Figure:
             how = MOST_PROBABLE if rows[0].get("deterministic", True) else DRAWN
             label = f"{source.run.name}, {how}, n = {rows[0]['trials']:,} trials each"
             style.interval_line(left, curve, colour, label, marker="o", markersize=3)
-        for axes, name in zip(grid.flat[2:], ACTIVITY_NUMBERS, strict=False):
+        pruning = _pruning(source)
+        if rows and pruning is not None and last is not None:
+            sparsity = style.performance_curve([pruning.at(step) for step in steps], rows)
+            style.interval_line(last, sparsity, colour, source.run.name, marker="o", markersize=3)
+        for axes, name in zip(grid.flat[2:] if drawn else (), ACTIVITY_NUMBERS, strict=False):
             axes.plot(table["step"], table[name], "o-", markersize=3, color=colour)
     style.reference_lines(left, view.references)
     style.along_training(left, "development, 95 % intervals")
     style.legend_below(left)
     _by_condition(grid[0][1], next(source for source in view.sources if _development(source)))
-    for axes, (name, title) in zip(grid.flat[2:], ACTIVITY_NUMBERS.items(), strict=False):
+    for axes, (name, title) in zip(grid.flat[2:] if drawn else (), ACTIVITY_NUMBERS.items(), strict=False):
         axes.set(xlabel="training steps", ylabel=name, title=title)
         axes.set_ylim(
             bottom=0, top=1.05 * max(1.0, *(float(np.nanmax(table[name], initial=0)) for _, table in numbers))
         )
         style.thousands(axes)
-    for axes in grid.flat[5:]:
-        axes.remove()
+    if pruned and last is not None:
+        style.reference_lines(last, view.references)
+        title = "performance over sparsity, 95 % intervals"
+        last.set(xlabel="share of pruned weights", ylabel="performance", ylim=(0, 1.05), title=title)
+    elif last is not None:
+        last.remove()
     if drawn:
         view.table = concatenate([{"run": np.full(len(t["step"]), s.run.name, object), **t} for s, t in numbers])
     return figure
+
+
+def _pruning(source: Source) -> Pruning | None:
+    """Return the schedule by which a run's network was pruned during training; None if it was not."""
+    text = source.config.network_args.get("prune")
+    return None if text is None else parse(text)
 
 
 def _activity_numbers(view: PlotData, source: Source) -> Table:

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from neurogym.analysis.modules import agreement, find_modules
 from neurogym.dynamics import Stack
 from ngym_cli.agents.dynamics import read_outs
+from ngym_cli.agents.networks.connectome import from_table
 from ngym_cli.agents.networks.structure import read_areas
 from ngym_cli.agents.trained import remembers
 from ngym_cli.figures import registry, style
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 #: Most channels whose names are written, and the percentile of absolute weights at which the colours end.
 MOST_NAMES, WEIGHTS_SHOWN = 12, 99
+
+#: Most regions whose names are written next to an axis; of more, every second, third, ... is.
+MOST_REGIONS = 50
 
 
 class Weights(NamedTuple):
@@ -85,13 +89,17 @@ def weights(view: PlotData) -> Figure:
     grid[0][0].set(xlabel="from unit", ylabel="to unit")
     _matrix(grid[0][1], matrix.inputs[order], "input", borders)
     _names(grid[0][1], channel_names(labels.get("observation", {}), matrix.inputs.shape[1]), "from input")
+    panels = [(grid[0][0], True), (grid[0][1], False)]
     if matrix.outputs is None:
         grid[0][2].remove()
     else:
         _matrix(grid[0][2], matrix.outputs[:, order].T, "output", borders)
         _names(grid[0][2], channel_names(labels.get("action", {}), len(matrix.outputs)), "to output")
+        panels.append((grid[0][2], False))
+    for axes, both in panels:
+        _regions(axes, region_names(view.first), both)
     _spectrum(grid[1][0], matrix.recurrent)
-    _modules(grid[1][1], grid[1][2], matrix.recurrent, recorded.activity.values)
+    _modules(grid[1][1], grid[1][2], matrix.recurrent, recorded.activity.values, region_names(view.first))
     of = f" of the {matrix.of}" if matrix.of else ""
     n = f"{len(matrix.recurrent)} units, activity of {len(recorded.activity):,} trials"
     figure.suptitle(f"weights{of}, n = {n}", fontsize="medium")
@@ -100,6 +108,8 @@ def weights(view: PlotData) -> Figure:
 
 def _sorted(source: Source, recorded: Population) -> tuple[np.ndarray, list[int], str]:
     """Return the units in the order of areas or of selectivity, borders between areas, and what they are sorted by."""
+    if regions := region_names(source):
+        return np.arange(len(regions)), [], "region, as in the file"
     areas = source.config.network_args.get("areas")
     rate = recorded.activity.mean_rate(recorded.at, stop=recorded.stop)
     index = recorded.conditions.index
@@ -135,6 +145,25 @@ def _names(axes: Axes, names: Sequence[str], label: str) -> None:
     axes.set_xlabel(label)
 
 
+def region_names(source: Source) -> tuple[str, ...]:
+    """Return the names of the regions of a run's connectome, one for each unit; empty without names."""
+    connectome = source.config.network_args.get("connectome")
+    return from_table(connectome).names if connectome else ()
+
+
+def _regions(axes: Axes, names: Sequence[str], both: bool) -> None:
+    """Write names of regions next to the rows and, of recurrent weights, below the columns."""
+    if not names:
+        return
+    shown = range(0, len(names), -(-len(names) // MOST_REGIONS))
+    labels, size = [names[k] for k in shown], min(7.0, 200 / len(shown))
+    axes.set_yticks(shown, labels, fontsize=size)
+    axes.set_ylabel("to region" if both else "region")
+    if both:
+        axes.set_xticks(shown, labels, fontsize=size, rotation=90)
+        axes.set_xlabel("from region")
+
+
 def _spectrum(axes: Axes, recurrent: np.ndarray) -> None:
     """Draw the eigenvalues of the recurrent weights with the unit circle."""
     values = np.linalg.eigvals(recurrent)
@@ -146,14 +175,16 @@ def _spectrum(axes: Axes, recurrent: np.ndarray) -> None:
     axes.set_aspect("equal", adjustable="datalim")
 
 
-def _modules(of_weights: Axes, of_activity: Axes, recurrent: np.ndarray, activity: np.ndarray) -> None:
+def _modules(
+    of_weights: Axes, of_activity: Axes, recurrent: np.ndarray, activity: np.ndarray, names: Sequence[str]
+) -> None:
     """Draw strengths of connections by modules of weights, and correlations by modules of activity."""
     varying = activity.std(axis=0) > 0
     correlation = np.zeros_like(recurrent)
     correlation[np.ix_(varying, varying)] = np.corrcoef(activity[:, varying], rowvar=False)
     with style.unavailable_on(ValueError):
         first, second = find_modules(recurrent), find_modules(correlation)
-    strength = np.abs(recurrent) + np.abs(recurrent.T)
+    strength, word = np.abs(recurrent) + np.abs(recurrent.T), "region" if names else "unit"
     for axes, values, found, name in (
         (of_weights, strength / 2, first, "strength of connections"),
         (of_activity, correlation, second, "correlation of activity"),
@@ -162,9 +193,10 @@ def _modules(of_weights: Axes, of_activity: Axes, recurrent: np.ndarray, activit
         n = int(found.labels.max()) + 1
         title = f"{name}, {n} module{'s' * (n > 1)},\nQ = {found.modularity:.2f}, shuffled {_shuffled(values):.2f}"
         _matrix(axes, values[np.ix_(found.order, found.order)], title, borders)
-        axes.set_xlabel("unit")
+        _regions(axes, [names[k] for k in found.order] if names else (), True)
+        axes.set(xlabel=word, ylabel=word)
     of_activity.set_xlabel(
-        f"unit; agreement of modules with those of weights {agreement(first.labels, second.labels):.2f}"
+        f"{word}; agreement of modules with those of weights {agreement(first.labels, second.labels):.2f}"
     )
 
 

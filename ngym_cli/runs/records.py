@@ -134,6 +134,7 @@ class PerturbationRecord(TypedDict, total=False):
     value: float | None
     sd: float | None
     period: str | None
+    by: str | None
 
 
 class EstimateRecord(TypedDict):
@@ -151,6 +152,16 @@ class MeasureRecord(EstimateRecord):
     id: str
     label: str
     unit: NotRequired[str | None]
+
+
+class ControlRecord(TypedDict):
+    """Performance with random units perturbed, equally many as the units of highest rank, and of the intact network."""
+
+    units: Count
+    draws: list[list[list[int]]]
+    performance: list[Performance]
+    mean: EstimateRecord
+    intact: Performance
 
 
 class FitOrigin(TypedDict):
@@ -199,6 +210,7 @@ class Summary(TypedDict, total=False):
     combinations: Count | None
     recorded: list[str] | None
     perturbations: list[PerturbationRecord] | None
+    control: ControlRecord
     seconds: float | None
     run: str | None
     model_steps: Count | None

@@ -172,7 +172,8 @@ def perturbations_in_words(result: Mapping[str, Any]) -> str:
         amount = f" {each['sd']:g}" if each["kind"] == "noise" else ""
         amount += f" at {each['value']:g}" if each.get("value") is not None else ""
         when = f" during {each['period']}" if each.get("period") else ""
-        words.append(f"{each['kind']}{amount}, {units} unit{'s' if units != 1 else ''}{when}")
+        rank = f" of highest {each['by']}" if each.get("by") else ""
+        words.append(f"{each['kind']}{amount}, {units} unit{'s' if units != 1 else ''}{rank}{when}")
     return " and ".join(words)
 
 

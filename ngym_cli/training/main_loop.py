@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ngym_cli import processes, runs
 from ngym_cli.agents import checkpoints, saving
 from ngym_cli.agents.from_config import build_model, build_venv, products_in_torch
+from ngym_cli.agents.networks import pruning
 from ngym_cli.config import ResolvedConfig, RunConfig
 from ngym_cli.config.extensions import faulty_reference, find_extension, is_reference, place_of, user_errors
 from ngym_cli.config.trust import references
@@ -393,12 +394,14 @@ def _writing(run: runs.RunFolder) -> Iterator[None]:
 
 def _take_steps(config: ResolvedConfig, learning: Learning, session: TrainingSession) -> None:
     """Let a Stable-Baselines3 learner take its steps and report to the session."""
-    from ngym_cli.training.sb3_callback import SessionCallback, keep_losses
+    from ngym_cli.training.sb3_callback import PruningCallback, SessionCallback, keep_losses
 
     model, steps = learning.model, config.timesteps
     keep_losses(model)
     try:
-        callbacks = [SessionCallback(session), *learning.callbacks]
+        prune = config.network_args.get("prune")
+        before = [PruningCallback(pruning.parse(prune))] if prune is not None else []
+        callbacks = [*before, SessionCallback(session), *learning.callbacks]
         first = session.checkpoints.last is None
         model.learn(steps - int(model.num_timesteps), callback=callbacks, reset_num_timesteps=first)
         if model.num_timesteps < steps and session.stop.reason is None:

@@ -9,6 +9,8 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 
+from ngym_cli.agents.networks import constraints
+from ngym_cli.agents.networks.pruning import Pruning
 from ngym_cli.environments.trial_batch import trials_of
 from ngym_cli.training.curves import FEWEST_POINTS, STEPS_PER_POINT
 from ngym_cli.training.session import TrainingSession
@@ -60,6 +62,31 @@ class SessionCallback(BaseCallback):
             logged.clear()
             pending.pop("train/n_updates", None)
             self.session.on_update(pending)
+
+
+class PruningCallback(BaseCallback):
+    """Prunes a network before each rollout, and once more at the end.
+
+    Sparsity is a function of the training step, so that a resumed run prunes as if never interrupted.
+
+    Args:
+        pruning: the schedule.
+    """
+
+    def __init__(self, pruning: Pruning):
+        super().__init__()
+        self.pruning = pruning
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_start(self) -> None:
+        sparsity = self.pruning.at(self.model.num_timesteps)
+        constraints.prune(self.model.policy, sparsity)
+        self.model.logger.record("train/sparsity", sparsity)
+
+    def _on_training_end(self) -> None:
+        self._on_rollout_start()
 
 
 #: Curves of Stable-Baselines3 of which a run has its own.

@@ -92,6 +92,21 @@ def test_a_choice_among_places_is_resumed(tmp_path, task, more):
     assert_same_run(uninterrupted.path, run.path)
 
 
+@pytest.mark.parametrize(("alg", "network"), [("recurrent_ppo", "ei_rnn"), ("supervised", "gru")])
+def test_pruning_is_resumed(tmp_path, alg, network):
+    config = configuration(alg, network=network, timesteps=6000, network_args={"prune": "magnitude:0.8:by=5000"})
+    uninterrupted = train(config, tmp_path, "whole").run
+    run = interrupt(config, tmp_path, "cut", 3000)
+    resume(run)
+    assert_same_run(uninterrupted.path, run.path)
+    factors = {
+        name: value for name, value in load_file(run.path / "model/weights.safetensors").items() if "factor" in name
+    }
+    assert factors and all(
+        np.mean(value == 0) == pytest.approx(0.8, abs=0.5 / value.size) for value in factors.values()
+    )
+
+
 def test_interrupted_again_and_again(tmp_path, uninterrupted):
     run = interrupt(configuration(), tmp_path, "cut", 2000, signal.SIGINT)
     for step in (4000, 6000):

@@ -8,14 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field
 from pydantic.fields import FieldInfo
 
 from ngym_cli.agents import user_classes
+from ngym_cli.agents.networks.connectome import as_table
 from ngym_cli.config import extensions, options
-from ngym_cli.config.options import About, Float, List, OmittedByDefault, Switch, Table, Whole, word
+from ngym_cli.config.options import About, Float, List, OmittedByDefault, Switch, Table, Whole, Word, word
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError, unknown
 
@@ -125,6 +126,19 @@ Precision = Annotated[
     Annotated[Literal["single", "bf16"], BeforeValidator(word)],
     Field(description="precision of products while learning on a GPU; bf16 is half precision"),
 ]
+ConnectomeFile = Annotated[
+    Annotated[dict[str, Any], BeforeValidator(as_table)] | None,
+    Field(description="file (.npz, .csv) with the recurrent connections that exist and their first weights (to, from)"),
+    About(aliases=("weights", "connections")),
+]
+Prune = Annotated[
+    Word | None,
+    Field(
+        description="pruning of recurrent and input weights during training, as in magnitude:0.9:by=200000: "
+        "the final share that is zero, and the step at which it is reached (half of the training)"
+    ),
+    About(source="Zhu & Gupta 2017, arXiv:1710.01878", aliases=("pruning",)),
+]
 Areas = Annotated[
     Table | None,
     Field(description="areas of the network, a table or a TOML file: units, input, output, from"),
@@ -159,6 +173,8 @@ class RareOptions(BaseModel):
     radius: Annotated[Radius, OmittedByDefault()] = None
     fixed: Annotated[Fixed, OmittedByDefault()] = []
     areas: Annotated[Areas, OmittedByDefault()] = None
+    connectome: Annotated[ConnectomeFile, OmittedByDefault()] = None
+    prune: Annotated[Prune, OmittedByDefault()] = None
     precision: Annotated[Precision, OmittedByDefault()] = "single"
 
 

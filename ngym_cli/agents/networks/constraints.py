@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
 from ngym_cli.agents.networks.base import ConstrainedWeights
+from ngym_cli.agents.networks.connectome import from_table
 from ngym_cli.agents.networks.structure import Structure
 from ngym_cli.errors import UserError
 
@@ -41,6 +42,28 @@ class Constrained(nn.Module):
     def forward(self, weight: Tensor) -> Tensor:
         """Return the effective weights."""
         return (weight.abs() if self.signed else weight) * self.factor
+
+
+class Pruned(Constrained):
+    """Weights of which more and more are removed during training; they do not return.
+
+    Args:
+        weight: the weights, all of which exist at first.
+    """
+
+    def __init__(self, weight: Tensor) -> None:
+        super().__init__(torch.ones_like(weight), False)
+
+    @torch.no_grad()
+    def remove(self, weight: Tensor, sparsity: float) -> None:
+        """Remove the weights of the smallest magnitude.
+
+        Args:
+            weight: the effective weights.
+            sparsity: share of all weights that is zero afterwards.
+        """
+        order = weight.abs().flatten().argsort(stable=True)
+        self.factor.view(-1)[order[: round(sparsity * weight.numel())]] = 0
 
 
 class LowRank(nn.Module):
@@ -137,6 +160,11 @@ def impose(network: Any, structure: Structure) -> None:
         if mask is not None:
             for weights in _blocks(inputs, units, "inputs"):
                 _constrain(weights, _stacked(mask, weights), False)
+    for weights in connections if structure.prune is not None else ():
+        if weights.kind != "bias":
+            parametrize.register_parametrization(
+                weights.module, weights.name, Pruned(getattr(weights.module, weights.name))
+            )
     for kind in [kind for kind in ("input", "recurrent", "bias") if kind in structure.fixed]:
         chosen = [weights for weights in connections if weights.kind == kind]
         if not chosen:
@@ -201,6 +229,24 @@ def balance(
     _scale(weight, weight.abs() * factor, radius)
 
 
+def prune(policy: Any, sparsity: float) -> None:
+    """Remove the recurrent and input weights of the smallest magnitude, in each matrix the same share.
+
+    Args:
+        policy: a `RecurrentPolicy` made with the option ``prune``.
+        sparsity: share of the weights that is zero afterwards.
+    """
+    for network in policy.networks:
+        for weights in network.connections():
+            if weights.kind == "bias":
+                continue
+            effective: Any = getattr(weights.module, weights.name)
+            if network.signed and weights.kind == "recurrent":
+                effective = network.recurrent_weight(weights.layer)
+            steps: Any = weights.module.parametrizations[weights.name]
+            steps[-1].remove(effective, sparsity)
+
+
 def fix(weights: Iterable[tuple[nn.Module, str]]) -> None:
     """Turn parameters into buffers, which are stored but not trained."""
     for module, name in weights:
@@ -234,6 +280,10 @@ def _shape_recurrent(
         if not plain:
             allowed = np.ones((units, units), np.float32) if mask is None else mask
             _constrain(weights, _stacked(allowed if signs is None else allowed * signs, weights), signs is not None)
+        first = None if structure.connectome is None else from_table(structure.connectome).weights
+        if first is not None:
+            _set(weights, units, first, signs, structure.radius)
+            continue
         if signs is not None:
             constraint: Any = weights.module.parametrizations[weights.name][-1]  # type: ignore[index]
             factors = (constraint.factor.t() if weights.transposed else constraint.factor).split(units)
@@ -255,6 +305,24 @@ def _square(weights: ConstrainedWeights, units: int) -> Iterator[tuple[Tensor, T
     trained, module = trained.detach(), weights.module
     effective: Tensor = module.recurrent_weight(weights.layer) if getattr(module, "signed", False) else weights.tensor  # type: ignore[operator]
     yield from zip((trained.t() if weights.transposed else trained).split(units), effective.split(units), strict=True)
+
+
+def _set(
+    weights: ConstrainedWeights, units: int, first: np.ndarray, signs: np.ndarray | None, radius: float | None
+) -> None:
+    """Set the weights of each gate, as strengths where signs are fixed."""
+    network: Any = weights.module
+    if getattr(network, "signed", False):
+        signs = network.sign.cpu().numpy()
+    if signs is not None and (first < 0).any() and (first * signs < 0).any():
+        wrong = int(np.flatnonzero((first * signs < 0).any(axis=0))[0])
+        raise UserError(f"connectome: weights from unit {wrong} have not the sign of the unit, whose sign is fixed")
+    with torch.no_grad():
+        for strengths, _ in _square(weights, units):
+            strengths.copy_(torch.from_numpy(first if signs is None else np.abs(first)))
+        if radius is not None:
+            for strengths, effective in _square(weights, units):
+                _scale(strengths, effective, radius)
 
 
 def _scale(strengths: Tensor, effective: Tensor, radius: float) -> None:

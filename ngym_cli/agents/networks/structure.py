@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ngym_cli.agents.networks.connectome import from_table
 from ngym_cli.errors import UserError, check_known, unknown
 
 #: Parts of a network that can be left untrained.
@@ -60,6 +61,8 @@ class Structure:
     radius: float | None = None
     fixed: Sequence[str] = ()
     areas: Mapping[str, Mapping[str, object]] | None = None
+    connectome: Mapping[str, object] | None = None
+    prune: str | None = None
     blocks: list[Area] = field(init=False, compare=False, default_factory=list)
 
     def __post_init__(self) -> None:
@@ -75,6 +78,10 @@ class Structure:
             raise UserError("radius is of weights without rank; random sets the strength of the random part")
         if self.random and self.rank is None:
             raise UserError("random needs rank, as in rank=2; radius sets the strength of all recurrent weights")
+        others = {"rank": self.rank, "mask": self.mask, "areas": self.areas}
+        for name, value in others.items():
+            if self.connectome is not None and value is not None:
+                raise UserError(f"{name} and connectome contradict each other: both say which connections exist")
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Structure:
@@ -103,6 +110,8 @@ class Structure:
         """Return the mask of the recurrent weights, shape (units to, units from); None if all exist."""
         between = self._between(units)
         allowed = self.density if between is None else between * self.density
+        if self.connectome is not None:
+            return _mask(allowed, from_table(self.connectome).mask, (units, units), "connectome", rng)
         return _mask(allowed, self.mask, (units, units), "mask", rng)
 
     def inputs(self, units: int, channels: int, rng: np.random.Generator) -> np.ndarray | None:

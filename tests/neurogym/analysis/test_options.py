@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from neurogym.analysis import find_modules, from_trials
+from neurogym.analysis import Modules, find_modules, from_trials, participation
 from neurogym.analysis.modules import agreement
 from neurogym.analysis.selectivity import selectivity_table
 
@@ -79,3 +79,12 @@ def test_units_that_do_not_vary_are_not_selective():
     constant[:100] = np.float32(0.7)
     table = selectivity_table(np.hstack([varied, constant]), {"side": np.repeat([0, 1], 100)})
     assert (table.p[:, 0] < 0.05).tolist() == [True] + [False] * 30
+
+
+def test_participation_is_the_spread_of_connections_over_modules():
+    strength = np.zeros((4, 4))
+    strength[0, 1] = strength[0, 2] = -2.0  # one module each: 1 - (1/2)^2 - (1/2)^2
+    strength[2, 3] = 2.0
+    values = participation(strength, Modules(np.array([0, 0, 1, 1]), 0.0))
+    assert values == pytest.approx([0.5, 0.0, 0.5, 0.0])
+    assert participation(np.eye(4), Modules(np.array([0, 0, 1, 1]), 0.0)) == pytest.approx(np.zeros(4))

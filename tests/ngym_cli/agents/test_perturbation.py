@@ -104,6 +104,12 @@ def test_noise_has_its_standard_deviation():
         ("clamp", "units=1 value=high", "must be a number, not 'high'"),
         ("clamp", "units=1 value=true", "must be a number, not true"),
         ("noise", "1e308", "at most 1,000,000, not 1e"),
+        ("lesion", "top:0.1:selectivty", "did you mean 'selectivity'"),
+        ("lesion", "tpo:0.1:selectivity", "did you mean 'top'"),
+        ("lesion", "top:0.1", "needs a share of the units and a measure, as in top:0.1:selectivity"),
+        ("lesion", "top:2:weight", "--lesion fraction must be above 0 and at most 1, not 2"),
+        ("lesion", "top:0.1:weight:units=3", "not both"),
+        ("silence", "units=3 by=weight", "ranks units for a fraction, as in top:0.1:weight"),
     ],
 )
 def test_what_cannot_be_read_is_refused(kind, text, message):

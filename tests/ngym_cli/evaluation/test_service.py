@@ -101,6 +101,37 @@ def test_each_perturbation_is_an_evaluation_unless_they_act_together(ngym, run):
         assert wrong.code == 2 and "--together" in wrong.err
 
 
+def test_units_of_highest_rank_are_lesioned_next_to_equally_many_random_ones(ngym, run):
+    flags = ("--trials", "60", "--lesion")
+    assert ngym("eval", run, "--trials", "60", "--record", "activity", "--name", "whole").code == 0
+    variance = Recording(run / "eval" / "whole")["activity"].var(axis=0)
+    first, again, other = (
+        summary(ngym, run, *flags, "top:0.1:variance", "--seed", seed, "--overwrite") for seed in "001"
+    )
+    assert first["perturbations"] == again["perturbations"] and first["control"] == again["control"]
+    assert first["perturbations"][0]["units"] == sorted(np.argsort(-variance)[:6].tolist())
+    assert first["perturbations"][0]["by"] == "variance"
+    control = first["control"]
+    draws = [units for (units,) in control["draws"]]
+    assert len({tuple(units) for units in draws}) == len(draws) == 10 and {len(set(units)) for units in draws} == {6}
+    assert draws != [units for (units,) in other["control"]["draws"]]
+    assert control["mean"]["value"] == pytest.approx(np.mean(control["performance"]))
+    assert control["mean"]["low"] <= control["mean"]["value"] <= control["mean"]["high"]
+    whole = json.loads((run / "eval" / "whole" / "summary.json").read_text())
+    assert control["intact"] == pytest.approx(whole["performance"])
+    drawn = summary(ngym, run, *flags, f"units={','.join(map(str, draws[0]))}")
+    assert control["performance"][0] == pytest.approx(drawn["performance"])
+    printed = ngym("eval", run, *flags, "top:0.1:variance").out
+    assert "lesion, 6 units of highest variance" in printed
+    assert "6 random units, mean of 10 draws" in printed and "intact" in printed
+    several = ngym("eval", run, *flags, "top:0.1:selectivity", "--silence", "top:0.1:weight period=stimulus").out
+    assert several.count("random units") == 2 and "silence, 6 units of highest weight during stimulus" in several
+    assert (run / "eval" / "trials60-seed0-lesion-top-0.1-selectivity").is_dir()
+    assert summary(ngym, run, *flags, "top:0.1:participation")["control"]["units"] == 6
+    everything = summary(ngym, run, *flags, "top:1:weight")
+    assert set(everything["control"]["performance"]) == {everything["performance"]}
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [

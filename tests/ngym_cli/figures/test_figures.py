@@ -594,3 +594,37 @@ def test_units_in_legends_are_written_as_they_are(tmp_path):
         files.save_figure(figure, tmp_path / "figure.svg")
     texts = re.findall(r"<text[^>]*>([^<]*)</text>", (tmp_path / "figure.svg").read_text(encoding="utf-8"))
     assert "coherence 6.4\u00a0%" in texts and "measured interval 800 ms" in texts
+
+
+def test_regions_of_a_connectome_are_named_where_weights_are_shown(tmp_path, ngym):
+    names = ("V1", "MT", "LIP", "PFC")
+    (tmp_path / "c.csv").write_text(",".join(names) + "\n0,.2,.1,0\n.5,0,.3,.1\n0,.4,0,.2\n.1,0,.5,0\n")
+    words = ("--task", "RDM-v0", "--network", "ctrnn", "--timesteps", "400", "--eval-trials", "20")
+    words += ("--network-arg", f"connectome={tmp_path / 'c.csv'}", "--runs", tmp_path / "runs", "--name", "run")
+    assert ngym("run", *words).code == 0
+    (run,) = (tmp_path / "runs").glob("*/*/run")
+    assert ngym("eval", run, "--trials", "40", "--record", "activity").code == 0
+    with styled():
+        figure = FIGURES["weights"].draw(requests.view([str(run)], tmp_path / "runs"))
+    recurrent = figure.axes[0]
+    for axis in (recurrent.get_xticklabels(), recurrent.get_yticklabels(), figure.axes[1].get_yticklabels()):
+        assert [text.get_text() for text in axis] == list(names)
+    drawn = recurrent.images[0].get_array()
+    assert drawn[0, 0] == drawn[0, 3] == drawn[2, 0] == 0 and drawn[1, 0] != 0
+
+
+def test_performance_over_sparsity_and_pruning_of_a_network_that_has_learned(tmp_path, ngym):
+    words = ("--task", "RDM-v0", "--units", "16", "--timesteps", "4000", "--checkpoint-every", "1000", "--keep", "9")
+    words += ("--eval-trials", "20", "--runs", tmp_path / "runs")
+    assert ngym("run", *words, "--name", "whole").code == 0
+    (whole,) = (tmp_path / "runs").glob("*/*/whole")
+    pruned = ngym("run", *words, "--name", "run", "--init-from", whole, "--prune", "magnitude:0.8:by=3000")
+    assert pruned.code == 0 and "except" not in pruned.out + pruned.err
+    (run,) = (tmp_path / "runs").glob("*/*/run")
+    assert ngym("eval", run, "--trials", "20", "--checkpoints", "all").code == 0
+    with styled():
+        figure = FIGURES["development"].draw(requests.view([str(run)], tmp_path / "runs"))
+    (panel,) = [axes for axes in figure.axes if "pruned" in axes.get_xlabel()]
+    steps = sorted(int(path.name[5:]) for path in (run / "checkpoints").glob("step_*"))
+    expected = [0.8 * (1 - (1 - min(step / 3000, 1)) ** 3) for step in steps]
+    assert np.allclose(panel.lines[0].get_xdata(), expected) and len(expected) > 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from pathlib import Path
 
@@ -184,3 +185,22 @@ def test_code_that_changed_between_runs_of_a_sweep_is_named(make_sweep):
     manifest = json.loads(path.read_text())
     path.write_text(json.dumps(manifest | {"versions": {**manifest["versions"], "numpy": "0.1"}}))
     assert status.changed_code(rows) == ["numpy"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="handles of files are counted in /proc")
+def test_many_trials_leave_no_open_files_and_no_studies_behind(make_sweep, monkeypatch):
+    sweep = make_search(make_sweep, 30, pruner="median")
+    worker.prepare(sweep)
+    monkeypatch.setattr(worker, "run_one", lambda *args, **more: ("finished", {"performance": 0.5}))
+
+    def left() -> tuple[int, int]:
+        gc.collect()
+        kept = [each for each in gc.get_objects() if type(each) in (optuna.Study, optuna.storages.JournalStorage)]
+        return len(list(Path("/proc/self/fd").iterdir())), len(kept)
+
+    counts = []
+    for job in range(30):
+        assert worker.perform(str(sweep.path), job) == worker.DONE
+        if job in (4, 29):
+            counts.append(left())
+    assert counts[0] == counts[1]

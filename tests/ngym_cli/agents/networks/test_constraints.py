@@ -12,10 +12,12 @@ from ngym_cli.agents.algorithms.objective import participation, silent_units
 from ngym_cli.agents.algorithms.rollout import cut
 from ngym_cli.agents.defaults import complete, resolve
 from ngym_cli.agents.from_config import build_model, build_venv, make_model
-from ngym_cli.agents.networks import NETWORKS, find_network
+from ngym_cli.agents.networks import NETWORKS, constraints, find_network, pruning
+from ngym_cli.agents.networks.connectome import as_table, from_table
 from ngym_cli.agents.networks.structure import Structure
 from ngym_cli.config import from_dict
 from ngym_cli.errors import UserError
+from ngym_cli.training.sb3_callback import PruningCallback
 from tests.ngym_cli.agents.conftest import Recall
 
 OWN = """
@@ -224,6 +226,156 @@ def test_masks_are_kept_exactly():
     net = model.policy.networks[0]
     assert ((recurrent(net)[0] != 0).numpy() == mask.astype(bool)).all()
     assert not model.policy.action_net.weight[:, 5:].any() and not parts(net, "input")[0][:, 1:].any()
+
+
+def connections(tmp_path, names="abcdefghij", **changes):
+    """File of the connections of ten regions, and their first weights."""
+    rng = np.random.default_rng(3)
+    weights = (rng.random((10, 10)) < 0.4) * rng.uniform(0.1, 0.5, (10, 10)) * (1 - np.eye(10))
+    path = tmp_path / "weights.csv"
+    rows = [",".join(names), *(",".join(f"{value:.9g}" for value in row) for row in weights)]
+    path.write_text("\n".join(rows))
+    return str(path), weights.astype(np.float32)
+
+
+@pytest.mark.parametrize("alg", ["recurrent_ppo", "supervised"])
+def test_a_connectome_from_a_file_is_where_learning_begins_and_its_mask_is_kept(network, alg, tmp_path):
+    path, weights = connections(tmp_path)
+    settings = {"task": "RDM-v0", "alg": alg, "network": network, "network_args": {"connectome": path}}
+    config, properties = resolve(from_dict({**settings, "timesteps": 2_000}))
+    config = complete(config, properties)
+    assert config.units == 10 and Structure.of(config.network_args).connectome["names"] == list("abcdefghij")
+    (tmp_path / "weights.csv").unlink()  # the configuration holds the connections
+    with closing(build_venv(config, config.n_envs)) as venv:
+        model = build_model(from_dict(config.model_dump(exclude_none=True)), venv)
+        net = model.policy.networks[0]
+        before = [np.abs(matrix.numpy()) for matrix in recurrent(net)]
+        assert before and all(np.allclose(matrix, weights) for matrix in before)
+        model.learn(2_000)
+    for matrix, first in zip(recurrent(net), before, strict=True):
+        assert not matrix.numpy()[weights == 0].any()
+        assert not np.allclose(np.abs(matrix.numpy()), first)
+
+
+def test_forms_of_a_connectome(tmp_path):
+    rng = np.random.default_rng(0)
+    weights = rng.standard_normal((3, 3)) * (rng.random((3, 3)) < 0.7)
+    expected = ("V1", "V2", "PFC")
+    (tmp_path / "rows.csv").write_text(
+        "\n".join(
+            [",V1,V2,PFC", *(f"{name}," + ",".join(map(str, row)) for name, row in zip(expected, weights, strict=True))]
+        )
+    )
+    np.savez(tmp_path / "all.npz", weights=weights, mask=np.ones((3, 3)), names=["V1", "V2", "PFC"])
+    np.savez(tmp_path / "mask.npz", mask=np.eye(3, dtype=bool))
+    (tmp_path / "binary.csv").write_text("0,1\n1,0\n")
+    rows, every, mask, binary = (
+        from_table(as_table(str(tmp_path / name))) for name in ("rows.csv", "all.npz", "mask.npz", "binary.csv")
+    )
+    assert np.array_equal(rows.weights, weights.astype(np.float32)) and rows.names == expected == every.names
+    assert np.array_equal(rows.mask, weights != 0) and every.mask.all() and np.array_equal(every.weights, rows.weights)
+    assert np.array_equal(mask.mask, np.eye(3)) and mask.weights is None and not mask.names
+    assert np.array_equal(binary.mask, [[0, 1], [1, 0]]) and binary.weights is None
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("none.csv", None, "none.csv: No such file"),
+        ("a.mat", "", "must be a file .npz or .csv, not '"),
+        ("a.csv", "a,b\n1,2\n", "weights must be a square matrix .to, from., not 1 x 2"),
+        ("a.csv", "a,b,c\n1,2\n3,4\n", "expected 2 different names of regions, got 3"),
+        ("a.csv", "a,b\n1,2\n3\n", "row 2 has 1 entries, expected 2"),
+        ("a.csv", "a,b\n1,nan\n3,4\n", "weights must be finite numbers"),
+        ("a.csv", "a,b\n1,x\n3,4\n", "row 1 has 'x', expected a number"),
+        ("a.csv", "a,a\n1,2\n3,4\n", "expected 2 different names of regions, got 1"),
+        ("a.csv", ",a,b\na,1,2\nc,3,4\n", "row 2 is named 'c', not 'b' as its column"),
+        ("a.csv", "a,b\n0,0\n0,0\n", "there is no connection"),
+        ("a.csv", "", "weights must be a square matrix"),
+        ("a.npz", {"weigths": np.eye(2)}, "unknown array of .*did you mean 'weights'"),
+        ("a.npz", {"names": ["a"]}, "expected an array weights"),
+        ("a.npz", {"weights": np.eye(2) * 3, "mask": np.zeros((2, 2))}, "there is no connection"),
+        ("a.npz", {"weights": np.eye(2) * 3, "mask": 1 - np.eye(2)}, "no connection that the mask has not"),
+        ("a.npz", {"weights": np.array([["a"]])}, "weights must be finite numbers"),
+        ("a.npz", "no archive", "a.npz: "),
+    ],
+)
+def test_a_file_without_connections_is_refused_in_a_line(tmp_path, name, content, says):
+    if isinstance(content, dict):
+        np.savez(tmp_path / name, **content)
+    elif content is not None:
+        (tmp_path / name).write_text(content)
+    with pytest.raises(UserError, match=says) as error:
+        as_table(str(tmp_path / name))
+    assert "\n" not in str(error.value)
+
+
+def test_a_connectome_that_does_not_fit_is_refused(tmp_path):
+    path, weights = connections(tmp_path)
+    connectome = as_table(path)
+    for network, wrong, says in (
+        ("rnn", {"rank": 2}, "rank and connectome"),
+        ("rnn", {"mask": np.eye(10).tolist()}, "mask and connectome"),
+        ("rnn", {"connectome": {**connectome, "units": 9}}, "is damaged"),
+        ("rnn", {"connectome": {**connectome, "weights": "eJw="}}, "is damaged"),
+    ):
+        with pytest.raises(UserError, match=says):
+            build(network, **{"connectome": connectome, **wrong})
+    np.savez(tmp_path / "signed.npz", weights=-weights)
+    with pytest.raises(UserError, match="weights from unit 0 have not the sign of the unit"):
+        build("ei_rnn", connectome=as_table(str(tmp_path / "signed.npz")))
+    np.savez(tmp_path / "small.npz", weights=weights[:4, :4])
+    with pytest.raises(UserError, match=r"connectome must be 10 x 10 \(to, from\), not 4 x 4"):
+        build("gru", connectome=as_table(str(tmp_path / "small.npz")))
+
+
+@pytest.mark.parametrize("alg", ["recurrent_ppo", "supervised"])
+def test_the_smallest_weights_are_pruned_and_do_not_return(network, alg):
+    config, properties = resolve(
+        from_dict({"task": "RDM-v0", "alg": alg, "network": network, "units": 10, "timesteps": 2_000})
+    )
+    config = complete(config.model_copy(update={"network_args": {"prune": "magnitude:0.6:by=1000"}}), properties)
+    with closing(build_venv(config, config.n_envs)) as venv:
+        model = build_model(config, venv)
+        net = model.policy.networks[0]
+        assert bool(model.in_torch) == (":" in network or not kernels.available())
+        before = [matrix.clone() for matrix in [*recurrent(net), *parts(net, "input")]]
+        constraints.prune(model.policy, 0.3)
+        pruned = [matrix == 0 for matrix in [*recurrent(net), *parts(net, "input")]]
+        for matrix, first, gone in zip([*recurrent(net), *parts(net, "input")], before, pruned, strict=True):
+            assert gone.any() and first[gone].abs().mean() < 0.5 * first[~gone].abs().mean()
+            assert torch.equal(matrix[~gone], first[~gone])
+        model.learn(2_000, callback=PruningCallback(pruning.parse(config.network_args["prune"])))
+    for matrix, gone in zip([*recurrent(net), *parts(net, "input")], pruned, strict=True):
+        assert (matrix[gone] == 0).all()
+    for weights in net.connections():
+        if weights.kind != "bias":
+            assert (weights.tensor == 0).float().mean() == pytest.approx(0.6, abs=0.01)
+
+
+def test_a_schedule_of_pruning_rises_to_its_end():
+    schedule = pruning.parse(pruning.complete("magnitude:0.9", 1000))
+    assert schedule == (0.9, 500)
+    shares = [schedule.at(step) for step in (0, 100, 250, 500, 10_000)]
+    assert shares == sorted(shares) and shares[0] == 0 and shares[-2:] == [0.9, 0.9]
+    assert shares[2] == pytest.approx(0.9 * (1 - 0.5**3))  # Zhu & Gupta 2017, equation 1
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("magnitud:0.9", "did you mean 'magnitude'"),
+        ("magnitude", "needs a method and a final sparsity, as in"),
+        ("magnitude:1", "sparsity of prune must be above 0 and below 1, not 1"),
+        ("magnitude:0.5:buy=3", "did you mean 'by'"),
+        ("magnitude:0.5:by=x", "'x' is not a whole number"),
+        ("magnitude:0.5:by=0", "must be a step of the training"),
+        ("magnitude:0.5:by=2e5", "by=200,000 must be a step of the training, which has 1,000"),
+    ],
+)
+def test_a_schedule_that_cannot_be_read_is_refused(text, says):
+    with pytest.raises(UserError, match=says):
+        pruning.complete(text, 1000)
 
 
 def test_spectral_radius_is_what_was_asked_for(network):
