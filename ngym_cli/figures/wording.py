@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -88,6 +89,8 @@ class Wording:
             return f"context {int(value) + 1}"
         if value in VALUES.get(name, {}):
             return VALUES[name][value]
+        if name.endswith("theta") and isinstance(value, float):
+            return _angle(value)
         return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
     def phrase(self, name: str, value: object) -> str:
@@ -109,6 +112,12 @@ class Wording:
         name = self.action(action)
         remaining = [second for index, second in self.actions.items() if index != action]
         return f"no {remaining[0]}" if name == "fixation" and len(remaining) == 1 else name
+
+
+def _angle(value: float) -> str:
+    """Return an angle (rad) as a multiple of pi."""
+    factor = f"{value / math.pi:.3g}"
+    return {"0": "0", "1": "π"}.get(factor, f"{factor} π")
 
 
 def _right_actions(table: Mapping[str, np.ndarray]) -> dict[Scalar, float]:

@@ -628,3 +628,8 @@ def test_performance_over_sparsity_and_pruning_of_a_network_that_has_learned(tmp
     steps = sorted(int(path.name[5:]) for path in (run / "checkpoints").glob("step_*"))
     expected = [0.8 * (1 - (1 - min(step / 3000, 1)) ** 3) for step in steps]
     assert np.allclose(panel.lines[0].get_xdata(), expected) and len(expected) > 2
+
+
+@pytest.mark.parametrize(("angle", "words"), [(0.0, "0"), (np.pi, "π"), (np.pi / 2, "0.5 π"), (5.23599, "1.67 π")])
+def test_angles_are_multiples_of_pi(angle, words):
+    assert Wording({}).value("sample_theta", angle) == words
