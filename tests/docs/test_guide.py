@@ -73,13 +73,12 @@ def _printed(lines, name):
 
 
 def test_numbers_between_the_records_are_those_of_the_records():
-    """Performance and bias of one seed on two processors; the number of tasks, of `yang19` and of `modcog`."""
+    """The range of performance and bias of README's run; the number of tasks, of `yang19` and of `modcog`."""
     text = " ".join(PAGES[0].read_text(encoding="utf-8").split())
-    here = guide.RECORD.rows()["running"]["0"]["printed"]
-    there = guide.RECORD.rows()["readme"]["0"]["printed"]
-    performance, bias = ([_printed(lines, name) for lines in (here, there)] for name in ("performance", "PSE"))
-    first, second = (f"{value:.3f}".lstrip("0") for value in performance)
-    assert f"performance {first} or {second}, and a bias (PSE) of {bias[0]:.1f} % or {bias[1]:.1f} %" in text
+    assert "performance is between .87 and .90, and the bias (PSE) is up to 5 %" in text
+    for item in ("running", "readme"):
+        printed = guide.RECORD.rows()[item]["0"]["printed"]
+        assert 0.87 <= round(_printed(printed, "performance"), 2) <= 0.9 and abs(_printed(printed, "PSE")) <= 5
     assert f"| {len(every_task())} tasks, " in text
     stages = (home.GUIDE / "stages.md").read_text(encoding="utf-8")
     assert f"# {len(get_collection('yang19'))} tasks; " in stages
