@@ -76,6 +76,7 @@ class VariedOptions(TypedDict, total=False):
     keep: float | Iterable[float] | None
     recommended: bool | Iterable[bool] | None
     schedule: str | Iterable[str] | None
+    prune: str | Iterable[str] | None
     loss_weight: Mapping[str, object] | None
     task_weight: Mapping[str, object] | None
     on: str | None
