@@ -128,7 +128,7 @@ def test_the_difference_from_the_best_setting_is_paired_by_seed():
         for network, by_seed in scores.items()
         for seed, score in enumerate(by_seed)
     ]
-    best, other = settings(None, rows)
+    best, other = settings(rows)
     assert (best["difference"], best["difference_ci"]) == (0.0, None)
     low, high = other["difference_ci"]
     assert other["difference"] == pytest.approx(-0.015) and -0.03 < low < high < 0

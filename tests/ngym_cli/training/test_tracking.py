@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from ngym_cli.training import prepare, tracking
+from ngym_cli.training import prepare, tracked_fits, tracking
 
 RUN = ("run", "--task", "GoNogo-v0", "--n-envs", "4", "--timesteps", "2000", "--eval-trials", "20", "--name", "a")
 
@@ -196,7 +196,7 @@ def test_fits_are_tracked_with_scores_parameters_and_figures(ngym, tmp_path, mon
     rows = "".join(f"{k // 10},{k % 2 if k % 3 else 1 - k % 2},{k % 2}\n" for k in range(60))
     (tmp_path / "rat.csv").write_text("session,choice,stimulus\n" + rows)
     made = []
-    monkeypatch.setattr(prepare, "tracking_library", lambda name: None)
+    monkeypatch.setattr(tracked_fits, "tracking_library", lambda name: None)
     for name in ("wandb", "mlflow"):
         monkeypatch.setitem(tracking.TRACKERS, name, lambda *given: made.append(Noted(*given)) or made[-1])
     command = ("fit", "rat.csv", "--model", "logistic", "--folds", "2", "--stimuli", "stimulus", "--name", "a")
