@@ -133,4 +133,4 @@ def test_the_difference_from_the_best_setting_is_paired_by_seed():
     low, high = other["difference_ci"]
     assert other["difference"] == pytest.approx(-0.015) and -0.03 < low < high < 0
     assert best["mean_ci"][0] < other["mean"]
-    assert settings(None, rows[3:5])[1]["difference_ci"] is None  # no seed in common
+    assert settings(rows[3:5])[1]["difference_ci"] is None  # no seed in common
