@@ -42,6 +42,10 @@ class Question(UserError):
         super().__init__(message)
         self.columns, self.answers = tuple(columns), tuple(answers)
 
+    def __reduce__(self) -> tuple[type[Question], tuple[object, ...]]:
+        """Pickle with all arguments: a worker process passes the question on."""
+        return Question, (str(self), self.columns, self.answers)
+
 
 class InUseError(UserError):
     """A run folder that another process writes, or has just made."""

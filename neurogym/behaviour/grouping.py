@@ -40,6 +40,10 @@ class Groups:
     notes: list[str] = field(default_factory=list)
 
 
+#: Columns of the trial tables that ngym writes, all of whose rows and files are of one agent.
+OF_AN_AGENT = {"env", "step", "outcome", "performance", "aborts"}
+
+
 def group(
     columns: Columns, roles: dict[str, object], rows: IntArray, locate: Callable[[int], str], asks: bool = False
 ) -> Groups:
@@ -57,8 +61,9 @@ def group(
         TableQuestion: if subjects are not known and may be in a column.
     """
     groups = Groups([])
-    _by_files(columns, roles, groups, asks)
-    _find_unnamed_subjects(columns, roles, groups, asks)
+    if not set(columns) >= OF_AN_AGENT:
+        _by_files(columns, roles, groups, asks)
+        _find_unnamed_subjects(columns, roles, groups, asks)
     n = rows_of(columns)
     subjects: tuple[str, ...] = ("subject",)
     subject = np.zeros(n, np.int64)

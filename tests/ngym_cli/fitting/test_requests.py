@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import ngym_cli as nc
 from neurogym.behaviour.models.base import Problem, log_likelihoods, predict
 from neurogym.behaviour.table import Behaviour, session
 from ngym_cli import fit
-from ngym_cli.errors import UserError
+from ngym_cli.errors import Question, UserError
 from ngym_cli.figures.files import FigureFiles
 from ngym_cli.fitting import folder as fits
 from ngym_cli.fitting import registry, requests
@@ -502,3 +503,17 @@ def test_a_public_data_set_is_fitted_by_name(tmp_path):
     assert result["scores"]["bias"]["trials"] == 6149
     with pytest.raises(UserError, match="did you mean the data set roitman2002"):
         fit("roitman2003", model="bias", runs=tmp_path, name="no")
+
+
+@pytest.mark.parametrize("table", ["eval/final/trials.parquet", "trials"])
+def test_trials_of_an_agent_are_those_of_one_subject(ngym, run_folder, table):
+    result = ngym("data", run_folder / table, "--json")
+    assert result.code == 0, result.err
+    assert [row["subject"] for row in json.loads(result.out)["subjects"]] == ["subject"]
+
+
+def test_a_question_is_passed_on_by_a_worker():
+    question = Question("which column?", [("a", "0, 1")], [(("--subject", "a"), "a names subjects")])
+    passed_on = pickle.loads(pickle.dumps(question))
+    assert str(passed_on) == "which column?"
+    assert (passed_on.columns, passed_on.answers) == (question.columns, question.answers)
