@@ -189,7 +189,8 @@ def best_sequence(trials: Trials) -> list[int]:
                     following[key] = (reached, goes_on, [*policy, *[0] * (step - len(policy)), action])
         most_promising = sorted(following.items(), key=lambda item: -(item[1][0] + item[1][1].sum()))
         best = dict(most_promising[:STATES])
-    return max(best.values(), key=lambda result: result[0])[2]
+    policy = max(best.values(), key=lambda result: result[0])[2]
+    return [*policy, *[0] * (int(trials.length.max()) - len(policy))]
 
 
 def _leading(sums: FloatArray, over: BoolArray) -> list[int]:

@@ -12,6 +12,7 @@ import pytest
 
 import neurogym as ngym
 from neurogym.ceilings.effects import LEAVES
+from neurogym.ceilings.random_agent import best_sequence
 from neurogym.ceilings.stack import verdict
 from neurogym.wrappers import WRAPPERS, module_of
 from neurogym.wrappers.tasks import trial_of
@@ -208,3 +209,13 @@ def test_a_wrapper_that_draws_the_sides_takes_the_blocks_away():
     stack = pkgutil.resolve_name("neurogym.wrappers:Variable_nch")(ngym.make("IBLBlock-v0"))
     score, without_blocks = verdict(stack).score, ngym.make("IBL-v0").unwrapped.ceiling()
     assert abs(score["performance"] - without_blocks["performance"]) < 4 * score["error"]
+
+
+def test_the_best_sequence_has_an_action_for_each_step():
+    """Also for steps after the last at which a trial has a reward or may end."""
+    env = ngym.make("RDM-v0", timing={"stimulus": ("uniform", (300, 900))})
+    env.reset(seed=0)
+    trials = env.unwrapped.make_trials(20)
+    trials.fields["performance"][:] = 0
+    trials.fields["event"][:] = 0
+    assert best_sequence(trials) == [0] * int(trials.length.max())
