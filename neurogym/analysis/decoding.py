@@ -67,7 +67,7 @@ class Decoding(Result):
 def shrunk_covariance(x: FloatArray) -> FloatArray:
     """Return the covariance of Ledoit & Wolf 2004 (10.1016/S0047-259X(03)00096-4), shape (units, units).
 
-    The same as scikit-learn's, which takes ten times as long for populations of this size.
+    The same as scikit-learn's, which takes seven times as long for 266 trials of 64 units.
 
     Args:
         x: centred trials, shape (trials, units).

@@ -71,6 +71,9 @@ class PlotRequest(Request):
     as_json: Annotated[bool, Flag("Print drawn or available figures as JSON.", names=("--json",))] = False
 
 
+#: Letters of the column with the names of figures.
+NAME_WIDTH = 16
+
 #: Options of the figures of runs, sweeps and fits; those that all have are not among them.
 OPTIONS = {
     "run": ("by", "compare", "evaluation", "pair", "metric", "across", "input", "axes", "list_figures", "trust"),
@@ -166,9 +169,11 @@ def execute(request: PlotRequest) -> None:
         return
     for row in rows:
         line = row["path"] or f"not drawn: {row['reason']}"
-        line += f"\n{'':<16}{row['caption']}" if "caption" in row else ""
-        line += "".join(f"\n{'':<16}without {label}: {reason}" for label, reason in row.get("left_out", {}).items())
-        terminal.console().print(f"{row['id']:<16}{line}", soft_wrap=True)
+        line += f"\n{'':<{NAME_WIDTH}}{row['caption']}" if "caption" in row else ""
+        line += "".join(
+            f"\n{'':<{NAME_WIDTH}}without {label}: {reason}" for label, reason in row.get("left_out", {}).items()
+        )
+        terminal.console().print(f"{row['id']:<{NAME_WIDTH}}{line}", soft_wrap=True)
 
 
 def view_of(request: PlotRequest, tell: Callable[[str], object]) -> tuple[PlotData, list[str]]:
@@ -216,4 +221,4 @@ def _print_available(rows: list[AvailableFigure], as_json: bool) -> None:
     for row in rows:
         mark = "drawn by default" if row["default"] else "available" if row["available"] else row["reason"]
         line = f"{row['description']}  [{mark}]" if row["available"] else f"not available: {mark}"
-        terminal.console().print(f"{row['id']:<16}{line}", soft_wrap=True)
+        terminal.console().print(f"{row['id']:<{NAME_WIDTH}}{line}", soft_wrap=True)

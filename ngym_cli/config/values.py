@@ -48,6 +48,11 @@ _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 _NAME = re.compile(r"[^\W\d]\w*")
 _CLASS = re.compile(r"_*[A-Z]\w*")
 
+
+class Range(str):
+    """Range of values of a continuous column, as in ``0.1 to 0.4``."""
+
+
 # -- scalars, lists, assignments ------------------------------------------------------------------------------------
 
 
@@ -232,10 +237,6 @@ def as_list(value: object, name: str) -> list[Any]:
 
 
 # -- calls ----------------------------------------------------------------------------------------------------------
-
-
-class Range(str):
-    """Range of values of a continuous column, as in ``0.1 to 0.4``."""
 
 
 @dataclass(frozen=True)

@@ -96,10 +96,11 @@ def weights(view: PlotData) -> Figure:
         _matrix(grid[0][2], matrix.outputs[:, order].T, "output", borders)
         _names(grid[0][2], channel_names(labels.get("action", {}), len(matrix.outputs)), "to output")
         panels.append((grid[0][2], False))
+    regions = region_names(view.first)
     for axes, both in panels:
-        _regions(axes, region_names(view.first), both)
+        _regions(axes, regions, both)
     _spectrum(grid[1][0], matrix.recurrent)
-    _modules(grid[1][1], grid[1][2], matrix.recurrent, recorded.activity.values, region_names(view.first))
+    _modules(grid[1][1], grid[1][2], matrix.recurrent, recorded.activity.values, regions)
     of = f" of the {matrix.of}" if matrix.of else ""
     n = f"{len(matrix.recurrent)} units, activity of {len(recorded.activity):,} trials"
     figure.suptitle(f"weights{of}, n = {n}", fontsize="medium")
