@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import zipfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from neurogym.behaviour.columns import Column, Columns, TableError
 from neurogym.behaviour.conversion import from_mapping
+from neurogym.behaviour.entries import TableError
 from neurogym.foreign import isolation, npz
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 LARGEST = 2**30  #: unpacked bytes of an archive
 WIDEST = 20  #: columns of an array that become columns of a table
 
 
-def columns_of(name: str, values: np.ndarray) -> Columns:
+def columns_of(name: str, values: np.ndarray) -> dict[str, np.ndarray]:
     """Return the columns of an array of trials, or of trials and a few values each; none of other arrays."""
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.dtype.kind not in "biufSU" or values.ndim > 2 or not values.ndim:
         return {}
     if values.ndim == 1:
-        return {name: Column.of_values(values.astype(str) if values.dtype.kind == "S" else values)}
+        return {name: values}
     if values.shape[1] > WIDEST:
         return {}
-    return {f"{name}_{k}": Column.of_values(column) for k, column in enumerate(values.T)}
+    return {f"{name}_{k}": column for k, column in enumerate(values.T)}
 
 
 def check_archive(path: Path) -> None:
@@ -43,13 +48,13 @@ def check_archive(path: Path) -> None:
         raise TableError(f"found {size >> 20:,} MB when unpacked, expected at most {LARGEST >> 20:,}")
 
 
-def read_npz(path: Path) -> Columns:
+def read_npz(path: Path) -> DataFrame:
     """Read named arrays of one length; ``inpt`` (sessions, trials, predictors) and its likes become one row a trial.
 
     Raises:
         TableError: if no arrays have one length, or an array holds Python objects.
     """
-    columns: Columns = {}
+    columns: dict[str, np.ndarray] = {}
     try:
         content = npz.read(path)
     except isolation.DamagedFileError as error:
@@ -65,15 +70,15 @@ def read_npz(path: Path) -> Columns:
         flat = values.reshape(-1, *values.shape[2:]) if shape is not None and values.shape[:2] == shape else values
         columns |= columns_of(name, flat)
     if shape is not None and "session" not in columns:
-        columns["session"] = Column.of_values(np.repeat(np.arange(1, shape[0] + 1), shape[1]))
+        columns["session"] = np.repeat(np.arange(1, shape[0] + 1), shape[1])
     lengths = [len(column) for column in columns.values()]
     if not lengths:
         raise TableError("found no arrays of numbers or words, expected one entry for each trial")
     n = max(set(lengths), key=lengths.count)
-    return {name: column for name, column in columns.items() if len(column) == n}
+    return from_mapping({name: column for name, column in columns.items() if len(column) == n})
 
 
-def read_excel(path: Path) -> tuple[Columns, int, list[str]]:
+def read_excel(path: Path) -> tuple[DataFrame, int, list[str]]:
     """Read the first sheet of an Excel file; names of columns are in the first row that is as full as most.
 
     Returns:

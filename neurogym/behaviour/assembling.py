@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from neurogym.array_types import FloatArray, IntArray
+from neurogym.behaviour import entries
 from neurogym.behaviour.checks import check_contradiction, check_side, say_protocols
 from neurogym.behaviour.choices import Choices, map_truth, read_choices
 from neurogym.behaviour.column_maps import ColumnMap
 from neurogym.behaviour.column_names import STIMULUS_OR_TRUTH
-from neurogym.behaviour.columns import Columns, TableError, plain
+from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.evidence import (
     is_by_chance,
     is_in_blocks,
@@ -22,6 +24,10 @@ from neurogym.behaviour.options import check_options
 from neurogym.behaviour.orientation import ENOUGH_TRIALS, falls, minus
 from neurogym.behaviour.outcomes import OutcomeColumns
 from neurogym.behaviour.table import Session
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 #: Least and largest correlation with the correct choice from which a number without a sign encodes the side, between
 #: them as many standard errors as are not by chance.
@@ -66,7 +72,7 @@ class Assembler(OutcomeColumns):
 
     def __init__(
         self,
-        columns: Columns,
+        columns: DataFrame,
         roles: dict[str, object],
         named: Sequence[str],
         settings: ColumnMap,
@@ -125,7 +131,7 @@ class Assembler(OutcomeColumns):
         name, column = self.column("choice")
         gone = self.marked_as_missed()
         if not self.settings.choices:
-            check_options(self.columns, name, column.without(gone), self.groups[:2], self.settings.missed)
+            check_options(self.columns, name, entries.without(column, gone), self.groups[:2], self.settings.missed)
         try:
             choices = read_choices(column, self.witness(correct), gone, self.settings.missed, self.settings.choices)
         except TableError as error:
@@ -142,11 +148,13 @@ class Assembler(OutcomeColumns):
             if choices.words != tuple(WHEEL):
                 choices.index = np.where(choices.index < 0, -1, 1 - choices.index)
             choices.words, self.options = tuple(WHEEL.values()), tuple(WHEEL)
-        empty = int(column.missing.sum())
+        empty = int(entries.missing(column).sum())
         missed = [f"{word} ({count:,})" for word, count in choices.missed.items()]
         missed += [f"empty ({empty:,})"] if empty else []
         missed += (
-            [f"marked as missed ({int((gone & ~column.missing).sum()):,})"] if (gone & ~column.missing).any() else []
+            [f"marked as missed ({int((gone & ~entries.missing(column)).sum()):,})"]
+            if (gone & ~entries.missing(column)).any()
+            else []
         )
         listed = ", ".join(w if w == o else f"{o} = {w}" for o, w in zip(self.options, choices.words, strict=True))
         self.words[name] = f"{listed}; no answer: {', '.join(missed)}" if missed else listed
@@ -180,11 +188,11 @@ class Assembler(OutcomeColumns):
             if plain(name) in STIMULUS_OR_TRUTH and not self.roles["stimuli"] and len(choices.words) == 2:
                 self.roles["stimuli"] = (name,)
             return result[0]
-        entries = ", ".join(column.levels[0][:6])
+        shown = ", ".join(entries.levels(column)[0][:6])
         if "ground_truth" in self.named:
-            raise TableError(f"column {name!r}: found {entries}, expected one of {', '.join(choices.words)}")
+            raise TableError(f"column {name!r}: found {shown}, expected one of {', '.join(choices.words)}")
         return self.without_truth(
-            f"{name} ({entries}) is not read as the correct choice: the choices do not depend on it"
+            f"{name} ({shown}) is not read as the correct choice: the choices do not depend on it"
         )
 
     def without_truth(self, note: str) -> IntArray:
@@ -285,10 +293,12 @@ class Assembler(OutcomeColumns):
         """Return further columns with few levels, and those that are requested."""
         used = {str(v) for v in self.roles.values() if isinstance(v, str)} | set(map(str, self.roles["stimuli"]))  # type: ignore[call-overload]
         names = [
-            name for name in self.columns if name not in used and 1 < len(self.columns[name].distinct) <= MOST_LEVELS
+            name
+            for name in self.columns
+            if name not in used and 1 < len(entries.distinct(self.columns[name])) <= MOST_LEVELS
         ]
         names = [*requested, *(name for name in names if name not in requested)][: MOST_CONDITIONS + len(requested)]
-        return {name: self.columns[name].values() for name in names}
+        return {name: entries.values(self.columns[name]) for name in names}
 
 
 def sessions_of(

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from neurogym.array_types import FloatArray, IntArray
+from neurogym.behaviour import entries
 from neurogym.behaviour.choices import CONTRARY, Choices
-from neurogym.behaviour.columns import plain
+from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import agrees, is_by_chance, listed, same_information
 from neurogym.behaviour.orientation import ENOUGH_TRIALS
 from neurogym.behaviour.questions import Answer, ask, ask_role
@@ -71,7 +72,9 @@ def check_side(trials: RoleColumns, choices: Choices, name: str, strength: Float
     sides = [
         each
         for each, column in trials.columns.items()
-        if each not in used and len(column.levels[0]) == 2 and not is_by_chance(column.levels[1], choice, 2)
+        if each not in used
+        and len(entries.levels(column)[0]) == 2
+        and not is_by_chance(entries.levels(column)[1], choice, 2)
     ]
     question = f"choices do not depend on {name}, which has no sign, and no column is named like the correct choice"
     if sides:
@@ -82,7 +85,7 @@ def check_side(trials: RoleColumns, choices: Choices, name: str, strength: Float
 def say_protocols(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str]) -> None:
     """Say that the levels of a stimulus differ between stages of training, which are described together."""
     for stage, column in trials.columns.items():
-        words, index = column.levels if PROTOCOLS.search(plain(stage)) else ((), np.zeros(0))
+        words, index = entries.levels(column) if PROTOCOLS.search(plain(stage)) else ((), np.zeros(0))
         if stage in trials.roles.values() or not 1 < len(words) <= MOST_PROTOCOLS:
             continue
         for name, values in zip(names, stimuli.T, strict=True):

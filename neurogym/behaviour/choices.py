@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from neurogym.array_types import BoolArray, FloatArray, IntArray
+from neurogym.behaviour import entries
 from neurogym.behaviour.codings import is_missed_word
 from neurogym.behaviour.column_names import ORDERED
-from neurogym.behaviour.columns import Column, TableError, label, parse_number, plain
+from neurogym.behaviour.entries import TableError, label, parse_number, plain
 from neurogym.behaviour.roles import MOST_CHOICES, MOST_LETTERS
+
+if TYPE_CHECKING:
+    from pandas import Series
+
 
 RARE = 0.02  #: share of all answers below which keys other than the usual ones count as hit by mistake
 CONTRARY = 0.05  #: share of trials in which correctness and the correct choice may contradict each other by mistake
@@ -55,7 +61,7 @@ class Witness:
 
 
 def read_choices(
-    column: Column, witness: Witness, gone: BoolArray, missed: Sequence[str] = (), order: Sequence[str] = ()
+    column: Series, witness: Witness, gone: BoolArray, missed: Sequence[str] = (), order: Sequence[str] = ()
 ) -> Choices:
     """Return the choices that a column holds.
 
@@ -69,7 +75,7 @@ def read_choices(
     Raises:
         TableError: if there are too many options, or an option of ``order`` does not occur.
     """
-    words, index = column.without(gone).levels
+    words, index = entries.levels(entries.without(column, gone))
     counts = np.bincount(index[index >= 0], minlength=len(words))
     if order:
         absent = [word for word in order if word not in words]
@@ -222,7 +228,7 @@ def _separation(index: IntArray, reference: int, partner: int, witness: Witness)
     return float(abs(np.corrcoef(a, b)[0, 1]))
 
 
-def map_truth(column: Column, choices: Choices, correct: FloatArray) -> tuple[IntArray, str] | None:
+def map_truth(column: Series, choices: Choices, correct: FloatArray) -> tuple[IntArray, str] | None:
     """Return the index of the correct choice in each row, -1 if unknown, and the reading; None if labels do not match.
 
     Args:
@@ -230,7 +236,7 @@ def map_truth(column: Column, choices: Choices, correct: FloatArray) -> tuple[In
         choices: the choices of the same rows.
         correct: 1, 0 or nan.
     """
-    words, index = column.levels
+    words, index = entries.levels(column)
     spelled = {word.lower(): k for k, word in enumerate(choices.words)}
     numbers = {parse_number(word): k for k, word in enumerate(choices.words) if parse_number(word) is not None}
     lookup = np.full(len(words) + 1, -1)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from neurogym.array_types import BoolArray, IntArray
-from neurogym.behaviour import expressions
+from neurogym.behaviour import entries, expressions
 from neurogym.behaviour.column_maps import ColumnMap
-from neurogym.behaviour.columns import Columns, plain
+from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import ALMOST_ALL, rises, trial_order
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 #: Names of the beginning of a reaction time, the best first: the stimulus, or the start of the trial.
 STARTS = (
@@ -24,8 +28,8 @@ FEWEST_TOTALS = 10  #: distinct amounts from which a reward that never falls is 
 
 
 def with_time_differences(
-    columns: Columns, assigned: dict[str, Any], chosen: ColumnMap, notes: list[str], named: Sequence[str]
-) -> tuple[Columns, dict[str, Any]]:
+    columns: DataFrame, assigned: dict[str, Any], chosen: ColumnMap, notes: list[str], named: Sequence[str]
+) -> tuple[DataFrame, dict[str, Any]]:
     """Return the table with a reaction time in place of a point in time, or without one.
 
     Args:
@@ -36,10 +40,10 @@ def with_time_differences(
         named: roles that the user named, which keep their columns.
     """
     name = assigned.get("rt")
-    if name is None or not columns[name].is_numeric:
+    if name is None or not entries.is_numeric(columns[name]):
         return columns, assigned
     order, follows = trial_order(columns, assigned)
-    time = columns[name].numbers
+    time = entries.numbers(columns[name])
     if not rises(np.where(time > 0, time, np.nan), order, follows):
         return columns, assigned
     if "rt" in named:
@@ -63,9 +67,9 @@ def _quoted(name: str) -> str:
     return name if name.isidentifier() else f"`{name}`"
 
 
-def _start_of(columns: Columns, end: str, order: IntArray, follows: BoolArray) -> str | None:
+def _start_of(columns: DataFrame, end: str, order: IntArray, follows: BoolArray) -> str | None:
     """Return the latest column, of the best name, that is a point in time of the same trial before another."""
-    time = columns[end].numbers
+    time = entries.numbers(columns[end])
     steps = np.diff(time[order])[follows[1:]]
     longest = float(np.nanmedian(steps))
     for pattern in STARTS:
@@ -73,12 +77,12 @@ def _start_of(columns: Columns, end: str, order: IntArray, follows: BoolArray) -
         for name, column in columns.items():
             if (
                 name == end
-                or not column.is_numeric
+                or not entries.is_numeric(column)
                 or not pattern.search(plain(name))
                 or NOT_STARTS.search(plain(name))
             ):
                 continue
-            before = time - column.numbers
+            before = time - entries.numbers(column)
             known = before[np.isfinite(before)]
             if len(known) > 0.5 * np.isfinite(time).sum() and np.mean((known > 0) & (known < longest)) >= ALMOST_ALL:
                 fits.append((float(np.median(known)), name))
@@ -88,13 +92,13 @@ def _start_of(columns: Columns, end: str, order: IntArray, follows: BoolArray) -
 
 
 def without_totals(
-    columns: Columns, assigned: dict[str, Any], notes: list[str], named: Sequence[str]
+    columns: DataFrame, assigned: dict[str, Any], notes: list[str], named: Sequence[str]
 ) -> dict[str, Any]:
     """Return the roles without a reward that never falls from trial to trial and rises often: a running total."""
     name = assigned.get("reward")
-    if name is None or "reward" in named or not columns[name].is_numeric:
+    if name is None or "reward" in named or not entries.is_numeric(columns[name]):
         return assigned
-    values, (order, follows) = columns[name].numbers, trial_order(columns, assigned)
+    values, (order, follows) = entries.numbers(columns[name]), trial_order(columns, assigned)
     steps = np.diff(values[order])[follows[1:]]
     steps = steps[np.isfinite(steps)]
     many = len(np.unique(values[np.isfinite(values)])) >= FEWEST_TOTALS

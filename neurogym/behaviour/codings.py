@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from neurogym.array_types import BoolArray, FloatArray, IntArray
+from neurogym.behaviour import entries
 from neurogym.behaviour.column_names import DETECTION, MISSED, NO, YES
-from neurogym.behaviour.columns import Column, TableError, label, parse_number, plain
+from neurogym.behaviour.entries import TableError, label, parse_number, plain
 from neurogym.behaviour.roles import is_detection
+
+if TYPE_CHECKING:
+    from pandas import Series
+
 
 #: Numbers that laboratories write for a reaction time or an amount that does not exist.
 TIME_CODES = (0.0, 9.0, 99.0, 999.0, 9999.0, 99999.0, 999999.0)
@@ -24,14 +30,14 @@ def is_missed_word(word: str) -> bool:
     return plain(word) in MISSED
 
 
-def read_flags(column: Column) -> tuple[FloatArray, str]:
+def read_flags(column: Series) -> tuple[FloatArray, str]:
     """Return yes and no as 1 and 0, nan for missing entries, and the reading in words.
 
     Raises:
         TableError: for an entry that is neither; the message lacks the name of the column.
     """
-    if column.codes is None or (column.is_numeric and not column.is_truth and not len(column.damaged())):
-        values = column.numbers
+    if entries.is_plain_number(column) and not len(entries.damaged(column)):
+        values = entries.numbers(column)
         valid = np.unique(values[np.isfinite(values)])
         low = set(valid.tolist()) if len(valid) < 10 else set()
         if low <= {0.0, 1.0}:
@@ -43,10 +49,10 @@ def read_flags(column: Column) -> tuple[FloatArray, str]:
         if valid.min() >= 0 and valid.max() <= 1:
             return np.where(np.isnan(values), np.nan, (values > 0.5).astype(float)), "correct above 0.5"
         row = int(np.flatnonzero(np.isfinite(values) & ((values < 0) | (values > 1)))[0])
-        raise BadEntry(row, column.entry(row), "0 or 1")
-    lookup = np.full(len(column.words) + 1, np.nan)
-    detection = is_detection(column.words)
-    for k, word in enumerate(column.words):
+        raise BadEntry(row, entries.entry(column, row), "0 or 1")
+    lookup = np.full(len(entries.words(column)) + 1, np.nan)
+    detection = is_detection(entries.words(column))
+    for k, word in enumerate(entries.words(column)):
         if detection and plain(word) in DETECTION:
             lookup[k] = DETECTION[plain(word)]
             continue
@@ -54,13 +60,11 @@ def read_flags(column: Column) -> tuple[FloatArray, str]:
         if small in YES or small in NO:
             lookup[k] = float(small in YES)
         elif not is_missed_word(word):
-            assert column.codes is not None
-            others = [each for j, each in enumerate(column.words) if j >= k and not _is_yes_or_no(each)]
-            raise BadEntry(int(np.flatnonzero(column.codes == k)[0]), word, "0 or 1", others)
-    assert column.codes is not None
-    yes = [word for k, word in enumerate(column.words) if lookup[k] == 1]
-    no = [word for k, word in enumerate(column.words) if lookup[k] == 0]
-    return lookup[column.codes], f"{', '.join(yes) or 'none'} correct, {', '.join(no) or 'none'} error"
+            others = [each for j, each in enumerate(entries.words(column)) if j >= k and not _is_yes_or_no(each)]
+            raise BadEntry(int(np.flatnonzero(entries.codes(column) == k)[0]), word, "0 or 1", others)
+    yes = [word for k, word in enumerate(entries.words(column)) if lookup[k] == 1]
+    no = [word for k, word in enumerate(entries.words(column)) if lookup[k] == 0]
+    return lookup[entries.codes(column)], f"{', '.join(yes) or 'none'} correct, {', '.join(no) or 'none'} error"
 
 
 def _short(word: str) -> str:
@@ -88,17 +92,19 @@ class BadEntry(TableError):
         self.others = tuple(dict.fromkeys((entry, *others)))
 
 
-def read_numbers(column: Column) -> FloatArray:
+def read_numbers(column: Series) -> FloatArray:
     """Return a column as finite numbers, nan for missing entries.
 
     Raises:
         BadEntry: for a word among the numbers, or a number too large to count with.
     """
-    numbers = column.numbers
-    damaged = column.damaged()
-    words = [row for row in damaged.tolist() if not is_missed_word(str(column.entry(row)))]
+    numbers = entries.numbers(column)
+    damaged = entries.damaged(column)
+    words = [row for row in damaged.tolist() if not is_missed_word(str(entries.entry(column, row)))]
     if words:
-        raise BadEntry(words[0], column.entry(words[0]), "a number", list(map(column.entry, words)))
+        raise BadEntry(
+            words[0], entries.entry(column, words[0]), "a number", [entries.entry(column, row) for row in words]
+        )
     large = np.flatnonzero(np.abs(np.nan_to_num(numbers, posinf=np.inf, neginf=-np.inf)) > 1e100)
     if len(large):
         raise BadEntry(int(large[0]), float(numbers[large[0]]), "a finite number")

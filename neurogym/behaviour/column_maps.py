@@ -1,18 +1,23 @@
-"""Column maps: files that say which column is what, written by hand or by ``--save-columns``."""
+"""Series maps: files that say which column is what, written by hand or by ``--save-columns``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from neurogym.behaviour import entries
 from neurogym.behaviour.codings import TIME_UNITS
 from neurogym.behaviour.column_names import COLUMN_NAMES, ROLES
-from neurogym.behaviour.columns import Column, Columns, TableError, parse_number, rows_of
+from neurogym.behaviour.entries import TableError, parse_number
 from neurogym.behaviour.roles import Roles
 from neurogym.messages.names import unknown
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
 
 #: Names that a file with a column map may use, as for a comparison with animals, and the roles here.
 TRIAL_ROW = {"performance": "correct", "env": "session", "coh": "stimuli", "outcome": "correct"}
@@ -75,9 +80,9 @@ class ColumnMap:
         chosen.rules = rules
         return chosen
 
-    def apply(self, columns: Columns) -> tuple[Columns, Roles]:
+    def apply(self, columns: DataFrame) -> tuple[DataFrame, Roles]:
         """Return the table with the columns of the rules, and the roles that their names stand for."""
-        result: Columns = {}
+        result: dict[str, Any] = {}
         roles: dict[str, Any] = {}
         stimuli: list[str] = []
         for name, rule in self.rules.items():
@@ -92,9 +97,11 @@ class ColumnMap:
             role = TRIAL_ROW.get(name, name)
             if role in COLUMN_NAMES and role not in roles:
                 roles[role] = name
-            elif name not in ("task", "rt_from") and result[name].is_numeric:
+            elif name not in ("task", "rt_from") and entries.is_numeric(result[name]):
                 stimuli.append(name)
-        return result | {k: v for k, v in columns.items() if k not in result}, {**roles, "stimuli": tuple(stimuli)}
+        table = columns.assign(**result)
+        table = table[[*result, *table.columns.difference([*result], sort=False)]]
+        return table, {**roles, "stimuli": tuple(stimuli)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of the file of this map."""
@@ -121,7 +128,7 @@ def _texts(rules: dict[str, Any], key: str) -> tuple[str, ...]:
     return tuple(map(str, value))
 
 
-def mapped(name: str, rule: object, source: Columns) -> Column:
+def mapped(name: str, rule: object, source: DataFrame) -> Series:
     """Return a column made by a rule: the name of a column, or a mapping with keys among `KEYS`.
 
     Raises:
@@ -132,19 +139,19 @@ def mapped(name: str, rule: object, source: Columns) -> Column:
     if wrong:
         raise TableError(f"column map of {name!r}: unknown key {', '.join(sorted(wrong))}")
     if "constant" in spec:
-        return Column.of_values([spec["constant"]] * rows_of(source))
+        return entries.of_values([spec["constant"]] * len(source))
     if spec.get("column") not in source:
         raise TableError(f"column map of {name!r}: {unknown('column', spec.get('column'), source)}")
     column = source[str(spec["column"])]
     if "values" in spec:
-        words, index = column.texts
+        words, index = entries.texts(column)
         table = {str(key): value for key, value in spec["values"].items()}
         numbers = {parse_number(key): value for key, value in table.items() if parse_number(key) is not None}
         missing = [word for word in words if word not in table and parse_number(word) not in numbers]
         if missing:
             raise TableError(f"column map of {name!r}: no value for {', '.join(missing[:5])}")
-        entries = [table.get(word, numbers.get(parse_number(word))) for word in words]
-        column = Column.of_values(np.array([*entries, None], object)[index])
+        mapped_words = [table.get(word, numbers.get(parse_number(word))) for word in words]
+        column = entries.of_values(np.array([*mapped_words, None], object)[index])
     if "scale" in spec or "offset" in spec:
-        column = Column(floats=column.numbers * spec.get("scale", 1) + spec.get("offset", 0))
+        column = entries.of_values(entries.numbers(column) * spec.get("scale", 1) + spec.get("offset", 0))
     return column

@@ -4,29 +4,34 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from neurogym.array_types import BoolArray
-from neurogym.behaviour.columns import Columns, rows_of
+from neurogym.behaviour import entries
 from neurogym.behaviour.evidence import FILE
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 SHORTEST = 20  #: rows in a row that occur again, from which they count as a copy
 
 
-def without_copies(columns: Columns, names_of_files: Sequence[str] = ()) -> tuple[BoolArray, list[str]]:
+def without_copies(columns: DataFrame, names_of_files: Sequence[str] = ()) -> tuple[BoolArray, list[str]]:
     """Return which rows occur for the first time, and remarks on those that do not.
 
     Args:
         columns: the table.
         names_of_files: columns that hold what the names of files say.
     """
-    files = FILE in columns and len(columns[FILE].words) > 1
+    files = FILE in columns and len(entries.words(columns[FILE])) > 1
     digest = _digests(columns, (*names_of_files, FILE) if files else ())
     copied = _copied(digest) | _repeated_whole(digest)
     notes = []
     if files:
-        index, words = columns[FILE].texts[1], columns[FILE].texts[0]
+        index, words = entries.texts(columns[FILE])[1], entries.texts(columns[FILE])[0]
         bounds = np.searchsorted(index, np.arange(len(words) + 1)) if np.all(np.diff(index) >= 0) else None
         copied &= np.isin(index, _mostly(copied, index, len(words)))
         if bounds is not None:
@@ -55,18 +60,17 @@ def _mostly(copied: BoolArray, index: np.ndarray, n: int) -> np.ndarray:
     return np.flatnonzero(np.bincount(index, copied, minlength=n) >= 0.5 * np.maximum(total, 1))
 
 
-def _digests(columns: Columns, without: Sequence[str]) -> np.ndarray:
+def _digests(columns: DataFrame, without: Sequence[str]) -> np.ndarray:
     """Return a number for each row that rows with the same entries share; counters of rows do not count."""
-    n = rows_of(columns)
+    n = len(columns)
     digest = np.zeros(n, np.uint64)
     with np.errstate(over="ignore"):
         for k, (name, column) in enumerate(columns.items(), 1):
-            numbers = column.numbers if column.codes is None or column.is_numeric else None
+            numbers = entries.numbers(column) if not entries.is_words(column) or entries.is_numeric(column) else None
             counter = numbers is not None and n > 1 and np.all(np.diff(numbers) == 1)
             if name in without or counter:
                 continue
-            entry = column.floats.view(np.uint64) if column.floats is not None else column.codes
-            assert entry is not None
+            entry = entries.codes(column) if entries.is_words(column) else entries.numbers(column).view(np.uint64)
             mixed = (entry.astype(np.uint64) + np.uint64(k)) * np.uint64(0x9E3779B97F4A7C15)
             mixed ^= mixed >> np.uint64(29)
             digest = (digest ^ mixed) * np.uint64(0xBF58476D1CE4E5B9)

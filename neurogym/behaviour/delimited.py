@@ -11,9 +11,9 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from neurogym.behaviour.columns import Columns, TableError, check_number_of_columns, is_missing
+from neurogym.behaviour import entries
 from neurogym.behaviour.conversion import (
     from_arrow,
     mark_of_thousands,
@@ -21,6 +21,11 @@ from neurogym.behaviour.conversion import (
     without_brackets,
     without_thousands,
 )
+from neurogym.behaviour.entries import TableError, check_number_of_columns, is_missing
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 SEPARATORS = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "bar", " ": "space"}
 HEAD, LINES = 400_000, 40  #: bytes and lines from which a file is judged
@@ -72,15 +77,17 @@ def open_binary(path: Path) -> BinaryIO:
     return cast("BinaryIO", gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb")
 
 
-def read_text(path: Path) -> tuple[Columns, TextForm, dict[str, int]]:
+def read_text(path: Path) -> tuple[DataFrame, TextForm, dict[str, int]]:
     """Read a file of separated values.
 
     Returns:
-        The columns, the form of the file, and the number of lines left out by reason.
+        The table, the form of the file, and the number of lines left out by reason.
 
     Raises:
         TableError: if the file is too large, no text, or its lines do not fit the header.
     """
+    import pandas as pd
+
     if path.stat().st_size > LARGEST:
         raise TableError(f"found {path.stat().st_size >> 30} GB, expected at most 4 GB; split the file by subject")
     with open_binary(path) as file:
@@ -96,32 +103,33 @@ def read_text(path: Path) -> tuple[Columns, TextForm, dict[str, int]]:
         raise TableError(f"an entry of the first lines cannot be read ({error}); leave such columns out") from None
     source: Any = path
     if form.separator == " " or encoding == "utf-16":
-        with open_binary(path) as file:
-            packed = file.read(LARGEST + 1)
-        if len(packed) > LARGEST:
-            raise TableError("found more than 4 GB, expected at most 4 GB; split the file by subject")
-        text = packed.decode(encoding)
-        if form.separator == " ":
-            text = re.sub(r"(?m)^[ \t]+|[ \t]+$", "", text)
-            text = re.sub(r"[ \t]+", " ", text)
-        source, form.encoding = io.BytesIO(text.encode()), "utf-8" if encoding == "utf-16" else encoding
-        encoding = "utf-8"
+        source, encoding = io.BytesIO(_rewritten(path, form).encode()), "utf-8"
     try:
         table = _parse(source, form, encoding)
     except UnicodeDecodeError:
         form.encoding, form.damaged = "cp1252", {}
         form.header = _form(head.decode("cp1252", "replace"), "cp1252").header
         table = _parse(source, form, "latin-1")
-    columns = from_arrow(table)
-    del table
-    columns = {
-        name: without_thousands(without_brackets(column)) for name, column in _without_comments(columns, form).items()
-    }
+    columns = {name: without_thousands(without_brackets(column)) for name, column in from_arrow(table).items()}
     if form.separator in ";\t| ":
         fixed = {name: with_decimal_points(column) for name, column in columns.items()}
         form.decimal_comma = any(fixed[name] is not columns[name] for name in columns)
         columns = fixed
-    return columns, form, _left_out(path, columns, form)
+    rows = _without_comments(pd.DataFrame(columns, copy=False), form)
+    return rows, form, _left_out(path, len(rows), form)
+
+
+def _rewritten(path: Path, form: TextForm) -> str:
+    """Return the text of a file with one space between entries that spaces separate; it is parsed as UTF-8."""
+    with open_binary(path) as file:
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise TableError("found more than 4 GB, expected at most 4 GB; split the file by subject")
+    text = content.decode(form.encoding)
+    if form.separator == " ":
+        text = re.sub(r"[ \t]+", " ", re.sub(r"(?m)^[ \t]+|[ \t]+$", "", text))
+    form.encoding = "utf-8" if form.encoding == "utf-16" else form.encoding
+    return text
 
 
 def entries_by_line(path: Path, form: TextForm) -> Iterator[tuple[int, list[str]]]:
@@ -131,22 +139,21 @@ def entries_by_line(path: Path, form: TextForm) -> Iterator[tuple[int, list[str]
         if form.separator == " ":
             lines = (re.sub(r"[ \t]+", " ", line.strip(" \t")) for line in lines)
         reader = csv.reader(lines, delimiter=form.separator)
-        for entries in reader:
-            if any(entries) and not entries[0].lstrip().startswith(("#", "%")):
-                yield form.skipped + reader.line_num, entries
+        for row in reader:
+            if any(row) and not row[0].lstrip().startswith(("#", "%")):
+                yield form.skipped + reader.line_num, row
 
 
 def line_of(path: Path, form: TextForm, row: int) -> int | None:
     """Return the number of the line, from 1, that holds a row of the table, from 0; None if it is not found."""
     try:
-        fitting = (line for line, entries in entries_by_line(path, form) if len(entries) == len(form.header))
+        fitting = (line for line, row in entries_by_line(path, form) if len(row) == len(form.header))
         return next(itertools.islice(fitting, row, None), None)
     except (csv.Error, OSError):
         return None
 
 
-def _left_out(path: Path, columns: Columns, form: TextForm) -> dict[str, int]:
-    n = len(next(iter(columns.values()), ()))
+def _left_out(path: Path, n: int, form: TextForm) -> dict[str, int]:
     if (bad := sum(form.damaged.values())) > MOST_DAMAGED * (n + bad):
         entries_found, count = max(form.damaged.items(), key=lambda item: item[1])
         first = _first_line(path, form, entries_found)
@@ -166,7 +173,7 @@ def _left_out(path: Path, columns: Columns, form: TextForm) -> dict[str, int]:
 def _first_line(path: Path, form: TextForm, n: int) -> str:
     """Return the number of the first line with a number of entries, in words; empty if it is not found."""
     try:
-        line = next((line for line, entries in entries_by_line(path, form) if len(entries) == n), None)
+        line = next((line for line, row in entries_by_line(path, form) if len(row) == n), None)
     except (csv.Error, OSError):
         return ""
     return "" if line is None else f" (the first is line {line})"
@@ -216,7 +223,7 @@ def _form(text: str, encoding: str) -> TextForm:
             "names above, as in subject,trial,choice,reward"
         )
     wide = [row[: len(names)] for row in rows[1:] if len(row) == len(names)]
-    decimals = [name for name, entries in zip(names, zip(*wide, strict=True), strict=False) if _is_decimal(entries)]
+    decimals = [name for name, column in zip(names, zip(*wide, strict=True), strict=False) if _is_decimal(column)]
     return TextForm(separator, encoding, names, skipped + 1, comments, titles, decimals=tuple(decimals))
 
 
@@ -253,9 +260,9 @@ def _header_of(lines: Sequence[str]) -> int:
     return best
 
 
-def _is_decimal(entries: Sequence[str]) -> bool:
-    """Return whether entries are different decimal numbers, or missing."""
-    present = [entry for entry in entries if not is_missing(entry)]
+def _is_decimal(words: Sequence[str]) -> bool:
+    """Return whether words are different decimal numbers, or missing."""
+    present = [word for word in words if not is_missing(word)]
     several = len(set(present)) > 15 and any("." in entry for entry in present)
     return several and all(map(_is_number, present)) and not mark_of_thousands(present)
 
@@ -347,16 +354,12 @@ def _parse(source: Any, form: TextForm, encoding: str) -> Any:
         raise TableError(text.removeprefix("CSV parse error: ")) from None
 
 
-def _without_comments(columns: Columns, form: TextForm) -> Columns:
-    """Return the columns without rows that are comments with as many entries as the header."""
-    import numpy as np
-
-    first = next(iter(columns.values()))
-    if first.codes is None:
-        return columns
-    marked = [k for k, word in enumerate(first.words) if word.startswith(("#", "%"))]
-    rows = np.isin(first.codes, marked) if marked else np.zeros(len(first), bool)
+def _without_comments(table: DataFrame, form: TextForm) -> DataFrame:
+    """Return the table without rows that are comments with as many entries as the header."""
+    first = table.iloc[:, 0]
+    marked = [word for word in entries.words(first) if word.startswith(("#", "%"))]
+    rows = first.isin(marked).to_numpy()
     if not rows.any() or rows.all():
-        return columns
+        return table
     form.comments += int(rows.sum())
-    return {name: column.take(~rows) for name, column in columns.items()}
+    return entries.take(table, ~rows)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from neurogym.behaviour import expressions, roles
+from neurogym.array_types import FloatArray
+from neurogym.behaviour import entries, expressions, roles
 from neurogym.behaviour.column_maps import ColumnMap
 from neurogym.behaviour.column_names import COLUMN_NAMES
-from neurogym.behaviour.columns import Column, Columns, plain
+from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import is_in_blocks, trial_order
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
-def with_rewards(columns: Columns, chosen: ColumnMap) -> Columns:
+
+def with_rewards(columns: DataFrame, chosen: ColumnMap) -> DataFrame:
     """Return the table with one column of rewards, where it has a column for each side (foraging mice)."""
     if any(plain(name) in COLUMN_NAMES["reward"] for name in columns):
         return columns
@@ -24,19 +28,21 @@ def with_rewards(columns: Columns, chosen: ColumnMap) -> Columns:
             if "reward" not in short or "prob" in short or not short.endswith(ending[0]) or right is None:
                 continue
             flags = roles.is_flag(columns[left]) and roles.is_flag(columns[right])
-            if flags and not np.any((columns[left].numbers > 0) & (columns[right].numbers > 0)):  # else of both options
+            if flags and not np.any(
+                (entries.numbers(columns[left]) > 0) & (entries.numbers(columns[right]) > 0)
+            ):  # else of both options
                 chosen.derive["reward"] = f"max(`{left}`, `{right}`)"
                 return expressions.derived(columns, {"reward": chosen.derive["reward"]})[0]
     return columns
 
 
 def with_differences(
-    columns: Columns, assigned: dict[str, Any], chosen: ColumnMap, notes: list[str]
-) -> tuple[Columns, dict[str, Any]]:
+    columns: DataFrame, assigned: dict[str, Any], chosen: ColumnMap, notes: list[str]
+) -> tuple[DataFrame, dict[str, Any]]:
     """Return the table with signed differences of the left and the right, and times from differences (IBL)."""
-    extended = dict(columns)
+    extended = columns
     assigned_names = [value for role, value in assigned.items() if role != "stimuli"]
-    signed = [name for name in assigned["stimuli"] if np.nanmin(extended[name].numbers) < 0]
+    signed = [name for name in assigned["stimuli"] if np.nanmin(entries.numbers(extended[name])) < 0]
     if "choice2" not in assigned:
         outcomes = bool({"reward", "gain"} & set(assigned))
         for left, right in roles.side_pairs(columns, assigned_names):
@@ -46,19 +52,23 @@ def with_differences(
             name = f"{right}-{left}"
             extended, remarks = expressions.derived(extended, {name: formula})
             rest = tuple(each for each in assigned["stimuli"] if each not in (left, right))
-            copies = [each for each in signed if each in rest and _same(extended[each], extended[name])]
+            copies = [
+                each
+                for each in signed
+                if each in rest and _same(entries.numbers(extended[each]), entries.numbers(extended[name]))
+            ]
             assigned = {**assigned, "stimuli": rest if copies else (*rest, name)}
             if copies:
-                extended.pop(name)
+                extended = extended.drop(columns=name)
                 continue
             chosen.derive[name] = formula
             notes.append(f"{left} and {right} are read as one signed stimulus {name}; --stimuli {left},{right} for two")
             notes += remarks
-    sizes = {name: Column(floats=np.abs(extended[name].numbers)) for name in assigned["stimuli"]}
+    sizes = {name: np.abs(entries.numbers(extended[name])) for name in assigned["stimuli"]}
     strengths = [
         name
         for name in assigned["stimuli"]
-        if any(name != each and _same(extended[name], size) for each, size in sizes.items())
+        if any(name != each and _same(entries.numbers(extended[name]), size) for each, size in sizes.items())
     ]
     if strengths and len(strengths) < len(assigned["stimuli"]):
         assigned = {**assigned, "stimuli": tuple(each for each in assigned["stimuli"] if each not in strengths)}
@@ -68,9 +78,9 @@ def with_differences(
     return extended, assigned
 
 
-def _with_times(columns: Columns, assigned: dict[str, Any], chosen: ColumnMap) -> tuple[Columns, dict[str, Any]]:
+def _with_times(columns: DataFrame, assigned: dict[str, Any], chosen: ColumnMap) -> tuple[DataFrame, dict[str, Any]]:
     """Return the table with reaction times from times of the session, as IBL keeps them."""
-    short = {plain(name): name for name in columns if columns[name].is_numeric}
+    short = {plain(name): name for name in columns if entries.is_numeric(columns[name])}
     start = short.get("stimontimes") or short.get("visualstimtimes") or short.get("gocuetimes")
     end = short.get("firstmovementtimes") or short.get("responsetimes")
     if start is None or end is None:
@@ -79,9 +89,9 @@ def _with_times(columns: Columns, assigned: dict[str, Any], chosen: ColumnMap) -
     return expressions.derived(columns, {"rt": chosen.derive["rt"]})[0], {**assigned, "rt": "rt"}
 
 
-def _same(a: Column, b: Column) -> bool:
+def _same(a: FloatArray, b: FloatArray) -> bool:
     """Return whether two columns are proportional to each other."""
-    x, y = np.nan_to_num(a.numbers), np.nan_to_num(b.numbers)
+    x, y = np.nan_to_num(a), np.nan_to_num(b)
     if not x.any() or not y.any():
         return False
     return bool(abs(x @ y) > 0.99999 * np.linalg.norm(x) * np.linalg.norm(y))

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from neurogym.array_types import BoolArray, FloatArray, IntArray
-from neurogym.behaviour.columns import Column, Columns, label, rows_of
+from neurogym.behaviour import entries
+from neurogym.behaviour.entries import label
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
 
 FILE = "file"  #: column with the file of each trial, where there are several
 FEWEST = 8  #: pairs of trials below which nothing is concluded from their order
@@ -15,26 +21,26 @@ ALMOST_ALL, MOSTLY = 0.95, 0.9
 BLOCK_CHANGES = 0.1  #: largest share of trials at which a state of the task changes that is constant in blocks
 
 
-def group_index(columns: Columns, names: Sequence[object]) -> IntArray:
+def group_index(columns: DataFrame, names: Sequence[object]) -> IntArray:
     """Return the number of each row's combination of entries in some columns, from 0, in order of appearance."""
-    index = np.zeros(rows_of(columns), np.int64)
+    index = np.zeros(len(columns), np.int64)
     for name in dict.fromkeys(str(each) for each in names if each in columns):
-        entries = columns[name].texts[1]
-        index = np.unique(index * (int(entries.max(initial=0)) + 2) + entries + 1, return_inverse=True)[1]
+        entry = entries.texts(columns[name])[1]
+        index = np.unique(index * (int(entry.max(initial=0)) + 2) + entry + 1, return_inverse=True)[1]
     return index
 
 
-def group_names(columns: Columns, names: Sequence[object], rows: BoolArray) -> list[str]:
+def group_names(columns: DataFrame, names: Sequence[object], rows: BoolArray) -> list[str]:
     """Return the names of files, subjects or sessions that hold some rows and no others."""
     for name in (str(each) for each in names if each in columns):
-        words, index = columns[name].texts
+        words, index = entries.texts(columns[name])
         inside = np.unique(index[rows & (index >= 0)])
         if not np.isin(index[~rows], inside).any():
             return [words[k] for k in inside]
     return [f"{int(rows.sum()):,} rows"]
 
 
-def trial_order(columns: Columns, assigned: Mapping[str, object]) -> tuple[IntArray, BoolArray]:
+def trial_order(columns: DataFrame, assigned: Mapping[str, object]) -> tuple[IntArray, BoolArray]:
     """Return the rows in the order of the trials, and which of these follow one of the same file, subject and session.
 
     Args:
@@ -44,8 +50,8 @@ def trial_order(columns: Columns, assigned: Mapping[str, object]) -> tuple[IntAr
     group = group_index(columns, [FILE, assigned.get("subject"), assigned.get("session")])
     rows = np.arange(len(group))
     name = assigned.get("trial")
-    numbered = name in columns and columns[str(name)].is_numeric
-    number = columns[str(name)].numbers if numbered else rows
+    numbered = name in columns and entries.is_numeric(columns[str(name)])
+    number = entries.numbers(columns[str(name)]) if numbered else rows
     same = np.append(False, group[1:] == group[:-1])[: len(rows)]
     if np.all(np.diff(group) >= 0) and np.all((np.diff(number) > 0) | ~same[1:]):
         return rows, same
@@ -64,17 +70,17 @@ def rises(values: FloatArray, order: IntArray, follows: BoolArray) -> bool:
     return len(steps) >= FEWEST and float(np.mean(steps > 0)) >= ALMOST_ALL
 
 
-def is_in_blocks(column: Column, order: IntArray, follows: BoolArray) -> bool:
+def is_in_blocks(column: Series, order: IntArray, follows: BoolArray) -> bool:
     """Return whether an entry stays the same over long runs of trials and changes between these."""
-    entries = column.levels[1][order]
-    inside = follows & (entries >= 0) & np.append(False, entries[:-1] >= 0)
-    changes = np.append(False, entries[1:] != entries[:-1])[inside]
+    entry = entries.levels(column)[1][order]
+    inside = follows & (entry >= 0) & np.append(False, entry[:-1] >= 0)
+    changes = np.append(False, entry[1:] != entry[:-1])[inside]
     return len(changes) >= 5 * FEWEST and 0 < changes.mean() <= BLOCK_CHANGES
 
 
-def same_information(a: Column, b: Column) -> bool:
+def same_information(a: Series, b: Series) -> bool:
     """Return whether the entries of two columns stand for each other wherever both have one."""
-    x, y = a.levels[1], b.levels[1]
+    x, y = entries.levels(a)[1], entries.levels(b)[1]
     both = (x >= 0) & (y >= 0)
     pairs, counts = np.unique(np.stack([x[both], y[both]]), axis=1, return_counts=True)
     frequent = pairs[:, counts > 0.01 * counts.sum()]
@@ -102,9 +108,9 @@ def is_by_chance(truth: IntArray, choice: IntArray, n_choices: int) -> bool:
     return abs(agreement - 1 / n_choices) < 2 / np.sqrt(both.sum())
 
 
-def agrees(column: Column, truth: IntArray, correct: FloatArray) -> bool:
+def agrees(column: Series, truth: IntArray, correct: FloatArray) -> bool:
     """Return whether a column with two entries is the correct choice in all trials that are correct, and only there."""
-    words, index = column.levels
+    words, index = entries.levels(column)
     rows = (index >= 0) & (truth >= 0) & np.isfinite(correct)
     if len(words) != 2 or rows.sum() < FEWEST:
         return False

@@ -6,13 +6,17 @@ import ast
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from neurogym.array_types import BoolArray, FloatArray
-from neurogym.behaviour.columns import Column, Columns, TableError, is_missing, parse_number
+from neurogym.behaviour import entries
+from neurogym.behaviour.entries import TableError, is_missing, parse_number
 from neurogym.messages.names import nearest, unknown
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
@@ -55,7 +59,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-def rows_where(columns: Columns, condition: str) -> BoolArray:
+def rows_where(columns: DataFrame, condition: str) -> BoolArray:
     """Return which rows satisfy a condition.
 
     Args:
@@ -82,13 +86,13 @@ def rows_where(columns: Columns, condition: str) -> BoolArray:
         if sign == "!=":
             return ~_equal(columns[name], word, name)
         number = parse_number(word)
-        if number is None or not columns[name].is_numeric:
+        if number is None or not entries.is_numeric(columns[name]):
             raise TableError(f"condition {text!r}: {sign} compares numbers; expected == or != for words")
         with np.errstate(invalid="ignore"):
-            return np.asarray(_COMPARE[sign](columns[name].numbers, number))
+            return np.asarray(_COMPARE[sign](entries.numbers(columns[name]), number))
     negated = text.startswith("not ")
     name = _column(text.removeprefix("not "), columns)
-    true = np.nan_to_num(columns[name].numbers) != 0
+    true = np.nan_to_num(entries.numbers(columns[name])) != 0
     return ~true if negated else true
 
 
@@ -97,38 +101,38 @@ def _unquoted(word: str) -> str:
     return word[1:-1] if len(word) > 1 and word[0] == word[-1] and word[0] in "'\"" else word
 
 
-def _name(text: str, columns: Columns) -> str | None:
+def _name(text: str, columns: DataFrame) -> str | None:
     name = _unquoted(text).strip("`")
     return name if name in columns else None
 
 
-def _column(text: str, columns: Columns) -> str:
+def _column(text: str, columns: DataFrame) -> str:
     name = _name(text, columns)
     if name is None:
         raise TableError(unknown("column", _unquoted(text), columns))
     return name
 
 
-def _equal(column: Column, word: str, name: str) -> BoolArray:
+def _equal(column: Series, word: str, name: str) -> BoolArray:
     if is_missing(word):
-        return column.missing
-    if column.codes is not None and word in column.words:
-        return np.asarray(column.codes == column.words.index(word))
+        return entries.missing(column)
+    if entries.is_words(column) and word in entries.words(column):
+        return np.asarray(entries.codes(column) == entries.words(column).index(word))
     number = parse_number(word)
-    if number is not None and (column.is_numeric or column.is_truth):
-        return np.asarray(column.numbers == number)
-    if column.codes is not None:
-        index = {each.lower(): k for k, each in enumerate(column.words)}
+    if number is not None and (entries.is_numeric(column) or entries.is_truth(column)):
+        return np.asarray(entries.numbers(column) == number)
+    if entries.is_words(column):
+        index = {each.lower(): k for k, each in enumerate(entries.words(column))}
         if word.lower() in index:
-            return np.asarray(column.codes == index[word.lower()])
-        close = nearest(word, column.words)
+            return np.asarray(entries.codes(column) == index[word.lower()])
+        close = nearest(word, entries.words(column))
         hint = f"; did you mean {close!r}?" if close else ""
-        listed = ", ".join(column.words[:8]) + (", ..." if len(column.words) > 8 else "")
+        listed = ", ".join(entries.words(column)[:8]) + (", ..." if len(entries.words(column)) > 8 else "")
         raise TableError(f"column {name!r} has no entry {word!r}{hint} (entries: {listed})")
     raise TableError(f"column {name!r} holds numbers, not {word!r}")
 
 
-def derived(columns: Columns, formulas: Iterable[str] | Mapping[str, str]) -> tuple[Columns, list[str]]:
+def derived(columns: DataFrame, formulas: Iterable[str] | Mapping[str, str]) -> tuple[DataFrame, list[str]]:
     """Return the table with columns made by formulas, and remarks.
 
     Args:
@@ -146,15 +150,15 @@ def derived(columns: Columns, formulas: Iterable[str] | Mapping[str, str]) -> tu
         if not match:
             raise TableError(f"formula {text!r}: expected NAME=FORMULA, as in signed=contrastRight-contrastLeft")
         pairs.append((match[1], match[2]))
-    extended, notes = dict(columns), []
+    extended, notes = columns.copy(deep=False), []
     for name, formula in pairs:
         values, note = _evaluated(extended, str(formula))
-        extended[name] = Column(floats=values)
+        extended[name] = values
         notes += [f"{name}: {note}"] if note else []
     return extended, notes
 
 
-def _evaluated(columns: Columns, formula: str) -> tuple[FloatArray, str]:
+def _evaluated(columns: DataFrame, formula: str) -> tuple[FloatArray, str]:
     names: dict[str, str] = {}
 
     def placeholder(match: re.Match[str]) -> str:
@@ -183,7 +187,7 @@ def _evaluated(columns: Columns, formula: str) -> tuple[FloatArray, str]:
     note = calculator.fill_one_sided(tree)
     with np.errstate(all="ignore"):
         result = np.asarray(calculator.value(tree), float)
-    n = len(next(iter(columns.values())))
+    n = len(columns)
     return np.where(np.isinf(result), np.nan, np.broadcast_to(result, n)).astype(float), note
 
 
@@ -200,16 +204,16 @@ def zeros_for_missing(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatAr
 class _Formula:
     """Formula whose columns have been replaced by short names."""
 
-    def __init__(self, text: str, columns: Mapping[str, Column], names: Mapping[str, str]):
+    def __init__(self, text: str, columns: Mapping[str, Series], names: Mapping[str, str]):
         self.text, self.columns = text, columns
         self.full = {short: name for name, short in names.items()}
         self.replaced: dict[str, FloatArray] = {}
 
     def numbers(self, short: str) -> FloatArray:
         column = self.columns[short]
-        if not column.is_numeric and not column.is_truth:
+        if not entries.is_numeric(column) and not entries.is_truth(column):
             raise TableError(f"formula {self.text!r}: column {self.full[short]!r} holds words, expected numbers")
-        return self.replaced.get(short, column.numbers)
+        return self.replaced.get(short, entries.numbers(column))
 
     def fill_one_sided(self, tree: ast.expr) -> str:
         """Read a missing entry as 0 in a difference of two columns, of which most rows have one (IBL's contrasts)."""
@@ -249,6 +253,6 @@ class _Formula:
             if sign not in ("==", "!=") or left.id not in self.columns:
                 raise TableError(f"formula {self.text!r}: words are compared with == or !=")
             same = _equal(self.columns[left.id], right.value, self.full[left.id]) == (sign == "==")
-            return np.where(self.columns[left.id].missing, np.nan, same)
+            return np.where(entries.missing(self.columns[left.id]), np.nan, same)
         a, b = self.value(left), self.value(right)
         return np.where(np.isnan(a) | np.isnan(b), np.nan, np.asarray(_COMPARE[sign](a, b), float))

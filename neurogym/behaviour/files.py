@@ -7,17 +7,19 @@ import re
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from neurogym.behaviour import arrays, hdf5, matlab
-from neurogym.behaviour.columns import Column, Columns, TableError, check_number_of_columns, plain, rows_of
+from neurogym.behaviour import arrays, entries, hdf5, matlab
 from neurogym.behaviour.conversion import from_arrow, from_mapping, from_records
 from neurogym.behaviour.delimited import line_of, open_binary, read_text
-from neurogym.behaviour.sources import Source, constant, joined
+from neurogym.behaviour.entries import TableError, check_number_of_columns, plain
+from neurogym.behaviour.sources import Source, joined
 from neurogym.foreign import isolation, npz
 from neurogym.foreign.links import leads_out
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 #: Entity of a BIDS file name, and the beginning of the names of files in the format ALF.
 _ENTITY = re.compile(r"(?:^|_)([a-zA-Z]+)-([a-zA-Z0-9+.]+)")
@@ -117,7 +119,7 @@ def _read(path: Path, alone: bool) -> Source:
     except (OSError, KeyError, ValueError, RuntimeError, MemoryError, RecursionError, EOFError, zlib.error) as error:
         message = " ".join(str(error).split()) or type(error).__name__
         raise TableError(f"{path}: cannot be read: {message}; the file is damaged or incomplete") from None
-    if not source.columns or not rows_of(source.columns):
+    if source.table.empty:
         raise TableError(f"{path}: found no rows, expected one for each trial")
     _add_names(source, path, alone)
     return source
@@ -207,7 +209,7 @@ def _json(path: Path) -> Source:
     return Source(_from_json(data), "JSON")
 
 
-def _from_json(data: Any) -> Columns:
+def _from_json(data: Any) -> DataFrame:
     if isinstance(data, list) and data and all(isinstance(row, list) for row in data):
         data = [row for rows in data for row in rows]
     if isinstance(data, list) and all(isinstance(row, dict) for row in data):
@@ -257,10 +259,11 @@ def _isolated(path: Path) -> Source:
     reply, contents = isolation.call(f"{__name__}:_read_here", path, needs=needs)
     if "refused" in reply:
         raise TableError(reply["refused"])
-    columns: Columns = {}
-    for (name, words), values in zip(reply["columns"], contents, strict=True):
-        columns[name] = Column(floats=values) if words is None else Column(tuple(words), values)
-    return Source(columns, reply["form"], identity=reply["identity"])
+    columns = {
+        name: entries.of_values(values) if words is None else entries.of_words(words, values)
+        for (name, words), values in zip(reply["columns"], contents, strict=True)
+    }
+    return Source(from_mapping(columns), reply["form"], identity=reply["identity"])
 
 
 def _read_here(path: Path) -> isolation.Reply:
@@ -269,9 +272,9 @@ def _read_here(path: Path) -> isolation.Reply:
         source = _CRASHING[_kind(path)][0](path)
     except TableError as error:
         return {"refused": str(error)}, []
-    columns = source.columns.items()
-    about = [(name, None if column.codes is None else column.words) for name, column in columns]
-    contents = [column.numbers if column.codes is None else column.codes for _, column in columns]
+    columns = [*source.table.items()]
+    about = [(name, entries.words(column) if entries.is_words(column) else None) for name, column in columns]
+    contents = [entries.codes(column) if entries.is_words(column) else column.to_numpy() for _, column in columns]
     return {"form": source.form, "identity": source.identity, "columns": about}, contents
 
 
@@ -292,11 +295,9 @@ def _read_folder(folder: Path) -> Source:
     tables = [file for each in folders for file in sorted(each.glob("*trials.table*.pqt")) if _is_alf(file)]
     if tables:
         _refuse_link(tables[0], folder)
-        source = _arrow(tables[0])
-        source.form = "ALF, Parquet"
-        columns = dict(source.columns)
+        form, columns = "ALF, Parquet", dict(_arrow(tables[0]).table.items())
     else:
-        source, columns = Source({}, "ALF, arrays"), {}
+        form, columns = "ALF, arrays", {}
     for file in (file for each in folders for file in sorted(each.glob("*trials.*.npy")) if _is_alf(file)):
         _refuse_link(file, folder)
         name = file.name.partition("trials.")[2].split(".")[0]
@@ -305,12 +306,12 @@ def _read_folder(folder: Path) -> Source:
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         raise TableError(f"the arrays differ in length: {', '.join(f'{k} {n}' for k, n in lengths.items())}")
-    return Source(columns, source.form)
+    return Source(from_mapping(columns), form)
 
 
 def _add_names(source: Source, path: Path, alone: bool) -> None:
     """Add subject and session that the name of a file says, where the table does not say them."""
-    n = rows_of(source.columns)
+    n = len(source.table)
     folder = path if path.is_dir() else _alf_folder(path) if _is_alf(path) else None
     labels: dict[str, str] = {}
     if folder is not None:
@@ -331,10 +332,10 @@ def _add_names(source: Source, path: Path, alone: bool) -> None:
             if "task" in entities and not alone:
                 labels["task"] = entities["task"]
             _add_participant(source, path, entities["sub"])
-    names = {plain(name) for name in source.columns}
+    names = {plain(name) for name in source.table}
     for name, word in labels.items():
         if name not in names:
-            source.columns[name] = constant(word, n)
+            source.table[name] = entries.constant(word, n)
             source.names = (*source.names, name)
 
 
@@ -345,14 +346,14 @@ def _add_participant(source: Source, path: Path, subject: str) -> None:
         if not table.is_file() or leads_out(table, folder):
             continue
         try:
-            columns = read_text(table)[0]
+            participants = read_text(table)[0]
         except TableError:
             return
-        words, index = columns["participant_id"].texts if "participant_id" in columns else ((), np.zeros(0))
-        rows = [k for k, at in enumerate(index) if at >= 0 and words[at].removeprefix("sub-") == subject]
-        for name, column in columns.items():
-            if rows and name != "participant_id" and name not in source.columns:
-                value = column.entry(rows[0])
-                if value is not None:
-                    source.columns[name] = Column.of_values([value] * rows_of(source.columns))
+        if "participant_id" not in participants:
+            return
+        rows = participants[participants["participant_id"].isin([subject, f"sub-{subject}"])]
+        for name in rows.columns.difference(["participant_id", *source.table], sort=False) if len(rows) else ():
+            value = entries.entry(rows[name], 0)
+            if value is not None:
+                source.table[name] = entries.of_values([value] * len(source.table))
         return

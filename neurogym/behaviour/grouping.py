@@ -5,14 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from neurogym.array_types import IntArray
-from neurogym.behaviour.columns import Column, Columns, TableError, label, plain, rows_of
+from neurogym.behaviour import entries
+from neurogym.behaviour.entries import TableError, label, plain
 from neurogym.behaviour.evidence import FILE
 from neurogym.behaviour.questions import Answer, ask
 from neurogym.behaviour.roles import changes_between_blocks, fits_role
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
 
 #: Columns that may number games or blocks.
 BLOCK_COLUMNS = ("block", "blocknumber", "blocknum", "blocknr", "blockid", "game", "gamenumber", "task", "tasknumber")
@@ -45,7 +51,7 @@ OF_AN_AGENT = {"env", "step", "outcome", "performance", "aborts"}
 
 
 def group(
-    columns: Columns, roles: dict[str, object], rows: IntArray, locate: Callable[[int], str], asks: bool = False
+    columns: DataFrame, roles: dict[str, object], rows: IntArray, locate: Callable[[int], str], asks: bool = False
 ) -> Groups:
     """Return the sessions of a table; a file is a subject or session where the table says neither.
 
@@ -64,15 +70,15 @@ def group(
     if not set(columns) >= OF_AN_AGENT:
         _by_files(columns, roles, groups, asks)
         _find_unnamed_subjects(columns, roles, groups, asks)
-    n = rows_of(columns)
+    n = len(columns)
     subjects: tuple[str, ...] = ("subject",)
     subject = np.zeros(n, np.int64)
     if "subject" in roles:
-        subjects, subject = columns[str(roles["subject"])].texts
+        subjects, subject = entries.texts(columns[str(roles["subject"])])
         groups.words[str(roles["subject"])] = _count(len(subjects), "subject")
     trial = np.broadcast_to(np.nan, n)
-    if "trial" in roles and columns[str(roles["trial"])].is_numeric:
-        trial = columns[str(roles["trial"])].numbers
+    if "trial" in roles and entries.is_numeric(columns[str(roles["trial"])]):
+        trial = entries.numbers(columns[str(roles["trial"])])
     if "session" in roles:
         names, session = _told_apart(columns, roles, subject, groups)
     else:
@@ -123,13 +129,13 @@ def group(
 
 
 def _told_apart(
-    columns: Columns, roles: dict[str, object], subject: IntArray, groups: Groups
+    columns: DataFrame, roles: dict[str, object], subject: IntArray, groups: Groups
 ) -> tuple[tuple[str, ...], IntArray]:
     """Return names and numbers of the sessions; one number on two dates, or with two identifiers, is two sessions."""
     role = str(roles["session"])
-    names, session = columns[role].texts
+    names, session = entries.texts(columns[role])
     for name in (each for each in columns if plain(each) in DATES and each != role):
-        words, date = columns[name].texts
+        words, date = entries.texts(columns[name])
         days = [_DAY.match(word) for word in words]
         short = [word if day is None else day[0] for word, day in zip(words, days, strict=True)]
         day = np.append(np.unique(short, return_inverse=True)[1], -1)[date]
@@ -156,13 +162,13 @@ def _count(n: int, word: str) -> str:
     return f"{n:,} {word}{'s' * (n != 1)}"
 
 
-def _by_files(columns: Columns, roles: dict[str, object], groups: Groups, asks: bool) -> None:
+def _by_files(columns: DataFrame, roles: dict[str, object], groups: Groups, asks: bool) -> None:
     """Read each file as a subject, or as a session of the subject that the table names; ask if names do not say it."""
-    if FILE not in columns or len(columns[FILE].words) < 2 or FILE in roles.values():
+    if FILE not in columns or len(entries.words(columns[FILE])) < 2 or FILE in roles.values():
         return
-    names = columns[FILE].words
+    names = entries.words(columns[FILE])
     if "subject" in roles:
-        subject, file = columns[str(roles["subject"])].texts[1], columns[FILE].texts[1]
+        subject, file = entries.texts(columns[str(roles["subject"])])[1], entries.texts(columns[FILE])[1]
         if "session" not in roles and len(np.unique(file)) > len(np.unique(subject)):
             roles["session"] = FILE
         return
@@ -192,7 +198,7 @@ _SUBJECT_FILE = re.compile(
 _SESSION_FILE = re.compile(r"(^|[^a-z])(ses|sess|session|day|run|block|date|visit)[-_ ]?\d+|\d{4}-?\d\d-?\d\d")
 
 
-def _find_unnamed_subjects(columns: Columns, roles: dict[str, object], groups: Groups, asks: bool) -> None:
+def _find_unnamed_subjects(columns: DataFrame, roles: dict[str, object], groups: Groups, asks: bool) -> None:
     """Ask about columns that may name subjects in a table that would be read as that of a single subject."""
     if "subject" in roles or not asks:
         return
@@ -219,8 +225,10 @@ NOT_SUBJECTS = re.compile(
 )
 
 
-def _has_fractions(column: Column) -> bool:
-    numbers = column.numbers[np.isfinite(column.numbers)] if column.is_numeric else np.zeros(1)
+def _has_fractions(column: Series) -> bool:
+    numbers = (
+        entries.numbers(column)[np.isfinite(entries.numbers(column))] if entries.is_numeric(column) else np.zeros(1)
+    )
     return bool(np.any(np.mod(numbers, 1)))
 
 
@@ -247,13 +255,13 @@ def _counted(subject: IntArray, trial: np.ndarray) -> IntArray:
 
 
 def _say_blocks(
-    columns: Columns, roles: dict[str, object], session: IntArray, subject: IntArray, groups: Groups
+    columns: DataFrame, roles: dict[str, object], session: IntArray, subject: IntArray, groups: Groups
 ) -> None:
     """Say whether a column of blocks or games agrees with the sessions."""
     named = [name for name in columns if plain(name) in BLOCK_COLUMNS and name not in roles.values()]
-    named = [name for name in named if columns[name].is_numeric and fits_role("session", columns[name])]
+    named = [name for name in named if entries.is_numeric(columns[name]) and fits_role("session", columns[name])]
     for name in named:
-        block = columns[name].texts[1]
+        block = entries.texts(columns[name])[1]
         same = (subject[1:] == subject[:-1]) & (session[1:] == session[:-1])
         if len(np.unique(block)) < 2:
             continue

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from neurogym.array_types import BoolArray
+from neurogym.behaviour import entries
 from neurogym.behaviour.codings import is_missed_word
 from neurogym.behaviour.column_names import (
     CLOCKS,
@@ -25,7 +26,7 @@ from neurogym.behaviour.column_names import (
     STIMULUS_OR_TRUTH,
     YES,
 )
-from neurogym.behaviour.columns import Column, Columns, plain
+from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import is_in_blocks, is_known_without_answer, same_information, trial_order
 from neurogym.behaviour.formats import TableFormat, format_of, roles_of_format
 from neurogym.behaviour.questions import Answer, TableQuestion, ask, ask_role
@@ -46,6 +47,10 @@ from neurogym.behaviour.roles import (
     value_pairs,
     varies_within,
 )
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
 
 #: Names of flags of signal detection, beside which ``hit`` does not mean correct.
 DETECTED = set(DETECTION) - {"hit"}
@@ -68,7 +73,7 @@ class Guess:
     notes: list[str] = field(default_factory=list)
 
 
-def guess(columns: Columns, given: Roles | None = None) -> Guess:
+def guess(columns: DataFrame, given: Roles | None = None) -> Guess:
     """Guess which column has which role.
 
     Args:
@@ -77,7 +82,7 @@ def guess(columns: Columns, given: Roles | None = None) -> Guess:
     """
     given = given or {}
     taken = [name for value in given.values() for name in ([value] if isinstance(value, str) else value or ())]
-    free = {name: column for name, column in columns.items() if name not in taken}
+    free = columns.drop(columns=taken, errors="ignore")
     short = {name: plain(name) for name in free}
     form, found = format_of(columns), Guess()
     assigned: dict[str, Any] = found.roles
@@ -93,7 +98,7 @@ def guess(columns: Columns, given: Roles | None = None) -> Guess:
                 taken_names += [
                     name for name in _named("ground_truth", free) if plain(name) not in (*STIMULUS_OR_TRUTH, *SIDES)
                 ]
-            settle_choice(columns, {k: v for k, v in free.items() if k not in taken_names}, found)
+            settle_choice(columns, free.drop(columns=taken_names, errors="ignore"), found)
             continue
         fits = _named(role, free, taken_names)
         if role == "reward" and len(fits) > 1:
@@ -119,7 +124,7 @@ def guess(columns: Columns, given: Roles | None = None) -> Guess:
     return found
 
 
-def _named(role: str, columns: Columns, taken: Sequence[str] = ()) -> list[str]:
+def _named(role: str, columns: DataFrame, taken: Sequence[str] = ()) -> list[str]:
     """Return the columns whose names and values suit a role, best first."""
     short = {name: plain(name) for name in columns}
     named = [
@@ -129,7 +134,7 @@ def _named(role: str, columns: Columns, taken: Sequence[str] = ()) -> list[str]:
         if word in (short[name], _without_prefix(role, short[name])) and name not in taken
     ]
     ending = [name for name in columns if name.rpartition(".")[2].lower() in ENDINGS.get(role, ()) and "." in name]
-    named += sorted(ending, key=lambda name: int(columns[name].missing.sum()))
+    named += sorted(ending, key=lambda name: int(entries.missing(columns[name]).sum()))
     named += [name for name in columns if role in COMPONENT_NAMES and COMPONENT_NAMES[role].match(name.lower())]
     if role == "ground_truth" and len(SCREENS & set(short.values())) >= 2:
         named = [name for name in named if short[name] != "stimulus"]
@@ -137,11 +142,13 @@ def _named(role: str, columns: Columns, taken: Sequence[str] = ()) -> list[str]:
         named = [name for name in named if short[name] != "hit"]  # of a signal; correct rejections have their own flag
     fits = [name for name in dict.fromkeys(named) if fits_role(role, columns[name], short[name])]
     if role == "session":
-        fits.sort(key=lambda name: len(columns[name].distinct) < 2)
+        fits.sort(key=lambda name: len(entries.distinct(columns[name])) < 2)
     return fits
 
 
-def _rewards_of_trials(columns: Columns, names: Sequence[str], assigned: Mapping[str, Any], found: Guess) -> list[str]:
+def _rewards_of_trials(
+    columns: DataFrame, names: Sequence[str], assigned: Mapping[str, Any], found: Guess
+) -> list[str]:
     """Return the columns named like rewards that change from trial to trial, the best first."""
     order, follows = trial_order(columns, assigned)
     rest = [name for name in names if not is_in_blocks(columns[name], order, follows)] or list(names)
@@ -152,7 +159,7 @@ def _rewards_of_trials(columns: Columns, names: Sequence[str], assigned: Mapping
     return rest
 
 
-def settle_choice(columns: Columns, free: Columns, found: Guess) -> None:
+def settle_choice(columns: DataFrame, free: DataFrame, found: Guess) -> None:
     """Find the column of the choice among those with its names, or ask."""
     assigned = found.roles
     clear = [name for name in _named("choice", free) if plain(name) not in SIDES]
@@ -169,7 +176,7 @@ def settle_choice(columns: Columns, free: Columns, found: Guess) -> None:
         why = f"{names[0]} may be the choice, or the side of the stimulus"
         found.questions["choice"] = ask_role(why, "choice", names, columns)
     elif not ({plain(name) for name in columns} & CLOCKS and not assigned):  # a log of events
-        names = unnamed_choices({name: column for name, column in free.items() if name not in assigned.values()})
+        names = unnamed_choices(free.drop(columns=[*assigned.values()], errors="ignore"))
         if names:
             why = f"no column is named like a choice; by its entries, {' or '.join(names)} may be it"
             found.questions["choice"] = ask_role(why, "choice", names, columns)
@@ -177,22 +184,22 @@ def settle_choice(columns: Columns, free: Columns, found: Guess) -> None:
         assigned["choice"] = names[0]
 
 
-def _untimed(column: Column) -> BoolArray:
+def _untimed(column: Series) -> BoolArray:
     """Return the rows without a time, or with a code for none."""
-    values = column.numbers
+    values = entries.numbers(column)
     return ~(np.isfinite(values) & (values > 0))
 
 
-def _that_answer(columns: Columns, names: Sequence[str], timed: BoolArray | None) -> list[str]:
+def _that_answer(columns: DataFrame, names: Sequence[str], timed: BoolArray | None) -> list[str]:
     """Return the columns that have no answer where there is no time; none where all times are known."""
     if timed is None or len(names) < 2 or (~timed).sum() < 3 or timed.mean() < 0.5:
         return []
     return [name for name in names if _has_misses(columns[name], timed)]
 
 
-def _has_misses(column: Column, timed: BoolArray | None) -> bool:
+def _has_misses(column: Series, timed: BoolArray | None) -> bool:
     """Return whether a column has an entry for no answer: where there is no time, or a word for it."""
-    words, index = column.levels
+    words, index = entries.levels(column)
     if timed is not None and (~timed).any():
         entry = np.bincount(index[~timed] + 1, minlength=len(words) + 1)
         k = int(np.argmax(entry))
@@ -200,7 +207,7 @@ def _has_misses(column: Column, timed: BoolArray | None) -> bool:
     return bool((index < 0).any() or missed_words(words))
 
 
-def _without_doubles(columns: Columns, names: Sequence[str]) -> list[str]:
+def _without_doubles(columns: DataFrame, names: Sequence[str]) -> list[str]:
     """Return the columns that do not say the same as an earlier one."""
     kept: list[str] = []
     for name in names:
@@ -214,14 +221,14 @@ def _without_prefix(role: str, short: str) -> str:
     return short if role == "trial" else short.removeprefix("trial")
 
 
-def _ask_for_yes(columns: Columns, assigned: Mapping[str, Any], given: Roles, found: Guess) -> None:
+def _ask_for_yes(columns: DataFrame, assigned: Mapping[str, Any], given: Roles, found: Guess) -> None:
     """Ask which of two words of a column of correctness, neither of which is known, means correct."""
     name = assigned.get("correct")
     if name is None or "correct" in given or is_flag(columns[name]):
         return
-    words = [word for word in columns[name].levels[0] if not is_missed_word(word)]
-    options = columns[assigned["choice"]].levels[0] if "choice" in assigned else ()
-    known = [] if columns[name].is_numeric else [word for word in words if word.lower() in YES | NO]
+    words = [word for word in entries.levels(columns[name])[0] if not is_missed_word(word)]
+    options = entries.levels(columns[assigned["choice"]])[0] if "choice" in assigned else ()
+    known = [] if entries.is_numeric(columns[name]) else [word for word in words if word.lower() in YES | NO]
     if len(words) != 2 or known or set(words) <= set(options):
         return
     answers = [
@@ -231,23 +238,23 @@ def _ask_for_yes(columns: Columns, assigned: Mapping[str, Any], given: Roles, fo
     found.questions["correct"] = ask(f"{name} does not say which entry means correct", answers, columns, [name])
 
 
-def _settle_correct(columns: Columns, assigned: dict[str, object]) -> None:
+def _settle_correct(columns: DataFrame, assigned: dict[str, object]) -> None:
     """Read a column of correctness that holds labels of choices as the correct choice."""
     name = assigned.get("correct")
-    options = set(columns[str(assigned["choice"])].levels[0]) if "choice" in assigned else set()
+    options = set(entries.levels(columns[str(assigned["choice"])])[0]) if "choice" in assigned else set()
     if name is not None and not is_flag(columns[str(name)], plain(str(name)) == "performance"):
-        words = set(columns[str(name)].levels[0])
+        words = set(entries.levels(columns[str(name)])[0])
         if 2 * len(words & options) > len(words) or not {word.lower() for word in words} & (YES | NO):
             del assigned["correct"]
             assigned.setdefault("ground_truth", str(name))
     stimulus = assigned.get("ground_truth")
     if stimulus is not None and plain(str(stimulus)) in STIMULUS_OR_TRUTH:
-        labels = columns[str(stimulus)].levels[0]
+        labels = entries.levels(columns[str(stimulus)])[0]
         if not (len(labels) == 2 or (set(labels) <= options and len(labels) <= MOST_CHOICES)):
             del assigned["ground_truth"]
 
 
-def _settle_rewards(columns: Columns, assigned: dict[str, object]) -> None:
+def _settle_rewards(columns: DataFrame, assigned: dict[str, object]) -> None:
     """Keep gains and losses only together, and read outcomes such as ``error`` as correctness."""
     if is_for_or_against(str(assigned.get("choice", "")), columns) and {"gain", "loss"} <= set(assigned):
         offers = assigned.pop("gain"), assigned.pop("loss")
@@ -262,24 +269,27 @@ def _settle_rewards(columns: Columns, assigned: dict[str, object]) -> None:
     if "loss" not in assigned:
         assigned.pop("gain", None)
     if "reward" in assigned and "correct" not in assigned and plain(str(assigned["reward"])) in ("outcome", "feedback"):
-        entries = columns[str(assigned["reward"])].words
-        if {word.lower() for word in entries} & {"correct", "error", "incorrect", "wrong"} or is_detection(entries):
+        words = entries.words(columns[str(assigned["reward"])])
+        if {word.lower() for word in words} & {"correct", "error", "incorrect", "wrong"} or is_detection(words):
             assigned["correct"] = assigned.pop("reward")
 
 
-def _settle_offers(columns: Columns, assigned: dict[str, Any], given: Roles, found: Guess) -> list[str]:
+def _settle_offers(columns: DataFrame, assigned: dict[str, Any], given: Roles, found: Guess) -> list[str]:
     """Return gains and losses that are known where there was no answer, as what came of a choice is not."""
     if "choice" not in assigned:
         return []
     column = columns[assigned["choice"]]
-    missed = column.missing | (is_among(column, missed_words(column.words)) if column.codes is not None else False)
+    missed = entries.missing(column) | (
+        is_among(column, missed_words(entries.words(column))) if entries.is_words(column) else False
+    )
     if "rt" in assigned and (untimed := _untimed(columns[assigned["rt"]])).mean() < 0.5:
         missed = missed | untimed
     amounts = [role for role in ("gain", "loss", "reward") if role in assigned and role not in given]
     known = [
         role
         for role in amounts
-        if columns[assigned[role]].is_numeric and is_known_without_answer(columns[assigned[role]].numbers, missed)
+        if entries.is_numeric(columns[assigned[role]])
+        and is_known_without_answer(entries.numbers(columns[assigned[role]]), missed)
     ]
     if {"gain", "loss"} <= set(known):
         names = [assigned.pop("gain"), assigned.pop("loss")]
@@ -295,7 +305,7 @@ def _settle_offers(columns: Columns, assigned: dict[str, Any], given: Roles, fou
     return []
 
 
-def _settle_two_stages(columns: Columns, assigned: dict[str, object]) -> None:
+def _settle_two_stages(columns: DataFrame, assigned: dict[str, object]) -> None:
     """Keep a second stage only with both of its columns, or with four choices that say the state."""
     if "choice2" in assigned and "state" not in assigned:
         common = [name for name in columns if plain(name) in MORE["common"] and is_flag(columns[name])]
@@ -317,7 +327,7 @@ def _settle_two_stages(columns: Columns, assigned: dict[str, object]) -> None:
         assigned["cue"] = cues[0]
 
 
-def _settle_stimuli(columns: Columns, assigned: dict[str, Any], form: TableFormat | None, found: Guess) -> None:
+def _settle_stimuli(columns: DataFrame, assigned: dict[str, Any], form: TableFormat | None, found: Guess) -> None:
     """Find the stimuli among the numbers of a table, or ask where only their values suggest them."""
     if offered := offers(columns, assigned):
         found.roles["stimuli"], found.reasons["stimuli"] = tuple(offered), "name"
@@ -326,8 +336,8 @@ def _settle_stimuli(columns: Columns, assigned: dict[str, Any], form: TableForma
             "if they are what came of the choice"
         ] * (len(offered) > 1)
         return
-    free = [name for name in columns if name not in assigned.values() and columns[name].is_numeric]
-    free = [name for name in free if not columns[name].is_truth and len(columns[name].distinct) > 1]
+    free = [name for name in columns if name not in assigned.values() and entries.is_numeric(columns[name])]
+    free = [name for name in free if not entries.is_truth(columns[name]) and len(entries.distinct(columns[name])) > 1]
     free = [name for name in free if form is None or plain(name) not in form.states]
     free = [name for name in free if plain(name) not in {"hit", *DETECTED}]
     named = [name for name in free if STIMULUS.match(plain(name)) and not NOT_STIMULI.search(name.lower())]
@@ -349,7 +359,7 @@ def _settle_stimuli(columns: Columns, assigned: dict[str, Any], form: TableForma
     paired = {name for pair in side_pairs(columns, list(assigned.values())) for name in pair}
     rest = [name for name in free if not NOT_STIMULI.search(name.lower()) and name not in paired]
     rest = [name for name in rest if varies_within(columns[name], columns, assigned)]
-    rest = [name for name in rest if goes_with_answers(columns[name].numbers, columns, assigned)]
+    rest = [name for name in rest if goes_with_answers(entries.numbers(columns[name]), columns, assigned)]
     if rest:
         why = f"answers depend on {', '.join(rest)}, which no name says to be a stimulus"
         answers = [Answer(("--stimuli", ",".join(rest)), "stimuli"), Answer(("--stimuli", "none"), "no stimuli")]

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from neurogym.behaviour.columns import Column, Columns, TableError
+from neurogym.behaviour.conversion import from_mapping
+from neurogym.behaviour.entries import TableError
 from neurogym.foreign.hdf5 import member_of, values_of
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 TRIALS_GROUP = "intervals/trials"
 DEEPEST_GROUP = 6  #: levels of groups that are read
 
 
-def read_trials(path: Path) -> Columns | None:
+def read_trials(path: Path) -> DataFrame | None:
     """Return the trials of an NWB file, or None for another HDF5 file.
 
     Raises:
@@ -41,28 +46,28 @@ def identity_of(path: Path) -> str:
     return " ".join(word.decode("utf-8", "replace") if isinstance(word, bytes) else str(word) for word in words)
 
 
-def _nwb(file: Any, trials: Any) -> Columns:
+def _nwb(file: Any, trials: Any) -> DataFrame:
     import h5py
 
     ids = member_of(trials, "id")
     if not isinstance(ids, h5py.Dataset) or ids.ndim != 1:
         raise TableError(f"found no 'id' in {TRIALS_GROUP!r}, expected trials as NWB keeps them")
-    n, columns = len(ids), Columns()
+    n, columns = len(ids), dict[str, Any]()
     for name in trials:
         data = member_of(trials, name)
         ragged = f"{name}_index" in trials or name.endswith("_index")
         if name != "id" and not ragged and isinstance(data, h5py.Dataset) and data.shape == (n,):
             values = values_of(data)
             if values is not None:
-                columns[name] = Column.of_values(values)
+                columns[name] = values
     if not columns:
         raise TableError(f"found no columns in {TRIALS_GROUP!r}, expected a value for each trial")
     for name, member in (("subject", "general/subject/subject_id"), ("session", "general/session_id")):
         data = member_of(file, member)
         if isinstance(data, h5py.Dataset) and data.shape == () and name not in columns:
             word = values_of(data)
-            columns[name] = Column.of_values([str(word)] * n)
-    return columns
+            columns[name] = [str(word)] * n
+    return from_mapping(columns)
 
 
 def read_structures(path: Path) -> dict[str, Any]:

@@ -1,21 +1,33 @@
-"""MATLAB files: a structure of equally long vectors, a structure array, or vectors side by side."""
+"""MATLAB files: a structure of equally long vectors, a structure array, vectors side by side, or a session of Bpod."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from neurogym.behaviour import bpod, hdf5
-from neurogym.behaviour.columns import Column, Columns, TableError
-from neurogym.behaviour.conversion import from_records
+from neurogym.behaviour import hdf5
+from neurogym.behaviour.conversion import from_mapping, from_records
+from neurogym.behaviour.entries import TableError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 DEEPEST = 6  #: levels of structures that are searched
+#: States of Bpod that say a choice, a reward, and neither.
+SIDES = (re.compile(r"left(?!over)", re.I), re.compile(r"right", re.I))
+REWARD = re.compile(r"(?<!no)(?<!un)(reward|correct|drink)(?!ed?delay)", re.I)
+NO_REWARD = re.compile(r"(punish|error|incorrect|wrong|noreward|unreward|omission)", re.I)
+NOT_AN_ANSWER = re.compile(r"(wait|init|light|port|cue|delay|iti|center|centre)", re.I)
+MOSTLY = 0.5  #: share of trials that must enter a state of a side, so that states say the choice
+
+Vectors = dict[str, Any]  #: arrays or lists of equal length by name
 
 
-def read_matlab(path: Path) -> tuple[Columns, str]:
+def read_matlab(path: Path) -> tuple[DataFrame, str]:
     """Read the table of a MATLAB file and its form in words; v5 by SciPy, v7.3 by h5py.
 
     Raises:
@@ -34,10 +46,11 @@ def read_matlab(path: Path) -> tuple[Columns, str]:
     content = {key: value for key, value in data.items() if not key.startswith("__")}
     if opaque and not list(_candidates(content, 0)):
         raise TableError("found an object that only MATLAB reads; save s = table2struct(T, 'ToScalar', true)")
-    return bpod.read_session(content) or (largest_table(content), "MATLAB")
+    session = bpod_session(content)
+    return (largest_table(content), "MATLAB") if session is None else (from_mapping(session[0]), session[1])
 
 
-def largest_table(content: Mapping[str, Any]) -> Columns:
+def largest_table(content: Mapping[str, Any]) -> DataFrame:
     """Return the largest table among nested structures.
 
     Raises:
@@ -46,16 +59,16 @@ def largest_table(content: Mapping[str, Any]) -> Columns:
     candidates = list(_candidates(content, 0))
     if not candidates:
         raise TableError("found no equally long vectors, expected a structure with a vector for each column")
-    return max(candidates, key=lambda columns: (len(columns) > 1, len(columns) * len(next(iter(columns.values())))))
+    return max(candidates, key=lambda table: (table.shape[1] > 1, table.size))
 
 
-def _candidates(data: object, depth: int) -> Iterator[Columns]:
+def _candidates(data: object, depth: int) -> Iterator[DataFrame]:
     """Yield the tables among nested structures."""
     if depth > DEEPEST:
         return
     if isinstance(data, Mapping):
-        yield from _matrices(data)
-        yield from _tables(data)
+        for vectors in (*_matrices(data), *_tables(data)):
+            yield from_mapping(vectors)
         for value in data.values():
             yield from _candidates(value, depth + 1)
     elif isinstance(data, list | np.ndarray) and len(records := _records(data)):
@@ -70,27 +83,21 @@ def _records(data: Any) -> list[Mapping[str, Any]]:
     return rows if rows and all(isinstance(row, Mapping) for row in rows) else []
 
 
-def _joined(records: list[Mapping[str, Any]]) -> Iterator[Columns]:
+def _joined(records: list[Mapping[str, Any]]) -> Iterator[DataFrame]:
     """Yield the table of a structure array whose elements are tables, with the number of the element."""
+    import pandas as pd
+
     tables = [max(_tables(row), key=len, default=None) for row in records]
-    if any(table is None for table in tables):
+    if not all(tables):
         return
-    names = dict.fromkeys(name for table in tables if table for name in table)
-    columns: Columns = {}
-    for name in names:
-        pieces = [table[name].values() if name in table else np.full(_rows(table), np.nan) for table in tables if table]
-        columns[name] = Column.of_values(np.concatenate([np.asarray(piece, object) for piece in pieces]))
-    counts = [_rows(table) for table in tables if table]
-    columns.setdefault("element", Column(floats=np.repeat(np.arange(1.0, len(counts) + 1), counts)))
-    yield columns
+    frames = [pd.DataFrame(each, dtype=object) for each in tables]
+    joined = pd.concat(frames, keys=np.arange(1.0, len(frames) + 1), names=["element", None])
+    rest = [] if "element" in joined else ["element"]
+    yield from_mapping(joined.reset_index(rest))
 
 
-def _rows(columns: Columns) -> int:
-    return len(next(iter(columns.values())))
-
-
-def _matrices(data: Mapping[str, Any]) -> Iterator[Columns]:
-    """Yield the tables of matrices beside a list with the name of each column."""
+def _matrices(data: Mapping[str, Any]) -> Iterator[Vectors]:
+    """Yield the tables of matrices next to a list with the name of each column."""
     lists = [[str(each) for each in value] for value in data.values() if _is_names(value)]
     for value in data.values():
         if not isinstance(value, np.ndarray) or value.ndim != 2 or value.dtype.kind not in "biuf":
@@ -98,30 +105,30 @@ def _matrices(data: Mapping[str, Any]) -> Iterator[Columns]:
         for names in lists:
             if len(names) in value.shape and min(value.shape) > 1:
                 matrix = value if value.shape[1] == len(names) else value.T
-                yield {name: Column.of_values(column) for name, column in zip(names, matrix.T, strict=True)}
+                yield dict(zip(names, matrix.T, strict=True))
 
 
 def _is_names(value: object) -> bool:
-    entries = value.ravel().tolist() if isinstance(value, np.ndarray) else value
-    if not isinstance(entries, list) or len(entries) < 2 or not all(isinstance(each, str) for each in entries):
+    names = value.ravel().tolist() if isinstance(value, np.ndarray) else value
+    if not isinstance(names, list) or len(names) < 2 or not all(isinstance(each, str) for each in names):
         return False
-    return len(set(entries)) == len(entries)
+    return len(set(names)) == len(names)
 
 
-def _tables(data: Mapping[str, Any]) -> Iterator[Columns]:
+def _tables(data: Mapping[str, Any]) -> Iterator[Vectors]:
     """Yield the vectors of a structure, those of each length together, with its numbers and words as constants."""
-    vectors: dict[int, Columns] = {}
+    vectors: dict[int, Vectors] = {}
     constants: dict[str, Any] = {}
     for name, value in data.items():
         if _is_scalar(value):
-            constants[name] = value
+            constants[str(name)] = value
             continue
-        column = _vector(value)
-        if column is not None and len(column) > 1:
-            vectors.setdefault(len(column), {})[str(name)] = column
-    for n, columns in vectors.items():
-        fixed = {name: value for name, value in constants.items() if value not in ("", None) and name not in columns}
-        yield {**columns, **{str(name): Column.of_values([value] * n) for name, value in fixed.items()}}
+        vector = _vector(value)
+        if vector is not None and len(vector) > 1:
+            vectors.setdefault(len(vector), {})[str(name)] = vector
+    fixed = {name: value for name, value in constants.items() if value not in ("", None)}
+    for n, table in vectors.items():
+        yield {**table, **{name: [value] * n for name, value in fixed.items() if name not in table}}
 
 
 def _is_scalar(value: object) -> bool:
@@ -130,7 +137,7 @@ def _is_scalar(value: object) -> bool:
     )
 
 
-def _vector(value: object) -> Column | None:
+def _vector(value: object) -> np.ndarray | None:
     """Return a vector of numbers or words, or None; empty cells are missing."""
     array = np.asarray(value, object) if isinstance(value, list) else value
     if not isinstance(array, np.ndarray) or not array.size:
@@ -140,8 +147,51 @@ def _vector(value: object) -> Column | None:
     if array.ndim != 1 or array.dtype.kind not in "biufOSU":
         return None
     if array.dtype == object:
-        entries = [None if isinstance(x, np.ndarray) and not x.size else x for x in array.tolist()]
-        if any(isinstance(x, list | dict | np.ndarray) for x in entries):
+        cells = [None if isinstance(cell, np.ndarray) and not cell.size else cell for cell in array.tolist()]
+        if any(isinstance(cell, list | dict | np.ndarray) for cell in cells):
             return None
-        array = np.array([*entries, None], object)[:-1]
-    return Column.of_values(array)
+        array = np.array([*cells, None], object)[:-1]
+    return array
+
+
+def bpod_session(content: Mapping[str, Any]) -> tuple[Vectors, str] | None:
+    """Return the trials of ``SessionData`` of Bpod and what they were read from, or None for other content.
+
+    Choice and reward follow from the states that a trial entered.
+    """
+    session = content.get("SessionData")
+    events = session.get("RawEvents") if isinstance(session, Mapping) else None
+    trials = events.get("Trial") if isinstance(events, Mapping) else None
+    if isinstance(trials, Mapping):
+        trials = [trials]
+    if trials is None or not all(isinstance(trial, Mapping) for trial in trials):
+        return None
+    entered = [_entered(trial.get("States", {})) for trial in trials]
+    assert isinstance(session, Mapping)
+    columns: Vectors = {}
+    for name, values in session.items():
+        if isinstance(values, np.ndarray) and values.shape == (len(entered),) and values.dtype.kind in "biuf":
+            columns[name] = values
+    names = dict.fromkeys(name for states in entered for name in states)
+    answers = [name for name in names if not NOT_AN_ANSWER.search(name)]
+    sides = [[name for name in answers if side.search(name)] for side in SIDES]
+    left, right = (np.array([bool(states & set(side)) for states in entered], bool) for side in sides)
+    if all(sides) and np.mean(left ^ right) >= MOSTLY and not np.any(left & right):
+        columns["choice"] = np.select([left, right], ["left", "right"], "")
+        rewards = [name for name in answers if REWARD.search(name) and not NO_REWARD.search(name)]
+        if rewards:
+            columns["reward"] = np.array([bool(states & set(rewards)) for states in entered]) * 1
+        used = ", ".join(dict.fromkeys([*sides[0], *sides[1], *rewards]))
+        return columns, f"Bpod; choice and reward are the states {used}"
+    states_of_trials = {f"state {name}": np.array([name in states for states in entered]) * 1 for name in names}
+    return columns | states_of_trials, "Bpod; columns say whether a trial entered a state"
+
+
+def _entered(states: Mapping[str, Any]) -> set[str]:
+    """Return the states that a trial entered: those with a time at which they begin."""
+    return {name for name, times in states.items() if np.isfinite(_first(times))}
+
+
+def _first(times: Sequence[float] | np.ndarray) -> float:
+    values = np.ravel(np.asarray(times, float))
+    return float(values[0]) if values.size else np.nan

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from neurogym.array_types import BoolArray
+from neurogym.behaviour import entries
 from neurogym.behaviour.codings import is_missed_word
-from neurogym.behaviour.columns import Column, Columns, plain
+from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import FILE
 from neurogym.behaviour.questions import Answer, TableQuestion
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
 
 FEWEST = 16  #: answers of a file or subject from which an option that is absent is not absent by chance
 COMMON = 0.02  #: share of the answers from which an entry counts as an option
@@ -20,7 +26,7 @@ MOST_LISTED = 4  #: codings that are listed
 
 
 def check_options(
-    columns: Columns, name: str, column: Column, sources: Sequence[object], missed: Sequence[str]
+    columns: DataFrame, name: str, column: Series, sources: Sequence[object], missed: Sequence[str]
 ) -> None:
     """Ask whether the entries of a choice are options of one task, if no file or subject has all.
 
@@ -34,10 +40,10 @@ def check_options(
     Raises:
         TableQuestion: if no file, or no subject, has all entries.
     """
-    words = column.levels[0]
+    words = entries.levels(column)[0]
     gone = [k for k, word in enumerate(words) if word in missed or is_missed_word(word)]
     for source in (*sources, *(each for each in columns if plain(each) in TASKS)):
-        labels, group = columns[str(source)].texts if source in columns else ((), np.zeros(0, int))
+        labels, group = entries.texts(columns[str(source)]) if source in columns else ((), np.zeros(0, int))
         if len(labels) < 2:
             continue
         common = _common(column, group, len(labels), gone)
@@ -56,9 +62,9 @@ def check_options(
             raise TableQuestion(question, answers)
 
 
-def _common(column: Column, group: np.ndarray, n: int, gone: Sequence[int]) -> BoolArray:
+def _common(column: Series, group: np.ndarray, n: int, gone: Sequence[int]) -> BoolArray:
     """Return which entries are common in each group, shape (groups, entries); none in groups of few answers."""
-    words, index = column.levels
+    words, index = entries.levels(column)
     counts = np.zeros((n, len(words)), int)
     valid = (index >= 0) & (group >= 0)
     np.add.at(counts, (group[valid], index[valid]), 1)

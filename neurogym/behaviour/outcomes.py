@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from neurogym.array_types import FloatArray, IntArray
-from neurogym.behaviour import codings
+from neurogym.behaviour import codings, entries
 from neurogym.behaviour.codings import Times
-from neurogym.behaviour.columns import Columns
 from neurogym.behaviour.evidence import group_index, group_names, listed
 from neurogym.behaviour.orientation import within_states
 from neurogym.behaviour.role_columns import RoleColumns
 from neurogym.behaviour.roles import is_flag
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 class OutcomeColumns(RoleColumns):
@@ -23,7 +26,7 @@ class OutcomeColumns(RoleColumns):
         times: reaction times, once they are read.
     """
 
-    def __init__(self, columns: Columns, roles: dict[str, object], rows: IntArray, locate: Callable[[int], str]):
+    def __init__(self, columns: DataFrame, roles: dict[str, object], rows: IntArray, locate: Callable[[int], str]):
         super().__init__(columns, roles, rows, locate)
         self.times = Times(np.full(self.n, np.nan))
 
@@ -40,7 +43,7 @@ class OutcomeColumns(RoleColumns):
             reward = gain + loss
         elif "reward" not in self.roles:
             reward = np.full(self.n, np.nan)
-        elif self.column("reward")[1].is_numeric or not is_flag(self.column("reward")[1]):
+        elif entries.is_numeric(self.column("reward")[1]) or not is_flag(self.column("reward")[1]):
             name, _column = self.column("reward")
             reward = self.numbers(name)
             self.words.setdefault(name, "amount")

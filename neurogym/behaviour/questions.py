@@ -5,8 +5,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from neurogym.behaviour.columns import Columns, TableError, describe_entries
+from neurogym.behaviour import entries
+from neurogym.behaviour.entries import TableError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True)
@@ -48,12 +53,12 @@ class TableQuestion(TableError):
         return TableQuestion(f"{name}: {self.question}", self.answers, self.candidates) if name else self
 
 
-def ask(question: str, answers: Sequence[Answer], columns: Columns, names: Sequence[str] = ()) -> TableQuestion:
+def ask(question: str, answers: Sequence[Answer], columns: DataFrame, names: Sequence[str] = ()) -> TableQuestion:
     """Return a question about columns, with their entries."""
-    return TableQuestion(question, answers, [(name, describe_entries(columns[name])) for name in names])
+    return TableQuestion(question, answers, [(name, entries.describe(columns[name])) for name in names])
 
 
-def ask_role(question: str, role: str, names: Sequence[str], columns: Columns, without: str = "") -> TableQuestion:
+def ask_role(question: str, role: str, names: Sequence[str], columns: DataFrame, without: str = "") -> TableQuestion:
     """Return the question which of several columns has a role.
 
     Args:

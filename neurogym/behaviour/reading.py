@@ -10,16 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from neurogym.behaviour import assembling, clocks, derivation, expressions, grouping, roles, screens
+from neurogym.behaviour import assembling, clocks, derivation, entries, expressions, grouping, roles, screens
 from neurogym.behaviour.column_maps import ColumnMap
 from neurogym.behaviour.column_names import ROLES
-from neurogym.behaviour.columns import Columns, TableError, check_number_of_columns, describe_entries, rows_of
 from neurogym.behaviour.conversion import from_source
 from neurogym.behaviour.copies import without_copies
+from neurogym.behaviour.entries import TableError, check_number_of_columns
 from neurogym.behaviour.files import read_source
 from neurogym.behaviour.guessing import Guess, guess
 from neurogym.behaviour.questions import TableQuestion
@@ -27,6 +27,10 @@ from neurogym.behaviour.roles import Roles
 from neurogym.behaviour.sources import Source
 from neurogym.behaviour.table import Behaviour, ColumnReading, Reading
 from neurogym.messages.names import unknown
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 __all__ = ["TableError", "TableOptions", "TableQuestion", "from_columns", "read"]
 
@@ -104,18 +108,18 @@ def _load(source: TableSource) -> tuple[Source, str]:
     if isinstance(source, list | tuple) and source and all(isinstance(each, str | PathLike) for each in source):
         paths = [Path(each) for each in source]
         return read_source(paths), f"{paths[0]}, ..." if len(paths) > 1 else str(paths[0])
-    columns = from_source(source)
-    if columns is None:
+    table = from_source(source)
+    if table is None:
         raise TableError(
             f"expected a path, a DataFrame, a dict of arrays or a list of dicts, not {type(source).__name__}"
         )
-    return Source(columns), ""
+    return Source(table), ""
 
 
 def _read(source: Source, options: TableOptions) -> Behaviour:
-    if not rows_of(source.columns):
+    if source.table.empty:
         raise TableError("found no rows, expected one for each trial")
-    check_number_of_columns(len(source.columns))
+    check_number_of_columns(source.table.shape[1])
     chosen = ColumnMap.of(options.columns)
     chosen.where = (*chosen.where, *options.where)
     formulas = dict(options.derive) if isinstance(options.derive, Mapping) else _formulas(options.derive)
@@ -178,21 +182,21 @@ def _formulas(texts: Sequence[str]) -> dict[str, str]:
     return {name.strip(): formula.strip() for name, _, formula in pairs}
 
 
-def _counted_once(source: Source, left_out: dict[str, int]) -> tuple[Columns, np.ndarray, list[str]]:
+def _counted_once(source: Source, left_out: dict[str, int]) -> tuple[DataFrame, np.ndarray, list[str]]:
     """Return the rows that do not repeat others, their numbers, and remarks."""
-    kept, notes = without_copies(source.columns, source.names)
+    kept, notes = without_copies(source.table, source.names)
     notes = [*source.notes, *notes]
     if kept.all():
-        return source.columns, np.arange(len(kept)), notes
+        return source.table, np.arange(len(kept)), notes
     left_out["rows that occur twice"] = int((~kept).sum())
-    return {name: column.take(kept) for name, column in source.columns.items()}, np.flatnonzero(kept), notes
+    return entries.take(source.table, kept), np.flatnonzero(kept), notes
 
 
 def _filtered(
-    columns: Columns, numbers: np.ndarray, where: Sequence[str], left_out: dict[str, int]
-) -> tuple[Columns, np.ndarray]:
+    columns: DataFrame, numbers: np.ndarray, where: Sequence[str], left_out: dict[str, int]
+) -> tuple[DataFrame, np.ndarray]:
     """Return the rows that satisfy all conditions, and their numbers."""
-    rows = np.ones(rows_of(columns), bool)
+    rows = np.ones(len(columns), bool)
     for condition in where:
         chosen = expressions.rows_where(columns, condition)
         removed = int((rows & ~chosen).sum())
@@ -201,12 +205,12 @@ def _filtered(
             left_out[f"rows without {condition}"] = removed
     if not rows.any():
         raise TableError(f"no row satisfies {' and '.join(where)}")
-    return (columns if rows.all() else {name: column.take(rows) for name, column in columns.items()}), numbers[rows]
+    return columns if rows.all() else entries.take(columns, rows), numbers[rows]
 
 
 def _without_screens(
-    columns: Columns, rows: np.ndarray, tentative: Roles, chosen: ColumnMap, left_out: dict[str, int]
-) -> tuple[Columns, np.ndarray]:
+    columns: DataFrame, rows: np.ndarray, tentative: Roles, chosen: ColumnMap, left_out: dict[str, int]
+) -> tuple[DataFrame, np.ndarray]:
     """Return the rows that are trials."""
     filtered = [name for name in columns if any(name in condition for condition in chosen.where)]
     finite = {
@@ -218,10 +222,10 @@ def _without_screens(
     left_out.update(reasons)
     if trials.all():
         return columns, rows
-    return {name: column.take(trials) for name, column in columns.items()}, rows[trials]
+    return entries.take(columns, trials), rows[trials]
 
 
-def _assigned(columns: Columns, given: Roles, mapped: Roles | None) -> tuple[dict[str, Any], list[str], Guess]:
+def _assigned(columns: DataFrame, given: Roles, mapped: Roles | None) -> tuple[dict[str, Any], list[str], Guess]:
     """Return the column of each role, from what the user says and a guess; the roles that the user named; the guess.
 
     Raises:
@@ -263,7 +267,7 @@ def _reasons(assigned: Mapping[str, Any], named: Sequence[str], guessed: Guess) 
     return reasons | {role: "named" for role in named if role in assigned}
 
 
-def _check(columns: Columns, named: Mapping[str, Any]) -> None:
+def _check(columns: DataFrame, named: Mapping[str, Any]) -> None:
     for role, value in named.items():
         if role not in ROLES:
             raise TableError(unknown("role", role, ROLES))
@@ -272,10 +276,10 @@ def _check(columns: Columns, named: Mapping[str, Any]) -> None:
                 raise TableError(unknown("column", name, columns))
 
 
-def _check_choice(columns: Columns, assigned: Mapping[str, Any]) -> None:
+def _check_choice(columns: DataFrame, assigned: Mapping[str, Any]) -> None:
     if "choice" in assigned:
         return
-    listed = ", ".join(list(columns)[:20]) + (", ..." if len(columns) > 20 else "")
+    listed = ", ".join(list(columns)[:20]) + (", ..." if columns.shape[1] > 20 else "")
     reasons = "".join(f"; {why}" for why in roles.unfit("choice", columns))
     raise TableError(
         f"found no column of choices among {listed}{reasons}; expected --choice COLUMN in a table with a row for each "
@@ -283,7 +287,7 @@ def _check_choice(columns: Columns, assigned: Mapping[str, Any]) -> None:
     )
 
 
-def _check_kept(columns: Columns, names: Sequence[str]) -> None:
+def _check_kept(columns: DataFrame, names: Sequence[str]) -> None:
     for name in names:
         if name not in columns:
             raise TableError(unknown("column", name, columns))
@@ -293,7 +297,7 @@ def _names(value: Any) -> list[str]:
     return [] if value is None else [value] if isinstance(value, str) else list(value)
 
 
-def _offers(columns: Columns, assigned: Mapping[str, Any]) -> list[str]:
+def _offers(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
     pairs = roles.numbered_pairs(columns, assigned["stimuli"])
     notes = [
         f"{a} and {b} are two stimuli; --derive difference={b}-{a} --stimuli difference makes one" for a, b in pairs
@@ -321,7 +325,7 @@ def column_map_of(chosen: ColumnMap, assigned: Mapping[str, Any], assembler: ass
 
 
 def _reading(
-    columns: Columns,
+    columns: DataFrame,
     assigned: Mapping[str, Any],
     conditions: Mapping[str, object],
     words: Mapping[str, str],
@@ -339,7 +343,7 @@ def _reading(
         ColumnReading(
             name,
             ", ".join(of_column.get(name, ["condition"] if name in conditions else [])),
-            describe_entries(columns[name], as_written={"subject", "session"} & set(of_column.get(name, ()))),
+            entries.describe(columns[name], bool({"subject", "session"} & set(of_column.get(name, ())))),
             words.get(name, "" if name not in of_column else "as written"),
             ", ".join(dict.fromkeys(why.get(name, ()))),
         )

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from neurogym.array_types import BoolArray, FloatArray, IntArray
-from neurogym.behaviour import codings
+from neurogym.behaviour import codings, entries
 from neurogym.behaviour.choices import Witness
 from neurogym.behaviour.codings import BadEntry
 from neurogym.behaviour.column_names import DETECTION, MISSED_FLAGS
-from neurogym.behaviour.columns import Column, Columns, TableError, plain, rows_of
+from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.evidence import FILE, group_index, listed
 from neurogym.behaviour.expressions import rows_where
 from neurogym.behaviour.roles import MOST_CHOICES, is_flag, missed_words
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
 
 MOST_CURED, LARGEST_CURE = 8, 0.2  #: entries that are left out by one condition, and share of rows
 ROLES_OF_MISSES = ("correct", "reward", "outcome")
 
 
 class RoleColumns:
-    """Columns with roles, and an account of what was read.
+    """DataFrame with roles, and an account of what was read.
 
     Args:
         columns: the table.
@@ -36,10 +41,10 @@ class RoleColumns:
         notes: remarks that the user should see.
     """
 
-    def __init__(self, columns: Columns, roles: dict[str, object], rows: IntArray, locate: Callable[[int], str]):
+    def __init__(self, columns: DataFrame, roles: dict[str, object], rows: IntArray, locate: Callable[[int], str]):
         self.columns, self.roles = columns, roles
         self.rows, self.locate = rows, locate
-        self.n = rows_of(columns)
+        self.n = len(columns)
         self.words: dict[str, str] = {}
         self.left_out: dict[str, int] = {}
         self.notes: list[str] = []
@@ -49,7 +54,7 @@ class RoleColumns:
         """Names of the columns of files, subjects and sessions, each of which may have codings of its own."""
         return [FILE, self.roles.get("subject"), self.roles.get("session")]
 
-    def column(self, role: str) -> tuple[str, Column]:
+    def column(self, role: str) -> tuple[str, Series]:
         """Return name and column of a role."""
         name = str(self.roles[role])
         return name, self.columns[name]
@@ -94,7 +99,7 @@ class RoleColumns:
     def labels(self, role: str) -> IntArray:
         """Return the index of each entry among the entries of a column in order; negative numbers are missing."""
         name, column = self.column(role)
-        words, index = column.levels
+        words, index = entries.levels(column)
         retained = [k for k, word in enumerate(words) if not word.startswith("-")]
         if len(retained) > MOST_CHOICES:
             raise TableError(f"column {name!r}: found {len(retained)} values, expected at most {MOST_CHOICES}")
@@ -110,9 +115,11 @@ class RoleColumns:
         names |= {name for name in self.columns if plain(name) == "outcome"}
         for name in names:
             column = self.columns[name]
-            if column.codes is not None:
-                missed = missed_words(column.words)
-                gone |= np.isin(column.codes, [k for k, word in enumerate(column.words) if word in missed])
+            if entries.is_words(column):
+                missed = missed_words(entries.words(column))
+                gone |= np.isin(
+                    entries.codes(column), [k for k, word in enumerate(entries.words(column)) if word in missed]
+                )
         return gone | self.flagged_as_missed()
 
     def flagged_as_missed(self) -> BoolArray:
@@ -137,17 +144,17 @@ class RoleColumns:
         """Return the other columns by which codes of the choice are judged."""
         reward, rt = np.full(self.n, np.nan), np.full(self.n, np.nan)
         for role in ("reward", "gain"):
-            if role in self.roles and self.column(role)[1].is_numeric:
-                reward = self.column(role)[1].numbers
+            if role in self.roles and entries.is_numeric(self.column(role)[1]):
+                reward = entries.numbers(self.column(role)[1])
                 break
         if "rt" in self.roles:
-            rt = self.column("rt")[1].numbers
+            rt = entries.numbers(self.column("rt")[1])
             codes = [float(code) for code in codings.read_times(rt, group=group_index(self.columns, self.groups)).codes]
             rt = np.where(np.isin(rt, codes), np.nan, rt)
         stimulus = None
         for name in self.roles.get("stimuli", ()):  # type: ignore[attr-defined]
-            if self.columns[str(name)].is_numeric:
-                stimulus = self.columns[str(name)].numbers
+            if entries.is_numeric(self.columns[str(name)]):
+                stimulus = entries.numbers(self.columns[str(name)])
                 break
-        truth = self.column("ground_truth")[1].levels[0] if "ground_truth" in self.roles else ()
+        truth = entries.levels(self.column("ground_truth")[1])[0] if "ground_truth" in self.roles else ()
         return Witness(correct, reward, rt, stimulus, truth)

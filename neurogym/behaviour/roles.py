@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from neurogym.array_types import BoolArray, FloatArray
+from neurogym.behaviour import entries
 from neurogym.behaviour.column_names import (
     COLUMN_NAMES,
     DETECTION,
@@ -22,7 +24,11 @@ from neurogym.behaviour.column_names import (
     VALUE,
     YES,
 )
-from neurogym.behaviour.columns import Column, Columns, plain, rows_of
+from neurogym.behaviour.entries import plain
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
 
 Roles = Mapping[str, str | Sequence[str] | None]  #: role to its column, to the columns of stimuli, or to none
 
@@ -44,19 +50,18 @@ def missed_words(words: Sequence[str]) -> list[str]:
     return [word for word in words if plain(word) in MISSED and not (detection and plain(word) in DETECTION)]
 
 
-def is_among(column: Column, words: Sequence[str]) -> BoolArray:
+def is_among(column: Series, words: Sequence[str]) -> BoolArray:
     """Return the rows of a column of words that hold one of some words."""
-    assert column.codes is not None
-    return np.isin(column.codes, [k for k, word in enumerate(column.words) if word in words])
+    return np.isin(entries.codes(column), [k for k, word in enumerate(entries.words(column)) if word in words])
 
 
-def is_for_or_against(name: str, columns: Columns) -> bool:
+def is_for_or_against(name: str, columns: DataFrame) -> bool:
     """Return whether a choice is for or against an offer: by its name, or by entries such as accept and reject."""
-    entries = " ".join(map(plain, columns[name].words)) if name in columns else ""
-    return plain(name) in OFFER_CHOICES or ("accept" in entries and "reject" in entries)
+    words = " ".join(map(plain, entries.words(columns[name]))) if name in columns else ""
+    return plain(name) in OFFER_CHOICES or ("accept" in words and "reject" in words)
 
 
-def offers(columns: Columns, assigned: Mapping[str, object]) -> list[str]:
+def offers(columns: DataFrame, assigned: Mapping[str, object]) -> list[str]:
     """Return the columns of gains and losses that are offers, because the choice is for or against these."""
     if not is_for_or_against(str(assigned.get("choice", "")), columns):
         return []
@@ -65,63 +70,65 @@ def offers(columns: Columns, assigned: Mapping[str, object]) -> list[str]:
         for name in columns
         if plain(name) in (*COLUMN_NAMES["gain"], *COLUMN_NAMES["loss"], *SAFE)
         and name not in assigned.values()
-        and columns[name].is_numeric
+        and entries.is_numeric(columns[name])
     ]
 
 
-def fits_role(role: str, column: Column, short: str = "") -> bool:
+def fits_role(role: str, column: Series, short: str = "") -> bool:
     """Return whether the values of a column suit a role that the name of the column suggests."""
-    distinct = column.distinct
+    distinct = entries.distinct(column)
     n = len(distinct)
     if not n:
         return False
     if role in ("subject", "session"):
         few = n <= max(1, len(column) / 2) or (len(column) <= 4 and short != "id")
-        integral = not column.is_numeric or not np.any(np.mod(column.numbers[np.isfinite(column.numbers)][:1000], 1))
+        integral = not entries.is_numeric(column) or not np.any(
+            np.mod(entries.numbers(column)[np.isfinite(entries.numbers(column))][:1000], 1)
+        )
         return few and integral
     if role == "trial":
-        return column.is_numeric
+        return entries.is_numeric(column)
     if role in ("choice", "choice2", "ground_truth", "state", "cue"):
         return _is_label(column)
     if role == "correct":
         return is_flag(column, fractions=short == "performance") or _is_label(column)
     if role == "rt":
-        return column.is_numeric and n > 2
+        return entries.is_numeric(column) and n > 2
     if role == "confidence":
-        return column.is_numeric and n > 1
+        return entries.is_numeric(column) and n > 1
     if role in ("gain", "loss"):
-        return column.is_numeric
-    return column.is_numeric or n <= 4
+        return entries.is_numeric(column)
+    return entries.is_numeric(column) or n <= 4
 
 
-def unfit(role: str, columns: Columns) -> list[str]:
+def unfit(role: str, columns: DataFrame) -> list[str]:
     """Return why columns that are named like a role do not suit it, in words."""
     reasons = []
     for name, column in columns.items():
         if plain(name) in COLUMN_NAMES[role] and not fits_role(role, column, plain(name)):
-            n = len(column.distinct)
+            n = len(entries.distinct(column))
             reasons.append(f"{name} is empty" if not n else f"{name} has {n:,} different entries")
     return reasons[:2]
 
 
-def _is_label(column: Column) -> bool:
+def _is_label(column: Series) -> bool:
     """Return whether a column holds few labels, or many of which a few are frequent (keys that were hit by mistake)."""
-    if len(column.distinct) > 1000:
+    if len(entries.distinct(column)) > 1000:
         return False
-    words, index = column.levels
+    words, index = entries.levels(column)
     counts = np.bincount(index[index >= 0], minlength=len(words))
     frequent = [word for word, count in zip(words, counts, strict=True) if count > counts.sum() / 20]
     if not counts.sum() or any(len(word) > MOST_LETTERS for word in frequent):
         return False
-    if column.is_numeric and any("." in word for word in words):
+    if entries.is_numeric(column) and any("." in word for word in words):
         return False
     return len(words) <= MOST_CHOICES or bool(np.sort(counts)[-4:].sum() > 0.9 * counts.sum())
 
 
-def is_flag(column: Column, fractions: bool = False) -> bool:
+def is_flag(column: Series, fractions: bool = False) -> bool:
     """Return whether a column holds only yes and no, as numbers or words, or a mark of a missed trial."""
-    if column.codes is None or (column.is_numeric and not column.is_truth):
-        values = column.numbers[np.isfinite(column.numbers)]
+    if entries.is_plain_number(column):
+        values = entries.numbers(column)[np.isfinite(entries.numbers(column))]
         if (
             fractions
             and values.size
@@ -132,50 +139,50 @@ def is_flag(column: Column, fractions: bool = False) -> bool:
             return True
         low = np.unique(values[:100_000])
         return low.size > 0 and any(set(low) <= pair for pair in ({-1, 0, 1}, {0, 100}))
-    if is_detection(column.words):
-        return all(plain(word) in (*DETECTION, *MISSED) for word in column.words)
-    return all(word.lower() in YES | NO or plain(word) in MISSED for word in column.words)
+    if is_detection(entries.words(column)):
+        return all(plain(word) in (*DETECTION, *MISSED) for word in entries.words(column))
+    return all(word.lower() in YES | NO or plain(word) in MISSED for word in entries.words(column))
 
 
-def unnamed_choices(columns: Columns) -> list[str]:
+def unnamed_choices(columns: DataFrame) -> list[str]:
     """Return the columns without a telling name that may be choices; those that sound like an answer before others.
 
     Of the rest, pairs such as left and right come before other words, and numbers are not considered.
     """
     names = [name for name, column in columns.items() if _is_choice(column) and not changes_between_blocks(column)]
     answers = [name for name in names if LIKE_A_CHOICE.search(name.lower())]
-    names = [name for name in names if not columns[name].is_numeric and not NOT_CHOICES.search(name.lower())]
-    pairs = [name for name in names if {plain(word) for word in columns[name].levels[0]} in map(set, ORDERED)]
+    names = [name for name in names if not entries.is_numeric(columns[name]) and not NOT_CHOICES.search(name.lower())]
+    pairs = [name for name in names if {plain(word) for word in entries.levels(columns[name])[0]} in map(set, ORDERED)]
     return answers or pairs or names
 
 
-def changes_between_blocks(column: Column) -> bool:
+def changes_between_blocks(column: Series) -> bool:
     """Return whether the rows with an entry follow one another, for each of several entries, as those of a subject."""
-    index = column.levels[1]
-    n = len(column.levels[0])
+    index = entries.levels(column)[1]
+    n = len(entries.levels(column)[0])
     return 1 < n <= len(index) / 2 and index.min() >= 0 and int(np.count_nonzero(np.diff(index))) == n - 1
 
 
-def _is_choice(column: Column) -> bool:
+def _is_choice(column: Series) -> bool:
     """Return whether a column without a telling name holds two to four words or numbers, each several times."""
-    words_of_flags = is_flag(column) and not column.is_numeric
-    if not 2 <= len(column.distinct) <= 4 or not _is_label(column) or words_of_flags:
+    words_of_flags = is_flag(column) and not entries.is_numeric(column)
+    if not 2 <= len(entries.distinct(column)) <= 4 or not _is_label(column) or words_of_flags:
         return False
-    index = column.levels[1]
+    index = entries.levels(column)[1]
     return int(np.bincount(index[index >= 0]).min()) > 1
 
 
-def unnamed_stimuli(columns: Columns, assigned: Mapping[str, object]) -> list[str]:
+def unnamed_stimuli(columns: DataFrame, assigned: Mapping[str, object]) -> list[str]:
     """Return the numbers without a role that may be stimuli, because answers depend on them."""
-    free = [name for name in columns if name not in assigned.values() and columns[name].is_numeric]
-    free = [name for name in free if len(columns[name].distinct) > 1 and not NOT_STIMULI.search(name.lower())]
-    return [name for name in free if goes_with_answers(columns[name].numbers, columns, assigned)]
+    free = [name for name in columns if name not in assigned.values() and entries.is_numeric(columns[name])]
+    free = [name for name in free if len(entries.distinct(columns[name])) > 1 and not NOT_STIMULI.search(name.lower())]
+    return [name for name in free if goes_with_answers(entries.numbers(columns[name]), columns, assigned)]
 
 
-def goes_with_answers(values: FloatArray, columns: Columns, assigned: Mapping[str, object]) -> bool:
+def goes_with_answers(values: FloatArray, columns: DataFrame, assigned: Mapping[str, object]) -> bool:
     """Return whether a number, or its size, correlates with an answer or with correctness beyond chance."""
     for role in ("choice", "correct", "ground_truth"):
-        words, index = columns[str(assigned[role])].levels if role in assigned else ((), np.zeros(0))
+        words, index = entries.levels(columns[str(assigned[role])]) if role in assigned else ((), np.zeros(0))
         for k in range(min(len(words), MOST_CHOICES)):
             for number in (values, np.abs(values)):
                 valid = (index >= 0) & np.isfinite(number)
@@ -198,18 +205,18 @@ def value_pairs(names: Sequence[str], assigned: Mapping[str, object]) -> list[tu
     return [(f"{base}1", f"{base}2") for base in bases if f"{base}2" in names]
 
 
-def varies_within(column: Column, columns: Columns, assigned: Mapping[str, object]) -> bool:
+def varies_within(column: Series, columns: DataFrame, assigned: Mapping[str, object]) -> bool:
     """Return whether a column varies within subjects, as an age does not."""
     if "subject" not in assigned:
         return True
-    subject = columns[str(assigned["subject"])].texts[1][: rows_of(columns)]
-    values = np.nan_to_num(column.numbers)
+    subject = entries.texts(columns[str(assigned["subject"])])[1][: len(columns)]
+    values = np.nan_to_num(entries.numbers(column))
     order = np.argsort(subject, kind="stable")
     same = (np.diff(subject[order]) == 0) & (np.diff(values[order]) != 0)
     return len(np.unique(subject[order][1:][same])) > 0.5 * len(np.unique(subject))
 
 
-def side_pairs(columns: Columns, used: Sequence[object] = ()) -> list[tuple[str, str]]:
+def side_pairs(columns: DataFrame, used: Sequence[object] = ()) -> list[tuple[str, str]]:
     """Return the pairs of numeric columns for the left and the right, as in ``contrastLeft`` and ``contrastRight``."""
     pairs = []
     for name in columns:
@@ -217,9 +224,11 @@ def side_pairs(columns: Columns, used: Sequence[object] = ()) -> list[tuple[str,
         partner = None if match is None else _right_of(name)
         if partner is None or partner not in columns or {name, partner} & set(map(str, used)):
             continue
-        if NOT_STIMULI.search(name.lower()) or not (columns[name].is_numeric and columns[partner].is_numeric):
+        if NOT_STIMULI.search(name.lower()) or not (
+            entries.is_numeric(columns[name]) and entries.is_numeric(columns[partner])
+        ):
             continue
-        if columns[name].is_truth or columns[partner].is_truth:
+        if entries.is_truth(columns[name]) or entries.is_truth(columns[partner]):
             continue
         pairs.append((name, partner))
     return pairs
@@ -229,7 +238,7 @@ def _right_of(name: str) -> str:
     return re.sub("left", "right", re.sub("Left", "Right", re.sub("LEFT", "RIGHT", name)))
 
 
-def numbered_pairs(columns: Columns, stimuli: Sequence[str]) -> list[tuple[str, str]]:
+def numbered_pairs(columns: DataFrame, stimuli: Sequence[str]) -> list[tuple[str, str]]:
     """Return the pairs of stimuli that differ in a final 1 and 2, as ``s1`` and ``s2``."""
     ends = [(name, f"{name[:-1]}2") for name in stimuli if name.endswith("1")]
     return [pair for pair in ends if pair[1] in stimuli]

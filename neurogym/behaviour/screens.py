@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from neurogym.array_types import BoolArray
+from neurogym.behaviour import entries
 from neurogym.behaviour.codings import read_flags
 from neurogym.behaviour.column_names import SCREENS
-from neurogym.behaviour.columns import Column, Columns, plain, rows_of
+from neurogym.behaviour.entries import plain
 from neurogym.behaviour.roles import is_flag
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
 
 #: Columns that say which phase of an experiment a row belongs to, and words for phases without trials of the task.
 PHASE_COLUMNS = (
@@ -31,7 +37,7 @@ DESIGN = ("correct", "ground_truth", "stimuli", "reward", "gain", "state")
 
 
 def trial_rows(
-    columns: Columns, roles: Mapping[str, object], filtered: Sequence[str] = ()
+    columns: DataFrame, roles: Mapping[str, object], filtered: Sequence[str] = ()
 ) -> tuple[BoolArray, dict[str, int]]:
     """Return which rows are trials, and how many others there are, by reason.
 
@@ -40,7 +46,7 @@ def trial_rows(
         roles: the column of each role, as guessed from all rows.
         filtered: columns by which the user chose rows; these decide nothing more.
     """
-    rows = np.ones(rows_of(columns), bool)
+    rows = np.ones(len(columns), bool)
     left_out: dict[str, int] = {}
 
     def remove(mask: BoolArray, reason: str) -> None:
@@ -53,15 +59,15 @@ def trial_rows(
     for name, column in columns.items():
         if name in filtered or name == choice:
             continue
-        if plain(name) in PRACTICE and is_flag(column) and len(column.distinct) > 1:
-            listed = ",".join(column.levels[0])
+        if plain(name) in PRACTICE and is_flag(column) and len(entries.distinct(column)) > 1:
+            listed = ",".join(entries.levels(column)[0])
             remove(read_flags(column)[0] == 1, f"practice ({name}); to keep these, --where '{name} in {listed}'")
-        elif plain(name) in PHASE_COLUMNS and column.codes is not None and name not in roles.values():
+        elif plain(name) in PHASE_COLUMNS and entries.is_words(column) and name not in roles.values():
             _remove_phases(name, column, remove)
-    for column in columns.values():
-        ends = [k for k, word in enumerate(column.words) if word == END_OF_FILE]
-        if ends and column.codes is not None:
-            remove(column.codes == ends[0], f"rows {END_OF_FILE}")
+    for _, column in columns.items():
+        ends = [k for k, word in enumerate(entries.words(column)) if word == END_OF_FILE]
+        if ends and entries.is_words(column):
+            remove(entries.codes(column) == ends[0], f"rows {END_OF_FILE}")
     _remove_loops(columns, filtered, remove)
     form = form_of(columns)
     if form:
@@ -69,7 +75,7 @@ def trial_rows(
     return rows, left_out
 
 
-def form_of(columns: Columns) -> str:
+def form_of(columns: DataFrame) -> str:
     """Return the program that wrote a row for each screen or event; empty for tables of trials."""
     short = {plain(name) for name in columns}
     if len(SCREENS & short) >= 2:
@@ -79,31 +85,30 @@ def form_of(columns: Columns) -> str:
     return "BIDS events" if {"onset", "duration", "trialtype"} <= short else ""
 
 
-def _remove_phases(name: str, column: Column, remove: object) -> None:
-    idle = [k for k, word in enumerate(column.words) if IDLE.fullmatch(plain(word))]
-    if not idle or len(idle) == len(column.words) or not callable(remove):
+def _remove_phases(name: str, column: Series, remove: object) -> None:
+    idle = [k for k, word in enumerate(entries.words(column)) if IDLE.fullmatch(plain(word))]
+    if not idle or len(idle) == len(entries.words(column)) or not callable(remove):
         return
-    assert column.codes is not None
     for k in idle:
-        word = column.words[k]
-        remove(column.codes == k, f"{name} {word}; to keep these, --where '{name} in {word},...'")
+        word = entries.words(column)[k]
+        remove(entries.codes(column) == k, f"{name} {word}; to keep these, --where '{name} in {word},...'")
 
 
-def _remove_loops(columns: Columns, filtered: Sequence[str], remove: object) -> None:
+def _remove_loops(columns: DataFrame, filtered: Sequence[str], remove: object) -> None:
     """Remove the rows of PsychoPy outside the innermost loop, and those of loops named after practice."""
     loops = [name for name in columns if name.endswith(".thisN") and name not in filtered]
     if not loops or not callable(remove):
         return
     practice = [name for name in loops if plain(name).startswith(("prac", "instr", "demo", "tutorial"))]
     for name in practice:
-        remove(~columns[name].missing, f"practice (loop {name.removesuffix('.thisN')})")
+        remove(~entries.missing(columns[name]), f"practice (loop {name.removesuffix('.thisN')})")
     rest = [name for name in loops if name not in practice]
     if rest:
-        main = max(rest, key=lambda name: int((~columns[name].missing).sum()))
-        remove(columns[main].missing, f"rows outside the loop {main.removesuffix('.thisN')}")
+        main = max(rest, key=lambda name: int((~entries.missing(columns[name])).sum()))
+        remove(entries.missing(columns[main]), f"rows outside the loop {main.removesuffix('.thisN')}")
 
 
-def _without_design(columns: Columns, roles: Mapping[str, object]) -> BoolArray:
+def _without_design(columns: DataFrame, roles: Mapping[str, object]) -> BoolArray:
     """Return which rows have no entry in any column that a trial has whether it is answered or not."""
     names: list[str] = []
     for role in DESIGN:
@@ -111,15 +116,17 @@ def _without_design(columns: Columns, roles: Mapping[str, object]) -> BoolArray:
         names += [value] if isinstance(value, str) else list(value)  # type: ignore[call-overload]
     if not names:
         choice = roles.get("choice")
-        kinds = [name for name in columns if plain(name) == "trialtype" and columns[name].codes is not None]
+        kinds = [name for name in columns if plain(name) == "trialtype" and entries.codes(columns[name]) is not None]
         if choice is None or not kinds:
-            return np.zeros(rows_of(columns), bool)
+            return np.zeros(len(columns), bool)
         return _other_kinds(columns[kinds[0]], columns[str(choice)])
-    return np.all([columns[name].missing for name in names], axis=0)
+    return np.all([entries.missing(columns[name]) for name in names], axis=0)
 
 
-def _other_kinds(kind: Column, choice: Column) -> BoolArray:
+def _other_kinds(kind: Series, choice: Series) -> BoolArray:
     """Return the rows of other kinds than the one with most answers."""
-    assert kind.codes is not None
-    answers = np.bincount(kind.codes[~choice.missing & (kind.codes >= 0)], minlength=len(kind.words))
-    return np.asarray(kind.codes != int(np.argmax(answers)))
+    assert entries.codes(kind) is not None
+    answers = np.bincount(
+        entries.codes(kind)[~entries.missing(choice) & (entries.codes(kind) >= 0)], minlength=len(entries.words(kind))
+    )
+    return np.asarray(entries.codes(kind) != int(np.argmax(answers)))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from neurogym.behaviour.columns import Columns
-from neurogym.behaviour.conversion import from_source, to_arrow
+from neurogym.behaviour.conversion import from_source
 from neurogym.behaviour.files import read_source
 from neurogym.behaviour.reading import TableError, TableSource
 from ngym_cli.errors import UserError, message_of
 from ngym_cli.files.writing import atomic_file
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 #: Folder, below that of all runs, of these tables.
 TABLES = "tables"
@@ -39,19 +42,17 @@ def stored_table(table: TableSource, root: Path) -> Path:
     if len(paths) == 1:
         return paths[0]
     try:
-        columns = read_source(paths).columns if paths else from_source(table)
+        frame = read_source(paths).table if paths else from_source(table)
     except TableError as error:
         raise UserError(message_of(error)) from None
-    if not columns:
+    if frame is None or frame.empty:
         kinds = "a path, a DataFrame, a dict of arrays or a list of dicts"
         raise UserError(f"expected {kinds}, not {type(table).__name__}")
-    path = root / TABLES / f"table-{_digest(columns)}.parquet"
+    path = root / TABLES / f"table-{_digest(frame)}.parquet"
     if not path.is_file():
-        from pyarrow import parquet
-
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(path) as file:
-            parquet.write_table(to_arrow(columns), file)
+            frame.to_parquet(file, index=False)
     return path
 
 
@@ -60,10 +61,10 @@ def is_stored(path: Path) -> bool:
     return path.parent.name == TABLES and path.stem.startswith("table-")
 
 
-def _digest(columns: Columns) -> str:
+def _digest(frame: DataFrame) -> str:
     """Return a short digest of the content of a table."""
-    total = hashlib.sha256()
-    for name, column in columns.items():
-        total.update(f"{name}\0{column.words!r}\0".encode())
-        total.update((column.numbers if column.codes is None else column.codes).tobytes())
+    from pandas.util import hash_pandas_object
+
+    total = hashlib.sha256(repr([*frame.columns]).encode())
+    total.update(hash_pandas_object(frame, index=False).to_numpy().tobytes())
     return total.hexdigest()[:10]

@@ -17,7 +17,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from neurogym.behaviour.columns import TableError
+from neurogym.behaviour.entries import TableError
 from neurogym.behaviour.files import ALF, read_source
 from neurogym.foreign import isolation
 from ngym_cli.errors import UserError

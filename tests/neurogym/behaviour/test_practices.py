@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from neurogym.behaviour import reading
-from neurogym.behaviour.columns import TableError
+from neurogym.behaviour.entries import TableError
 from neurogym.behaviour.questions import TableQuestion
 from tests.neurogym.behaviour import choices_with_outcomes, experiment_software, practices, unusual
 
