@@ -16,13 +16,15 @@ from neurogym.behaviour.column_maps import ColumnMap
 from neurogym.behaviour.column_names import STIMULUS_OR_TRUTH
 from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.evidence import (
+    ENOUGH_TRIALS,
+    falls,
     is_by_chance,
     is_in_blocks,
+    minus,
     trial_order,
 )
 from neurogym.behaviour.options import check_options
-from neurogym.behaviour.orientation import ENOUGH_TRIALS, falls, minus
-from neurogym.behaviour.outcomes import OutcomeColumns
+from neurogym.behaviour.role_columns import RoleColumns
 from neurogym.behaviour.table import Session
 
 if TYPE_CHECKING:
@@ -58,7 +60,7 @@ class AssembledTrials:
     notes: list[str] = field(default_factory=list)
 
 
-class Assembler(OutcomeColumns):
+class Assembler(RoleColumns):
     """Trials from columns with roles.
 
     Args:

@@ -11,8 +11,7 @@ from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.choices import CONTRARY, Choices
 from neurogym.behaviour.entries import plain
-from neurogym.behaviour.evidence import agrees, is_by_chance, listed, same_information
-from neurogym.behaviour.orientation import ENOUGH_TRIALS
+from neurogym.behaviour.evidence import ENOUGH_TRIALS, agrees, is_by_chance, listed, same_information
 from neurogym.behaviour.questions import Answer, ask, ask_role
 from neurogym.behaviour.role_columns import RoleColumns
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from neurogym.array_types import BoolArray
+from neurogym.array_types import BoolArray, IntArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.evidence import FILE
 
@@ -26,32 +25,35 @@ def without_copies(columns: DataFrame, names_of_files: Sequence[str] = ()) -> tu
         columns: the table.
         names_of_files: columns that hold what the names of files say.
     """
-    files = FILE in columns and len(entries.words(columns[FILE])) > 1
-    digest = _digests(columns, (*names_of_files, FILE) if files else ())
+    names, index = entries.texts(columns[FILE]) if FILE in columns else ((), np.zeros(len(columns), int))
+    digest = _digests(columns, (*names_of_files, FILE) if len(names) > 1 else ())
     copied = _copied(digest) | _repeated_whole(digest)
-    notes = []
-    if files:
-        index, words = entries.texts(columns[FILE])[1], entries.texts(columns[FILE])[0]
-        bounds = np.searchsorted(index, np.arange(len(words) + 1)) if np.all(np.diff(index) >= 0) else None
-        copied &= np.isin(index, _mostly(copied, index, len(words)))
-        if bounds is not None:
-            contents = [digest[a:b].tobytes() for a, b in itertools.pairwise(bounds)]
-            first: dict[bytes, int] = {}
-            for k, content in enumerate(contents):
-                if first.setdefault(content, k) != k and len(content) >= 8 * SHORTEST:
-                    copied[bounds[k] : bounds[k + 1]] = True
-        for k in np.unique(index[copied]):
-            rows = np.flatnonzero(copied & (index == k))
-            original = words[index[np.flatnonzero(digest == digest[rows[0]])[0]]]
-            whole = len(rows) == int((index == k).sum())
-            part = "" if whole else f"{len(rows):,} rows of "
-            where = "within it" if original == words[k] else f"in {original} as well"
-            notes.append(f"{part}{words[k]} is {where}: counted once")
-    elif copied.any():
+    if len(names) < 2:
+        if not copied.any():
+            return ~copied, []
         rows = np.flatnonzero(copied)
         original = int(np.flatnonzero(digest == digest[rows[0]])[0])
-        notes.append(f"{len(rows):,} rows from row {rows[0] + 1} repeat those from row {original + 1}: counted once")
+        note = f"{len(rows):,} rows from row {rows[0] + 1} repeat those from row {original + 1}: counted once"
+        return ~copied, [note]
+    copied &= np.isin(index, _mostly(copied, index, len(names)))
+    copied |= np.isin(index, _equal_files(digest, index))
+    notes = []
+    for k in np.unique(index[copied]):
+        rows = np.flatnonzero(copied & (index == k))
+        original = names[index[np.flatnonzero(digest == digest[rows[0]])[0]]]
+        part = "" if len(rows) == int((index == k).sum()) else f"{len(rows):,} rows of "
+        where = "within it" if original == names[k] else f"in {original} as well"
+        notes.append(f"{part}{names[k]} is {where}: counted once")
     return ~copied, notes
+
+
+def _equal_files(digest: np.ndarray, index: IntArray) -> list[int]:
+    """Return the files with the rows of an earlier file, in a table in which files follow one another."""
+    if np.any(np.diff(index) < 0):
+        return []
+    first: dict[bytes, int] = {}
+    contents = np.split(digest, np.flatnonzero(np.diff(index)) + 1)
+    return [k for k, each in enumerate(contents) if len(each) >= SHORTEST and first.setdefault(each.tobytes(), k) != k]
 
 
 def _mostly(copied: BoolArray, index: np.ndarray, n: int) -> np.ndarray:
@@ -62,20 +64,11 @@ def _mostly(copied: BoolArray, index: np.ndarray, n: int) -> np.ndarray:
 
 def _digests(columns: DataFrame, without: Sequence[str]) -> np.ndarray:
     """Return a number for each row that rows with the same entries share; counters of rows do not count."""
-    n = len(columns)
-    digest = np.zeros(n, np.uint64)
-    with np.errstate(over="ignore"):
-        for k, (name, column) in enumerate(columns.items(), 1):
-            numbers = entries.numbers(column) if not entries.is_words(column) or entries.is_numeric(column) else None
-            counter = numbers is not None and n > 1 and np.all(np.diff(numbers) == 1)
-            if name in without or counter:
-                continue
-            entry = entries.codes(column) if entries.is_words(column) else entries.numbers(column).view(np.uint64)
-            mixed = (entry.astype(np.uint64) + np.uint64(k)) * np.uint64(0x9E3779B97F4A7C15)
-            mixed ^= mixed >> np.uint64(29)
-            digest = (digest ^ mixed) * np.uint64(0xBF58476D1CE4E5B9)
-            digest ^= digest >> np.uint64(32)
-    return digest
+    from pandas.util import hash_pandas_object
+
+    counters = [name for name in columns if len(columns) > 1 and np.all(np.diff(entries.numbers(columns[name])) == 1)]
+    compared = columns.drop(columns=[*counters, *without], errors="ignore")
+    return hash_pandas_object(compared, index=False).to_numpy()
 
 
 def _copied(digest: np.ndarray) -> BoolArray:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 FILE = "file"  #: column with the file of each trial, where there are several
 FEWEST = 8  #: pairs of trials below which nothing is concluded from their order
 ALMOST_ALL, MOSTLY = 0.95, 0.9
+ENOUGH_TRIALS = 30  #: trials below which nothing is concluded from what goes together
 BLOCK_CHANGES = 0.1  #: largest share of trials at which a state of the task changes that is constant in blocks
 
 
@@ -59,6 +60,16 @@ def trial_order(columns: DataFrame, assigned: Mapping[str, object]) -> tuple[Int
     follows = np.append(False, group[order][1:] == group[order][:-1])[: len(rows)]
     if not np.isfinite(number).all() or np.any(np.diff(number[order])[follows[1:]] == 0):
         order = np.argsort(group, kind="stable")
+    return order, follows
+
+
+def trials_of_sessions(columns: DataFrame, assigned: Mapping[str, object]) -> tuple[IntArray, BoolArray]:
+    """Return what `trial_order` does; in a table without sessions, one begins where the trial number falls."""
+    order, follows = trial_order(columns, assigned)
+    name = assigned.get("trial")
+    if assigned.get("session") is None and name in columns:
+        number = entries.numbers(columns[str(name)])[order]
+        follows = follows & np.append(False, number[1:] > number[:-1])
     return order, follows
 
 
@@ -122,3 +133,27 @@ def listed(words: Sequence[object], most: int = 4) -> str:
     """Return some words and how many more there are."""
     texts = [label(word) if isinstance(word, float) else str(word) for word in words]
     return ", ".join(texts[:most]) + (f" and {len(texts) - most} more" if len(texts) > most else "")
+
+
+def minus(name: str) -> str:
+    """Return the name of a stimulus with the sign turned; a difference is turned round."""
+    first, sign, second = name.partition("-")
+    return f"{second}-{first}" if first and sign and "-" not in second else f"-{name}"
+
+
+def falls(stimulus: FloatArray, choice: IntArray) -> bool:
+    """Return whether the second choice is less frequent for larger stimuli, beyond chance."""
+    valid = (choice >= 0) & np.isfinite(stimulus)
+    if valid.sum() < ENOUGH_TRIALS or np.ptp(stimulus[valid]) == 0 or np.ptp(choice[valid]) == 0:
+        return False
+    r = np.corrcoef(stimulus[valid], choice[valid])[0, 1]
+    return bool(r * np.sqrt(valid.sum()) < -3)
+
+
+def within_states(choice2: IntArray, state: IntArray) -> IntArray:
+    """Return second-stage choices as numbers within the state."""
+    within = np.full(len(choice2), -1)
+    for k in np.unique(state[state >= 0]):
+        rows = (state == k) & (choice2 >= 0)
+        within[rows] = np.unique(choice2[rows], return_inverse=True)[1]
+    return within

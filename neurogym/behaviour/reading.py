@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from neurogym.behaviour import assembling, clocks, derivation, entries, expressions, grouping, roles, screens
+from neurogym.array_types import BoolArray, IntArray
+from neurogym.behaviour import assembling, derivation, entries, expressions, grouping, roles, screens
 from neurogym.behaviour.column_maps import ColumnMap
 from neurogym.behaviour.column_names import ROLES
 from neurogym.behaviour.conversion import from_source
 from neurogym.behaviour.copies import without_copies
 from neurogym.behaviour.entries import TableError, check_number_of_columns
+from neurogym.behaviour.evidence import trials_of_sessions
+from neurogym.behaviour.expressions import TrialOrder
 from neurogym.behaviour.files import read_source
 from neurogym.behaviour.guessing import Guess, guess
 from neurogym.behaviour.questions import TableQuestion
@@ -120,17 +123,18 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
     if source.table.empty:
         raise TableError("found no rows, expected one for each trial")
     check_number_of_columns(source.table.shape[1])
-    chosen = ColumnMap.of(options.columns)
-    chosen.where = (*chosen.where, *options.where)
-    formulas = dict(options.derive) if isinstance(options.derive, Mapping) else _formulas(options.derive)
-    chosen.derive = {**chosen.derive, **formulas}
-    chosen.missed = tuple(map(str, options.missed)) or chosen.missed
-    chosen.choices = tuple(map(str, options.choices)) or chosen.choices
+    chosen = _settings(options)
     left_out = dict(source.left_out)
     columns, rows, notes = _counted_once(source, left_out)
-    columns, remarks = expressions.derived(columns, chosen.derive)
+    table = columns
+
+    def order() -> tuple[IntArray, BoolArray]:
+        tentative = {**(chosen.roles or guess(table, options.roles).roles), **options.roles}
+        return trials_of_sessions(table, tentative)
+
+    columns, remarks = expressions.derived(columns, chosen.derive, order)
     notes += remarks
-    columns, rows = _filtered(columns, rows, chosen.where, left_out)
+    columns, rows = _filtered(columns, rows, chosen.where, left_out, order)
     mapped: Roles | None = None
     if not chosen.rules:
         _check(columns, options.roles)
@@ -147,8 +151,8 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
     assigned, given, guessed = _assigned(columns, options.roles, mapped)
     _check_choice(columns, assigned)
     notes += guessed.notes
-    columns, assigned = clocks.with_time_differences(columns, assigned, chosen, notes, given)
-    assigned = clocks.without_totals(columns, assigned, notes, given)
+    columns, assigned = derivation.with_time_differences(columns, assigned, chosen, notes, given)
+    assigned = derivation.without_totals(columns, assigned, notes, given)
     if "stimuli" not in given:
         columns, assigned = derivation.with_differences(columns, assigned, chosen, notes)
     assembler = assembling.Assembler(columns, assigned, given, chosen, rows, source.locate)
@@ -174,6 +178,19 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
     return Behaviour(sessions, trials.choices, trials.stimuli, dict(assigned), unused, reading)
 
 
+def _settings(options: TableOptions) -> ColumnMap:
+    """Return the content of the column file, and what else the user says about the table."""
+    chosen = ColumnMap.of(options.columns)
+    formulas = dict(options.derive) if isinstance(options.derive, Mapping) else _formulas(options.derive)
+    return replace(
+        chosen,
+        where=(*chosen.where, *options.where),
+        derive={**chosen.derive, **formulas},
+        missed=tuple(map(str, options.missed)) or chosen.missed,
+        choices=tuple(map(str, options.choices)) or chosen.choices,
+    )
+
+
 def _formulas(texts: Sequence[str]) -> dict[str, str]:
     pairs = [text.partition("=") for text in texts]
     for (name, sign, formula), text in zip(pairs, texts, strict=True):
@@ -193,12 +210,12 @@ def _counted_once(source: Source, left_out: dict[str, int]) -> tuple[DataFrame, 
 
 
 def _filtered(
-    columns: DataFrame, numbers: np.ndarray, where: Sequence[str], left_out: dict[str, int]
+    columns: DataFrame, numbers: np.ndarray, where: Sequence[str], left_out: dict[str, int], order: TrialOrder
 ) -> tuple[DataFrame, np.ndarray]:
     """Return the rows that satisfy all conditions, and their numbers."""
     rows = np.ones(len(columns), bool)
     for condition in where:
-        chosen = expressions.rows_where(columns, condition)
+        chosen = expressions.rows_where(columns, condition, order)
         removed = int((rows & ~chosen).sum())
         rows &= chosen
         if removed:
