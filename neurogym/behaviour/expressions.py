@@ -83,13 +83,13 @@ def rows_where(columns: DataFrame, condition: str, order: TrialOrder | None = No
         return ~chosen if match[2].startswith("not") else chosen
     if match := _COMPARISON.match(text):
         name, sign, word = _name(match[1]), "==" if match[2] == "=" else match[2], _unquoted(match[3])
-        if name in columns and sign in ("==", "!="):
+        column, number = _column(columns, name), parse_number(word)
+        if sign in ("==", "!="):
             return _equal(columns, name, word) == (sign == "==")
-        number = parse_number(word)
-        if number is None or not entries.is_numeric(_column(columns, name)):
+        if number is None or not entries.is_numeric(column):
             raise TableError(f"condition {text!r}: {sign} compares numbers; expected == or != for words")
         with np.errstate(invalid="ignore"):
-            return np.asarray(_RELATIONS[sign][1](entries.numbers(columns[name]), number))
+            return np.asarray(_RELATIONS[sign][1](entries.numbers(column), number))
     negated = text.startswith("not ")
     true = np.nan_to_num(entries.numbers(_column(columns, _name(text.removeprefix("not "))))) != 0
     return ~true if negated else true

@@ -80,7 +80,13 @@ def _candidates(data: object, depth: int) -> Iterator[DataFrame]:
 
 def _records(data: Any) -> list[Mapping[str, Any]]:
     rows = list(data) if isinstance(data, list) or (data.dtype == object and data.ndim == 1) else []
-    return rows if rows and all(isinstance(row, Mapping) for row in rows) else []
+    if not all(isinstance(row, Mapping) for row in rows):
+        return []
+    return [{name: None if _is_empty(value) else value for name, value in row.items()} for row in rows]
+
+
+def _is_empty(value: object) -> bool:
+    return isinstance(value, np.ndarray) and not value.size
 
 
 def _joined(records: list[Mapping[str, Any]]) -> Iterator[DataFrame]:
@@ -132,7 +138,7 @@ def _tables(data: Mapping[str, Any]) -> Iterator[Vectors]:
 
 
 def _is_scalar(value: object) -> bool:
-    return isinstance(value, str | int | float | bool | np.generic) or (
+    return isinstance(value, str | int | float | bool | np.generic | None) or (
         isinstance(value, np.ndarray) and value.ndim == 0
     )
 
@@ -147,7 +153,7 @@ def _vector(value: object) -> np.ndarray | None:
     if array.ndim != 1 or array.dtype.kind not in "biufOSU":
         return None
     if array.dtype == object:
-        cells = [None if isinstance(cell, np.ndarray) and not cell.size else cell for cell in array.tolist()]
+        cells = [None if _is_empty(cell) else cell for cell in array.tolist()]
         if any(isinstance(cell, list | dict | np.ndarray) for cell in cells):
             return None
         array = np.array([*cells, None], object)[:-1]

@@ -6,6 +6,7 @@ its name and its values, entries become choices, times and amounts, and rows bec
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -17,10 +18,10 @@ import numpy as np
 from neurogym.array_types import BoolArray, IntArray
 from neurogym.behaviour import assembling, derivation, entries, expressions, grouping, roles, screens
 from neurogym.behaviour.column_maps import ColumnMap
-from neurogym.behaviour.column_names import ROLES
+from neurogym.behaviour.column_names import COLUMN_NAMES, ROLES
 from neurogym.behaviour.conversion import from_source
 from neurogym.behaviour.copies import without_copies
-from neurogym.behaviour.entries import TableError, check_number_of_columns
+from neurogym.behaviour.entries import TableError, check_number_of_columns, plain
 from neurogym.behaviour.evidence import trials_of_sessions
 from neurogym.behaviour.expressions import TrialOrder
 from neurogym.behaviour.files import read_source
@@ -39,6 +40,7 @@ __all__ = ["TableError", "TableOptions", "TableQuestion", "from_columns", "read"
 
 #: Tables that can be read: a path or several, a DataFrame, a ``pyarrow.Table``, a dict of arrays, a list of dicts.
 TableSource = Any
+FEWEST_WIDE = 5  #: numbered columns of choices from which a table has a column for each trial
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,8 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
         columns, rows = _without_screens(columns, rows, tentative, chosen, left_out)
     if mapped is None:
         columns = derivation.with_rewards(columns, chosen)
+        if "choice" not in options.roles:
+            _refuse_wide(columns)
     assigned, given, guessed = _assigned(columns, options.roles, mapped)
     _check_choice(columns, assigned)
     notes += guessed.notes
@@ -223,6 +227,26 @@ def _filtered(
     if not rows.any():
         raise TableError(f"no row satisfies {' and '.join(where)}")
     return columns if rows.all() else entries.take(columns, rows), numbers[rows]
+
+
+def _refuse_wide(columns: DataFrame) -> None:
+    """Refuse a table with a column, and not a row, for each trial.
+
+    Raises:
+        TableError: with the Python that turns the table into one with a row for each trial.
+    """
+    numbered: dict[str, list[int]] = {}
+    for name in columns:
+        if match := re.fullmatch(r"(.*\D)(\d+)", name):
+            numbered.setdefault(match[1], []).append(int(match[2]))
+    for stem, trials in numbered.items():
+        base = stem.rstrip("_.- ")
+        if len(trials) >= FEWEST_WIDE and plain(base) in COLUMN_NAMES["choice"]:
+            wide = f"frame.assign(row=range(len(frame))), [{base!r}], 'row', 'trial', {stem.removeprefix(base)!r}"
+            raise TableError(
+                f"found {len(trials)} columns {stem}{min(trials)} to {stem}{max(trials)}, expected one row for each "
+                f"trial; in Python, ngym_cli.data(pandas.wide_to_long({wide}).reset_index()) reads a DataFrame frame"
+            )
 
 
 def _without_screens(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import numpy as np
@@ -244,6 +245,50 @@ def test_comments_short_lines_latin_1_and_a_decimal_comma_are_read_with_counts(t
 def test_what_is_no_table_is_refused(source):
     with pytest.raises(reading.TableError):
         reading.read(source)
+
+
+def test_formulas_look_back_within_a_session():
+    """Sessions are those that the table says, and where it says none, trial numbers that fall; rows may be shuffled."""
+    table = {
+        "subject": ["a"] * 6 + ["b"] * 3,
+        "trial": [1, 2, 3, 1, 2, 3, 1, 2, 3],
+        "choice": ["l", "r", "r", "l", "l", "r", "r", "l", "r"],
+        "reward": [1, 0, 1, 0, 1, 1, 0, 0, 1],
+    }
+    nan = np.nan
+    expected = {
+        "previous(reward)": [nan, 1, 0, nan, 0, 1, nan, 0, 0],
+        "previous(reward, 2)": [nan, nan, 1, nan, nan, 0, nan, nan, 0],
+        "previous(choice == 'l')": [nan, 1, 0, nan, 1, 1, nan, 0, 1],
+        "previous(choice) == 'l'": [nan, 1, 0, nan, 1, 1, nan, 0, 1],
+        "since(reward == 1)": [0, 1, 0, nan, 0, 0, nan, nan, 0],
+        "count(reward)": [1, 1, 2, 0, 1, 2, 0, 0, 1],
+        "2*previous(reward)-1": [nan, 1, -1, nan, -1, 1, nan, -1, -1],
+    }
+    for formula, values in expected.items():
+        read = reading.read(table, derive={"x": formula}, keep=["x"])
+        assert [len(each) for each in read.sessions] == [3, 3, 3]
+        np.testing.assert_array_equal(read.condition("x"), values, formula)
+    assert reading.read(table, where=["previous(reward) == 1"]).n_trials == 2
+    shuffled = np.random.default_rng(0).permutation(9)
+    numbered = {**table, "session": [1, 1, 1, 2, 2, 2, 1, 1, 1]}
+    mixed = {name: [values[k] for k in shuffled] for name, values in numbered.items()}
+    read = reading.read(mixed, derive={"x": "previous(reward)"}, keep=["x"])
+    np.testing.assert_array_equal(read.condition("x"), expected["previous(reward)"])
+
+
+@pytest.mark.parametrize(
+    ("formula", "words"),
+    [
+        ("previous(choice)", "'choice' holds words"),
+        ("previous(reward, 0)", "expected 1 or more"),
+        ("previous(rewrd)", "did you mean 'reward'"),
+        ("count()", "previous, since, count"),
+    ],
+)
+def test_mistakes_in_formulas_that_look_back_are_explained(formula, words):
+    with pytest.raises(reading.TableError, match=re.escape(words)):
+        reading.read({"choice": ["l", "r"], "reward": [0, 1]}, derive={"x": formula})
 
 
 def test_conditions_and_formulas():

@@ -6,7 +6,9 @@ import pickle
 
 import numpy as np
 import openpyxl
+import pandas
 import pytest
+from scipy.io import savemat
 
 from neurogym.behaviour import reading
 from tests.neurogym.behaviour import laboratories
@@ -132,3 +134,23 @@ def test_arrays_of_objects_are_not_opened(tmp_path):
     np.savez(tmp_path / "t.npz", y=np.array([np.zeros(3), np.zeros(4)], object))
     with pytest.raises(reading.TableError, match="can run any code"):
         reading.read(tmp_path / "t.npz")
+
+
+def test_empty_cells_of_a_structure_array_are_missing(tmp_path):
+    trials = [{"resp": k % 2 + 1, "RT": 0.4 + k / 100, "coherence": 0.1 * (k % 5)} for k in range(40)]
+    trials[3] |= {"resp": np.array([]), "RT": np.array([])}
+    savemat(tmp_path / "t.mat", {"results": np.array(trials, object), "screen": {"distance": 57.0}})
+    table = reading.read(tmp_path / "t.mat", {"stimuli": ["coherence"]})
+    choice = table.join("choice")
+    assert choice[3] == -1 and (choice[np.arange(40) != 3] == [k % 2 for k in range(40) if k != 3]).all()
+
+
+def test_a_table_with_a_column_for_each_trial_is_refused_with_the_python_that_turns_it():
+    wide = {"subject": ["a", "b"], **{f"choice_{k}": [k % 2, 1 - k % 2] for k in range(1, 9)}}
+    with pytest.raises(reading.TableError, match="choice_1 to choice_8, expected one row for each trial") as refused:
+        reading.read(wide)
+    code = str(refused.value).split("ngym_cli.data(")[1].split(") reads")[0]
+    long = eval(code, {"pandas": pandas, "frame": pandas.DataFrame(wide), "range": range, "len": len})
+    table = reading.read(long)
+    assert table.subjects == ("a", "b") and table.n_trials == 16
+    np.testing.assert_array_equal(table.by_subject()["b"].join("choice"), [0, 1] * 4)
