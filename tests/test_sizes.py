@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 LIMITS = {
     "neurogym": 9_480,
     "neurogym/analysis": 3_040,
-    "neurogym/behaviour": 4_880,
+    "neurogym/behaviour": 4_720,
     "neurogym/behaviour/models": 4_040,
     "neurogym/dynamics": 1_800,
     "neurogym/envs": 6_460,

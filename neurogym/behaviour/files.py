@@ -13,6 +13,7 @@ from neurogym.behaviour import arrays, entries, hdf5, matlab
 from neurogym.behaviour.conversion import from_arrow, from_mapping, from_records
 from neurogym.behaviour.delimited import line_of, open_binary, read_text
 from neurogym.behaviour.entries import TableError, check_number_of_columns, plain
+from neurogym.behaviour.formats import NOT_READ
 from neurogym.behaviour.sources import Source, joined
 from neurogym.foreign import isolation, npz
 from neurogym.foreign.links import leads_out
@@ -31,19 +32,9 @@ TEXT = (".csv", ".tsv", ".tab", ".txt", ".dat")
 ARROW = (".parquet", ".pq", ".pqt", ".feather", ".arrow", ".ft")
 HDF5 = (".nwb", ".h5", ".hdf5")
 FORMATS = (*TEXT, *ARROW, *HDF5, ".mat", ".json", ".jsonl", ".npz", ".xlsx")
-#: Formats that are not read, with the Python that reads them.
-OTHER_FORMATS = {
-    ".rds": ("R", "pyreadr.read_r('{}')[None]"),
-    ".rdata": ("R", "next(iter(pyreadr.read_r('{}').values()))"),
-    ".sav": ("SPSS", "pandas.read_spss('{}')"),
-    ".dta": ("Stata", "pandas.read_stata('{}')"),
-    ".sas7bdat": ("SAS", "pandas.read_sas('{}')"),
-    ".xls": ("Excel before 2007", "pandas.read_excel('{}')"),
-    ".ods": ("OpenDocument", "pandas.read_excel('{}')"),
-    ".edf": ("EyeLink", "pandas.DataFrame(your_reader('{}'))"),
-    ".sqlite": ("SQLite", "pandas.read_sql('select * from trials', 'sqlite:///{}')"),
-    ".db": ("SQLite", "pandas.read_sql('select * from trials', 'sqlite:///{}')"),
-}
+#: Format by the first bytes of a file, and by the ending of its name.
+MAGIC = {b"\x89HDF": "hdf5", b"PAR1": "parquet", b"ARROW1": "feather", b"FEA1": "feather", b"MATLAB": "matlab"}
+ENDINGS = {".json": "json", ".jsonl": "json", ".npz": "npz", ".xlsx": "excel", ".xlsm": "excel"}
 PICKLE = tuple(bytes([0x80, version]) for version in range(2, 6))
 LARGEST_JSON = 2**30  #: bytes
 
@@ -133,30 +124,21 @@ def suffix_of(path: Path) -> str:
 def _kind(path: Path) -> str:
     with open_binary(path) as file:
         start = file.read(8)
-    packed = path.suffix.lower() == ".gz"
-    if packed and (start.startswith((b"\x89HDF", b"PAR1", b"ARROW1", b"FEA1", b"MATLAB")) or suffix_of(path) == ".mat"):
+    ending = suffix_of(path)
+    kind = next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), None)
+    kind = "matlab" if ending == ".mat" else kind
+    if kind is not None and path.suffix.lower() == ".gz":
         raise TableError("found a packed file of a binary format, expected CSV, TSV or JSON in .gz; unpack it (gunzip)")
-    if start.startswith(b"\x89HDF"):
-        return "hdf5" if path.suffix.lower() != ".mat" else "matlab"
-    if start.startswith(b"PAR1"):
-        return "parquet"
-    if start.startswith((b"ARROW1", b"FEA1")):
-        return "feather"
-    if start.startswith(b"MATLAB") or path.suffix.lower() == ".mat":
-        return "matlab"
-    if suffix_of(path) in (".json", ".jsonl") or start.lstrip()[:1] in (b"[", b"{"):
-        return "json"
-    if suffix_of(path) == ".npz":
-        return "npz"
-    if suffix_of(path) in (".xlsx", ".xlsm"):
-        return "excel"
-    if start.startswith(PICKLE) or suffix_of(path) in (".pkl", ".pickle"):
+    kind = kind or ("json" if start.lstrip()[:1] in (b"[", b"{") else ENDINGS.get(ending))
+    if kind is not None:
+        return kind
+    if start.startswith(PICKLE) or ending in (".pkl", ".pickle"):
         raise TableError(
             "found a pickle, which can run any code when it is opened; if you trust its author, convert it: python -c "
             f"\"import pandas; pandas.read_pickle('{path.name}').to_parquet('{path.stem}.parquet')\""
         )
-    if suffix_of(path) in OTHER_FORMATS:
-        name, reader = OTHER_FORMATS[suffix_of(path)]
+    if ending in NOT_READ:
+        name, reader = NOT_READ[ending]
         raise TableError(
             f"found a file of {name}, which is not read; two lines of Python are: frame = {reader.format(path.name)}; "
             "ngym_cli.data(frame)"

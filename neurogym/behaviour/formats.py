@@ -33,6 +33,10 @@ class TableFormat:
 
 _FILE = tomllib.loads(Path(__file__).with_name("formats.toml").read_text(encoding="utf-8"))
 FORMATS = tuple(TableFormat(**row) for row in _FILE["format"])
+#: Name of a format that is not read and the Python that reads it, by the ending of its files.
+NOT_READ: dict[str, tuple[str, str]] = {
+    f".{ending}": (name, reader) for ending, (name, reader) in _FILE["not_read"].items()
+}
 
 
 def format_of(columns: DataFrame) -> TableFormat | None:

@@ -26,7 +26,7 @@ ROLES_OF_MISSES = ("correct", "reward", "outcome")
 
 
 class RoleColumns:
-    """DataFrame with roles, and an account of what was read.
+    """Columns with roles, and an account of what was read.
 
     Args:
         columns: the table.

@@ -187,7 +187,7 @@ def test_every_format_that_is_written_is_read_back_whole(ngym, run_folder, tmp_p
     folder, path = run / "eval/x", run / "eval/x" / EXPORTS[form]
     table, recording = read_trials(folder / "trials.parquet"), Recording(folder)
     if form == "csv":
-        columns = read_source(path).columns
+        columns = read_source(path).table
         assert {name for name in table if name not in columns} == set()
         for name in ("coh", "choice", "ground_truth", "reward", "rt", "onset_stimulus", "period_stimulus"):
             assert np.allclose(columns[name].numbers, table[name].astype(float), equal_nan=True), name
