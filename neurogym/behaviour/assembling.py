@@ -64,11 +64,10 @@ class Assembler(RoleColumns):
     """Trials from columns with roles.
 
     Args:
-        columns: the table.
+        columns: the table, with the number of each row in the source as index.
         roles: column of each role; ``stimuli`` a tuple.
         named: roles that the user named, which are not dropped.
         settings: order of the options, codes of misses, unit of times, and stimuli to turn.
-        rows: number of each row in the source, for messages.
         locate: returns the number of a row of the source in words.
     """
 
@@ -78,10 +77,9 @@ class Assembler(RoleColumns):
         roles: dict[str, object],
         named: Sequence[str],
         settings: ColumnMap,
-        rows: IntArray,
         locate: Callable[[int], str],
     ):
-        super().__init__(columns, roles, rows, locate)
+        super().__init__(columns, roles, locate)
         self.named, self.settings = named, settings
         self.turned: list[str] = []
         self.choices = Choices(np.full(self.n, -1), ())

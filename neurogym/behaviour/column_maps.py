@@ -139,7 +139,7 @@ def mapped(name: str, rule: object, source: DataFrame) -> Series:
     if wrong:
         raise TableError(f"column map of {name!r}: unknown key {', '.join(sorted(wrong))}")
     if "constant" in spec:
-        return entries.of_values([spec["constant"]] * len(source))
+        return entries.of_values([spec["constant"]] * len(source)).set_axis(source.index)
     if spec.get("column") not in source:
         raise TableError(f"column map of {name!r}: {unknown('column', spec.get('column'), source)}")
     column = source[str(spec["column"])]
@@ -154,4 +154,4 @@ def mapped(name: str, rule: object, source: DataFrame) -> Series:
         column = entries.of_values(np.array([*mapped_words, None], object)[index])
     if "scale" in spec or "offset" in spec:
         column = entries.of_values(entries.numbers(column) * spec.get("scale", 1) + spec.get("offset", 0))
-    return column
+    return column.set_axis(source.index)

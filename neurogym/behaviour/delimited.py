@@ -362,4 +362,4 @@ def _without_comments(table: DataFrame, form: TextForm) -> DataFrame:
     if not rows.any() or rows.all():
         return table
     form.comments += int(rows.sum())
-    return entries.take(table, ~rows)
+    return entries.take(table, ~rows).reset_index(drop=True)

@@ -264,11 +264,13 @@ def without(column: Series, rows: BoolArray) -> Series:
     return column.cat.remove_unused_categories() if is_words(column) else column
 
 
-def take(table: DataFrame, rows: np.ndarray) -> DataFrame:
-    """Return some rows, given as a mask or as indices, of a table, without the words that are in others only."""
+def take(table: DataFrame, rows: BoolArray) -> DataFrame:
+    """Return some rows of a table, with their numbers as index, without the words that are in others only."""
     import pandas as pd
 
-    chosen = table.iloc[np.flatnonzero(rows) if rows.dtype == bool else rows].reset_index(drop=True)
+    if rows.all():
+        return table
+    chosen = table[rows]
     used = {name: each.cat.remove_unused_categories() if is_words(each) else each for name, each in chosen.items()}
     return pd.DataFrame(used, copy=False)
 

@@ -50,15 +50,12 @@ class Groups:
 OF_AN_AGENT = {"env", "step", "outcome", "performance", "aborts"}
 
 
-def group(
-    columns: DataFrame, roles: dict[str, object], rows: IntArray, locate: Callable[[int], str], asks: bool = False
-) -> Groups:
+def group(columns: DataFrame, roles: dict[str, object], locate: Callable[[int], str], asks: bool = False) -> Groups:
     """Return the sessions of a table; a file is a subject or session where the table says neither.
 
     Args:
         columns: the table.
         roles: column of each role; ``subject`` and ``session`` are added where files say them.
-        rows: number of each row in the source, for messages.
         locate: returns the number of a row of the source in words.
         asks: whether to ask whose trials these are, if no column and no name of a file says it.
 
@@ -98,10 +95,10 @@ def group(
         who, name = subjects[subject[members[0]]], names[session[members[0]]]
         ordered, doubled = _in_order(members, trial)
         if doubled is not None:
-            number = float(trial[doubled])
+            row, number = locate(int(columns.index[doubled])), label(float(trial[doubled]))
             raise TableError(
-                f"column {roles['trial']!r}, {locate(int(rows[doubled]))}: found {label(number)} again, expected each "
-                f"trial number once in session {name} of {who}; --trial none takes the order of the rows"
+                f"column {roles['trial']!r}, {row}: found {number} again, expected each trial number once in session "
+                f"{name} of {who}; --trial none takes the order of the rows"
             )
         again = ordered is members and _falls(trial[members])
         restarted += again

@@ -127,16 +127,18 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
     check_number_of_columns(source.table.shape[1])
     chosen = _settings(options)
     left_out = dict(source.left_out)
-    columns, rows, notes = _counted_once(source, left_out)
-    table = columns
+    kept, notes = without_copies(source.table, source.names)
+    if not kept.all():
+        left_out["rows that occur twice"] = int((~kept).sum())
+    table = entries.take(source.table, kept)
 
     def order() -> tuple[IntArray, BoolArray]:
         tentative = {**(chosen.roles or guess(table, options.roles).roles), **options.roles}
         return trials_of_sessions(table, tentative)
 
-    columns, remarks = expressions.derived(columns, chosen.derive, order)
-    notes += remarks
-    columns, rows = _filtered(columns, rows, chosen.where, left_out, order)
+    columns, remarks = expressions.derived(table, chosen.derive, order)
+    notes = [*source.notes, *notes, *remarks]
+    columns = _filtered(columns, chosen.where, left_out, order)
     mapped: Roles | None = None
     if not chosen.rules:
         _check(columns, options.roles)
@@ -147,7 +149,7 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
         mapped = {**chosen.roles, "stimuli": tuple(_names(chosen.roles.get("stimuli")))}
     if not chosen.rules:
         tentative: dict[str, Any] = {**(mapped or guess(columns, options.roles).roles), **options.roles}
-        columns, rows = _without_screens(columns, rows, tentative, chosen, left_out)
+        columns = _without_screens(columns, tentative, chosen, left_out)
     if mapped is None:
         columns = derivation.with_rewards(columns, chosen)
         if "choice" not in options.roles:
@@ -159,9 +161,9 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
     assigned = derivation.without_totals(columns, assigned, notes, given)
     if "stimuli" not in given:
         columns, assigned = derivation.with_differences(columns, assigned, chosen, notes)
-    assembler = assembling.Assembler(columns, assigned, given, chosen, rows, source.locate)
+    assembler = assembling.Assembler(columns, assigned, given, chosen, source.locate)
     trials = assembler.assemble()
-    groups = grouping.group(columns, assigned, rows, source.locate, asks=mapped is None and "subject" not in given)
+    groups = grouping.group(columns, assigned, source.locate, asks=mapped is None and "subject" not in given)
     if groups.rows_left_out:
         left_out["rows without a subject or session"] = groups.rows_left_out
     conditions = assembler.conditions(options.keep)
@@ -203,20 +205,8 @@ def _formulas(texts: Sequence[str]) -> dict[str, str]:
     return {name.strip(): formula.strip() for name, _, formula in pairs}
 
 
-def _counted_once(source: Source, left_out: dict[str, int]) -> tuple[DataFrame, np.ndarray, list[str]]:
-    """Return the rows that do not repeat others, their numbers, and remarks."""
-    kept, notes = without_copies(source.table, source.names)
-    notes = [*source.notes, *notes]
-    if kept.all():
-        return source.table, np.arange(len(kept)), notes
-    left_out["rows that occur twice"] = int((~kept).sum())
-    return entries.take(source.table, kept), np.flatnonzero(kept), notes
-
-
-def _filtered(
-    columns: DataFrame, numbers: np.ndarray, where: Sequence[str], left_out: dict[str, int], order: TrialOrder
-) -> tuple[DataFrame, np.ndarray]:
-    """Return the rows that satisfy all conditions, and their numbers."""
+def _filtered(columns: DataFrame, where: Sequence[str], left_out: dict[str, int], order: TrialOrder) -> DataFrame:
+    """Return the rows that satisfy all conditions."""
     rows = np.ones(len(columns), bool)
     for condition in where:
         chosen = expressions.rows_where(columns, condition, order)
@@ -226,7 +216,7 @@ def _filtered(
             left_out[f"rows without {condition}"] = removed
     if not rows.any():
         raise TableError(f"no row satisfies {' and '.join(where)}")
-    return columns if rows.all() else entries.take(columns, rows), numbers[rows]
+    return entries.take(columns, rows)
 
 
 def _refuse_wide(columns: DataFrame) -> None:
@@ -249,9 +239,7 @@ def _refuse_wide(columns: DataFrame) -> None:
             )
 
 
-def _without_screens(
-    columns: DataFrame, rows: np.ndarray, tentative: Roles, chosen: ColumnMap, left_out: dict[str, int]
-) -> tuple[DataFrame, np.ndarray]:
+def _without_screens(columns: DataFrame, tentative: Roles, chosen: ColumnMap, left_out: dict[str, int]) -> DataFrame:
     """Return the rows that are trials."""
     filtered = [name for name in columns if any(name in condition for condition in chosen.where)]
     finite = {
@@ -261,9 +249,7 @@ def _without_screens(
     }
     trials, reasons = screens.trial_rows(columns, finite, filtered)
     left_out.update(reasons)
-    if trials.all():
-        return columns, rows
-    return entries.take(columns, trials), rows[trials]
+    return entries.take(columns, trials)
 
 
 def _assigned(columns: DataFrame, given: Roles, mapped: Roles | None) -> tuple[dict[str, Any], list[str], Guess]:

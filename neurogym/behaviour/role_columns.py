@@ -29,9 +29,8 @@ class RoleColumns:
     """Columns with roles, and an account of what was read.
 
     Args:
-        columns: the table.
+        columns: the table, with the number of each row in the source as index.
         roles: column of each role; ``stimuli`` a tuple.
-        rows: number of each row in the source, for messages.
         locate: returns the number of a row of the source in words.
 
     Attributes:
@@ -42,9 +41,8 @@ class RoleColumns:
         times: reaction times, once they are read.
     """
 
-    def __init__(self, columns: DataFrame, roles: dict[str, object], rows: IntArray, locate: Callable[[int], str]):
-        self.columns, self.roles = columns, roles
-        self.rows, self.locate = rows, locate
+    def __init__(self, columns: DataFrame, roles: dict[str, object], locate: Callable[[int], str]):
+        self.columns, self.roles, self.locate = columns, roles, locate
         self.n = len(columns)
         self.words: dict[str, str] = {}
         self.left_out: dict[str, int] = {}
@@ -63,7 +61,7 @@ class RoleColumns:
 
     def bad(self, name: str, error: BadEntry) -> TableError:
         """Return the error of an entry with column, row in the source, and a way on."""
-        row = self.locate(int(self.rows[error.row]))
+        row = self.locate(int(self.columns.index[error.row]))
         found = f"column {name!r}, {row}: found {error.entry!r}, expected {error.expected}"
         rows = np.any(
             [rows_where(self.columns, f"`{name}` == '{entry}'") for entry in error.others[:MOST_CURED]], axis=0

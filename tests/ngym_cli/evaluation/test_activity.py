@@ -14,6 +14,7 @@ import h5py
 import numpy as np
 import pytest
 
+from neurogym.behaviour.entries import numbers
 from neurogym.behaviour.files import read_source
 from ngym_cli.agents.saving import load_policy
 from ngym_cli.environments import properties as of_task
@@ -190,7 +191,7 @@ def test_every_format_that_is_written_is_read_back_whole(ngym, run_folder, tmp_p
         columns = read_source(path).table
         assert {name for name in table if name not in columns} == set()
         for name in ("coh", "choice", "ground_truth", "reward", "rt", "onset_stimulus", "period_stimulus"):
-            assert np.allclose(columns[name].numbers, table[name].astype(float), equal_nan=True), name
+            assert np.allclose(numbers(columns[name]), table[name].astype(float), equal_nan=True), name
         return
     assert {"coh", "ground_truth", "onset_stimulus", "period_stimulus"} <= set(columns_of(path))
     parts = read_parts(path, ["coh"])
