@@ -21,7 +21,7 @@ from neurogym.behaviour.conversion import (
     without_brackets,
     without_thousands,
 )
-from neurogym.behaviour.entries import TableError, check_number_of_columns, is_missing
+from neurogym.behaviour.entries import TableError, check_number_of_columns, is_missing, parse_number
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -144,39 +144,45 @@ def entries_by_line(path: Path, form: TextForm) -> Iterator[tuple[int, list[str]
                 yield form.skipped + reader.line_num, row
 
 
-def line_of(path: Path, form: TextForm, row: int) -> int | None:
-    """Return the number of the line, from 1, that holds a row of the table, from 0; None if it is not found."""
+def line_of(path: Path, form: TextForm, row: int, width: int | None = None) -> int | None:
+    """Return the number of a line, from 1, that holds a row of entries; None if it is not found.
+
+    Args:
+        path: the file.
+        form: of the file.
+        row: number, from 0, among the lines with as many entries.
+        width: number of entries; None for that of the header.
+    """
     try:
-        fitting = (line for line, row in entries_by_line(path, form) if len(row) == len(form.header))
+        fitting = (line for line, row in entries_by_line(path, form) if len(row) == (width or len(form.header)))
         return next(itertools.islice(fitting, row, None), None)
     except (csv.Error, OSError):
         return None
 
 
 def _left_out(path: Path, n: int, form: TextForm) -> dict[str, int]:
+    """Return the number of lines left out by reason.
+
+    Raises:
+        TableError: if more than `MOST_DAMAGED` of the lines do not fit the header.
+    """
+
+    def first(width: int) -> str:
+        line = line_of(path, form, 0, width)
+        return "" if line is None else f" (the first is line {line})"
+
     if (bad := sum(form.damaged.values())) > MOST_DAMAGED * (n + bad):
-        entries_found, count = max(form.damaged.items(), key=lambda item: item[1])
-        first = _first_line(path, form, entries_found)
+        width, count = max(form.damaged.items(), key=lambda item: item[1])
         raise TableError(
-            f"found {count:,} lines{first} with {entries_found} entries separated by {SEPARATORS[form.separator]}, "
+            f"found {count:,} lines{first(width)} with {width} entries separated by {SEPARATORS[form.separator]}, "
             f"expected {len(form.header)} as in line {form.skipped} ({', '.join(form.header[:6])}); remove or complete "
             "the lines"
         )
     reasons = {
-        f"lines{_first_line(path, form, n)} with {n} of {len(form.header)} entries": count
-        for n, count in form.damaged.items()
+        f"lines{first(width)} with {width} of {len(form.header)} entries": k for width, k in form.damaged.items()
     }
     extra = {"lines of comments": form.comments, "lines above the names of columns": form.titles}
     return reasons | {reason: count for reason, count in extra.items() if count}
-
-
-def _first_line(path: Path, form: TextForm, n: int) -> str:
-    """Return the number of the first line with a number of entries, in words; empty if it is not found."""
-    try:
-        line = next((line for line, row in entries_by_line(path, form) if len(row) == n), None)
-    except (csv.Error, OSError):
-        return ""
-    return "" if line is None else f" (the first is line {line})"
 
 
 def _encoding(head: bytes) -> str:
@@ -267,17 +273,13 @@ def _is_decimal(words: Sequence[str]) -> bool:
     return several and all(map(_is_number, present)) and not mark_of_thousands(present)
 
 
+def _is_number(word: str) -> bool:
+    return parse_number(word) is not None
+
+
 def _is_entry(word: str) -> bool:
     """Return whether a word is a number or a time, as names of columns are not."""
     return _is_number(word) or bool(re.fullmatch(r"\d{4}-\d\d-\d\d[T ][\d:.,+Z-]+", word))
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
 
 
 def _separator(lines: list[str]) -> str:
