@@ -17,6 +17,7 @@ from neurogym.behaviour.column_names import STIMULUS_OR_TRUTH
 from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.evidence import (
     ENOUGH_TRIALS,
+    correlation,
     falls,
     is_by_chance,
     is_in_blocks,
@@ -238,9 +239,9 @@ class Assembler(RoleColumns):
             return stimuli, names
         if np.nanmin(strength) < 0 or len(np.unique(strength[np.isfinite(strength)])) < 2:
             return stimuli, names
-        with np.errstate(invalid="ignore", divide="ignore"):  # of constant columns, which encode nothing
-            r = abs(np.corrcoef(np.nan_to_num(strength[valid]), truth[valid])[0, 1])
-        if r > np.clip(BEYOND_CHANCE / np.sqrt(valid.sum()), *ENCODES_SIDE):
+        if abs(correlation(np.nan_to_num(strength), truth, valid)) > np.clip(
+            BEYOND_CHANCE / np.sqrt(valid.sum()), *ENCODES_SIDE
+        ):
             return stimuli, names
         second = self.choices.words[1]
         self.words[names[0]] = f"strength; positive where {second} is correct"

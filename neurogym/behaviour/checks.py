@@ -11,7 +11,7 @@ from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.choices import CONTRARY, Choices
 from neurogym.behaviour.entries import plain
-from neurogym.behaviour.evidence import ENOUGH_TRIALS, agrees, is_by_chance, listed, same_information
+from neurogym.behaviour.evidence import ENOUGH_TRIALS, agrees, correlation, is_by_chance, listed, same_information
 from neurogym.behaviour.questions import Answer, ask, ask_role
 from neurogym.behaviour.role_columns import RoleColumns
 
@@ -62,10 +62,9 @@ def check_side(trials: RoleColumns, choices: Choices, name: str, strength: Float
     """
     choice = choices.index
     rows = (choice >= 0) & np.isfinite(strength)
-    a, b = strength[rows], choice[rows]
-    if rows.sum() < ENOUGH_TRIALS or not np.ptp(a) or not np.ptp(b):
+    if len(choices.words) != 2 or rows.sum() < ENOUGH_TRIALS or not np.ptp(strength[rows]) or not np.ptp(choice[rows]):
         return
-    if len(choices.words) != 2 or abs(np.corrcoef(a, b)[0, 1]) * np.sqrt(len(a)) > BEYOND_CHANCE:
+    if abs(correlation(strength, choice, rows)) * np.sqrt(rows.sum()) > BEYOND_CHANCE:
         return
     used = {*trials.roles.values(), *trials.roles["stimuli"]}  # type: ignore[misc]
     sides = [

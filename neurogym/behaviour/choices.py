@@ -13,6 +13,7 @@ from neurogym.behaviour import entries
 from neurogym.behaviour.codings import is_missed_word
 from neurogym.behaviour.column_names import ORDERED
 from neurogym.behaviour.entries import TableError, label, parse_number, plain
+from neurogym.behaviour.evidence import correlation
 from neurogym.behaviour.roles import MOST_CHOICES, MOST_LETTERS
 
 if TYPE_CHECKING:
@@ -221,11 +222,7 @@ def _separation(index: IntArray, reference: int, partner: int, witness: Witness)
     pair = (index == reference) | (index == partner)
     if witness.stimulus is None or pair.sum() < 5:
         return 0.0
-    valid = pair & np.isfinite(witness.stimulus)
-    a, b = witness.stimulus[valid], index[valid] == reference
-    if len(np.unique(a)) < 2 or b.all() or not b.any():
-        return 0.0
-    return float(abs(np.corrcoef(a, b)[0, 1]))
+    return abs(correlation(witness.stimulus, index == reference, pair & np.isfinite(witness.stimulus)))
 
 
 def map_truth(column: Series, choices: Choices, correct: FloatArray) -> tuple[IntArray, str] | None:

@@ -135,6 +135,13 @@ def listed(words: Sequence[object], most: int = 4) -> str:
     return ", ".join(texts[:most]) + (f" and {len(texts) - most} more" if len(texts) > most else "")
 
 
+def correlation(a: np.ndarray, b: np.ndarray, rows: BoolArray) -> float:
+    """Return the correlation of two columns in some rows; 0 if one is constant there, or rows are fewer than three."""
+    if rows.sum() < 3 or not np.ptp(a[rows]) or not np.ptp(b[rows].astype(float)):
+        return 0.0
+    return float(np.corrcoef(a[rows], b[rows])[0, 1])
+
+
 def minus(name: str) -> str:
     """Return the name of a stimulus with the sign turned; a difference is turned round."""
     first, sign, second = name.partition("-")
@@ -144,10 +151,7 @@ def minus(name: str) -> str:
 def falls(stimulus: FloatArray, choice: IntArray) -> bool:
     """Return whether the second choice is less frequent for larger stimuli, beyond chance."""
     valid = (choice >= 0) & np.isfinite(stimulus)
-    if valid.sum() < ENOUGH_TRIALS or np.ptp(stimulus[valid]) == 0 or np.ptp(choice[valid]) == 0:
-        return False
-    r = np.corrcoef(stimulus[valid], choice[valid])[0, 1]
-    return bool(r * np.sqrt(valid.sum()) < -3)
+    return bool(valid.sum() >= ENOUGH_TRIALS and correlation(stimulus, choice, valid) * np.sqrt(valid.sum()) < -3)
 
 
 def within_states(choice2: IntArray, state: IntArray) -> IntArray:

@@ -25,6 +25,7 @@ from neurogym.behaviour.column_names import (
     YES,
 )
 from neurogym.behaviour.entries import plain
+from neurogym.behaviour.evidence import correlation
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -186,9 +187,7 @@ def goes_with_answers(values: FloatArray, columns: DataFrame, assigned: Mapping[
         for k in range(min(len(words), MOST_CHOICES)):
             for number in (values, np.abs(values)):
                 valid = (index >= 0) & np.isfinite(number)
-                a, b = number[valid], (index[valid] == k).astype(float)
-                varied = len(a) > 2 and np.ptp(a) > 0 and np.ptp(b) > 0
-                if varied and abs(np.corrcoef(a, b)[0, 1]) * np.sqrt(len(a)) > CLEAR_CORRELATION:
+                if abs(correlation(number, index == k, valid)) * np.sqrt(valid.sum()) > CLEAR_CORRELATION:
                     return True
     return False
 
