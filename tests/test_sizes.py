@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 #: Most code lines of each folder or file; a file counts for the longest of them that it lies in.
 LIMITS = {
     "neurogym": 9_480,
-    "neurogym/analysis": 3_040,
+    "neurogym/analysis": 3_100,
     "neurogym/behaviour": 4_880,
     "neurogym/behaviour/models": 4_040,
     "neurogym/dynamics": 1_800,
@@ -27,13 +27,13 @@ LIMITS = {
     "ngym_cli/api": 2_040,
     "ngym_cli/commands": 1_220,
     "ngym_cli/config": 1_740,
-    "ngym_cli/figures": 4_840,
+    "ngym_cli/figures": 4_900,
     "ngym_cli/fitting": 4_360,
     "ngym_cli/papers": 1_600,
     "ngym_cli/sweeps": 2_380,
     "ngym_cli/training": 1_760,
     "experiments": 6_500,
-    "tests": 35_300,
+    "tests": 35_460,
 }
 
 NO_CODE = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
