@@ -23,7 +23,7 @@ LIMITS = {
     "neurogym/dynamics": 1_800,
     "neurogym/envs": 6_460,
     "ngym_cli": 7_220,
-    "ngym_cli/agents": 6_600,
+    "ngym_cli/agents": 6_620,
     "ngym_cli/api": 2_040,
     "ngym_cli/commands": 1_220,
     "ngym_cli/config": 1_740,

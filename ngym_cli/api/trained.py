@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from ngym_cli import runs, terminal
+from ngym_cli.agents import defaults
 from ngym_cli.api import running, settings
 from ngym_cli.api.evaluation import Evaluation, WithFigures
 from ngym_cli.api.results import as_image, scores_in_words
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from neurogym.dynamics.systems import System
     from ngym_cli.agents.loading import LoadedAgent, Move, State, StepModule
     from ngym_cli.api.options import EvaluateOptions
-    from ngym_cli.config import RunConfig
+    from ngym_cli.config import ResolvedConfig
     from ngym_cli.runs.records import Summary
 
 #: Options of ``ngym eval`` that ``Run.evaluate`` does not take.
@@ -83,9 +84,9 @@ class Run(WithFigures):
         return str(self.manifest()["status"])
 
     @cached_property
-    def config(self) -> RunConfig:
+    def config(self) -> ResolvedConfig:
         """Complete configuration, of the last stage."""
-        return self.run.config(self._trust).in_stage(-1)
+        return defaults.read_config(self.run, self._trust).in_stage(-1)
 
     @property
     def trials(self) -> settings.DataTable:
@@ -315,7 +316,7 @@ class Run(WithFigures):
         """Return the number of steps, and of how many where training ended before."""
         manifest = self.manifest()
         steps, planned = manifest.get("steps") or 0, self.config.timesteps
-        before = manifest["status"] != "running" and planned is not None and steps < planned
+        before = manifest["status"] != "running" and steps < planned
         return f"{steps:,} of {planned:,} steps" if before else f"{steps:,} steps"
 
     def _repr_html_(self) -> str:

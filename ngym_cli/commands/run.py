@@ -91,10 +91,10 @@ def _plan(request: RunRequest) -> int:
     from ngym_cli import terminal
     from ngym_cli.agents.defaults import rounding
     from ngym_cli.training import main_loop
-    from ngym_cli.training.prepare import prepare
+    from ngym_cli.training.prepare import new_run
 
     requested = request.load()
-    run = prepare(requested, request.runs, request.name, request.overwrite)
+    run = new_run(requested, request.runs, request.name, request.overwrite)
     main_loop.rehearse(run)
     config, properties = run.config, run.properties
     if request.print_config and not request.as_json:

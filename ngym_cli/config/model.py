@@ -1,13 +1,12 @@
 """Typed configuration of a run, made from command-line flags, a TOML file and defaults.
 
-``agents.defaults`` spells out the defaults of the task (``resolve``) and of the agent (``complete``). The complete
-configuration is written to ``config.toml`` in the run folder.
+``agents.defaults.prepare`` spells out every default; the complete configuration is written to ``config.toml``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import tomli_w
 from pydantic import (
@@ -183,7 +182,7 @@ class RunConfig(TaskSettings):
                 raise ValueError(f"stage {stage.name or number} never ends: give it performance or trials")
         return stages
 
-    def in_stage(self, index: int) -> RunConfig:
+    def in_stage(self, index: int) -> Self:
         """Return the configuration of a stage, or this configuration if there are no stages.
 
         Args:

@@ -26,7 +26,7 @@ from ngym_cli.training import tracking
 from ngym_cli.training.board import TensorBoardWriter
 from ngym_cli.training.curriculum import Curriculum, renew
 from ngym_cli.training.curves import Curves, Evaluator
-from ngym_cli.training.prepare import ResolvedRun, prepare, reopen
+from ngym_cli.training.prepare import ResolvedRun, new_run, reopen
 from ngym_cli.training.progress import Display
 from ngym_cli.training.session import CheckpointKeeper, EvaluationCallback, TrainingSession
 from ngym_cli.training.stopping import Stop, stopping_on_signals
@@ -80,8 +80,8 @@ def train(
     overwrite: bool = False,
     hooks: Hooks | None = None,
 ) -> RunResult:
-    """Prepare a run and train an agent; see `prepare` for the arguments and `start` for the course of a run."""
-    return start(prepare(config, root, name, overwrite), hooks)
+    """Prepare a run and train an agent; see `new_run` for the arguments and `start` for the course of a run."""
+    return start(new_run(config, root, name, overwrite), hooks)
 
 
 def start(resolved: ResolvedRun, hooks: Hooks | None = None) -> RunResult:
@@ -169,7 +169,7 @@ def _new_folder(resolved: ResolvedRun) -> Iterator[Callable[[], runs.RunFolder]]
     Yields:
         A function that returns the folder; a run that is replaced stays until it is called.
     """
-    curriculum = _curriculum(resolved)
+    curriculum = Curriculum(resolved.stages) if resolved.stages else None
     manifest = provenance.opening(resolved.config, resolved.settings, resolved.seeds, resolved.properties)
     manifest |= {"stages": curriculum.record()} if curriculum else {}
     manifest |= {"init_from": {"run": resolved.init_from}} if resolved.init_from else {}
@@ -188,18 +188,13 @@ def _new_folder(resolved: ResolvedRun) -> Iterator[Callable[[], runs.RunFolder]]
         raise
 
 
-def _curriculum(resolved: ResolvedRun) -> Curriculum | None:
-    """Return the curriculum of a run at its first stage, or None without stages."""
-    return Curriculum(resolved.stages) if resolved.stages else None
-
-
 def _build(resolved: ResolvedRun, saved: checkpoints.Saved | None = None) -> Learning:
     """Build environments and learner, as a checkpoint left them or with the weights of another run.
 
     Raises:
         UserError: if something does not exist or fit together, or the checkpoint does not fit.
     """
-    curriculum = _curriculum(resolved)
+    curriculum = Curriculum(resolved.stages) if resolved.stages else None
     if saved is not None and curriculum is not None:
         with checkpoints.fitting(saved):
             curriculum.set_state(saved.session["curriculum"])
@@ -226,7 +221,7 @@ def rehearse(resolved: ResolvedRun) -> None:
     _build(resolved).venv.close()
 
 
-def own_callbacks(config: RunConfig) -> list[BaseCallback]:
+def own_callbacks(config: ResolvedConfig) -> list[BaseCallback]:
     """Return a user's own callbacks, each made without arguments.
 
     Raises:
@@ -329,7 +324,7 @@ def _session(
 
 
 def _board(
-    run: runs.RunFolder, config: RunConfig, state: Mapping[str, int] | None, display: Display
+    run: runs.RunFolder, config: ResolvedConfig, state: Mapping[str, int] | None, display: Display
 ) -> TensorBoardWriter:
     """Return the writer of a run's curves."""
     if config.track is None:
@@ -349,7 +344,7 @@ class _Failures:
 
 
 @contextlib.contextmanager
-def _failures(run: runs.RunFolder, config: RunConfig) -> Iterator[_Failures]:
+def _failures(run: runs.RunFolder, config: ResolvedConfig) -> Iterator[_Failures]:
     """Save the present results of a run that fails, and name a user's own code that failed.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from neurogym.envs.registration import every_task
-from ngym_cli.agents.defaults import default_steps, resolve
+from ngym_cli.agents.defaults import default_steps, prepare
 from ngym_cli.agents.per_task import BUDGETS, has_own_stages, measured
 from ngym_cli.config import from_dict
 from ngym_cli.config.tasks import (
@@ -42,7 +42,7 @@ def test_only_true_and_false_are_answers():
 
 @pytest.mark.parametrize("task", [id_ for id_ in every_task() if recommended(id_)])
 def test_recommended_settings_are_valid(task):
-    _, properties = resolve(from_dict({"task": task, "recommended": True}))
+    _, properties = prepare(from_dict({"task": task, "recommended": True}))
     assert not properties.lacks_reward and recommended(task).reason
 
 

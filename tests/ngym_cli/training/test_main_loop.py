@@ -15,6 +15,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from neurogym import kernels
 from ngym_cli import runs
 from ngym_cli.agents import checkpoints
+from ngym_cli.agents.defaults import read_config
 from ngym_cli.commands import run
 from ngym_cli.config import from_dict, streams
 from ngym_cli.environments.properties import inspect
@@ -79,7 +80,7 @@ def test_every_default_is_spelled_out_in_the_config(run_folder):
 def test_tensorboard_equals_the_trial_table(run_folder):
     result, _tags = curves(run_folder)
     table = read_trials(run_folder / "trials")
-    names = columns_of_performance(inspect(runs.RunFolder(run_folder).config()).conditions, table)
+    names = columns_of_performance(inspect(read_config(runs.RunFolder(run_folder))).conditions, table)
     assert names == ["coh"]
     points = sorted(result["behaviour/trials"])
     assert points[0] == 2048
