@@ -21,7 +21,7 @@ from ngym_cli.agents.networks.connectome import from_table
 from ngym_cli.agents.networks.structure import read_areas
 from ngym_cli.agents.per_task import BUDGETS, OTHER_ALGORITHMS, TaskDefaults, exceptional, has_own_stages
 from ngym_cli.config import ResolvedConfig, ResolvedEvaluation, RunConfig, options
-from ngym_cli.config.sections import with_none, written_duration
+from ngym_cli.config.sections import Duration, with_none
 from ngym_cli.config.tasks import Task, built_in, find_task, is_supervised_by_default
 from ngym_cli.config.values import Values
 from ngym_cli.environments.properties import TaskProperties, inspect, links_trials
@@ -124,15 +124,15 @@ def _with_task_defaults(config: RunConfig) -> tuple[RunConfig, TaskProperties]:
     task = find_task(config.task)
     properties = inspect(config, trained=True, task=task)
     resolved: dict[str, Any] = {"dt": int(properties.dt) if properties.dt.is_integer() else properties.dt}
-    plain_defaults = {key: with_none(value) for key, value in _plain_defaults(task).items()}
+    plain_defaults = with_none(_plain_defaults(task))
     resolved["task_args"] = {**plain_defaults, **config.task_args}
     if task.several and isinstance(config.task_args.get("instructions"), str):  # a run keeps the table, not its place
         assert isinstance(properties.inner, ScheduleEnvs) and properties.inner.rule_input.rows is not None
         resolved["task_args"]["instructions"] = properties.inner.rule_input.rows.tolist()
     takes = keyword_parameters(task.entry)
     if not task.several and (takes is None or "timing" in takes):
-        written = {period: written_duration(value) for period, value in properties.timing.items()}
-        resolved["timing"] = {period: value for period, value in written.items() if value is not None} | config.timing
+        durations = {period: Duration.of_task(value) for period, value in properties.timing.items()}
+        resolved["timing"] = {period: each.written for period, each in durations.items() if each} | config.timing
     if not task.several and (takes is None or "rewards" in takes):
         resolved["rewards"] = {
             key: float(value)
@@ -191,7 +191,7 @@ def _plain_defaults(task: Task) -> dict[str, object]:
 
 def _wrapper_defaults(cls: Any) -> dict[str, object]:
     defaults = {**_defaults(cls, ("env", "envs")), **ALWAYS.get(cls.__name__, {})}
-    return {key: with_none(value) for key, value in defaults.items()}
+    return dict(with_none(defaults))
 
 
 def _defaults(entry: Callable[..., object], without: tuple[str, ...]) -> dict[str, object]:

@@ -28,7 +28,9 @@ NSteps = Annotated[
     Field(ge=1, description="steps of each environment between two updates"),
     About(aliases=("nsteps", "rollout", "rollout_length", "horizon")),
 ]
-BatchSize = Annotated[Whole, Field(ge=1, description="steps in a minibatch"), About(aliases=("minibatch", "bs"))]
+BatchSize = Annotated[
+    Whole, Field(ge=1, description="steps in a minibatch"), About(aliases=("batch", "minibatch", "bs"))
+]
 NEpochs = Annotated[
     Whole, Field(ge=1, description="times that each rollout is learned from"), About(aliases=("epochs", "noptepochs"))
 ]
