@@ -104,7 +104,8 @@ class CommandGroup(typer.core.TyperGroup):
             UserError: if there is no such command, with the nearest.
         """
         if args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise UserError(f"no such command '{args[0]}'{did_you_mean(args[0], COMMANDS)}")
+            meant = did_you_mean(args[0], COMMANDS).replace("mean '", "mean 'ngym ")
+            raise UserError(f"no such command '{args[0]}'{meant}")
         return super().resolve_command(ctx, args)
 
 
@@ -118,7 +119,7 @@ app = typer.Typer(
     epilog="\n\n".join(
         (
             "I have a task:",
-            "ngym run --task RDM-v0 --wrappers pass_reward,pass_action",
+            "ngym run --task RDM-v0 --wrappers pass_reward,pass_action --alg recurrent_ppo",
             "I have a table of choices:",
             "ngym data rat.csv",
             "ngym fit rat.csv",

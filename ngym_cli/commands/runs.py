@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -114,5 +115,10 @@ def note(request: NoteRequest) -> None:
     )
 
 
-for name, request, execute in (("rm", RemoveRequest, remove), ("tag", TagRequest, tag), ("note", NoteRequest, note)):
+SUBCOMMANDS: dict[str, tuple[type[Request], Callable[[Any], None]]] = {
+    "rm": (RemoveRequest, remove),
+    "tag": (TagRequest, tag),
+    "note": (NoteRequest, note),
+}
+for name, (request, execute) in SUBCOMMANDS.items():
     app.command(name, epilog=epilog_of(request))(command(request, execute))

@@ -37,7 +37,7 @@ def command(request: type[AnyRequest], execute: Callable[[AnyRequest], int | Non
     """
     options = list(options_of(request))
     by_name = {option.key.replace(".", "__"): option for option in options}
-    common = {name for name, option in by_name.items() if option.name in request.common}
+    common = {name for name, option in by_name.items() if {option.name, option.key} & {*request.common}}
 
     def run(context: typer.Context, **typed: object) -> None:
         read = read_options(request, {option.key: typed[name] for name, option in by_name.items()}, options)

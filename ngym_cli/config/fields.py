@@ -67,7 +67,7 @@ class Request(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
-    #: Options that most people need, with which the help begins; empty where these are all.
+    #: Options that most people need, by name or key, with which the help begins; empty where these are all.
     common: ClassVar[tuple[str, ...]] = ()
 
     def is_empty(self) -> bool:

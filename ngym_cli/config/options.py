@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, get_args, get_origin
 
-from pydantic import BeforeValidator, ConfigDict, Field, Strict, TypeAdapter, ValidationError, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, TypeAdapter, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
 from ngym_cli.config.values import Values, write_value
@@ -65,6 +65,12 @@ class About:
 
     source: str = ""
     aliases: tuple[str, ...] = ()
+
+
+class OptionTable(BaseModel):
+    """Options declared as the fields of a model, each of which is validated alone."""
+
+    model_config = ConfigDict(defer_build=True)
 
 
 class OmittedByDefault:

@@ -74,7 +74,7 @@ class SweepRequest(Request):
         ngym sweep status latest
     """
 
-    common = ("task", "alg", "network", "seed", "trials", "space", "on", "dry_run")
+    common = ("task", "alg", "network", "varied.seed", "trials", "space", "on", "dry_run")
 
     what: Annotated[
         str | None,

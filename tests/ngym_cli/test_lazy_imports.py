@@ -21,8 +21,8 @@ LIBRARIES |= {"sklearn", "stable_baselines3", "tensorboard", "torch"}
 #: Programs that print what is loaded after each command that answers at once, and with the Python interface.
 COMMANDS = """
 import contextlib, io, json, sys
-from ngym_cli.commands.app import main
-for line in ("--help", "list tasks", "list runs", "info RDM-v0"):
+from ngym_cli.commands.app import COMMANDS, main
+for line in (*(f"{name} --help" for name in COMMANDS), "list tasks", "list runs", "info RDM-v0"):
     sys.argv = ["ngym", *line.split()]
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
         main()

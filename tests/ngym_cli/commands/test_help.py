@@ -65,7 +65,7 @@ def test_help_begins_with_eight_options_and_names_all_others(help_of, name):
     text = help_of(name)
     explained, _, rest = text.partition("Examples:")
     flags = {each.opts[0]: each.hidden for each in command.params if each.opts[0].startswith("--")}
-    first_words = {line.split()[0] for line in explained.splitlines()}
+    first_words = {line.split()[0].partition(",")[0] for line in explained.splitlines()}
     assert len(first_words & {*flags} - {"--help", "--help-all"}) == 8
     assert len(flags) > 15 and all(flag in text for flag, hidden in flags.items() if not hidden)
     assert rest.count("ngym ") >= 2 and "--help-all explains them" in rest
@@ -138,7 +138,7 @@ def test_a_command_that_cannot_do_anything_alone_shows_its_help(ngym, path):
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"), [("train", "run"), ("evaluate", "eval"), ("draw", "plot"), ("describe", "info")]
+    ("typed", "meant"), [("train", "run"), ("evaluate", "eval"), ("rnu", "run"), ("lists", "list")]
 )
 def test_the_command_that_was_meant_is_named(ngym, typed, meant):
     result = ngym(typed, "--task", "RDM-v0")
