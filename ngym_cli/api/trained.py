@@ -16,6 +16,7 @@ from ngym_cli.api.results import as_image, scores_in_words
 from ngym_cli.config import flatten
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.request import OF_SIMULATIONS, EvalRequest
+from ngym_cli.evaluation.summary_text import EvaluationBar
 from ngym_cli.fitting.stored_tables import stored_table
 from ngym_cli.runs import records, summary
 from ngym_cli.runs.trial_table import read_trials
@@ -186,7 +187,6 @@ class Run(WithFigures):
             UserError: if something does not exist or does not fit.
         """
         from ngym_cli.evaluation.service import evaluate
-        from ngym_cli.evaluation.summary_text import EvaluationBar
 
         if request.get("compare") is not None:
             request["compare"] = stored_table(request["compare"], runs.RUNS_ROOT)

@@ -18,6 +18,7 @@ from ngym_cli.agents.networks import find_network
 from ngym_cli.config import docstrings, extensions
 from ngym_cli.config.options import about, is_optional, range_of
 from ngym_cli.environments.stack import find_wrapper, keyword_parameters, wrapper_names
+from ngym_cli.papers.model import PROVENANCE
 from ngym_cli.terminal import Row
 
 if TYPE_CHECKING:
@@ -202,7 +203,6 @@ def model(name: str) -> Row:
 def paper(name: str) -> Row:
     """Return the description of a paper: claims, criteria and our results."""
     from ngym_cli.papers import collection, results
-    from ngym_cli.papers.model import PROVENANCE
 
     paper_folder = collection.find(name)
     config, measured = paper_folder.config, results.record().get(name, {})

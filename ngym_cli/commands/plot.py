@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from ngym_cli import processes
 from ngym_cli.commands.shell import RunsFolder, TrustRecord
 from ngym_cli.config.fields import Flag, Joined, Request, Texts, root_of
 from ngym_cli.errors import UserError
@@ -194,8 +195,6 @@ def draw(
     Raises:
         UserError: if something does not exist or does not fit, or a figure that is named cannot be drawn.
     """
-    from ngym_cli import processes
-
     processes.limit_libraries()
     from ngym_cli.figures import requests
     from ngym_cli.fitting import figures as of_fit

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from ngym_cli.api.keywords import request_of, takes
 from ngym_cli.commands.app import COMMANDS
+from ngym_cli.commands.runs import SUBCOMMANDS
 from ngym_cli.commands.shell import command
 from ngym_cli.config.fields import Flag, checked
 from ngym_cli.errors import UserError
@@ -62,15 +63,24 @@ NEEDED = {
     "export": (("first",), {}),
     "new": (("task", "mine.py"), {"kind": "task"}),
     "docs": (("RDM-v0",), {}),
+    "rm": (("first",), {"run": ["first"]}),
+    "tag": (("first", "kept"), {"run": "first", "tags": ["kept"]}),
+    "note": (("first", "good"), {"run": "first", "text": "good"}),
 }
-#: Commands with one request.
-REQUESTS = [name for name in COMMANDS if name != "runs"]
+#: Requests of all commands.
+REQUESTS = {
+    **{
+        name: get_type_hints(import_module(f"ngym_cli.commands.{name}").execute)["request"]
+        for name in COMMANDS
+        if name != "runs"
+    },
+    **{name: request for name, (request, _) in SUBCOMMANDS.items()},
+}
 
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_a_new_option_of_every_command_is_one_field(name):
-    request = get_type_hints(import_module(f"ngym_cli.commands.{name}").execute)["request"]
-    words, required = NEEDED.get(name, ((), {}))
+    request, (words, required) = REQUESTS[name], NEEDED.get(name, ((), {}))
     rest = Annotated[float, Flag("Seconds between sessions.", "Trials"), Field(ge=0, le=60)]
     longer = create_model("Longer", __base__=request, __doc__="Rest.", rest=(rest, 0.0))
     requests = []
