@@ -73,10 +73,8 @@ def request_of(request: type[AnyRequest], keywords: Mapping[str, Any], without: 
 def settings_of(keywords: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings of a run, given as arguments of `ngym_cli.train`, as nested tables; errors as of `request_of`."""
     alone = [option.name for option in options_of(RunRequest) if not option.table]
-    settings = request_of(
-        RunRequest, {name: value for name, value in keywords.items() if name != "stages"}, alone
-    ).settings
-    stages = keywords.get("stages")
+    rest = {name: value for name, value in keywords.items() if name != "stages"}
+    settings, stages = request_of(RunRequest, rest, alone).settings, keywords.get("stages")
     return dict(settings) if stages is None else {**settings, "stages": stages_of(stages)}
 
 

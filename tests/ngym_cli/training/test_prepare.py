@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from ngym_cli.agents.defaults import read_config
 from ngym_cli.config import ResolvedConfig, from_dict
 from ngym_cli.config.fields import checked
 from ngym_cli.errors import UserError
+from ngym_cli.runs.folder import CONFIG, RunFolder
 from ngym_cli.training.prepare import new_run
 
 
@@ -49,6 +51,18 @@ def test_the_written_configuration_is_the_same_run():
     config = new_run(from_dict({"task": "Priors-v0", "units": 16})).config
     again = checked(ResolvedConfig, tomllib.loads(config.to_toml()))
     assert again == config and new_run(from_dict(config.model_dump())).config == config
+
+
+def test_a_record_of_an_earlier_version_is_completed_when_it_is_read(tmp_path):
+    config = new_run(from_dict({"task": "GoNogo-v0", "evaluation": {"trials": 20}})).config
+    data = config.model_dump(exclude_none=True)
+    del data["hyperparameters"]["gae_lambda"], data["network_args"]["readout"], data["evaluation"]["exact"]
+    (tmp_path / CONFIG).write_text(from_dict(data).to_toml())
+    again = read_config(RunFolder(tmp_path))
+    assert isinstance(again, ResolvedConfig) and again == config
+    (tmp_path / CONFIG).write_text(from_dict({**data, "network": None}).to_toml())
+    with pytest.raises(UserError, match="lacks settings of the run"):
+        read_config(RunFolder(tmp_path))
 
 
 @pytest.mark.parametrize(
