@@ -27,7 +27,7 @@ LIMITS = {
     "ngym_cli/api": 1_650,
     "ngym_cli/commands": 1_130,
     "ngym_cli/config": 1_550,
-    "ngym_cli/figures": 4_900,
+    "ngym_cli/figures": 4_910,
     "ngym_cli/fitting": 4_360,
     "ngym_cli/papers": 1_600,
     "ngym_cli/sweeps": 2_380,
