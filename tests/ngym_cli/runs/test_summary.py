@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ngym_cli.agents.defaults import resolve
+from ngym_cli.agents.defaults import prepare
 from ngym_cli.agents.from_config import build_batch
 from ngym_cli.config import from_dict
 from ngym_cli.runs import summary
@@ -50,7 +50,7 @@ def test_a_condition_of_a_single_session_tells_nothing_of_others():
 
 def _acted(settings, act, trials=12):
     """Return the trials of an agent whose action depends on the step of the trial alone."""
-    config, properties = resolve(from_dict(settings))
+    config, properties = prepare(from_dict(settings))
     batch, recorder = build_batch(config, 3), TrialRecorder.of(None, config, properties, 3)
     batch.seed(0)
     batch.reset()
@@ -92,5 +92,8 @@ def test_a_table_without_first_actions_says_what_is_known():
     assert summary.breaks_of({}) is None
 
 
-def test_answers_from_the_first_step_on_are_never_early():
-    assert np.isnan(summary.fixation_breaks(_acted({"task": "Bandit-v0"}, lambda step: 1)).early)
+@pytest.mark.parametrize("task", ["Bandit-v0", "PatchLeaving-v0", "NBack-v0"])
+def test_where_no_moment_of_the_answer_exists_nothing_is_early(task):
+    """Answers count from the first step, or at no single moment: no period asks to wait."""
+    breaks = summary.fixation_breaks(_acted({"task": task}, lambda step: 1))
+    assert np.isnan(breaks.early) and breaks.periods == ""
