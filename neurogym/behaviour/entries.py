@@ -82,7 +82,7 @@ def of_words(words: Sequence[str], codes: np.ndarray) -> Series:
 
     if len(words) > SAMPLE:
         parsed = np.append(pd.to_numeric(pd.Series(words, dtype=object), errors="coerce"), np.nan)
-        if all(is_missing(words[k]) for k in np.flatnonzero(np.isnan(parsed[:-1]))):
+        if all(is_missing(words[k]) for k in np.flatnonzero(np.isnan(parsed[:-1])).tolist()):
             return pd.Series(parsed[codes])
     order: dict[str, int] = {}
     target = [-1 if is_missing(word) else order.setdefault(word.strip(), len(order)) for word in words]

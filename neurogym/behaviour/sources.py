@@ -86,8 +86,8 @@ def _told_apart(sources: Sequence[Source]) -> list[str]:
     files: dict[tuple[object, ...], list[Source]] = {}
     for source in sources:
         if source.identity and "session" in source.table:
-            called = [entries.entry(source.table[k], 0) for k in ("subject", "session") if k in source.table]
-            files.setdefault(tuple(called), []).append(source)
+            key = [entries.entry(source.table[k], 0) for k in ("subject", "session") if k in source.table]
+            files.setdefault(tuple(key), []).append(source)
     notes = []
     for called, same in files.items():
         identities = list(dict.fromkeys(source.identity for source in same))
