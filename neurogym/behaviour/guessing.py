@@ -17,8 +17,10 @@ from neurogym.behaviour.column_names import (
     COMPONENT_NAMES,
     DETECTION,
     ENDINGS,
+    LIKE_A_CHOICE,
     MORE,
     NO,
+    NOT_CHOICES,
     NOT_STIMULI,
     SCREENS,
     SIDES,
@@ -182,6 +184,20 @@ def settle_choice(columns: DataFrame, free: DataFrame, found: Guess) -> None:
             found.questions["choice"] = ask_role(why, "choice", names, columns)
     if "choice" not in assigned and names:
         assigned["choice"] = names[0]
+    _say_other_answers(free, assigned, found)
+
+
+def _say_other_answers(free: DataFrame, assigned: Mapping[str, Any], found: Guess) -> None:
+    """Say which columns of words sound like an answer as well and differ from the choice."""
+    if "choice" not in assigned:
+        return
+    rest = free.drop(columns=[*assigned.values()], errors="ignore")
+    for name in unnamed_choices(rest):
+        sounds = LIKE_A_CHOICE.search(name.lower()) and not NOT_CHOICES.search(name.lower())
+        if sounds and not entries.is_numeric(rest[name]) and not same_information(rest[name], free[assigned["choice"]]):
+            found.notes.append(
+                f"{name} sounds like a choice as well and differs from {assigned['choice']}: --choice {name}"
+            )
 
 
 def _untimed(column: Series) -> BoolArray:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 MOST_CURED, LARGEST_CURE = 8, 0.2  #: entries that are left out by one condition, and share of rows
+FASTEST = 0.1  #: median reaction time (s) below which the unit is doubtful
 ROLES_OF_MISSES = ("correct", "reward", "outcome")
 
 
@@ -197,6 +198,12 @@ class RoleColumns:
         words = [times.unit] + (["the sign is that of the choice"] if times.signed else [])
         words += [f"no time: {', '.join(f'{code} ({n:,})' for code, n in times.codes.items())}"] if times.codes else []
         self.words[name] = "; ".join(words)
+        short = np.isfinite(times.seconds).any() and float(np.nanmedian(times.seconds)) < FASTEST
+        if short and times.unit == "ms" and unit is None and not plain(name).endswith(("ms", "msec", "millis")):
+            self.notes.append(
+                f"{name} is read in ms, and most answers then come within {1000 * FASTEST:.0f} ms: --derive "
+                f"'seconds=`{name}`/100' --rt seconds if it counts hundredths of a second"
+            )
         if times.groups:
             where = "; ".join(
                 f"{unit} in {listed(group_names(self.columns, self.groups, rows))}"
