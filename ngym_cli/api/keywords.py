@@ -159,10 +159,10 @@ def written(option: Option, value: Any) -> Any:
         return ",".join(f"{column}={simple(entry)}" for column, entry in value.items())
     try:
         return simple(value)
-    except UserError:
+    except UserError as error:
         if option.table:
-            raise
-        return value  # refused with the name of the option
+            raise UserError(f"{option.name}: {error}") from None
+        return value  # refused with the type that is expected
 
 
 def _alternatives(option: Option, value: Any) -> dict[str, list[object]] | list[object]:
