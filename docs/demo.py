@@ -84,10 +84,10 @@ def main() -> None:
     along_training = {name: name for name in ("training", "evaluation", "ceiling", "chance")}
     write(first_panel(trained.plot("learning"), "performance along training", along_training), "train")
     directions = {
-        "choice 1 is right, coherence 51.2": "left, coherence 51.2 %",
-        "choice 2 is right, coherence 51.2": "right, coherence 51.2 %",
-        "choice 1 is right, coherence 6.4": "left, coherence 6.4 %",
-        "choice 2 is right, coherence 6.4": "right, coherence 6.4 %",
+        "choice 1 is correct, coherence 51.2": "left, coherence 51.2 %",
+        "choice 2 is correct, coherence 51.2": "right, coherence 51.2 %",
+        "choice 1 is correct, coherence 6.4": "left, coherence 6.4 %",
+        "choice 2 is correct, coherence 6.4": "right, coherence 6.4 %",
     }
     write(first_panel(trained.plot("trajectories"), "population activity", directions), "understand")
     write(levels(trained.evaluate().summary), "levels")

@@ -46,6 +46,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "psychophysical_kernel",
     ),
     "value": ("Indifference", "Wagering", "indifference_point", "wagering"),
+    "estimation": ("ContinuousReports", "continuous_reports"),
     "timing": ("IntervalReproduction", "bayes_least_squares", "bayesian_reproduction", "interval_reproduction"),
     "learning": (
         "LearningCurve",

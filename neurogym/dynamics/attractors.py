@@ -107,7 +107,7 @@ class Attractors(Result):
         continuum: continuum that holds on the time of the task, None without any.
         passage: share of states that hold on the time of the task although they settle elsewhere.
         points: fixed points, and slow points: states that hold.
-        slowest: slowest states that are no fixed points, shape (at most 3, units): local minima of the speed, or
+        slowest: slowest states that are no fixed points, shape (at most 3, units): local minima of the speed nearby, or
             visited states where the search found none.
         duration: steps of the task's longest period.
         scale: distance between states of the task.
@@ -208,6 +208,7 @@ def find_attractors(
         points = find_between(system, points, BETWEEN)
         points = join([points, *_beside_saddles(system, points, x, scale)], 1e-4 * scale)
     slowest = points.points[~points.fixed]
+    slowest = slowest[np.linalg.norm(slowest[:, None] - visited[None], axis=2).min(axis=1, initial=np.inf) <= scale]
     if not len(slowest):
         slowest = visited[np.argsort(np.linalg.norm(system.step(visited, x) - visited, axis=1), kind="stable")]
     points = points.take(points.fixed | (_farthest(system, points.points, x, duration)[1] <= HOLDS * scale))

@@ -290,9 +290,12 @@ def properties_of(env: gym.Env, task: Task, rt_from: str = "", memory: bool = Tr
 
 
 def fixation_periods(task: TrialEnv) -> str:
-    """Return the periods in which any action but fixation breaks it, in words; empty where no rule says so."""
+    """Return the periods in which any action but fixation breaks it, in words; empty where no rule says so.
+
+    A task without a moment of the answer has none: each of its actions counts.
+    """
     rule = task.rule
-    if rule is None or rule.hold is None or not rule.fixate or rule.answer is None:
+    if rule is None or rule.hold is None or not rule.fixate or not rule.answer:
         return ""
     if rule.fixate == "*":
         return f"all periods but {' and '.join(rule.answer)}"

@@ -42,7 +42,7 @@ def print_evaluation(summary: Summary, heading: str = "") -> None:
         rows.append(("performance", f"{with_interval(performance)}{spread}{breaks_beside(summary)}"))
         rows += [("", text) for text in references_in_words(summary)]
     else:
-        rows.append(("performance", "not defined: the trials are episodes without a right answer"))
+        rows.append(("performance", "not defined: the trials are episodes without a correct answer"))
     if summary.get("control"):
         rows += control_in_words(summary["control"])
     blind = summary.get("blind")

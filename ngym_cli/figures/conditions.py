@@ -190,7 +190,7 @@ def _one_answer(view: PlotData) -> None:
         raise style.FigureUnavailableError("the task has more than one answer")
     for series in view.parts():
         if len(np.unique(series.table["ground_truth"])) != 2:
-            raise style.FigureUnavailableError("an answer is right in all trials or in none")
+            raise style.FigureUnavailableError("an answer is correct in all trials or in none")
 
 
 @registry.figure(
@@ -223,7 +223,7 @@ def responses(view: PlotData) -> Figure:
     since = "the go cue" if "rt_from" not in all_series[0].table else str(all_series[0].table["rt_from"][0])
     left.set(
         ylabel="share of trials with an answer",
-        xlabel="right answer",
+        xlabel="correct choice",
         xlim=(-0.5, 1.5),
         ylim=(-0.03, 1.05),
         title="false alarms and hits, 95 % intervals",

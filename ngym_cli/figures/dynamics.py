@@ -14,6 +14,7 @@ from ngym_cli.figures import registry
 from ngym_cli.figures.dynamics_data import Dynamics, dynamics_of
 from ngym_cli.figures.style import COLOURS, GREY, FigureUnavailableError, colours, legend_below, new_figure
 from ngym_cli.figures.view import PlotData
+from ngym_cli.figures.wording import Wording
 from ngym_cli.runs.recordings import NETWORK_QUANTITIES
 from ngym_cli.runs.trial_table import concatenate
 
@@ -67,7 +68,13 @@ def _mark(plane: Axes, dynamics: Dynamics, result: Attractors, colour: str, labe
             plane.plot(*closed.T, "-" if limit.kind == "cycle" else ",", color=colour, linewidth=1.5)
     if dynamics.is_empty(result):
         positions, speed = dynamics.plane.project(result.slowest), dynamics.speed_of(result.slowest[0], result)
-        plane.plot(*positions.T, "+", color=colour, markersize=9, label=label and "slowest states, movement")
+        plane.plot(
+            *positions.T,
+            "+",
+            color=colour,
+            markersize=9,
+            label=label and f"{label.partition(':')[0]}: slowest states, movement",
+        )
         upwards = positions[0, 1] < np.mean(dynamics.surroundings[2:])  # away from the title
         plane.annotate(speed, positions[0], (4, 4 if upwards else -10), textcoords="offset points", fontsize=7)
     if label is not None:
@@ -96,7 +103,7 @@ def fixed_points(view: PlotData) -> Figure:
     first, attractors = dynamics.searched[0]
     if dynamics.is_empty(attractors):
         _arrows(plane, dynamics, first.inputs)
-    _draw_paths(plane, dynamics)
+    _draw_paths(plane, dynamics, Wording(view.properties.labels))
     outside = 0
     for (each, result), colour in zip(dynamics.searched, _colours(dynamics), strict=True):
         points, fixed = result.points, result.points.fixed
@@ -273,7 +280,7 @@ def _colours(dynamics: Dynamics) -> list[str]:
     return ["black"] if n == 1 else colours(n)
 
 
-def _draw_paths(plane: Axes, dynamics: Dynamics) -> None:
+def _draw_paths(plane: Axes, dynamics: Dynamics, words: Wording) -> None:
     """Draw paths of trials, coloured by choice if there is a single condition, else by condition."""
     sets = [each for each, _ in dynamics.searched]
     choice = dynamics.population.table["choice"]
@@ -289,4 +296,4 @@ def _draw_paths(plane: Axes, dynamics: Dynamics) -> None:
             colour = _colours(dynamics)[of[0]] if of else GREY
         plane.plot(path[:, 0], path[:, 1], "." if len(path) < 3 else "-", color=colour, linewidth=0.5, alpha=0.4)
     for k, side in enumerate(sides if conditions == 1 else ()):
-        plane.plot([], [], color=COLOURS[k], linewidth=1, label=f"trials, choice {side:g}")
+        plane.plot([], [], color=COLOURS[k], linewidth=1, label=f"trials, {words.phrase('choice', float(side))}")

@@ -97,7 +97,7 @@ def population(view: PlotData, series: Series | None = None) -> Population:
         table = select(series.table, np.arange(n))
         activity = Activity(values, offsets, recording.dt)
         onsets = time_axis.onsets(table)
-        event = time_axis.first_event(onsets)
+        event = time_axis.first_event(onsets, table["task"].astype(str))
         at = onsets[event] / recording.dt if event else np.zeros(n)
         stop = max(2, int(np.nanquantile(activity.lengths - at, 1 - REACHED)))
         start = -int(min(np.nanmin(at), max(2, stop // 4)))
@@ -136,7 +136,7 @@ def to_decision(recorded: Population) -> Population | None:
 
 def _several_steps(view: PlotData) -> None:
     if not view.unrecorded(("activity",)) and int(np.diff(view.recorded.recording.offsets).max(initial=0)) < 2:
-        raise style.FigureUnavailableError("every trial is a single step: no course of time to draw")
+        raise style.FigureUnavailableError(time_axis.NO_TIME)
 
 
 def _psth(recorded: Population) -> PSTH:
@@ -200,8 +200,10 @@ def psth(view: PlotData) -> Figure:
         sharey="row",
     )
     words = Wording(view.properties.labels, recorded.table)
+    shown = [c for c in recorded.conditions.levels if any(c in average.conditions for average in averages)]
+    styles = condition_styles(tuple(shown), words)
     for column, (each, average) in enumerate(zip(aligned, averages, strict=True)):
-        looks = condition_styles(average.conditions, words)
+        looks = [styles[shown.index(condition)] for condition in average.conditions]
         for position, unit in enumerate(units):
             axis = axes[position][column]
             for mean, sem, look in zip(average.mean[..., unit], average.sem[..., unit], looks, strict=True):
@@ -212,7 +214,8 @@ def psth(view: PlotData) -> Figure:
             if column == 0:
                 axis.set_ylabel(f"unit {unit} (a.u.)")
     figure.suptitle(f"most selective units, mean and s.e.m., n = {len(recorded.activity):,} trials", fontsize="medium")
-    style.legend_below(axes[0][0], 1 + len(aligned))
+    fullest = int(np.argmax([len(average.conditions) for average in averages]))
+    style.legend_below(axes[0][fullest], 1 + len(aligned))
     return figure
 
 
@@ -334,8 +337,8 @@ def selectivity(view: PlotData) -> Figure:
         selective = int((table.p[:, k] < table.alpha).sum())
         words = f"{short(name)}, {selective} of {len(table.p)} units over the whole window"
         left.plot(time, shares[:, k], color=colour, label=words, marker="." if len(time) < 3 else "")
-    recorded.draw_time(left, title=f"selective units, n = {int(rows.sum()):,} trials")
-    left.set(ylabel=f"share of units (p < {table.alpha:g}, corrected)", ylim=(-0.02, 1.05))
+    recorded.draw_time(left, title=f"selective units (p < {table.alpha:g}, corrected), n = {int(rows.sum()):,} trials")
+    left.set(ylabel="share of units", ylim=(-0.02, 1.05))
     style.legend_below(left)
     kinds = table.share()
     right.bar(range(len(kinds)), list(kinds.values()), color=[style.GREY, *style.COLOURS[:3]])

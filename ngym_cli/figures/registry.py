@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+
 from neurogym.analysis.trial_tables import MissingColumnsError
 from ngym_cli.config import extensions
 from ngym_cli.config.tasks import find_task
@@ -32,7 +35,7 @@ FIGURE_MODULES = {
     "conditions": ("conditions", "responses"),
     "evidence": ("kernel", "context", "cues", "wagering"),
     "sequences": ("session", "reversal", "stay", "reward-history", "history", "regret"),
-    "value": ("indifference", "interval", "stays"),
+    "value": ("indifference", "reports", "interval", "stays"),
     "population": ("psth", "trajectories", "decoding", "selectivity"),
     "weights": ("weights",),
     "similarity": ("similarity",),
@@ -49,6 +52,9 @@ FIGURE_SYNONYMS = {
     "reward": "learning", "loss": "learning", "slow-points": "fixed-points", "vector-field": "flow",
     "eigenvalues": "modes", "trial": "examples",
 }  # fmt: skip
+
+#: Tag of tasks whose choice is a number, or one of so many places on a ring.
+CONTINUOUS, RING = "continuous report", 12
 
 #: Wrappers that make figures natural which the task alone does not, by the beginning of their name.
 WRAPPER_TAGS = {
@@ -232,4 +238,8 @@ def tags_of(view: PlotData) -> set[str]:
         tags |= {tag for name, tag in WRAPPER_TAGS.items() if entry.name.startswith(name)}
     if metadata.get("carries") and "perceptual" in tags and "two-alternative" in tags:
         tags.add("history")
+    actions = view.properties.labels["action"]
+    if "choice" in actions:
+        is_ring = isinstance(view.properties.action_space, Discrete) and np.size(actions["choice"]) >= RING
+        tags |= {CONTINUOUS} if is_ring or isinstance(view.properties.action_space, Box) else set()
     return tags

@@ -12,6 +12,9 @@ from ngym_cli.figures.style import GREY, figure_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: Reason for which nothing is drawn over time.
+NO_TIME = "every trial is a single step: no course of time to draw"
+
 #: Colours of periods in turns.
 SHADES = ("#F2F2F2", "#E4E4E4")
 
@@ -46,13 +49,16 @@ def onsets(table: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     }
 
 
-def first_event(onsets: Mapping[str, np.ndarray]) -> str:
-    """Return the name of the period with the first stimulus, or empty for the start of the trial.
+def first_event(onsets: Mapping[str, np.ndarray], tasks: np.ndarray) -> str:
+    """Return the name of the period with the first stimulus that all tasks have, or empty for the start of the trial.
 
     Args:
         onsets: onset of each period in each trial (ms), nan where a trial has none.
+        tasks: task of each trial, shape (trials,).
     """
-    middle = {name: np.nanmedian(onset) for name, onset in onsets.items() if np.isfinite(onset).mean() > 0.5}
+    rows = [tasks == task for task in np.unique(tasks)]
+    common = [name for name, onset in onsets.items() if all(np.isfinite(onset[each]).mean() > 0.5 for each in rows)]
+    middle = {name: np.nanmedian(onsets[name]) for name in common}
     named = [name for name in middle if any(word in name for word in EVENT_WORDS)]
     return min(named, key=lambda name: middle[name], default="")
 

@@ -1,15 +1,19 @@
-"""Value and time: choices between two goods, produced intervals, and stays in patches."""
+"""Values and quantities: choices between two goods, continuous reports, produced intervals, and stays in patches."""
 
 from __future__ import annotations
+
+import textwrap
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from neurogym.analysis import from_trials
+from neurogym.analysis.estimation import ContinuousReports, continuous_reports
 from neurogym.analysis.intervals import clusters, mean_curve
 from neurogym.analysis.results import Curve
-from neurogym.analysis.trial_tables import numbers, responded
+from neurogym.analysis.trial_tables import Table, numbers, responded
 from ngym_cli.figures import registry, style
+from ngym_cli.figures.source import Series
 from ngym_cli.figures.view import PlotData
 
 #: Bootstrap draws behind intervals.
@@ -94,6 +98,55 @@ def interval(view: PlotData) -> Figure:
     right.set(xlabel="target interval (ms)", ylabel="produced - target (ms)", title="error, mean and 95 % interval")
     style.legend_below(left)
     style.legend_below(right, side="right")
+    return figure
+
+
+def _reports(view: PlotData, table: Table) -> tuple[np.ndarray, np.ndarray, float | None]:
+    """Return reports and targets, and the circumference of the ring (degrees) that they lie on, or None on a line."""
+    places = np.ravel(view.properties.labels["action"]["choice"]).astype(int)  # type: ignore[call-overload]
+    try:
+        target = numbers(table["ground_truth"])
+    except ValueError:
+        raise style.FigureUnavailableError("the correct answers are no places, such as match and non-match") from None
+    if table["choice"].ndim > 1:
+        return np.where(responded(table), table["choice"][:, places[0]], np.nan), target, None
+    step = 360 / len(places)
+    return np.where(responded(table), (numbers(table["choice"]) - places[0]) * step, np.nan), target * step, 360.0
+
+
+@registry.figure(
+    "reports of a quantity or a direction against the correct ones, and their errors",
+    [registry.CONTINUOUS],
+    columns=("choice", "ground_truth", "outcome"),
+)
+def reports(view: PlotData) -> Figure:
+    """Draw reports against targets and the distribution of errors; on a ring with guesses (Zhang & Luck 2008)."""
+    figure, (left, right) = style.new_figure(1, 2)
+
+    def analysed(series: Series) -> ContinuousReports:
+        report, target, ring = _reports(view, series.table)
+        return continuous_reports(
+            report, target, ring=ring, n_boot=view.draws(SEQUENCE_DRAWS // 4), groups=clusters(series.table)
+        )
+
+    unit, ends = "", np.array([np.inf, -np.inf])
+    for series, result in view.analysed(view.parts(), analysed):
+        report, target, ring = _reports(view, series.table)
+        unit = " (degrees)" if ring else ""
+        sample = np.random.default_rng(0).permutation(len(target))[:1000]
+        left.plot(target[sample], report[sample], ".", color=series.colour, markersize=3, alpha=0.4)
+        ends = np.array([min(ends[0], np.nanmin(target)), max(ends[1], np.nanmax(target))])
+        text = f"{series.label}, n = {len(result.errors):,}: bias {result.bias:.2g}, s.d. {result.spread:.2g}"
+        if result.guess_rate is not None:
+            text += f"; guesses {result.guess_rate:.2f}, s.d. without them {result.precision:.2g}"
+        right.hist(
+            result.errors, bins=40, density=True, histtype="step", color=series.colour, label=textwrap.fill(text, 60)
+        )
+    left.plot(ends, ends, color=style.GREY, linestyle="--", linewidth=1, zorder=0, label="equal")
+    right.axvline(0, color=style.GREY, linestyle="--", linewidth=1)
+    left.set(xlabel=f"correct report{unit}", ylabel=f"report{unit}", title="continuous reports")
+    right.set(xlabel=f"report - correct report{unit}", ylabel="density", title="errors")
+    style.legend_below(right)
     return figure
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from ngym_cli.errors import check_known
 from ngym_cli.figures import registry
 from ngym_cli.figures.film import FILMS, Tell, film, quiet
-from ngym_cli.figures.style import styled
+from ngym_cli.figures.style import FigureUnavailableError, styled
+from ngym_cli.figures.time_axis import NO_TIME
 from ngym_cli.figures.trial import TrialView, record
 from ngym_cli.figures.trial_drawing import groups, largest, trials_figure
 from ngym_cli.figures.wording import Wording, channel_names
@@ -31,8 +32,11 @@ EXAMPLES = 5
 
 @registry.figure("consecutive trials: observation, action, ground truth, reward")
 def examples(view: PlotData) -> Figure:
-    """Draw a few fresh trials of the first run."""
-    return trials_figure(record(view.first, EXAMPLES, 0, {}), ("inputs", "choice", "reward"), width=12.0)
+    """Draw a few fresh trials of the first run, unless each is a single step."""
+    trials = record(view.first, EXAMPLES, 0, {})
+    if max(map(len, trials)) < 2:
+        raise FigureUnavailableError(f"{NO_TIME}; the figure session shows choices and rewards in order")
+    return trials_figure(trials, ("inputs", "choice", "reward"), width=12.0)
 
 
 def save(

@@ -15,7 +15,7 @@ AXES = {
     "coh": "coherence (%)",
     "coh_1": "coherence of modality 1 (%)",
     "coh_2": "coherence of modality 2 (%)",
-    "ground_truth": "right answer",
+    "ground_truth": "correct choice",
     "other_choice": "answer of the irrelevant modality",
     "better": "better option",
     "common": "transition",
@@ -89,15 +89,17 @@ class Wording:
             return f"context {int(value) + 1}"
         if value in VALUES.get(name, {}):
             return VALUES[name][value]
+        if isinstance(value, bool | np.bool_):
+            return "yes" if value else "no"
         if name.endswith("theta") and isinstance(value, float):
             return _angle(value)
-        return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+        return f"{value:g}" if isinstance(value, int | float) else str(value)
 
     def phrase(self, name: str, value: object) -> str:
-        """Return a value with the column's name for a legend: ``choice 1 is right``, ``coherence 6.4 %``."""
+        """Return a value with the column's name for a legend: ``choice 1 is correct``, ``coherence 6.4 %``."""
         words = self.value(name, value)
         if name == "ground_truth" and value in self._right:
-            return f"{words} is right"
+            return f"{words} is correct"
         if name == "choice":
             return f"{words} chosen"
         if name == "other_choice" and value in self.actions:

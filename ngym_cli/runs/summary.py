@@ -29,7 +29,8 @@ class FixationBreaks(NamedTuple):
             fixation, whether or not that ended the trial; nan without trials.
         periods: these periods in words; empty where the task does not say.
         early: share of trials in which an action other than fixation was taken before the period from which answers
-            count, in any period; nan where answers count from the beginning, or the first action was not recorded.
+            count, in any period; nan where answers count from the beginning, no period asks for fixation, or the first
+            action was not recorded.
         before: name of the period from which answers count; empty where trials differ.
     """
 
@@ -60,11 +61,12 @@ def fixation_breaks(table: Mapping[str, np.ndarray]) -> FixationBreaks:
     periods, before = (_only_word(table, name) for name in (FIXATION, "rt_from"))
     early = float("nan")
     if FIRST_ACTION in table and DECISION_ONSET in table:
-        waits = np.nan_to_num(table[DECISION_ONSET].astype(float)) > 0
+        onset, first = table[DECISION_ONSET].astype(float), table[FIRST_ACTION].astype(float)
+        waits = np.nan_to_num(onset) > 0
+        if FIXATION in table:  # elsewhere no rule asks to wait, and every action counts
+            waits &= table[FIXATION].astype(str) != ""
         if waits.any():
-            early = float(
-                np.mean(table[FIRST_ACTION].astype(float)[waits] < table[DECISION_ONSET].astype(float)[waits])
-            )
+            early = float(np.mean(first[waits] < onset[waits]))
     return FixationBreaks(rate, periods, early, before)
 
 

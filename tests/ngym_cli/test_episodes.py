@@ -92,7 +92,7 @@ def test_the_command_prints_that_performance_is_not_defined(ngym):
         *"run --task corridor.py:Corridor --timesteps 2000 --n-envs 4 --eval-trials 20 --name a".split(),
     )
     assert result.code == 0, result.err
-    assert "not defined: the trials are episodes without a right answer" in result.out and "nan" not in result.out
+    assert "not defined: the trials are episodes without a correct answer" in result.out and "nan" not in result.out
 
 
 def test_what_needs_a_right_answer_is_refused():

@@ -32,6 +32,7 @@ TASKS = {
     ),
     "DynamicForaging-v0": ({}, ("session", "reversal", "stay", "reward-history", "regret")),
     "PatchLeaving-v0": ({}, ("stays",)),
+    "yang19.go-v0": ({}, ("reports",)),
 }
 
 

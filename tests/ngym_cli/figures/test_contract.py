@@ -33,6 +33,7 @@ DRAWN_OF = {
     "stays": "PatchLeaving-v0",
     "indifference": "EconomicDecisionMaking-v0",
     "interval": "ReadySetGo-v0",
+    "reports": "yang19.go-v0",
     "forgetting": "GoNogo-v0+RDM-v0",
 }
 

@@ -92,5 +92,8 @@ def test_a_table_without_first_actions_says_what_is_known():
     assert summary.breaks_of({}) is None
 
 
-def test_answers_from_the_first_step_on_are_never_early():
-    assert np.isnan(summary.fixation_breaks(_acted({"task": "Bandit-v0"}, lambda step: 1)).early)
+@pytest.mark.parametrize("task", ["Bandit-v0", "PatchLeaving-v0", "NBack-v0"])
+def test_where_no_moment_of_the_answer_exists_nothing_is_early(task):
+    """Answers count from the first step, or at no single moment: no period asks to wait."""
+    breaks = summary.fixation_breaks(_acted({"task": task}, lambda step: 1))
+    assert np.isnan(breaks.early) and breaks.periods == ""
