@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import Agent, together
+from neurogym.behaviour.models.agent_policy import together
+from neurogym.behaviour.models.agents import Agent
 from neurogym.behaviour.models.base import Fitted, Model, Problem
 from neurogym.behaviour.models.likelihoods import Likelihood, likelihood_of_problem
 from neurogym.behaviour.models.parameters import ModelParameter

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from neurogym.behaviour.models.agents import AgentPolicy
+from neurogym.behaviour.models.agent_policy import AgentPolicy
 from neurogym.behaviour.models.base import Fitted, Model, Problem, UnfitError, log_likelihoods, predict
 from neurogym.behaviour.simulate import simulate, world_like
 from neurogym.behaviour.table import Behaviour

@@ -6,8 +6,9 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from neurogym.behaviour.models.agents import Agent, State, Trial, Values
+from neurogym.behaviour.models.agents import Agent
 from neurogym.behaviour.models.base import require_two
+from neurogym.behaviour.models.one_trial import State, Trial, Values
 from neurogym.behaviour.models.parameters import positive, rate, real, unit
 from neurogym.behaviour.table import Behaviour
 

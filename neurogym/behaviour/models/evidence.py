@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import Agent, AgentPolicy, compiled
+from neurogym.behaviour.models.agent_policy import AgentPolicy, compiled
+from neurogym.behaviour.models.agents import Agent
 from neurogym.behaviour.models.base import ParallelTrials, Policy, of_subject, stepped
 from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.table import Behaviour, Session, padded

@@ -7,7 +7,8 @@ from typing import Protocol
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import Agent, AgentPolicy, compiled
+from neurogym.behaviour.models.agent_policy import AgentPolicy, compiled
+from neurogym.behaviour.models.agents import Agent
 from neurogym.behaviour.models.base import Model, Policy, Problem, UnfitError
 from neurogym.behaviour.models.diffusion import Diffusion
 from neurogym.behaviour.models.parameters import ModelParameter

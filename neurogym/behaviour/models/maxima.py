@@ -12,10 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import Agent, AgentPolicy, compiled, gathered
+from neurogym.behaviour.models.agent_policy import AgentPolicy, compiled, gathered
 from neurogym.behaviour.models.base import Fitted, Problem, UnfitError
 from neurogym.behaviour.models.credible import credible
 from neurogym.behaviour.models.marks import CONVERGED, marked
+from neurogym.behaviour.models.one_trial import OneTrial
 from neurogym.behaviour.models.search import curvature, inverse_curvature, minimise
 
 #: Random points of the prior that are tried for each fit, and the best of them from which the search starts.
@@ -30,7 +31,7 @@ class _Posterior:
         problems: data and settings of each fit.
     """
 
-    def __init__(self, agent: Agent, problems: Sequence[Problem]):
+    def __init__(self, agent: OneTrial, problems: Sequence[Problem]):
         from neurogym.behaviour.models.scan import POINTS, padded_arrays, rounded
 
         self.parameters = [agent.parameters(each.table) for each in problems]
@@ -71,7 +72,7 @@ class _Posterior:
         return np.asarray(0.5 * (((x - self.mean) / self.sd) ** 2).sum(1) - value)
 
 
-def fit_together(agent: Agent, problems: Sequence[Problem]) -> list[Fitted]:
+def fit_together(agent: OneTrial, problems: Sequence[Problem]) -> list[Fitted]:
     """Return maximum a posteriori fits of a learner to the tables of several problems."""
     posterior = _Posterior(agent, problems)
     starts = _starts(posterior, problems)

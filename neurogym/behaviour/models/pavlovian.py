@@ -12,8 +12,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from neurogym.behaviour.models.agents import Agent, State, Trial, Values
+from neurogym.behaviour.models.agents import Agent
 from neurogym.behaviour.models.base import UnfitError, require_two
+from neurogym.behaviour.models.one_trial import State, Trial, Values
 from neurogym.behaviour.models.parameters import positive, rate, real, unit
 from neurogym.behaviour.table import Behaviour
 

@@ -1,6 +1,6 @@
 """Likelihood of a model of one trial by one scan over trials, mapped over sessions, points and fits, with gradients.
 
-The model is an `Agent`, whose methods are functions of one trial of one session without further axes. Sessions are
+The model is a `OneTrial`, whose methods are functions of one trial of one session without further axes. Sessions are
 padded to few shapes, and compiled functions are kept on disk, so that most calls compile nothing. Needs JAX (extra
 ``fit``).
 """
@@ -21,8 +21,8 @@ import numpy as np
 from jax import Array
 
 from neurogym.array_types import FloatArray, IntArray
-from neurogym.behaviour.models.agents import Agent, State, Trial, Values
 from neurogym.behaviour.models.base import ParallelTrials, UnfitError
+from neurogym.behaviour.models.one_trial import OneTrial, State, Trial, Values
 from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.table import PADDING, Padded
 
@@ -106,7 +106,7 @@ class Scan:
         derivatives: of these, along a new last axis.
     """
 
-    def __init__(self, agent: Agent, parameters: tuple[ModelParameter, ...], n: int):
+    def __init__(self, agent: OneTrial, parameters: tuple[ModelParameter, ...], n: int):
         self._agent, self._parameters, self._n = agent, parameters, n
         every = jax.vmap(self._session, (None, 0))
 
@@ -180,58 +180,59 @@ class Scan:
         state = self._agent.begin(natural(self._parameters, x), self._n)
         return {key: jnp.asarray(value, float) for key, value in state.items()}
 
-    def _logits(self, x: Array, state: State, trial: Trial) -> Array:
-        agent, n = self._agent, self._n
-        unseen = trial._replace(choice=-1, chosen=jnp.zeros(n), reward=0.0, gain=0.0, loss=0.0, state=-1, choice2=-1)
-        unseen = unseen._replace(stimuli=tuple(trial.stimuli))
-        logits = jnp.asarray(agent.logits(natural(self._parameters, x), Values(**state), unseen), float)
+    def _logits(self, x: Array, state: State, trial: Arrays) -> Array:
+        agent, n, stimuli = self._agent, self._n, tuple(trial["stimuli"])
+        unknown = dict.fromkeys(("choice", "state", "choice2", "reward", "gain", "loss"), -1)
+        seen = Trial(**{**trial, **unknown, "chosen": jnp.zeros(n), "stimuli": stimuli})
+        logits = jnp.asarray(agent.logits(natural(self._parameters, x), Values(**state), seen), float)
         if logits.shape != (n,):
             raise UnfitError(f"{agent.name} returned logits of shape {logits.shape}, expected ({n},)")
         if not agent.linear:
             return logits
         weights = x[len(agent.own) :].reshape(n - 1, -1)
-        known = len(trial.stimuli)  # a world without stimuli is one where all are 0
-        return logits.at[1:].add(weights[:, 0] + weights[:, 1 : 1 + known] @ trial.stimuli)
+        known = len(stimuli)  # a world without stimuli is one where all are 0
+        return logits.at[1:].add(weights[:, 0] + weights[:, 1 : 1 + known] @ trial["stimuli"])
 
-    def _advance(self, x: Array, state: State, trial: Trial) -> State:
-        trial = trial._replace(stimuli=tuple(trial.stimuli))
-        new = self._agent.update(natural(self._parameters, x), Values(**state), trial)
+    def _advance(self, x: Array, state: State, trial: Arrays) -> State:
+        complete = Trial(**{**trial, "stimuli": tuple(trial["stimuli"])})
+        new = self._agent.update(natural(self._parameters, x), Values(**state), complete)
         if set(new) != set(state):
             raise UnfitError(f"{self._agent.name}: update returned {sorted(new)}, begin {sorted(state)}")
-        return {key: jnp.where(trial.choice >= 0, new[key], old) for key, old in state.items()}
+        return {key: jnp.where(trial["choice"] >= 0, new[key], old) for key, old in state.items()}
 
     def _second(self, x: Array, state: State, reached: Array) -> Array:
         logits = self._agent.second(natural(self._parameters, x), Values(**state), reached)
         return jax.nn.log_softmax(jnp.asarray(logits, float))
 
     def _session(self, x: Array, data: Arrays) -> Row:
-        def step(state: State, row: tuple[Trial, Array]) -> tuple[State, Row]:
-            trial, scored = row
+        def step(state: State, trial: Arrays) -> tuple[State, Row]:
             logits = self._logits(x, state, trial)
-            log = (jax.nn.log_softmax(logits) * trial.chosen).sum()
-            second = jnp.zeros(())
+            log, second = (jax.nn.log_softmax(logits) * trial["chosen"]).sum(), jnp.zeros(())
             if self._agent.two_stage:
-                second = (self._second(x, state, trial.state) * jax.nn.one_hot(trial.choice2, 2)).sum()
+                choice2 = jax.nn.one_hot(trial["choice2"], 2)
+                second = (self._second(x, state, trial["state"]) * choice2).sum()
+            scored = trial["scored"]
             return self._advance(x, state, trial), Row(logits, (log + second) * scored, second * scored)
 
-        rows: Row = jax.lax.scan(step, self._begin(x), (self._trial(data), data["scored"]))[1]
+        rows: Row = jax.lax.scan(step, self._begin(x), self._trial(data))[1]
         return rows
 
-    def _trial(self, data: Arrays) -> Trial:
-        gain, loss = data["gain"], -jnp.abs(data["loss"])
+    def _trial(self, data: Arrays) -> dict[str, Any]:
+        gain, loss, reward = data["gain"], -jnp.abs(data["loss"]), data["reward"]
         separate = (gain != 0) | (loss != 0)
-        gain = jnp.where(separate, gain, jnp.maximum(data["reward"], 0))
-        loss = jnp.where(separate, loss, jnp.minimum(data["reward"], 0))
-        names = ("choice", "reward", "stimuli", "cue", "state", "choice2")
-        columns = {name: data[name] for name in names}
-        return Trial(chosen=jax.nn.one_hot(data["choice"], self._n), gain=gain, loss=loss, **columns)
+        return {
+            **data,
+            "chosen": jax.nn.one_hot(data["choice"], self._n),
+            "gain": jnp.where(separate, gain, jnp.maximum(reward, 0)),
+            "loss": jnp.where(separate, loss, jnp.minimum(reward, 0)),
+        }
 
 
 @functools.lru_cache(128)
-def _scan(agent: Agent, parameters: tuple[ModelParameter, ...], n: int) -> Scan:
+def _scan(agent: OneTrial, parameters: tuple[ModelParameter, ...], n: int) -> Scan:
     return Scan(agent, parameters, n)
 
 
-def scan_of(agent: Agent, parameters: Sequence[ModelParameter], n: int) -> Scan:
+def scan_of(agent: OneTrial, parameters: Sequence[ModelParameter], n: int) -> Scan:
     """Return the compiled functions of a model with parameters for ``n`` choices; priors do not matter."""
     return _scan(agent, tuple(each.without_prior for each in parameters), n)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-from neurogym.behaviour.models.agents import Agent, State, Trial, Values
+from neurogym.behaviour.models.agents import Agent
+from neurogym.behaviour.models.one_trial import State, Trial, Values
 from neurogym.behaviour.models.parameters import positive, rate, real
 
 
