@@ -278,7 +278,8 @@ def _from_object(target: Any, name: str) -> Model:
             f"model {name}: expected a class with begin, logits and update, which takes the place of a function with "
             "PARAMETERS (ngym new model writes one)"
         )
-    model: Any = target(name) if "name" in inspect.signature(target).parameters else target()
+    make: Any = target
+    model: Any = make(name) if "name" in inspect.signature(target).parameters else make()
     if not callable(getattr(model, "fit", None)):
         raise UserError(f"model {name}: the class has no method fit(problems)")
     model.name = name

@@ -115,8 +115,9 @@ def fit_together(agent: OneTrial, problems: Sequence[Problem]) -> list[Fitted]:
 
 def _starts(posterior: _Posterior, problems: Sequence[Problem]) -> FloatArray:
     """Return points from which searches begin (problems, starts, parameters): earlier fits, or the best draws."""
-    if all(each.start is not None for each in problems):
-        return np.stack([each.start for each in problems])[:, None] / posterior.unit[:, None]  # type: ignore[arg-type]
+    known = [each.start for each in problems if each.start is not None]
+    if len(known) == len(problems):
+        return np.stack(known)[:, None] / posterior.unit[:, None]
     d = posterior.mean.shape[1]
     draws = [0.8 * np.random.default_rng(each.seed).standard_normal((DRAWS - 1, d)) for each in problems]
     points = posterior.mean[:, None] + posterior.sd[:, None] * np.pad(np.stack(draws), ((0, 0), (1, 0), (0, 0)))

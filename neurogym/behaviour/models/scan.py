@@ -7,8 +7,10 @@ padded to few shapes, and compiled functions are kept on disk, so that most call
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,13 +28,17 @@ from neurogym.behaviour.models.one_trial import OneTrial, State, Trial, Values
 from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.table import PADDING, Padded
 
-jax.config.update("jax_enable_x64", True)
-if not jax.config.jax_compilation_cache_dir:
-    jax.config.update(
-        "jax_compilation_cache_dir",
-        str(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ngym" / "compiled"),
-    )
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+_config: Any = jax.config
+_config.update("jax_enable_x64", True)
+if not _config.jax_compilation_cache_dir:
+    _cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ngym" / "compiled"
+    with contextlib.suppress(OSError):
+        _cache.mkdir(mode=0o700, parents=True, exist_ok=True)  # what lies in it is run
+    if os.access(_cache, os.W_OK):
+        _config.update("jax_compilation_cache_dir", str(_cache))
+        _config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+# An entry that another process is writing is compiled anew.
+warnings.filterwarnings("ignore", message="Error (reading|writing) persistent compilation cache")
 
 #: Points that are evaluated together without gradients.
 POINTS = 400
@@ -85,9 +91,9 @@ class Row(NamedTuple):
         second: part of the second-stage choice.
     """
 
-    logits: Array
-    log_likelihood: Array
-    second: Array
+    logits: Any
+    log_likelihood: Any
+    second: Any
 
 
 class Scan:
