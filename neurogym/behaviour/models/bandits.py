@@ -7,10 +7,8 @@ from typing import Any
 import jax.numpy as jnp
 
 from neurogym.behaviour.models.agents import Agent
-from neurogym.behaviour.models.base import require_two
 from neurogym.behaviour.models.one_trial import State, Trial, Values
 from neurogym.behaviour.models.parameters import positive, rate, real, unit
-from neurogym.behaviour.table import Behaviour
 
 
 class KalmanBandit(Agent):
@@ -107,16 +105,12 @@ class Forager(Agent):
         travel: time to the next patch, in harvests.
     """
 
+    two_choices = True
     alpha, kappa, beta = rate(high=0.5), rate(), positive(3.0, 0.8, per_outcome=True)
     first, average = positive(1.0, 0.5, in_outcomes=True), positive(0.5, 0.5, in_outcomes=True)
 
     def __init__(self, name: str, travel: float = 1.0):
         super().__init__(name, travel=travel)
-
-    def check(self, table: Behaviour) -> None:
-        """See `Agent.check`."""
-        super().check(table)
-        require_two(table, self.name)
 
     def begin(self, p: Values, n: int) -> State:
         """See `Agent.begin`."""

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from neurogym.behaviour.models.agents import Agent
-from neurogym.behaviour.models.base import UnfitError, require_two
+from neurogym.behaviour.models.base import UnfitError
 from neurogym.behaviour.models.one_trial import State, Trial, Values
 from neurogym.behaviour.models.parameters import positive, rate, real
 from neurogym.behaviour.table import Behaviour
@@ -85,12 +85,8 @@ class BayesianReversal(Agent):
     kappa (last choice) + bias + stimuli.
     """
 
+    two_choices = True
     p_reward, hazard, beta, kappa = rate(high=1.0, low=0.5), rate(high=0.5), positive(1.0, 1.0), real(1.5)
-
-    def check(self, table: Behaviour) -> None:
-        """See `Agent.check`."""
-        super().check(table)
-        require_two(table, self.name)
 
     def begin(self, p: Values, n: int) -> State:
         """See `Agent.begin`."""
@@ -121,7 +117,7 @@ class TwoStepLearner(Agent):
         w: weight of the model-based part; free if None.
     """
 
-    two_stage = True
+    two_choices = two_stage = True
 
     def __init__(self, name: str, w: float | None = None):
         super().__init__(name, w=w)
@@ -133,7 +129,6 @@ class TwoStepLearner(Agent):
     def check(self, table: Behaviour) -> None:
         """See `Agent.check`."""
         super().check(table)
-        require_two(table, self.name)
         states = table.join("state")
         if not (states >= 0).any() or states.max() > 1 or table.join("choice2").max() > 1:
             raise UnfitError(f"{self.name} needs a column of second-stage states with two values (--state COLUMN)")

@@ -12,7 +12,6 @@ from neurogym.behaviour.models.agents import Agent
 from neurogym.behaviour.models.base import Model, Policy, Problem, UnfitError
 from neurogym.behaviour.models.diffusion import Diffusion
 from neurogym.behaviour.models.parameters import ModelParameter
-from neurogym.behaviour.models.timed import TimedPosterior
 from neurogym.behaviour.models.with_times import TimedModel
 from neurogym.behaviour.table import Behaviour, padded
 
@@ -67,14 +66,9 @@ def likelihood_of_problem(model: Model, problem: Problem) -> Likelihood:
         UnfitError: for models without such a function, or that do not suit the table.
     """
     if isinstance(model, Diffusion | TimedModel):
-        return timed_posterior(model, problem)
+        if isinstance(model, TimedModel) and not model.takes_prior:
+            raise UnfitError(f"{model.name} cannot be sampled (--posterior): its choices are fitted before its times")
+        return model.posterior(problem)
     if isinstance(model, Agent):
         return ChoiceLikelihood(model, problem.table)
     raise UnfitError(f"{model.name} cannot be sampled (--posterior); learners, ddm and models with --times can")
-
-
-def timed_posterior(model: Diffusion | TimedModel, problem: Problem) -> TimedPosterior:
-    """Return the posterior of a model of choices and times."""
-    if isinstance(model, TimedModel) and not model.takes_prior:
-        raise UnfitError(f"{model.name} cannot be sampled (--posterior): its choices are fitted before its times")
-    return model.posterior(problem)

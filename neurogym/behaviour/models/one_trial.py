@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.behaviour.models.base import require_rewards
+from neurogym.behaviour.models.base import require_rewards, require_two
 from neurogym.behaviour.models.parameters import ModelParameter, Prior, scaled, stimulus_weight, with_priors
 from neurogym.behaviour.models.scales import outcome_scale, power_of_ten, typical_size
 from neurogym.behaviour.table import Behaviour
@@ -71,6 +71,7 @@ class OneTrial:
     Attributes:
         own: parameters besides the bias and the weights of stimuli.
         needs_rewards: whether a table without rewards is refused.
+        two_choices: whether a table with more than two choices is refused.
         linear: whether a bias and a weight of each stimulus are added to the logits of each further choice.
         sees_cue: whether the cue of a trial takes the place of stimuli.
         two_stage: whether `second` gives second-stage choices.
@@ -78,6 +79,7 @@ class OneTrial:
 
     own: tuple[ModelParameter, ...] = ()
     needs_rewards: bool = True
+    two_choices: bool = False
     linear: bool = True
     sees_cue: bool = False
     two_stage: bool = False
@@ -123,6 +125,8 @@ class OneTrial:
         """
         if self.needs_rewards:
             require_rewards(table, self.name)
+        if self.two_choices:
+            require_two(table, self.name)
 
     def parameters(self, table: Behaviour) -> tuple[ModelParameter, ...]:
         """Return all parameters: the model's own, the bias and the weight of each stimulus for each further choice.

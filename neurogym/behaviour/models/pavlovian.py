@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from neurogym.behaviour.models.agents import Agent
-from neurogym.behaviour.models.base import UnfitError, require_two
+from neurogym.behaviour.models.base import UnfitError
 from neurogym.behaviour.models.one_trial import State, Trial, Values
 from neurogym.behaviour.models.parameters import positive, rate, real, unit
 from neurogym.behaviour.table import Behaviour
@@ -27,12 +27,11 @@ class GoNoGo(Agent):
 
     alpha, rho = rate(), positive(4.0, 0.8, per_outcome=True)
     b, pi, xi = real(1.5), real(1.0), unit(-2.5, 1.2)
-    linear, sees_cue = False, True
+    linear, sees_cue, two_choices = False, True, True
 
     def check(self, table: Behaviour) -> None:
         """See `Agent.check`."""
         super().check(table)
-        require_two(table, self.name)
         cue = table.join("cue")
         if not (cue >= 0).any() or cue.max() >= CUES:
             raise UnfitError(f"{self.name} needs a column of at most {CUES} cues (--cue COLUMN)")
