@@ -24,7 +24,8 @@ def write(site: Site) -> None:
 def text(name: str, command: Any) -> str:
     """Return the page of a command: what it does, how it is called, its options, examples."""
     inside: dict[str, Any] = getattr(command, "commands", {})
-    parts = [f"# ngym {name}", _summary(command), "## Examples", code("\n".join(COMMANDS[name]))]
+    examples = [line for line in (command.epilog or "").splitlines() if line.startswith("ngym ")]
+    parts = [f"# ngym {name}", _summary(command), "## Examples", code("\n".join(examples))]
     for word, part in (inside if inside else {"": command}).items():
         called = f"ngym {name} {word}".strip()
         parts += [f"## {called}", prose(part.help or "")] if word else []

@@ -17,7 +17,7 @@ from ngym_cli import runs
 from ngym_cli.agents.defaults import default_steps
 from ngym_cli.agents.per_task import EXCEPTIONS, LEARNERS, OTHER_ALGORITHMS, line
 from ngym_cli.config import from_dict
-from ngym_cli.config.tasks import RECOMMENDED_BY_ALGORITHM, RECOMMENDED_BY_TASK, recommended, usual_algorithm
+from ngym_cli.config.tasks import default_settings, recommended, usual_algorithm
 from ngym_cli.runs.trial_table import read_trials
 
 #: Share of the ceiling that a run must reach; of a performance of 1 where the ceiling is not known.
@@ -75,7 +75,7 @@ def command(learner: str, task: str, seed: int) -> str:
 def present(learner: str, task: str) -> dict[str, Any]:
     """Return the present defaults of a line that are the task's own: number of steps, hyperparameters, network."""
     exceptions, config = EXCEPTIONS.get(task), from_dict(settings(learner, task))
-    recommendations = RECOMMENDED_BY_TASK.get(task), RECOMMENDED_BY_ALGORITHM.get((task, config.alg))
+    recommendations = default_settings(task), default_settings(task, config.alg)
     wrappers = {name: value for table in recommendations if table for name, value in table.settings.items()}
     steps = config.timesteps or default_steps(config, task)
     other = OTHER_ALGORITHMS.get((task, config.alg))

@@ -1,4 +1,4 @@
-"""Complete defaults of a run, so that its record is explicit: those of task and wrappers, then those of the agent.
+"""Completion of configurations: `prepare` spells out every default of a new one, `read_config` those of a recorded run.
 
 No torch is imported, except by a user's own cell or algorithm.
 """
@@ -14,13 +14,14 @@ import numpy as np
 
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.messages.plain_data import is_plain
-from ngym_cli.agents.algorithms import AlgorithmSpec, check_pairing, find_algorithm
-from ngym_cli.agents.networks import NetworkSpec, find_network, pruning
+from ngym_cli import runs
+from ngym_cli.agents.algorithms import ALGORITHMS, AlgorithmSpec, check_pairing, find_algorithm
+from ngym_cli.agents.networks import NETWORKS, NetworkSpec, find_network, pruning
 from ngym_cli.agents.networks.connectome import from_table
 from ngym_cli.agents.networks.structure import read_areas
 from ngym_cli.agents.per_task import BUDGETS, OTHER_ALGORITHMS, TaskDefaults, exceptional, has_own_stages
 from ngym_cli.config import ResolvedConfig, ResolvedEvaluation, RunConfig, options
-from ngym_cli.config.sections import with_none, written_duration
+from ngym_cli.config.sections import Duration, with_none
 from ngym_cli.config.tasks import Task, built_in, find_task, is_supervised_by_default
 from ngym_cli.config.values import Values
 from ngym_cli.environments.properties import TaskProperties, inspect, links_trials
@@ -50,32 +51,88 @@ EVALUATE_EVERY, FEWEST_EVALUATIONS = 100_000, 4
 #: Steps of an evaluation for each step of training, at most (1 of images).
 EVALUATION_SHARE = 4
 
+#: Settings of training where a fitted model acts.
+UNTRAINED: Values = {
+    **{"network": "", "units": 0, "n_envs": 1, "timesteps": 0},
+    "evaluation": ResolvedEvaluation(trials=TRIALS, every=0),
+}
+
+#: Entry ``alg`` of a configuration in which a fitted model acts, which has no network and is not trained.
+FITTED = "fitted"
+
+#: Settings of a configuration that concern the task, as opposed to the agent.
+TASK_FIELDS = ("task", "dt", "task_args", "timing", "rewards", "wrappers", "reset_state")
+
+#: Complete configuration, and the properties of its task.
+Prepared = tuple[ResolvedConfig, TaskProperties]
+
+
+def prepare(config: RunConfig, tried: Prepared | None = None) -> Prepared:
+    """Return a configuration with every default spelled out, and the properties of its task.
+
+    Args:
+        config: settings of the user.
+        tried: the same task with the same wrappers, if it was prepared before.
+
+    Raises:
+        UserError: on anything that does not exist or does not fit together.
+    """
+    if tried is None:
+        config, properties = _with_task_defaults(config)
+    else:
+        config, properties = with_task_of(config, tried[0]), tried[1]
+    return _with_agent_defaults(config, properties), properties
+
+
+def with_task_of(config: RunConfig, complete: ResolvedConfig) -> RunConfig:
+    """Return a configuration with the settings of task and wrappers of a complete one."""
+    return config.model_copy(update={name: value for name, value in complete if name in TASK_FIELDS})
+
+
+def read_config(run: runs.RunFolder, trust: bool = False) -> ResolvedConfig:
+    """Return the complete configuration of a run; what an earlier version did not record has its default.
+
+    Args:
+        run: folder of the run.
+        trust: let the configuration name a user's own code.
+
+    Raises:
+        UserError: if the configuration is missing or damaged, or names code or files without being trusted.
+    """
+    config = run.recorded_config(trust)
+    values = dict(config)
+    if config.alg == FITTED:
+        values |= UNTRAINED
+    if (algorithm := ALGORITHMS.get(config.alg)) is not None:
+        values["hyperparameters"] = complete_hyperparameters(algorithm, {}, config.hyperparameters)
+    if (network := NETWORKS.get(str(config.network))) is not None:
+        usual = {} if config.dt is None or "dt" not in network.options else {"dt": float(config.dt)}
+        values["network_args"] = complete_arguments(network, usual, config.network_args)
+    missing = [name for name in ("dt", "network", "units", "n_envs", "timesteps") if values[name] is None]
+    if config.reset_state == "auto" or missing:
+        raise UserError(f"damaged run folder {run.path}: {runs.CONFIG} lacks settings of the run")
+    recorded = config.evaluation.model_dump(exclude_none=True)
+    values["evaluation"] = ResolvedEvaluation(**{"trials": TRIALS, "every": 0, "exact": True, **recorded})
+    return ResolvedConfig.model_construct(**values)
+
+
 # -- task and wrappers ------------------------------------------------------------------------------------------------
 
 
-def resolve(config: RunConfig) -> tuple[RunConfig, TaskProperties]:
-    """Spell out every default of task and wrappers.
-
-    `complete` does the same for the agent.
-
-    Returns:
-        The configuration and what is known of the task.
-
-    Raises:
-        UserError: on anything in it that does not exist or does not fit together.
-    """
+def _with_task_defaults(config: RunConfig) -> tuple[RunConfig, TaskProperties]:
+    """Return a configuration with every default of task and wrappers, and the properties of the task."""
     task = find_task(config.task)
     properties = inspect(config, trained=True, task=task)
     resolved: dict[str, Any] = {"dt": int(properties.dt) if properties.dt.is_integer() else properties.dt}
-    plain_defaults = {key: with_none(value) for key, value in _plain_defaults(task).items()}
+    plain_defaults = with_none(_plain_defaults(task))
     resolved["task_args"] = {**plain_defaults, **config.task_args}
     if task.several and isinstance(config.task_args.get("instructions"), str):  # a run keeps the table, not its place
         assert isinstance(properties.inner, ScheduleEnvs) and properties.inner.rule_input.rows is not None
         resolved["task_args"]["instructions"] = properties.inner.rule_input.rows.tolist()
     takes = keyword_parameters(task.entry)
     if not task.several and (takes is None or "timing" in takes):
-        written = {period: written_duration(value) for period, value in properties.timing.items()}
-        resolved["timing"] = {period: value for period, value in written.items() if value is not None} | config.timing
+        durations = {period: Duration.of_task(value) for period, value in properties.timing.items()}
+        resolved["timing"] = {period: each.written for period, each in durations.items() if each} | config.timing
     if not task.several and (takes is None or "rewards" in takes):
         resolved["rewards"] = {
             key: float(value)
@@ -134,7 +191,7 @@ def _plain_defaults(task: Task) -> dict[str, object]:
 
 def _wrapper_defaults(cls: Any) -> dict[str, object]:
     defaults = {**_defaults(cls, ("env", "envs")), **ALWAYS.get(cls.__name__, {})}
-    return {key: with_none(value) for key, value in defaults.items()}
+    return dict(with_none(defaults))
 
 
 def _defaults(entry: Callable[..., object], without: tuple[str, ...]) -> dict[str, object]:
@@ -150,12 +207,10 @@ def _defaults(entry: Callable[..., object], without: tuple[str, ...]) -> dict[st
 # -- agent ------------------------------------------------------------------------------------------------------------
 
 
-def complete(config: RunConfig, properties: TaskProperties) -> ResolvedConfig:
-    """Complete the defaults of the algorithm and the network, and refuse incompatible settings.
-
-    Raises:
-        UserError: on an unknown algorithm, network or hyperparameter, a value of the wrong type, or a wrong pairing.
-    """
+def _with_agent_defaults(config: RunConfig, properties: TaskProperties) -> ResolvedConfig:
+    """Complete the defaults of the algorithm and the network, and refuse incompatible settings."""
+    if config.alg == FITTED:
+        return ResolvedConfig.model_construct(**{**dict(config), **UNTRAINED})
     algorithm = find_algorithm(config.alg)
     network = find_network(config.network or algorithm.networks[0])
     task, dt, observation_space, action_space = (
@@ -175,8 +230,6 @@ def complete(config: RunConfig, properties: TaskProperties) -> ResolvedConfig:
     timesteps = config.timesteps or default_steps(config, task)
     usual = {**usual, **special.hyperparameters}
     hyperparameters = complete_hyperparameters(algorithm, usual, config.hyperparameters)
-    if config.hyperparameters.get("consolidation") and not config.stages:
-        raise UserError("consolidation protects what earlier stages learned; expected [[stages]] in a --config file")
     if config.hyperparameters.get("draw") == "batch" and config.reset_state != "trial":
         raise UserError(f"draw=batch needs reset_state=trial, not {config.reset_state}, which continues sessions")
     n_envs, usual = sized(algorithm, usual, timesteps, config, special.n_envs)

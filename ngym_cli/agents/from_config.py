@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ngym_cli.agents.algorithms import AlgorithmSpec, check_pairing, find_algorithm
-from ngym_cli.agents.defaults import DEFAULT_UNITS, complete_arguments, complete_hyperparameters
+from ngym_cli.agents.defaults import DEFAULT_UNITS, complete_arguments
 from ngym_cli.agents.device.selection import choose
 from ngym_cli.agents.networks import NetworkSpec, find_network
 from ngym_cli.agents.networks.structure import Structure
@@ -61,23 +61,17 @@ def build_batch(config: RunConfig, n_envs: int, around: EnvWrapper = unchanged) 
     return _for_networks(TrialVecEnv(batch, config.reset_state))
 
 
-def build_model(config: RunConfig, venv: VecEnv) -> BaseAlgorithm:
-    """Make the learner of a complete configuration.
+def build_model(config: ResolvedConfig, venv: VecEnv) -> BaseAlgorithm:
+    """Make the learner of a configuration.
 
     Raises:
-        UserError: if a hyperparameter does not exist, is of another type or is refused, or there is no such device.
+        UserError: if the learner refuses a value, or there is no such device.
     """
-    units = int(config.units or DEFAULT_UNITS)
-    choice = choose(config.device, str(config.network), units, sequences_side_by_side(config))
+    choice = choose(config.device, config.network, config.units, sequences_side_by_side(config))
     common: Values = {"seed": streams(config.seed)["network"], "device": choice.device, "verbose": 0}
+    parts = find_algorithm(config.alg), find_network(config.network)
     try:
-        if isinstance(config, ResolvedConfig):
-            parts = find_algorithm(config.alg), find_network(config.network)
-            model = _make(*parts, venv, units, config.network_args, config.hyperparameters, **common)
-        else:  # of an older version, which may not name all hyperparameters
-            hyperparameters = complete_hyperparameters(find_algorithm(config.alg), {}, config.hyperparameters)
-            arguments = config.network, units, config.network_args, hyperparameters, config.dt
-            model = make_model(config.alg, venv, *arguments, **common)
+        model = _make(*parts, venv, config.units, config.network_args, config.hyperparameters, **common)
     except (TypeError, ValueError, AssertionError, RuntimeError, MemoryError, OverflowError) as error:
         raise UserError(f"{config.alg}: {message_of(error) or one_line(error)}") from error
     if hasattr(model, "device_reason"):
@@ -85,10 +79,10 @@ def build_model(config: RunConfig, venv: VecEnv) -> BaseAlgorithm:
     return model
 
 
-def sequences_side_by_side(config: RunConfig) -> int:
+def sequences_side_by_side(config: ResolvedConfig) -> int:
     """Return the number of sequences that a learner computes side by side: environments, or sequences of a batch."""
     batch = config.hyperparameters.get("batch_size") if find_algorithm(config.alg).supervised else None
-    return int(batch or config.n_envs or 1)
+    return int(batch or config.n_envs)
 
 
 def products_in_torch(config: ResolvedConfig, model: BaseAlgorithm) -> int:

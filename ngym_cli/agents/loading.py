@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from ngym_cli import runs
 from ngym_cli.agents.acting import Act
 from ngym_cli.agents.compiled.steps import ArrayState
+from ngym_cli.agents.defaults import read_config
 from ngym_cli.agents.saving import load_policy
 from ngym_cli.agents.trained import is_recurrent
-from ngym_cli.config import RunConfig
 from ngym_cli.config.tasks import find_task
 from ngym_cli.environments.stack import make_env
 from ngym_cli.errors import UserError
@@ -98,7 +98,7 @@ class LoadedAgent:
     def __init__(self, run: runs.RunFolder, trust: bool = False):
 
         self.run = run
-        self.config: RunConfig = run.config(trust).in_stage(-1)
+        self.config = read_config(run, trust).in_stage(-1)
         self.policy: Any
         self.policy, self.steps = load_policy(run, self.config)
         self.policy.set_training_mode(False)

@@ -1,6 +1,6 @@
 """Learning of each task: defaults and measured results.
 
-Defaults are in ``tasks.toml``. Results are in ``measured.json``, which
+Defaults are in ``ngym_cli/config/tasks.toml``. Results are in ``measured.json``, which
 `python -m experiments.records --texts` writes from the records. No torch here.
 """
 
@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import functools
 import json
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ngym_cli.config import RunConfig, from_dict
-from ngym_cli.config.tasks import recommended
+from ngym_cli.config.tasks import defaults_table, recommended
 from ngym_cli.config.values import Values
 
-TASKS, MEASURED = (Path(__file__).with_name(name) for name in ("tasks.toml", "measured.json"))
+MEASURED = Path(__file__).with_name("measured.json")
 
 # -- defaults of a task ----------------------------------------------------------------------------------------------
 
@@ -50,25 +49,26 @@ class TaskDefaults:
         return {**different, **self.hyperparameters, **self.network_args}
 
 
-_TASKS = tomllib.loads(TASKS.read_text(encoding="utf-8"))
+#: Entries of the table that are defaults of the task's default algorithm.
+OF_THE_ALGORITHM = ("reason", "hyperparameters", "algorithm", "network_args", "n_envs")
 
 #: Id of the task to its defaults.
 EXCEPTIONS: dict[str, TaskDefaults] = {
-    task: TaskDefaults(**{key: value for key, value in row.items() if key not in ("timesteps", "algorithms")})
-    for task, row in _TASKS.items()
+    task: TaskDefaults(**{key: row[key] for key in OF_THE_ALGORITHM if key in row})
+    for task, row in defaults_table().items()
     if "reason" in row
 }
 
 #: Task and algorithm to the defaults of the task with this algorithm, which is not the task's default algorithm.
 OTHER_ALGORITHMS: dict[tuple[str, str], TaskDefaults] = {
     (task, name): TaskDefaults(algorithm=name, **defaults)
-    for task, row in _TASKS.items()
+    for task, row in defaults_table().items()
     for name, defaults in row.get("algorithms", {}).items()
 }
 
 #: Id of the task to its default number of steps, for every recurrent algorithm that learns from the same signal (reward
 #: or right actions) as the task's default algorithm.
-BUDGETS: dict[str, int] = {task: row["timesteps"] for task, row in _TASKS.items() if "timesteps" in row}
+BUDGETS: dict[str, int] = {task: row["timesteps"] for task, row in defaults_table().items() if "timesteps" in row}
 
 #: Time constant of the discount in reaction-time tasks: a reward 100 ms later is worth 1 % less.
 DISCOUNT_PER_100_MS = 0.99

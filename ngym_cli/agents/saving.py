@@ -10,7 +10,7 @@ from gymnasium.spaces import Discrete, Space
 from ngym_cli import runs
 from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.agents.networks import find_network
-from ngym_cli.config import RunConfig
+from ngym_cli.config import ResolvedConfig
 from ngym_cli.errors import UserError
 from ngym_cli.files import reading
 from ngym_cli.files.writing import atomic_folder, write_json
@@ -27,7 +27,7 @@ DESCRIPTION = "model.json"
 WEIGHTS_FORMAT = 1
 
 
-def save_model(model: BaseAlgorithm, config: RunConfig, folder: Path) -> None:
+def save_model(model: BaseAlgorithm, config: ResolvedConfig, folder: Path) -> None:
     """Write the weights of a model and the description from which the network is rebuilt.
 
     Args:
@@ -63,7 +63,7 @@ def describe_space(space: Space[object]) -> dict[str, object]:
     return description
 
 
-def load_model(folder: Path, config: RunConfig, venv: VecEnv) -> tuple[BaseAlgorithm, int]:
+def load_model(folder: Path, config: ResolvedConfig, venv: VecEnv) -> tuple[BaseAlgorithm, int]:
     """Rebuild a model, load the weights, and return the model and the number of training steps.
 
     Args:
@@ -100,14 +100,14 @@ def read_description(folder: Path, observation_space: Space[Any], action_space: 
     return int(description.get("steps", 0))
 
 
-def _refuse_small(path: Path, config: RunConfig) -> None:
+def _refuse_small(path: Path, config: ResolvedConfig) -> None:
     """Refuse a weights file that is too small for the configured network, before the network is built.
 
     Raises:
         UserError: if the file has fewer bytes than a matrix of the recurrent weights, or than one of its two factors
             if the rank is low (for others: a layer's biases).
     """
-    units = int(config.units or 0)
+    units = config.units
     network = find_network(config.network) if config.network else None
     square = network is not None and network.recurrent and network.own_class is None
     numbers = units * min(units, int(config.network_args.get("rank") or units)) if square else units
@@ -145,7 +145,7 @@ def fill(policy: BasePolicy, tensors: dict[str, Tensor], path: Path) -> None:
     policy.load_state_dict(tensors)
 
 
-def initialise_from(model: BaseAlgorithm, config: RunConfig, run: runs.RunFolder) -> dict[str, object]:
+def initialise_from(model: BaseAlgorithm, config: ResolvedConfig, run: runs.RunFolder) -> dict[str, object]:
     """Put the weights of a run into a model that has yet to learn, tensor by tensor of the same name.
 
     Heads that the run's learner does not have (a critic of its own) stay as they are. Where the run's task has other
@@ -196,7 +196,7 @@ def _with_connections(stored: dict[str, Tensor], parameters: dict[str, Tensor]) 
     return {**factors, **renamed}
 
 
-def load_policy(run: runs.RunFolder, config: RunConfig, device: str = "cpu") -> tuple[BasePolicy, int]:
+def load_policy(run: runs.RunFolder, config: ResolvedConfig, device: str = "cpu") -> tuple[BasePolicy, int]:
     """Return the trained policy of a run and the number of training steps.
 
     Args:

@@ -20,9 +20,8 @@ from ngym_cli.agents.acting import Act, Actor, Agent, Layer, Perturb, ReadOut
 from ngym_cli.agents.compiled.steps import WEIGHT_ROWS, Stepper, joint, leak, unpack_weights
 from ngym_cli.agents.device.selection import CPU
 from ngym_cli.agents.from_config import build_batch
-from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.saving import WEIGHTS, load_policy, read_description
-from ngym_cli.config import RunConfig, options
+from ngym_cli.config import ResolvedConfig
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError
 from ngym_cli.files.reading import read_tensors
@@ -97,7 +96,7 @@ class MemorylessAgent(Agent):
         return Act(self.policy.predict(observations, deterministic=self.deterministic)[0]), state
 
 
-def load_to_act(run: runs.RunFolder, config: RunConfig, device: str = CPU) -> tuple[Actor | BasePolicy, int]:
+def load_to_act(run: runs.RunFolder, config: ResolvedConfig, device: str = CPU) -> tuple[Actor | BasePolicy, int]:
     """Return an acting copy of a run's trained policy, and the number of training steps.
 
     Args:
@@ -118,12 +117,11 @@ def load_to_act(run: runs.RunFolder, config: RunConfig, device: str = CPU) -> tu
     return loaded
 
 
-def _read(folder: Path, config: RunConfig) -> tuple[Actor, int] | None:
+def _read(folder: Path, config: ResolvedConfig) -> tuple[Actor, int] | None:
     """Return the agent and its training steps, or None if the agent is of another kind or weights are missing."""
-    network, units = str(config.network), int(config.units or 0)
+    network, units, args = config.network, config.units, config.network_args
     if network not in WEIGHT_ROWS or not (folder / WEIGHTS).is_file() or not kernels.available():
         return None
-    args = options.complete(NETWORKS[network].described, {}, config.network_args, f"argument of network {network}")
     if args.get("critic_reads") == "activity":
         return None
     batch = build_batch(config, 1)

@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 from neurogym.messages.plain_data import is_plain
 from ngym_cli.config import extensions
 from ngym_cli.config.docstrings import sections
-from ngym_cli.config.options import TYPES, OptionRow, TypeName, is_optional, option, type_name
+from ngym_cli.config.options import TYPES, OptionRow, TypeName, field_of, is_optional, option, type_name
 from ngym_cli.errors import UserError
 
 #: Types of options by the type in Python.
@@ -52,7 +52,7 @@ def signature_options(
         annotation: Any = Annotated[TYPES[kind] | None if is_none_allowed else TYPES[kind], *usual.metadata]
         text = row["description"] or usual.description
         field = Field(... if required else default, description=text)
-        rows[name] = FieldInfo.from_annotated_attribute(annotation, field)
+        rows[name] = field_of(annotation, field)
     return rows
 
 

@@ -12,7 +12,7 @@ from ngym_cli.agents.from_config import build_model, build_venv
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ngym_cli.config import RunConfig
+    from ngym_cli.config import ResolvedConfig
 
 #: Weights of the first layer's inputs, by the end of a tensor's name: rows of units, columns of channels.
 INPUTS = "weight_ih_l0"
@@ -20,7 +20,7 @@ INPUTS = "weight_ih_l0"
 RECURRENT = "weight_hh_l0"
 
 
-def initial(config: RunConfig) -> dict[str, Tensor]:
+def initial(config: ResolvedConfig) -> dict[str, Tensor]:
     """Return the weights with which a run of a configuration begins."""
     venv = build_venv(config, 1)
     try:

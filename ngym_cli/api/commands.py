@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
@@ -10,25 +11,22 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 from ngym_cli import processes, runs, terminal
 from ngym_cli.api import running, settings
 from ngym_cli.api.evaluation import Evaluation
+from ngym_cli.api.keywords import request_of, takes
 from ngym_cli.api.references import reference_of
 from ngym_cli.api.results import Figures
 from ngym_cli.api.settings import DataTable
 from ngym_cli.api.sweeps import Sweep
 from ngym_cli.api.tables import Fit
 from ngym_cli.api.trained import EVAL_COMMAND_OPTIONS, Run
-from ngym_cli.api.wording import in_python_words
+from ngym_cli.commands import export as exporting
+from ngym_cli.commands import plot as drawing
 from ngym_cli.commands.check import CheckRequest
 from ngym_cli.commands.diff import DiffRequest
-from ngym_cli.commands.export import ExportRequest
 from ngym_cli.commands.info import InfoRequest
 from ngym_cli.commands.list import ListRequest
-from ngym_cli.commands.plot import PlotRequest, check_options, view_of
 from ngym_cli.commands.watch import WatchRequest
-from ngym_cli.config.fields import Option
-from ngym_cli.config.keywords import read_keywords, with_keywords
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.request import EvalRequest
-from ngym_cli.fitting import folder as fits
 from ngym_cli.runs import managing
 
 if TYPE_CHECKING:
@@ -44,7 +42,8 @@ if TYPE_CHECKING:
         PlotOptions,
         WatchOptions,
     )
-    from ngym_cli.figures.files import FigureFiles
+
+logger = logging.getLogger(__name__)
 
 #: A run, a sweep or a fit: an object, a folder, a name or ``latest``.
 Result = str | Path | Run | Sweep | Fit | Evaluation
@@ -53,17 +52,6 @@ Result = str | Path | Run | Sweep | Fit | Evaluation
 def reference(result: Result) -> str:
     """Return the folder or the name of a run, sweep or fit."""
     return str(result.folder.parent.parent if isinstance(result, Evaluation) else getattr(result, "path", result))
-
-
-def _written(option: Option, value: Any) -> Any:
-    """Return a value in the form of a request: parts as references, sequences as texts with commas."""
-    if option.table:
-        return settings.plain(option, value)
-    if option.entry == "where" and isinstance(value, Mapping):
-        value = [f"{column}={settings.simple(entry)}" for column, entry in value.items()]
-    if option.kind == "word" and isinstance(value, builtins.list | tuple):
-        return ",".join(map(str, value))
-    return value
 
 
 @overload
@@ -90,8 +78,7 @@ def evaluate(
 ) -> builtins.list[Any]: ...
 
 
-@in_python_words
-@with_keywords(EvalRequest, ("run", *EVAL_COMMAND_OPTIONS))
+@takes(EvalRequest, ("run", *EVAL_COMMAND_OPTIONS))
 def evaluate(
     run: Result | Sequence[Result] = "latest",
     trials: float | None = None,
@@ -117,9 +104,10 @@ def evaluate(
     Raises:
         UserError: if something does not exist or does not fit.
     """
+    read = request_of(EvalRequest, {"runs_root": runs_root, "trust": trust})
     references: Any = run if isinstance(run, builtins.list | tuple) else [run]
     results: Any = [
-        Run(runs.find(str(reference(each)), Path(runs_root)).path, trust).evaluate(
+        Run(runs.find(str(reference(each)), read.runs_root).path, read.trust).evaluate(
             trials, checkpoints=checkpoints, **request
         )
         for each in references
@@ -127,15 +115,13 @@ def evaluate(
     return results if references is run else results[0]
 
 
-@in_python_words
-@with_keywords(PlotRequest, ("words", "list_figures", "as_json"))
-def plot(*words: Result, overwrite: bool = False, **request: Unpack[PlotOptions]) -> Figures:
+@takes(drawing.PlotRequest, ("list_figures",))
+def plot(*words: Result, **request: Unpack[PlotOptions]) -> Figures:
     """Draw figures of runs, a sweep or a fit, as ``ngym plot``; files are written with ``out`` only.
 
     Args:
         *words: runs, a sweep, a fit or recordings in files (default: ``latest``), then names of figures (default:
             those that suit).
-        overwrite: replace figures in the folder ``out``.
         **request: options of ``ngym plot``.
 
     Returns:
@@ -148,89 +134,20 @@ def plot(*words: Result, overwrite: bool = False, **request: Unpack[PlotOptions]
         >>> plot("latest", "psychometric", by="context")["psychometric"]  # doctest: +SKIP
     """
     from ngym_cli.figures.files import FigureFiles
-    from ngym_cli.sweeps import folder
 
-    processes.limit_libraries()
-    references = [reference(word) for word in words] or [runs.LATEST]
-    read = read_keywords(PlotRequest, {"words": references, "overwrite": overwrite, **request}, convert=_written)
-    files = FigureFiles(read.format, read.style, read.out, read.overwrite)
-    first, *names = references
-    if (sweep := folder.named(first, read.sweeps)) is not None:
-        check_options(read, "sweep")
-        from ngym_cli.sweeps.figures import FIGURE_NAMES
-
-        sweep_result = Sweep(sweep.path)
-        drawers = {
-            name: lambda name=name: sweep_result.plot(name, by=read.by, style=read.style, outside=read.outside)
-            for name in names or FIGURE_NAMES
-        }
-        return _collected(drawers, sweep.path, files, required=bool(names))
-    if (fit := fits.named(first, read.runs)) is not None:
-        check_options(read, "fit")
-        from ngym_cli.fitting.figures import FIT_FIGURES
-
-        fit_result = Fit(fit.path)
-        drawers = {name: lambda name=name: fit_result.plot(name) for name in names or FIT_FIGURES}
-        return _collected(drawers, fit.path, files, required=bool(names))
-    return _figures_of_runs(read, files)
-
-
-def _collected(drawers: Mapping[str, Any], owner: Path, files: FigureFiles, required: bool) -> Figures:
-    """Draw figures; those that cannot be drawn are left out with the reason, unless they were named."""
-    places = _places(files, owner, builtins.list(drawers))
-    drawn: dict[str, Figure] = {}
-    reasons: dict[str, str] = {}
-    for name, drawer in drawers.items():
-        try:
-            drawn[name] = drawer()
-        except UserError as error:
-            if required:
-                raise
-            reasons[name] = str(error).removeprefix(f"{name}: ")
-    return _saved(Figures(drawn, reasons), places, {}, files)
-
-
-def _figures_of_runs(request: PlotRequest, files: FigureFiles) -> Figures:
-    """Draw figures of runs."""
-    from ngym_cli.figures import requests
-    from ngym_cli.figures.registry import find_figure
-
-    view, names = view_of(request, lambda text: None)
-    specs = [find_figure(name) for name in names] or requests.natural_figures(view)
-    names_of_files = {f"{spec.name}{requests.suffix(view)}": spec.name for spec in specs}
-    places = _places(files, view.first.run.path, builtins.list(names_of_files))
-    drawn: dict[str, Figure] = {}
-    reasons: dict[str, str] = {}
-    tables: dict[str, Any] = {}
-    for spec in specs:
-        result = requests.drawn(view, spec, files.style)
-        if result.figure is None:
-            reasons[spec.name] = str(result.reason)
-        else:
-            drawn[spec.name], tables[spec.name] = result.figure, view.table
-    if not drawn and reasons:
-        raise UserError("; ".join(f"{name}: {reason}" for name, reason in reasons.items()))
-    paths = {names_of_files[name]: path for name, path in places.items()}
-    return _saved(Figures(drawn, reasons), paths, tables, files)
-
-
-def _places(files: FigureFiles, owner: Path, names: Sequence[str]) -> dict[str, Path]:
-    """Return the files of figures by name; none if the user names no folder, for then no file is written."""
+    trust = request.get("trust") or any(isinstance(word, Sweep) for word in words)
+    read = request_of(drawing.PlotRequest, {**request, "words": [reference(word) for word in words], "trust": trust})
+    files = FigureFiles(read.format, read.style, read.out, read.overwrite, {})
     files.check()
-    return dict(zip(names, files.places(owner, names), strict=True)) if files.out is not None else {}
-
-
-def _saved(figures: Figures, paths: Mapping[str, Path], tables: Mapping[str, Any], files: FigureFiles) -> Figures:
-    """Write figures if the user names a folder, and return them."""
-    from ngym_cli.figures.files import save_with_table
-
+    rows = drawing.draw(read, files, logger.info)
+    reasons = {row["id"]: str(row["reason"]) for row in rows if row["path"] is None}
+    if len(reasons) == len(rows):
+        raise UserError("; ".join(f"{name}: {reason}" for name, reason in reasons.items()))
+    paths = {row["id"]: Path(row["path"]) for row in rows if row["path"] is not None}
     if running.in_notebook():
         running.show_figures()
-    if files.out is None:
-        return figures
-    for name, figure in figures.items():
-        save_with_table(figure, tables.get(name, {}), files, paths[name])
-    return Figures(figures.drawn, figures.reasons, {name: paths[name] for name in figures})
+    drawn = {name: (files.kept or {})[str(path)] for name, path in paths.items()}
+    return Figures(drawn, reasons, paths if files.writes else {})
 
 
 class Page(Mapping[str, Any]):
@@ -275,8 +192,7 @@ class Page(Mapping[str, Any]):
         return f"<pre>{escape(str(self))}</pre>"
 
 
-@in_python_words
-@with_keywords(InfoRequest)
+@takes(InfoRequest)
 def info(name: str | type, *, seed: int = 0, **request: Unpack[InfoOptions]) -> Page:
     """Explain a task, wrapper, algorithm, network, figure or paper, as ``ngym info``.
 
@@ -290,13 +206,11 @@ def info(name: str | type, *, seed: int = 0, **request: Unpack[InfoOptions]) -> 
     """
     from ngym_cli.catalog import pages
 
-    part = reference_of("task", name)
-    read = read_keywords(InfoRequest, {"name": part, "seed": seed, **request}, convert=_written)
+    read = request_of(InfoRequest, {"name": reference_of("task", name), "seed": seed, **request})
     return Page(pages.describe(read.name, read.settings, read.seed, read.figure, read.overwrite))
 
 
-@in_python_words
-@with_keywords(CheckRequest)
+@takes(CheckRequest)
 def check(*tasks: str | type, **request: Unpack[CheckOptions]) -> DataTable:
     """Check tasks, networks and other parts of your own, as ``ngym check``.
 
@@ -313,7 +227,7 @@ def check(*tasks: str | type, **request: Unpack[CheckOptions]) -> DataTable:
     from ngym_cli.catalog import checking
 
     names = [reference_of("task", task) for task in tasks]
-    read = read_keywords(CheckRequest, {"tasks": names, **request})
+    read = request_of(CheckRequest, {"tasks": names, **request})
     if read.neurogym:
         return settings.frame_of_rows(checking.read_all(read.tasks))
     rows = []
@@ -322,8 +236,7 @@ def check(*tasks: str | type, **request: Unpack[CheckOptions]) -> DataTable:
     return settings.frame_of_rows(rows)
 
 
-@in_python_words
-@with_keywords(ExportRequest)
+@takes(exporting.ExportRequest)
 def export(run: Result = "latest", to: str | None = None, **request: Unpack[ExportOptions]) -> Path:
     """Export a trained agent, or a fit, to a file, as ``ngym export``.
 
@@ -338,20 +251,10 @@ def export(run: Result = "latest", to: str | None = None, **request: Unpack[Expo
     Raises:
         UserError: if the run or the format does not exist, or the file exists.
     """
-    processes.limit_libraries()
-    from ngym_cli.agents import formats
-
-    read = read_keywords(ExportRequest, {"run": reference(run), "to": to, **request})
-    if (fit := fits.named(read.run, read.runs)) is not None:
-        from ngym_cli.fitting import report
-
-        return Path(report.export(fit, read.to or "csv", read.out, read.overwrite))
-    result = runs.find(read.run, read.runs)
-    return Path(formats.export(result, read.to or "sb3", read.out, read.trust, read.overwrite))
+    return exporting.export(request_of(exporting.ExportRequest, {"run": reference(run), "to": to, **request}))[0]
 
 
-@in_python_words
-@with_keywords(DiffRequest)
+@takes(DiffRequest)
 def diff(one: Result, other: Result, **request: Unpack[DiffOptions]) -> DataTable:
     """Return the differences in settings, versions and results of two runs, as ``ngym diff``.
 
@@ -366,14 +269,13 @@ def diff(one: Result, other: Result, **request: Unpack[DiffOptions]) -> DataTabl
     Raises:
         UserError: if a run does not exist or is damaged.
     """
-    read = read_keywords(DiffRequest, {"one": reference(one), "other": reference(other), **request})
-    rows = managing.between(read.one, read.other, read.runs)
+    read = request_of(DiffRequest, {"one": reference(one), "other": reference(other), **request})
+    rows = managing.between(read.one, read.other, read.runs_root)
     words = [{key: None if value is None else str(value) for key, value in row.items()} for row in rows]
     return settings.frame_of_rows(words)
 
 
-@in_python_words
-@with_keywords(WatchRequest, ("steps", "pause"))
+@takes(WatchRequest, ("steps", "pause"))
 def watch(
     run: Result = "latest", trials: int = 3, *, out: str | Path | None = None, **request: Unpack[WatchOptions]
 ) -> Figure | Path:
@@ -392,24 +294,23 @@ def watch(
         UserError: if the run does not exist, no trial fits, or the file exists.
     """
     processes.limit_libraries()
-    from ngym_cli.figures import watch as drawing
+    from ngym_cli.figures import watch as films
     from ngym_cli.figures.source import Source
     from ngym_cli.figures.style import styled
     from ngym_cli.figures.trial import conditions_wanted, record
     from ngym_cli.figures.trial_drawing import trials_figure
 
     arguments = {"run": reference(run), "trials": trials, "out": out, **request}
-    read = read_keywords(WatchRequest, arguments, convert=_written)
-    source = Source(runs.find(read.run, read.runs), read.trust)
+    read = request_of(WatchRequest, arguments)
+    source = Source(runs.find(read.run, read.runs_root), read.trust)
     views = record(source, read.trials, read.seed, conditions_wanted(read.where), read.stochastic)
     if read.out is not None:
-        return drawing.save(source, views, read.out, read.speed, read.overwrite)
+        return films.save(source, views, read.out, read.speed, read.overwrite)
     with styled():
         return running.shown(trials_figure(views))
 
 
-@in_python_words
-@with_keywords(ListRequest)
+@takes(ListRequest)
 def list(what: str = "tasks", *search: str, **request: Unpack[ListOptions]) -> DataTable:
     """List and search tasks, wrappers, algorithms, figures and runs, as ``ngym list``.
 
@@ -427,7 +328,7 @@ def list(what: str = "tasks", *search: str, **request: Unpack[ListOptions]) -> D
     """
     from ngym_cli.catalog import listing
 
-    read = read_keywords(ListRequest, {"what": what, "search": [*search], **request})
-    filters = read.model_dump(exclude={"what", "search", "runs", "as_json"})
-    _, rows = listing.rows(read.what, read.search, filters, read.runs)
+    read = request_of(ListRequest, {"what": what, "search": [*search], **request})
+    filters = read.model_dump(exclude={"what", "search", "runs_root", "as_json"})
+    _, rows = listing.rows(read.what, read.search, filters, read.runs_root)
     return settings.frame_of_rows(rows)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from neurogym.analysis.trial_tables import Table
 from ngym_cli import runs
 from ngym_cli.api import running, settings
+from ngym_cli.api.keywords import takes
 from ngym_cli.api.results import Activity, DataComparison, as_image, scores_in_words
 from ngym_cli.api.settings import Columns
-from ngym_cli.api.wording import NearestAttribute, in_python_words
+from ngym_cli.api.wording import NearestAttribute
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.files.reading import read_json
 from ngym_cli.runs import RUNS_ROOT
@@ -38,7 +39,7 @@ class WithFigures(NearestAttribute):
     folder: Path
     _trust: bool
 
-    @in_python_words
+    @takes()
     def plot(
         self,
         figure: FigureChoice | None = None,
@@ -87,7 +88,7 @@ class WithFigures(NearestAttribute):
         names = [spec.name for spec in requests.ranked_figures(view)]
         return next((name for name in names if requests.drawn(view, find_figure(name)).figure), "learning")
 
-    @in_python_words
+    @takes()
     def table(self, figure: FigureChoice, *, by: Columns | None = None, **options: object) -> settings.DataTable:
         """Return the numbers behind a figure, such as ``fixed-points``, as a pandas.DataFrame (else a pyarrow.Table).
 
@@ -217,7 +218,7 @@ class Evaluation(WithFigures):
         """
         return Activity.read(self.folder)
 
-    @in_python_words
+    @takes()
     def recording(self, name: str) -> Activity:
         """Return a recorded quantity as an array with named axes.
 
@@ -265,7 +266,7 @@ class Evaluation(WithFigures):
         return page if comparison is None else page + comparison._repr_html_() + as_image(comparison.plot())
 
 
-@in_python_words
+@takes()
 def compare(
     runs: Sequence[WithFigures | str | Path] | WithFigures | str | Path,
     metric: str | Sequence[str] = (),

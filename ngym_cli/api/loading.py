@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from ngym_cli import runs
+from ngym_cli.api.keywords import takes
 from ngym_cli.api.sweeps import Sweep
 from ngym_cli.api.tables import Fit
 from ngym_cli.api.trained import Run
-from ngym_cli.api.wording import in_python_words
 from ngym_cli.runs import finding
 
 
-@in_python_words
+@takes()
 def load(run: str | Path = "latest", runs_root: str | Path = runs.RUNS_ROOT, trust: bool = False) -> Run:
     """Return a run with trials, evaluations, figures and trained agent; or a fit or a sweep.
 

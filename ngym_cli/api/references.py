@@ -7,6 +7,7 @@ import builtins
 import hashlib
 import inspect
 import linecache
+import symtable
 import sys
 import textwrap
 from pathlib import Path
@@ -187,16 +188,11 @@ def _python(lines: list[str]) -> list[str]:
 
 
 def _free_names(text: str) -> list[str]:
-    """Return names that a definition reads from the surrounding module, in order of appearance."""
-    tree = ast.parse(text)
-    stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
-    stored |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    stored |= {
-        alias.asname or alias.name.partition(".")[0]
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for alias in node.names
-    }
-    stored |= {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef | ast.FunctionDef)}
-    loaded = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
-    return [name for name in dict.fromkeys(loaded) if name not in stored]
+    """Return names that a definition reads from the surrounding module."""
+    module = symtable.symtable(text, "definition", "exec")
+    tables, names = [module], [each.get_name() for each in module.get_symbols() if each.is_referenced()]
+    for table in tables:
+        tables += table.get_children()
+        names += [each.get_name() for each in table.get_symbols() if each.is_global() and table is not module]
+    defined = {each.get_name() for each in module.get_symbols() if each.is_assigned()}
+    return [name for name in dict.fromkeys(names) if name not in defined]

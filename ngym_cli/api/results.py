@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ngym_cli.api import running, settings
-from ngym_cli.api.wording import in_python_words
+from ngym_cli.api.keywords import takes
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.runs.recordings import ACTIVITY_FILE, QUANTITIES, Recording
 from ngym_cli.runs.summary import breaks_of
@@ -210,7 +210,7 @@ class DataComparison:
         """Statistics that could not be compared, with the reasons."""
         return list(self.record.get("left_out") or ())
 
-    @in_python_words
+    @takes()
     def plot(self, *, style: str = "screen") -> Figure:
         """Draw agent and data side by side.
 

@@ -10,42 +10,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ngym_cli import processes, runs, terminal
-from ngym_cli.agents.algorithms import find_algorithm
 from ngym_cli.api.wording import in_python
 from ngym_cli.errors import UserError
-from ngym_cli.runs import managing
-from ngym_cli.training.progress import Display, LiveDisplay, advice
+from ngym_cli.training.reporting import Reporter, train
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from stable_baselines3.common.callbacks import BaseCallback
 
-    from ngym_cli.config import ResolvedConfig, RunConfig
-    from ngym_cli.environments.properties import TaskProperties
-    from ngym_cli.training.main_loop import Hooks, RunResult
-
-    #: Complete configuration of a run and the properties of its task.
-    Announced = list[tuple[ResolvedConfig, TaskProperties]]
+    from ngym_cli.training.main_loop import RunResult
+    from ngym_cli.training.request import RunRequest
 
 
-def start(
-    config: RunConfig,
-    root: Path,
-    name: str | None,
-    overwrite: bool,
-    progress: bool,
-    threads_for_learning: int | None = None,
-    tags: Sequence[str] = (),
-    callbacks: Sequence[BaseCallback] = (),
-) -> Path:
-    """Train and return the folder of the run; arguments as of ``ngym_cli.training.main_loop.train``."""
-    managing.check_tags(tags)
-    _prepare(threads_for_learning)
-    from ngym_cli.training import main_loop
+def start(request: RunRequest, progress: bool, callbacks: Sequence[BaseCallback] = ()) -> Path:
+    """Train and return the folder of the run.
 
-    announced: Announced = []
-    outcome = main_loop.train(config, root, name, overwrite, hooks(progress, tags, callbacks, announced))
-    return _folder(outcome, progress, announced)
+    Args:
+        request: the request.
+        progress: show a display.
+        callbacks: callbacks as objects.
+    """
+    reporter = Reporter(terminal.console(stderr=True), progress)
+    return _folder(train(request, reporter, "python", callbacks), reporter)
 
 
 def callbacks_of(objects: Sequence[object]) -> list[BaseCallback]:
@@ -74,65 +60,20 @@ def callbacks_of(objects: Sequence[object]) -> list[BaseCallback]:
 
 def go_on(run: runs.RunFolder, trust: bool, progress: bool) -> Path:
     """Continue a run and return the run folder; arguments as of ``ngym_cli.training.main_loop.resume``."""
-    _prepare()
+    processes.set_learning_threads(None)
+    processes.limit_libraries()
     from ngym_cli.training import main_loop
 
-    announced: Announced = []
-    return _folder(main_loop.resume(run, trust, hooks(progress, announced=announced)), progress, announced)
+    reporter = Reporter(terminal.console(stderr=True), progress)
+    return _folder(main_loop.resume(run, trust, reporter.hooks()), reporter)
 
 
-def _prepare(threads_for_learning: int | None = None) -> None:
-    processes.set_learning_threads(threads_for_learning)
-    processes.limit_libraries()
-
-
-def _folder(outcome: RunResult, progress: bool, announced: Announced) -> Path:
+def _folder(outcome: RunResult, reporter: Reporter) -> Path:
     """Return the folder of a run, after a line on how to go on where the run was interrupted or has not learned."""
-    if not progress:
-        return outcome.run.path
-    line: str | None = "interrupted; run.resume() continues" if outcome.status == "interrupted" else None
-    if outcome.status == "finished" and announced:
-        line = advice(*announced[0], outcome.summary)
-    if line is not None:
-        terminal.console(stderr=True).print(in_python(line), soft_wrap=True)
+    line = "interrupted; run.resume() continues" if outcome.status == "interrupted" else reporter.advice(outcome)
+    if reporter.is_live and line is not None:
+        reporter.console.print(in_python(line), soft_wrap=True)
     return outcome.run.path
-
-
-def hooks(
-    progress: bool,
-    tags: Sequence[str] = (),
-    callbacks: Sequence[BaseCallback] = (),
-    announced: Announced | None = None,
-) -> Hooks:
-    """Return the hooks of a run with a display, or without, and with tags.
-
-    Args:
-        progress: show a display.
-        tags: tags of the run.
-        callbacks: callbacks as objects.
-        announced: receives the complete configuration and the properties of the task.
-    """
-    from ngym_cli.training import timing
-    from ngym_cli.training.main_loop import Hooks
-
-    def display(resolved: ResolvedConfig, properties: TaskProperties, path: Path) -> Display:
-        total = resolved.timesteps
-        if not progress:
-            return Display()
-        supervised = find_algorithm(resolved.alg).supervised
-        seconds = timing.expected(resolved, properties)
-        return LiveDisplay(terminal.console(stderr=True), total, properties.references, supervised, seconds)
-
-    def begun(run: runs.RunFolder) -> None:
-        if tags:
-            managing.tag(run, tags)
-
-    def announce(resolved: ResolvedConfig, properties: TaskProperties) -> None:
-        processes.limit_torch()
-        if announced is not None:
-            announced.append((resolved, properties))
-
-    return Hooks(announce, display, started=begun, callbacks=callbacks)
 
 
 def in_notebook() -> bool:

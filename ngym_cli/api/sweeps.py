@@ -4,32 +4,30 @@ from __future__ import annotations
 
 import logging
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from ngym_cli import processes
 from ngym_cli.api import running, settings
+from ngym_cli.api.keywords import dictionary, request_of, settings_of, simple, stages_of, takes
 from ngym_cli.api.references import refuse_while_importing
 from ngym_cli.api.settings import DataTable
 from ngym_cli.api.trained import Run
-from ngym_cli.api.wording import NearestAttribute, in_python_words
+from ngym_cli.api.wording import NearestAttribute
 from ngym_cli.config import checked
-from ngym_cli.config.fields import Option
-from ngym_cli.config.keywords import ALIASES, keyword_options, read_keywords, with_keywords
 from ngym_cli.config.launch import LaunchSettings
 from ngym_cli.errors import UserError
 from ngym_cli.files.reading import read_json
 from ngym_cli.papers.request import ReproduceRequest
 from ngym_cli.runs import MANIFEST
-from ngym_cli.sweeps.recipe import SweepRequest, zip_groups
-from ngym_cli.training.request import RunRequest
+from ngym_cli.sweeps.recipe import SweepRequest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ngym_cli.api.options import ReproduceOptions, VariedOptions
+    from ngym_cli.api.options import ReproduceOptions, SweepOptions
     from ngym_cli.sweeps.folder import SweepFolder
     from ngym_cli.sweeps.results import BestSetting
     from ngym_cli.sweeps.status import RunRow
@@ -37,58 +35,29 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-#: Arguments of `ngym_cli.train` that runs of a sweep do not take.
-NOT_VARIED = (
-    "config",
-    "name",
-    "overwrite",
-    "resume",
-    "runs_root",
-    "tag",
-    "threads",
-    "trust",
-)
-
-
-#: Arguments of a sweep that are options of the shell's command.
-OF_THE_SWEEP = ("name", "on", "workers", "slurm")
-
-
-def _refuse_entry(name: str, value: object, arguments: Mapping[str, object]) -> None:
-    """Refuse an entry of a dictionary that is passed as an argument; see `settings.refuse_entry_of_table`."""
+def _task_of(arguments: Mapping[str, Any]) -> object:
+    """Return the task of a sweep."""
     base = arguments.get("base")
-    task = arguments.get("task") or (base.get("task") if isinstance(base, Mapping) else None)
-    settings.refuse_entry_of_table(name, value, keyword_options(RunRequest), task)
+    return arguments.get("task") or (base.get("task") if isinstance(base, Mapping) else None)
 
 
-@in_python_words
-@with_keywords(
-    RunRequest,
-    NOT_VARIED,
-    _refuse_entry,
-    {name: option for name, option in keyword_options(SweepRequest).items() if name in OF_THE_SWEEP},
-)
+@takes(SweepRequest, ("what", "sweep", "detach", "search."), _task_of)
 def sweep(
     base: Mapping[str, object] | Run | str | Path | None = None,
     *,
-    zip: Iterable[Iterable[str]] = (),
+    stages: Sequence[Mapping[str, Any]] | None = None,
     search: Mapping[str, object] | int | None = None,
-    sweeps_root: str | Path = "sweeps",
-    trust: bool = False,
-    **varied: Unpack[VariedOptions],
+    **options: Unpack[SweepOptions],
 ) -> Sweep:
     """Train many agents and return the sweep; the same call again continues an interrupted sweep.
 
     Args:
         base: settings that all runs share: a dictionary with the arguments of `train`, a run, or a recipe (TOML file).
-        zip: groups of arguments that change together, as in ``[("units", "timesteps")]``; entries of dictionaries by
-            dotted name, as in ``timing.stimulus``.
+        stages: stages of a curriculum, the same for all runs.
         search: settings of a search with Optuna: ``trials``, ``space`` (as in ``{"learning_rate": "log:1e-4:1e-2",
             "network": ["lstm", "gru"]}``), ``maximize``, ``sampler``, ``pruner``, ``seed``.
-        sweeps_root: folder of all sweeps.
-        trust: accept code that a recipe names and the arguments do not.
-        **varied: arguments of `train`; a list or range varies an argument, in dictionaries each entry. Also ``name``
-            of the sweep, and where it runs: ``on``, ``workers`` and ``slurm`` (as in the recipe, else on this machine).
+        **options: options of ``ngym sweep``; a list or range varies an argument of `train`, in dictionaries each entry;
+            ``zip`` has groups of arguments that change together, as in ``[("units", "timesteps")]``.
 
     Raises:
         UserError: on anything wrong in the settings.
@@ -101,21 +70,19 @@ def sweep(
     refuse_while_importing()
     processes.limit_libraries()
     file = Path(base) if isinstance(base, str | Path) else None
-    tables: dict[str, object] = {}
-    options = {key: varied.pop(key, None) for key in OF_THE_SWEEP}  # type: ignore[misc]
-    request = read_keywords(SweepRequest, options, convert=settings.plain)
-    if groups := zip_groups([ALIASES.get(word, word) for word in group] for group in zip):
-        tables["zip"] = groups
+    request = request_of(SweepRequest, options, ("search.",))
+    checked(LaunchSettings, request.launch, spelling="python")
+    tables = request.tables()
     if search is not None:
         tables["search"] = _search(search)
-    tables["launch"] = request.launch
-    checked(LaunchSettings, request.launch, spelling="python")
     if isinstance(base, Run):
         tables["run"] = tomllib.loads(base.config.to_toml())
     elif base is not None and file is None:
-        tables["run"] = settings.nested(settings.dictionary("base", base))
-    recipe = control.make_recipe(file, tables, alternatives_of(varied), trust)
-    sweep_folder, launcher = control.open_sweep(recipe, control.name_of(recipe, request.name, file), Path(sweeps_root))
+        tables["run"] = settings_of(dictionary("base", base))
+    varied = {**request.varied, **({} if stages is None else {"stages": [stages_of(stages)]})}
+    recipe = control.make_recipe(file, tables, varied, request.trust)
+    name = control.name_of(recipe, request.name, file)
+    sweep_folder, launcher = control.open_sweep(recipe, name, request.sweeps_root)
     rows, interrupted = control.do_jobs(sweep_folder, launcher, trust=True)
     results.write(sweep_folder, rows)
     if interrupted:
@@ -126,34 +93,13 @@ def sweep(
 def _search(search: Mapping[str, object] | int) -> dict[str, object]:
     """Return the settings of a search in the form of a recipe; a list of values in the space is a choice."""
     table: Mapping[str, object] = {"trials": search} if isinstance(search, int) else search
-    values = dict(settings.simple(settings.dictionary("search", table)))
+    values = dict(simple(dictionary("search", table)))
     if isinstance(space := values.get("space"), Mapping):
         values["space"] = {
             name: f"choice:{':'.join(map(str, choice))}" if isinstance(choice, list) else choice
             for name, choice in space.items()
         }
     return values
-
-
-def alternatives_of(varied: Mapping[str, object]) -> dict[str, list[object]]:
-    """Return the values of arguments by dotted key; a single value is the same for all runs."""
-    alternatives: dict[str, list[object]] = {}
-    for key, values in settings.flat(varied, _alternatives).items():
-        if isinstance(values, Mapping):
-            alternatives |= {f"{key}.{entry}": items for entry, items in values.items()}
-        else:
-            alternatives[key] = [values] if key == "stages" else values
-    return alternatives
-
-
-def _alternatives(option: Option, value: object) -> dict[str, list[object]] | list[object]:
-    """Return the alternatives of an argument; for a table, the alternatives of each entry."""
-    if option.kind == "table":
-        table = settings.dictionary(option.name, value)
-        lists = {str(entry): settings.simple(items) for entry, items in table.items()}
-        return {entry: items if isinstance(items, list) else [items] for entry, items in lists.items()}
-    several = [value] if isinstance(value, str | type | Mapping) or not isinstance(value, Iterable) else list(value)
-    return [settings.plain(option, each) for each in several]
 
 
 class Sweep(NearestAttribute):
@@ -195,7 +141,7 @@ class Sweep(NearestAttribute):
         """Results with a row per setting: mean performance and intervals over seeds."""
         from ngym_cli.sweeps import results
 
-        return settings.frame_of_rows([settings.simple(row) for row in results.settings(self._rows[1])])
+        return settings.frame_of_rows([simple(row) for row in results.settings(self._rows[1])])
 
     @property
     def runs(self) -> list[Run]:
@@ -235,7 +181,7 @@ class Sweep(NearestAttribute):
 
         return [*figures.FIGURE_NAMES, figures.DEGENERACY]
 
-    @in_python_words
+    @takes()
     def plot(
         self,
         figure: str | None = None,
@@ -263,7 +209,7 @@ class Sweep(NearestAttribute):
         conditions = OutsideTraining(list(outside), True, logger.info)
         return running.shown(figures.figure_of(folder, name, settings.with_commas(by), style, conditions))
 
-    @in_python_words
+    @takes()
     def report(self, out: str | Path | None = None) -> Path:
         """Write an HTML page about the sweep and return its path.
 
@@ -303,8 +249,7 @@ def reproduce(
 ) -> Reproduction: ...
 
 
-@in_python_words
-@with_keywords(ReproduceRequest)
+@takes(ReproduceRequest)
 def reproduce(
     paper: str | None = None,
     only: str | Sequence[str] = (),
@@ -327,16 +272,13 @@ def reproduce(
         KeyboardInterrupt: if interrupted; the same call continues.
     """
     processes.limit_libraries()
-    from ngym_cli.papers import collection, reproduction
+    from ngym_cli.papers import collection, reproduction, results
     from ngym_cli.sweeps import control
 
+    keywords = {"paper": paper, "only": only, "reproductions": reproductions, "trust": trust, **request}
+    read = request_of(ReproduceRequest, keywords)
     if paper is None:
-        from ngym_cli.papers import results
-
         return settings.frame_of_rows([{**row} for row in results.rows()])
-    parts = only if isinstance(only, str) else list(only)
-    keywords = {"paper": paper, "only": parts, "reproductions": reproductions, "trust": trust, **request}
-    read = read_keywords(ReproduceRequest, keywords)
     code = reproduction.reproduce(read)
     if code == control.INTERRUPTED_CODE:
         raise KeyboardInterrupt("interrupted; the same call continues")

@@ -16,9 +16,8 @@ from neurogym.behaviour.reading import TableSource
 from neurogym.behaviour.table import Behaviour
 from ngym_cli import runs
 from ngym_cli.api import settings
+from ngym_cli.api.keywords import request_of, takes
 from ngym_cli.api.training import simulate
-from ngym_cli.api.wording import in_python_words
-from ngym_cli.config.keywords import read_keywords, with_keywords
 from ngym_cli.files.reading import read_parquet
 from ngym_cli.fitting import validation
 from ngym_cli.fitting.description import Description, columns_of, describe_table, description_of
@@ -38,8 +37,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-@in_python_words
-@with_keywords(DataRequest, without=("out", "format", "subjects_shown", "full"))
+@takes(DataRequest, without=("out", "format", "subjects_shown", "full"))
 def data(table: TableSource, **request: Unpack[DataOptions]) -> Description:
     """Describe a table of choices, as ``ngym data``.
 
@@ -61,8 +59,8 @@ def data(table: TableSource, **request: Unpack[DataOptions]) -> Description:
     """
     paths = paths_of(table)
     if paths:
-        return description_of(read_keywords(DataRequest, {**request, "table": paths}))
-    read = read_keywords(DataRequest, {**request, "table": [Path("table")]})
+        return description_of(request_of(DataRequest, {**request, "table": paths}))
+    read = request_of(DataRequest, {**request, "table": [Path("table")]})
     description = describe_table(table, read.roles, columns_of(read), read.by, "table", **read.reading())
     if read.save_columns is not None:
         description.save_columns(read.save_columns, read.overwrite)
@@ -190,7 +188,7 @@ class Fit(Mapping[str, Any]):
 
         return settings.frame_of_rows(available(FitFolder(self.path)))
 
-    @in_python_words
+    @takes()
     def plot(self, figure: str = "likelihood") -> Figure:
         """Return a figure of the fit.
 
@@ -260,8 +258,7 @@ def _cells(name: str, value: Any) -> dict[str, object]:
     return {name: value["value"], f"{name}_low": value["low"], f"{name}_high": value["high"]}
 
 
-@in_python_words
-@with_keywords(FitRequest, without=("subjects_shown", "full"))
+@takes(FitRequest, without=("subjects_shown", "full"))
 def fit(
     table: TableSource,
     model: str | Sequence[str] | None = None,
@@ -296,5 +293,5 @@ def fit(
     if request.get("test") is not None:
         request["test"] = stored_table(request["test"], root)
     settings_of_fit = {"table": stored_table(table, root), "model": model, **request}
-    fit_request = read_keywords(FitRequest, settings_of_fit, "argument of fit")
+    fit_request = request_of(FitRequest, settings_of_fit)
     return Fit(tracked_fits.run(fit_request, hooks or requests.FitHooks(), logger.warning)["path"])

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from ngym_cli import runs, terminal
+from ngym_cli.agents import defaults
 from ngym_cli.api import running, settings
 from ngym_cli.api.evaluation import Evaluation, WithFigures
+from ngym_cli.api.keywords import request_of, takes
 from ngym_cli.api.results import as_image, scores_in_words
-from ngym_cli.api.settings import PerturbedUnits
-from ngym_cli.api.wording import in_python_words
 from ngym_cli.config import flatten
-from ngym_cli.config.fields import Option
-from ngym_cli.config.keywords import keyword_options, read_keywords, with_keywords
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.request import OF_SIMULATIONS, EvalRequest
+from ngym_cli.evaluation.summary_text import EvaluationBar
 from ngym_cli.fitting.stored_tables import stored_table
 from ngym_cli.runs import records, summary
 from ngym_cli.runs.trial_table import read_trials
@@ -31,18 +30,11 @@ if TYPE_CHECKING:
     from neurogym.dynamics.systems import System
     from ngym_cli.agents.loading import LoadedAgent, Move, State, StepModule
     from ngym_cli.api.options import EvaluateOptions
-    from ngym_cli.config import RunConfig
+    from ngym_cli.config import ResolvedConfig
     from ngym_cli.runs.records import Summary
 
 #: Options of ``ngym eval`` that ``Run.evaluate`` does not take.
 EVAL_COMMAND_OPTIONS = ("run", "runs_root", "trust", "simulate", *OF_SIMULATIONS)
-
-
-def _refuse_entry(name: str, value: object, arguments: Mapping[str, object]) -> None:
-    """Refuse an entry of a dictionary that is passed as an argument; see `settings.refuse_entry_of_table`."""
-    run = arguments.get("self")
-    task = run.config.task if isinstance(run, Run) else None
-    settings.refuse_entry_of_table(name, value, keyword_options(EvalRequest, EVAL_COMMAND_OPTIONS), task)
 
 
 class Run(WithFigures):
@@ -83,9 +75,9 @@ class Run(WithFigures):
         return str(self.manifest()["status"])
 
     @cached_property
-    def config(self) -> RunConfig:
+    def config(self) -> ResolvedConfig:
         """Complete configuration, of the last stage."""
-        return self.run.config(self._trust).in_stage(-1)
+        return defaults.read_config(self.run, self._trust).in_stage(-1)
 
     @property
     def trials(self) -> settings.DataTable:
@@ -167,8 +159,7 @@ class Run(WithFigures):
         **request: Unpack[EvaluateOptions],
     ) -> list[Evaluation]: ...
 
-    @in_python_words
-    @with_keywords(EvalRequest, EVAL_COMMAND_OPTIONS, _refuse_entry)
+    @takes(EvalRequest, EVAL_COMMAND_OPTIONS, lambda arguments: arguments["self"].config.task)
     def evaluate(
         self,
         trials: float | None = None,
@@ -196,12 +187,11 @@ class Run(WithFigures):
             UserError: if something does not exist or does not fit.
         """
         from ngym_cli.evaluation.service import evaluate
-        from ngym_cli.evaluation.summary_text import EvaluationBar
 
         if request.get("compare") is not None:
             request["compare"] = stored_table(request["compare"], runs.RUNS_ROOT)
         arguments = {"trials": trials, "checkpoints": checkpoints, **request}
-        eval_request = read_keywords(EvalRequest, arguments, "argument", EVAL_COMMAND_OPTIONS, eval_value)
+        eval_request = request_of(EvalRequest, arguments, EVAL_COMMAND_OPTIONS)
         eval_request = eval_request.model_copy(update={"trust": self._trust})
         bar = EvaluationBar(terminal.console(stderr=True))
         folders = []
@@ -212,7 +202,7 @@ class Run(WithFigures):
         is_single = eval_request.checkpoints is None and len(eval_request.separately()) == 1
         return evaluations[0] if is_single else evaluations
 
-    @in_python_words
+    @takes()
     def resume(self, progress: bool = True) -> Run:
         """Continue an interrupted run from the last checkpoint.
 
@@ -225,7 +215,7 @@ class Run(WithFigures):
         running.go_on(self.run, self._trust, progress)
         return self
 
-    @in_python_words
+    @takes()
     def report(self, out: str | Path | None = None) -> Path:
         """Write an HTML page about the run and return the path of the page.
 
@@ -315,7 +305,7 @@ class Run(WithFigures):
         """Return the number of steps, and of how many where training ended before."""
         manifest = self.manifest()
         steps, planned = manifest.get("steps") or 0, self.config.timesteps
-        before = manifest["status"] != "running" and planned is not None and steps < planned
+        before = manifest["status"] != "running" and steps < planned
         return f"{steps:,} of {planned:,} steps" if before else f"{steps:,} steps"
 
     def _repr_html_(self) -> str:
@@ -335,24 +325,3 @@ class Run(WithFigures):
             return as_image(self.plot("learning"))
         except UserError:
             return ""
-
-
-def eval_value(option: Option, value: Any) -> object:
-    """Return an argument of an evaluation in the form of a request."""
-    if option.table == "perturbations.":
-        return _words(value)
-    return settings.plain(option, value) if option.table == "changes." else value
-
-
-def _words(perturbed: PerturbedUnits) -> list[str]:
-    """Return perturbations as texts."""
-    if isinstance(perturbed, str | float | int):
-        return [str(perturbed)]
-    if isinstance(perturbed, Mapping):
-        return [" ".join(f"{key}={_listed(value)}" for key, value in perturbed.items())]
-    return [word for item in perturbed for word in _words(item)]
-
-
-def _listed(value: object) -> str:
-    value = settings.simple(value)
-    return ",".join(map(str, value)) if isinstance(value, Iterable) and not isinstance(value, str) else str(value)

@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from ngym_cli import config as configuration
 from ngym_cli import runs
 from ngym_cli.api import running, settings
-from ngym_cli.api.references import reference_of, refuse_while_importing
+from ngym_cli.api.keywords import PARTS, keyword_options, listed, request_of, stages_of, takes
+from ngym_cli.api.references import refuse_while_importing
 from ngym_cli.api.settings import Part, ValuesByName, Wrappers
-from ngym_cli.api.trained import Run, eval_value
-from ngym_cli.api.wording import in_python_words
-from ngym_cli.config.keywords import keyword_options, read_keywords, with_keywords
+from ngym_cli.api.trained import Run
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.request import OF_NETWORKS, EvalRequest
 from ngym_cli.fitting import folder as fits
@@ -23,32 +21,16 @@ from ngym_cli.training.request import RunRequest
 if TYPE_CHECKING:
     from ngym_cli.api.options import SimulateOptions, TrainOptions
 
-#: Options of ``ngym run`` that `train` does not take.
-RUN_COMMAND_OPTIONS = ("resume",)
 
-
-def _refuse_entry(name: str, value: object, arguments: Mapping[str, object]) -> None:
-    """Refuse an entry of a dictionary that is passed as an argument; see `settings.refuse_entry_of_table`."""
-    settings.refuse_entry_of_table(name, value, keyword_options(RunRequest), arguments.get("task"))
-
-
-@in_python_words
-@with_keywords(RunRequest, RUN_COMMAND_OPTIONS, _refuse_entry)
+@takes(RunRequest, ("resume",))
 def train(
     task: Part | None = None,
     wrappers: Wrappers | None = None,
     network: Part | None = None,
     *,
-    config: str | Path | None = None,
-    name: str | None = None,
-    runs_root: str | Path = runs.RUNS_ROOT,
-    overwrite: bool = False,
-    trust: bool = False,
-    progress: bool = True,
     stages: Sequence[ValuesByName] | None = None,
-    threads: int | None = None,
-    tag: str | Sequence[str] = (),
-    **more: Unpack[TrainOptions],
+    progress: bool = True,
+    **options: Unpack[TrainOptions],
 ) -> Run:
     """Train an agent, keep everything in a run folder, and return the run.
 
@@ -59,16 +41,9 @@ def train(
         task: name of a task, or a class of your own (``RDM-v0``).
         wrappers: as on the command line, or a list of names, classes and pairs with a dictionary of arguments.
         network: name of a network, or a cell of your own.
-        config: TOML file, such as a run's ``config.toml``; arguments override it.
-        name: name of the run (made from time and seed).
-        runs_root: folder of all runs.
-        overwrite: replace a run of this name.
-        trust: accept code that ``config`` names and the arguments do not.
-        progress: show a progress bar.
         stages: stages of a curriculum, each with the arguments that differ, in order.
-        threads: threads for learning; the result does not depend on them (one per core).
-        tag: tags of the run.
-        **more: options of ``ngym run``; tables such as ``task_args`` and ``hyperparameters`` are dictionaries.
+        progress: show a progress bar.
+        **options: options of ``ngym run``; tables such as ``task_args`` and ``hyperparameters`` are dictionaries.
 
     Raises:
         UserError: on anything wrong in the settings, in the words of the command line.
@@ -78,15 +53,15 @@ def train(
         >>> run.evaluate(task_args={"cohs": [4, 20]}).plot("psychometric")  # doctest: +SKIP
     """
     refuse_while_importing()
-    _refuse_several({"task": task, "network": network, **more})
-    values: dict[str, Any] = {"task": task, "wrappers": wrappers, "network": network, "stages": stages, **more}
-    callbacks = values.get("callbacks") or ()
-    several = list(callbacks) if isinstance(callbacks, list | tuple) else [callbacks]
+    values: dict[str, Any] = {"task": task, "wrappers": wrappers, "network": network, **options}
+    _refuse_several(values)
+    several = listed(values.pop("callbacks", None) or [])
     values["callbacks"] = [each for each in several if isinstance(each, str | type)] or None
     objects = running.callbacks_of([each for each in several if not isinstance(each, str | type)])
-    loaded = configuration.load(settings.path(config), settings.nested(values), trust, "python")
-    tags = [tag] if isinstance(tag, str) else list(tag)
-    path = running.start(loaded, Path(runs_root), name, overwrite, progress, threads, tags, objects)
+    request = request_of(RunRequest, values, ("resume",))
+    if stages is not None:
+        request = request.model_copy(update={"settings": {**request.settings, "stages": stages_of(stages)}})
+    path = running.start(request, progress, objects)
     return Run(path, trust=True)  # all code that it names was passed here, or trusted when the file was read
 
 
@@ -99,8 +74,8 @@ def _refuse_several(arguments: Mapping[str, object]) -> None:
     options = keyword_options(RunRequest)
     for name, values in arguments.items():
         option = options.get(name)
-        is_single = name in settings.EXTENSION_ARGUMENTS and name != "callbacks"
-        is_single |= option is not None and option.kind in ("number", "whole", "switch")
+        is_single = name in PARTS and name != "callbacks"
+        is_single |= option is not None and bool(option.table) and option.kind in ("number", "whole", "switch")
         if is_single and isinstance(values, list | tuple | range | set):
             raise UserError(
                 f"{name}: a run has one, not {len(values)}; "
@@ -108,7 +83,7 @@ def _refuse_several(arguments: Mapping[str, object]) -> None:
             )
 
 
-@in_python_words
+@takes()
 def resume(
     run: str | Path = "latest", runs_root: str | Path = runs.RUNS_ROOT, *, trust: bool = False, progress: bool = True
 ) -> Run:
@@ -126,8 +101,7 @@ def resume(
     return Run(running.go_on(runs.find(str(run), Path(runs_root)), trust, progress), trust)
 
 
-@in_python_words
-@with_keywords(EvalRequest, ("run", "simulate", *OF_NETWORKS, "lesion", "silence", "clamp", "noise"))
+@takes(EvalRequest, ("run", "simulate", *OF_NETWORKS, "lesion", "silence", "clamp", "noise"))
 def simulate(
     fit: str | Path | Mapping[str, object],
     task: settings.Part,
@@ -156,8 +130,7 @@ def simulate(
     root = Path(runs_root)
     if request.get("compare") is not None:
         request["compare"] = stored_table(request["compare"], root)
-    keywords = {"simulate": reference_of("task", task), "wrappers": wrappers, **request}
-    eval_request = read_keywords(EvalRequest, keywords, convert=eval_value)
+    eval_request = request_of(EvalRequest, {"simulate": task, "wrappers": wrappers, **request})
     fitted = fits.find(str(fit["path"] if isinstance(fit, Mapping) else fit), root)
     _, evaluation = simulation.simulate(fitted, root, eval_request)
     return Run(evaluation.parent.parent)

@@ -25,9 +25,9 @@ from ngym_cli.catalog import reference
 from ngym_cli.config import docstrings
 from ngym_cli.config.extensions import is_reference, user_errors
 from ngym_cli.config.tasks import (
-    RECOMMENDED_BY_ALGORITHM,
-    RECOMMENDED_BY_TASK,
     Task,
+    default_settings,
+    defaults_table,
     find_task,
     recommended,
     task_names,
@@ -101,7 +101,7 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
     if figure is not None:
         _save_trial(trial, figure)
     arguments, meaning = _arguments(task)
-    usual = None if task.own else RECOMMENDED_BY_TASK.get(task.id)
+    usual = None if task.own else default_settings(task.id)
     meta, advised = task.metadata, None if task.own else recommended(task.id)
     return {
         "id": task.id,
@@ -144,12 +144,8 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
 def _other_algorithms(task: str) -> dict[str, Row]:
     """Return the defaults of a task with algorithms other than its default one, by name: settings and reason."""
     tables = {name: (each.settings, each.reason) for (id_, name), each in OTHER_ALGORITHMS.items() if id_ == task}
-    for (id_, name), special in RECOMMENDED_BY_ALGORITHM.items():
-        if id_ == task:
-            tables[name] = (
-                {"wrappers": ",".join(entry["name"] for entry in special.settings["wrappers"])},
-                special.reason,
-            )
+    for name, special in defaults_table().get(task, {}).get("settings_with", {}).items():
+        tables[name] = {"wrappers": ",".join(entry["name"] for entry in special["wrappers"])}, special["reason"]
     return {name: {"settings": settings, "reason": reason} for name, (settings, reason) in tables.items()}
 
 

@@ -11,128 +11,78 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Iterable
 from importlib import import_module
 from typing import Annotated, Any, NoReturn, get_type_hints
 
 import typer
 from typer.exceptions import TyperException
 
-from ngym_cli.commands.shell import command
-from ngym_cli.errors import Question, UserError, one_line, printable
+from ngym_cli.errors import Question, UserError, did_you_mean, one_line, printable
 
-#: Other words for commands, and the command that is suggested.
-SYNONYMS = {
-    "train": "run", "learn": "run", "start": "run", "evaluate": "eval", "test": "eval", "figure": "plot",
-    "figures": "plot", "draw": "plot", "show": "info", "describe": "info", "explain": "info", "ls": "list",
-    "tasks": "list", "compare": "diff", "grid": "sweep", "search": "sweep", "hyper": "sweep", "create": "new",
-    "html": "report", "validate": "check", "rm": "runs rm", "tag": "runs tag", "note": "runs note",
-    "resume": "run --resume", "paper": "reproduce", "papers": "reproduce", "replicate": "reproduce",
-    "doc": "docs", "help": "docs", "man": "docs", "benchmark": "bench",
-}  # fmt: skip
-
-#: Older spellings of options that meant something else in another command, by command.
-OLDER_OPTIONS = {
-    "plot": {"--compare": "--group-by"},
-    "watch": {"--where": "--only"},
-}
-
-#: Groups of the overview, with the commands and examples of each.
-GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
-    "Train": {
-        "run": (
-            "ngym run --task RDM-v0 --wrappers pass_reward,pass_action",
-            "ngym run --task DelayComparison-v0 --timing delay=500 --reward fail=-0.1 --until 0.95",
-            "ngym run --task GoNogo-v0 --alg supervised --timesteps 1e5 --seed 3",
-            "ngym run --resume latest",
-        ),
-        "sweep": (
-            "ngym sweep --alg recurrent_ppo,recurrent_a2c --seed 0:5",
-            "ngym sweep --network lstm,gru --units 32,64 --seed 0:5 --on slurm --slurm partition=cpu",
-            "ngym sweep --search 100 --space learning_rate=log:1e-4:1e-2",
-            "ngym sweep status latest",
-        ),
-        "reproduce": ("ngym reproduce", "ngym reproduce roitman2002 --seeds 5"),
-        "bench": (
-            "ngym bench --task RDM-v0 --wrappers pass_reward,pass_action",
-            "ngym bench --task GoNogo-v0 --units 256 --n-envs 64 --timesteps 1e7",
-        ),
+#: Groups of the overview: commands with the first sentence of their help, so that the overview imports none of them.
+GROUPS: dict[str, dict[str, str]] = {
+    "I have a task": {
+        "run": "Train an agent and keep everything in a run folder.",
+        "eval": "Evaluate trained agents on fresh trials.",
+        "plot": "Draw figures of runs and sweeps.",
+    },
+    "I have a table": {
+        "data": "Describe a table of choices: accuracy, bias, lapses, history.",
+        "fit": "Fit models of choice to animals, humans or networks.",
+    },
+    "Train more": {
+        "sweep": "Train many agents: grids, seeds and searches.",
+        "bench": "Find the fastest settings for a run on this machine.",
+        "reproduce": "Repeat the experiments and test the claims of a paper.",
     },
     "Look": {
-        "eval": (
-            "ngym eval latest --task-arg cohs=1/90 --balanced",
-            "ngym eval latest --lesion 0.2",
-            "ngym eval latest --record activity --export npz",
-            "ngym eval latest --compare roitman2002",
-        ),
-        "plot": (
-            "ngym plot latest",
-            "ngym plot latest psychometric --by context --format pdf",
-            "ngym plot sweeps/cells --by network",
-            "ngym plot --list latest",
-        ),
-        "watch": ("ngym watch latest --only coh=6.4,outcome=error", "ngym watch latest --out trial.mp4 --trials 1"),
-        "report": ("ngym report latest", "ngym report latest --out page.html"),
-        "list": (
-            "ngym list tasks rdm",
-            "ngym list tasks --learned-by ctrnn",
-            "ngym list runs --status finished --sort -performance",
-            "ngym list models",
-        ),
-        "info": ("ngym info RDM-v0 --dt 20", "ngym info recurrent_ppo", "ngym info ceiling"),
-        "diff": ("ngym diff latest first", "ngym diff first second --json"),
-        "docs": ("ngym docs GoNogo-v0", "ngym docs recurrent_ppo"),
+        "list": "List and search tasks, wrappers, algorithms, figures and runs.",
+        "info": "Explain a task, wrapper, algorithm, network, figure or paper.",
+        "watch": "Watch single trials as a figure, a film or text.",
+        "report": "Write an HTML page about a run, a fit or a sweep.",
+        "diff": "Compare the settings, versions and results of two runs.",
+        "docs": "Open the documentation of a name in a browser.",
     },
-    "Behaviour": {
-        "data": (
-            "ngym data rat.csv",
-            "ngym data rat.csv --choice side --stimuli s1,s2 --json",
-            "ngym data rat.csv --by block --where 'phase == test'",
-        ),
-        "fit": (
-            "ngym fit rat.csv",
-            "ngym fit rat.csv --model psytrack,glm-hmm,gru --units 1,2,4",
-            "ngym fit dots.csv --model ddm",
-            "ngym fit people.csv --model q-learning --subjects hierarchical",
-        ),
-    },
-    "Build": {
-        "new": ("ngym new my_task.py", "ngym new wrapper my_wrapper.py"),
-        "check": (
-            "ngym check my_task.py:MyTask",
-            "ngym check RDM-v0 GoNogo-v0",
-            "ngym check old_script.py --neurogym",
-        ),
-    },
-    "Share": {
-        "export": ("ngym export latest --to sb3", "ngym export latest --to onnx --out agent.onnx"),
-        "runs": ("ngym runs tag latest baseline", "ngym runs rm first --yes"),
+    "Build and share": {
+        "new": "Write a commented example of your own part.",
+        "check": "Check that your own tasks, networks and other parts work.",
+        "export": "Export a trained agent to Stable-Baselines3, ONNX or TorchScript.",
+        "runs": "Tag, annotate and remove runs.",
     },
 }
-COMMANDS = {name: examples for commands in GROUPS.values() for name, examples in commands.items()}
-
-
-def _epilog(examples: Iterable[str]) -> str:
-    return "\n\n".join(("Examples:", *examples))
+COMMANDS = {name: summary for commands in GROUPS.values() for name, summary in commands.items()}
 
 
 @functools.cache
 def _command(name: str, group: str) -> Any:
     """Return the command of a name, whose module is imported now."""
+    from ngym_cli.commands.shell import command, epilog_of
+
     holder = typer.Typer(add_completion=False, rich_markup_mode="rich")
     holder.callback()(lambda: None)
-    module, epilog = import_module(f"ngym_cli.commands.{name}"), _epilog(COMMANDS[name])
+    module = import_module(f"ngym_cli.commands.{name}")
     if hasattr(module, "app"):
-        holder.add_typer(module.app, name=name, epilog=epilog, rich_help_panel=group)
+        holder.add_typer(module.app, name=name, rich_help_panel=group)
     else:
-        function = command(get_type_hints(module.execute)["request"], module.execute)
-        holder.command(name, epilog=epilog, rich_help_panel=group)(function)
+        request = get_type_hints(module.execute)["request"]
+        function = command(request, module.execute)
+        holder.command(name, epilog=epilog_of(request), rich_help_panel=group)(function)
     commands: Any = typer.main.get_command(holder)
     return commands.commands[name]
 
 
 class CommandGroup(typer.core.TyperGroup):
-    """Group of commands that are imported when they are needed, and that names the command for another word."""
+    """Group of commands that are imported when they are needed; the overview needs none."""
+
+    is_overview = False
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the overview."""
+        self.is_overview = True
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self.is_overview = False
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all commands."""
@@ -141,20 +91,22 @@ class CommandGroup(typer.core.TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command by name, or None."""
         group = next((title for title, commands in GROUPS.items() if cmd_name in commands), None)
-        return None if group is None else _command(cmd_name, group)
+        if group is None:
+            return None
+        if self.is_overview:
+            return typer.core.TyperCommand(cmd_name, help=COMMANDS[cmd_name], rich_help_panel=group)
+        return _command(cmd_name, group)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command of the first word.
 
         Raises:
-            UserError: on another word for a command, with the command.
+            UserError: if there is no such command, with the nearest.
         """
-        meant = SYNONYMS.get(args[0].lower()) if args[0] not in COMMANDS else None
-        if meant is not None:
-            raise UserError(f"no such command '{args[0]}'; did you mean 'ngym {meant}'?")
-        older = OLDER_OPTIONS.get(args[0], {})
-        present = [older.get(name, name) + sign + value for name, sign, value in (word.partition("=") for word in args)]
-        return super().resolve_command(ctx, present)
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            meant = did_you_mean(args[0], COMMANDS).replace("mean '", "mean 'ngym ")
+            raise UserError(f"no such command '{args[0]}'{meant}")
+        return super().resolve_command(ctx, args)
 
 
 #: Variable with which a shell asks for completion.
@@ -164,8 +116,14 @@ app = typer.Typer(
     name="ngym",
     cls=CommandGroup,
     help="Train, evaluate and analyse recurrent networks on the tasks of systems and cognitive neuroscience.",
-    epilog=_epilog(
-        ["ngym run --task RDM-v0 --wrappers pass_reward,pass_action --alg recurrent_ppo", "ngym list tasks"]
+    epilog="\n\n".join(
+        (
+            "I have a task:",
+            "ngym run --task RDM-v0 --wrappers pass_reward,pass_action --alg recurrent_ppo",
+            "I have a table of choices:",
+            "ngym data rat.csv",
+            "ngym fit rat.csv",
+        )
     ),
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",

@@ -11,6 +11,11 @@ class CheckRequest(Request):
     """Check that your own tasks, networks and other parts work.
 
     Exit code 1 if a check fails.
+
+    Examples:
+        ngym check my_task.py:MyTask
+        ngym check RDM-v0 GoNogo-v0
+        ngym check old_script.py --neurogym
     """
 
     tasks: Annotated[

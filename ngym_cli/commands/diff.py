@@ -13,11 +13,15 @@ class DiffRequest(Request):
     """Compare the settings, versions and results of two runs.
 
     Lists differences of configuration, seeds, versions and results. Exit code 1 if the runs differ, 0 if not.
+
+    Examples:
+        ngym diff latest first
+        ngym diff first second --json
     """
 
     one: RunName
     other: Annotated[str, Flag("The other run.", positional=True, completes="run_folders")]
-    runs: RunsFolder = Path("runs")
+    runs_root: RunsFolder = Path("runs")
     as_json: Annotated[bool, Flag("Print the differences as JSON.", names=("--json",))] = False
 
 
@@ -26,6 +30,6 @@ def execute(request: DiffRequest) -> int:
     from ngym_cli import terminal
     from ngym_cli.runs import managing
 
-    rows = managing.between(request.one, request.other, request.runs)
+    rows = managing.between(request.one, request.other, request.runs_root)
     terminal.print_json(rows) if request.as_json else managing.show(rows)
     return 1 if rows else 0

@@ -13,6 +13,10 @@ class DocsRequest(Request):
     """Open the documentation of a name in a browser.
 
     Without a screen, the address of the page is printed; without a site, its text.
+
+    Examples:
+        ngym docs GoNogo-v0
+        ngym docs recurrent_ppo
     """
 
     name: Annotated[

@@ -15,7 +15,7 @@ def execute(request: EvalRequest) -> None:
     rows = []
     bar = summary_text.EvaluationBar(terminal.console(stderr=True))
     several = len(request.run) > 1 or request.at_checkpoints is not None or len(request.separately()) > 1
-    for summary, folder in service.perform(request, request.runs, bar.show):
+    for summary, folder in service.perform(request, request.runs_root, bar.show):
         rows.append(summary)
         bar.stop()
         if not request.as_json:

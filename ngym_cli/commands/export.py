@@ -13,6 +13,10 @@ class ExportRequest(Request):
     """Export a trained agent to Stable-Baselines3, ONNX or TorchScript.
 
     A fit of ngym fit is exported to CSV tables.
+
+    Examples:
+        ngym export latest --to sb3
+        ngym export latest --to onnx --out agent.onnx
     """
 
     run: RunName = "latest"
@@ -25,26 +29,31 @@ class ExportRequest(Request):
     ] = None
     out: Annotated[Path | None, Flag("File to write.", default="export/agent.zip, .onnx or .pt of the run")] = None
     overwrite: Annotated[bool, Flag("Replace an existing file.")] = False
-    runs: RunsFolder = Path("runs")
+    runs_root: RunsFolder = Path("runs")
     trust: TrustRecord = False
     as_json: Annotated[bool, Flag("Print the path of the file as JSON.", names=("--json",))] = False
 
 
 def execute(request: ExportRequest) -> None:
-    """Export a trained agent or a fit."""
-    from ngym_cli import processes, runs, terminal
+    """Export a trained agent or a fit, and print the file."""
+    from ngym_cli import terminal
+
+    path, to = export(request)
+    terminal.print_outcome({"id": str(path), "format": to}, path, request.as_json)
+
+
+def export(request: ExportRequest) -> tuple[Path, str]:
+    """Export a trained agent or a fit; return the file and its format."""
+    from ngym_cli import processes, runs
 
     processes.limit_libraries()
     from ngym_cli.agents import formats
     from ngym_cli.fitting import folder as fits
 
-    if (fit := fits.named(request.run, request.runs)) is not None:
+    if (fit := fits.named(request.run, request.runs_root)) is not None:
         from ngym_cli.fitting import report
 
         to = request.to or "csv"
-        path = report.export(fit, to, request.out, request.overwrite)
-    else:
-        to = request.to or "sb3"
-        run = runs.find(request.run, request.runs)
-        path = formats.export(run, to, request.out, request.trust, request.overwrite)
-    terminal.print_outcome({"id": str(path), "format": to}, path, request.as_json)
+        return Path(report.export(fit, to, request.out, request.overwrite)), to
+    to, run = request.to or "sb3", runs.find(request.run, request.runs_root)
+    return Path(formats.export(run, to, request.out, request.trust, request.overwrite)), to

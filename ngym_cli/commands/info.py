@@ -17,6 +17,11 @@ class InfoRequest(Request):
     """Explain a task, wrapper, algorithm, network, figure or paper.
 
     Says what it does, what can be set to which values, and where it comes from.
+
+    Examples:
+        ngym info RDM-v0 --dt 20
+        ngym info recurrent_ppo
+        ngym info ceiling
     """
 
     name: Annotated[

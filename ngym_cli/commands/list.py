@@ -10,7 +10,14 @@ from ngym_cli.config.fields import Flag, Request
 
 
 class ListRequest(Request):
-    """List and search tasks, wrappers, algorithms, figures and runs."""
+    """List and search tasks, wrappers, algorithms, figures and runs.
+
+    Examples:
+        ngym list tasks rdm
+        ngym list tasks --learned-by ctrnn
+        ngym list runs --status finished --sort -performance
+        ngym list models
+    """
 
     what: Annotated[
         str,
@@ -42,7 +49,7 @@ class ListRequest(Request):
     alg: Annotated[str | None, Flag("Only runs of this algorithm.", completes="algorithms")] = None
     status: Annotated[str | None, Flag("Only runs that are running, finished, interrupted, failed or crashed.")] = None
     sort: Annotated[str | None, Flag("Sort runs by a column; -performance puts the largest first.")] = None
-    runs: RunsFolder = Path("runs")
+    runs_root: RunsFolder = Path("runs")
     as_json: Annotated[bool, Flag("Print JSON.", names=("--json",))] = False
 
 
@@ -51,6 +58,6 @@ def execute(request: ListRequest) -> None:
     from ngym_cli import terminal
     from ngym_cli.catalog import listing, terminal_pages
 
-    filters = request.model_dump(exclude={"what", "search", "runs", "as_json"})
-    name, rows = listing.rows(request.what, request.search, filters, request.runs, brief=not request.as_json)
+    filters = request.model_dump(exclude={"what", "search", "runs_root", "as_json"})
+    name, rows = listing.rows(request.what, request.search, filters, request.runs_root, brief=not request.as_json)
     terminal.print_json(rows) if request.as_json else terminal_pages.print_rows(name, rows)

@@ -10,7 +10,12 @@ from ngym_cli.errors import UserError, check_known
 
 
 class NewRequest(Request):
-    """Write a commented example of your own part."""
+    """Write a commented example of your own part.
+
+    Examples:
+        ngym new my_task.py
+        ngym new wrapper my_wrapper.py
+    """
 
     kind: Annotated[
         str,

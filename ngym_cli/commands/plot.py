@@ -7,20 +7,31 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from ngym_cli import processes
 from ngym_cli.commands.shell import RunsFolder, TrustRecord
-from ngym_cli.config.fields import Flag, Request, Texts
+from ngym_cli.config.fields import Flag, Joined, Request, Texts, root_of
 from ngym_cli.errors import UserError
 
 if TYPE_CHECKING:
-    from ngym_cli.figures.requests import AvailableFigure
+    from ngym_cli.figures.files import FigureFiles, FigureRow
     from ngym_cli.figures.view import PlotData
+    from ngym_cli.fitting.folder import FitFolder
+    from ngym_cli.sweeps.folder import SweepFolder
 
 
 class PlotRequest(Request):
     """Draw figures of runs and sweeps.
 
     By default the figures that suit the task; several runs or evaluations are overlaid.
+
+    Examples:
+        ngym plot latest
+        ngym plot latest psychometric --by context --format pdf
+        ngym plot sweeps/cells --by network
+        ngym plot --list latest
     """
+
+    common = ("list_figures", "by", "compare", "evaluation", "format", "style", "out", "overwrite")
 
     words: Annotated[
         list[str],
@@ -34,14 +45,16 @@ class PlotRequest(Request):
     list_figures: Annotated[bool, Flag("List available figures and explain unavailable ones.", names=("--list",))] = (
         False
     )
-    by: Annotated[str | None, Flag("Columns to split by, as in coh,context; for a sweep its parameters.")] = None
-    compare: Annotated[str | None, Flag("Group runs by alg, network, seed, task or run.", names=("--group-by",))] = None
-    evaluation: Annotated[
-        str | None, Flag("Evaluations to plot.", names=("--eval",), default="the latest and perturbed ones")
+    by: Annotated[Joined, Flag("Columns to split by, as in coh,context; for a sweep its parameters.")] = None
+    compare: Annotated[
+        str | None, Flag("Group runs by alg, network, seed, task or run.", names=("--group-by", "--compare"))
     ] = None
-    pair: Annotated[str | None, Flag("Two choices for the choice history, as in 1,2.")] = None
+    evaluation: Annotated[
+        Joined, Flag("Evaluations to plot.", names=("--eval",), default="the latest and perturbed ones")
+    ] = None
+    pair: Annotated[Joined, Flag("Two choices for the choice history, as in 1,2.")] = None
     metric: Annotated[
-        str | None,
+        Joined,
         Flag(
             "Metrics of similarity: dsa, input-dsa, procrustes, cka, rsa, svcca, angles, crossnobis (commas between)."
         ),
@@ -54,7 +67,7 @@ class PlotRequest(Request):
         Flag("Input held in fixed-points, flow, modes; repeat for bifurcation. As in 0, or 0,0,1, or CHANNEL=1."),
     ] = []
     axes: Annotated[
-        str | None,
+        Joined,
         Flag("Plane of fixed-points and flow: two of pc1, output0, input0 or a channel (pc1,pc2)."),
     ] = None
     outside: Annotated[
@@ -65,8 +78,8 @@ class PlotRequest(Request):
     style: Annotated[str, Flag("Style of the figures: screen or paper.")] = "screen"
     out: Annotated[Path | None, Flag("Folder for the figures.", default="folder of the first run")] = None
     overwrite: Annotated[bool, Flag("Replace files that are there.")] = False
-    runs: RunsFolder = Path("runs")
-    sweeps: Annotated[Path, Flag("Folder of all sweeps.")] = Path("sweeps")
+    runs_root: RunsFolder = Path("runs")
+    sweeps_root: Annotated[Path, root_of("sweeps")] = Path("sweeps")
     trust: TrustRecord = False
     as_json: Annotated[bool, Flag("Print drawn or available figures as JSON.", names=("--json",))] = False
 
@@ -133,37 +146,17 @@ def _check_used(request: PlotRequest, view: PlotData, figures: Sequence[str]) ->
 
 def execute(request: PlotRequest) -> None:
     """Draw figures and print their files."""
-    from ngym_cli import processes, terminal
-
-    processes.limit_libraries()
-    from ngym_cli.figures import requests
+    from ngym_cli import terminal
     from ngym_cli.figures.files import FigureFiles
-    from ngym_cli.fitting import folder as fits
-    from ngym_cli.sweeps import folder
 
     files = FigureFiles(request.format, request.style, request.out, request.overwrite)
     files.check()
     tell = terminal.console(stderr=True).print
-    first, *further = request.words or ["latest"]
-    sweep = folder.named(first, request.sweeps)
-    if sweep is not None:
-        check_options(request, "sweep")
-        from ngym_cli.sweeps import figures as of_sweep
-        from ngym_cli.sweeps.degeneracy import OutsideTraining
-
-        rows = of_sweep.draw(sweep, further, request.by, files, OutsideTraining(request.outside, request.trust, tell))
-    elif (fit := fits.named(first, request.runs)) is not None:
-        check_options(request, "fit")
-        from ngym_cli.fitting import figures as of_fit
-
-        rows = of_fit.draw(fit, further, files)
-    else:
-        view, figures = view_of(request, tell)
-        if request.list_figures:
-            _print_available(requests.available(view), request.as_json)
-            return
-        announce = (lambda name: tell(f"drawing {name}", style="dim")) if sys.stderr.isatty() else (lambda name: None)
-        rows = requests.draw(view, figures, files, announce)
+    if request.list_figures and not _owner(request):
+        _print_available(request, tell)
+        return
+    announce = (lambda name: tell(f"drawing {name}", style="dim")) if sys.stderr.isatty() else (lambda name: None)
+    rows = draw(request, files, tell, announce)
     if request.as_json:
         terminal.print_json(rows)
         return
@@ -174,6 +167,50 @@ def execute(request: PlotRequest) -> None:
             f"\n{'':<{NAME_WIDTH}}without {label}: {reason}" for label, reason in row.get("left_out", {}).items()
         )
         terminal.console().print(f"{row['id']:<{NAME_WIDTH}}{line}", soft_wrap=True)
+
+
+def _owner(request: PlotRequest) -> SweepFolder | FitFolder | None:
+    """Return the sweep or the fit of the first word; None for runs."""
+    from ngym_cli.fitting import folder as fits
+    from ngym_cli.sweeps import folder
+
+    first = (request.words or ["latest"])[0]
+    return folder.named(first, request.sweeps_root) or fits.named(first, request.runs_root)
+
+
+def draw(
+    request: PlotRequest,
+    files: FigureFiles,
+    tell: Callable[[str], object],
+    announce: Callable[[str], object] = lambda name: None,
+) -> list[FigureRow]:
+    """Draw figures of runs, a sweep or a fit.
+
+    Args:
+        request: the request.
+        files: files of the figures.
+        tell: receives a line about each recording that is made.
+        announce: called with the name of each figure of runs before it is drawn.
+
+    Raises:
+        UserError: if something does not exist or does not fit, or a figure that is named cannot be drawn.
+    """
+    processes.limit_libraries()
+    from ngym_cli.figures import requests
+    from ngym_cli.fitting import figures as of_fit
+    from ngym_cli.fitting.folder import FitFolder
+    from ngym_cli.sweeps import figures as of_sweep
+    from ngym_cli.sweeps.degeneracy import OutsideTraining
+
+    owner = _owner(request)
+    if owner is None:
+        view, figures = view_of(request, tell)
+        return requests.draw(view, figures, files, announce)
+    check_options(request, "fit" if isinstance(owner, FitFolder) else "sweep")
+    if isinstance(owner, FitFolder):
+        return of_fit.draw(owner, request.words[1:], files)
+    outside = OutsideTraining(request.outside, request.trust, tell)
+    return of_sweep.draw(owner, request.words[1:], request.by, files, outside)
 
 
 def view_of(request: PlotRequest, tell: Callable[[str], object]) -> tuple[PlotData, list[str]]:
@@ -190,13 +227,13 @@ def view_of(request: PlotRequest, tell: Callable[[str], object]) -> tuple[PlotDa
     from ngym_cli.figures import requests
 
     check_options(request, "run")
-    references, figures = requests.words(request.words, request.runs)
+    references, figures = requests.words(request.words, request.runs_root)
     references, comparison = requests.comparison(
         references, request.metric, request.across, request.delays, request.rank
     )
     view = requests.view(
         references,
-        request.runs,
+        request.runs_root,
         request.by,
         request.compare,
         request.evaluation,
@@ -207,15 +244,17 @@ def view_of(request: PlotRequest, tell: Callable[[str], object]) -> tuple[PlotDa
     )
     view.comparison = comparison
     _check_used(request, view, figures)
-    view.recorder, view.requested = recorder(request.runs, request.trust, tell), bool(figures)
+    view.recorder, view.requested = recorder(request.runs_root, request.trust, tell), bool(figures)
     return view, figures
 
 
-def _print_available(rows: list[AvailableFigure], as_json: bool) -> None:
+def _print_available(request: PlotRequest, tell: Callable[[str], object]) -> None:
     """Print which figures can be drawn, and why others cannot."""
     from ngym_cli import terminal
+    from ngym_cli.figures import requests
 
-    if as_json:
+    rows = requests.available(view_of(request, tell)[0])
+    if request.as_json:
         terminal.print_json(rows)
         return
     for row in rows:

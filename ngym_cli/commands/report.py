@@ -6,13 +6,17 @@ from pathlib import Path
 from typing import Annotated
 
 from ngym_cli.commands.shell import RunName, RunsFolder, TrustRecord
-from ngym_cli.config.fields import Flag, Request, Texts
+from ngym_cli.config.fields import Flag, Request, Texts, root_of
 
 
 class ReportRequest(Request):
     """Write an HTML page about a run, a fit or a sweep.
 
     The page needs no other files: figures, tables, configuration and provenance.
+
+    Examples:
+        ngym report latest
+        ngym report latest --out page.html
     """
 
     run: RunName = "latest"
@@ -21,8 +25,8 @@ class ReportRequest(Request):
     figure: Annotated[
         Texts, Flag("Also draw this figure: a name, or your own as file.py:function; repeat for several.")
     ] = []
-    runs: RunsFolder = Path("runs")
-    sweeps: Annotated[Path, Flag("Folder of all sweeps.")] = Path("sweeps")
+    runs_root: RunsFolder = Path("runs")
+    sweeps_root: Annotated[Path, root_of("sweeps")] = Path("sweeps")
     trust: TrustRecord = False
     as_json: Annotated[bool, Flag("Print the path of the page as JSON.", names=("--json",))] = False
 
@@ -35,16 +39,18 @@ def execute(request: ReportRequest) -> None:
     from ngym_cli.fitting import folder as fits
     from ngym_cli.sweeps import folder as sweeps
 
-    if (sweep := sweeps.named(request.run, request.sweeps)) is not None:
+    if (sweep := sweeps.named(request.run, request.sweeps_root)) is not None:
         from ngym_cli.sweeps import report as of_sweep
 
         path = of_sweep.report(sweep, request.out, request.overwrite)
-    elif (fit := fits.named(request.run, request.runs)) is not None:
+    elif (fit := fits.named(request.run, request.runs_root)) is not None:
         from ngym_cli.fitting import report as of_fit
 
         path = of_fit.report(fit, request.out, request.overwrite)
     else:
         from ngym_cli.figures import report
 
-        path = report.report(request.run, request.runs, request.out, request.trust, request.overwrite, request.figure)
+        path = report.report(
+            request.run, request.runs_root, request.out, request.trust, request.overwrite, request.figure
+        )
     terminal.print_outcome({"id": str(path)}, path, request.as_json)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from ngym_cli.commands.shell import RunName, RunsFolder, command
+from ngym_cli.commands.shell import RunName, RunsFolder, command, epilog_of
 from ngym_cli.config.fields import Flag, Request
 from ngym_cli.errors import UserError
 
@@ -17,6 +18,7 @@ app = typer.Typer(
     add_completion=False,
     invoke_without_command=True,
     rich_markup_mode="rich",
+    epilog="Examples:\n\nngym runs tag latest baseline\n\nngym runs rm first --yes",
 )
 
 
@@ -27,32 +29,47 @@ def _alone(context: typer.Context) -> None:
 
 
 class RemoveRequest(Request):
-    """Remove run folders after confirmation."""
+    """Remove run folders after confirmation.
+
+    Examples:
+        ngym runs rm latest
+        ngym runs rm first second --yes
+    """
 
     run: Annotated[
         list[str], Flag("Run folders, names of runs, or 'latest'.", positional=True, completes="run_folders")
     ]
     yes: Annotated[bool, Flag("Do not ask.", names=("--yes", "-y"))] = False
-    runs: RunsFolder = Path("runs")
+    runs_root: RunsFolder = Path("runs")
     as_json: Annotated[bool, Flag("Print JSON.", names=("--json",))] = False
 
 
 class TagRequest(Request):
-    """Add tags to a run, for ngym list runs --tag."""
+    """Add tags to a run, for ngym list runs --tag.
+
+    Examples:
+        ngym runs tag latest baseline
+        ngym runs tag latest baseline --remove
+    """
 
     run: RunName
     tags: Annotated[list[str], Flag("Words such as baseline or figure3.", positional=True)]
     remove: Annotated[bool, Flag("Remove these tags instead.")] = False
-    runs: RunsFolder = Path("runs")
+    runs_root: RunsFolder = Path("runs")
     as_json: Annotated[bool, Flag("Print JSON.", names=("--json",))] = False
 
 
 class NoteRequest(Request):
-    """Attach a note to a run, for ngym list runs WORDS."""
+    """Attach a note to a run, for ngym list runs WORDS.
+
+    Examples:
+        ngym runs note latest 'without pass_action'
+        ngym runs note latest ''
+    """
 
     run: RunName
     text: Annotated[str, Flag("Text of the note; an empty text removes the note.", positional=True)]
-    runs: RunsFolder = Path("runs")
+    runs_root: RunsFolder = Path("runs")
     as_json: Annotated[bool, Flag("Print JSON.", names=("--json",))] = False
 
 
@@ -62,7 +79,7 @@ def remove(request: RemoveRequest) -> None:
     from ngym_cli.runs import managing
 
     references = request.run
-    folders = list(dict.fromkeys(runs.find(each, request.runs, checked=False, fits=True) for each in references))
+    folders = list(dict.fromkeys(runs.find(each, request.runs_root, checked=False, fits=True) for each in references))
     if not request.yes:
         if not sys.stdin.isatty():
             raise UserError(f"pass --yes to remove {len(folders)} runs, the first {folders[0].path}")
@@ -80,7 +97,7 @@ def tag(request: TagRequest) -> None:
     from ngym_cli import runs, terminal
     from ngym_cli.runs import managing
 
-    run = runs.find(request.run, request.runs, fits=True)
+    run = runs.find(request.run, request.runs_root, fits=True)
     tags = managing.tag(run, request.tags, request.remove)
     text = f"{run.path}: {', '.join(tags) or 'no tags'}"
     terminal.print_outcome({"id": str(run.path), "tags": tags}, text, request.as_json)
@@ -91,23 +108,17 @@ def note(request: NoteRequest) -> None:
     from ngym_cli import runs, terminal
     from ngym_cli.runs import managing
 
-    run, text = runs.find(request.run, request.runs, fits=True), request.text.strip()
+    run, text = runs.find(request.run, request.runs_root, fits=True), request.text.strip()
     managing.note(run, request.text)
     terminal.print_outcome(
         {"id": str(run.path), "note": text or None}, f"{run.path}: {text or 'no note'}", request.as_json
     )
 
 
-def _epilog(*examples: str) -> str:
-    return "\n\n".join(("Examples:", *examples))
-
-
-app.command("rm", epilog=_epilog("ngym runs rm latest", "ngym runs rm first second --yes"))(
-    command(RemoveRequest, remove)
-)
-app.command("tag", epilog=_epilog("ngym runs tag latest baseline", "ngym runs tag latest baseline --remove"))(
-    command(TagRequest, tag)
-)
-app.command("note", epilog=_epilog("ngym runs note latest 'without pass_action'", "ngym runs note latest ''"))(
-    command(NoteRequest, note)
-)
+SUBCOMMANDS: dict[str, tuple[type[Request], Callable[[Any], None]]] = {
+    "rm": (RemoveRequest, remove),
+    "tag": (TagRequest, tag),
+    "note": (NoteRequest, note),
+}
+for name, (request, execute) in SUBCOMMANDS.items():
+    app.command(name, epilog=epilog_of(request))(command(request, execute))

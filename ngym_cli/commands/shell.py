@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from pydantic_core import PydanticUndefined
+from typer.core import TyperOption
 
-from ngym_cli.config.fields import AnyRequest, Flag, Option, options_of, read_options
+from ngym_cli.config.fields import AnyRequest, Flag, Option, Request, options_of, read_options, root_of
 
 #: Placeholders of values, as Typer writes those of arguments.
 METAVARS = {"whole": "<int>", "number": "<number>", "switch": "", "path": "<path>"}
 TEXT = "<str>"
+#: Panel of the options that most people need.
+COMMON = "Most used options"
 #: Widest range of numbers that the help shows.
 SHOWN_RANGE = 100
 
 #: Fields of several commands.
 RunName = Annotated[str, Flag("Run folder, name of a run, or 'latest'.", positional=True, completes="run_folders")]
-RunsFolder = Annotated[Path, Flag("Folder of all runs.")]
+RunsFolder = Annotated[Path, root_of("runs")]
 TrustRecord = Annotated[bool, Flag("Trust code that the run names.")]
 ALTERNATIVE_STACKS = "Wrapper stack; repeat for alternatives; 'none' for no wrappers."
 
@@ -29,45 +32,71 @@ def command(request: type[AnyRequest], execute: Callable[[AnyRequest], int | Non
     """Return the function of a command, from which Typer makes the command line.
 
     Args:
-        request: model; its docstring is the help of the command, its fields are the options.
+        request: model; its docstring is the help of the command with examples, its fields are the options.
         execute: does what is requested and may return an exit code.
     """
     options = list(options_of(request))
     by_name = {option.key.replace(".", "__"): option for option in options}
+    common = {name for name, option in by_name.items() if {option.name, option.key} & {*request.common}}
 
     def run(context: typer.Context, **typed: object) -> None:
         read = read_options(request, {option.key: typed[name] for name, option in by_name.items()}, options)
         if read.is_empty():
-            typer.echo(context.get_help())
+            typer.echo(_help_text(context, common))
         else:
             raise typer.Exit(execute(read) or 0)
 
-    run.__doc__ = request.__doc__
+    run.__doc__ = (request.__doc__ or "").partition("Examples:")[0]
     first = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
     parameters = [_parameter(name, option) for name, option in by_name.items()]
     panels = [option.panel for option in options if not (option.flag.positional or option.is_hidden)]
-    run.__signature__ = inspect.Signature([first, *parameters, _help(panels[-1])])  # type: ignore[attr-defined]
+    helps = [_help("help", ("--help", "-h"), "Show this message and exit.", panels[-1], common)]
+    helps += [_help("help_all", ("--help-all",), "Explain all options and exit.", panels[-1])] if common else []
+    run.__signature__ = inspect.Signature([first, *parameters, *helps])  # type: ignore[attr-defined]
     return run
 
 
-def _print_help(context: typer.Context, wanted: bool) -> None:
-    if wanted:
-        typer.echo(context.get_help())
-        raise typer.Exit
+def epilog_of(request: type[Request]) -> str:
+    """Return the examples of a command, which stand at the end of the docstring of its request."""
+    lines = (request.__doc__ or "").partition("Examples:")[2].splitlines()
+    return "\n\n".join(("Examples:", *(line.strip() for line in lines if line.strip())))
 
 
-def _help(panel: str | None) -> inspect.Parameter:
-    """Return the parameter of ``--help``, the last of a panel; Typer's own comes first, in a panel of its own."""
-    info = typer.Option(
-        *("--help", "-h"),
-        help="Show this message and exit.",
-        callback=_print_help,
-        is_eager=True,
-        metavar="",
-        rich_help_panel=panel,
-        expose_value=False,
+def _help_text(context: typer.Context, common: Collection[str] = ()) -> str:
+    """Return the help of a command: the most used options and the names of the others, or all options explained."""
+    command, options = context.command, [each for each in context.command.params if isinstance(each, TyperOption)]
+    before = [(each, each.hidden, each.rich_help_panel) for each in options]
+    epilog, rest = command.epilog, dict[str | None, list[str]]()
+    for each in options if common else []:
+        is_common = each.name in common or each.name in ("help", "help_all")
+        if not (is_common or each.hidden):
+            rest.setdefault(each.rich_help_panel, []).append(each.opts[0])
+        each.hidden, each.rich_help_panel = not is_common, COMMON
+    further = [f"{panel or 'Options'}: {', '.join(names)}" for panel, names in rest.items()]
+    command.epilog = "\n\n".join(
+        [epilog or "", *(["Further options (--help-all explains them):"] if rest else []), *further]
     )
-    return inspect.Parameter("help", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, info])
+    try:
+        return context.get_help()
+    finally:
+        command.epilog = epilog
+        for each, hidden, panel in before:
+            each.hidden, each.rich_help_panel = hidden, panel
+
+
+def _help(
+    name: str, spellings: tuple[str, ...], text: str, panel: str | None, common: Collection[str] = ()
+) -> inspect.Parameter:
+    """Return the parameter of a help option, the last of a panel; Typer's own comes first, in a panel of its own."""
+
+    def show(context: typer.Context, wanted: bool) -> None:
+        if wanted:
+            typer.echo(_help_text(context, common))
+            raise typer.Exit
+
+    how: Any = {"callback": show, "is_eager": True, "metavar": "", "expose_value": False}
+    info = typer.Option(*spellings, help=text, rich_help_panel=panel, **how)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, info])
 
 
 def _parameter(name: str, option: Option) -> inspect.Parameter:

@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-from ngym_cli.agents.algorithms import ALGORITHMS
-
-#: Names of hyperparameters as other programs have them.
-HYPERPARAMETERS = {
-    "lr": "learning_rate",
-    "entropy": "ent_coef",
-    "discount": "gamma",
-    "batch": "batch_size",
-    "epochs": "n_epochs",
-    "clip": "clip_range",
-    "lam": "gae_lambda",
-}
+from ngym_cli.agents.algorithms import HYPERPARAMETERS
+from ngym_cli.config.options import about
 
 #: Periods that many tasks have.
 PERIODS = ("fixation", "stimulus", "sample", "delay", "cue", "test", "decision", "choice", "go", "target", "iti")
@@ -31,9 +21,9 @@ def meant(option: str, options: list[str]) -> str | None:
         '--set learning_rate=VALUE (ngym info recurrent_ppo lists the names)'
     """
     name = option.lstrip("-").replace("-", "_")
-    known = {parameter for algorithm in ALGORITHMS.values() for parameter in algorithm.hyperparameters}
-    hyperparameter = HYPERPARAMETERS.get(name, name)
-    if "--set" in options and hyperparameter in known:
+    aliases = ((known, name in (known, *about(field).aliases)) for known, field in HYPERPARAMETERS.items())
+    hyperparameter = next((known for known, is_meant in aliases if is_meant), None)
+    if "--set" in options and hyperparameter is not None:
         return f"--set {hyperparameter}=VALUE (ngym info recurrent_ppo lists the names)"
     if "--timing" in options and name in PERIODS:
         return f"--timing {name}=VALUE (ngym info TASK lists the names)"

@@ -17,12 +17,16 @@ class WatchRequest(Request):
     """Watch single trials as a figure, a film or text.
 
     Shows inputs, units, policy, value, choice and reward.
+
+    Examples:
+        ngym watch latest --only coh=6.4,outcome=error
+        ngym watch latest --out trial.mp4 --trials 1
     """
 
     run: RunName = "latest"
     trials: Annotated[int, Flag("Number of trials."), Field(ge=1, le=12)] = 3
     where: Annotated[
-        str | None, Flag("Only trials with these columns, as in coh=51.2,outcome=error.", names=("--only",))
+        str | None, Flag("Only trials with these columns, as in coh=51.2,outcome=error.", names=("--only", "--where"))
     ] = None
     out: Annotated[
         Path | None, Flag("File to write: png, svg, pdf, mp4 or gif.", default="figures/watch.png of the run")
@@ -33,7 +37,7 @@ class WatchRequest(Request):
     speed: Annotated[float, Flag("Speed of a film relative to the trial."), Field(ge=0.01)] = 1.0
     stochastic: Annotated[bool, Flag("Draw actions from the policy.")] = False
     seed: Annotated[int, Flag("Random seed of the trials."), Field(ge=0)] = 0
-    runs: RunsFolder = Path("runs")
+    runs_root: RunsFolder = Path("runs")
     trust: TrustRecord = False
     as_json: Annotated[bool, Flag("Print the path of the file as JSON.", names=("--json",))] = False
 
@@ -47,7 +51,7 @@ def execute(request: WatchRequest) -> None:
     from ngym_cli.figures.source import Source
     from ngym_cli.figures.trial import conditions_wanted, record
 
-    source = Source(runs.find(request.run, request.runs), request.trust)
+    source = Source(runs.find(request.run, request.runs_root), request.trust)
     err = terminal.console(stderr=True)
 
     def tell(line: str) -> None:

@@ -1,7 +1,7 @@
 """Fields of requests and configurations, each declared once, as options of the shell, of Python and of TOML.
 
 A field says in ``Annotated[...]`` what `Flag` adds to its type, range and default. `options_of` lists the options of a
-model; ``ngym_cli.commands.shell`` makes a command from them, `ngym_cli.config.keywords` the signature of a function,
+model; ``ngym_cli.commands.shell`` makes a command from them, ``ngym_cli.api.keywords`` the arguments of a function,
 and `checked` words what is refused as the user wrote it: ``--n-envs`` in the shell, ``n_envs`` in Python, a key in a
 file.
 """
@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
@@ -21,6 +21,7 @@ from pydantic.fields import FieldInfo
 from ngym_cli.config.options import refused
 from ngym_cli.config.values import (
     Value,
+    merge,
     nest,
     parse_assignments,
     parse_list,
@@ -42,6 +43,13 @@ def split_names(names: object) -> object:
     return split_entries(names) if isinstance(names, str) else names
 
 
+def joined(names: object) -> object:
+    """Return a sequence of names as a text with commas; other values as they are."""
+    return ",".join(map(str, names)) if isinstance(names, list | tuple) else names
+
+
+#: Text with commas, or a sequence.
+Joined = Annotated[str | None, BeforeValidator(joined)]
 #: Names, written with commas or as a sequence.
 Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
 #: Texts, one or several.
@@ -55,9 +63,12 @@ class Section(BaseModel):
 
 
 class Request(BaseModel):
-    """Everything that is asked of a command; the docstring of each subclass is the help of the command."""
+    """Everything that is asked of a command; the docstring of each subclass is its help, with examples at the end."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
+
+    #: Options that most people need, by name or key, with which the help begins; empty where these are all.
+    common: ClassVar[tuple[str, ...]] = ()
 
     def is_empty(self) -> bool:
         """Return whether the command has nothing to do, so that the shell shows its help."""
@@ -85,7 +96,7 @@ class Flag:
         default: default in words, where the type has none.
         hidden: whether the help leaves the option out.
         changes: whether an evaluation can change the field of a configuration.
-        sweeps: whether a sweep can vary the field of a configuration.
+        aliases: older names in Python.
     """
 
     help: str
@@ -99,12 +110,17 @@ class Flag:
     default: str = ""
     hidden: bool = False
     changes: bool = False
-    sweeps: bool = True
+    aliases: tuple[str, ...] = ()
 
     @property
     def meaning(self) -> str:
         """Help text with the default in words."""
         return f"{self.help} Default: {self.default}." if self.default else self.help
+
+
+def root_of(results: str, panel: str | None = None) -> Flag:
+    """Return the presentation of the folder of all runs or all sweeps."""
+    return Flag(f"Folder of all {results}.", panel, names=(f"--{results}-root", f"--{results}"))
 
 
 @dataclass(frozen=True)
@@ -164,6 +180,17 @@ class Option:
             ("name", spelling.strip("-").replace("-", "_") if "." in self.entry else self.entry),
         ):
             object.__setattr__(self, name, value)
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """All names in the shell, and older names in Python."""
+        names = (name.partition("/")[0] for name in self.flag.names[1:])
+        return (self.spelling, *names, *self.flag.aliases)
+
+    @property
+    def alone(self) -> Option:
+        """The option with a single value."""
+        return replace(self, many=False)
 
     @property
     def is_hidden(self) -> bool:
@@ -278,20 +305,22 @@ def read_options(
     Raises:
         UserError: on anything that does not fit, in the words of the shell.
     """
-    values: dict[str, object] = {}
-    varied: dict[str, dict[str, object]] = {}  # parameters of a sweep are listed by dotted key
-    for option in options or options_of(model):
-        text = typed.get(option.key)
-        if text is None or text == []:
-            continue
-        value = option.read(text)
+    pairs = ((option, typed.get(option.key)) for option in options or options_of(model))
+    values = ((option, option.read(text)) for option, text in pairs if text is not None and text != [])
+    return checked(model, arranged(values), spelling="shell")
+
+
+def arranged(values: Iterable[tuple[Option, Any]]) -> dict[str, object]:
+    """Return the data of a request from the values of its options; parameters of a sweep are listed by dotted key."""
+    data: dict[str, object] = {}
+    for option, value in values:
         if not option.many:
-            values[option.key] = value
-        else:
-            rows = value if isinstance(value, dict) else {"": value}
-            entries = {f"{option.entry}.{entry}".rstrip("."): items for entry, items in rows.items()}
-            varied.setdefault(option.table.rstrip("."), {}).update(entries)
-    return checked(model, {**nest(values), **varied}, spelling="shell")
+            data = merge(data, nest({option.key: value}))
+            continue
+        rows = value if isinstance(value, dict) else {"": value}
+        varied = {f"{option.entry}.{entry}".rstrip("."): items for entry, items in rows.items()}
+        data = merge(data, {option.table.rstrip("."): varied})
+    return data
 
 
 def checked(

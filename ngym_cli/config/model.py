@@ -1,13 +1,12 @@
 """Typed configuration of a run, made from command-line flags, a TOML file and defaults.
 
-``agents.defaults`` spells out the defaults of the task (``resolve``) and of the agent (``complete``). The complete
-configuration is written to ``config.toml`` in the run folder.
+``agents.defaults.prepare`` spells out every default; the complete configuration is written to ``config.toml``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import tomli_w
 from pydantic import (
@@ -19,19 +18,19 @@ from pydantic import (
     model_validator,
 )
 
-from ngym_cli.config.fields import Flag, Options, Section
+from ngym_cli.config.fields import Flag, Options, Section, Texts
 from ngym_cli.config.sections import (
     AGENT,
     RUN,
     TASK,
+    Arguments,
     CheckpointConfig,
     EvaluationConfig,
     StageConfig,
     TaskSettings,
-    with_none,
 )
 from ngym_cli.config.tasks import RECOMMENDED_KEY, usual_algorithm, with_defaults, with_recommended
-from ngym_cli.config.values import Values, parse_scalar
+from ngym_cli.config.values import parse_scalar
 
 ResetState = Literal["auto", "trial", "session", "block", "never"]
 
@@ -68,6 +67,7 @@ class RunConfig(TaskSettings):
             AGENT,
             completes="algorithms",
             default="recurrent_ppo; in some tasks supervised",
+            aliases=("algorithm",),
         ),
     ] = "recurrent_ppo"
     network: Annotated[
@@ -80,7 +80,7 @@ class RunConfig(TaskSettings):
         ),
     ] = None
     network_args: Annotated[
-        Values,
+        Arguments,
         Flag("Argument of the network, as in layers=2 (see ngym info lstm).", AGENT, names=("--network-arg",)),
     ] = Field(default_factory=dict)
     units: Annotated[int | None, Flag("Units per layer.", AGENT, default="64"), Field(ge=1, le=65_536)] = None
@@ -114,13 +114,12 @@ class RunConfig(TaskSettings):
         Flag(
             "Stop early when performance on fresh trials clearly exceeds this fraction of the ceiling.",
             AGENT,
-            sweeps=False,
         ),
         Field(gt=0, le=1),
     ] = None
     until_performance: Annotated[
         float | None,
-        Flag("Stop early when performance on fresh trials clearly exceeds this value.", AGENT, sweeps=False),
+        Flag("Stop early when performance on fresh trials clearly exceeds this value.", AGENT),
         Field(gt=0, le=1),
     ] = None
     track: Annotated[
@@ -128,12 +127,12 @@ class RunConfig(TaskSettings):
         Flag("Also send curves to wandb or mlflow (extras of the same names).", RUN, completes="trackers"),
     ] = None
     callbacks: Annotated[
-        list[str],
-        Flag("Your own Stable-Baselines3 callback, path/to/file.py:Class.", RUN, names=("--callback",), sweeps=False),
+        Texts,
+        Flag("Your own Stable-Baselines3 callback, path/to/file.py:Class.", RUN, names=("--callback",)),
     ] = Field(default_factory=list)
     stages: list[StageConfig] = Field(default_factory=list, description="stages of a curriculum, in order")
     hyperparameters: Annotated[
-        Values,
+        Arguments,
         Flag("Hyperparameter, as in learning_rate=3e-4 (see ngym info recurrent_ppo).", AGENT, names=("--set",)),
     ] = Field(default_factory=dict)
     evaluation: EvaluationConfig = Field(default_factory=EvaluationConfig)
@@ -158,11 +157,6 @@ class RunConfig(TaskSettings):
                 raise ValueError(f"{older} is the older name of {present}: give only one")
         return {OLDER_HYPERPARAMETERS.get(key, key): value for key, value in arguments.items()}
 
-    @field_validator("network_args", "hyperparameters", mode="after")
-    @classmethod
-    def _none(cls, arguments: Mapping[str, object]) -> dict[str, object]:
-        return {key: with_none(value) for key, value in arguments.items()}
-
     @model_serializer(mode="wrap")
     def _leave_out_unused(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out unused fields that older versions do not know."""
@@ -183,7 +177,7 @@ class RunConfig(TaskSettings):
                 raise ValueError(f"stage {stage.name or number} never ends: give it performance or trials")
         return stages
 
-    def in_stage(self, index: int) -> RunConfig:
+    def in_stage(self, index: int) -> Self:
         """Return the configuration of a stage, or this configuration if there are no stages.
 
         Args:
@@ -265,7 +259,6 @@ class Shorthand(Section):
             "Use the wrappers that the task needs (see ngym info TASK); your own settings have priority.",
             TASK,
             key=RECOMMENDED_KEY,
-            sweeps=False,
         ),
     ] = None
     schedule: Annotated[
@@ -276,7 +269,6 @@ class Shorthand(Section):
             names=("--schedule",),
             key="task_args.schedule",
             completes="schedules",
-            sweeps=False,
         ),
     ] = None
     prune: Annotated[

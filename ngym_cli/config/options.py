@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, get_args, get_origin
 
-from pydantic import BeforeValidator, Field, Strict, TypeAdapter, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, TypeAdapter, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
 from ngym_cli.config.values import Values, write_value
@@ -65,6 +65,12 @@ class About:
 
     source: str = ""
     aliases: tuple[str, ...] = ()
+
+
+class OptionTable(BaseModel):
+    """Options declared as the fields of a model, each of which is validated alone."""
+
+    model_config = ConfigDict(defer_build=True)
 
 
 class OmittedByDefault:
@@ -146,9 +152,14 @@ def option(row: OptionRow) -> FieldInfo:
         kind = Annotated[Literal[tuple(row["words"])], BeforeValidator(word)]
     limits: Values = {key: value for key, value in row.items() if key in ("description", "gt", "ge", "lt", "le")}
     kind = kind | None if row.get("optional") else kind
-    about = About(row.get("source", ""), tuple(row.get("aliases", ())))
-    annotation: Any = Annotated[kind, about]
-    return FieldInfo.from_annotated_attribute(annotation, Field(row.get("default", ...), **limits))
+    described: Any = Annotated[kind, About(row.get("source", ""), tuple(row.get("aliases", ())))]
+    return field_of(described, Field(row.get("default", ...), **limits))
+
+
+def field_of(annotation: Any, field: Any) -> FieldInfo:
+    """Return the field of a model with this annotation and this ``Field``."""
+    model = create_model("Option", __config__=ConfigDict(defer_build=True), value=(annotation, field))
+    return model.model_fields["value"]
 
 
 def options(defined: Mapping[str, OptionRow], chosen: Mapping[str, object]) -> dict[str, FieldInfo]:
@@ -219,8 +230,9 @@ def read(name: str, field: FieldInfo, value: object) -> Any:
     Raises:
         UserError: if the value has another type, or is out of range.
     """
+    annotation: Any = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
     try:
-        return TypeAdapter(field.rebuild_annotation()).validate_python(value)
+        return TypeAdapter(annotation).validate_python(value)
     except ValidationError as error:
         raise refused(name, field, error.errors()[0]) from None
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, SupportsFloat
 
-from pydantic import Field, field_validator, model_serializer, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_serializer, model_validator
 
 from ngym_cli.config.fields import Flag, Section
 from ngym_cli.config.values import Call, Values, parse_scalar, parse_value, parse_wrappers, write_value
@@ -19,7 +20,7 @@ MOST_TRIALS = 10_000_000
 TASK, AGENT, RUN = "Task", "Agent", "Run"
 
 
-def with_none(value: object) -> object:
+def with_none(value: Any) -> Any:
     """Return the value of an argument with Python's None for the word "none", which files have instead.
 
     Example:
@@ -33,11 +34,15 @@ def with_none(value: object) -> object:
     return None if value == "none" else value
 
 
+#: Arguments of a class by name; the word "none" in a file stands for None.
+Arguments = Annotated[dict[str, Any], AfterValidator(with_none)]
+
+
 class WrapperConfig(Section):
     """Wrapper with arguments; in TOML a table of ``name`` and the arguments."""
 
     name: str
-    args: Values = Field(default_factory=dict)
+    args: Arguments = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -50,11 +55,6 @@ class WrapperConfig(Section):
         if isinstance(data, Mapping) and "args" not in data:
             return {"name": data.get("name"), "args": {key: value for key, value in data.items() if key != "name"}}
         return data
-
-    @field_validator("args", mode="after")
-    @classmethod
-    def _without_words(cls, arguments: Mapping[str, object]) -> dict[str, object]:
-        return {key: with_none(value) for key, value in arguments.items()}
 
     @model_serializer
     def _to_flat(self) -> dict[str, Any]:
@@ -127,7 +127,7 @@ class TaskSettings(Section):
         Field(ge=0.1, le=1e6),
     ] = None
     task_args: Annotated[
-        Values,
+        Arguments,
         Flag(
             "Argument of the task, as in cohs=0/10/20 (see ngym info TASK).", TASK, names=("--task-arg",), changes=True
         ),
@@ -162,15 +162,10 @@ class TaskSettings(Section):
         ),
     ] = Field(default_factory=list)
 
-    @field_validator("task_args", mode="after")
-    @classmethod
-    def _without_words(cls, arguments: Mapping[str, object]) -> dict[str, object]:
-        return {key: with_none(value) for key, value in arguments.items()}
-
     @field_validator("timing")
     @classmethod
     def _durations(cls, timing: Mapping[str, object]) -> dict[str, object]:
-        return {period: parse_duration(value, period) for period, value in timing.items()}
+        return {period: Duration.parse(value, period).written for period, value in timing.items()}
 
     @field_validator("wrappers", mode="before")
     @classmethod
@@ -213,73 +208,81 @@ class StageConfig(TaskSettings):
 LONGEST = 10_000_000
 
 
-def parse_duration(text: object, period: str) -> object:
-    """Check the duration of a period and return the written form.
+@dataclass(frozen=True)
+class Duration:
+    """Duration of a period as written in a configuration.
 
-    A number is a duration in ms; a list is a set of durations, one of which is drawn; a call such as
-    ``uniform:200:600`` names a distribution and its arguments.
-
-    Args:
-        text: duration as written on the command line or in a configuration file.
-        period: name of the period, for messages.
-
-    Raises:
-        UserError: on an unknown distribution, wrong arguments, or a negative duration.
+    Attributes:
+        written: a duration in ms; a list of durations, one of which is drawn; or a call such as ``uniform:200:600``: a
+            distribution and its arguments.
     """
-    from neurogym.sampling.distributions import Distribution
 
-    try:
-        written = parse_value(text) if isinstance(text, str) else text
-        if isinstance(written, bool):
-            raise ValueError(f"{write_value(written)} is not a valid duration")
-        shortest, _ = Distribution.of(duration_for_task(written)).bounds()
-    except (UserError, ValueError, TypeError) as error:
-        raise UserError(f"timing {period}: {error}") from None
-    if not 0 <= shortest < math.inf:
-        raise UserError(f"timing {period}: a duration must be 0 ms or more, not {shortest:g}")
-    if shortest > LONGEST:
-        raise UserError(f"timing {period}: a duration must be at most {LONGEST:,} ms, not {shortest:g}")
-    return written
+    written: Any
 
+    @classmethod
+    def parse(cls, text: object, period: str) -> Duration:
+        """Read the duration of a period.
 
-def duration_for_task(value: object) -> object:
-    """Return a written duration in the form that tasks take: a number, a list, or (distribution, arguments).
+        Args:
+            text: as on the command line or in a configuration file.
+            period: name of the period, for messages.
 
-    Example:
-        >>> duration_for_task("uniform:200:600"), duration_for_task("until:2000"), duration_for_task(500)
-        (('uniform', [200, 600]), ('until', 2000), 500)
-    """
-    if not isinstance(value, str):
-        return value
-    name, *arguments = value.split(":")
-    numbers = [parse_scalar(item) for item in arguments]
-    single = name in ("constant", "until") and len(numbers) == 1
-    return (name, numbers[0] if single else numbers)
+        Raises:
+            UserError: on an unknown distribution, wrong arguments, or a negative duration.
+        """
+        from neurogym.sampling.distributions import Distribution
 
+        try:
+            duration = cls(parse_value(text) if isinstance(text, str) else text)
+            if isinstance(duration.written, bool):
+                raise ValueError(f"{duration} is not a valid duration")
+            shortest, _ = Distribution.of(duration.for_task).bounds()
+        except (UserError, ValueError, TypeError) as error:
+            raise UserError(f"timing {period}: {error}") from None
+        if not 0 <= shortest < math.inf:
+            raise UserError(f"timing {period}: a duration must be 0 ms or more, not {shortest:g}")
+        if shortest > LONGEST:
+            raise UserError(f"timing {period}: a duration must be at most {LONGEST:,} ms, not {shortest:g}")
+        return duration
 
-def durations_for_task(timing: Mapping[str, object]) -> dict[str, object]:
-    """Return written durations by period in the form that tasks take."""
-    return {period: duration_for_task(value) for period, value in timing.items()}
+    @classmethod
+    def of_task(cls, value: Any) -> Duration | None:
+        """Return a task's own duration, or None for a function.
 
+        Example:
+            >>> str(Duration.of_task(("uniform", (200, 600))))
+            'uniform:200:600'
+        """
+        from neurogym.sampling.distributions import Distribution
 
-def written_duration(value: Any) -> float | str | list[float] | None:
-    """Return the written form of a task's own duration, or None for a function.
+        kind, numbers = Distribution.of(value)
+        if kind == "callable":
+            return None
+        if kind == "constant":
+            return cls(_number(numbers))
+        values = [numbers] if kind == "until" else numbers
+        if not isinstance(value[0], str):
+            return cls([_number(item) for item in values])
+        return cls(str(Call(kind, tuple(str(_number(item)) for item in values))))
 
-    Example:
-        >>> written_duration(("uniform", (200, 600)))
-        'uniform:200:600'
-    """
-    from neurogym.sampling.distributions import Distribution
+    @property
+    def for_task(self) -> object:
+        """The duration in the form that tasks take: a number, a list, or (distribution, arguments).
 
-    kind, numbers = Distribution.of(value)
-    if kind == "callable":
-        return None
-    if kind == "constant":
-        return _number(numbers)
-    values = [numbers] if kind == "until" else numbers
-    if not isinstance(value[0], str):
-        return [_number(item) for item in values]
-    return str(Call(kind, tuple(str(_number(item)) for item in values)))
+        Example:
+            >>> [Duration(each).for_task for each in ("uniform:200:600", "until:2000", 500)]
+            [('uniform', [200, 600]), ('until', 2000), 500]
+        """
+        if not isinstance(self.written, str):
+            return self.written
+        name, *arguments = self.written.split(":")
+        numbers = [parse_scalar(item) for item in arguments]
+        single = name in ("constant", "until") and len(numbers) == 1
+        return (name, numbers[0] if single else numbers)
+
+    def __str__(self) -> str:
+        """Return the written form."""
+        return write_value(self.written)
 
 
 def _number(value: SupportsFloat) -> int | float:

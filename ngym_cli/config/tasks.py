@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ngym_cli.config import extensions
-from ngym_cli.errors import unknown
+from ngym_cli.errors import UserError, unknown
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,8 @@ def find_task(name: str) -> Task:
         entry = extensions.find_extension("task", name)
         if entry is not None:
             return Task(name, name, entry, own=True)
+        if "," in name:
+            raise UserError(f"unknown task '{name}'; several tasks are joined by +: {name.replace(',', '+')}") from None
         raise unknown("task", name, task_names()) from None
     return Task(name, id_, registration.entry(id_), own=False)
 
@@ -110,6 +114,9 @@ def task_names() -> list[str]:
     return sorted({*registration.every_task(), *ALIASES, *extensions.offered("task")})
 
 
+#: Table of the defaults of tasks.
+TABLE = Path(__file__).with_name("tasks.toml")
+
 #: Configuration key that asks for the recommended settings; a complete configuration has the settings in its place.
 RECOMMENDED_KEY = "recommended"
 
@@ -145,111 +152,27 @@ LAST_OUTCOME = Recommended(
     "what is rewarded depends on earlier trials, which the last action and the last reward report",
 )
 
-#: Durations (ms) of the first stages of DualTask and of those that follow; they vary, so that none is learned by heart.
-SHORT_DELAYS = {
-    **dict.fromkeys(("stim1", "stim2", "distractor", "distractor_decision", "decision", "iti"), 200),
-    "delay1": "uniform:100:600",
-    "distractor_delay": "uniform:100:300",
-    "delay2": "uniform:100:400",
-    "delay3": "uniform:100:400",
-}
-LONGER_DELAYS = {
-    **dict.fromkeys(("stim1", "stim2"), "uniform:200:1000"),
-    **dict.fromkeys(("distractor", "iti"), "uniform:200:600"),
-    **dict.fromkeys(("distractor_decision", "decision"), "uniform:200:400"),
-    **dict.fromkeys(("delay2", "delay3"), "uniform:100:1000"),
-    "delay1": "uniform:100:1500",
-    "distractor_delay": "uniform:100:600",
-}
-NEARLY_USUAL_DELAYS = {
-    **dict.fromkeys(("stim1", "delay2", "stim2", "delay3"), "uniform:500:1000"),
-    **dict.fromkeys(("distractor", "distractor_delay", "iti"), "uniform:300:600"),
-    **dict.fromkeys(("distractor_decision", "decision"), "uniform:200:400"),
-    "delay1": "uniform:1500:3000",
-}
 
-#: Settings that every run of a task has, unless the user names others: without them little or nothing is learned.
-RECOMMENDED_BY_TASK: dict[str, Recommended] = {
-    **dict.fromkeys(
-        (
-            "ChangingBandit-v0",
-            "ChangingEnvironment-v0",
-            "ContextSwitch-v0",
-            "DawTwoStep-v0",
-            "DriftingBandit-v0",
-            "DynamicForaging-v0",
-            "ReversalLearning-v0",
-            "TwoStep-v0",
-        ),
-        LAST_OUTCOME,
-    ),
-    "CVLearning-v0": Recommended(
-        {"wrappers": [{"name": "pass_action"}]},
-        "a side that was chosen three times in a row is not rewarded any more, and the last action shows which it was",
-    ),
-    "DelayEstimation-v0": Recommended(
-        {"units": 128}, "up to eight colours are remembered, each as two numbers, until a cue tells which is asked for"
-    ),
-    "DualTask-v0": Recommended(
-        {
-            "wrappers": HISTORY,
-            "stages": [
-                {"name": name, "performance": share, "window": 2_000, "task_args": rules, "timing": timing}
-                for name, share, rules, timing in (
-                    ("one rule", 0.9, {"first_rule": 1.0}, SHORT_DELAYS),
-                    ("mostly one rule", 0.9, {"first_rule": 0.7, "block_dur": 20}, SHORT_DELAYS),
-                    ("changing rules", 0.9, {"block_dur": 20}, SHORT_DELAYS),
-                    ("longer delays", 0.9, {"block_dur": 20}, LONGER_DELAYS),
-                    # without end: long blocks unlearn to change, and fixed delays are lost or learned by heart
-                    ("nearly usual delays", 1.0, {"block_dur": 20}, NEARLY_USUAL_DELAYS),
-                )
-            ]
-            + [{"name": "usual delays and long blocks (evaluations)"}],
-        },
-        "which rules hold follows from odours, action and reward of the last trial, a parity that no gradient leads to "
-        "unless one rule is known; as in shaping, a rule is taught before it changes, and delays are short at first",
-    ),
-    "HierarchicalReasoning-v0": Recommended(
-        {
-            "wrappers": HISTORY,
-            "stages": [
-                {"name": "one rule", "performance": 0.9, "window": 2_000, "task_args": {"first_rule": 1.0}},
-                {"name": "chosen rule", "performance": 0.9, "window": 2_000, "task_args": {"hidden": False}},
-                {"name": "hidden rule"},
-            ],
-        },
-        "which rule holds follows from the last action and the last reward; the judgement, side of the flashes against "
-        "length of the interval against rule, is a parity that no gradient leads to unless one rule is known, and both "
-        "are known before the rule is hidden",
-    ),
-    "RandomDotMotion-v0": Recommended(
-        {"wrappers": [{"name": "motion_energy"}]},
-        "motion lies between frames, and a single frame does not show it; detectors of motion compare two frames",
-    ),
-    "VisualSearch-v0": Recommended(
-        {"network": "attention", "dt": 100},
-        "each of four lines has to be compared with the remembered sample, which is learned once if all places of an "
-        "image share the comparison; steps of 100 ms are enough for pictures that last 500 ms or longer",
-    ),
-}
+@functools.cache
+def defaults_table() -> dict[str, dict[str, Any]]:
+    """Return the rows of ``tasks.toml``, the table of all defaults of tasks, by id."""
+    table: dict[str, dict[str, Any]] = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    return table
 
-#: Settings of runs with an algorithm other than the usual one of the task, unless the user names others, by task and
-#: algorithm.
-RECOMMENDED_BY_ALGORITHM: dict[tuple[str, str], Recommended] = {
-    ("HierarchicalReasoning-v0", "supervised"): Recommended(
-        {"wrappers": [{"name": "pass_action"}]},
-        "the correct rule is hidden and is a matter of chance until it was reported; the correct response follows from "
-        "the rule that was reported, which the last action shows",
-    ),
-}
 
-#: Tasks with linked trials that are learned as well, or better, from their own observations.
-WITHOUT_HISTORY = (
-    "Bandit-v0",
-    "LeverPressWithPokeRest-v0",
-    "PatchLeaving-v0",
-    "perceptualdecisionmaking.ibl20-v0",
-)
+def default_settings(task: object, alg: str | None = None) -> Recommended | None:
+    """Return the settings that every run of a task has, unless the user names others; None without.
+
+    Args:
+        task: name of the task.
+        alg: an algorithm other than the task's default algorithm, for the settings that it has in addition.
+    """
+    row = defaults_table().get(built_in(task)[0], {})
+    if alg is not None:
+        special = dict(row.get("settings_with", {}).get(alg, {}))
+        return Recommended(special, special.pop("reason")) if special else None
+    settings = row.get("settings")
+    return LAST_OUTCOME if isinstance(settings, str) else settings and Recommended(settings, row["settings_reason"])
 
 
 def recommended(task: object) -> Recommended | None:
@@ -259,11 +182,10 @@ def recommended(task: object) -> Recommended | None:
         task: name of a task; None for a user's own task, whose code is not imported, and for unknown names.
     """
     id_, metadata = built_in(task)
-    if id_ in WITHOUT_HISTORY:
+    if not metadata.get("carries") or defaults_table().get(id_, {}).get("without_history"):
         return None
-    if "wrappers" in (RECOMMENDED_BY_TASK[id_].settings if id_ in RECOMMENDED_BY_TASK else ()):
-        return None
-    return LAST_OUTCOME if metadata.get("carries") else None
+    usual = default_settings(task)
+    return None if usual is not None and "wrappers" in usual.settings else LAST_OUTCOME
 
 
 def with_defaults(data: Mapping[str, Any]) -> dict[str, object]:
@@ -275,14 +197,14 @@ def with_defaults(data: Mapping[str, Any]) -> dict[str, object]:
     Args:
         data: settings of a configuration.
     """
-    id_, alg = built_in(data.get("task"))[0], data.get("alg")
-    defaults = RECOMMENDED_BY_TASK.get(id_)
-    settings = dict(defaults.settings) if defaults else {}
+    task, alg = data.get("task"), data.get("alg")
+    usual = default_settings(task)
+    settings = dict(usual.settings) if usual else {}
     if any(_overlap(stage, data) for stage in settings.get("stages", ())):
         settings.pop("stages")
-    if alg is not None and id_ and alg != usual_algorithm(id_):
+    if alg is not None and built_in(task)[0] and alg != usual_algorithm(task):
         settings = {name: value for name, value in settings.items() if name not in ("network", "units", "stages")}
-        special = RECOMMENDED_BY_ALGORITHM.get((id_, str(alg)))
+        special = default_settings(task, str(alg))
         settings |= special.settings if special else {}
     return {**settings, **data}
 

@@ -25,7 +25,7 @@ from neurogym.envs.multi import ScheduleEnvs
 from neurogym.sampling.scheduler import schedule_from
 from ngym_cli.config import TaskSettings, checked, extensions, options
 from ngym_cli.config.extensions import user_errors
-from ngym_cli.config.sections import durations_for_task
+from ngym_cli.config.sections import Duration
 from ngym_cli.config.tasks import Task, find_task
 from ngym_cli.errors import UserError, message_of, unknown
 
@@ -316,7 +316,7 @@ def env_maker(task: Task, settings: TaskSettings, learning: bool = False) -> Env
     if settings.dt is not None and (parameters is None or "dt" in parameters):
         kwargs["dt"] = settings.dt
     if settings.timing:
-        kwargs["timing"] = durations_for_task(settings.timing)
+        kwargs["timing"] = {period: Duration(value).for_task for period, value in settings.timing.items()}
     if settings.rewards:
         kwargs["rewards"] = dict(settings.rewards)
     if "schedule" in kwargs and "schedule" not in (parameters or kwargs):

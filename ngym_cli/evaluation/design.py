@@ -14,7 +14,7 @@ from ngym_cli import config as configuration
 from ngym_cli.agents import defaults
 from ngym_cli.agents.acting import rollout
 from ngym_cli.agents.from_config import build_batch
-from ngym_cli.config import RunConfig
+from ngym_cli.config import ResolvedConfig
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.fitted_agent import FittedAgent, FittedModel, actions_of, stimuli_of
@@ -40,7 +40,7 @@ class DesignTask:
     """
 
     name: str
-    config: RunConfig
+    config: ResolvedConfig
     properties: TaskProperties
 
 
@@ -85,8 +85,8 @@ def run(request: FitRequest, hooks: FitHooks) -> FitRecord:
 
 
 def _task(text: str, seed: int) -> DesignTask:
-    config = configuration.from_dict({"alg": "fitted", "reset_state": "never", "seed": seed, "task": text})
-    return DesignTask(text, *defaults.resolve(config))
+    config = configuration.from_dict({"alg": defaults.FITTED, "reset_state": "never", "seed": seed, "task": text})
+    return DesignTask(text, *defaults.prepare(config))
 
 
 def _candidates(request: FitRequest, record: FitRecord) -> tuple[list[dict[str, Candidate]], Behaviour]:
@@ -124,7 +124,7 @@ class RecordingAgent(FittedAgent):
         self.rows[env].append((trial.stimuli[0].copy(), int(trial.choice[0]), float(trial.reward[0])))
 
 
-def play(model: FittedModel, config: RunConfig, trials: int, seed: int, subject: str) -> list[Session]:
+def play(model: FittedModel, config: ResolvedConfig, trials: int, seed: int, subject: str) -> list[Session]:
     """Return sessions in which a fitted model acts in a task, with times where the model has times.
 
     Args:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
 
-from ngym_cli.config.fields import Flag, Names, Options, Request, Section, Texts
+from ngym_cli.config.fields import Flag, Names, Options, Request, Section, Texts, root_of
 from ngym_cli.config.model import CHANGED_CONDITIONS
 from ngym_cli.config.sections import MOST_TRIALS
 from ngym_cli.config.values import Values
@@ -47,7 +47,15 @@ class EvalRequest(Request):
     """Evaluate trained agents on fresh trials.
 
     Weights are frozen, and the recurrent state is reset as in training. With --simulate a model fitted to choices acts.
+
+    Examples:
+        ngym eval latest --task-arg cohs=1/90 --balanced
+        ngym eval latest --lesion 0.2
+        ngym eval latest --record activity --export npz
+        ngym eval latest --compare roitman2002
     """
+
+    common = ("trials", "task_args", "balanced", "lesion", "record", "export", "compare", "name")
 
     run: Annotated[
         list[str],
@@ -112,7 +120,7 @@ class EvalRequest(Request):
     ] = None
     name: Annotated[str | None, Flag("Name of the evaluation.", OUTPUT, default="made from its settings")] = None
     overwrite: Annotated[bool, Flag("Replace an evaluation of this name.", OUTPUT)] = False
-    runs: Annotated[Path, Flag("Folder of all runs.", OUTPUT)] = Path("runs")
+    runs_root: Annotated[Path, root_of("runs", OUTPUT)] = Path("runs")
     trust: Annotated[bool, Flag("Trust code that the run names.", OUTPUT)] = False
     as_json: Annotated[bool, Flag("Print the summary as JSON.", OUTPUT, names=("--json",))] = False
     references: bool = Field(True, description="compute the scores of reference agents")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
 
     from ngym_cli.agents.acting import Actor
-    from ngym_cli.config import RunConfig
+    from ngym_cli.config import ResolvedConfig
     from ngym_cli.figures.source import Source
     from ngym_cli.figures.view import Recorder
 
@@ -197,10 +197,10 @@ def _evaluate_run(
 ) -> Iterator[tuple[Summary, Path]]:
     from ngym_cli.evaluation import activity_comparison, comparison, export, fresh_trials, ranked_units
 
-    config = run.config(request.trust).in_stage(-1)
+    config = defaults.read_config(run, request.trust).in_stage(-1)
     if request.changes:
-        config = configuration.from_dict(configuration.merge(config.model_dump(exclude_none=True), request.changes))
-        config, properties = defaults.resolve(config)
+        requested = configuration.merge(config.model_dump(exclude_none=True), request.changes)
+        config, properties = defaults.prepare(configuration.from_dict(requested))
     else:
         properties = of_task.inspect(config)
     trials = request.trials or evaluation_trials(properties)
@@ -249,7 +249,7 @@ def _evaluate_run(
 
 
 def _policies(
-    run: runs.RunFolder, config: RunConfig, wanted: str | None, device: str
+    run: runs.RunFolder, config: ResolvedConfig, wanted: str | None, device: str
 ) -> Iterator[tuple[Actor | BasePolicy, int, bool]]:
     """Yield the final policy or the policy of each checkpoint, with its training steps and whether a checkpoint.
 

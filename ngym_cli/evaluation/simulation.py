@@ -19,7 +19,8 @@ from neurogym.behaviour.table import Behaviour
 from ngym_cli import config as configuration
 from ngym_cli import runs
 from ngym_cli.agents import defaults
-from ngym_cli.config import RunConfig, streams, trust
+from ngym_cli.agents.defaults import FITTED
+from ngym_cli.config import ResolvedConfig, streams, trust
 from ngym_cli.config.tasks import HISTORY
 from ngym_cli.environments.properties import TaskProperties, inspect
 from ngym_cli.errors import UserError, check_known
@@ -31,7 +32,6 @@ from ngym_cli.fitting import folder as fits
 from ngym_cli.runs import provenance
 from ngym_cli.runs.records import FitOrigin, Summary
 
-ALG = "fitted"  #: entry ``alg`` of the record of a simulation
 USUAL_TRIALS = 2000  #: trials unless given
 
 
@@ -55,10 +55,11 @@ def simulate(
         from ngym_cli.evaluation import comparison
 
         comparison.read(request.compare, request.columns)  # refused before anything is replaced
-    config = configuration.from_dict(
-        {"alg": ALG, "reset_state": "never", "seed": request.seed, "task": request.simulate, **request.changes}
+    requested = configuration.from_dict(
+        {"alg": FITTED, "reset_state": "never", "seed": request.seed, "task": request.simulate, **request.changes}
     )
-    config, properties = defaults.resolve(config)
+    config, properties = defaults.prepare(requested)
+    recorded = defaults.with_task_of(requested, config)  # nothing of it is trained
     label, subject, policy, about = load(fit, request.model, request.subject, request.trust)
     names = about["table"]["stimuli"]
     stimuli = stimuli_of(names, request.stimuli, properties)
@@ -66,7 +67,7 @@ def simulate(
     by_correctness = "reward" not in about["table"]["roles"]
     agent = FittedModel(policy, stimuli, actions, by_correctness, _onset(policy, properties))
     name = runs.safe_name(f"{fit.path.name}-{label}") if request.name is None else request.name
-    path = runs.folder_for(root, config.task, ALG, name, request.seed)
+    path = runs.folder_for(root, config.task, FITTED, name, request.seed)
     origin: FitOrigin = {
         "path": str(fit.path),
         "model": label,
@@ -74,7 +75,7 @@ def simulate(
         "parameters": f"fitted to all sessions of {subject}",
     }
     opening = {
-        **provenance.opening(config, config.model_dump(), streams(config.seed), properties, 1),
+        **provenance.opening(recorded, recorded.model_dump(), streams(config.seed), properties, 1),
         "alg": label,
         "fit": origin,
     }
@@ -85,7 +86,7 @@ def simulate(
     evaluated = fresh_trials.evaluate(agent, config, properties, settings, progress)
     if properties.links_trials:
         evaluated.summary.update(cast(Summary, _ceiling(config, agent.by_correctness)))
-    run = runs.create(path, request.overwrite, config.to_toml(), opening)
+    run = runs.create(path, request.overwrite, recorded.to_toml(), opening)
     warnings = _warnings(names, stimuli, evaluated.table)
     if hasattr(policy, "respond") and (not agent.onset or agent.hurried):
         why = "its answers are due too soon for them" if agent.onset else "the stimulus ends before the answer"
@@ -147,7 +148,7 @@ def _onset(policy: Policy, properties: TaskProperties) -> str:
     return properties.rt_from if hasattr(policy, "respond") and not ends_before else ""
 
 
-def _ceiling(config: RunConfig, by_correctness: bool) -> dict[str, float | str | None]:
+def _ceiling(config: ResolvedConfig, by_correctness: bool) -> dict[str, float | str | None]:
     """Return the ceiling of a task with linked trials for a model that is given its choices and their rewards.
 
     Args:

@@ -29,12 +29,19 @@ class FigureFiles:
         style: screen or paper.
         out: folder that the user names; None for the folder ``figures`` of the run, the sweep or the fit.
         overwrite: replace files of the user.
+        kept: receives figures by path, for a program; these are written only if the user names a folder.
     """
 
     file_format: str = "png"
     style: str = "screen"
     out: Path | None = None
     overwrite: bool = False
+    kept: dict[str, Figure] | None = None
+
+    @property
+    def writes(self) -> bool:
+        """Whether figures are written."""
+        return self.kept is None or self.out is not None
 
     def places(self, owner: Path, names: Sequence[str]) -> list[Path]:
         """Return the file of each figure.
@@ -48,7 +55,7 @@ class FigureFiles:
         """
         self.check()
         rows = [(self.out or owner / "figures") / f"{name}.{self.file_format}" for name in names]
-        for position in rows:
+        for position in rows if self.writes else ():
             for path in (position, position.with_suffix(".parquet")):
                 may_write(path, not self.is_default, self.overwrite)
         return rows
@@ -128,9 +135,13 @@ def drawing_failed(error: Exception) -> str:
 
 
 def save_with_table(figure: Figure, table: Table, files: FigureFiles, path: Path) -> None:
-    """Write a figure and the numbers behind the figure."""
+    """Keep a figure, or write it with the numbers behind the figure."""
     from ngym_cli.figures.style import styled
 
+    if files.kept is not None:
+        files.kept[str(path)] = figure
+    if not files.writes:
+        return
     with styled(files.style):
         save_figure(figure, path, files.is_default)
     if table:

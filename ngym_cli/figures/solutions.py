@@ -29,9 +29,9 @@ from neurogym.dynamics.catalogue import (
     geometry,
     nearest_cluster,
 )
-from ngym_cli.agents.defaults import resolve
+from ngym_cli.agents.defaults import prepare
 from ngym_cli.agents.trained import remembers
-from ngym_cli.config import RunConfig
+from ngym_cli.config import ResolvedConfig, RunConfig
 from ngym_cli.environments.properties import ANSWER_COLUMNS
 from ngym_cli.figures import registry
 from ngym_cli.figures.dynamics_data import dynamics_of
@@ -247,13 +247,13 @@ def solutions(view: PlotData) -> Figure:
     return figure
 
 
-def other_settings(config: RunConfig) -> list[str]:
+def other_settings(config: ResolvedConfig) -> list[str]:
     """Return the settings of the task in which a run differs from the catalogue, as in ``timing delay=500``.
 
     Args:
         config: complete configuration of the run.
     """
-    usual, _ = resolve(RunConfig(task=config.task))
+    usual, _ = prepare(RunConfig(task=config.task))
     words = [f"dt={config.dt:g}"] if config.dt != usual.dt else []
     for name in ("task_args", "timing", "rewards"):
         expected = getattr(usual, name)

@@ -13,6 +13,7 @@ import numpy as np
 from neurogym.analysis.trial_tables import Table
 from ngym_cli import runs
 from ngym_cli.agents.acting import Actor
+from ngym_cli.agents.defaults import read_config
 from ngym_cli.agents.dynamics import read_outs, system_of
 from ngym_cli.agents.saving import load_policy
 from ngym_cli.agents.trained import load_to_act
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
 
     from neurogym.dynamics.systems import System
-    from ngym_cli.config import RunConfig
+    from ngym_cli.config import ResolvedConfig
     from ngym_cli.environments.properties import TaskProperties
 
 #: Name of the channels that wrappers add behind those of the task: last reward, last action.
@@ -84,9 +85,9 @@ class Source:
         self.manifest = run.manifest()
 
     @cached_property
-    def config(self) -> RunConfig:
+    def config(self) -> ResolvedConfig:
         """Configuration of the run's last stage."""
-        return self.run.config(self.trust).in_stage(-1)
+        return read_config(self.run, self.trust).in_stage(-1)
 
     @cached_property
     def properties(self) -> TaskProperties:

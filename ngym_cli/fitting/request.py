@@ -8,9 +8,9 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, StrictInt, field_validator, model_validator
+from pydantic import Field, StrictInt, field_validator, model_validator
 
-from ngym_cli.config.fields import Flag, Names, Options, Request, Section, Texts
+from ngym_cli.config.fields import Flag, Joined, Names, Options, Request, Section, Texts, root_of
 from ngym_cli.config.launch import WHERE, LaunchSettings, parse_option
 from ngym_cli.config.values import Values, parse_whole_numbers, split_entries
 from ngym_cli.errors import UserError, check_known
@@ -22,32 +22,24 @@ if TYPE_CHECKING:
 COLUMNS, SCORES, TIMES, DESIGN, OUTPUT = "Columns", "Scores", "Times and conditions", "Design", "Output"
 
 
-def _joined(names: object) -> object:
-    return ",".join(map(str, names)) if isinstance(names, list | tuple) else names
-
-
-#: Name of a column; several with commas or as a sequence.
-Column = Annotated[str | None, BeforeValidator(_joined)]
-
-
 class ColumnRoles(Section):
     """Roles of the columns of a table of behaviour; None for a guess, the word "none" for no such column."""
 
-    subject: Annotated[Column, Flag("Column of the subject.", COLUMNS)] = None
-    session: Annotated[Column, Flag("Column of the session.", COLUMNS)] = None
-    trial: Annotated[Column, Flag("Column of the trial's number in its session.", COLUMNS)] = None
-    choice: Annotated[Column, Flag("Column of the choice.", COLUMNS)] = None
-    correct: Annotated[Column, Flag("Column that says whether the choice was correct.", COLUMNS)] = None
-    reward: Annotated[Column, Flag("Column of the reward.", COLUMNS)] = None
-    ground_truth: Annotated[Column, Flag("Column of the correct choice.", COLUMNS)] = None
-    rt: Annotated[Column, Flag("Column of the reaction time (s or ms).", COLUMNS)] = None
-    stimuli: Annotated[Column, Flag("Columns of the stimuli, as in s1,s2; 'none' for none.", COLUMNS)] = None
-    state: Annotated[Column, Flag("Column of the second-stage state of a two-step task.", COLUMNS)] = None
-    choice2: Annotated[Column, Flag("Column of the second-stage choice of a two-step task.", COLUMNS)] = None
-    gain: Annotated[Column, Flag("Column of the amount won, beside --loss.", COLUMNS)] = None
-    loss: Annotated[Column, Flag("Column of the amount lost.", COLUMNS)] = None
-    confidence: Annotated[Column, Flag("Column of the confidence judgement.", COLUMNS)] = None
-    cue: Annotated[Column, Flag("Column of the cue before the choice (go/no-go).", COLUMNS)] = None
+    subject: Annotated[Joined, Flag("Column of the subject.", COLUMNS)] = None
+    session: Annotated[Joined, Flag("Column of the session.", COLUMNS)] = None
+    trial: Annotated[Joined, Flag("Column of the trial's number in its session.", COLUMNS)] = None
+    choice: Annotated[Joined, Flag("Column of the choice.", COLUMNS)] = None
+    correct: Annotated[Joined, Flag("Column that says whether the choice was correct.", COLUMNS)] = None
+    reward: Annotated[Joined, Flag("Column of the reward.", COLUMNS)] = None
+    ground_truth: Annotated[Joined, Flag("Column of the correct choice.", COLUMNS)] = None
+    rt: Annotated[Joined, Flag("Column of the reaction time (s or ms).", COLUMNS)] = None
+    stimuli: Annotated[Joined, Flag("Columns of the stimuli, as in s1,s2; 'none' for none.", COLUMNS)] = None
+    state: Annotated[Joined, Flag("Column of the second-stage state of a two-step task.", COLUMNS)] = None
+    choice2: Annotated[Joined, Flag("Column of the second-stage choice of a two-step task.", COLUMNS)] = None
+    gain: Annotated[Joined, Flag("Column of the amount won, beside --loss.", COLUMNS)] = None
+    loss: Annotated[Joined, Flag("Column of the amount lost.", COLUMNS)] = None
+    confidence: Annotated[Joined, Flag("Column of the confidence judgement.", COLUMNS)] = None
+    cue: Annotated[Joined, Flag("Column of the cue before the choice (go/no-go).", COLUMNS)] = None
 
 
 class TableRequest(Request):
@@ -309,7 +301,15 @@ class FitRequest(FitSettings):
     """Fit models of choice to animals, humans or networks.
 
     Every trial is predicted by a model that was fitted without its session, from earlier trials of the session alone.
+
+    Examples:
+        ngym fit rat.csv
+        ngym fit rat.csv --model psytrack,glm-hmm,gru --units 1,2,4
+        ngym fit dots.csv --model ddm
+        ngym fit people.csv --model q-learning --subjects hierarchical
     """
+
+    common = ("model", "subjects", "choice", "stimuli", "reward", "rt", "folds", "name")
 
     further: Annotated[list[Path], Flag("More files of the same table.", positional=True)] = []
     recover: Annotated[
@@ -339,7 +339,7 @@ class FitRequest(FitSettings):
         Names, Flag("Also send scores, parameters and figures to wandb or mlflow.", OUTPUT, completes="trackers")
     ] = ()
     name: Annotated[str | None, Flag("Name of the fit; one that was interrupted resumes.", OUTPUT)] = None
-    runs: Annotated[Path, Flag("Folder of all runs.", OUTPUT)] = Path("runs")
+    runs_root: Annotated[Path, root_of("runs", OUTPUT)] = Path("runs")
     overwrite: Annotated[bool, Flag("Replace a fit of this name.", OUTPUT)] = False
     subjects_shown: Annotated[
         int, Flag("Most subjects whose parameters of the best model are printed.", OUTPUT), Field(ge=0)
@@ -369,7 +369,14 @@ class DataRequest(TableRequest):
     Formats are recognised: CSV, TSV, Parquet, Feather, MATLAB, NWB, NumPy, Excel, JSON; data of IBL, BIDS, jsPsych,
     PsychoPy, Bpod. Roles of columns follow from names and evidence, and are shown; what stays open is asked. Missed
     trials keep their place.
+
+    Examples:
+        ngym data rat.csv
+        ngym data rat.csv --choice side --stimuli s1,s2 --json
+        ngym data rat.csv --by block --where 'phase == test'
     """
+
+    common = ("choice", "stimuli", "reward", "subject", "where", "by", "save_columns", "as_json")
 
     table: Annotated[
         list[Path],

@@ -82,7 +82,7 @@ def run(request: FitRequest, hooks: FitHooks) -> FitRecord:
         InUseError: if another process computes a fit of this name.
         UserError: if the table, a model or the folder does not suit.
     """
-    if request.name is not None and writing.in_use(path := fit_path(request.runs, request.table, request.name)):
+    if request.name is not None and writing.in_use(path := fit_path(request.runs_root, request.table, request.name)):
         raise InUseError(f"fit {path} is being computed by another process; wait for its end or choose another --name")
     with contextlib.ExitStack() as held:
         return _run(request, hooks, held)
@@ -95,7 +95,7 @@ def _run(request: FitRequest, hooks: FitHooks, held: contextlib.ExitStack) -> Fi
     models = fitted.models_of(request)  # wrong names are refused before the table is read
     if request.further:
         paths = [request.table, *request.further]
-        request = request.model_copy(update={"table": stored_table(paths, request.runs), "further": []})
+        request = request.model_copy(update={"table": stored_table(paths, request.runs_root), "further": []})
     data = read_data(request)
     if not request.model:
         proposed = registry.suited(data.table, request.subjects)
@@ -110,7 +110,9 @@ def _run(request: FitRequest, hooks: FitHooks, held: contextlib.ExitStack) -> Fi
     data = validation.prepared(data)
     table, test = data.table, data.test
     fitted.check(models, data)
-    missing = [above for above in fit_path(request.runs, request.table, request.name).parents if not above.exists()]
+    missing = [
+        above for above in fit_path(request.runs_root, request.table, request.name).parents if not above.exists()
+    ]
     folder, about = _opened(request, held)
     about["table"] = _about(data)
     try:
@@ -188,7 +190,7 @@ def _discard_if_empty(folder: FitFolder, models: Iterable[str], missing: Sequenc
 
 def _opened(request: FitRequest, held: contextlib.ExitStack) -> tuple[FitFolder, FitRecord]:
     """Return the folder and the first entries of the record; the folder stays locked until the stack is closed."""
-    path = fit_path(request.runs, request.table, request.name)
+    path = fit_path(request.runs_root, request.table, request.name)
     folder = FitFolder(path)
     settings = request.to_dict()
     files = {str(file): digest_of(file) for file in (request.table, request.test) if file is not None}

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from neurogym.analysis.results import UndeterminedError
 from ngym_cli import runs
 from ngym_cli.agents import saving, weights
+from ngym_cli.agents.defaults import read_config
 from ngym_cli.config.sections import WrapperConfig
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.figures.source import FEEDBACK
@@ -67,7 +68,7 @@ def library(name: str, run: PaperRun) -> PaperRun:
 
 def _with_shuffled_evidence(run: PaperRun) -> PaperRun:
     """Return a network of the same configuration and seed that was trained with the evidence of other trials."""
-    config = run.run.config(trust=True)
+    config = read_config(run.run, trust=True)
     wrappers = [WrapperConfig(name=SHUFFLED), *config.wrappers]
     folder = tempfile.TemporaryDirectory(prefix="ngym-control-")
     trained = train(config.model_copy(update={"wrappers": wrappers}), Path(folder.name), run.path.name).run

@@ -50,7 +50,7 @@ class SettingConfig(Section):
 #: Fields of a request that are no part of an evaluation: a reproduction sets them.
 REPRODUCTION_FIELDS = (
     *("run", "simulate", *OF_SIMULATIONS),
-    *("name", "overwrite", "runs", "trust", "as_json", "references", "device"),
+    *("name", "overwrite", "runs_root", "trust", "as_json", "references", "device"),
 )
 
 

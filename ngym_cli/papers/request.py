@@ -27,6 +27,10 @@ class ReproduceRequest(Request):
     """Repeat the experiments and test the claims of a paper.
 
     Trains the networks of the paper, measures its claims and draws its figures. Run the same command again to resume.
+
+    Examples:
+        ngym reproduce
+        ngym reproduce roitman2002 --seeds 5
     """
 
     paper: Annotated[

@@ -117,8 +117,8 @@ class RunFolder:
             manifest = records.read(path, records.Manifest)
             write_json(path, {**manifest, **entries(manifest)})
 
-    def config(self, trust: bool = False) -> RunConfig:
-        """Return the configuration that the run resolved to.
+    def recorded_config(self, trust: bool = False) -> RunConfig:
+        """Return the configuration as recorded; an earlier version may not have recorded every setting.
 
         Args:
             trust: let it name a user's own code.
@@ -129,10 +129,7 @@ class RunFolder:
         path = self.path / CONFIG
         if not path.is_file():
             raise UserError(f"damaged run folder {self.path}: {CONFIG} is missing")
-        config = load(path, {}, trust)
-        if config.reset_state == "auto":  # a run's own is complete
-            raise UserError(f"damaged run folder {self.path}: {CONFIG} lacks settings of the run")
-        return config
+        return load(path, {}, trust)
 
     def require_model(self) -> None:
         """Refuse a run that has not written a model yet.

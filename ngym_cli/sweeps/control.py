@@ -152,7 +152,7 @@ def execute(request: SweepRequest) -> int:
     if action in ACTIONS:
         if request.varied or "zip" in over or "search" in over or request.name is not None or request.is_planned:
             raise UserError(f"ngym sweep {action} takes only the sweep; remove the other settings")
-        sweep = folder.find(reference or runs.LATEST, request.sweeps)
+        sweep = folder.find(reference or runs.LATEST, request.sweeps_root)
         return _show(request, sweep) if action == "status" else _resume(request, sweep)
     if reference is not None:
         hint = did_you_mean(str(action), ACTIONS)
@@ -167,7 +167,7 @@ def execute(request: SweepRequest) -> int:
         sys.stdout.write(recipe.to_toml())
         return 0
     name = name_of(recipe, request.name, file)
-    return _plan(request, recipe, name) if request.dry_run else _start(request, recipe, name, request.sweeps)
+    return _plan(request, recipe, name) if request.dry_run else _start(request, recipe, name, request.sweeps_root)
 
 
 def _show(request: SweepRequest, sweep: SweepFolder) -> int:
@@ -192,7 +192,7 @@ def _resume(request: SweepRequest, sweep: SweepFolder) -> int:
 
 def _plan(request: SweepRequest, recipe: Recipe, name: str) -> int:
     """Print the runs of a sweep, the expected duration, and the batch script for a cluster."""
-    path, entries = request.sweeps / runs.plain_name("sweep", name), plan.entries(recipe)
+    path, entries = request.sweeps_root / runs.plain_name("sweep", name), plan.entries(recipe)
     script = launchers.batch_script(recipe.launch, path.absolute(), sorted({entry.job for entry in entries}))
     _say_trying(name, len(entries))
     forecast = validation.forecast(recipe, validation.check(recipe))

@@ -12,7 +12,7 @@ import tomli_w
 from pydantic import Field, field_validator, model_validator
 
 from ngym_cli.config import RunConfig, Section, checked, leaves, merge, nest, read_toml
-from ngym_cli.config.fields import Flag, Names, Options, Request, options_of
+from ngym_cli.config.fields import Flag, Names, Options, Request, options_of, root_of
 from ngym_cli.config.launch import WHERE, LaunchSettings
 from ngym_cli.config.model import RUN_SECTIONS, without_none
 from ngym_cli.config.sections import with_none
@@ -64,9 +64,17 @@ class SearchSettings(Section):
 class SweepRequest(Request):
     """Train many agents: grids, seeds and searches.
 
-    Every setting of ngym run (see ngym run --help) takes several values here: a,b,c or, for whole numbers, START:STOP.
+    Every setting of ngym run (ngym run --help-all) takes several values here: a,b,c or, for whole numbers, START:STOP.
     Runs on this machine, a Ray cluster or Slurm. Run the same command again to resume.
+
+    Examples:
+        ngym sweep --alg recurrent_ppo,recurrent_a2c --seed 0:5
+        ngym sweep --network lstm,gru --units 32,64 --seed 0:5 --on slurm --slurm partition=cpu
+        ngym sweep --search 100 --space learning_rate=log:1e-4:1e-2
+        ngym sweep status latest
     """
+
+    common = ("task", "alg", "network", "varied.seed", "trials", "space", "on", "dry_run")
 
     what: Annotated[
         str | None,
@@ -76,15 +84,13 @@ class SweepRequest(Request):
         ),
     ] = None
     sweep: Annotated[str | None, Flag("Name or folder of a sweep, or 'latest'.", positional=True)] = None
-    varied: Annotated[
-        dict[str, list[Any]], Options(RUN_SECTIONS, VARIED, many=True, chosen=lambda flag: flag.sweeps)
-    ] = {}
+    varied: Annotated[dict[str, list[Any]], Options(RUN_SECTIONS, VARIED, many=True)] = {}
     zip: Annotated[list[Names], Flag("Parameters that change together, as in units,timesteps.", VARIED)] = []
     search: Annotated[Values, Options((SearchSettings,))] = {}
     launch: Annotated[Values, Options((LaunchSettings,))] = {}
     detach: Annotated[bool, Flag("Submit to Slurm and return.", WHERE)] = False
     name: Annotated[str | None, Flag("Name of the sweep.", WHERE)] = None
-    sweeps: Annotated[Path, Flag("Folder of all sweeps.", WHERE)] = Path("sweeps")
+    sweeps_root: Annotated[Path, root_of("sweeps", WHERE)] = Path("sweeps")
     trust: Annotated[bool, Flag("Trust code that the recipe names and this command line does not.", WHERE)] = False
     dry_run: Annotated[bool, Flag("Print the planned runs and their expected duration.", WHERE)] = False
     print_config: Annotated[bool, Flag("Print the complete recipe as TOML; make nothing.", WHERE)] = False
@@ -117,9 +123,7 @@ class Recipe(Section):
     def _lists(cls, grid: object) -> dict[str, list[object]]:
         if not isinstance(grid, Mapping):
             raise ValueError("grid must be a table of parameters and their values")
-        return {
-            canonical(key): [with_none(item) for item in as_list(value, f"grid.{key}")] for key, value in leaves(grid)
-        }
+        return {canonical(key): with_none(as_list(value, f"grid.{key}")) for key, value in leaves(grid)}
 
     @field_validator("zip")
     @classmethod
@@ -218,7 +222,8 @@ def zip_groups(groups: Iterable[Sequence[str]]) -> list[list[str]]:
 def _key(name: str) -> str:
     name = name.strip().replace("-", "_")
     try:
-        keys = {option.spelling.strip("-").replace("-", "_"): option.entry for option in options_of(SweepRequest)}
+        options = [option for option in options_of(SweepRequest) if option.many]
+        keys = {word.strip("-").replace("-", "_"): each.entry for each in options for word in each.spellings}
         return keys.get(name) or canonical(name)
     except ValueError as error:
         raise UserError(f"zip: {error}") from None

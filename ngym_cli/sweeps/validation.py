@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ngym_cli import runs
 from ngym_cli.agents.algorithms import find_algorithm
-from ngym_cli.agents.defaults import default_steps, resolve
+from ngym_cli.agents.defaults import TASK_FIELDS, Prepared, default_steps, prepare
 from ngym_cli.agents.networks import find_network
 from ngym_cli.config import ResolvedConfig, RunConfig, from_dict, merge, nest, trust
 from ngym_cli.config.tasks import RECOMMENDED_KEY, find_task
@@ -25,7 +25,7 @@ from ngym_cli.processes import cores
 from ngym_cli.sweeps import plan, space
 from ngym_cli.sweeps.recipe import Recipe
 from ngym_cli.training import timing
-from ngym_cli.training.prepare import TASK_FIELDS, TriedTask, prepare
+from ngym_cli.training.prepare import new_run
 
 
 def ready(recipe: Recipe) -> Recipe:
@@ -85,7 +85,7 @@ def check(recipe: Recipe) -> list[Setting]:
     Raises:
         UserError: on the first setting that does not work, or if a search maximises what a task does not have.
     """
-    inspected: dict[str, TriedTask] = {}
+    inspected: dict[str, Prepared] = {}
     checked: list[Setting] = []
     for values in settings(recipe):
         try:
@@ -111,7 +111,7 @@ def _require_metric(recipe: Recipe, setting: Setting) -> None:
         )
 
 
-def completed(recipe: Recipe, values: Values, inspected: dict[str, TriedTask] | None = None) -> Setting:
+def completed(recipe: Recipe, values: Values, inspected: dict[str, Prepared] | None = None) -> Setting:
     """Return a setting after a trial construction, with every default spelled out.
 
     Args:
@@ -129,8 +129,8 @@ def completed(recipe: Recipe, values: Values, inspected: dict[str, TriedTask] | 
     inspected = {} if inspected is None else inspected
     task = _task_of(config)
     if task not in inspected:
-        inspected[task] = resolve(config)
-    run = prepare(config, tried=inspected[task])
+        inspected[task] = prepare(config)
+    run = new_run(config, tried=inspected[task])
     return Setting(run.config, inspected[task][1])
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium.spaces import Discrete, Space
 
 from ngym_cli.agents.from_config import build_venv
-from ngym_cli.config import RunConfig, StageConfig, streams
+from ngym_cli.config import ResolvedConfig, StageConfig, streams
 from ngym_cli.environments.properties import TaskProperties, inspect
 from ngym_cli.environments.trial_batch import batch_of, trials_of
 from ngym_cli.errors import UserError
@@ -39,7 +39,7 @@ class Stage:
 
     number: int
     name: str
-    config: RunConfig
+    config: ResolvedConfig
     properties: TaskProperties
     criterion: StageConfig
 
@@ -65,7 +65,7 @@ class Stage:
         return None
 
 
-def stages_of(config: RunConfig, properties: TaskProperties) -> list[Stage]:
+def stages_of(config: ResolvedConfig, properties: TaskProperties) -> list[Stage]:
     """Build and try every stage of a configuration.
 
     Args:
@@ -187,7 +187,7 @@ class Curriculum:
         self._started = [dict(row) for row in state["begun"]]
 
 
-def renew(model: BaseAlgorithm, venv: VecEnv, config: RunConfig, seed: int) -> None:
+def renew(model: BaseAlgorithm, venv: VecEnv, config: ResolvedConfig, seed: int) -> None:
     """Replace a learner's environments between an update and the next rollout; the weights are kept.
 
     Args:

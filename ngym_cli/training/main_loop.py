@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,10 +23,9 @@ from ngym_cli.runs import provenance
 from ngym_cli.runs.records import RunState, Summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
 from ngym_cli.training import tracking
-from ngym_cli.training.board import TensorBoardWriter
 from ngym_cli.training.curriculum import Curriculum, renew
 from ngym_cli.training.curves import Curves, Evaluator
-from ngym_cli.training.prepare import ResolvedRun, prepare, reopen
+from ngym_cli.training.prepare import ResolvedRun, new_run, reopen
 from ngym_cli.training.progress import Display
 from ngym_cli.training.session import CheckpointKeeper, EvaluationCallback, TrainingSession
 from ngym_cli.training.stopping import Stop, stopping_on_signals
@@ -80,8 +79,8 @@ def train(
     overwrite: bool = False,
     hooks: Hooks | None = None,
 ) -> RunResult:
-    """Prepare a run and train an agent; see `prepare` for the arguments and `start` for the course of a run."""
-    return start(prepare(config, root, name, overwrite), hooks)
+    """Prepare a run and train an agent; see `new_run` for the arguments and `start` for the course of a run."""
+    return start(new_run(config, root, name, overwrite), hooks)
 
 
 def start(resolved: ResolvedRun, hooks: Hooks | None = None) -> RunResult:
@@ -169,7 +168,7 @@ def _new_folder(resolved: ResolvedRun) -> Iterator[Callable[[], runs.RunFolder]]
     Yields:
         A function that returns the folder; a run that is replaced stays until it is called.
     """
-    curriculum = _curriculum(resolved)
+    curriculum = Curriculum(resolved.stages) if resolved.stages else None
     manifest = provenance.opening(resolved.config, resolved.settings, resolved.seeds, resolved.properties)
     manifest |= {"stages": curriculum.record()} if curriculum else {}
     manifest |= {"init_from": {"run": resolved.init_from}} if resolved.init_from else {}
@@ -188,18 +187,13 @@ def _new_folder(resolved: ResolvedRun) -> Iterator[Callable[[], runs.RunFolder]]
         raise
 
 
-def _curriculum(resolved: ResolvedRun) -> Curriculum | None:
-    """Return the curriculum of a run at its first stage, or None without stages."""
-    return Curriculum(resolved.stages) if resolved.stages else None
-
-
 def _build(resolved: ResolvedRun, saved: checkpoints.Saved | None = None) -> Learning:
     """Build environments and learner, as a checkpoint left them or with the weights of another run.
 
     Raises:
         UserError: if something does not exist or fit together, or the checkpoint does not fit.
     """
-    curriculum = _curriculum(resolved)
+    curriculum = Curriculum(resolved.stages) if resolved.stages else None
     if saved is not None and curriculum is not None:
         with checkpoints.fitting(saved):
             curriculum.set_state(saved.session["curriculum"])
@@ -226,7 +220,7 @@ def rehearse(resolved: ResolvedRun) -> None:
     _build(resolved).venv.close()
 
 
-def own_callbacks(config: RunConfig) -> list[BaseCallback]:
+def own_callbacks(config: ResolvedConfig) -> list[BaseCallback]:
     """Return a user's own callbacks, each made without arguments.
 
     Raises:
@@ -262,16 +256,23 @@ def _learn(
         saved: checkpoint from which the run continues, or None.
         complaints: checkpoints that were passed over, with the reason.
     """
-    with _failures(run, resolved.config) as failures, contextlib.closing(learning.venv), _writing(run):
-        with checkpoints.fitting(saved) if saved else contextlib.nullcontext():
-            session = failures.session = _session(run, resolved, learning, hooks, saved)
-        with session.shown(), stopping_on_signals(session.stop, session.curves.display.say):
+    config = resolved.config
+    with contextlib.closing(learning.venv):
+        fitting = checkpoints.fitting(saved) if saved else contextlib.nullcontext()
+        with _failures(run, config), _writing(run), fitting:
+            session = _session(run, resolved, learning, hooks, saved)
+        with (
+            _failures(run, config, session),
+            _writing(run),
+            session.shown(),
+            stopping_on_signals(session.stop, session.curves.display.say),
+        ):
             for line in _first_lines(resolved, learning, complaints):
                 session.curves.display.say(line)
-            _take_steps(resolved.config, learning, session)
+            _take_steps(config, learning, session)
             learning.venv.close()  # frees the memory of its trials
             status: RunState = "finished" if session.stop.is_end else "interrupted"
-            summary = session.close(learning.model, resolved.config, status)
+            summary = session.close(learning.model, config, status)
     return RunResult(run, status, summary)
 
 
@@ -297,7 +298,7 @@ def _session(
         stage = curriculum.stage
         recorder.describe(stage.number, stage.config.task, stage.properties)
     display = hooks.make_display(config, properties, run.path)
-    board = _board(run, config, state.get("board"), display)
+    board = tracking.board_of(run, config, state.get("board"), display.say)
     board.describe(properties.fixation_in, properties.rt_from)
     model, venv, folder = learning.model, learning.venv, run.path / checkpoints.CHECKPOINTS_FOLDER
 
@@ -328,38 +329,22 @@ def _session(
     return session
 
 
-def _board(
-    run: runs.RunFolder, config: RunConfig, state: Mapping[str, int] | None, display: Display
-) -> TensorBoardWriter:
-    """Return the writer of a run's curves."""
-    if config.track is None:
-        return TensorBoardWriter(run.path, state)
-    return tracking.board_of(run, config, state, display.say)
-
-
-@dataclass
-class _Failures:
-    """Session whose results are saved when a run fails.
-
-    Attributes:
-        session: None before it exists.
-    """
-
-    session: TrainingSession | None = None
-
-
 @contextlib.contextmanager
-def _failures(run: runs.RunFolder, config: RunConfig) -> Iterator[_Failures]:
+def _failures(run: runs.RunFolder, config: ResolvedConfig, session: TrainingSession | None = None) -> Iterator[None]:
     """Save the present results of a run that fails, and name a user's own code that failed.
 
     Raises:
         UserError: if a user's code failed or ended the program.
     """
-    failures = _Failures()
     try:
-        yield failures
+        yield
     except BaseException as error:
-        _abandon(run, failures.session, error)
+        status: RunState = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+        with contextlib.suppress(OSError, UserError):
+            if session is None:
+                run.update(status=status, exit_reason=one_line(error), ended=runs.now())
+            else:
+                session.abandon(status, one_line(error))
         if not isinstance(error, Exception | KeyboardInterrupt):  # from a user's task, never from our own code
             raise UserError(f"task {config.task} ended the program: {one_line(error)}") from error
         user_code = [name for name in references(config) if is_reference(name)]
@@ -368,16 +353,6 @@ def _failures(run: runs.RunFolder, config: RunConfig) -> Iterator[_Failures]:
             noun = "task " if name == config.task else ""
             raise UserError(f"{noun}{name} failed during training: {one_line(error)}{place_of(error)}") from error
         raise
-
-
-def _abandon(run: runs.RunFolder, session: TrainingSession | None, error: BaseException) -> None:
-    """Save the present results of a failed run, with the reason in the manifest."""
-    status: RunState = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
-    with contextlib.suppress(OSError, UserError):
-        if session is None:
-            run.update(status=status, exit_reason=one_line(error), ended=runs.now())
-        else:
-            session.abandon(status, one_line(error))
 
 
 @contextlib.contextmanager

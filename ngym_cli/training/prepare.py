@@ -1,4 +1,4 @@
-"""Preparation of a run: the one place where settings, defaults, task, wrappers and measured properties meet."""
+"""New and reopened runs: complete configuration, stages, seeds and folder, checked before anything is made."""
 
 from __future__ import annotations
 
@@ -9,21 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ngym_cli import runs
-from ngym_cli.agents.defaults import complete, resolve
+from ngym_cli.agents import defaults
+from ngym_cli.agents.defaults import Prepared
 from ngym_cli.config import ResolvedConfig, RunConfig, streams
 from ngym_cli.environments.properties import TaskProperties, inspect
-from ngym_cli.errors import library
+from ngym_cli.errors import UserError, library
 from ngym_cli.training.curriculum import stages_of
 from ngym_cli.training.stopping import Until
 
 if TYPE_CHECKING:
     from ngym_cli.training.curriculum import Stage
-
-#: Settings of a configuration that concern the task, as opposed to the agent.
-TASK_FIELDS = ("task", "dt", "task_args", "timing", "rewards", "wrappers", "reset_state")
-
-#: Complete settings of a task and its wrappers, and the properties of both.
-TriedTask = tuple[RunConfig, TaskProperties]
 
 
 def tracking_library(name: str) -> Any:
@@ -72,12 +67,12 @@ class ResolvedRun:
         return self.config.to_toml(self.settings)
 
 
-def prepare(
+def new_run(
     config: RunConfig,
     root: Path = runs.RUNS_ROOT,
     name: str | None = None,
     overwrite: bool = False,
-    tried: TriedTask | None = None,
+    tried: Prepared | None = None,
 ) -> ResolvedRun:
     """Return a new run with every default spelled out; nothing is written, and torch is not imported.
 
@@ -86,7 +81,7 @@ def prepare(
         root: folder of all runs.
         name: name of the run; default from the time and the seed.
         overwrite: replace a run of that name.
-        tried: the same task with the same wrappers, if it was tried before.
+        tried: the same task with the same wrappers, if it was prepared before.
 
     Raises:
         UserError: on anything that does not exist or does not fit together.
@@ -94,10 +89,12 @@ def prepare(
     path = runs.folder_for(root, config.task, config.alg, name, config.seed)
     if name is not None:
         runs.refuse_existing(path, overwrite)
-    resolved, properties = resolve(config) if tried is None else (with_task(config, tried[0]), tried[1])
+    resolved, properties = defaults.prepare(config, tried)
     if resolved.track is not None:
         tracking_library(resolved.track)  # refused before anything is made
-    run = _run(complete(resolved, properties), properties, path)
+    if resolved.hyperparameters.get("consolidation") and not resolved.stages:
+        raise UserError("consolidation protects what earlier stages learned; expected [[stages]] in a --config file")
+    run = _run(resolved, properties, path)
     # A resumed run may be started elsewhere, and "latest" would be the run itself.
     init_from = str(runs.find(config.init_from, root).path.resolve()) if config.init_from else None
     return replace(run, is_named=name is not None, overwrite=overwrite, init_from=init_from)
@@ -113,16 +110,10 @@ def reopen(run: runs.RunFolder, trust: bool = False) -> ResolvedRun:
     Raises:
         UserError: if the record is damaged, or something does not exist or fit together any more.
     """
-    config = run.config(trust)
-    properties = inspect(config)
-    resolved = _run(complete(config, properties), properties, run.path)
+    config = defaults.read_config(run, trust)
+    resolved = _run(config, inspect(config), run.path)
     recorded = (run.manifest().get("init_from") or {}).get("run", config.init_from)
     return replace(resolved, init_from=None if config.init_from is None else str(recorded))
-
-
-def with_task(config: RunConfig, resolved: RunConfig) -> RunConfig:
-    """Return a configuration with the complete settings of the task and the wrappers of another one."""
-    return config.model_copy(update={name: value for name, value in resolved if name in TASK_FIELDS})
 
 
 def _run(config: ResolvedConfig, properties: TaskProperties, path: Path) -> ResolvedRun:

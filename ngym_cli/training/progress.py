@@ -15,7 +15,7 @@ from ngym_cli.agents.defaults import DEFAULT_UNITS, default_steps
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.per_task import LineResult, has_own_stages, learner_of, measured
 from ngym_cli.config import ResolvedConfig, RunConfig
-from ngym_cli.config.tasks import LAST_OUTCOME, RECOMMENDED_BY_TASK, Recommended, recommended, usual_algorithm
+from ngym_cli.config.tasks import LAST_OUTCOME, Recommended, default_settings, recommended, usual_algorithm
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.errors import UserError
 from ngym_cli.runs.records import Summary
@@ -194,7 +194,7 @@ def advance_notice(config: RunConfig | None, properties: TaskProperties) -> str 
         )
     if config is None or has_own_stages(config) or properties.task.own:
         return None
-    usual = RECOMMENDED_BY_TASK.get(properties.id)
+    usual = default_settings(properties.id)
     if usual and "stages" in usual.settings and not config.stages and config.alg == usual_algorithm(properties.id):
         return "the default stages of the task are left out, as they change an argument or a period that is given"
     learner = learner_of(config)

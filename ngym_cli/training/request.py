@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ngym_cli import config as configuration
 from ngym_cli.config import RunConfig
-from ngym_cli.config.fields import Flag, Options, Request, Texts
+from ngym_cli.config.fields import Flag, Options, Request, Spelling, Texts, root_of
 from ngym_cli.config.model import RUN_SECTIONS
 from ngym_cli.config.sections import RUN
 from ngym_cli.config.values import Values
@@ -21,7 +21,15 @@ class RunRequest(Request):
     """Train an agent and keep everything in a run folder.
 
     The folder holds the configuration, every trial, learning curves, checkpoints, the model and an evaluation.
+
+    Examples:
+        ngym run --task RDM-v0 --wrappers pass_reward,pass_action
+        ngym run --task DelayComparison-v0 --timing delay=500 --reward fail=-0.1 --until 0.95
+        ngym run --task GoNogo-v0 --alg supervised --timesteps 1e5 --seed 3
+        ngym run --resume latest
     """
+
+    common = ("task", "wrappers", "alg", "network", "timing", "timesteps", "seed", "resume")
 
     settings: Annotated[Values, Options(RUN_SECTIONS)] = {}
     threads: Annotated[
@@ -35,7 +43,7 @@ class RunRequest(Request):
     ] = None
     config: Annotated[Path | None, Flag("TOML file, such as a run's config.toml; flags override it.", RUN)] = None
     name: Annotated[str | None, Flag("Name of the run folder.", RUN)] = None
-    runs: Annotated[Path, Flag("Folder of all runs.", RUN)] = Path("runs")
+    runs_root: Annotated[Path, root_of("runs", RUN)] = Path("runs")
     overwrite: Annotated[bool, Flag("Replace a run of this name.", RUN)] = False
     trust: Annotated[bool, Flag("Trust code that --config or --resume names and this command line does not.", RUN)] = (
         False
@@ -55,16 +63,22 @@ class RunRequest(Request):
         """Whether a plan or a configuration is printed and nothing is made."""
         return self.dry_run or self.print_config
 
-    def load(self) -> RunConfig:
-        """Return the configuration before defaults are spelled out."""
-        return configuration.load(self.config, self.settings, self.trust)
+    def load(self, spelling: Spelling = "shell") -> RunConfig:
+        """Return the configuration before defaults are spelled out; options in messages are spelled as given."""
+        return configuration.load(self.config, self.settings, self.trust, spelling)
 
 
 class BenchRequest(Request):
     """Find the fastest settings for a run on this machine.
 
     Tries numbers of environments and threads, and prints the flags and the expected duration.
+
+    Examples:
+        ngym bench --task RDM-v0 --wrappers pass_reward,pass_action
+        ngym bench --task GoNogo-v0 --units 256 --n-envs 64 --timesteps 1e7
     """
+
+    common = ("task", "wrappers", "alg", "network", "units", "n_envs", "timesteps", "threads")
 
     settings: Annotated[Values, Options(RUN_SECTIONS)] = {}
     threads: Annotated[

@@ -15,7 +15,7 @@ import numpy as np
 
 from ngym_cli import runs
 from ngym_cli.agents import checkpoints, saving
-from ngym_cli.config import CheckpointConfig, RunConfig
+from ngym_cli.config import CheckpointConfig, ResolvedConfig
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials
@@ -287,14 +287,14 @@ class TrainingSession:
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
-    def close(self, model: BaseAlgorithm, config: RunConfig, status: RunState) -> Summary:
+    def close(self, model: BaseAlgorithm, config: ResolvedConfig, status: RunState) -> Summary:
         """Write the model, the last trials and the last evaluation, and return the results.
 
         Raises:
             UserError: if configuration, record or a part of the trials was taken away while the run went on.
         """
         recorder, finished = self.curves.recorder, status == "finished"
-        if finished and self.stop.reason is None and (line := steps_in_words(self.step, config.timesteps or 0)):
+        if finished and self.stop.reason is None and (line := steps_in_words(self.step, config.timesteps)):
             self.curves.display.say(line)
         recorder.flush()
         saving.save_model(model, config, self.run.path / runs.MODEL)

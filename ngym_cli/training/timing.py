@@ -16,14 +16,14 @@ from ngym_cli import processes, terminal
 from ngym_cli.agents.algorithms import ALGORITHMS
 from ngym_cli.agents.algorithms.hyperparameters import TORCH_OBJECTIVES
 from ngym_cli.agents.compiled.steps import WEIGHT_ROWS
-from ngym_cli.agents.defaults import resolve, trials_along_training
+from ngym_cli.agents.defaults import prepare, trials_along_training
 from ngym_cli.agents.device import selection
 from ngym_cli.agents.device.selection import Crossover
 from ngym_cli.agents.from_config import build_model, build_venv, sequences_side_by_side
 from ngym_cli.config import ResolvedConfig, RunConfig
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.terminal import in_words, print_columns
-from ngym_cli.training.prepare import prepare
+from ngym_cli.training.prepare import new_run
 from ngym_cli.training.request import BenchRequest
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def try_out(
     began = clock()
     threads_before = processes.learning_threads()
     processes.limit_torch()
-    tried = resolve(config)
+    tried = prepare(config)
     numbers = [config.n_envs] if config.n_envs else ENVIRONMENTS
     counts = [n_threads] if n_threads else range(1, processes.cores() + 1)
     turns: dict[Candidate, Callable[[], float]] = {}
@@ -148,7 +148,7 @@ def try_out(
         for n_envs in numbers:
             if turns and clock() - began > READY * seconds:
                 break
-            configs[n_envs] = prepare(config.model_copy(update={"n_envs": n_envs}), tried=tried).config
+            configs[n_envs] = new_run(config.model_copy(update={"n_envs": n_envs}), tried=tried).config
             for count in counts:
                 turns[n_envs, count] = make_turn(configs[n_envs], count, clock)
         speeds: dict[Candidate, list[float]] = {pair: [] for pair in turns}
@@ -195,7 +195,7 @@ def steps_of_a_turn(model: BaseAlgorithm) -> int:
     return model.n_steps if isinstance(model, OnPolicyAlgorithm | Supervised) else STEPS
 
 
-def speed(config: RunConfig) -> float:
+def speed(config: ResolvedConfig) -> float:
     """Return the steps per second of processor time of a run with a single thread, measured briefly.
 
     Args:

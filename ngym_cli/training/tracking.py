@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ngym_cli import runs
-from ngym_cli.config import RunConfig, flatten
+from ngym_cli.config import ResolvedConfig, flatten
 from ngym_cli.errors import one_line
 from ngym_cli.training.board import TensorBoardWriter
 from ngym_cli.training.prepare import tracking_library
@@ -148,9 +148,9 @@ def key_of(run: runs.RunFolder) -> str:
 
 
 def board_of(
-    run: runs.RunFolder, config: RunConfig, state: Mapping[str, int] | None, say: Callable[[str], None]
+    run: runs.RunFolder, config: ResolvedConfig, state: Mapping[str, int] | None, say: Callable[[str], None]
 ) -> TensorBoardWriter:
-    """Return the writer of a run's curves, which also go to a tracking service.
+    """Return the writer of a run's curves, which also go to a tracking service if the run is tracked.
 
     Args:
         run: the run.
@@ -158,6 +158,8 @@ def board_of(
         state: of the board up to a checkpoint.
         say: reports problems of a service to the user; the run continues.
     """
+    if config.track is None:
+        return TensorBoardWriter(run.path, state)
     return TrackedBoard(run.path, state, lambda: TRACKERS[str(config.track)](run, config, key_of(run)), say)
 
 

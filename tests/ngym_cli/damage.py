@@ -168,10 +168,10 @@ def _read_weights(path):
 
 
 def _config(path):
-    from ngym_cli.agents.defaults import complete, resolve
+    from ngym_cli.agents.defaults import prepare
     from ngym_cli.config import from_dict
 
-    path.write_text(complete(*resolve(from_dict({"n_envs": 2, "wrappers": "pass_reward"}))).to_toml())
+    path.write_text(prepare(from_dict({"n_envs": 2, "wrappers": "pass_reward"}))[0].to_toml())
 
 
 def _read_config(path):

@@ -190,11 +190,11 @@ def learner(task, alg, timesteps, **settings):
     """Return a learner after training in an environment, and its batch of environments."""
     from ngym_cli.agents.from_config import build_model, build_venv
     from ngym_cli.config import from_dict
-    from ngym_cli.training.prepare import prepare
+    from ngym_cli.training.prepare import new_run
 
     hyper = {"gamma": 0.9, "learning_rate": 0.01, "final_rate": 0.1, **settings.pop("hyperparameters", {})}
     config = {"task": task, "alg": alg, "units": 8, "n_envs": 8, "timesteps": timesteps, "hyperparameters": hyper}
-    run = prepare(from_dict({**config, **settings}))
+    run = new_run(from_dict({**config, **settings}))
     venv = build_venv(run.config, run.config.n_envs)
     model = build_model(run.config, venv)
     model.learn(timesteps)

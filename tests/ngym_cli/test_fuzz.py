@@ -189,11 +189,11 @@ def fuzz_lines(folder, examples):
 
 
 def fuzz_files(folder, examples):
-    from ngym_cli.agents.defaults import complete, resolve
+    from ngym_cli.agents.defaults import prepare
     from ngym_cli.config import from_dict
 
     given_ = {"n_envs": 2, "units": 8, "wrappers": "pass_reward,side_bias:probs=0.2/0.8//0.8/0.2"}
-    text = complete(*resolve(from_dict(given_))).to_toml()
+    text = prepare(from_dict(given_))[0].to_toml()
 
     @settings(
         max_examples=examples, deadline=None, suppress_health_check=QUIET, database=None, derandomize=examples < 500

@@ -21,13 +21,19 @@ LIBRARIES |= {"sklearn", "stable_baselines3", "tensorboard", "torch"}
 #: Programs that print what is loaded after each command that answers at once, and with the Python interface.
 COMMANDS = """
 import contextlib, io, json, sys
-from ngym_cli.commands.app import main
-for line in ("--help", "list tasks", "list runs", "info RDM-v0"):
+from ngym_cli.commands.app import COMMANDS, main
+for line in LINES:
     sys.argv = ["ngym", *line.split()]
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
         main()
     print(json.dumps([*sys.modules]))
 """
+#: Commands of each program: the overview, the help of every command, listings.
+LINES = (
+    '["--help"]',
+    '[f"{name} --help" for name in COMMANDS]',
+    '["list tasks", "list runs", "info RDM-v0"]',
+)
 INTERFACE = """
 import json, sys
 import ngym_cli
@@ -88,7 +94,8 @@ def test_an_import_inside_a_function_has_a_reason():
         module: {*with_parents(module), *(name for node in at_import(tree.body) for name in targets(node, paths))}
         for module, tree in trees.items()
     }
-    printed = [subprocess.check_output([sys.executable, "-c", code], text=True) for code in (COMMANDS, INTERFACE)]
+    programs = [COMMANDS.replace("LINES", lines) for lines in LINES] + [INTERFACE]
+    printed = [subprocess.check_output([sys.executable, "-c", code], text=True) for code in programs]
     quick = [set(json.loads(line)) for line in "".join(printed).splitlines()]
     without_reason = []
     for module, tree in trees.items():

@@ -29,7 +29,7 @@ WRITTEN_BY = {
     "watch": {"out"},
 }
 READ = {"config", "columns", "compare", "compare_activity", "table", "test", "data_dir"}
-READ |= {"runs", "sweeps", "reproductions"}
+READ |= {"runs_root", "sweeps_root", "reproductions"}
 #: Commands that write nothing, or only into what they have just made or what the user named with it.
 WRITES_NOTHING = {"bench", "check", "diff", "docs", "list", "runs"}
 

@@ -8,7 +8,7 @@ import tomllib
 import numpy as np
 import pytest
 
-from ngym_cli.agents.defaults import complete, resolve
+from ngym_cli.agents.defaults import prepare
 from ngym_cli.agents.networks import find_network
 from ngym_cli.config import from_dict
 from ngym_cli.training.main_loop import resume, train
@@ -205,7 +205,7 @@ def test_subclass_with_its_own_loss_is_not_trained_by_the_compiled_pass(ngym, fo
 
 def test_defaults_of_a_task_leave_arguments_of_an_own_cell_alone(folder):
     (folder / "mine.py").write_text(CELL.replace("slow", "memory"))
-    config = complete(*resolve(from_dict({"task": "FlipFlop-v0", "network": "mine.py:Two"})))
+    config = prepare(from_dict({"task": "FlipFlop-v0", "network": "mine.py:Two"}))[0]
     assert config.network_args["memory"] == 5
 
 

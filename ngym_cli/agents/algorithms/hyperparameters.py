@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 from pydantic.fields import FieldInfo
 
-from ngym_cli.config.options import About, Float, OmittedByDefault, Switch, Table, Whole, word
+from ngym_cli.config.options import About, Float, OmittedByDefault, OptionTable, Switch, Table, Whole, word
 
 LearningRate = Annotated[
     Float,
@@ -28,7 +28,9 @@ NSteps = Annotated[
     Field(ge=1, description="steps of each environment between two updates"),
     About(aliases=("nsteps", "rollout", "rollout_length", "horizon")),
 ]
-BatchSize = Annotated[Whole, Field(ge=1, description="steps in a minibatch"), About(aliases=("minibatch", "bs"))]
+BatchSize = Annotated[
+    Whole, Field(ge=1, description="steps in a minibatch"), About(aliases=("batch", "minibatch", "bs"))
+]
 NEpochs = Annotated[
     Whole, Field(ge=1, description="times that each rollout is learned from"), About(aliases=("epochs", "noptepochs"))
 ]
@@ -200,7 +202,7 @@ NCriticUpdates = Annotated[Whole, Field(ge=1, description="updates of the predic
 SubSamplingFactor = Annotated[Whole, Field(ge=1, description="every how many steps are used for the policy")]
 
 
-class Hyperparameters(BaseModel):
+class Hyperparameters(OptionTable):
     """Hyperparameters of an algorithm."""
 
 

@@ -10,13 +10,13 @@ from functools import cached_property, partial
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 from pydantic.fields import FieldInfo
 
 from ngym_cli.agents import user_classes
 from ngym_cli.agents.networks.connectome import as_table
 from ngym_cli.config import extensions, options
-from ngym_cli.config.options import About, Float, List, OmittedByDefault, Switch, Table, Whole, Word, word
+from ngym_cli.config.options import About, Float, List, OmittedByDefault, OptionTable, Switch, Table, Whole, Word, word
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError, unknown
 
@@ -146,7 +146,7 @@ Areas = Annotated[
 ]
 
 
-class CommonOptions(BaseModel):
+class CommonOptions(OptionTable):
     """Options of every recurrent network."""
 
     layers: Layers = 1
@@ -155,7 +155,7 @@ class CommonOptions(BaseModel):
     patience: Patience = None
 
 
-class RareOptions(BaseModel):
+class RareOptions(OptionTable):
     """Further options of every recurrent network, which most runs leave alone."""
 
     critic_reads: Annotated[CriticReads, OmittedByDefault()] = "observations"
@@ -178,25 +178,25 @@ class RareOptions(BaseModel):
     precision: Annotated[Precision, OmittedByDefault()] = "single"
 
 
-class LSTMOptions(BaseModel):
+class LSTMOptions(OptionTable):
     """Options of lstm, long short-term memory, gates that hold and release a cell state."""
 
     memory: Memory = 30.0
 
 
-class GRUOptions(BaseModel):
+class GRUOptions(OptionTable):
     """Options of gru, gated recurrent units, two gates and one state."""
 
     memory: Memory = 30.0
 
 
-class RNNOptions(BaseModel):
+class RNNOptions(OptionTable):
     """Options of rnn, plain recurrent network of tanh or rectified units."""
 
     activation: Activation = "tanh"
 
 
-class CTRNNOptions(BaseModel):
+class CTRNNOptions(OptionTable):
     """Options of ctrnn, leaky rate units with a time constant in ms and private recurrent noise."""
 
     activation: Activation = "relu"
@@ -205,7 +205,7 @@ class CTRNNOptions(BaseModel):
     noise: Noise = 0.0
 
 
-class EIRNNOptions(BaseModel):
+class EIRNNOptions(OptionTable):
     """Options of ei_rnn, leaky rate units, each purely excitatory or inhibitory (Dale's law)."""
 
     tau: Tau = 100.0
@@ -216,14 +216,14 @@ class EIRNNOptions(BaseModel):
     mask: Mask = None
 
 
-class AttentionOptions(BaseModel):
+class AttentionOptions(OptionTable):
     """Options of attention, long short-term memory that attends to the places that resemble a template."""
 
     memory: Memory = 30.0
     template: Template = 10.0
 
 
-class MLPOptions(BaseModel):
+class MLPOptions(OptionTable):
     """Options of mlp, feed-forward network without memory."""
 
     layers: Layers = 2

@@ -9,7 +9,7 @@ import pytest
 
 from ngym_cli.agents.acting import Act, rollout
 from ngym_cli.agents.algorithms import ALGORITHMS
-from ngym_cli.agents.defaults import complete, resolve
+from ngym_cli.agents.defaults import prepare
 from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.agents.trained import agent_for
 from ngym_cli.config import from_dict
@@ -19,8 +19,7 @@ N = 3
 
 
 def built(alg="recurrent_ppo", task="GoNogo-v0", **settings):
-    config, properties = resolve(from_dict({"task": task, "alg": alg, "units": 8, "n_envs": N, **settings}))
-    config = complete(config, properties)
+    config = prepare(from_dict({"task": task, "alg": alg, "units": 8, "n_envs": N, **settings}))[0]
     venv = build_venv(config, N)
     venv.seed(0)
     return build_model(config, venv), venv

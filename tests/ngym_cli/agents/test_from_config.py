@@ -11,18 +11,17 @@ import neurogym as ngym
 from neurogym.envs.registration import every_task, metadata
 from ngym_cli.agents.algorithms import ALGORITHMS, find_algorithm
 from ngym_cli.agents.algorithms.sb3 import progress
-from ngym_cli.agents.defaults import complete, resolve, sized
+from ngym_cli.agents.defaults import prepare, sized
 from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.agents.per_task import BUDGETS, EXCEPTIONS, OTHER_ALGORITHMS
 from ngym_cli.agents.supervised.material import check
-from ngym_cli.config import EvaluationConfig, from_dict, load
+from ngym_cli.config import from_dict, load
 from ngym_cli.errors import UserError
 
 
 @pytest.mark.parametrize("alg", [name for name in ALGORITHMS if name != "supervised"])
 def test_every_algorithm_is_built_from_its_defaults(alg):
-    config, properties = resolve(from_dict({"task": "GoNogo-v0", "alg": alg, "n_envs": 2}))
-    config = complete(config, properties)
+    config = prepare(from_dict({"task": "GoNogo-v0", "alg": alg, "n_envs": 2}))[0]
     assert set(config.hyperparameters) == set(find_algorithm(alg).defaults)
     model = build_model(config, build_venv(config, 2))
     assert model.lr_schedule(1.0) == pytest.approx(config.hyperparameters["learning_rate"])
@@ -32,8 +31,7 @@ def test_every_algorithm_is_built_from_its_defaults(alg):
 
 @pytest.mark.parametrize("alg", ALGORITHMS)
 def test_schedules_stay_at_their_last_value_beyond_the_requested_steps(alg):
-    config, properties = resolve(from_dict({"task": "GoNogo-v0", "alg": alg, "n_envs": 8, "units": 4}))
-    config = complete(config, properties)
+    config = prepare(from_dict({"task": "GoNogo-v0", "alg": alg, "n_envs": 8, "units": 4}))[0]
     model = build_model(config, build_venv(config, 8))
     for name in ("clip_range", "clip_range_vf"):
         if hasattr(model, name):
@@ -47,8 +45,8 @@ def test_schedules_stay_at_their_last_value_beyond_the_requested_steps(alg):
 
 
 def test_the_time_step_of_the_task_reaches_networks_with_time_constants():
-    config, properties = resolve(from_dict({"task": "GoNogo-v0", "dt": 20, "network": "ctrnn"}))
-    assert complete(config, properties).network_args["dt"] == 20
+    config = prepare(from_dict({"task": "GoNogo-v0", "dt": 20, "network": "ctrnn"}))[0]
+    assert config.network_args["dt"] == 20
 
 
 @pytest.mark.parametrize(
@@ -70,8 +68,8 @@ def test_the_time_step_of_the_task_reaches_networks_with_time_constants():
     ids=str,
 )
 def test_a_task_has_its_own_number_of_steps_for_what_it_is_learned_from(settings, steps):
-    config, properties = resolve(from_dict(settings))
-    assert complete(config, properties).timesteps == steps
+    config = prepare(from_dict(settings))[0]
+    assert config.timesteps == steps
 
 
 def test_steps_are_given_for_tasks_that_exist():
@@ -79,8 +77,7 @@ def test_steps_are_given_for_tasks_that_exist():
 
 
 def test_a_patient_network_keeps_its_first_action():
-    config, properties = resolve(from_dict({"task": "MotorTiming-v0"}))
-    config = complete(config, properties)
+    config = prepare(from_dict({"task": "MotorTiming-v0"}))[0]
     patience = config.network_args["patience"]
     policy = build_model(config, build_venv(config, 1)).policy
     go = 1 / (1 + np.exp(policy.action_net.bias[0].item() - policy.action_net.bias[1].item()))
@@ -89,32 +86,29 @@ def test_a_patient_network_keeps_its_first_action():
 
 @pytest.mark.parametrize(("task", "memory"), [("GoNogo-v0", 30), ("PulseDecisionMaking-v0", 250)])
 def test_the_memory_of_the_network_is_as_long_as_a_trial(task, memory):
-    config, properties = resolve(from_dict({"task": task}))
-    assert complete(config, properties).network_args["memory"] == memory
-    requested = config.model_copy(update={"network_args": {"memory": 5.0}})
-    assert complete(requested, properties).network_args["memory"] == 5
+    config = prepare(from_dict({"task": task}))[0]
+    assert config.network_args["memory"] == memory
+    assert prepare(from_dict({"task": task, "network_args": {"memory": 5.0}}))[0].network_args["memory"] == 5
 
 
 @pytest.mark.parametrize("alg", ["recurrent_ppo", "recurrent_a2c", "reinforce"])
 def test_a_rollout_holds_a_trial(alg):
-    config, properties = resolve(from_dict({"task": "PulseDecisionMaking-v0", "alg": alg}))
+    settings = {"task": "PulseDecisionMaking-v0", "alg": alg}
+    config, properties = prepare(from_dict(settings))
     assert properties.trial_steps == 250
-    assert complete(config, properties).hyperparameters["n_steps"] == 256
-    requested = config.model_copy(update={"hyperparameters": {"n_steps": 20}})
-    assert complete(requested, properties).hyperparameters["n_steps"] == 20
+    assert config.hyperparameters["n_steps"] == 256
+    requested = from_dict({**settings, "hyperparameters": {"n_steps": 20}})
+    assert prepare(requested)[0].hyperparameters["n_steps"] == 20
 
 
 def test_a_task_may_have_its_own_defaults_and_the_user_has_the_last_word():
     settings = {"task": "DelayMatchSampleDistractor1D-v0"}
-    config, properties = resolve(from_dict(settings))
-    assert (
-        complete(config, properties).hyperparameters["ent_coef"]
-        == EXCEPTIONS[properties.id].hyperparameters["ent_coef"]
-    )
+    config, properties = prepare(from_dict(settings))
+    assert config.hyperparameters["ent_coef"] == EXCEPTIONS[properties.id].hyperparameters["ent_coef"]
     requested = from_dict({**settings, "hyperparameters": {"ent_coef": 0.02}})
-    assert complete(requested, properties).hyperparameters["ent_coef"] == 0.02
+    assert prepare(requested)[0].hyperparameters["ent_coef"] == 0.02
     another = from_dict({**settings, "alg": "recurrent_a2c"})
-    assert complete(another, properties).hyperparameters["ent_coef"] == 0.0
+    assert prepare(another)[0].hyperparameters["ent_coef"] == 0.0
 
 
 @pytest.mark.parametrize("task", EXCEPTIONS)
@@ -122,7 +116,7 @@ def test_exceptions_are_of_known_tasks_and_hyperparameters_and_say_why(task):
     algorithm = find_algorithm(EXCEPTIONS[task].algorithm)
     expected = algorithm.defaults
     assert from_dict({"task": task}).alg == EXCEPTIONS[task].algorithm
-    assert resolve(from_dict({"task": task}))[1].id == task
+    assert prepare(from_dict({"task": task}))[1].id == task
     assert EXCEPTIONS[task].reason
     assert EXCEPTIONS[task].settings.items() - expected.items()
     assert set(EXCEPTIONS[task].hyperparameters) <= set(algorithm.hyperparameters)
@@ -133,8 +127,7 @@ def test_defaults_of_another_algorithm_apply_with_it_alone(task, name):
     defaults, algorithm = OTHER_ALGORITHMS[task, name], find_algorithm(name)
     usual = from_dict({"task": task})
     assert usual.alg != name and defaults.reason and defaults.settings
-    config, properties = resolve(usual.model_copy(update={"alg": name, "network": None}))
-    completed = complete(config, properties)
+    completed = prepare(usual.model_copy(update={"alg": name, "network": None}))[0]
     for key, value in defaults.settings.items():
         table = {"timesteps": completed.timesteps, **completed.network_args, **completed.hyperparameters}
         assert table[key] == value
@@ -143,18 +136,18 @@ def test_defaults_of_another_algorithm_apply_with_it_alone(task, name):
 
 
 def test_a_task_may_have_its_own_defaults_of_the_network_and_the_user_has_the_last_word():
-    config, properties = resolve(from_dict({"task": "MemoryRecall-v0"}))
+    config, properties = prepare(from_dict({"task": "MemoryRecall-v0"}))
     custom = EXCEPTIONS[properties.id].network_args
-    assert custom and custom.items() <= complete(config, properties).network_args.items()
-    assert complete(config.model_copy(update={"network_args": {"layers": 1}}), properties).network_args["layers"] == 1
-    assert complete(config.model_copy(update={"alg": "recurrent_ppo"}), properties).network_args["layers"] == 1
+    assert custom and custom.items() <= config.network_args.items()
+    for more in ({"network_args": {"layers": 1}}, {"alg": "recurrent_ppo"}):
+        assert prepare(from_dict({"task": "MemoryRecall-v0", **more}))[0].network_args["layers"] == 1
 
 
 @pytest.mark.parametrize(
     ("network", "memory"), [(None, 2.0), ("gru", 2.0), ("lstm", 2.0), ("ctrnn", None), ("rnn", None)]
 )
 def test_gates_of_networks_that_hold_bits_begin_fast(network, memory):
-    config = complete(*resolve(from_dict({"task": "FlipFlop-v0", "network": network})))
+    config = prepare(from_dict({"task": "FlipFlop-v0", "network": network}))[0]
     assert config.network_args.get("memory") == memory
 
 
@@ -183,11 +176,10 @@ def test_a_task_that_is_taught_is_so_under_each_of_its_names_and_in_a_file(tmp_p
     ("task", "every"), [("GoNogo-v0", 100_000), ("ReadySetGoSinglePrior-v0", 400_000), ("DualTask-v0", 1_250_000)]
 )
 def test_evaluations_do_not_take_more_steps_than_what_is_learned_in_between(task, every):
-    config, properties = resolve(from_dict({"task": task}))
-    results = complete(config, properties).evaluation
+    config, properties = prepare(from_dict({"task": task}))
+    results = config.evaluation
     assert results.every == every >= results.trials * properties.trial_steps
-    requested = config.model_copy(update={"evaluation": EvaluationConfig(every=7)})
-    assert complete(requested, properties).evaluation.every == 7
+    assert prepare(from_dict({"task": task, "evaluation": {"every": 7}}))[0].evaluation.every == 7
 
 
 @pytest.mark.parametrize("dt", [50, 100])
@@ -195,18 +187,17 @@ def test_evaluations_do_not_take_more_steps_than_what_is_learned_in_between(task
     "task", [{"task": "perceptualdecisionmaking.roitman02-v0"}, {"task": "RDM-v0", "wrappers": "reaction_time"}]
 )
 def test_where_the_agent_decides_when_to_answer_waiting_costs_the_same_at_every_time_step(task, dt):
-    config, properties = resolve(from_dict({**task, "dt": dt}))
-    gamma = complete(config, properties).hyperparameters["gamma"]
+    config = prepare(from_dict({**task, "dt": dt}))[0]
+    gamma = config.hyperparameters["gamma"]
     assert gamma ** (100 / dt) == pytest.approx(0.99, abs=1e-5)
-    requested = config.model_copy(update={"hyperparameters": {"gamma": 0.5}})
-    assert complete(requested, properties).hyperparameters["gamma"] == 0.5
+    requested = from_dict({**task, "dt": dt, "hyperparameters": {"gamma": 0.5}})
+    assert prepare(requested)[0].hyperparameters["gamma"] == 0.5
 
 
 @pytest.mark.parametrize("alg", [name for name in ALGORITHMS if name not in ("dqn", "qrdqn")])
 @pytest.mark.parametrize("timesteps", [500, 2_000, 20_000])
 def test_a_short_run_has_several_updates_and_no_more_steps_than_asked_for(alg, timesteps):
-    config, properties = resolve(from_dict({"task": "RDM-v0", "alg": alg, "timesteps": timesteps}))
-    config = complete(config, properties)
+    config, properties = prepare(from_dict({"task": "RDM-v0", "alg": alg, "timesteps": timesteps}))
     expected = config.hyperparameters
     update = expected["batch_size"] * expected["seq_len"] * expected["n_updates"] if alg == "supervised" else None
     update = update or config.n_envs * expected["n_steps"]
@@ -239,8 +230,8 @@ def test_longer_runs_have_at_least_as_many_gradient_steps(usual_envs):
 
 def test_evaluations_are_as_long_as_given_or_as_long_as_their_interval_needs(tmp_path):
     def half_width(**settings):
-        config, properties = resolve(from_dict({"task": "TwoStep-v0", **settings}))
-        return complete(config, properties).evaluation.half_width
+        config = prepare(from_dict({"task": "TwoStep-v0", **settings}))[0]
+        return config.evaluation.half_width
 
     assert half_width() == 0.02
     assert half_width(evaluation={"trials": 300}) == half_width(timesteps=2_000) == 0
@@ -253,7 +244,7 @@ def test_evaluations_are_as_long_as_given_or_as_long_as_their_interval_needs(tmp
 
 def test_a_number_of_trials_is_taken_as_given_and_usual_numbers_are_completed(tmp_path):
     def evaluation(**settings):
-        return complete(*resolve(from_dict({"task": "TwoStep-v0", **settings}))).evaluation
+        return prepare(from_dict({"task": "TwoStep-v0", **settings}))[0].evaluation
 
     assert evaluation(evaluation={"trials": 300}).exact and not evaluation().exact
     file = tmp_path / "config.toml"
@@ -264,8 +255,7 @@ def test_a_number_of_trials_is_taken_as_given_and_usual_numbers_are_completed(tm
 
 def test_what_the_user_says_of_a_short_run_stands():
     settings = {"task": "RDM-v0", "timesteps": 2_000, "n_envs": 64, "hyperparameters": {"n_steps": 50}}
-    config, properties = resolve(from_dict({**settings, "evaluation": {"trials": 777}}))
-    config = complete(config, properties)
+    config = prepare(from_dict({**settings, "evaluation": {"trials": 777}}))[0]
     assert (config.n_envs, config.hyperparameters["n_steps"], config.evaluation.trials) == (64, 50, 777)
 
 
@@ -280,6 +270,5 @@ def test_what_the_user_says_of_a_short_run_stands():
     ],
 )
 def test_hyperparameters_are_checked_by_the_list(name, value, says):
-    config, properties = resolve(from_dict({"task": "GoNogo-v0", "hyperparameters": {name: value}}))
     with pytest.raises(UserError, match=says):
-        complete(config, properties)
+        prepare(from_dict({"task": "GoNogo-v0", "hyperparameters": {name: value}}))

@@ -13,7 +13,7 @@ from safetensors.numpy import load_file, save_file
 
 from neurogym import kernels
 from ngym_cli.agents.acting import Actor
-from ngym_cli.agents.defaults import complete, resolve
+from ngym_cli.agents.defaults import prepare, read_config
 from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.saving import WEIGHTS, load_policy, save_model
@@ -44,8 +44,7 @@ def untrained_run(tmp_path):
 
     def make(task, network, args, alg="recurrent_ppo"):
         arguments = {"task": task, "alg": alg, "network": network, "network_args": args}
-        config, properties = resolve(from_dict(arguments))
-        config = complete(config, properties)
+        config, properties = prepare(from_dict(arguments))
         save_model(build_model(config, build_venv(config, 1)), config, tmp_path / MODEL)
         return RunFolder(tmp_path), config, properties
 
@@ -127,5 +126,5 @@ def test_a_truncated_file_is_one_line(run_folder, tmp_path, saved):
     weights.write_bytes(weights.read_bytes()[:saved])
     run = RunFolder(folder)
     with pytest.raises(UserError, match=WEIGHTS) as results:
-        load_to_act(run, run.config())
+        load_to_act(run, read_config(run))
     assert "\n" not in str(results.value)

@@ -30,8 +30,7 @@ def agent(request):
             "reset_state": "trial",
         }
     )
-    config, properties = defaults.resolve(config)
-    config = defaults.complete(config, properties)
+    config, properties = defaults.prepare(config)
     venv = from_config.build_venv(config, 2)
     return from_config.build_model(config, venv).policy, config, properties
 

@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 
 import ngym_cli as nc
-from ngym_cli.api import references, settings, sweeps
+from ngym_cli.api import keywords, references
 from ngym_cli.config.fields import options_of
+from ngym_cli.sweeps.recipe import SweepRequest
 from ngym_cli.training.request import RunRequest
 from tests.ngym_cli.api.notebook import html
 
@@ -162,25 +163,35 @@ def test_errors_are_exceptions_with_the_same_words(user_parts, arguments, messag
     assert not Path("runs").exists() or not list(Path("runs").rglob("manifest.json"))
 
 
-def test_signatures_show_every_option_of_the_command_line_with_its_default():
-    options = {option.entry: option for option in options_of(RunRequest)}
-    parameters = inspect.signature(nc.train).parameters
-    assert {entry for entry in options if "." not in entry} - set(parameters) == {
-        *("resume", "runs", "smoke", "dry_run", "print_config", "as_json"),
+def test_functions_take_every_option_of_the_command_line():
+    parameters = {*inspect.signature(nc.train).parameters, *nc.train.options}
+    assert {option.name for option in options_of(RunRequest)} - parameters == {
+        *("resume", "smoke", "dry_run", "print_config", "as_json"),
     }
-    assert parameters["eval_trials"].default is None and parameters["device"].default == "auto"
-    assert parameters["progress"].default is True and "Units per layer. Default: 64." in nc.train.__doc__
-    evaluate = inspect.signature(nc.Run.evaluate).parameters
-    assert list(evaluate)[:4] == ["self", "trials", "checkpoints", "progress"]
+    assert inspect.signature(nc.train).parameters["progress"].default is True
+    assert "Units per layer. Default: 64." in nc.train.__doc__
+    evaluate = [*inspect.signature(nc.Run.evaluate).parameters, *nc.Run.evaluate.options]
+    assert evaluate[:4] == ["self", "trials", "checkpoints", "progress"]
     assert {"deterministic", "lesion", "timing", "compare_activity", "overwrite"} < set(evaluate)
     assert not {"run", "trust"} & set(evaluate)
-    assert "subject" in inspect.signature(nc.simulate).parameters
+    assert "subject" in nc.simulate.options
 
 
 def test_callbacks_are_a_list_for_a_run_and_for_each_run_of_a_sweep():
-    assert settings.flat({"callbacks": "mine.py:Stop"}) == {"callbacks": ["mine.py:Stop"]}
-    assert sweeps.alternatives_of({"callbacks": ["mine.py:Stop"]}) == {"callbacks": [["mine.py:Stop"]]}
-    assert sweeps.alternatives_of({"stages": [{"task": "RDM-v0"}]}) == {"stages": [[{"task": "RDM-v0"}]]}
+    assert keywords.settings_of({"callbacks": "mine.py:Stop"}) == {"callbacks": ["mine.py:Stop"]}
+    assert keywords.request_of(SweepRequest, {"callbacks": ["mine.py:Stop"]}).varied == {
+        "callbacks": [["mine.py:Stop"]]
+    }
+    assert keywords.settings_of({"stages": [{"task": "RDM-v0"}]}) == {"stages": [{"task": "RDM-v0"}]}
+
+
+def test_stages_of_python_have_criteria_and_parts(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    stages = [{"performance": 0.5, "window": 9, "timing": {"stimulus": 300}}, {"name": "last"}]
+    run = nc.train("RDM-v0", timesteps=300, units=4, stages=stages, progress=False)
+    assert [stage["name"] for stage in run.manifest()["stages"]][:1] == ["1"]
+    with pytest.raises(nc.UserError, match=r"did you mean 'stages\.0\.performance'"):
+        nc.train("RDM-v0", stages=[{"performanc": 0.5}])
 
 
 def test_built_in_classes_have_their_own_names():

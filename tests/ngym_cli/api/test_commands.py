@@ -13,9 +13,9 @@ import matplotlib.figure
 import pytest
 
 import ngym_cli as nc
+from ngym_cli.api.wording import OF_THE_SHELL
 from ngym_cli.commands.app import COMMANDS
 from ngym_cli.config.fields import options_of
-from ngym_cli.config.keywords import OF_THE_SHELL, RENAMED
 from tests.ngym_cli.api.notebook import html
 
 #: Function of each command that trains, shows or writes results.
@@ -57,12 +57,6 @@ OTHERWISE = {
 }
 
 
-def parameters_of(function):
-    """Names and defaults of a function, those of ``**varied`` settings of a sweep included."""
-    result = dict(inspect.signature(function).parameters)
-    return {**(parameters_of(nc.train) if function is nc.sweep else {}), **result}
-
-
 def test_every_command_is_a_function_or_is_listed_as_of_the_shell():
     assert set(COMMANDS) == set(FUNCTIONS) | OF_THE_SHELL_ONLY
     assert {"load", *(function.__name__ for function in FUNCTIONS.values())} <= set(dir(nc))
@@ -71,12 +65,13 @@ def test_every_command_is_a_function_or_is_listed_as_of_the_shell():
 @pytest.mark.parametrize("command", FUNCTIONS)
 def test_options_of_a_command_are_arguments_with_the_same_defaults(command):
     request = get_type_hints(import_module(f"ngym_cli.commands.{command}").execute)["request"]
-    parameters, otherwise = parameters_of(FUNCTIONS[command]), OTHERWISE.get(command, {})
-    options = {RENAMED.get(option.name, option.name): option for option in options_of(request)}
-    missing = {name for name in options if name not in parameters and name not in OF_THE_SHELL} - set(otherwise)
+    function, otherwise = FUNCTIONS[command], OTHERWISE.get(command, {})
+    parameters = inspect.signature(function).parameters
+    options = {option.name: option for option in options_of(request)}
+    missing = {*options} - {*parameters, *function.options, *OF_THE_SHELL, *otherwise}
     assert not missing, missing
-    for name, option in options.items():
-        visible = parameters[name].default if name in parameters else None
+    for name in parameters.keys() & options.keys():
+        option, visible = options[name], parameters[name].default
         default = option.info.get_default(call_default_factory=True)
         if option.info.is_required() or option.table or visible in (None, inspect.Parameter.empty, ()):
             continue

@@ -1,6 +1,6 @@
 """Types of the keyword arguments of each function, and the same arguments as options of the shell.
 
-``python tests/ngym_cli/api/test_options.py`` writes ``ngym_cli/api/options.py`` anew.
+``python tests/ngym_cli/api/test_options.py`` writes the stub ``ngym_cli/api/options.pyi`` anew.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from typing import Literal, get_args, get_origin
 import pytest
 
 import ngym_cli as nc
-from ngym_cli.api import options as module
-from ngym_cli.api.sweeps import OF_THE_SWEEP
 from ngym_cli.config.fields import Option
+
+#: The stub, which type checkers read and no program imports.
+STUB = Path(nc.__file__).parent / "api" / "options.pyi"
 
 #: Function with the keyword arguments of each group.
 FUNCTIONS = {
     "TrainOptions": nc.train,
-    "VariedOptions": nc.sweep,
+    "SweepOptions": nc.sweep,
     "EvaluateOptions": nc.Run.evaluate,
     "SimulateOptions": nc.simulate,
     "PlotOptions": nc.plot,
@@ -48,10 +49,11 @@ TYPES = {
 #: Types of arguments for which Python takes more than the shell.
 WIDER = {
     "TrainOptions": {"alg": "Part", "callbacks": "Callbacks"},
-    "VariedOptions": {
+    "SweepOptions": {
         **dict.fromkeys(("task", "network", "alg"), "Part"),
         "callbacks": "Part | Sequence[Part]",
         **dict.fromkeys(("reset_state", "track"), "str"),
+        "zip": "Iterable[Iterable[str]]",
     },
     "EvaluateOptions": {
         **dict.fromkeys(("lesion", "silence", "clamp", "noise"), "PerturbedUnits"),
@@ -65,17 +67,6 @@ WIDER = {
 }
 
 
-def keywords_of(function) -> dict[str, Option]:
-    """Return the options that a function takes as ``**keywords``."""
-    named = {
-        name
-        for name, each in inspect.signature(inspect.unwrap(function)).parameters.items()
-        if each.kind is not each.VAR_KEYWORD
-    }
-    added = [name for name in inspect.signature(function).parameters if name not in named]
-    return {name: function.options[name] for name in added}
-
-
 def type_of(group: str, name: str, option: Option) -> str:
     """Return the type of an argument."""
     kinds = [option.info.annotation, *get_args(option.info.annotation)]
@@ -83,23 +74,23 @@ def type_of(group: str, name: str, option: Option) -> str:
     listed = ", ".join(f'"{word}"' for word in words)
     literal = f"Literal[{listed}]" if words else ""
     written = WIDER.get(group, {}).get(name) or literal or ("int" if name == "seed" else TYPES[option.kind])
-    varies = group == "VariedOptions" and name not in ("callbacks", *OF_THE_SWEEP) and option.kind != "table"
+    varies = option.many and name != "callbacks" and option.kind != "table"
     return f"{written} | {f'Iterable[{written}] | ' if varies else ''}None"
 
 
 def expected() -> str:
     """Return the text of the module."""
-    text = inspect.getsource(module)
+    text = STUB.read_text(encoding="utf-8")
     groups = []
     for group, function in FUNCTIONS.items():
-        rows = [f"    {name}: {type_of(group, name, each)}" for name, each in keywords_of(function).items()]
+        rows = [f"    {name}: {type_of(group, name, each)}" for name, each in function.options.items()]
         title = f'    """Keyword arguments of `ngym_cli.{function.__qualname__}`."""'
         groups.append("\n".join([f"class {group}(TypedDict, total=False):", title, "", *rows]))
-    return text[: text.index("class TrainOptions")] + "\n\n\n".join(groups) + "\n"
+    return text[: text.index("class TrainOptions")] + "\n\n".join(groups) + "\n"
 
 
 def test_types_are_those_of_the_options():
-    assert inspect.getsource(module) == expected(), f"python {Path(__file__).name} writes it anew"
+    assert STUB.read_text(encoding="utf-8") == expected(), f"python {Path(__file__).name} writes it anew"
 
 
 @pytest.mark.parametrize("group", FUNCTIONS)
@@ -113,4 +104,4 @@ def test_functions_have_these_types(group):
 
 
 if __name__ == "__main__":
-    Path(inspect.getfile(module)).write_text(expected(), encoding="utf-8")
+    STUB.write_text(expected(), encoding="utf-8")

@@ -49,7 +49,7 @@ def test_training_and_sweeps_refuse_unknown_names(arguments, message):
     [
         ({"nme": "a"}, "did you mean 'name'?"),
         ({"ovewrite": True}, "unknown argument 'ovewrite'; did you mean 'overwrite'?"),
-        ({"runs": "elsewhere"}, "unknown argument 'runs'; did you mean 'runs_root'?"),
+        ({"run_root": "elsewhere"}, "unknown argument 'run_root'; did you mean 'runs_root'?"),
         ({"verbose": 1}, "did you mean 'progress'?"),
         ({"threads": 0}, "threads must be at least 1, not 0"),
         ({"tag": 3}, "tag must be a list, not 3"),

@@ -45,8 +45,8 @@ def help_of(ngym, monkeypatch):
     monkeypatch.setenv("COLUMNS", "400")
     monkeypatch.setenv("TERM", "dumb")
 
-    def call(*path):
-        result = ngym(*path, "--help")
+    def call(*path, flag="--help"):
+        result = ngym(*path, flag)
         assert result.code == 0
         lines = [re.sub(r"[─-╿]+", " ", line).split() for line in result.out.splitlines()]
         return "\n".join(" ".join(line) for line in lines if line)
@@ -54,10 +54,27 @@ def help_of(ngym, monkeypatch):
     return call
 
 
+def all_of(command):
+    """Return the flag that explains all options of a command."""
+    return "--help-all" if any("--help-all" in each.opts for each in command.params) else "--help"
+
+
+@pytest.mark.parametrize("name", ["run", "fit", "sweep", "bench", "eval", "data", "plot"])
+def test_help_begins_with_eight_options_and_names_all_others(help_of, name):
+    command = typer.main.get_command(app.app).get_command(None, name)
+    text = help_of(name)
+    explained, _, rest = text.partition("Examples:")
+    flags = {each.opts[0]: each.hidden for each in command.params if each.opts[0].startswith("--")}
+    first_words = {line.split()[0].partition(",")[0] for line in explained.splitlines()}
+    assert len(first_words & {*flags} - {"--help", "--help-all"}) == 8
+    assert len(flags) > 15 and all(flag in text for flag, hidden in flags.items() if not hidden)
+    assert rest.count("ngym ") >= 2 and "--help-all explains them" in rest
+
+
 @pytest.mark.parametrize("case", commands(), ids=ids)
 def test_every_option_is_explained_and_printed(help_of, case):
     path, command = case
-    text = help_of(*path)
+    text = help_of(*path, flag=all_of(command))
     for parameter in [each for each in command.params if not getattr(each, "hidden", False)]:
         assert getattr(parameter, "help", None), f"ngym {' '.join(path)}: {parameter.name}"
         assert parameter.help.split()[0] in text
@@ -67,7 +84,7 @@ def test_every_option_is_explained_and_printed(help_of, case):
 
 @pytest.mark.parametrize("name", CONTENT)
 def test_help_names_what_a_user_looks_for(help_of, name):
-    text = help_of(name)
+    text = help_of(name, flag=all_of(typer.main.get_command(app.app).get_command(None, name)))
     for word in CONTENT[name]:
         assert word in text, word
 
@@ -121,7 +138,7 @@ def test_a_command_that_cannot_do_anything_alone_shows_its_help(ngym, path):
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"), [("train", "run"), ("evaluate", "eval"), ("draw", "plot"), ("describe", "info")]
+    ("typed", "meant"), [("train", "run"), ("evaluate", "eval"), ("rnu", "run"), ("lists", "list")]
 )
 def test_the_command_that_was_meant_is_named(ngym, typed, meant):
     result = ngym(typed, "--task", "RDM-v0")

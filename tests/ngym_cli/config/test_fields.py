@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import inspect
 import tomllib
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, get_type_hints
 
 import pytest
 import typer
 from pydantic import Field, create_model
 from typer.testing import CliRunner
 
-from ngym_cli.commands.plot import PlotRequest
+from ngym_cli.api.keywords import request_of, takes
+from ngym_cli.commands.app import COMMANDS
+from ngym_cli.commands.runs import SUBCOMMANDS
 from ngym_cli.commands.shell import command
 from ngym_cli.config.fields import Flag, checked
-from ngym_cli.config.keywords import read_keywords, with_keywords
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.request import EvalRequest
-from ngym_cli.fitting.request import DataRequest, FitRequest
-from ngym_cli.sweeps.recipe import SweepRequest
-from ngym_cli.training.request import RunRequest
 
 
 class LongerRequest(EvalRequest):
@@ -42,33 +40,47 @@ def typed(*words):
 def test_a_new_option_is_one_field():
     (request,), _ = typed("first", "--rest", "2.5")
     assert request.rest == 2.5 and request.run == ["first"]
-    assert read_keywords(LongerRequest, {"rest": 2.5}).rest == 2.5
+    assert request_of(LongerRequest, {"rest": 2.5}).rest == 2.5
     assert checked(LongerRequest, tomllib.loads("rest = 2.5")).rest == 2.5
-    text = " ".join(typed("--help")[1].split())
+    text = " ".join(typed("--help-all")[1].split())
     assert all(word in text for word in ("--rest", "<number>", "[0<=x<=60]", "Seconds between", "[default: 0.0]"))
 
-    @with_keywords(LongerRequest)
+    @takes(LongerRequest)
     def evaluate(**request):
         """Evaluate."""
+        return request_of(LongerRequest, request)
 
-    assert inspect.signature(evaluate).parameters["rest"].default == 0.0
-    assert "rest: Seconds between sessions." in evaluate.__doc__
+    assert evaluate(rest=2.5).rest == 2.5 and "rest: Seconds between sessions." in evaluate.__doc__
 
 
-#: Requests of commands, and words that each needs besides the new option.
+#: Words that commands need besides the new option, and what Python and TOML need.
+NEEDED = {
+    "run": (("--name", "first"), {}),
+    "fit": (("rat.csv",), {"table": "rat.csv"}),
+    "data": (("rat.csv",), {"table": ["rat.csv"]}),
+    "info": (("RDM-v0",), {"name": "RDM-v0"}),
+    "diff": (("first", "second"), {"one": "first", "other": "second"}),
+    "export": (("first",), {}),
+    "new": (("task", "mine.py"), {"kind": "task"}),
+    "docs": (("RDM-v0",), {}),
+    "rm": (("first",), {"run": ["first"]}),
+    "tag": (("first", "kept"), {"run": "first", "tags": ["kept"]}),
+    "note": (("first", "good"), {"run": "first", "text": "good"}),
+}
+#: Requests of all commands.
 REQUESTS = {
-    "run": (RunRequest, ("--name", "first")),
-    "sweep": (SweepRequest, ()),
-    "fit": (FitRequest, ("rat.csv",)),
-    "data": (DataRequest, ("rat.csv",)),
-    "plot": (PlotRequest, ("latest",)),
-    "eval": (EvalRequest, ("latest",)),
+    **{
+        name: get_type_hints(import_module(f"ngym_cli.commands.{name}").execute)["request"]
+        for name in COMMANDS
+        if name != "runs"
+    },
+    **{name: request for name, (request, _) in SUBCOMMANDS.items()},
 }
 
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_a_new_option_of_every_command_is_one_field(name):
-    request, words = REQUESTS[name]
+    request, (words, required) = REQUESTS[name], NEEDED.get(name, ((), {}))
     rest = Annotated[float, Flag("Seconds between sessions.", "Trials"), Field(ge=0, le=60)]
     longer = create_model("Longer", __base__=request, __doc__="Rest.", rest=(rest, 0.0))
     requests = []
@@ -77,25 +89,23 @@ def test_a_new_option_of_every_command_is_one_field(name):
     result = CliRunner().invoke(app, [*words, "--rest", "2.5"])
     assert result.exception is None, result.exception
     assert [read.rest for read in requests] == [2.5]
-    help_text = " ".join(CliRunner().invoke(app, ["--help"]).output.split())
+    help_text = " ".join(CliRunner().invoke(app, ["--help-all" if longer.common else "--help"]).output.split())
     assert all(part in help_text for part in ("--rest", "Seconds between", "[default: 0.0]"))
-    required = {"table": ["rat.csv"] if name == "data" else "rat.csv"} if name in ("fit", "data") else {}
-    assert read_keywords(longer, {"rest": 2.5, **required}).rest == 2.5
     assert checked(longer, {**tomllib.loads("rest = 2.5"), **required}).rest == 2.5
 
-    @with_keywords(longer, tuple(required))
+    @takes(longer, tuple(required))
     def function(**request):
         """Do it."""
+        return request_of(longer, {**request, **required})
 
-    assert inspect.signature(function).parameters["rest"].default == 0.0
-    assert "rest: Seconds between sessions." in function.__doc__
+    assert function(rest=2.5).rest == 2.5 and "rest: Seconds between sessions." in function.__doc__
 
 
 def test_refusals_are_in_the_words_of_the_shell_of_python_or_of_a_file():
     refused = "must be 0 to 60, not 90"
     for attempt, name in (
         (lambda: typed("--rest", "90"), "--rest"),
-        (lambda: read_keywords(LongerRequest, {"rest": 90}), "rest"),
+        (lambda: request_of(LongerRequest, {"rest": 90}), "rest"),
         (lambda: checked(LongerRequest, {"rest": 90}, "eval.toml"), "eval.toml: rest"),
     ):
         with pytest.raises(UserError) as error:
@@ -122,7 +132,7 @@ def test_what_does_not_fit_is_refused(words, message):
 
 def test_an_unknown_argument_names_the_nearest():
     with pytest.raises(UserError, match="unknown argument 'trails'; did you mean 'trials'"):
-        read_keywords(LongerRequest, {"trails": 3})
+        request_of(LongerRequest, {"trails": 3})
     with pytest.raises(UserError, match="unknown key 'trails'; did you mean 'trials'"):
         checked(LongerRequest, {"trails": 3})
 

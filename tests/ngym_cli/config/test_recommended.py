@@ -5,14 +5,12 @@ from __future__ import annotations
 import pytest
 
 from neurogym.envs.registration import every_task
-from ngym_cli.agents.defaults import default_steps, resolve
+from ngym_cli.agents.defaults import default_steps, prepare
 from ngym_cli.agents.per_task import BUDGETS, has_own_stages, measured
 from ngym_cli.config import from_dict
 from ngym_cli.config.tasks import (
-    RECOMMENDED_BY_ALGORITHM,
-    RECOMMENDED_BY_TASK,
-    WITHOUT_HISTORY,
-    Recommended,
+    default_settings,
+    defaults_table,
     recommended,
     usual_algorithm,
 )
@@ -42,12 +40,12 @@ def test_only_true_and_false_are_answers():
 
 @pytest.mark.parametrize("task", [id_ for id_ in every_task() if recommended(id_)])
 def test_recommended_settings_are_valid(task):
-    _, properties = resolve(from_dict({"task": task, "recommended": True}))
+    _, properties = prepare(from_dict({"task": task, "recommended": True}))
     assert not properties.lacks_reward and recommended(task).reason
 
 
 def test_every_task_with_settings_of_its_own_exists():
-    assert {*RECOMMENDED_BY_TASK, *WITHOUT_HISTORY} <= set(every_task())
+    assert {*defaults_table()} <= set(every_task())
 
 
 @pytest.mark.parametrize("settings", [{}, {"seed": 3, "recommended": True}, {"timesteps": 5_000}], ids=str)
@@ -66,9 +64,11 @@ def test_own_settings_leave_default_stages_out(settings):
     assert from_dict({"task": "HierarchicalReasoning-v0", **settings}).stages == []
 
 
-@pytest.mark.parametrize(("task", "alg"), RECOMMENDED_BY_ALGORITHM)
+@pytest.mark.parametrize(
+    ("task", "alg"), [(task, alg) for task, row in defaults_table().items() for alg in row.get("settings_with", ())]
+)
 def test_settings_of_another_algorithm_apply_with_it_alone_and_are_replaced_by_own_settings(task, alg):
-    special = RECOMMENDED_BY_ALGORITHM[task, alg]
+    special = default_settings(task, alg)
     assert alg != usual_algorithm(task) and special.reason
     names = [entry["name"] for entry in special.settings["wrappers"]]
     assert [entry.name for entry in from_dict({"task": task, "alg": alg}).wrappers] == names
@@ -88,7 +88,8 @@ def test_stages_that_change_a_named_setting_are_left_out(monkeypatch, settings):
         {"name": "short", "trials": 10, "timing": {"delay": 50}, "task_args": {"hidden": False}},
         {"name": "long"},
     ]
-    monkeypatch.setitem(RECOMMENDED_BY_TASK, "HierarchicalReasoning-v0", Recommended({"stages": stages}, ""))
+    row = {"settings": {"stages": stages}, "settings_reason": ""}
+    monkeypatch.setitem(defaults_table(), "HierarchicalReasoning-v0", row)
     task = {"task": "HierarchicalReasoning-v0"}
     assert len(from_dict(task).stages) == 2 and from_dict({**task, **settings}).stages == []
 
@@ -98,14 +99,14 @@ def test_settings_that_are_the_default_are_not_recommended():
 
 
 @pytest.mark.parametrize(
-    "task", [id_ for id_ in RECOMMENDED_BY_TASK if "wrappers" in RECOMMENDED_BY_TASK[id_].settings]
+    "task", [id_ for id_ in defaults_table() if (usual := default_settings(id_)) and "wrappers" in usual.settings]
 )
 def test_default_wrappers_are_replaced_by_own_wrappers(task):
     default, own, without = (
         from_dict({"task": task, **more}) for more in ({}, {"wrappers": "noise"}, {"wrappers": []})
     )
     assert [entry.name for entry in default.wrappers] == [
-        w["name"] for w in RECOMMENDED_BY_TASK[task].settings["wrappers"]
+        w["name"] for w in default_settings(task).settings["wrappers"]
     ]
     assert [entry.name for entry in own.wrappers] == ["noise"] and without.wrappers == []
     assert from_dict({"task": task, "wrappers": "none"}) == without

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from neurogym.envs import registration
-from ngym_cli.agents.defaults import resolve
+from ngym_cli.agents.defaults import prepare
 from ngym_cli.config import from_dict
 from ngym_cli.environments.properties import inspect
 
@@ -21,8 +21,8 @@ ALL = [pytest.param(task, marks=() if task in FEW else pytest.mark.long) for tas
 
 @pytest.mark.parametrize("task", ALL)
 def test_a_resolved_configuration_is_the_same_task(task):
-    config, properties = resolve(from_dict({"task": task}))
-    again, facts_again = resolve(from_dict(config.model_dump()))
+    config, properties = prepare(from_dict({"task": task}))
+    again, facts_again = prepare(from_dict(config.model_dump()))
     assert again.to_toml() == config.to_toml()
     assert facts_again.ceiling == properties.ceiling
     assert facts_again.chance == properties.chance

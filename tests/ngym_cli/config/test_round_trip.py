@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neurogym.envs.registration import every_task
-from ngym_cli.agents.defaults import resolve
+from ngym_cli.agents.defaults import prepare
 from ngym_cli.config import from_dict
 from ngym_cli.environments.stack import argument_types, find_wrapper, wrapper_names
 from ngym_cli.errors import UserError
@@ -39,18 +39,19 @@ def test_every_value_survives(task, arguments, network, data):
 
 @pytest.mark.parametrize("task", every_task())
 def test_the_resolved_configuration_of_a_task_survives(task):
-    config, _ = resolve(from_dict({"task": task}))
+    config, _ = prepare(from_dict({"task": task}))
     again = read_again(config)
-    assert again.task_args == config.task_args and again.timing == config.timing and again == config
+    assert again.task_args == config.task_args and again.timing == config.timing
+    assert again == from_dict(config.model_dump())
 
 
 def test_no_value_is_a_value():
-    config, properties = resolve(from_dict({"task": "MemoryRecall-v0", "task_args": {"t_max": "none"}}))
+    config, properties = prepare(from_dict({"task": "MemoryRecall-v0", "task_args": {"t_max": "none"}}))
     assert properties.inner.arguments()["t_max"] is None and config.task_args["t_max"] is None
-    again, properties = resolve(read_again(config))
+    again, properties = prepare(read_again(config))
     assert properties.inner.arguments()["t_max"] is None and again == config
-    config, _ = resolve(from_dict({"task": "RDM-v0", "wrappers": "catch_trials:stim_th=none"}))
-    assert config.wrappers[0].args["stim_th"] is None and resolve(read_again(config))[0] == config
+    config, _ = prepare(from_dict({"task": "RDM-v0", "wrappers": "catch_trials:stim_th=none"}))
+    assert config.wrappers[0].args["stim_th"] is None and prepare(read_again(config))[0] == config
 
 
 def test_no_value_is_a_value_of_a_sweep():

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ngym_cli.agents.perturbation import parse as parse_perturbation
-from ngym_cli.config.sections import duration_for_task, parse_duration, written_duration
+from ngym_cli.config.sections import Duration
 from ngym_cli.config.values import (
     Call,
     parse_assignments,
@@ -67,9 +67,9 @@ def test_a_list_in_brackets_is_told_how_lists_are_written(text):
     ],
 )
 def test_every_form_of_a_duration_reaches_the_task_and_comes_back(text, form):
-    written = parse_duration(text, "delay")
-    assert duration_for_task(written) == form
-    assert duration_for_task(parse_duration(written_duration(form), "delay")) in (
+    written = Duration.parse(text, "delay")
+    assert written.for_task == form
+    assert Duration.parse(Duration.of_task(form).written, "delay").for_task in (
         form,
         form[1] if text[:3] == "con" else form,
     )
@@ -88,7 +88,7 @@ def test_a_stack_of_wrappers():
 @given(st.text(max_size=40))
 def test_any_text_is_a_duration_or_one_clear_error(text):
     try:
-        duration_for_task(parse_duration(text, "delay"))
+        Duration.parse(text, "delay")
     except UserError as error:
         assert "delay" in str(error)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ngym_cli.agents.defaults import resolve
+from ngym_cli.agents.defaults import prepare
 from ngym_cli.config import from_dict
 from ngym_cli.config.tasks import find_task
 from ngym_cli.environments.stack import FOR_PROGRAMS, argument_types, find_wrapper, make_env, wrapper_names
@@ -85,7 +85,7 @@ def test_every_wrapper_can_be_used_by_name_and_its_record_makes_it_again(name, t
     for _ in range(100):
         ob, _, _, _, _ = env.step(int(rng.integers(env.action_space.n)))
         assert env.observation_space.contains(ob)
-    resolved = resolve(config)[0]
+    resolved = prepare(config)[0]
     again = from_dict(tomllib.loads(resolved.to_toml()))
     assert again.wrappers == resolved.wrappers
     assert make_env(find_task(again.task), again).observation_space.shape == env.observation_space.shape
@@ -177,7 +177,7 @@ def test_several_tasks_in_one_run(ngym, schedule):
 
 def test_a_collection_is_told_by_rule_input():
     config = from_dict({"task": "yang19", "task_args": {"schedule": "sequential"}})
-    resolved, properties = resolve(config)
+    resolved, properties = prepare(config)
     assert resolved.task_args == {"schedule": "sequential", "rule_input": True, "pad": True}
     assert len(properties.labels["observation"]["task"]) == len(properties.tasks) == 20
 
@@ -185,7 +185,7 @@ def test_a_collection_is_told_by_rule_input():
 def test_environments_side_by_side_begin_with_different_tasks():
     from ngym_cli.agents.from_config import build_venv
 
-    config = resolve(from_dict({"task": "RDM-v0+GoNogo-v0", "task_args": {"schedule": "block:50"}}))[0]
+    config = prepare(from_dict({"task": "RDM-v0+GoNogo-v0", "task_args": {"schedule": "block:50"}}))[0]
     venv = build_venv(config, 4)
     venv.seed(0)
     visible = venv.reset()[:, -2:]

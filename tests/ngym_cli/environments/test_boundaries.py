@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ngym_cli.agents.acting import rollout
-from ngym_cli.agents.defaults import complete, resolve
+from ngym_cli.agents.defaults import prepare
 from ngym_cli.agents.from_config import build_batch, build_model, build_venv
 from ngym_cli.agents.trained import agent_for
 from ngym_cli.config import from_dict
@@ -30,7 +30,7 @@ HISTORY = {"task": "RDM-v0", "wrappers": "trial_history:block_dur=3", "reset_sta
 
 
 def made(settings, n_envs=3):
-    return build_venv(resolve(from_dict(settings))[0], n_envs)
+    return build_venv(prepare(from_dict(settings))[0], n_envs)
 
 
 def stepped(venv, steps):
@@ -83,8 +83,7 @@ def test_a_restored_batch_resets_where_the_saved_batch_would(settings):
 
 @pytest.mark.parametrize(("word", "alike"), [("session", True), ("never", False)])
 def test_an_agent_begins_every_session_in_the_same_state(word, alike):
-    config, properties = resolve(from_dict({**BANDIT, "reset_state": word}))
-    config = complete(config, properties)
+    config, properties = prepare(from_dict({**BANDIT, "reset_state": word}))
     policy = build_model(config, build_venv(config, 1)).policy
     venv = build_batch(config, 2)
     venv.seed(0)
@@ -105,9 +104,9 @@ def test_the_state_resets_at_the_sessions_of_the_present_stage(tmp_path):
 
 @pytest.mark.parametrize("network", ["lstm", "gru"])
 def test_supervised_sequences_end_at_blocks_and_states_begin_anew(network):
-    config, properties = resolve(from_dict({**BIASED, **RAGGED, "network": network, "units": 8}))
     small = {"batch_size": 5, "seq_len": 50, "n_updates": 1}
-    config = complete(config.model_copy(update={"hyperparameters": small}), properties)
+    settings = {**BIASED, **RAGGED, "network": network, "units": 8, "hyperparameters": small}
+    config = prepare(from_dict(settings))[0]
     model = build_model(config, build_venv(config, 2))
     steps, ended = np.zeros(5, int), 0
     for _ in range(8):
@@ -145,4 +144,4 @@ def test_supervised_training_with_resets_at_blocks_resumes_exactly(tmp_path):
 
 def test_a_task_with_sessions_but_no_blocks_names_the_valid_words():
     with pytest.raises(UserError, match="report no blocks; expected auto, trial, session or never"):
-        resolve(from_dict({**BANDIT, "reset_state": "block"}))
+        prepare(from_dict({**BANDIT, "reset_state": "block"}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ngym_cli.agents import defaults
-from ngym_cli.agents.defaults import resolve
+from ngym_cli.agents.defaults import prepare
 from ngym_cli.config import from_dict
 from ngym_cli.environments import properties
 from ngym_cli.environments.properties import inspect
@@ -47,20 +47,20 @@ def test_outputs_that_are_numbers_are_no_alternatives():
 @pytest.mark.parametrize(("dt", "expected"), [(30, "stimulus 500 ms becomes 480 ms"), (20, None)])
 def test_durations_that_are_not_whole_steps_are_reported(dt, expected):
     settings = {"task": "RDM-v0", "dt": dt, "timing": {"stimulus": 500}}
-    line = defaults.rounding(*defaults.resolve(from_dict(settings)))
+    line = defaults.rounding(*defaults.prepare(from_dict(settings)))
     assert line is None if expected is None else expected in line
 
 
 def test_a_period_that_a_wrapper_moves_is_not_reported_as_rounded():
     wrappers = ["reaction_time"]
     settings = {"task": "RDM-v0", "dt": 50, "timing": {"decision": 100}, "wrappers": wrappers}
-    assert defaults.rounding(*defaults.resolve(from_dict(settings))) is None
+    assert defaults.rounding(*defaults.prepare(from_dict(settings))) is None
 
 
 @pytest.mark.parametrize(
     ("task", "period"), [("ContextDecisionMaking-v0", "stimulus"), ("DelayMatchSample-v0", "sample")]
 )
 def test_a_simulated_blind_score_is_not_above_the_ceiling(task, period):
-    _, properties = resolve(from_dict({"task": task, "timing": {period: 0}}))
+    _, properties = prepare(from_dict({"task": task, "timing": {period: 0}}))
     assert properties.ceiling["performance"] == pytest.approx(0.5)
     assert properties.blind == pytest.approx(0.5) and properties.blind <= properties.ceiling["performance"]

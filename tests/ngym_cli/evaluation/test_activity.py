@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from neurogym.behaviour.files import read_source
+from ngym_cli.agents.defaults import read_config
 from ngym_cli.agents.saving import load_policy
 from ngym_cli.environments import properties as of_task
 from ngym_cli.errors import UserError
@@ -30,7 +31,7 @@ from ngym_cli.runs.trial_table import read_trials
 def recorded_run(run_folder, tmp_path_factory):
     """A recorded evaluation of everything there is."""
     run = RunFolder(run_folder)
-    config = run.config()
+    config = read_config(run)
     properties = of_task.inspect(config)
     policy, _ = load_policy(run, config)
     folder = tmp_path_factory.mktemp("recorded")

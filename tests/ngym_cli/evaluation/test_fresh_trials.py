@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ngym_cli import runs
-from ngym_cli.agents.defaults import complete, resolve
+from ngym_cli.agents.defaults import prepare, read_config
 from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.agents.saving import load_policy
 from ngym_cli.config import from_dict
@@ -21,8 +21,7 @@ Settings = fresh_trials.EvaluationSettings
 
 
 def untrained(**arguments):
-    config, properties = resolve(from_dict({"task": "RDM-v0", **arguments}))
-    config = complete(config, properties)
+    config, properties = prepare(from_dict({"task": "RDM-v0", **arguments}))
     return build_model(config, build_venv(config, 1)).policy, config, properties
 
 
@@ -65,14 +64,14 @@ def test_an_untrained_random_agent_scores_chance():
 
 
 def test_reset_state_is_never_where_the_task_carries_information():
-    assert resolve(from_dict({"task": "Bandit-v0"}))[0].reset_state == "never"
-    assert resolve(from_dict({"task": "RDM-v0"}))[0].reset_state == "trial"
-    assert resolve(from_dict({"task": "RDM-v0", "reset_state": "never"}))[0].reset_state == "never"
+    assert prepare(from_dict({"task": "Bandit-v0"}))[0].reset_state == "never"
+    assert prepare(from_dict({"task": "RDM-v0"}))[0].reset_state == "trial"
+    assert prepare(from_dict({"task": "RDM-v0", "reset_state": "never"}))[0].reset_state == "never"
 
 
 @pytest.mark.parametrize(("reset_state", "expected"), [("trial", True), ("never", False)])
 def test_dones_say_where_the_state_resets(reset_state, expected):
-    config, _ = resolve(from_dict({"task": "RDM-v0", "reset_state": reset_state}))
+    config, _ = prepare(from_dict({"task": "RDM-v0", "reset_state": reset_state}))
     venv = build_venv(config, 4)
     venv.reset()
     ended = 0
@@ -88,7 +87,7 @@ def test_dones_say_where_the_state_resets(reset_state, expected):
 
 def test_a_saved_model_acts_as_the_trained_one(run_folder):
     run = runs.RunFolder(run_folder)
-    config = run.config()
+    config = read_config(run)
     policy, steps = load_policy(run, config)
     assert steps == run.manifest()["steps"]
     recorded = read_json(run_folder / "eval/final/summary.json")

@@ -38,7 +38,7 @@ TASKS = {
 
 def made_up_run(folder: Path, task: str, settings: dict, trials: int = 1200) -> Path:
     """A run folder with trials of an agent that mostly waits and else answers at random."""
-    config, properties = defaults.resolve(from_dict({"task": task, **NO_MEMORY, **settings}))
+    config, properties = defaults.prepare(from_dict({"task": task, **NO_MEMORY, **settings}))
     venv = from_config.build_venv(config, 16)
     venv.seed(1)
     venv.reset()
@@ -60,7 +60,7 @@ def made_up_run(folder: Path, task: str, settings: dict, trials: int = 1200) -> 
     fresh_trials.measure(fresh_trials.EvaluatedTrials(table, result), properties)
     result.update(deterministic=False, seed=0, model_steps=steps, trials=len(table["trial"]))
     folder.mkdir(parents=True)
-    write_text(folder / runs.CONFIG, defaults.complete(config, properties).to_toml())
+    write_text(folder / runs.CONFIG, config.to_toml())
     manifest = {"status": "finished", "task": task, "alg": "ppo", "network": "mlp", "seed": 0, "started": runs.now()}
     manifest |= {"chance": properties.chance, "ceiling": (properties.ceiling or {}).get("performance"), "steps": steps}
     write_json(folder / runs.MANIFEST, manifest | {"trials": len(table["trial"])})

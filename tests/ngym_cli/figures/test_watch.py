@@ -138,7 +138,7 @@ def test_an_ffmpeg_that_cannot_write_films_is_one_line(ngym, run_folder, tmp_pat
 
 
 def test_a_trial_of_several_tasks_is_headed_by_its_task_on_every_way(tmp_path):
-    _config, properties = defaults.resolve(from_dict({"task": "RDM-v0+GoNogo-v0"}))
+    _config, properties = defaults.prepare(from_dict({"task": "RDM-v0+GoNogo-v0"}))
     names = np.array(["RDM-v0"], dtype=object)  # as the trial table has words
     trial = single_trials.TrialView(
         observations=np.zeros((2, 3)),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ngym_cli.agents.defaults import resolve
+from ngym_cli.agents.defaults import prepare
 from ngym_cli.agents.from_config import build_batch
 from ngym_cli.config import from_dict
 from ngym_cli.runs import summary
@@ -50,7 +50,7 @@ def test_a_condition_of_a_single_session_tells_nothing_of_others():
 
 def _acted(settings, act, trials=12):
     """Return the trials of an agent whose action depends on the step of the trial alone."""
-    config, properties = resolve(from_dict(settings))
+    config, properties = prepare(from_dict(settings))
     batch, recorder = build_batch(config, 3), TrialRecorder.of(None, config, properties, 3)
     batch.seed(0)
     batch.reset()

@@ -11,7 +11,7 @@ import pytest
 
 from neurogym.envs import registration
 from neurogym.vector import make_vec
-from ngym_cli.agents.defaults import resolve
+from ngym_cli.agents.defaults import prepare
 from ngym_cli.agents.from_config import build_venv
 from ngym_cli.config import from_dict
 from ngym_cli.config.tasks import find_task
@@ -66,7 +66,7 @@ def stepped_alone(config, seeds, actions):
 
 @pytest.mark.parametrize("settings", STACKS, ids=lambda given: f"{given['task']} {given.get('wrappers', '')}")
 def test_rows_are_those_of_environments_stepped_alone(settings, tmp_path):
-    config, properties = resolve(from_dict(settings))
+    config, properties = prepare(from_dict(settings))
     venv = build_venv(config, N_ENVS)
     seeds = [int(seed) for seed in venv.seed(11)]
     venv.reset()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ngym_cli.agents import per_task
-from ngym_cli.agents.defaults import complete, resolve
+from ngym_cli.agents.defaults import prepare
 from ngym_cli.config import from_dict
 from ngym_cli.training.progress import advance_notice, advice, shortfall
 
@@ -52,15 +52,15 @@ def test_a_shortfall_is_relative_to_chance_and_ceiling(result, text):
     ids=str,
 )
 def test_what_to_try_follows_the_run(settings, words, absent):
-    config, properties = resolve(from_dict(settings))
-    message = advice(complete(config, properties), properties, summary(0.1))
+    config, properties = prepare(from_dict(settings))
+    message = advice(config, properties, summary(0.1))
     assert all(word in message for word in words) and absent not in message.partition("; try")[2]
     assert "\n" not in message
 
 
 def test_an_agent_that_is_not_shown_its_reward_is_told_how_to_see_it():
-    config, properties = resolve(from_dict({"task": "Priors-v0"}))
-    assert "try --recommended" in advice(complete(config, properties), properties, summary(0.5, ceiling=0.5))
+    config, properties = prepare(from_dict({"task": "Priors-v0"}))
+    assert "try --recommended" in advice(config, properties, summary(0.5, ceiling=0.5))
 
 
 BAD = per_task.LineResult(steps=1000, seconds=1.0, seeds=3, reached=0, performance=0.1, target=0.95)
@@ -90,7 +90,7 @@ def test_a_run_that_will_not_learn_says_so_before_it_starts(monkeypatch, setting
     tables = {learner: {settings["task"]: row} for learner, row in rows.items()}
     monkeypatch.setattr(per_task, "measurements", lambda: tables)
     config = from_dict(settings)
-    message = advance_notice(config, resolve(config)[1])
+    message = advance_notice(config, prepare(config)[1])
     assert message is None if text is None else text in message and "\n" not in message
 
 
@@ -102,8 +102,8 @@ def test_an_own_network_that_never_holds_fixation_gets_advice(tmp_path, monkeypa
         "        self.a = nn.Linear(inputs + units, units)\n\n"
         "    def step(self, x, state):\n        return (torch.tanh(self.a(torch.cat([x, state[0]], -1))),)\n"
     )
-    config, properties = resolve(from_dict({"task": "RDM-v0", "network": "mine.py:Mine", "timesteps": 500}))
-    line = advice(complete(config, properties), properties, summary(0.71) | {"fixation_break_rate": 1.0})
+    config, properties = prepare(from_dict({"task": "RDM-v0", "network": "mine.py:Mine", "timesteps": 500}))
+    line = advice(config, properties, summary(0.71) | {"fixation_break_rate": 1.0})
     assert line.startswith("not learned: fixation is broken in 100% of trials; try ngym check mine.py:Mine")
 
 
@@ -111,7 +111,7 @@ def test_an_own_task_says_how_its_ceiling_is_given(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     task = "from neurogym.envs.native.twostep import TwoStep\n\n\nclass Mine(TwoStep):\n    pass\n"
     (tmp_path / "mine.py").write_text(task)
-    _, properties = resolve(from_dict({"task": "mine.py:Mine"}))
+    _, properties = prepare(from_dict({"task": "mine.py:Mine"}))
     if properties.ceiling is None:
         assert "a method ceiling(self) that returns {'performance': ...} gives one" in properties.no_ceiling
 
@@ -132,5 +132,5 @@ def test_actions_far_from_those_of_a_new_network_are_named(tmp_path, monkeypatch
         "        return self.ob_now, 0.0, False, False, {'new_trial': False}\n"
     )
     config = from_dict({"task": "mine.py:Mine"})
-    line = advance_notice(config, resolve(config)[1]) or ""
+    line = advance_notice(config, prepare(config)[1]) or ""
     assert ("networks begin near 0" in line) == expected

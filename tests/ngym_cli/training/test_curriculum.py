@@ -9,7 +9,7 @@ import tomllib
 import numpy as np
 import pytest
 
-from ngym_cli.agents.defaults import resolve
+from ngym_cli.agents.defaults import prepare, read_config
 from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.config import from_dict
 from ngym_cli.environments.properties import inspect
@@ -18,7 +18,7 @@ from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.training.curriculum import Curriculum, stages_of
 from ngym_cli.training.curves import Evaluator
 from ngym_cli.training.main_loop import Hooks, resume, train
-from ngym_cli.training.prepare import prepare
+from ngym_cli.training.prepare import new_run
 from ngym_cli.training.progress import Display, LiveDisplay
 from tests.ngym_cli.conftest import Interrupting
 from tests.ngym_cli.sameness import assert_same_run
@@ -56,7 +56,7 @@ class Heard(Display):
 
 
 def course(*stages, **more):
-    config, properties = resolve(from_dict({**BASE, **more, "stages": list(stages)}))
+    config, properties = prepare(from_dict({**BASE, **more, "stages": list(stages)}))
     return Curriculum(stages_of(config, properties))
 
 
@@ -109,10 +109,10 @@ def test_stages_are_shown(run):
 
 
 def test_configuration_round_trip_and_evaluation_of_the_last_stage(run, ngym):
-    config = run[0].config()
+    config = read_config(run[0])
     data = tomllib.loads((run[0].path / "config.toml").read_text())
     assert data["stages"][0] == {"name": "clear", "trials": 300, "window": 500, "task_args": {"cohs": [51.2]}}
-    assert resolve(config)[0].to_toml() == config.to_toml()
+    assert prepare(config)[0].to_toml() == config.to_toml()
     assert config.in_stage(-1).rewards["fail"] == -0.5
     assert config.in_stage(0).wrappers == config.wrappers
     result = ngym("eval", run[0].path, "--trials", "30", "--json")
@@ -193,7 +193,7 @@ def test_stages_that_do_not_fit_are_refused_before_the_start(tmp_path, stages, m
 
 def test_memory_is_kept_if_any_stage_needs_it():
     config = from_dict({**BASE, "stages": [{"trials": 5}, {"wrappers": "side_bias:probs=0.2/0.8,pass_reward"}]})
-    assert resolve(config)[0].reset_state == "never"
+    assert prepare(config)[0].reset_state == "never"
     assert not inspect(config).links_trials
 
 
@@ -205,7 +205,7 @@ def test_code_in_a_stage_is_not_trusted():
 
 def test_an_evaluation_can_be_of_the_task_of_each_stage():
     arguments = {**BASE, "task": "yang19.go-v0", "wrappers": "", "timing": {}, "alg": "recurrent_a2c", "units": 4}
-    resolved = prepare(from_dict({**arguments, "stages": [{"trials": 9}, {"task": "yang19.dm1-v0"}]}))
+    resolved = new_run(from_dict({**arguments, "stages": [{"trials": 9}, {"task": "yang19.dm1-v0"}]}))
     stages = resolved.stages
     policy = build_model(resolved.config, build_venv(stages[0].config, 1)).policy
     evaluator = Evaluator(None, resolved, lambda: policy, None, Display())

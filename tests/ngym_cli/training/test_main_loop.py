@@ -15,7 +15,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from neurogym import kernels
 from ngym_cli import runs
 from ngym_cli.agents import checkpoints
-from ngym_cli.commands import run
+from ngym_cli.agents.defaults import read_config
 from ngym_cli.config import from_dict, streams
 from ngym_cli.environments.properties import inspect
 from ngym_cli.errors import UserError
@@ -23,7 +23,7 @@ from ngym_cli.files.written import WRITTEN
 from ngym_cli.runs import summary
 from ngym_cli.runs.conditions import columns_of_performance
 from ngym_cli.runs.trial_table import read_trials
-from ngym_cli.training import main_loop
+from ngym_cli.training import main_loop, reporting
 from ngym_cli.training.main_loop import Hooks, train
 from ngym_cli.training.progress import Display
 
@@ -79,7 +79,7 @@ def test_every_default_is_spelled_out_in_the_config(run_folder):
 def test_tensorboard_equals_the_trial_table(run_folder):
     result, _tags = curves(run_folder)
     table = read_trials(run_folder / "trials")
-    names = columns_of_performance(inspect(runs.RunFolder(run_folder).config()).conditions, table)
+    names = columns_of_performance(inspect(read_config(runs.RunFolder(run_folder))).conditions, table)
     assert names == ["coh"]
     points = sorted(result["behaviour/trials"])
     assert points[0] == 2048
@@ -293,11 +293,11 @@ def test_a_smoke_test_resumes_nothing(ngym):
 
 def test_a_checkpoint_that_was_better_than_the_final_agent_is_offered(tmp_path):
     checkpoints.mark_best(tmp_path / checkpoints.CHECKPOINTS_FOLDER, tmp_path / "step_1000", 1_000, 0.95)
-    line = run.better_checkpoint(tmp_path, {"performance": 0.87, "performance_ci": (0.80, 0.94)})
+    line = reporting.better_checkpoint(tmp_path, {"performance": 0.87, "performance_ci": (0.80, 0.94)})
     assert line is not None and "0.950 at 1,000 steps" in line and f"ngym eval {tmp_path} --checkpoint best" in line
-    assert run.better_checkpoint(tmp_path, {"performance": 0.87, "performance_ci": (0.80, 0.96)}) is None
-    assert run.better_checkpoint(tmp_path, {"performance": 0.87}) is None  # a record without interval
-    assert run.better_checkpoint(tmp_path / "none", {"performance": 0.87, "performance_ci": (0.80, 0.96)}) is None
+    assert reporting.better_checkpoint(tmp_path, {"performance": 0.87, "performance_ci": (0.80, 0.96)}) is None
+    assert reporting.better_checkpoint(tmp_path, {"performance": 0.87}) is None  # a record without interval
+    assert reporting.better_checkpoint(tmp_path / "none", {"performance": 0.87, "performance_ci": (0.80, 0.96)}) is None
 
 
 @pytest.mark.parametrize("timesteps", [600, 6_000])

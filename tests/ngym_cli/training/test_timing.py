@@ -9,7 +9,7 @@ import pytest
 from ngym_cli import processes
 from ngym_cli.agents import per_task
 from ngym_cli.agents.algorithms.sb3 import Learner
-from ngym_cli.agents.defaults import complete, resolve
+from ngym_cli.agents.defaults import prepare
 from ngym_cli.agents.device import selection
 from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.config import from_dict
@@ -20,8 +20,8 @@ FEW = {"task": "PerceptualDecisionMaking-v0", "timesteps": 2_000, "hyperparamete
 
 
 def expected(**settings):
-    config, properties = resolve(from_dict({"task": "PerceptualDecisionMaking-v0", **settings}))
-    return timing.expected(complete(config, properties), properties)
+    config, properties = prepare(from_dict({"task": "PerceptualDecisionMaking-v0", **settings}))
+    return timing.expected(config, properties)
 
 
 def test_more_steps_and_units_are_expected_to_take_longer(monkeypatch):
@@ -74,10 +74,8 @@ def test_every_turn_has_the_threads_that_it_is_to_tell_of(monkeypatch):
 )
 def test_a_turn_is_a_rollout_or_where_there_are_none_many_steps(alg, steps):
     hyperparameters = {} if alg == "dqn" else {"n_steps": 16}  # of deep Q-learning the steps of a return, not a rollout
-    config, properties = resolve(
-        from_dict({"task": "RDM-v0", "alg": alg, "n_envs": 2, "hyperparameters": hyperparameters})
-    )
-    model = build_model(complete(config, properties), build_venv(config, 2))
+    config = prepare(from_dict({"task": "RDM-v0", "alg": alg, "n_envs": 2, "hyperparameters": hyperparameters}))[0]
+    model = build_model(config, build_venv(config, 2))
     assert timing.steps_of_a_turn(model) == steps
 
 
@@ -128,9 +126,9 @@ def test_a_gpu_is_compared_with_the_cpu_and_auto_follows(monkeypatch, tmp_path, 
     """Here the device is the CPU, which acts as a card."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setattr(Learner, "on_device", True)
-    config, properties = resolve(from_dict({**FEW, "n_envs": 4}))
+    config = prepare(from_dict({**FEW, "n_envs": 4}))[0]
     cpu = 1e-3 if gpu_is_faster else 1e12
-    crossover = timing.measure_device(complete(config, properties), cpu, "a card", "cpu")
+    crossover = timing.measure_device(config, cpu, "a card", "cpu")
     assert crossover.gpu > 0 and (crossover.network, crossover.units, crossover.n_envs) == ("lstm", 64, 4)
     choice = selection.choose_measured("a card", "lstm", 64, 4, selection.read_crossovers())
     assert choice.device == ("cuda" if gpu_is_faster else "cpu")

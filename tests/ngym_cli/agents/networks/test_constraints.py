@@ -10,7 +10,7 @@ import torch
 from neurogym import kernels
 from ngym_cli.agents.algorithms.objective import participation, silent_units
 from ngym_cli.agents.algorithms.rollout import cut
-from ngym_cli.agents.defaults import complete, resolve
+from ngym_cli.agents.defaults import prepare
 from ngym_cli.agents.from_config import build_model, build_venv, make_model
 from ngym_cli.agents.networks import NETWORKS, constraints, find_network, pruning
 from ngym_cli.agents.networks.connectome import as_table, from_table
@@ -242,8 +242,7 @@ def connections(tmp_path, names="abcdefghij", **changes):
 def test_a_connectome_from_a_file_is_where_learning_begins_and_its_mask_is_kept(network, alg, tmp_path):
     path, weights = connections(tmp_path)
     settings = {"task": "RDM-v0", "alg": alg, "network": network, "network_args": {"connectome": path}}
-    config, properties = resolve(from_dict({**settings, "timesteps": 2_000}))
-    config = complete(config, properties)
+    config = prepare(from_dict({**settings, "timesteps": 2_000}))[0]
     assert config.units == 10 and Structure.of(config.network_args).connectome["names"] == list("abcdefghij")
     (tmp_path / "weights.csv").unlink()  # the configuration holds the connections
     with closing(build_venv(config, config.n_envs)) as venv:
@@ -331,10 +330,8 @@ def test_a_connectome_that_does_not_fit_is_refused(tmp_path):
 
 @pytest.mark.parametrize("alg", ["recurrent_ppo", "supervised"])
 def test_the_smallest_weights_are_pruned_and_do_not_return(network, alg):
-    config, properties = resolve(
-        from_dict({"task": "RDM-v0", "alg": alg, "network": network, "units": 10, "timesteps": 2_000})
-    )
-    config = complete(config.model_copy(update={"network_args": {"prune": "magnitude:0.6:by=1000"}}), properties)
+    settings = {"task": "RDM-v0", "alg": alg, "network": network, "units": 10, "timesteps": 2_000}
+    config = prepare(from_dict({**settings, "network_args": {"prune": "magnitude:0.6:by=1000"}}))[0]
     with closing(build_venv(config, config.n_envs)) as venv:
         model = build_model(config, venv)
         net = model.policy.networks[0]
@@ -414,8 +411,7 @@ def test_participation_and_silent_units():
 @pytest.mark.parametrize("alg", ["recurrent_ppo", "supervised"])
 def test_preferences_over_angles_are_a_few_harmonics_before_and_after_learning(alg):
     settings = {"task": "AntiReach-v0", "alg": alg, "network_args": {"ring": 3}, "units": 10, "timesteps": 4_000}
-    config, properties = resolve(from_dict(settings))
-    config = complete(config, properties)
+    config, properties = prepare(from_dict(settings))
     with closing(build_venv(config, config.n_envs)) as venv:
         model = build_model(config, venv)
         before = model.policy.action_net.weight.detach().clone()
@@ -431,8 +427,7 @@ def test_preferences_over_angles_are_a_few_harmonics_before_and_after_learning(a
 
 def test_a_ring_needs_angles():
     for task, ring, says in (("GoNogo-v0", 1, "no 4 or more actions"), ("AntiReach-v0", 20, "at most 15 harmonics")):
-        config, properties = resolve(from_dict({"task": task, "network_args": {"ring": ring}}))
-        config = complete(config, properties)
+        config = prepare(from_dict({"task": task, "network_args": {"ring": ring}}))[0]
         with closing(build_venv(config, 1)) as venv, pytest.raises(UserError, match=says):
             build_model(config, venv)
 

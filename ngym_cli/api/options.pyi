@@ -3,16 +3,12 @@
 A test holds these equal to the requests, and writes this module.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import Literal, TypedDict
 
-if TYPE_CHECKING:
-    from neurogym.behaviour.reading import TableSource
-    from ngym_cli.api.settings import Callbacks, Columns, Part, PerturbedUnits, Wrappers
-
+from neurogym.behaviour.reading import TableSource
+from ngym_cli.api.settings import Callbacks, Columns, Part, PerturbedUnits, Wrappers
 
 class TrainOptions(TypedDict, total=False):
     """Keyword arguments of `ngym_cli.train`."""
@@ -44,9 +40,15 @@ class TrainOptions(TypedDict, total=False):
     prune: str | None
     loss_weight: Mapping[str, object] | None
     task_weight: Mapping[str, object] | None
+    threads: float | None
+    config: str | Path | None
+    name: str | None
+    runs_root: str | Path | None
+    overwrite: bool | None
+    trust: bool | None
+    tag: str | Sequence[object] | None
 
-
-class VariedOptions(TypedDict, total=False):
+class SweepOptions(TypedDict, total=False):
     """Keyword arguments of `ngym_cli.sweep`."""
 
     task: Part | Iterable[Part] | None
@@ -79,11 +81,13 @@ class VariedOptions(TypedDict, total=False):
     prune: str | Iterable[str] | None
     loss_weight: Mapping[str, object] | None
     task_weight: Mapping[str, object] | None
+    zip: Iterable[Iterable[str]] | None
     on: str | None
     workers: float | None
     slurm: Mapping[str, object] | None
     name: str | None
-
+    sweeps_root: str | Path | None
+    trust: bool | None
 
 class EvaluateOptions(TypedDict, total=False):
     """Keyword arguments of `ngym_cli.Run.evaluate`."""
@@ -112,7 +116,6 @@ class EvaluateOptions(TypedDict, total=False):
     name: str | None
     overwrite: bool | None
 
-
 class SimulateOptions(TypedDict, total=False):
     """Keyword arguments of `ngym_cli.simulate`."""
 
@@ -133,7 +136,6 @@ class SimulateOptions(TypedDict, total=False):
     overwrite: bool | None
     trust: bool | None
 
-
 class PlotOptions(TypedDict, total=False):
     """Keyword arguments of `ngym_cli.plot`."""
 
@@ -151,10 +153,10 @@ class PlotOptions(TypedDict, total=False):
     format: str | None
     style: str | None
     out: str | Path | None
+    overwrite: bool | None
     runs_root: str | Path | None
     sweeps_root: str | Path | None
     trust: bool | None
-
 
 class InfoOptions(TypedDict, total=False):
     """Keyword arguments of `ngym_cli.info`."""
@@ -167,13 +169,11 @@ class InfoOptions(TypedDict, total=False):
     figure: str | Path | None
     overwrite: bool | None
 
-
 class CheckOptions(TypedDict, total=False):
     """Keyword arguments of `ngym_cli.check`."""
 
     all: bool | None
     neurogym: bool | None
-
 
 class ExportOptions(TypedDict, total=False):
     """Keyword arguments of `ngym_cli.export`."""
@@ -183,12 +183,10 @@ class ExportOptions(TypedDict, total=False):
     runs_root: str | Path | None
     trust: bool | None
 
-
 class DiffOptions(TypedDict, total=False):
     """Keyword arguments of `ngym_cli.diff`."""
 
     runs_root: str | Path | None
-
 
 class WatchOptions(TypedDict, total=False):
     """Keyword arguments of `ngym_cli.watch`."""
@@ -200,7 +198,6 @@ class WatchOptions(TypedDict, total=False):
     seed: int | None
     runs_root: str | Path | None
     trust: bool | None
-
 
 class ListOptions(TypedDict, total=False):
     """Keyword arguments of `ngym_cli.list`."""
@@ -216,7 +213,6 @@ class ListOptions(TypedDict, total=False):
     status: str | None
     sort: str | None
     runs_root: str | Path | None
-
 
 class DataOptions(TypedDict, total=False):
     """Keyword arguments of `ngym_cli.data`."""
@@ -246,7 +242,6 @@ class DataOptions(TypedDict, total=False):
     by: str | None
     save_columns: str | Path | None
     overwrite: bool | None
-
 
 class FitOptions(TypedDict, total=False):
     """Keyword arguments of `ngym_cli.fit`."""
@@ -297,7 +292,6 @@ class FitOptions(TypedDict, total=False):
     name: str | None
     runs_root: str | Path | None
     overwrite: bool | None
-
 
 class ReproduceOptions(TypedDict, total=False):
     """Keyword arguments of `ngym_cli.reproduce`."""
