@@ -14,13 +14,13 @@ from scipy.special import expit
 
 from experiments.coverage.observers import Generator, Truths
 from experiments.fitting import simulated, timed
-from neurogym.behaviour.models.agents import Agent, AgentPolicy
+from neurogym.behaviour.models.agent_policy import AgentPolicy
+from neurogym.behaviour.models.agents import Agent
 from neurogym.behaviour.models.ballistic import BallisticResponse
 from neurogym.behaviour.models.base import Model, Problem
 from neurogym.behaviour.models.diffusion import Diffusion
 from neurogym.behaviour.models.glm_hmm import GlmHmm
-from neurogym.behaviour.models.learning import QLearning, QOptions, TwoStepLearner
-from neurogym.behaviour.models.pavlovian import CuePolicy, GoNoGo
+from neurogym.behaviour.models.learning import QLearning, TwoStepLearner
 from neurogym.behaviour.models.times import TimeSettings
 from neurogym.behaviour.models.with_times import TimedModel, race
 from neurogym.behaviour.simulate import ReversingBandit, TwoStepWorld, World, simulate
@@ -55,11 +55,10 @@ def learner(model: Agent, like: Behaviour, world: Callable[[Generator, float], W
         world: the task, given a generator and a share of the usual number of trials.
     """
     parameters = model.parameters(like)
-    policy = CuePolicy if isinstance(model, GoNoGo) else AgentPolicy
 
     def draw(rng: Generator, share: float) -> Subject:
         x = np.array([each.mean + each.sd * rng.standard_normal() for each in parameters])
-        subject = policy(model, parameters, x, len(like.choices))
+        subject = AgentPolicy(model, parameters, x, len(like.choices))
         return Subject(simulate(subject, world(rng, share), like, rng), subject.values)
 
     return model, draw
@@ -108,8 +107,8 @@ def lba(rng: Generator, share: float) -> Subject:
     return Subject(Behaviour((session(choice, stimuli=x[:, None], rt=rt),), stimuli=("x",)), truth)
 
 
-Q_LEARNING = QLearning("q", QOptions(perseveration=True))
-TWO_RATES = QLearning("q", QOptions(rates=2, perseveration=True))
+Q_LEARNING = QLearning("q", perseveration=True)
+TWO_RATES = QLearning("q", rates=2, perseveration=True)
 TIMED_LEARNER = TimedModel(Q_LEARNING)
 
 

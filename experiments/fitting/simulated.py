@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import Agent, AgentPolicy
+from neurogym.behaviour.models.agent_policy import AgentPolicy
+from neurogym.behaviour.models.agents import Agent
 from neurogym.behaviour.models.base import Fitted, Problem, log_likelihoods, predict
 from neurogym.behaviour.models.chains import Chain, expected_states
 from neurogym.behaviour.models.drifting import Drifting
 from neurogym.behaviour.models.glm_hmm import GlmHmm
-from neurogym.behaviour.models.learning import QLearning, QOptions, TwoStepLearner
+from neurogym.behaviour.models.learning import QLearning, TwoStepLearner
 from neurogym.behaviour.models.parameters import rate
 from neurogym.behaviour.simulate import ReversingBandit, TwoStepWorld, World, simulate
 from neurogym.behaviour.table import Behaviour, session
@@ -48,7 +49,7 @@ def recovered(fits: list[Fitted], truth: dict[str, FloatArray]) -> Row:
 
 def q_learning(seed: int, n: int = 60, trials: int = 1000) -> Row:
     """Recover rate, inverse temperature and perseveration of value learners, also by maximum likelihood (beta < 20)."""
-    rng, model = np.random.default_rng([seed, 1]), QLearning("q", QOptions(perseveration=True))
+    rng, model = np.random.default_rng([seed, 1]), QLearning("q", perseveration=True)
     truth = {"alpha": rng.uniform(0.1, 0.9, n), "beta": rng.uniform(1, 8, n), "kappa": rng.normal(0, 0.5, n)}
     tables = [
         subject(
@@ -165,7 +166,7 @@ def drifting(seed: int, trials: int = 5000) -> Row:
 
 def _learners(seed: int, sessions: int, trials: int) -> tuple[Behaviour, Behaviour, AgentPolicy]:
     """Return training and test sessions of a value learner with forgetting, and its policy."""
-    rng, model = np.random.default_rng([seed, 6]), QLearning("q", QOptions(forgetting=True, perseveration=True))
+    rng, model = np.random.default_rng([seed, 6]), QLearning("q", forgetting=True, perseveration=True)
     parameters = model.parameters(BANDIT)
     values = {"alpha": 0.5, "beta": 4.0, "phi": 0.3, "kappa": 0.3}
     x = np.array([each.unbounded(values.get(each.name, 0.0)) for each in parameters])

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import Agent, AgentPolicy
+from neurogym.behaviour.models.agent_policy import AgentPolicy
+from neurogym.behaviour.models.agents import Agent
 from neurogym.behaviour.models.bandits import ExperienceWeighted, FictiveLearner, KalmanBandit
 from neurogym.behaviour.models.base import Fitted, Problem
 from neurogym.behaviour.models.diffusion import Diffusion, diffusion_response
@@ -20,8 +21,8 @@ from neurogym.behaviour.models.gains_losses import (
     PvlDelta,
     ValuePlusPerseveration,
 )
-from neurogym.behaviour.models.learning import QLearning, QOptions
-from neurogym.behaviour.models.pavlovian import CuePolicy, GoNoGo
+from neurogym.behaviour.models.learning import QLearning
+from neurogym.behaviour.models.pavlovian import GoNoGo
 from neurogym.behaviour.models.timed import ResponseParameters, TimedPolicy
 from neurogym.behaviour.models.times import TimeSettings
 from neurogym.behaviour.models.with_times import TimedModel
@@ -155,7 +156,7 @@ def omissions(seed: int, repeats: int = 20) -> Row:
 
 def timed_learner(values: Mapping[str, float], rng: np.random.Generator, sessions: int, trials: int) -> Behaviour:
     """Return a value learner whose value difference drives a diffusion."""
-    model, response = QLearning("q", QOptions(perseveration=True)), diffusion_response()
+    model, response = QLearning("q", perseveration=True), diffusion_response()
     parameters = model.parameters(TWO)
     x = np.array([each.unbounded(values.get(each.name, 0.0)) for each in parameters])
     response_x = np.array([each.unbounded(values[each.name]) for each in response.parameters])
@@ -185,7 +186,7 @@ def learner(seed: int, n: int = 50) -> Row:
     rng = np.random.default_rng([seed, 14])
     truths = [_learner(rng) for _ in range(n)]
     problems = [Problem(timed_learner(each, rng, 4, 125), seed) for each in truths]
-    model = QLearning("q", QOptions(perseveration=True))
+    model = QLearning("q", perseveration=True)
     names = ("alpha", "beta", "kappa", "A", "t_R")
     row = recovered(TimedModel(model).fit(problems), [{name: each[name] for name in names} for each in truths])
     alone = recovered(model.fit(problems), [{"alpha": each["alpha"]} for each in truths])
@@ -211,7 +212,7 @@ def network(seed: int, sessions: int = 40, trials: int = 250) -> Row:
 
 def samples(seed: int, n: int = 50, sessions: int = 2, trials: int = 150, draws: int = 500) -> Row:
     """Sample the posterior of value learners and of their group by NUTS; needs NumPyro."""
-    rng, model = np.random.default_rng([seed, 19]), QLearning("q", QOptions())
+    rng, model = np.random.default_rng([seed, 19]), QLearning("q")
     parameters, truths, tables = model.parameters(TWO), [], {}
     for k in range(n):
         x = np.array([rng.normal(-0.6, 0.7), rng.normal(1.1, 0.35), rng.normal(0, 0.2)])
@@ -301,14 +302,13 @@ def learners(name: str, n: int = 50) -> Callable[[int], Row]:
 
     def measured(seed: int) -> Row:
         rng = np.random.default_rng([seed, 16])
-        policy = CuePolicy if isinstance(model, GoNoGo) else AgentPolicy
         parameters, truths, problems = model.parameters(table), list[dict[str, float]](), list[Problem]()
         for _ in range(n):
             truths.append({key: float(rng.uniform(*ends)) for key, ends in ranges.items()})
             x: FloatArray = np.array(
                 [each.unbounded(truths[-1][each.name]) if each.name in ranges else each.mean for each in parameters]
             )
-            data = simulate(policy(model, parameters, x, len(table.choices)), world(rng), table, rng)
+            data = simulate(AgentPolicy(model, parameters, x, len(table.choices)), world(rng), table, rng)
             problems.append(Problem(data, seed))
         return recovered(model.fit(problems), truths)
 

@@ -122,9 +122,9 @@ class PartSubject:
             fits = self.model.fit([Problem(self.behaviour)])
         except UnfitError as error:
             raise ContractError(str(error)) from error
-        except KeyError as error:
+        except (IndexError, KeyError) as error:
             raise NothingToCheck(
-                f"the model reads {error}; the trials of this check have the stimulus 'coh'"
+                f"the model reads something else ({error}); the trials of this check have the stimulus 'coh'"
             ) from error
         require(len(fits) == 1 and isinstance(fits[0], Fitted), "fit(problems) must return a Fitted for each problem")
         return fits[0]
@@ -230,7 +230,7 @@ def figure_settings(subject: PartSubject) -> None:
 
 
 def model_made(subject: PartSubject) -> None:
-    """The model can be made: a class with fit(problems), or a function with PARAMETERS."""
+    """The model can be made: a class with fit(problems), as every learner has."""
     require(callable(subject.model.fit), "the model has no method fit(problems)")
 
 

@@ -20,7 +20,7 @@ TEMPLATE_NAMES = {
     "network": "MyNetwork",
     "algorithm": "MyAlgorithm",
     "figure": "my_figure",
-    "model": "my_model",
+    "model": "MyModel",
 }
 
 

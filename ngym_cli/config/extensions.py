@@ -62,11 +62,11 @@ EXTENSION_KINDS = {
     )
 }
 
-#: Arguments of a model that is a plain function.
+#: Arguments of a model as a plain function, which earlier versions took and now get a line that says what to write.
 MODEL_ARGUMENTS = ("params", "state", "choice", "reward", "stimulus")
 
-#: Kinds of parts that are functions; a model may also be a class.
-FUNCTIONS = ("figure", "model")
+#: Kinds of parts that are functions.
+FUNCTIONS = ("figure",)
 #: Word for a part of any kind.
 ANY = "part"
 

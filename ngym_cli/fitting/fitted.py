@@ -13,7 +13,6 @@ import numpy as np
 from neurogym.analysis.results import Estimate
 from neurogym.behaviour.models.base import Model, Policy, Problem, UnfitError, of_subject, trial_of
 from neurogym.behaviour.models.likelihoods import likelihood_of_problem
-from neurogym.behaviour.models.pavlovian import CuePolicy
 from neurogym.behaviour.simulate import simulate, world_like
 from neurogym.behaviour.table import Behaviour, padded
 from neurogym.messages.plain_data import plain
@@ -366,7 +365,7 @@ def phase(policy: Policy, table: Behaviour) -> dict[str, np.ndarray]:
     Returns:
         ``logit``, ``change`` and ``condition`` (2 x choice + rewarded), shape (points,).
     """
-    if len(table.choices) != 2 or isinstance(policy, CuePolicy):
+    if len(table.choices) != 2 or getattr(policy, "sees_cue", False):
         return {}
     data = padded(table.sessions)
     none = np.zeros((len(data.choice), len(table.stimuli)))

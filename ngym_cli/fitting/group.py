@@ -181,14 +181,22 @@ def fit_groups(
     model: Model, problems: Sequence[Problem], per_subject: int, covariates: Covariates
 ) -> tuple[list[Fitted], list[Group]]:
     """Return hierarchical fits of all problems, and the groups; arguments as of `fit_group`."""
+    rounds = ROUNDS if len(problems) > per_subject else 0
+    wanted = [each.intervals for each in problems]  # of the last round; rounds before need the curvature alone
+    problems = [replace(each, intervals=each.intervals and not rounds) for each in problems]
     fits: list[Fitted] = model.fit(problems)
     separate, groups = fits, list[Group]()
-    for _ in range(ROUNDS if len(problems) > per_subject else 0):
+    for k in range(rounds):
         groups = [
-            group_of(fits[k::per_subject], covariates, model.name, separate[k::per_subject]) for k in range(per_subject)
+            group_of(fits[j::per_subject], covariates, model.name, separate[j::per_subject]) for j in range(per_subject)
         ]
         problems = [
-            replace(each, prior=groups[i % per_subject].prior(i // per_subject), start=fits[i].details["unbounded"])
+            replace(
+                each,
+                prior=groups[i % per_subject].prior(i // per_subject),
+                start=fits[i].details["unbounded"],
+                intervals=wanted[i] and k == rounds - 1,
+            )
             for i, each in enumerate(problems)
         ]
         fits = model.fit(problems)

@@ -1,9 +1,8 @@
-"""Samples of the posterior of subjects and group by the no-U-turn sampler of NumPyro (extra ``bayes``).
+"""Samples of the posterior of subjects and group by the no-U-turn sampler of NumPyro (extra ``fit``).
 
 Subjects' parameters x_s (unbounded scale) come from N(m + (z_s - mean z) G, s^2). Priors: m and G are Gaussian with the
 s.d. of the model's priors, s is half-normal with half of that s.d. The sampler moves in coordinates in which the
-empirical Bayes solution is a standard Gaussian, so that few leapfrog steps are needed. Likelihoods and gradients
-are those of the fits, called from NumPyro.
+empirical Bayes solution is a standard Gaussian, so that few leapfrog steps are needed.
 """
 
 from __future__ import annotations
@@ -18,13 +17,10 @@ from typing import Any
 import numpy as np
 
 from neurogym.array_types import FloatArray
+from neurogym.behaviour.models.agent_policy import together
+from neurogym.behaviour.models.agents import Agent
 from neurogym.behaviour.models.base import Fitted, Model, Problem
-from neurogym.behaviour.models.likelihoods import (
-    Likelihood,
-    SubjectLikelihoods,
-    likelihood_of_problem,
-    likelihoods_of_subjects,
-)
+from neurogym.behaviour.models.likelihoods import Likelihood, likelihood_of_problem
 from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.errors import UserError
@@ -65,13 +61,13 @@ class Samples:
 
 
 class Target:
-    """Log-density of all parameters in the coordinates of the sampler.
+    """Log-density of all parameters in the coordinates of the sampler, in JAX.
 
     Parameters that the data of a subject determine better than the group does are centred on the subjects' fits; the
     others are given relative to the group (Papaspiliopoulos, Roberts & Sköld 2007, 10.1214/088342307000000014).
 
     Args:
-        log_likelihoods: of all subjects.
+        log_likelihoods: of all subjects (subjects,) at points (subjects, parameters), which JAX can differentiate.
         parameters: of the model.
         fits: empirical Bayes or maximum a posteriori fits of each subject.
         group: distribution of the subjects; None to sample each with the model's own prior.
@@ -79,7 +75,7 @@ class Target:
 
     def __init__(
         self,
-        log_likelihoods: SubjectLikelihoods,
+        log_likelihoods: Callable[[Any], Any],
         parameters: Sequence[ModelParameter],
         fits: Sequence[Fitted],
         group: Group | None,
@@ -96,44 +92,35 @@ class Target:
         self.covariates = np.zeros((s, 0)) if group is None else group.covariates.matrix
         self.size = s * d + (0 if group is None else d * (2 + self.covariates.shape[1]))
 
-    def unpack(self, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    def unpack(self, u: Any) -> tuple[Any, Any, Any, Any]:
         """Return subjects (subjects, parameters), group mean, group s.d. and weights (covariates, parameters)."""
+        jnp = _optional("jax.numpy")
         s, d = self.shape
         relative = u[: s * d].reshape(s, d)
         mean, sd, weights = self.prior_mean, self.prior_sd, np.zeros((0, d))
         if self.group is not None:
-            first, second, rest = np.split(u[s * d :].reshape(-1, d), [1, 2])
-            mean = self.group.mean + self.group.sd / np.sqrt(s) * first[0]
-            sd = self.group.sd * np.exp(second[0] / np.sqrt(2 * s))
-            weights = self.group.weights + self.group.weights_se * rest
-        centred = self.centre + np.einsum("sij,sj->si", self.scale, relative)
-        x = np.where(self.centred, centred, mean + self.covariates @ weights + sd * relative)
+            rest = u[s * d :].reshape(-1, d)
+            mean = self.group.mean + self.group.sd / np.sqrt(s) * rest[0]
+            sd = self.group.sd * jnp.exp(rest[1] / np.sqrt(2 * s))
+            weights = self.group.weights + self.group.weights_se * rest[2:]
+        centred = self.centre + jnp.einsum("sij,sj->si", self.scale, relative)
+        x = jnp.where(self.centred, centred, mean + self.covariates @ weights + sd * relative)
         return x, mean, sd, weights
 
-    def __call__(self, u: FloatArray) -> tuple[float, FloatArray]:
-        """Return the log-density and its gradient."""
+    def __call__(self, u: Any) -> Any:
+        """Return the log-density."""
+        jnp = _optional("jax.numpy")
         s, d = self.shape
         x, mean, sd, weights = self.unpack(u)
-        z, relative = self.covariates, u[: s * d].reshape(s, d)
-        standard = np.where(self.centred, (x - mean - z @ weights) / sd, relative)
-        logs, by_likelihood = self.log_likelihoods(x)
-        value = float(logs.sum()) - 0.5 * float((standard**2).sum())
-        by_x = by_likelihood - standard / sd
-        by_u = np.where(self.centred, np.einsum("sij,si->sj", self.scale, np.where(self.centred, by_x, 0.0)), by_x * sd)
+        expected = mean + self.covariates @ weights
+        standard = jnp.where(self.centred, (x - expected) / sd, u[: s * d].reshape(s, d))
+        value = self.log_likelihoods(x).sum() - 0.5 * (standard**2).sum()
         if self.group is None:
-            return value, by_u.ravel()
-        by_expected = np.where(self.centred, standard / sd, by_likelihood)
-        by_log_sd = np.where(self.centred, standard**2 - 1, by_likelihood * sd * relative).sum(0)
+            return value
         from_prior, wide = (mean - self.prior_mean) / self.prior_sd, sd / (SPREAD * self.prior_sd)
-        weight_scale = self.prior_sd / np.maximum(z.std(0)[:, None], 1e-9)
-        value -= 0.5 * float((from_prior**2).sum() + (wide**2).sum() + ((weights / weight_scale) ** 2).sum())
-        value += float(((1 - s * self.centred) * np.log(sd)).sum())  # Jacobian of log s, norm of the Gaussians
-        rest = [
-            (by_expected.sum(0) - from_prior / self.prior_sd) * self.group.sd / np.sqrt(s),
-            (by_log_sd + 1 - wide**2) / np.sqrt(2 * s),
-            *((z.T @ by_expected - weights / weight_scale**2) * self.group.weights_se),
-        ]
-        return value, np.concatenate([by_u.ravel(), *rest])
+        weight_scale = self.prior_sd / np.maximum(self.covariates.std(0)[:, None], 1e-9)
+        value -= 0.5 * ((from_prior**2).sum() + (wide**2).sum() + ((weights / weight_scale) ** 2).sum())
+        return value + ((1 - s * self.centred) * jnp.log(sd)).sum()  # Jacobian of log s, norm of the Gaussians
 
 
 def _root(fit: Fitted, centred: np.ndarray) -> FloatArray:
@@ -152,7 +139,7 @@ def require_numpyro() -> None:
         UserError: says how to install it.
     """
     if find_spec("numpyro") is None:
-        raise UserError("--posterior needs NumPyro: pip install 'ngym[bayes]'")
+        raise UserError("--posterior needs NumPyro: pip install 'ngym[fit]'")
 
 
 def sample(target: Target, draws: int, seed: int) -> Samples:
@@ -166,47 +153,53 @@ def sample(target: Target, draws: int, seed: int) -> Samples:
     require_numpyro()
     jax, numpyro = _optional("jax"), _optional("numpyro")
     numpyro.enable_x64()
-    kernel = numpyro.infer.NUTS(potential_fn=_as_potential(target), target_accept_prob=ACCEPT, max_tree_depth=DEPTH)
+    kernel = numpyro.infer.NUTS(potential_fn=lambda u: -target(u), target_accept_prob=ACCEPT, max_tree_depth=DEPTH)
     chains = numpyro.infer.MCMC(
         kernel, num_warmup=WARMUP, num_samples=draws, num_chains=CHAINS, chain_method="sequential", progress_bar=False
     )
     start = 0.5 * np.random.default_rng(seed).standard_normal((CHAINS, target.size))
     chains.run(jax.random.PRNGKey(seed), init_params=jax.numpy.asarray(start), extra_fields=("diverging",))
-    points = np.asarray(chains.get_samples(group_by_chain=True))
-    unpacked = [[target.unpack(u) for u in chain] for chain in points]
-    x, mean, sd, weights = (np.array([[row[k] for row in chain] for chain in unpacked]) for k in range(4))
+    points = chains.get_samples(group_by_chain=True)
+    unpacked = [np.asarray(each) for each in jax.jit(jax.vmap(jax.vmap(target.unpack)))(points)]
+    x, mean, sd, weights = unpacked
     divergences = int(np.asarray(chains.get_extra_fields()["diverging"]).sum())
     if target.group is None:
         return Samples(x, None, None, None, divergences)
     return Samples(x, mean, sd, weights, divergences)
 
 
-def _as_potential(target: Target) -> Callable[[Any], Any]:
-    """Return the negative log-density as a function that JAX can differentiate."""
+def subject_log_likelihoods(
+    model: Model, tables: Sequence[Behaviour], likelihoods: Sequence[Likelihood]
+) -> Callable[[Any], Any]:
+    """Return the log-likelihoods (subjects,) of a model at points (subjects, parameters), which JAX differentiates.
+
+    Learners are JAX themselves; models of times are called from there.
+
+    Args:
+        model: the model.
+        tables: sessions of each subject.
+        likelihoods: of the model for each table, see `likelihood_of_problem`.
+    """
+    if isinstance(model, Agent):
+        return together(model, likelihoods[0].parameters, tables)
     jax = _optional("jax")
-    kinds = tuple(jax.ShapeDtypeStruct(shape, jax.numpy.float64) for shape in ((), (target.size,)))
 
-    def evaluate(u: Any) -> tuple[np.ndarray, np.ndarray]:
-        value, slope = target(np.asarray(u, float))
-        finite = np.isfinite(value)
-        return np.asarray(-value if finite else 1e12), np.where(np.isfinite(slope), -slope, 0.0)
+    def evaluate(x: Any) -> tuple[np.ndarray, np.ndarray]:
+        rows = [each.log_likelihood(point) for each, point in zip(likelihoods, np.asarray(x, float), strict=True)]
+        values, slopes = np.array([value for value, _ in rows]), np.stack([slope for _, slope in rows])
+        return np.where(np.isfinite(values), values, -1e12), np.nan_to_num(slopes, posinf=0.0, neginf=0.0)
 
-    def value_of(u: Any) -> Any:
-        return jax.pure_callback(evaluate, kinds, u)[0]
+    def both(x: Any) -> Any:
+        kinds = tuple(jax.ShapeDtypeStruct(shape, jax.numpy.float64) for shape in (x.shape[:1], x.shape))
+        return jax.pure_callback(evaluate, kinds, x)
 
-    def forward(u: Any) -> tuple[Any, Any]:
-        return jax.pure_callback(evaluate, kinds, u)
-
-    def backward(slope: Any, change: Any) -> tuple[Any]:
-        return (change * slope,)
-
-    potential: Callable[[Any], Any] = jax.custom_vjp(value_of)
-    jax.custom_vjp.defvjp(potential, forward, backward)
-    return potential
+    log_likelihoods: Callable[[Any], Any] = jax.custom_vjp(lambda x: both(x)[0])
+    jax.custom_vjp.defvjp(log_likelihoods, both, lambda slopes, change: (change[:, None] * slopes,))
+    return log_likelihoods
 
 
 def _optional(name: str) -> Any:
-    """Return a module of the extra ``bayes``, whose types are not known where it is not installed."""
+    """Return a module of the extra ``fit``, whose types are not known where it is not installed."""
     return import_module(name)
 
 
@@ -313,8 +306,8 @@ def sample_model(
     """
     likelihoods = [likelihood_of_problem(model, Problem(table)) for table in tables.values()]
     parameters = likelihoods[0].parameters
-    together = likelihoods_of_subjects(model, list(tables.values()), likelihoods)
-    samples = sample(Target(together, parameters, fits, group), draws, seed)
+    log_likelihoods = subject_log_likelihoods(model, list(tables.values()), likelihoods)
+    samples = sample(Target(log_likelihoods, parameters, fits, group), draws, seed)
     record = summaries(samples, parameters, list(tables))
     if group is not None and group.covariates.names:
         record["between"] = between_summaries(samples, parameters, group.covariates.names)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from neurogym.behaviour.models.agents import Agent, AgentPolicy
+from neurogym.behaviour.models.agent_policy import AgentPolicy
 from neurogym.behaviour.models.base import Fitted, Model, Problem, UnfitError, log_likelihoods, predict
 from neurogym.behaviour.simulate import simulate, world_like
 from neurogym.behaviour.table import Behaviour
@@ -107,7 +107,7 @@ def _criteria(fits: list[Fitted], simulated: list[Behaviour]) -> np.ndarray:
     for fit, data in zip(fits, simulated, strict=True):
         p = predict(fit.policy, data.sessions)
         score = sum(float(np.nansum(log_likelihoods(q, s.choice))) for q, s in zip(p, data.sessions, strict=True))
-        if isinstance(fit.policy, AgentPolicy) and isinstance(fit.policy.agent, Agent):
+        if isinstance(fit.policy, AgentPolicy):
             score = fit.score  # second-stage choices count as well
         criteria.append(len(fit.parameters) * np.log(data.n_trials) - 2 * score)
     return np.array(criteria)

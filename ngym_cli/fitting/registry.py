@@ -47,10 +47,14 @@ class ModelSpec:
         """Return the model with a name of its own and arguments in place of the defaults."""
         response = {key: arguments.pop(key) for key in RESPONSES if key in arguments}
         mappings: Any = {key: arguments.pop(key) for key in MAPPINGS if key in arguments}
+        try:
+            make = resolve_name(self.path)
+        except ModuleNotFoundError as error:
+            raise UserError(f"model {name} needs {error.name}: pip install 'ngym[fit]'") from error
         if self.response:
             response.pop("times", None)
-            return resolve_name(self.path)(name=name, **self.fixed, **mappings, **response)
-        model: Model = resolve_name(self.path)(name=name, **self.fixed, **{**self.defaults, **arguments})
+            return make(name=name, **self.fixed, **mappings, **response)
+        model: Model = make(name=name, **self.fixed, **{**self.defaults, **arguments})
         return timed(model, response, **mappings)
 
     @property
@@ -201,7 +205,7 @@ def build(texts: Sequence[str], units: Sequence[int], seeds: int, common: Common
             if shared.priors and hasattr(model, "priors"):
                 model.priors = shared.priors
     if shared.priors and not any(getattr(model, "priors", None) for model in models.values()):
-        raise UserError("--prior needs a learner, ddm, lba, a model with --times, or a function of your own")
+        raise UserError("--prior needs a learner, ddm, lba, a model with --times, or a learner of your own")
     if shared.transition and not any(parse_call(text, "model").name == "glm-hmm" for text in texts):
         raise UserError("--transition needs --model glm-hmm")
     timed_models: list[Any] = [each for each in models.values() if hasattr(each, "fixable")]
@@ -264,27 +268,19 @@ def _read(text: str, spec: ModelSpec, key: str, value: object) -> object:
 
 
 def own(reference: str) -> Model:
-    """Return a user's own model: a class with ``fit``, or a plain function (see `neurogym.behaviour.models.own`)."""
+    """Return a user's own model: a learner (see `neurogym.behaviour.models.agents`), or any class with ``fit``."""
     return _from_object(find_extension("model", reference), reference)
 
 
 def _from_object(target: Any, name: str) -> Model:
-    if inspect.isclass(target):
-        takes = inspect.signature(target).parameters
-        make: Any = target
-        model: Any = make(name) if "name" in takes else make()
-        if not callable(getattr(model, "fit", None)):
-            raise UserError(f"model {name}: the class has no method fit(problems)")
-        model.name = name
-        return model
-    from neurogym.behaviour.models.own import FunctionModel
-
-    bounds = getattr(target, "parameters", None)
-    if bounds is None:
-        bounds = getattr(inspect.getmodule(target), "PARAMETERS", None) or target.__globals__.get("PARAMETERS")
-    if not isinstance(bounds, Mapping) or not bounds:
-        raise UserError(f'model {name}: expected bounds next to it, as in PARAMETERS = {{"alpha": (0, 1)}}')
-    for key, ends in bounds.items():
-        if not isinstance(ends, Sequence) or len(ends) != 2:
-            raise UserError(f"model {name}: bounds of {key} are {ends!r}, expected (low, high)")
-    return FunctionModel(target, bounds, name)
+    if not inspect.isclass(target):
+        raise UserError(
+            f"model {name}: expected a class with begin, logits and update, which takes the place of a function with "
+            "PARAMETERS (ngym new model writes one)"
+        )
+    make: Any = target
+    model: Any = make(name) if "name" in inspect.signature(target).parameters else make()
+    if not callable(getattr(model, "fit", None)):
+        raise UserError(f"model {name}: the class has no method fit(problems)")
+    model.name = name
+    return model

@@ -219,7 +219,7 @@ class FitSettings(TableRequest):
         str | None, Flag("Covariates of subjects in a hierarchical fit, a formula as in 'age + group'.", TIMES)
     ] = None
     posterior: Annotated[
-        int, Flag("Draws of the posterior in each of two chains (NUTS, extra bayes); 0 for none.", SCORES), Field(ge=0)
+        int, Flag("Draws of the posterior in each of two chains (NUTS, extra fit); 0 for none.", SCORES), Field(ge=0)
     ] = 0
     vary: Annotated[
         Texts,

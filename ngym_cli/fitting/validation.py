@@ -101,7 +101,7 @@ def check(models: Iterable[Model], protocol: CrossValidation) -> None:
     if protocol.subjects == "hierarchical" and refused:
         raise UserError(
             f"cannot be fitted hierarchically: {', '.join(refused)}; --model takes logistic, ddm, lba, value learners "
-            "(as in q-learning), two-step learners, win-stay-lose-shift, bayes-reversal and functions of your own there"
+            "(as in q-learning), two-step learners, win-stay-lose-shift, bayes-reversal and learners of your own there"
         )
 
 

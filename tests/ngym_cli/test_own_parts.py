@@ -466,23 +466,34 @@ def test_packages_offer_parts(ngym, folder, monkeypatch):
 
 
 MODELS = """
+import jax.numpy as jnp
 import numpy as np
-PARAMETERS = {"bias": (None, None)}
+from neurogym.behaviour.models.agents import Agent
+from neurogym.behaviour.models.parameters import real
 
-def good(params, state, choice, reward, stimulus):
-    return [0.0, params["bias"]], state
+class Good(Agent):
+    b, linear = real(3.0), False
 
-def too_many(params, state, choice, reward, stimulus):
-    return [0.0, params["bias"], 1.0], state
+    def logits(self, p, state, trial):
+        return jnp.array([0.0, p.b])
 
-def noisy(params, state, choice, reward, stimulus):
-    return [np.random.randn(), params["bias"]], state
+class TooMany(Good):
+    def logits(self, p, state, trial):
+        return jnp.array([0.0, p.b, 1.0])
+
+class Noisy(Good):
+    def fit(self, problems):
+        self.options = {"shift": np.random.randn()}
+        return super().fit(problems)
+
+    def logits(self, p, state, trial):
+        return jnp.array([self.options["shift"], 0.01 * p.b])
 """
 
 
 def test_checks_of_models(ngym, folder):
     (folder / "models.py").write_text(MODELS)
-    expected = {"good": None, "too_many": "expected 2 finite numbers", "noisy": "same seed differ"}
+    expected = {"Good": None, "TooMany": "shape (3,), expected (2,)", "Noisy": "same seed differ"}
     names = [f"models.py:{name}" for name in expected]
     result = ngym("check", *names, "--json")
     assert result.code == 1

@@ -9,7 +9,7 @@ from neurogym.analysis.learning import best_choices, thompson
 from neurogym.analysis.results import UndeterminedError
 from neurogym.analysis.trial_tables import in_sequence, numbers, select
 from neurogym.behaviour.models.base import Problem
-from neurogym.behaviour.models.learning import QLearning, QOptions
+from neurogym.behaviour.models.learning import QLearning
 from neurogym.behaviour.table import Behaviour, session
 from ngym_cli.figures.style import COLOURS, GREY, legend_below, new_figure
 from ngym_cli.papers.controls import FEEDBACK, answered, cut
@@ -100,7 +100,7 @@ def learning_rates(run: PaperRun):
     table, session_of = in_sequence(run.trials())
     begins = np.flatnonzero(np.diff(session_of)) + 1
     columns = [np.split(numbers(table[name]), begins) for name in ("choice", "reward", "volatile")]
-    model = QLearning("q-learning", QOptions(perseveration=True))
+    model = QLearning("q-learning", perseveration=True)
     rates = {}
     for kind, word in VOLATILITY.items():
         rows = [

@@ -59,9 +59,9 @@ class BallisticResponse:
     def parameters(self) -> tuple[ModelParameter, ...]:
         """See `Response.parameters`."""
         every = (
-            positive("B", 0.8, 0.8),
-            positive("s_0", 0.5, 0.8),
-            positive("t_R", 0.25, 0.7),
+            positive(0.8, 0.8, "B"),
+            positive(0.5, 0.8, "s_0"),
+            positive(0.25, 0.7, "t_R"),
             ModelParameter("v_0", "real", 2.0, 1.5),
             ModelParameter("lapse", "unit", -3.2, 1.5, 0.0, 0.5),
         )

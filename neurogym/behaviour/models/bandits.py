@@ -1,12 +1,14 @@
-"""Further learners of choices with rewards: uncertainty, attraction, fictive outcomes."""
+"""Further learners of choices with rewards: uncertainty, attraction, fictive outcomes, foraging in patches."""
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import Agent, AgentState, ParameterValues
-from neurogym.behaviour.models.parameters import ModelParameter, positive, rate
+import jax.numpy as jnp
+
+from neurogym.behaviour.models.agents import Agent
+from neurogym.behaviour.models.one_trial import State, Trial, Values
+from neurogym.behaviour.models.parameters import positive, rate, real, unit
 
 
 class KalmanBandit(Agent):
@@ -17,33 +19,26 @@ class KalmanBandit(Agent):
     (last choice); phi above 0 seeks uncertainty (Gershman 2018, 10.1016/j.cognition.2017.12.014).
     """
 
-    own = (
-        ModelParameter("decay", "unit", 3.0, 1.2),  # payoffs that drift slowly, as in Daw et al. 2006
-        positive("q", 0.1, 1.0),
-        positive("beta", 2.0, 0.8),
-        ModelParameter("phi", sd=1.5),
-        ModelParameter("kappa", sd=1.5),
-    )
-    per_outcome = ("beta",)
+    decay = unit(3.0, 1.2)  # payoffs that drift slowly, as in Daw et al. 2006
+    q, beta = positive(0.1, 1.0), positive(2.0, 0.8, per_outcome=True)
+    phi, kappa = real(1.5), real(1.5)
 
-    def begin(self, p: ParameterValues, shape: tuple[int, ...]) -> AgentState:
+    def begin(self, p: Values, n: int) -> State:
         """See `Agent.begin`."""
-        return {"mean": np.zeros(shape), "variance": np.ones(shape), "last": np.zeros(shape)}
+        return {"mean": jnp.zeros(n), "variance": jnp.ones(n), "last": jnp.zeros(n)}
 
-    def logits(self, p: ParameterValues, state: AgentState) -> FloatArray:
+    def logits(self, p: Values, state: Values, trial: Trial) -> Any:
         """See `Agent.logits`."""
-        bonus = p["phi"] * np.sqrt(state["variance"])
-        return np.asarray(p["beta"] * state["mean"] + bonus + p["kappa"] * state["last"])
+        return p.beta * state.mean + p.phi * jnp.sqrt(state.variance) + p.kappa * state.last
 
-    def update(self, p: ParameterValues, state: AgentState, chosen: FloatArray, reward: FloatArray) -> AgentState:
+    def update(self, p: Values, state: Values, trial: Trial) -> State:
         """See `Agent.update`."""
-        gain = chosen * state["variance"] / (state["variance"] + 1)
-        mean = state["mean"] + gain * (reward - state["mean"])
-        variance = state["variance"] * (1 - gain)
+        gain = trial.chosen * state.variance / (state.variance + 1)
+        mean = state.mean + gain * (trial.reward - state.mean)
         return {
-            "mean": p["decay"] * mean,
-            "variance": p["decay"] ** 2 * variance + p["q"],
-            "last": chosen + np.zeros_like(state["last"]),
+            "mean": p.decay * mean,
+            "variance": p.decay**2 * state.variance * (1 - gain) + p.q,
+            "last": trial.chosen,
         }
 
 
@@ -54,24 +49,23 @@ class ExperienceWeighted(Agent):
     10.1016/j.neuron.2013.08.030); other options keep theirs. Logits beta A; A begins at 0, N at 1.
     """
 
-    own = (rate("phi"), rate("rho"), positive("beta"))
-    per_outcome = ("beta",)
+    phi, rho, beta = rate(), rate(), positive(3.0, per_outcome=True)
 
-    def begin(self, p: ParameterValues, shape: tuple[int, ...]) -> AgentState:
+    def begin(self, p: Values, n: int) -> State:
         """See `Agent.begin`."""
-        return {"attraction": np.zeros(shape), "experience": np.ones(shape)}
+        return {"attraction": jnp.zeros(n), "experience": jnp.ones(n)}
 
-    def logits(self, p: ParameterValues, state: AgentState) -> FloatArray:
+    def logits(self, p: Values, state: Values, trial: Trial) -> Any:
         """See `Agent.logits`."""
-        return np.asarray(p["beta"] * state["attraction"])
+        return p.beta * state.attraction
 
-    def update(self, p: ParameterValues, state: AgentState, chosen: FloatArray, reward: FloatArray) -> AgentState:
+    def update(self, p: Values, state: Values, trial: Trial) -> State:
         """See `Agent.update`."""
-        experience, attraction = state["experience"], state["attraction"]
-        grown = p["rho"] * experience + 1
+        grown = p.rho * state.experience + 1
+        attraction = (p.phi * state.experience * state.attraction + trial.reward) / grown
         return {
-            "attraction": np.where(chosen > 0, (p["phi"] * experience * attraction + reward) / grown, attraction),
-            "experience": np.where(chosen > 0, grown, experience),
+            "attraction": jnp.where(trial.chosen > 0, attraction, state.attraction),
+            "experience": jnp.where(trial.chosen > 0, grown, state.experience),
         }
 
 
@@ -82,18 +76,56 @@ class FictiveLearner(Agent):
     had the opposite outcome; rewards lie between 0 and 1 and others are clipped. Logits beta Q + kappa (last choice).
     """
 
-    own = (rate("alpha"), rate("alpha_fictive"), positive("beta"), ModelParameter("kappa", sd=1.5))
+    alpha, alpha_fictive, beta, kappa = rate(), rate(), positive(3.0), real(1.5)
 
-    def begin(self, p: ParameterValues, shape: tuple[int, ...]) -> AgentState:
+    def begin(self, p: Values, n: int) -> State:
         """See `Agent.begin`."""
-        return {"q": np.full(shape, 0.5), "last": np.zeros(shape)}
+        return {"q": jnp.full(n, 0.5), "last": jnp.zeros(n)}
 
-    def logits(self, p: ParameterValues, state: AgentState) -> FloatArray:
+    def logits(self, p: Values, state: Values, trial: Trial) -> Any:
         """See `Agent.logits`."""
-        return np.asarray(p["beta"] * state["q"] + p["kappa"] * state["last"])
+        return p.beta * state.q + p.kappa * state.last
 
-    def update(self, p: ParameterValues, state: AgentState, chosen: FloatArray, reward: FloatArray) -> AgentState:
+    def update(self, p: Values, state: Values, trial: Trial) -> State:
         """See `Agent.update`."""
-        r = np.clip(reward, 0, 1)
-        real, fictive = p["alpha"] * (r - state["q"]), p["alpha_fictive"] * (1 - r - state["q"])
-        return {"q": state["q"] + np.where(chosen > 0, real, fictive), "last": chosen + np.zeros_like(state["last"])}
+        r = jnp.clip(trial.reward, 0, 1)
+        moved = jnp.where(trial.chosen > 0, p.alpha * (r - state.q), p.alpha_fictive * (1 - r - state.q))
+        return {"q": state.q + moved, "last": trial.chosen}
+
+
+class Forager(Agent):
+    """Compare the next reward of a patch with the average reward (Constantino & Daw 2015, 10.3758/s13415-015-0350-y).
+
+    The first choice stays in the patch, the second leaves. Staying is expected to give kappa times the last reward, or
+    ``first`` in a new patch; the average reward rho per harvest, at first ``average``, moves by
+    (1 - (1 - alpha)^time) (r / time - rho). Logit of leaving beta (rho - expected) + bias (marginal value theorem).
+
+    Args:
+        name: name of the model.
+        travel: time to the next patch, in harvests.
+    """
+
+    two_choices = True
+    alpha, kappa, beta = rate(high=0.5), rate(), positive(3.0, 0.8, per_outcome=True)
+    first, average = positive(1.0, 0.5, in_outcomes=True), positive(0.5, 0.5, in_outcomes=True)
+
+    def __init__(self, name: str, travel: float = 1.0):
+        super().__init__(name, travel=travel)
+
+    def begin(self, p: Values, n: int) -> State:
+        """See `Agent.begin`."""
+        return {"rho": p.average, "expected": p.first}
+
+    def logits(self, p: Values, state: Values, trial: Trial) -> Any:
+        """See `Agent.logits`."""
+        return p.beta * jnp.stack([state.expected, state.rho])
+
+    def update(self, p: Values, state: Values, trial: Trial) -> State:
+        """See `Agent.update`."""
+        left = trial.choice == 1
+        time = jnp.where(left, self.options["travel"], 1.0)
+        error = jnp.where(left, 0.0, trial.reward) / time - state.rho
+        return {
+            "rho": state.rho + (1 - (1 - p.alpha) ** time) * error,
+            "expected": jnp.where(left, p.first, p.kappa * trial.reward),
+        }

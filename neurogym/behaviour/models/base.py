@@ -7,7 +7,7 @@ the policy choose itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, Protocol, get_origin, get_type_hints
 
@@ -143,6 +143,24 @@ def trial_of(data: Padded, t: int) -> ParallelTrials:
     return trial_at(data, np.s_[:, t])
 
 
+def stepped(policy: Any, sessions: Sequence[Session], see: Callable[[Any, ParallelTrials], Any]) -> list[FloatArray]:
+    """Return a result of each trial of each session, shape (trials, ...), as a policy is stepped through all.
+
+    Args:
+        policy: with ``begin`` and ``advance``, see `Policy`.
+        sessions: of one subject.
+        see: result (sessions, ...) of the state before a trial, and of the trial.
+    """
+    data = padded(sessions)
+    state, rows = policy.begin(len(sessions)), []
+    for t in range(data.choice.shape[1]):
+        trial = trial_of(data, t)
+        rows.append(see(state, trial))
+        state = policy.advance(state, trial)
+    every = np.stack(rows, 1)
+    return [every[k, :length] for k, length in enumerate(data.lengths)]
+
+
 def predict(policy: Policy, sessions: Sequence[Session]) -> list[FloatArray]:
     """Return the predicted probabilities of all choices, filtered forward within each session.
 
@@ -171,14 +189,7 @@ def _predict(policy: Policy, sessions: Sequence[Session]) -> list[FloatArray]:
     if hasattr(policy, "predict"):  # policies that depend on more than choices, rewards and stimuli
         rows: list[FloatArray] = policy.predict(sessions)
         return rows
-    data = padded(sessions)
-    state, steps = policy.begin(len(sessions)), []
-    for t in range(data.choice.shape[1]):
-        trial = trial_of(data, t)
-        steps.append(policy.probabilities(state, trial.stimuli))
-        state = policy.advance(state, trial)
-    every = np.stack(steps, 1)
-    return [every[k, :length] for k, length in enumerate(data.lengths)]
+    return stepped(policy, sessions, lambda state, trial: policy.probabilities(state, trial.stimuli))
 
 
 def log_likelihoods(probabilities: FloatArray, choice: IntArray) -> FloatArray:

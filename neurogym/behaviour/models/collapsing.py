@@ -110,7 +110,7 @@ class CollapsingResponse:
     def parameters(self) -> tuple[ModelParameter, ...]:
         """See `Response.parameters`."""
         plain = diffusion_parameters()
-        every = {**{name: plain[name] for name in ("A", "t_R", "z", "lapse", "eta")}, "c": positive("c", 0.3, 1.0)}
+        every = {**{name: plain[name] for name in ("A", "t_R", "z", "lapse", "eta")}, "c": positive(0.3, 1.0, "c")}
         return tuple(each for name, each in every.items() if name not in self.constants)
 
     @property

@@ -16,7 +16,7 @@ from neurogym.behaviour.models.base import Fitted, OneByOne, Problem, UnfitError
 from neurogym.behaviour.models.collapsing import CollapsingResponse
 from neurogym.behaviour.models.evidence import Evidence, EvidencePolicy, ProportionalEvidence, ProportionalPolicy
 from neurogym.behaviour.models.formulas import Formula
-from neurogym.behaviour.models.linear import FormulaEvidence, FormulaPolicy
+from neurogym.behaviour.models.linear import FormulaPolicy, formula_evidence
 from neurogym.behaviour.models.marks import few_trials, marked
 from neurogym.behaviour.models.parameters import Prior
 from neurogym.behaviour.models.responses import DiffusionResponse, Response
@@ -181,7 +181,7 @@ class Diffusion(OneByOne):
 
     def _evidence(self, table: Behaviour, formulas: Mapping[str, Formula]) -> Evidence:
         drift = formulas.get("drift")
-        return ProportionalEvidence(table) if drift is None else FormulaEvidence(drift, table)
+        return ProportionalEvidence(table) if drift is None else formula_evidence(drift, table)
 
     def _fit(self, problem: Problem) -> Fitted:
         table = problem.table

@@ -9,14 +9,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import Agent, AgentPolicy, trial_logits
-from neurogym.behaviour.models.base import ParallelTrials, Policy, of_subject, trial_of
-from neurogym.behaviour.models.own import FunctionModel, FunctionPolicy
+from neurogym.behaviour.models.agent_policy import AgentPolicy, compiled
+from neurogym.behaviour.models.agents import Agent
+from neurogym.behaviour.models.base import ParallelTrials, Policy, of_subject, stepped
 from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.table import Behaviour, Session, padded
 
-#: Step of numerical derivatives in the unbounded scale, in units of the s.d. of the prior.
-SCALE_STEP = 1e-4
 #: Largest typical drift per s of the prior of weights of evidence.
 DRIFT = 10.0
 
@@ -68,14 +66,7 @@ def evidence_of_sessions(policy: EvidencePolicy, sessions: Sequence[Session]) ->
     """Return the evidence of all trials of sessions, concatenated, shape (trials, columns)."""
     if hasattr(policy, "of_sessions"):
         return np.asarray(policy.of_sessions(sessions))
-    data = padded(sessions)
-    state, rows = policy.begin(len(sessions)), []
-    for t in range(data.choice.shape[1]):
-        trial = trial_of(data, t)
-        rows.append(policy.evidence(state, trial.stimuli))
-        state = policy.advance(state, trial)
-    every = np.stack(rows, 1)
-    return np.concatenate([every[k, :length] for k, length in enumerate(data.lengths)])
+    return np.concatenate(stepped(policy, sessions, lambda state, trial: policy.evidence(state, trial.stimuli)))
 
 
 def with_state_columns(policy: EvidencePolicy, sessions: Sequence[Session]) -> list[Session]:
@@ -87,20 +78,11 @@ def with_state_columns(policy: EvidencePolicy, sessions: Sequence[Session]) -> l
     """
     if not hasattr(policy, "columns_before") or not policy.columns_before(policy.begin(1)):
         return list(sessions)
-    data = padded(sessions)
-    state, rows = policy.begin(len(sessions)), []
-    for t in range(data.choice.shape[1]):
-        rows.append(policy.columns_before(state))
-        state = policy.advance(state, trial_of(data, t))
+    names = list(policy.columns_before(policy.begin(1)))
+    every = stepped(policy, sessions, lambda state, _: np.stack([policy.columns_before(state)[k] for k in names], 1))
     return [
-        replace(
-            each,
-            conditions={
-                **each.conditions,
-                **{name: np.array([row[name][k] for row in rows[: len(each)]]) for name in rows[0]},
-            },
-        )
-        for k, each in enumerate(sessions)
+        replace(each, conditions={**each.conditions, **dict(zip(names, rows.T, strict=True))})
+        for each, rows in zip(sessions, every, strict=True)
     ]
 
 
@@ -187,6 +169,10 @@ class AgentEvidencePolicy:
         """See `EvidencePolicy.advance`."""
         return self.agent.advance(state, trial)
 
+    def of_sessions(self, sessions: Sequence[Session]) -> FloatArray:
+        """Return the evidence of all trials of sessions, shape (trials, columns)."""
+        return as_columns(np.concatenate(self.agent.logits_of(sessions)), self.columns)
+
 
 def as_columns(logits: FloatArray, columns: int) -> FloatArray:
     """Return logits (..., choices) as evidence: the difference of the second from the first option, or all."""
@@ -195,8 +181,6 @@ def as_columns(logits: FloatArray, columns: int) -> FloatArray:
 
 class AgentEvidence:
     """Value difference of a learner as evidence (Pedersen, Frank & Biele 2017, 10.3758/s13423-016-1199-y).
-
-    Derivatives are central differences, for which the learner runs through the trials once with all points.
 
     Args:
         agent: the learner.
@@ -207,80 +191,20 @@ class AgentEvidence:
     def __init__(self, agent: Agent, table: Behaviour, columns: int):
         self.agent, self.columns, self.choices = agent, columns, len(table.choices)
         self.parameters = agent.parameters(table)
-        data = padded(table.sessions)
-        self._inside = np.arange(data.choice.shape[1]) < data.lengths[:, None]
-        self._run = trial_logits(agent, self.parameters, data, self.choices)
-        self._sd = np.array([each.sd for each in self.parameters])
+        self._data = padded(table.sessions)
+        self._inside = np.arange(self._data.choice.shape[1]) < self._data.lengths[:, None]
+        self._scan = compiled(agent, self.parameters, self.choices)
 
     def slope(self, x: FloatArray) -> Slope:
         """See `Evidence.slope`."""
-        d = len(x)
-        steps = SCALE_STEP * self._sd * np.eye(d)
-        logits, extra = self._run(np.concatenate([x[None], x + steps, x - steps]))
-        every = as_columns(logits[:, self._inside], self.columns)
-        width = 2 * SCALE_STEP * self._sd
-        jacobian = np.moveaxis(every[1 : d + 1] - every[d + 1 :], 0, -1) / width
-        return Slope(every[0], jacobian, float(extra[0]), (extra[1 : d + 1] - extra[d + 1 :]) / width)
+        rows, slopes = (self._scan.rows_of(x, self._data, derivatives) for derivatives in (False, True))
+        value = as_columns(rows.logits[self._inside], self.columns)
+        jacobian = np.moveaxis(as_columns(np.moveaxis(slopes.logits[self._inside], -1, 0), self.columns), 0, -1)
+        return Slope(value, jacobian, float(rows.second.sum()), slopes.second.sum((0, 1)))
 
     def policy(self, x: FloatArray) -> AgentEvidencePolicy:
         """See `Evidence.policy`."""
         return AgentEvidencePolicy(AgentPolicy(self.agent, self.parameters, x, self.choices), self.columns)
-
-
-@dataclass(frozen=True)
-class FunctionEvidencePolicy:
-    """Logits of a user's function as evidence.
-
-    Attributes:
-        policy: the function with its parameters.
-        columns: 1 for the difference of two options, or the number of options.
-    """
-
-    policy: FunctionPolicy
-    columns: int
-
-    def begin(self, n: int) -> Any:
-        """See `EvidencePolicy.begin`."""
-        return self.policy.begin(n)
-
-    def evidence(self, state: Any, stimuli: FloatArray) -> FloatArray:
-        """See `EvidencePolicy.evidence`."""
-        return as_columns(self.policy.logits(state, stimuli), self.columns)
-
-    def advance(self, state: Any, trial: ParallelTrials) -> Any:
-        """See `EvidencePolicy.advance`."""
-        return self.policy.advance(state, trial)
-
-
-class FunctionEvidence:
-    """Logits of a user's function as evidence; derivatives are central differences.
-
-    Args:
-        model: the function.
-        table: sessions of the fit.
-        columns: 1 for the difference of two options, or the number of options.
-    """
-
-    def __init__(self, model: FunctionModel, table: Behaviour, columns: int):
-        self.model, self.table, self.columns = model, table, columns
-        self.parameters = model.parameters
-        self._logits = model.logits_of(table)
-
-    def slope(self, x: FloatArray) -> Slope:
-        """See `Evidence.slope`."""
-        jacobian = []
-        for k, parameter in enumerate(self.parameters):
-            step = np.zeros(len(x))
-            step[k] = SCALE_STEP * parameter.sd
-            jacobian.append((self._value(x + step) - self._value(x - step)) / (2 * step[k]))
-        return Slope(self._value(x), np.stack(jacobian, -1), 0.0, np.zeros(len(x)))
-
-    def _value(self, x: FloatArray) -> FloatArray:
-        return as_columns(self._logits(x), self.columns)
-
-    def policy(self, x: FloatArray) -> FunctionEvidencePolicy:
-        """See `Evidence.policy`."""
-        return FunctionEvidencePolicy(FunctionPolicy(self.model, x, self.table), self.columns)
 
 
 @dataclass(frozen=True)

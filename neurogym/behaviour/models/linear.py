@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import ParallelTrials
-from neurogym.behaviour.models.evidence import DRIFT, Slope
+from neurogym.behaviour.models.evidence import DRIFT, EvidencePolicy, Slope
 from neurogym.behaviour.models.formulas import Formula
 from neurogym.behaviour.models.logistic import Features
 from neurogym.behaviour.models.parameters import ModelParameter
@@ -54,37 +54,6 @@ class FormulaPolicy:
         return state
 
 
-@dataclass(frozen=True)
-class FormulaEvidence:
-    """Drift of each trial by a formula.
-
-    Attributes:
-        formula: of the predictors.
-        table: sessions of the fit.
-    """
-
-    formula: Formula
-    table: Behaviour
-    matrix: FloatArray = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Make the predictors."""
-        object.__setattr__(self, "matrix", self.formula.matrix(self.table.sessions))
-
-    @property
-    def parameters(self) -> tuple[ModelParameter, ...]:
-        """See `Evidence.parameters`."""
-        return _weights(self.formula.names, self.matrix, "drift: ")
-
-    def slope(self, x: FloatArray) -> Slope:
-        """See `Evidence.slope`."""
-        return Slope((self.matrix @ x)[:, None], self.matrix[:, None], 0.0, np.zeros(len(x)))
-
-    def policy(self, x: FloatArray) -> FormulaPolicy:
-        """See `Evidence.policy`."""
-        return FormulaPolicy(self.formula, x)
-
-
 @dataclass
 class FeaturePolicy:
     """Evidence by stimuli and history.
@@ -110,35 +79,50 @@ class FeaturePolicy:
         return self.features.after(state, trial)
 
 
-class FeatureEvidence:
-    """Evidence of each trial by stimuli and history; that of the first of several options is 0.
+@dataclass(frozen=True)
+class LinearEvidence:
+    """Evidence of each trial as a linear function of predictors.
+
+    Attributes:
+        parameters: a weight of each predictor, for each column of the evidence that depends on any.
+        predictors: shape (trials, columns, parameters).
+        policy: the evidence from trial to trial, given the weights.
+    """
+
+    parameters: tuple[ModelParameter, ...]
+    predictors: FloatArray
+    policy: Callable[[FloatArray], EvidencePolicy]
+
+    def slope(self, x: FloatArray) -> Slope:
+        """See `Evidence.slope`."""
+        return Slope(self.predictors @ x, self.predictors, 0.0, np.zeros(len(x)))
+
+
+def formula_evidence(formula: Formula, table: Behaviour) -> LinearEvidence:
+    """Return the drift of each trial by a formula."""
+    matrix = formula.matrix(table.sessions)
+    parameters = _weights(formula.names, matrix, "drift: ")
+    return LinearEvidence(parameters, matrix[:, None], lambda x: FormulaPolicy(formula, x))
+
+
+def feature_evidence(features: Features, table: Behaviour, columns: int) -> LinearEvidence:
+    """Return the evidence of each trial by stimuli and history; that of the first of several options is 0.
 
     Args:
         features: predictors of a trial.
         table: sessions of the fit.
         columns: 1 for the difference of two options, or the number of options.
     """
+    matrix = np.concatenate([features.matrix(each) for each in table.sessions])
+    words = [""] if columns == 1 else [f" -> {word}" for word in table.choices[1:]]
+    weights, size = _weights(features.names, matrix, ""), matrix.shape[1]
+    parameters = tuple(replace(each, name=f"{each.name}{word}") for word in words for each in weights)
+    predictors = np.zeros((len(matrix), columns, len(parameters)))
+    for k in range(len(words)):
+        predictors[:, k + (columns > 1), k * size : (k + 1) * size] = matrix
 
-    def __init__(self, features: Features, table: Behaviour, columns: int):
-        self.features, self.columns = features, columns
-        self.matrix = np.concatenate([features.matrix(each) for each in table.sessions])
-        words = [""] if columns == 1 else [f" -> {word}" for word in table.choices[1:]]
-        self.parameters = tuple(
-            replace(each, name=f"{each.name}{word}")
-            for word in words
-            for each in _weights(features.names, self.matrix, "")
-        )
-        blocks = np.zeros((len(self.matrix), columns, len(self.parameters)))
-        size = self.matrix.shape[1]
-        for k in range(len(words)):
-            blocks[:, k + (columns > 1), k * size : (k + 1) * size] = self.matrix
-        self._blocks = blocks
+    def policy(x: FloatArray) -> FeaturePolicy:
+        each = x.reshape(-1, size).T
+        return FeaturePolicy(features, each if columns == 1 else np.pad(each, ((0, 0), (1, 0))))
 
-    def slope(self, x: FloatArray) -> Slope:
-        """See `Evidence.slope`."""
-        return Slope(self._blocks @ x, self._blocks, 0.0, np.zeros(len(x)))
-
-    def policy(self, x: FloatArray) -> FeaturePolicy:
-        """See `Evidence.policy`."""
-        weights = x.reshape(-1, self.matrix.shape[1]).T
-        return FeaturePolicy(self.features, weights if self.columns == 1 else np.pad(weights, ((0, 0), (1, 0))))
+    return LinearEvidence(parameters, predictors, policy)

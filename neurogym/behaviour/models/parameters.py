@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.special import digamma, expit, logit, polygamma
@@ -19,22 +18,31 @@ class ModelParameter:
     """Model parameter with prior and range.
 
     Attributes:
-        name: textbook name.
+        name: textbook name; a learner takes the name of its attribute where none is given.
         kind: "unit" (between ``low`` and ``high``), "positive" or "real".
         mean: of the Gaussian prior in the unbounded scale.
         sd: of the Gaussian prior in the unbounded scale.
         low: lower end of a "unit" parameter.
         high: upper end of a "unit" parameter.
         unit: size of a typical change in the unbounded scale, in which a search takes its steps.
+        per_outcome: whether it is positive and per unit of outcome, so that its prior follows the size of outcomes.
+        in_outcomes: whether it is in the unit of outcomes, so that its prior does.
     """
 
-    name: str
+    name: str = ""
     kind: str = "real"
     mean: float = 0.0
     sd: float = 2.0
     low: float = 0.0
     high: float = 1.0
     unit: float = 1.0
+    per_outcome: bool = False
+    in_outcomes: bool = False
+
+    @property
+    def without_prior(self) -> ModelParameter:
+        """Name and range alone."""
+        return ModelParameter(self.name, self.kind, low=self.low, high=self.high)
 
     def value(self, x: FloatArray) -> FloatArray:
         """Return the parameter from the unbounded scale."""
@@ -110,14 +118,27 @@ def with_priors(parameters: Sequence[ModelParameter], priors: Mapping[str, Prior
     return tuple(priors[each.name].of(each) if each.name in priors else each for each in parameters)
 
 
-def rate(name: str, high: float = 1.0, low: float = 0.0) -> ModelParameter:
+def unit(mean: float = 0.0, sd: float = 1.7, low: float = 0.0, high: float = 1.0, name: str = "") -> ModelParameter:
+    """Return a parameter between two values; mean and s.d. of the prior are those of its logit."""
+    return ModelParameter(name, "unit", mean, sd, low, high)
+
+
+def rate(name: str = "", high: float = 1.0, low: float = 0.0) -> ModelParameter:
     """Return a parameter between two values with a nearly flat prior."""
-    return ModelParameter(name, "unit", 0.0, 1.7, low, high)
+    return unit(low=low, high=high, name=name)
 
 
-def positive(name: str, typical: float = 3.0, sd: float = 0.6) -> ModelParameter:
+def positive(
+    typical: float = 3.0, sd: float = 0.6, name: str = "", per_outcome: bool = False, in_outcomes: bool = False
+) -> ModelParameter:
     """Return a positive parameter with a log-normal prior around a typical value; ``sd`` is that of the logarithm."""
-    return ModelParameter(name, "positive", float(np.log(typical)), sd)
+    mean = float(np.log(typical))
+    return ModelParameter(name, "positive", mean, sd, per_outcome=per_outcome, in_outcomes=in_outcomes)
+
+
+def real(sd: float = 2.0, name: str = "", in_outcomes: bool = False) -> ModelParameter:
+    """Return a parameter of either sign with a Gaussian prior around 0."""
+    return ModelParameter(name, sd=sd, in_outcomes=in_outcomes)
 
 
 def stimulus_weight(name: str, size: float) -> ModelParameter:
@@ -125,23 +146,12 @@ def stimulus_weight(name: str, size: float) -> ModelParameter:
     return ModelParameter(name, sd=ModelParameter.sd / size, unit=1 / size)
 
 
-def scaled(
-    parameters: Sequence[ModelParameter], scale: float, per_unit: Collection[str], in_units: Collection[str]
-) -> tuple[ModelParameter, ...]:
-    """Return parameters with priors for outcomes of another size than 1.
+def scaled(parameters: Sequence[ModelParameter], scale: float) -> tuple[ModelParameter, ...]:
+    """Return parameters, whose priors are made for outcomes near 1, with priors for outcomes of another size."""
 
-    Args:
-        parameters: with priors for outcomes near 1.
-        scale: size of the outcomes.
-        per_unit: names of positive parameters per unit of outcome.
-        in_units: names of real parameters in the unit of outcomes.
-    """
-    if scale == 1:
-        return tuple(parameters)
-    changes: dict[str, dict[str, Any]] = {}
-    for p in parameters:
-        if p.name in per_unit:
-            changes[p.name] = {"mean": p.mean - float(np.log(scale))}
-        elif p.name in in_units:
-            changes[p.name] = {"mean": scale * p.mean, "sd": scale * p.sd, "unit": scale * p.unit}
-    return tuple(replace(p, **changes.get(p.name, {})) for p in parameters)
+    def each(p: ModelParameter) -> ModelParameter:
+        if p.kind == "positive":
+            return replace(p, mean=p.mean + (p.in_outcomes - p.per_outcome) * float(np.log(scale)))
+        return replace(p, mean=scale * p.mean, sd=scale * p.sd, unit=scale * p.unit) if p.in_outcomes else p
+
+    return tuple(map(each, parameters)) if scale != 1 else tuple(parameters)

@@ -81,13 +81,13 @@ class Response(Protocol):
 def diffusion_parameters() -> dict[str, ModelParameter]:
     """Return all parameters of the diffusion by name."""
     return {
-        "A": positive("A", 0.8, 0.8),
-        "t_R": positive("t_R", 0.3, 0.7),
+        "A": positive(0.8, 0.8, "A"),
+        "t_R": positive(0.3, 0.7, "t_R"),
         "z": ModelParameter("z", "unit", 0.0, 0.7),
         "lapse": ModelParameter("lapse", "unit", -3.2, 1.5, 0.0, 0.5),
-        "eta": positive("eta", 1.0, 1.0),
+        "eta": positive(1.0, 1.0, "eta"),
         "sz": ModelParameter("sz", "unit", -1.0, 1.0),
-        "st": positive("st", 0.1, 0.8),
+        "st": positive(0.1, 0.8, "st"),
     }
 
 

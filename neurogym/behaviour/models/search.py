@@ -1,4 +1,4 @@
-"""Batches of small maximisations, with finite-difference gradients and joint evaluation."""
+"""Batches of small minimisations by BFGS, and curvature, from functions with gradients."""
 
 from __future__ import annotations
 
@@ -8,99 +8,78 @@ import numpy as np
 
 from neurogym.array_types import FloatArray
 
-#: Fractions of a step that are tried together, and the step of finite differences.
-STEP_FRACTIONS = np.array([1.5, 1.0, 0.5, 0.2, 0.05, 0.005])
+#: Most evaluations of a search, fall of a value below which a step counts as none, and such steps at the end.
+EVALUATIONS, TOLERANCE, WAITS = 200, 1e-6, 2
+#: Longest step, factor after a step that does not lower the function enough, and share of the expected fall that does.
+LONGEST, SHORTER, ARMIJO = 3.0, 0.25, 1e-4
+#: Step of differences of gradients.
 DELTA = 1e-4
-#: Most iterations, and fall of a function's value below which the function is done.
-ITERATIONS, TOLERANCE = 100, 1e-5
 
+#: Values (functions, points) and gradients (functions, points, parameters) at points, shaped as the gradients.
+Slopes = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 #: Values (functions, points) of which functions (functions,) at points (functions, points, parameters).
 Loss = Callable[[np.ndarray, FloatArray], FloatArray]
 
 
-def minimise(loss: Loss, start: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Minimise several functions by BFGS in parallel.
+def minimise(slopes: Slopes, start: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Minimise several functions, each from several points, by BFGS in parallel.
 
     Args:
-        loss: values of points; given which functions (functions,) and points (functions, points, parameters), returns
-            (functions, points).
-        start: where to begin, shape (functions, parameters).
+        slopes: of the functions.
+        start: where to begin, shape (functions, points, parameters).
 
     Returns:
-        Points (functions, parameters) and values (functions,).
+        Points, values (functions, points) and gradients.
     """
-    x, d = start.copy(), start.shape[1]
-    every = np.arange(len(x))
-    value, slope = _with_slope(loss, every, x)
-    inverse = np.tile(np.eye(d), (len(x), 1, 1)) / np.maximum(np.abs(slope).max(1), 1.0)[:, None, None]
-    active, waits = every, np.zeros(len(x), int)
-    for _ in range(ITERATIONS):
-        direction = -np.einsum("fij,fj->fi", inverse[active], slope[active])
-        direction *= np.minimum(1.0, 3.0 / np.maximum(np.abs(direction).max(1, keepdims=True), 1e-12))
-        tried = x[active][:, None] + STEP_FRACTIONS[:, None] * direction[:, None]
-        values = np.nan_to_num(loss(active, tried), nan=np.inf)
-        best = values.argmin(1)
-        rows = np.arange(len(active))
-        gain = value[active] - values[rows, best]
-        moved = gain > 0
-        new = np.where(moved[:, None], tried[rows, best], x[active])
-        fresh_value, fresh_slope = _with_slope(loss, active, new)
-        s, y = new - x[active], fresh_slope - slope[active]
-        inverse[active] = _updated(inverse[active], s, y, moved)
-        x[active], slope[active] = new, fresh_slope
-        value[active] = np.minimum(fresh_value, value[active])
-        waits[active] = np.where(gain < TOLERANCE, waits[active] + 1, 0)
-        active = active[waits[active] < 2]
-        if not len(active):
+    x = start.copy()
+    value, slope = slopes(x)
+    eye = np.eye(x.shape[-1])
+    inverse = eye / np.maximum(np.abs(slope).max(-1), 1.0)[..., None, None]
+    fraction, waits = np.ones(value.shape), np.zeros(value.shape, int)
+    for _ in range(EVALUATIONS):
+        direction = -np.einsum("...ij,...j->...i", inverse, slope)
+        direction *= np.minimum(1.0, LONGEST / np.maximum(np.abs(direction).max(-1, keepdims=True), 1e-12))
+        tried = x + fraction[..., None] * direction
+        new, new_slope = slopes(tried)
+        expected = fraction * np.einsum("...i,...i->...", direction, slope)
+        moved = np.isfinite(new_slope).all(-1) & (new <= value + ARMIJO * expected) & (waits < WAITS)
+        gain = np.where(moved, value - new, 0.0)
+        inverse = _updated(inverse, tried - x, new_slope - slope, moved)
+        inverse[~moved & (fraction < SHORTER**4)] = eye  # the direction is of no use
+        waits = np.where(moved & (gain >= TOLERANCE), 0, waits + (moved | (fraction < SHORTER**8)))
+        fraction = np.where(moved, 1.0, np.maximum(SHORTER * fraction, SHORTER**10))
+        x, slope = np.where(moved[..., None], tried, x), np.where(moved[..., None], new_slope, slope)
+        value = np.where(moved, new, value)
+        if (waits >= WAITS).all():
             break
-    return x, value
+    return x, value, slope
 
 
 def _updated(inverse: FloatArray, s: FloatArray, y: FloatArray, moved: np.ndarray) -> FloatArray:
-    """Return the inverse Hessians after a step; reset after a failed step or for non-positive curvature."""
-    sy = np.einsum("fi,fi->f", s, y)
+    """Return the inverse Hessians after steps; unchanged after a failed step or for non-positive curvature."""
+    sy = np.einsum("...i,...i->...", s, y)
     fine = moved & (sy > 1e-10)
-    rho = np.where(fine, 1 / np.where(fine, sy, 1.0), 0.0)[:, None, None]
-    eye = np.eye(s.shape[1])
-    left = eye - rho * s[:, :, None] * y[:, None, :]
-    new = left @ inverse @ left.transpose(0, 2, 1) + rho * s[:, :, None] * s[:, None, :]
-    size = np.maximum(np.abs(y).max(1), 1.0)[:, None, None]
-    return np.where(fine[:, None, None], new, eye / size)
+    rho = np.where(fine, 1 / np.where(fine, sy, 1.0), 0.0)[..., None, None]
+    left = np.eye(s.shape[-1]) - rho * s[..., :, None] * np.where(fine[..., None], y, 0.0)[..., None, :]
+    new = left @ inverse @ np.swapaxes(left, -1, -2) + rho * s[..., :, None] * s[..., None, :]
+    return np.where(fine[..., None, None], new, inverse)
 
 
-def _with_slope(loss: Loss, rows: np.ndarray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    d = x.shape[1]
-    steps = np.concatenate([np.zeros((1, d)), DELTA * np.eye(d), -DELTA * np.eye(d)])
-    values = loss(rows, x[:, None] + steps)
-    return values[:, 0], (values[:, 1 : d + 1] - values[:, d + 1 :]) / (2 * DELTA)
-
-
-def remaining(loss: Loss, x: FloatArray, covariance: FloatArray) -> FloatArray:
-    """Return by how much each function would still fall in one Newton step, shape (functions,).
+def curvature(slopes: Slopes, x: FloatArray, together: int = 1) -> FloatArray:
+    """Return the second derivatives of each function, shape (functions, parameters, parameters).
 
     Args:
-        loss: as for `minimise`.
-        x: points where searches ended, shape (functions, parameters).
-        covariance: inverse curvatures there, shape (functions, parameters, parameters).
+        slopes: of the functions.
+        x: a point of each function, shape (functions, parameters).
+        together: points that are evaluated at once.
     """
-    slope = _with_slope(loss, np.arange(len(x)), x)[1]
-    return np.asarray(0.5 * np.einsum("fi,fij,fj->f", slope, covariance, slope))
-
-
-def hessian(loss: Loss, x: FloatArray, delta: float = 0.02) -> FloatArray:
-    """Return the second derivatives of each function, shape (functions, parameters, parameters)."""
     d = x.shape[1]
-    pairs = [(i, j) for i in range(d) for j in range(i + 1)]
-    eye = delta * np.eye(d)
-    steps = [np.zeros(d)]
-    for i, j in pairs:
-        steps += [eye[i] + eye[j], eye[i] - eye[j], eye[j] - eye[i], -eye[i] - eye[j]]
-    values = loss(np.arange(len(x)), x[:, None] + np.array(steps))
-    out = np.zeros((len(x), d, d))
-    for k, (i, j) in enumerate(pairs):
-        a, b, c, e = (values[:, 1 + 4 * k + m] for m in range(4))
-        out[:, i, j] = out[:, j, i] = (a - b - c + e) / (4 * delta**2)
-    return out
+    offsets = DELTA * np.concatenate([np.eye(d), -np.eye(d)])
+    offsets = np.pad(offsets, ((0, -len(offsets) % together), (0, 0)))
+    pieces = [slopes(x[:, None] + each)[1] for each in offsets.reshape(-1, together, d)]
+    gradients = np.concatenate(pieces, 1)
+    out = (gradients[:, :d] - gradients[:, d : 2 * d]) / (2 * DELTA)
+    return np.asarray((out + np.swapaxes(out, 1, 2)) / 2)
 
 
 def inverse_curvature(curvature: FloatArray, sd: FloatArray) -> FloatArray:

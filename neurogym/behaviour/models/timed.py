@@ -21,11 +21,12 @@ from neurogym.behaviour.models.evidence import Evidence, EvidencePolicy, evidenc
 from neurogym.behaviour.models.formulas import Formula
 from neurogym.behaviour.models.parameters import ModelParameter, Prior, with_priors
 from neurogym.behaviour.models.responses import Gradient, Response
+from neurogym.behaviour.models.search import curvature
 from neurogym.behaviour.models.times import TimedTrials, TimeSettings, timed_trials
 from neurogym.behaviour.table import Session
 
-#: Largest decrease of the loss (nats, twice) that the gradient predicts of a converged search; step of the curvature.
-GRADIENT, STEP = 0.05, 1e-4
+#: Largest decrease of the loss (nats, twice) that the gradient predicts of a converged search.
+GRADIENT = 0.05
 #: Iterations of the search.
 ITERATIONS = 300
 #: Bounds and non-decision times (share of the 2 % quantile of the times) from which searches start.
@@ -291,10 +292,12 @@ def _curved(
     loss: Callable[[FloatArray], tuple[float, FloatArray]], z: FloatArray, mean: FloatArray, sd: FloatArray
 ) -> Maximum:
     """Return a maximum with Laplace's covariance, from the change of the gradient around the point."""
-    d = len(z)
-    slopes = [loss(z + sign * STEP * step)[1] for step in np.eye(d) for sign in (1, -1)]
-    curvature = np.array([(slopes[2 * k] - slopes[2 * k + 1]) / (2 * STEP) for k in range(d)])
-    values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
+
+    def slopes(points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        value, slope = loss(points[0, 0])
+        return np.array([[value]]), slope[None, None]
+
+    values, vectors = np.linalg.eigh(curvature(slopes, z[None])[0])
     covariance = (vectors / np.maximum(values, 1.0)) @ vectors.T  # data never widen a prior
     slope = loss(z)[1]
     converged = bool(np.isfinite(slope).all() and slope @ covariance @ slope < GRADIENT and values.min() > 0)

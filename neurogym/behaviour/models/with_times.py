@@ -15,7 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import Agent, AgentPolicy
+from neurogym.behaviour.models.agents import Agent
 from neurogym.behaviour.models.ballistic import BallisticResponse
 from neurogym.behaviour.models.base import Fitted, Model, Policy, Problem, UnfitError, flatten, rebuild
 from neurogym.behaviour.models.diffusion import diffusion_response, require_times, timed_fit
@@ -23,17 +23,14 @@ from neurogym.behaviour.models.evidence import (
     AgentEvidence,
     AgentEvidencePolicy,
     Evidence,
-    FunctionEvidence,
-    FunctionEvidencePolicy,
     LogitEvidence,
     LogitPolicy,
     as_columns,
     with_state_columns,
 )
 from neurogym.behaviour.models.formulas import Formula
-from neurogym.behaviour.models.linear import FeatureEvidence, FeaturePolicy
+from neurogym.behaviour.models.linear import FeaturePolicy, feature_evidence
 from neurogym.behaviour.models.logistic import Logistic
-from neurogym.behaviour.models.own import FunctionModel, FunctionPolicy
 from neurogym.behaviour.models.parameters import Prior
 from neurogym.behaviour.models.responses import Response
 from neurogym.behaviour.models.time_options import (
@@ -121,7 +118,7 @@ class TimedModel:
     @property
     def takes_prior(self) -> bool:
         """Whether all parameters are estimated together, so that a fit may be hierarchical."""
-        return isinstance(self.model, Agent | Logistic | FunctionModel)
+        return isinstance(self.model, Agent | Logistic)
 
     def check(self, table: Behaviour) -> None:
         """Refuse tables that do not suit the model.
@@ -131,7 +128,7 @@ class TimedModel:
         """
         if hasattr(self.model, "check"):
             self.model.check(table)
-        if hasattr(self.model, "with_cue_stimuli"):
+        if getattr(self.model, "sees_cue", False):
             raise UnfitError(f"{self.name} is a model of choices alone; --times takes other models")
         require_times(table, f"{self.name} with times")
         if self.times == "ddm" and len(table.choices) != 2:
@@ -185,10 +182,8 @@ class TimedModel:
         model, columns = self.model, self._columns(table)
         if isinstance(model, Agent):
             return AgentEvidence(model, table, columns)
-        if isinstance(model, FunctionModel):
-            return FunctionEvidence(model, table, columns)
         assert isinstance(model, Logistic)
-        return FeatureEvidence(model.features(table), table, columns)
+        return feature_evidence(model.features(table), table, columns)
 
     def _with_states(self, table: Behaviour, policy: Policy | None) -> Behaviour:
         """Return a table with the probabilities of hidden states as columns, if a formula names them.
@@ -246,8 +241,6 @@ class TimedModel:
         arrays |= formula_arrays(policy.response.predictors)
         if isinstance(inner, AgentEvidencePolicy):
             return {**arrays, "x": inner.agent.x}
-        if isinstance(inner, FunctionEvidencePolicy):
-            return {**arrays, "x": inner.policy.x}
         if isinstance(inner, FeaturePolicy):
             return {**arrays, **flatten(inner)}
         nested = self.model.to_arrays(inner.inner)
@@ -260,11 +253,7 @@ class TimedModel:
         columns = response.response.columns
         inner: Any
         if isinstance(self.model, Agent):
-            parameters = self.model.parameters(table)
-            agent = AgentPolicy(self.model, parameters, arrays["x"], len(table.choices))
-            inner = AgentEvidencePolicy(agent, columns)
-        elif isinstance(self.model, FunctionModel):
-            inner = FunctionEvidencePolicy(FunctionPolicy(self.model, arrays["x"], table), columns)
+            inner = AgentEvidencePolicy(self.model.from_arrays(arrays, table), columns)
         elif isinstance(self.model, Logistic):
             inner = rebuild(FeaturePolicy, arrays)
         else:

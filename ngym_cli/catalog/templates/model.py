@@ -1,34 +1,37 @@
-"""A model of choices of your own: a plain function of a trial, fitted to animals by ``ngym fit``.
+"""A model of choices of your own: one trial of one session, fitted to animals by ``ngym fit``.
 
-A class works, too: with ``fit(problems)`` as in ``neurogym.behaviour.models.base.Model``, named in the same way.
+Any class works: with ``fit(problems)`` as in ``neurogym.behaviour.models.base.Model``, named in the same way.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import jax.numpy as jnp
 
-#: Lower and upper end of each parameter; None for no bound.
-PARAMETERS = {"alpha": (0, 1), "beta": (0, None), "stickiness": (None, None)}
+from neurogym.behaviour.models.agents import Agent
+from neurogym.behaviour.models.one_trial import State, Trial, Values
+from neurogym.behaviour.models.parameters import positive, rate, real
 
 
-def my_model(
-    params: dict[str, float], state: Any, choice: int | None, reward: float | None, stimulus: dict[str, float]
-) -> tuple[list[float], Any]:
-    """Learn values of two options, with a tendency to repeat the last choice.
+class MyModel(Agent):
+    """Learn values of the options, with a tendency to repeat the last choice.
 
-    Args:
-        params: values of the parameters.
-        state: as returned in the trial before; None in the first trial of a session.
-        choice: choice in the trial before, 0 or 1; None in the first trial and after a missed trial.
-        reward: reward of the trial before.
-        stimulus: stimuli of the present trial by name, as in ``stimulus["coh"]``.
-
-    Returns:
-        Logits of the choices in the present trial, and the new state.
+    A bias and a weight of each stimulus are added to the logits; ``linear = False`` leaves both out, and
+    ``needs_rewards = False`` allows tables without rewards.
     """
-    values = [0.0, 0.0] if state is None else list(state)
-    logits = [0.0, 0.0]
-    if choice is not None and reward is not None:
-        values[choice] += params["alpha"] * (reward - values[choice])
-        logits[choice] += params["stickiness"]
-    return [logit + params["beta"] * value for logit, value in zip(logits, values, strict=True)], values
+
+    alpha, beta, stickiness = rate(), positive(3.0), real()
+
+    def begin(self, p: Values, n: int) -> State:
+        """Return the state before the first trial of a session with ``n`` choices."""
+        return {"q": jnp.zeros(n), "last": jnp.zeros(n)}
+
+    def logits(self, p: Values, state: Values, trial: Trial) -> jnp.ndarray:
+        """Return the logits of the choices; of the trial, ``trial.stimuli`` and ``trial.cue`` are known."""
+        return p.beta * state.q + p.stickiness * state.last
+
+    def update(self, p: Values, state: Values, trial: Trial) -> State:
+        """Return the state after a trial, given ``trial.chosen`` (1 for the choice, else 0) and ``trial.reward``.
+
+        A missed trial leaves the state as it is. Conditions are written with ``jnp.where``.
+        """
+        return {"q": state.q + p.alpha * trial.chosen * (trial.reward - state.q), "last": trial.chosen}

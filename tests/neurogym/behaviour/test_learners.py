@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import jax
 import numpy as np
 import pytest
 
-from neurogym.behaviour.models.agents import AgentPolicy
-from neurogym.behaviour.models.bandits import ExperienceWeighted, FictiveLearner, KalmanBandit
+from neurogym.behaviour.models.agent_policy import AgentPolicy, together
+from neurogym.behaviour.models.bandits import ExperienceWeighted, FictiveLearner, Forager, KalmanBandit
 from neurogym.behaviour.models.base import Problem, UnfitError, log_likelihoods, predict
 from neurogym.behaviour.models.gains_losses import (
     GainLossLearner,
@@ -16,9 +17,9 @@ from neurogym.behaviour.models.gains_losses import (
     PvlDelta,
     ValuePlusPerseveration,
 )
-from neurogym.behaviour.models.learning import QLearning, QOptions, TwoStepLearner
-from neurogym.behaviour.models.likelihoods import likelihood_of_problem, likelihoods_of_subjects
-from neurogym.behaviour.models.pavlovian import CuePolicy, GoNoGo
+from neurogym.behaviour.models.learning import QLearning, TwoStepLearner
+from neurogym.behaviour.models.likelihoods import likelihood_of_problem
+from neurogym.behaviour.models.pavlovian import GoNoGo
 from neurogym.behaviour.simulate import Gambles, GoNoGoWorld, ReversingBandit, gains_and_losses, iowa, simulate
 from neurogym.behaviour.table import Behaviour, session
 
@@ -30,6 +31,21 @@ def walk(rng):
     """Return a bandit of four arms whose mean rewards walk, with noise of s.d. 1 (Daw et al. 2006)."""
     means = np.cumsum(rng.normal(0, 0.4, (1, 300, 4)), 1) * 0.5
     return Gambles(means + rng.normal(0, 1, means.shape), np.zeros(means.shape))
+
+
+class Patches:
+    """Patches whose first reward is near 1 and shrinks by about a fifth with each harvest; a new one after leaving."""
+
+    def __init__(self, n, trials, rng):
+        self.n, self.trials, self.stimuli = n, trials, np.zeros((n, trials, 0))
+        self.truth, self.rng, self.left = np.full((n, trials), -1), rng, np.ones(n, bool)
+        self.reward = np.ones(n)
+
+    def outcome(self, t, choice, second):
+        fresh, less = self.rng.normal(1, 0.1, self.n), self.reward * self.rng.uniform(0.7, 0.9, self.n)
+        self.reward = np.where(self.left, fresh, np.where(choice == 1, self.reward, less))
+        self.left = choice == 1
+        return np.where(choice == 1, 0.0, self.reward), np.full(self.n, -1), np.full(self.n, -1)
 
 
 #: Model, table, world, ranges of the parameters, and those that this many trials identify well.
@@ -83,6 +99,13 @@ CASES = {
         {"alpha": (0.1, 0.7), "alpha_fictive": (0.1, 0.7), "beta": (2, 6), "kappa": (-0.5, 1.0)},
         ("kappa",),
     ),
+    "forager": (
+        Forager("m", travel=3.0),
+        TWO,
+        lambda rng: Patches(1, 400, rng),
+        {"beta": (2, 8), "kappa": (0.6, 0.95), "first": (0.7, 1.3), "average": (0.3, 0.7)},
+        ("beta",),
+    ),
     "go-no-go": (
         GoNoGo("m"),
         TWO,
@@ -101,13 +124,12 @@ LONG = ("vpp", "orl", "go-no-go")
 def test_parameters_are_recovered(name):
     model, table, world, ranges, identified = CASES[name]
     rng, truths, data = np.random.default_rng(7), [], []
-    policy = CuePolicy if isinstance(model, GoNoGo) else AgentPolicy
     parameters = model.parameters(table)
     for _ in range(10):
         values = {key: rng.uniform(*ends) for key, ends in ranges.items()}
         x = np.array([each.unbounded(values[each.name]) if each.name in values else each.mean for each in parameters])
-        data.append(simulate(policy(model, parameters, x, len(table.choices)), world(rng), table, rng))
-        truths.append((values, policy(model, parameters, x, len(table.choices))))
+        data.append(simulate(AgentPolicy(model, parameters, x, len(table.choices)), world(rng), table, rng))
+        truths.append((values, AgentPolicy(model, parameters, x, len(table.choices))))
     fits = model.fit([Problem(each) for each in data])
     inside = []
     for key in ranges:
@@ -125,19 +147,18 @@ def test_parameters_are_recovered(name):
         assert reached > true - 5  # the maximum is about as likely as the truth, or more
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ["gain-loss", "forager", "go-no-go"])  # one scan steps all models
 def test_subjects_stepped_together_have_the_likelihood_of_each_alone(name):
     model, table, world, _, _ = CASES[name]
     rng = np.random.default_rng(3)
     parameters = model.parameters(table)
-    policy = (CuePolicy if isinstance(model, GoNoGo) else AgentPolicy)(
-        model, parameters, np.array([each.mean for each in parameters]), len(table.choices)
-    )
+    policy = AgentPolicy(model, parameters, np.array([each.mean for each in parameters]), len(table.choices))
     tables = [simulate(policy, world(rng), table, rng) for _ in range(3)]
     tables[1] = replace(tables[1], sessions=(tables[1].sessions[0].part("1", slice(0, 41)),) * 2)
     x = np.array([each.mean for each in parameters]) + 0.3 * rng.standard_normal((3, len(parameters)))
     likelihoods = [likelihood_of_problem(model, Problem(each)) for each in tables]
-    values, gradients = likelihoods_of_subjects(model, tables, likelihoods)(x)
+    every = together(model, likelihoods[0].parameters, tables)
+    values, gradients = every(x), jax.grad(lambda points: every(points).sum())(x)
     for k, each in enumerate(likelihoods):
         alone, gradient = each.log_likelihood(x[k])
         assert values[k] == pytest.approx(alone, rel=1e-9)
@@ -166,7 +187,7 @@ def test_outcomes_in_points_are_refused_with_a_scale():
 
 
 SCALED = {
-    "q-learning": (QLearning("q", QOptions(perseveration=True)), ("beta",), ()),
+    "q-learning": (QLearning("q", perseveration=True), ("beta",), ()),
     "kalman": (KalmanBandit("kalman"), ("beta",), ()),
     "ewa": (ExperienceWeighted("ewa"), ("beta",), ()),
     "hybrid": (TwoStepLearner("hybrid"), ("beta1", "beta2"), ("p",)),
@@ -203,7 +224,7 @@ def test_weights_of_evidence_in_small_units_are_not_shrunk():
     rng, n = np.random.default_rng(6), 300
     x = rng.choice([-1, -0.5, 0.5, 1], n)
     choice, reward = (rng.random(n) < 1 / (1 + np.exp(-3 * x))).astype(int), rng.integers(0, 2, n)
-    model = QLearning("q", QOptions())
+    model = QLearning("q")
     large, small = (
         model.fit([Problem(Behaviour((session(choice, reward=reward, stimuli=unit * x[:, None]),), stimuli=("x",)))])[0]
         for unit in (1.0, 0.001)

@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 
 from neurogym.behaviour import reading
-from neurogym.behaviour.models.agents import AgentPolicy
+from neurogym.behaviour.models.agent_policy import AgentPolicy
 from neurogym.behaviour.models.base import Problem, UnfitError, log_likelihoods, predict
 from neurogym.behaviour.models.chains import Chain, expected_states
 from neurogym.behaviour.models.diffusion import Diffusion
 from neurogym.behaviour.models.drifting import Drifting
 from neurogym.behaviour.models.glm_hmm import ChainPolicy, GlmHmm
-from neurogym.behaviour.models.learning import BayesianReversal, QLearning, QOptions, TwoStepLearner, WinStayLoseShift
+from neurogym.behaviour.models.learning import BayesianReversal, QLearning, TwoStepLearner, WinStayLoseShift
 from neurogym.behaviour.models.logistic import Features, Logistic
-from neurogym.behaviour.models.own import FunctionModel
 from neurogym.behaviour.models.walks import Walk, fit_walk
 from neurogym.behaviour.simulate import Decisions, ReversingBandit, TwoStepWorld, simulate
 from neurogym.behaviour.table import Behaviour, session
@@ -35,7 +34,7 @@ def subject(model, table, world, rng, **values):
 
 
 def test_a_value_learner_is_recovered():
-    rng, model = np.random.default_rng(1), QLearning("q", QOptions(perseveration=True))
+    rng, model = np.random.default_rng(1), QLearning("q", perseveration=True)
     truth = [(rng.uniform(0.2, 0.8), rng.uniform(2, 6), rng.uniform(-0.5, 1)) for _ in range(12)]
     tables = [
         subject(model, BANDIT, ReversingBandit(1, 600, 2, rng), rng, alpha=a, beta=b, kappa=k) for a, b, k in truth
@@ -117,7 +116,7 @@ MODELS = [
     Logistic(2),
     Drifting(1),
     GlmHmm(2),
-    QLearning("q", QOptions(2, True, True)),
+    QLearning("q", 2, True, True),
     WinStayLoseShift("wsls"),
     BayesianReversal("bayes"),
 ]
@@ -142,58 +141,8 @@ def test_predictions_depend_on_the_past_alone(model):
     assert np.abs(after[31:] - before[31:]).max() > 1e-4
 
 
-def test_a_plain_function_is_a_model():
-    def agent(params, state, choice, reward, stimulus):
-        q = [0.0, 0.0] if state is None else list(state)
-        if choice is not None:
-            q[choice] += params["alpha"] * (reward - q[choice])
-        return [params["beta"] * value for value in q], q
-
-    rng, q = np.random.default_rng(6), QLearning("q", QOptions())
-    table = subject(q, BANDIT, ReversingBandit(1, 300, 2, rng), rng, alpha=0.4, beta=4.0)
-    fit = FunctionModel(agent, {"alpha": (0, 1), "beta": (0, 20)}, "own").fit([Problem(table)])[0]
-    assert 0.4 in fit.parameters["alpha"] and 4.0 in fit.parameters["beta"]
-    same = predict(fit.policy, table.sessions)[0]
-    values = {name: fit.parameters[name].value for name in ("alpha", "beta")}
-    parameters = q.parameters(table)
-    x = np.array([p.unbounded(values.get(p.name, 0.0)) for p in parameters])
-    np.testing.assert_allclose(predict(AgentPolicy(q, parameters, x, 2), table.sessions)[0], same, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("returned", "message"),
-    [
-        (3, r"expected \(logits, state\)"),
-        (([0.0], None), "expected 2 finite"),
-        (([0.0, np.nan], None), "expected 2 finite"),
-        ((1.0, None), "expected 2 finite"),
-        ((["a", "b"], None), "could not convert"),
-    ],
-)
-def test_what_a_plain_function_returns_is_checked(returned, message):
-    table = BANDIT.only([session([0, 1, 1, 0], reward=[1.0, 0, 1, 0])])
-    with pytest.raises((UnfitError, ValueError), match=message):
-        FunctionModel(lambda *_: returned, {"alpha": (0, 1)}, "bad").fit([Problem(table)])
-
-
-def test_a_plain_function_may_change_its_state_and_the_stimuli_in_place():
-    def agent(params, state, choice, reward, stimulus):
-        state = [0.0, 0.0] if state is None else state
-        stimulus["s"] *= 2
-        state[1] += params["w"] * stimulus["s"]
-        return state, state
-
-    rng = np.random.default_rng(8)
-    s = rng.normal(size=(200, 1))
-    like = Behaviour((), ("left", "right"), ("s",))
-    choice = rng.random(200) < 1 / (1 + np.exp(-1.4 * s.cumsum()))
-    table = like.only([session(choice.astype(int), stimuli=s)])
-    fit = FunctionModel(agent, {"w": (None, None)}, "own").fit([Problem(table)])[0]
-    assert 0.7 in fit.parameters["w"] and np.array_equal(table.sessions[0].stimuli, s)
-
-
 def test_three_choices():
-    rng, q = np.random.default_rng(7), QLearning("q", QOptions())
+    rng, q = np.random.default_rng(7), QLearning("q")
     like = Behaviour((), ("a", "b", "c"))
     choice = rng.integers(0, 3, 400)
     table = like.only([session(choice, reward=(choice == 1).astype(float))])
@@ -221,7 +170,7 @@ def test_choices_after_errors_lean_to_a_side():
 def test_models_say_what_they_need():
     table = Behaviour((session(np.tile([0, 1], 50)),))
     for model, words in (
-        (QLearning("q", QOptions()), "rewards"),
+        (QLearning("q"), "rewards"),
         (Diffusion(), "reaction times"),
         (TwoStepLearner("h"), "rewards"),
     ):

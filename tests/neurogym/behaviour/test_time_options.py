@@ -9,7 +9,7 @@ from neurogym.behaviour.models.ballistic import BallisticResponse
 from neurogym.behaviour.models.base import Problem, UnfitError
 from neurogym.behaviour.models.diffusion import Diffusion, diffusion_response
 from neurogym.behaviour.models.glm_hmm import GlmHmm
-from neurogym.behaviour.models.learning import QLearning, QOptions
+from neurogym.behaviour.models.learning import QLearning
 from neurogym.behaviour.models.logistic import Logistic
 from neurogym.behaviour.models.times import TimedTrials, TimeSettings
 from neurogym.behaviour.models.with_times import TimedModel
@@ -17,7 +17,7 @@ from neurogym.behaviour.table import Behaviour, session
 
 VALUES = {"A": 0.9, "t_R": 0.3, "z": 0.5, "lapse": 0.02}
 RACE = {"B": 0.8, "s_0": 0.5, "t_R": 0.2, "v_0": 1.5, "lapse": 0.1}
-LEARNER = QLearning("q", QOptions())
+LEARNER = QLearning("q")
 
 
 def as_arrays(values):

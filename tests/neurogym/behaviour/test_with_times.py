@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from neurogym.behaviour.models.agents import AgentPolicy
+from neurogym.behaviour.models.agent_policy import AgentPolicy
+from neurogym.behaviour.models.agents import Agent
 from neurogym.behaviour.models.ballistic import BallisticResponse
 from neurogym.behaviour.models.base import Problem, UnfitError
 from neurogym.behaviour.models.diffusion import Diffusion, diffusion_response
 from neurogym.behaviour.models.drifting import Drifting
 from neurogym.behaviour.models.evidence import AgentEvidencePolicy
-from neurogym.behaviour.models.learning import QLearning, QOptions
+from neurogym.behaviour.models.learning import QLearning
 from neurogym.behaviour.models.logistic import Logistic
-from neurogym.behaviour.models.own import FunctionModel
+from neurogym.behaviour.models.parameters import real
 from neurogym.behaviour.models.timed import ResponseParameters, TimedPolicy
 from neurogym.behaviour.models.times import TimeSettings
 from neurogym.behaviour.models.with_times import TimedModel, race
 from neurogym.behaviour.simulate import ReversingBandit, simulate
 from neurogym.behaviour.table import Behaviour, session
 
-LEARNER = QLearning("q", QOptions(perseveration=True))
+LEARNER = QLearning("q", perseveration=True)
 
 
 def learners(n, response, values, response_values, arms=2, sessions=5, trials=200):
@@ -133,16 +135,26 @@ def evidence_table(seed=2, sessions=4, trials=150):
     return Behaviour(tuple(rows), stimuli=("x",))
 
 
-def own(params, state, choice, reward, stimulus):
-    """Follow the stimulus and the previous choice."""
-    before = 0.0 if choice is None else 2.0 * choice - 1
-    return [0.0, params["w"] * stimulus["x"] + params["h"] * before], None
+class Follower(Agent):
+    """Follows the stimulus and the previous choice."""
+
+    w, h = real(3.0), real(3.0)
+    linear = needs_rewards = False
+
+    def begin(self, p, n):
+        return {"before": 0.0}
+
+    def logits(self, p, state, trial):
+        return jnp.array([0.0, p.w * trial.stimuli[0] + p.h * state.before])
+
+    def update(self, p, state, trial):
+        return {"before": 2.0 * trial.choice - 1}
 
 
 def test_regression_function_and_drifting_weights_have_times():
     data = evidence_table()
     logistic = TimedModel(Logistic(1)).fit([Problem(data)])[0]
-    function = TimedModel(FunctionModel(own, {"w": (None, None), "h": (None, None)}, "own")).fit([Problem(data)])[0]
+    function = TimedModel(Follower("own")).fit([Problem(data)])[0]
     for fit, names in ((logistic, ("x", "choice, 1 back")), (function, ("w", "h"))):
         for name, value in zip((*names, "A", "t_R"), (1.5, 0.8, 0.9, 0.3), strict=True):
             assert abs(fit.parameters[name].value - value) < 3.5 * fit.parameters[name].se

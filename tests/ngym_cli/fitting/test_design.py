@@ -10,7 +10,7 @@ import pytest
 
 import ngym_cli
 from neurogym.behaviour.models.base import Problem
-from neurogym.behaviour.models.learning import QLearning, QOptions
+from neurogym.behaviour.models.learning import QLearning
 from neurogym.behaviour.models.logistic import Logistic
 from neurogym.behaviour.models.responses import DiffusionResponse
 from neurogym.behaviour.table import Behaviour, session
@@ -39,14 +39,16 @@ def dots(tmp_path_factory):
 def test_trials_of_a_task_separate_the_fitted_models(dots, tmp_path, ngym):
     own = tmp_path / "own.py"
     own.write_text(
-        "PARAMETERS = {'b': (-3, 3)}\ndef guess(params, state, choice, reward, stimulus):\n"
-        "    return [0.0, params['b']], None\n"
+        "import jax.numpy as jnp\nfrom neurogym.behaviour.models.agents import Agent\n"
+        "from neurogym.behaviour.models.parameters import rate\n\n"
+        "class Guess(Agent):\n    b, linear, needs_rewards = rate('b', 3, -3), False, False\n\n"
+        "    def logits(self, p, state, trial):\n        return jnp.array([0.0, p.b])\n"
     )
     arguments = (
         "fit",
         dots,
         "--model",
-        f"logistic,{own}:guess",
+        f"logistic,{own}:Guess",
         "--folds",
         "2",
         *STIMULI,
@@ -96,7 +98,7 @@ def test_bayes_factors_integrate_over_parameters():
     x = rng.choice([-1.0, 1.0], 300)
     choice = (rng.random(300) < 1 / (1 + np.exp(-2 * x))).astype(int)
     data = Behaviour((session(choice, stimuli=x[:, None], reward=(choice == (x > 0)) * 1.0),), stimuli=("x",))
-    models = {"logistic": Logistic(0), "q": QLearning("q", QOptions())}
+    models = {"logistic": Logistic(0), "q": QLearning("q")}
     candidates = {}
     for label, model in models.items():
         fit = model.fit([Problem(data)])[0]

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 import pytest
 
 import ngym_cli as nc
 from neurogym.behaviour.models import first_passage
-from neurogym.behaviour.models.agents import AgentPolicy
+from neurogym.behaviour.models.agent_policy import AgentPolicy
 from neurogym.behaviour.models.base import Problem
 from neurogym.behaviour.models.diffusion import Diffusion
-from neurogym.behaviour.models.learning import QLearning, QOptions
-from neurogym.behaviour.models.likelihoods import likelihood_of_problem, likelihoods_of_subjects
+from neurogym.behaviour.models.learning import QLearning
+from neurogym.behaviour.models.likelihoods import likelihood_of_problem
 from neurogym.behaviour.simulate import ReversingBandit, simulate
 from neurogym.behaviour.table import Behaviour, session
 from ngym_cli.errors import UserError
 from ngym_cli.fitting.group import Covariates, covariates_of, fit_group
-from ngym_cli.fitting.posterior import Target, sample, summaries, warnings_of
+from ngym_cli.fitting.posterior import Target, sample, subject_log_likelihoods, summaries, warnings_of
 
 EFFECT = 0.25
 
@@ -59,28 +60,28 @@ def test_covariates_that_do_not_describe_subjects_are_refused(between, words):
 
 @pytest.mark.parametrize("centred", [True, False])
 def test_the_log_density_of_the_sampler_has_the_right_gradient(centred):
+    jax.config.update("jax_enable_x64", True)
     table, model = people(4, 60), Diffusion(start=False, lapse=0.02)
     covariates = Covariates(("age",), np.array([[-1.0], [-0.3], [0.3], [1.0]]))
     fits, group = fit_group(model, problems_of(table), 1, covariates)
     problems = problems_of(table)
     likelihoods = [likelihood_of_problem(model, each) for each in problems]
-    together = likelihoods_of_subjects(model, [each.table for each in problems], likelihoods)
+    together = subject_log_likelihoods(model, [each.table for each in problems], likelihoods)
     target = Target(together, likelihoods[0].parameters, fits, group)
     target.centred = np.full(len(target.centred), centred)
     if not centred:
         target.scale = np.zeros_like(target.scale)
     u = 0.3 * np.random.default_rng(0).standard_normal(target.size)
-    slope = [(target(u + 1e-5 * e)[0] - target(u - 1e-5 * e)[0]) / 2e-5 for e in np.eye(target.size)]
-    np.testing.assert_allclose(target(u)[1], slope, rtol=1e-4, atol=1e-3)
+    slope = [(target(u + 1e-5 * e) - target(u - 1e-5 * e)) / 2e-5 for e in np.eye(target.size)]
+    np.testing.assert_allclose(jax.grad(target)(u), slope, rtol=1e-4, atol=1e-3)
 
 
 def test_samples_agree_with_laplace_and_have_diagnostics():
-    pytest.importorskip("numpyro")
     table = people(1, 200)
     model = Diffusion(start=False, lapse=0.02)
     fit = model.fit(problems_of(table))[0]
     likelihood = likelihood_of_problem(model, problems_of(table)[0])
-    target = Target(likelihoods_of_subjects(model, [table], [likelihood]), likelihood.parameters, [fit], None)
+    target = Target(subject_log_likelihoods(model, [table], [likelihood]), likelihood.parameters, [fit], None)
     record = summaries(sample(target, 150, 0), likelihood.parameters, ["0"])
     for name, row in record["parameters"]["0"].items():
         estimate = fit.parameters[name]
@@ -91,7 +92,7 @@ def test_samples_agree_with_laplace_and_have_diagnostics():
 
 
 def test_a_subject_whom_the_group_has_not_seen_is_predicted_by_the_group(tmp_path):
-    rng, model = np.random.default_rng(3), QLearning("q", QOptions(perseveration=True))
+    rng, model = np.random.default_rng(3), QLearning("q", perseveration=True)
     parameters, rows = model.parameters(Behaviour(())), []
     for k in range(7):
         x = np.array([rng.normal(0, 0.3), rng.normal(1.3, 0.2), 0.8, 0.0])

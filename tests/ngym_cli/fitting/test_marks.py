@@ -10,13 +10,21 @@ import pytest
 import ngym_cli as nc
 
 OWN = """
-PARAMETERS = {"alpha": (0, 1), "beta": (0, 20), "unused": (0, 1)}
+import jax.numpy as jnp
+from neurogym.behaviour.models.agents import Agent
+from neurogym.behaviour.models.parameters import rate
 
-def agent(params, state, choice, reward, stimulus):
-    q = [0.0, 0.0] if state is None else list(state)
-    if choice is not None:
-        q[choice] += params["alpha"] * (reward - q[choice])
-    return [params["beta"] * value for value in q], q
+class Own(Agent):
+    alpha, beta, unused, linear = rate(), rate(high=20), rate(), False
+
+    def begin(self, p, n):
+        return {"q": jnp.zeros(n)}
+
+    def logits(self, p, state, trial):
+        return p.beta * state.q
+
+    def update(self, p, state, trial):
+        return {"q": state.q + p.alpha * trial.chosen * (trial.reward - state.q)}
 """
 SEED, TRIALS = 3, 60
 
@@ -98,15 +106,15 @@ def test_a_parameter_that_does_nothing_is_not_identified_anywhere(tmp_path, ngym
     path = tmp_path / "own.py"
     path.write_text(OWN)
     table = bandit(np.random.default_rng(SEED))
-    fit = nc.fit(table, model=[f"{path}:agent"], runs=tmp_path, folds=2, name="own")
+    fit = nc.fit(table, model=[f"{path}:Own"], runs=tmp_path, folds=2, name="own")
     check(fit)
     rows = fit.parameters
     assert rows[rows["parameter"] == "unused"]["mark"].tolist() == ["not identified"]
-    assert json.loads((fit.path / "fit.json").read_text())["models"][f"{path}:agent"]["marks"]["subject"]["unused"]
+    assert json.loads((fit.path / "fit.json").read_text())["models"][f"{path}:Own"]["marks"]["subject"]["unused"]
     (tmp_path / "t.csv").write_text(
         "choice,reward\n" + "\n".join(f"{c},{r}" for c, r in zip(*table.values(), strict=True))
     )
-    shown = ngym("fit", str(tmp_path / "t.csv"), "--model", f"{path}:agent", "--folds", "2", "--runs", str(tmp_path))
+    shown = ngym("fit", str(tmp_path / "t.csv"), "--model", f"{path}:Own", "--folds", "2", "--runs", str(tmp_path))
     assert "not identified" in shown.out
 
 

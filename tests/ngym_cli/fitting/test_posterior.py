@@ -30,7 +30,7 @@ def learners(path):
 
 @pytest.mark.slow
 def test_the_posterior_of_a_group_is_sampled_reported_and_drawn(tmp_path, ngym):
-    pytest.importorskip("numpyro", reason="needs the extra bayes")
+    pytest.importorskip("numpyro", reason="needs the extra fit")
     path = learners(tmp_path / "bandit.csv")
     options = ["--model", "q-learning", "--subjects", "hierarchical", "--folds", "2", "--posterior", str(DRAWS)]
     command = ["fit", path, *options, "--runs", tmp_path / "runs", "--name", "p"]

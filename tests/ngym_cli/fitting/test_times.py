@@ -10,11 +10,11 @@ import pytest
 
 import ngym_cli as nc
 from neurogym.behaviour.models import with_times
-from neurogym.behaviour.models.agents import AgentPolicy
+from neurogym.behaviour.models.agent_policy import AgentPolicy
 from neurogym.behaviour.models.base import Problem
 from neurogym.behaviour.models.diffusion import diffusion_response
 from neurogym.behaviour.models.evidence import AgentEvidencePolicy
-from neurogym.behaviour.models.learning import QLearning, QOptions
+from neurogym.behaviour.models.learning import QLearning
 from neurogym.behaviour.models.responses import DiffusionResponse
 from neurogym.behaviour.models.timed import ResponseParameters, TimedPolicy
 from neurogym.behaviour.models.times import TimeSettings
@@ -262,10 +262,12 @@ def test_simulated_times_are_those_of_the_model(timed, tmp_path, ngym):
 def test_every_kind_of_model_has_times(timed, tmp_path, ngym, names):
     own = tmp_path / "own.py"
     own.write_text(
-        "PARAMETERS = {'w': (None, None)}\ndef follow(params, state, choice, reward, stimulus):\n"
-        "    return [0.0, params['w'] * stimulus['coh']], None\n"
+        "import jax.numpy as jnp\nfrom neurogym.behaviour.models.agents import Agent\n"
+        "from neurogym.behaviour.models.parameters import real\n\n"
+        "class Follow(Agent):\n    w, linear = real(3.0), False\n\n"
+        "    def logits(self, p, state, trial):\n        return jnp.array([0.0, p.w * trial.stimuli[0]])\n"
     )
-    models = f"{names},{own}:follow"
+    models = f"{names},{own}:Follow"
     options = ("--times", "ddm", "--fix", "lapse=0.03", "--folds", "2", "--where", "subject == bob")
     reward = ("--derive", "reward=(choice == 'right') * (coh > 0)")
     record = fit(ngym, timed, "--model", models, *options, *reward, runs=tmp_path)
@@ -280,7 +282,7 @@ def test_every_kind_of_model_has_times(timed, tmp_path, ngym, names):
 
 def test_networks_learn_from_choices_and_times(monkeypatch):
     """Strong evidence makes nearly certain choices, and only times tell how strong it is."""
-    rng, learner, response = np.random.default_rng(1), QLearning("q", QOptions()), diffusion_response()
+    rng, learner, response = np.random.default_rng(1), QLearning("q"), diffusion_response()
     parameters, values = (
         learner.parameters(TWO),
         {"alpha": 0.6, "beta": 4.0, "A": 1.3, "t_R": 0.4, "z": 0.5, "lapse": 0.01},

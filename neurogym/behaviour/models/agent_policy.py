@@ -1,0 +1,104 @@
+"""Behaviour of a learner with given parameters, in many sessions at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from neurogym.analysis.regression import log_softmax
+from neurogym.array_types import FloatArray, IntArray
+from neurogym.behaviour.models.base import ParallelTrials, UnfitError
+from neurogym.behaviour.models.one_trial import OneTrial
+from neurogym.behaviour.models.parameters import ModelParameter
+from neurogym.behaviour.table import PADDING, Behaviour, Padded, Session, padded, rectangle
+
+if TYPE_CHECKING:
+    from neurogym.behaviour.models.scan import Scan
+
+
+def compiled(agent: OneTrial, parameters: Sequence[ModelParameter], n: int) -> Scan:
+    """Return the compiled functions of a model.
+
+    Raises:
+        UnfitError: if JAX is not installed.
+    """
+    try:
+        from neurogym.behaviour.models.scan import scan_of
+    except ModuleNotFoundError as error:
+        raise UnfitError(f"{agent.name} needs JAX: pip install 'ngym[fit]'") from error
+    return scan_of(agent, parameters, n)
+
+
+def together(
+    agent: OneTrial, parameters: Sequence[ModelParameter], tables: Sequence[Behaviour]
+) -> Callable[[Any], Any]:
+    """Return the log-likelihoods (tables,) of tables at points (tables, parameters), as a function of JAX."""
+    return compiled(agent, parameters, len(tables[0].choices)).together(gathered(tables))
+
+
+@dataclass
+class AgentPolicy:
+    """Behaviour of an agent with given parameters, in many sessions at once.
+
+    States are those of the sessions and of further ones, so that numbers of sessions share compiled functions.
+    """
+
+    agent: OneTrial
+    parameters: tuple[ModelParameter, ...]
+    x: FloatArray
+    n_choices: int
+
+    @property
+    def sees_cue(self) -> bool:
+        """Whether the first stimulus of a trial is its cue."""
+        return self.agent.sees_cue
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Parameters by name."""
+        return {each.name: float(each.value(self.x[k])) for k, each in enumerate(self.parameters)}
+
+    @property
+    def _scan(self) -> Scan:
+        return compiled(self.agent, self.parameters, self.n_choices)
+
+    def begin(self, n: int) -> Any:
+        """See `Policy.begin`."""
+        return self._scan.begin_of(self.x, n)
+
+    def logits(self, state: Any, stimuli: FloatArray) -> FloatArray:
+        """Return the logit of each choice, shape (sessions, choices)."""
+        none = np.full(len(stimuli), -1)
+        trial = ParallelTrials(stimuli, none, np.zeros(len(stimuli)), none, none)
+        return self._scan.stepped("logits", self.x, state, trial, self.sees_cue)
+
+    def probabilities(self, state: Any, stimuli: FloatArray) -> FloatArray:
+        """See `Policy.probabilities`."""
+        return np.exp(log_softmax(self.logits(state, stimuli)))
+
+    def advance(self, state: Any, trial: ParallelTrials) -> Any:
+        """See `Policy.advance`."""
+        return self._scan.stepped("advance", self.x, state, trial, self.sees_cue)
+
+    def second(self, state: Any, reached: IntArray) -> FloatArray:
+        """Return probabilities of the second-stage choices, shape (sessions, 2), in the states that were reached."""
+        return np.exp(self._scan.second_of(self.x, state, reached))
+
+    def logits_of(self, sessions: Sequence[Session]) -> list[FloatArray]:
+        """Return the logits of all trials of each session, shape (trials, choices)."""
+        rows = self._scan.rows_of(self.x, padded(sessions)).logits
+        return [rows[k, : len(each)] for k, each in enumerate(sessions)]
+
+    def predict(self, sessions: Sequence[Session]) -> list[FloatArray]:
+        """Return the probability of each choice for each session, shape (trials, choices)."""
+        return [np.exp(log_softmax(each)) for each in self.logits_of(sessions)]
+
+
+def gathered(tables: Sequence[Behaviour]) -> Padded:
+    """Return the sessions of all tables with a leading axis for the table; what is missing is padding."""
+    each = [padded(table.sessions) for table in tables]
+    arrays = {name: rectangle([getattr(data, name) for data in each], value) for name, value in PADDING.items()}
+    return Padded(**arrays, lengths=np.array([sum(data.lengths) for data in each]))

@@ -1,0 +1,244 @@
+"""Likelihood of a model of one trial by one scan over trials, mapped over sessions, points and fits, with gradients.
+
+The model is a `OneTrial`, whose methods are functions of one trial of one session without further axes. Sessions are
+padded to few shapes, and compiled functions are kept on disk, so that most calls compile nothing. Needs JAX (extra
+``fit``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")  # one thread
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from neurogym.array_types import FloatArray, IntArray
+from neurogym.behaviour.models.base import ParallelTrials, UnfitError
+from neurogym.behaviour.models.one_trial import OneTrial, State, Trial, Values
+from neurogym.behaviour.models.parameters import ModelParameter
+from neurogym.behaviour.table import PADDING, Padded
+
+_config: Any = jax.config
+_config.update("jax_enable_x64", True)
+if not _config.jax_compilation_cache_dir:
+    _cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ngym" / "compiled"
+    with contextlib.suppress(OSError):
+        _cache.mkdir(mode=0o700, parents=True, exist_ok=True)  # what lies in it is run
+    if os.access(_cache, os.W_OK):
+        _config.update("jax_compilation_cache_dir", str(_cache))
+        _config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+# An entry that another process is writing is compiled anew.
+warnings.filterwarnings("ignore", message="Error (reading|writing) persistent compilation cache")
+
+#: Points that are evaluated together without gradients.
+POINTS = 400
+#: Fewest trials of a padded session.
+SHORTEST = 32
+
+Arrays = Mapping[str, Any]
+
+
+def rounded(n: int) -> int:
+    """Return the next power of two, or 1.5 times one: numbers between give the same compiled function."""
+    power = 1 << max(n - 1, 0).bit_length()
+    return 3 * power // 4 if power >= 4 and n <= 3 * power // 4 else power
+
+
+def padded_arrays(data: Padded) -> dict[str, np.ndarray]:
+    """Return sessions as arrays, with numbers of trials and sessions (and tables) that few shapes share.
+
+    Args:
+        data: sessions with the axes (session, trial) or (table, session, trial).
+    """
+    axes = data.choice.ndim
+    sizes = [rounded(n) for n in data.choice.shape]
+    sizes[-1] = max(sizes[-1], SHORTEST)
+    arrays = {}
+    for name, fill in PADDING.items():
+        value = getattr(data, name)
+        widths = [(0, size - n) for size, n in zip(sizes, value.shape, strict=False)]
+        arrays[name] = np.pad(value, widths + [(0, 0)] * (value.ndim - axes), constant_values=fill)
+    return arrays
+
+
+def natural(parameters: Sequence[ModelParameter], x: Array) -> Values:
+    """Return parameters by name from the unbounded scale, as `ModelParameter.value`."""
+    values = {}
+    for p, each in zip(parameters, x, strict=False):
+        if p.kind == "positive":
+            values[p.name] = jnp.exp(jnp.clip(each, -20, 20))
+        else:
+            values[p.name] = each if p.kind == "real" else p.low + (p.high - p.low) * jax.nn.sigmoid(each)
+    return Values(**values)
+
+
+class Row(NamedTuple):
+    """Result of a trial.
+
+    Attributes:
+        logits: of the choices.
+        log_likelihood: of the choice and the second-stage choice; 0 where the trial does not count.
+        second: part of the second-stage choice.
+    """
+
+    logits: Any
+    log_likelihood: Any
+    second: Any
+
+
+class Scan:
+    """Compiled functions of a model; points are in the unbounded scale, data are arrays of `padded_arrays`.
+
+    Args:
+        agent: the model.
+        parameters: of the model.
+        n: number of choices.
+
+    Attributes:
+        values: log-likelihoods at points (points, parameters) of the sessions of a table.
+        slopes: the same with gradients, at points (tables, points, parameters) of tables.
+        put: data as they are passed many times.
+        trials: `Row` of all trials of sessions at a point.
+        derivatives: of these, along a new last axis.
+    """
+
+    def __init__(self, agent: OneTrial, parameters: tuple[ModelParameter, ...], n: int):
+        self._agent, self._parameters, self._n = agent, parameters, n
+        every = jax.vmap(self._session, (None, 0))
+
+        def total(x: Array, data: Arrays) -> Array:
+            return every(x, data).log_likelihood.sum()
+
+        self._total = total
+        self.put = jax.device_put
+        self.values = jax.jit(jax.vmap(total, (0, None)))
+        self.slopes = jax.jit(jax.vmap(jax.vmap(jax.value_and_grad(total), (0, None))))
+        self.trials, self.derivatives = jax.jit(every), jax.jit(jax.jacfwd(every))
+        steps = {"logits": self._logits, "advance": self._advance}
+        self._steps = {name: jax.jit(self._of_sessions(step)) for name, step in steps.items()}
+        self._second_step = jax.jit(jax.vmap(self._second, (None, 0, 0)))
+        self._begin_step = jax.jit(self._begin)
+
+    def begin_of(self, x: FloatArray, count: int) -> State:
+        """Return the states of sessions before the first trial."""
+        state = self._begin_step(x)
+        return {key: np.broadcast_to(each, (rounded(count), *each.shape)) for key, each in state.items()}
+
+    def stepped(self, name: str, x: FloatArray, state: State, trial: ParallelTrials, sees_cue: bool) -> Any:
+        """Return the logits (sessions, choices) in a trial of several sessions, or "advance": their states after it."""
+        count = len(trial.choice)
+        size = rounded(count)
+        columns = {key: getattr(trial, key, None) for key in PADDING}
+        filled = {
+            key: np.full(count, PADDING[key]) if value is None else np.nan_to_num(value)
+            for key, value in columns.items()
+        }
+        if sees_cue:
+            filled["cue"] = np.nan_to_num(trial.stimuli[:, 0], nan=-1.0).astype(int)
+        rows = {key: np.pad(each, [(0, size - count)] + [(0, 0)] * (each.ndim - 1)) for key, each in filled.items()}
+        result = self._steps[name](x, state, rows)
+        return np.asarray(result)[:count] if name == "logits" else result
+
+    def second_of(self, x: FloatArray, state: State, reached: IntArray) -> FloatArray:
+        """Return the log-probabilities of second-stage choices in the states that were reached."""
+        count = len(reached)
+        return np.asarray(self._second_step(x, state, np.pad(reached, (0, rounded(count) - count))))[:count]
+
+    def rows_of(self, x: FloatArray, data: Padded, derivatives: bool = False) -> Row:
+        """Return logits (sessions, trials, choices) and log-likelihoods (sessions, trials), or derivatives of these."""
+        function = self.derivatives if derivatives else self.trials
+        sessions, trials = data.choice.shape
+        return Row(*(np.asarray(each)[:sessions, :trials] for each in function(x, padded_arrays(data))))
+
+    def slope_of(self, x: FloatArray, data: Padded) -> tuple[float, FloatArray]:
+        """Return the log-likelihood of the sessions of a table and its gradient at a point."""
+        arrays = {name: each[None] for name, each in padded_arrays(data).items()}
+        value, slope = self.slopes(np.asarray(x)[None, None], arrays)
+        return float(value[0, 0]), np.asarray(slope[0, 0])
+
+    def together(self, data: Padded) -> Callable[[Any], Array]:
+        """Return the log-likelihoods (tables,) of sessions with a leading axis for the table, as a function of JAX."""
+        arrays = padded_arrays(data)
+        size, count = len(arrays["choice"]), len(data.choice)
+
+        def log_likelihoods(x: Any) -> Array:
+            return jax.vmap(self._total)(jnp.pad(x, ((0, size - count), (0, 0))), arrays)[:count]
+
+        return log_likelihoods
+
+    def _of_sessions(self, step: Callable[..., Any]) -> Callable[..., Any]:
+        def every(x: Array, state: State, columns: Arrays) -> Any:
+            return jax.vmap(step, (None, 0, 0))(x, state, self._trial(columns))
+
+        return every
+
+    def _begin(self, x: Array) -> State:
+        state = self._agent.begin(natural(self._parameters, x), self._n)
+        return {key: jnp.asarray(value, float) for key, value in state.items()}
+
+    def _logits(self, x: Array, state: State, trial: Arrays) -> Array:
+        agent, n, stimuli = self._agent, self._n, tuple(trial["stimuli"])
+        unknown = dict.fromkeys(("choice", "state", "choice2", "reward", "gain", "loss"), -1)
+        seen = Trial(**{**trial, **unknown, "chosen": jnp.zeros(n), "stimuli": stimuli})
+        logits = jnp.asarray(agent.logits(natural(self._parameters, x), Values(**state), seen), float)
+        if logits.shape != (n,):
+            raise UnfitError(f"{agent.name} returned logits of shape {logits.shape}, expected ({n},)")
+        if not agent.linear:
+            return logits
+        weights = x[len(agent.own) :].reshape(n - 1, -1)
+        known = len(stimuli)  # a world without stimuli is one where all are 0
+        return logits.at[1:].add(weights[:, 0] + weights[:, 1 : 1 + known] @ trial["stimuli"])
+
+    def _advance(self, x: Array, state: State, trial: Arrays) -> State:
+        complete = Trial(**{**trial, "stimuli": tuple(trial["stimuli"])})
+        new = self._agent.update(natural(self._parameters, x), Values(**state), complete)
+        if set(new) != set(state):
+            raise UnfitError(f"{self._agent.name}: update returned {sorted(new)}, begin {sorted(state)}")
+        return {key: jnp.where(trial["choice"] >= 0, new[key], old) for key, old in state.items()}
+
+    def _second(self, x: Array, state: State, reached: Array) -> Array:
+        logits = self._agent.second(natural(self._parameters, x), Values(**state), reached)
+        return jax.nn.log_softmax(jnp.asarray(logits, float))
+
+    def _session(self, x: Array, data: Arrays) -> Row:
+        def step(state: State, trial: Arrays) -> tuple[State, Row]:
+            logits = self._logits(x, state, trial)
+            log, second = (jax.nn.log_softmax(logits) * trial["chosen"]).sum(), jnp.zeros(())
+            if self._agent.two_stage:
+                choice2 = jax.nn.one_hot(trial["choice2"], 2)
+                second = (self._second(x, state, trial["state"]) * choice2).sum()
+            scored = trial["scored"]
+            return self._advance(x, state, trial), Row(logits, (log + second) * scored, second * scored)
+
+        rows: Row = jax.lax.scan(step, self._begin(x), self._trial(data))[1]
+        return rows
+
+    def _trial(self, data: Arrays) -> dict[str, Any]:
+        gain, loss, reward = data["gain"], -jnp.abs(data["loss"]), data["reward"]
+        separate = (gain != 0) | (loss != 0)
+        return {
+            **data,
+            "chosen": jax.nn.one_hot(data["choice"], self._n),
+            "gain": jnp.where(separate, gain, jnp.maximum(reward, 0)),
+            "loss": jnp.where(separate, loss, jnp.minimum(reward, 0)),
+        }
+
+
+@functools.lru_cache(128)
+def _scan(agent: OneTrial, parameters: tuple[ModelParameter, ...], n: int) -> Scan:
+    return Scan(agent, parameters, n)
+
+
+def scan_of(agent: OneTrial, parameters: Sequence[ModelParameter], n: int) -> Scan:
+    """Return the compiled functions of a model with parameters for ``n`` choices; priors do not matter."""
+    return _scan(agent, tuple(each.without_prior for each in parameters), n)
