@@ -103,7 +103,7 @@ def interval(view: PlotData) -> Figure:
 
 def _reports(view: PlotData, table: Table) -> tuple[np.ndarray, np.ndarray, float | None]:
     """Return reports and targets, and the circumference of the ring (degrees) that they lie on, or None on a line."""
-    places = np.ravel(view.properties.labels["action"]["choice"]).astype(int)  # type: ignore[call-overload]
+    places = np.ravel(view.properties.labels["action"]["choice"]).astype(int)
     try:
         target = numbers(table["ground_truth"])
     except ValueError:
