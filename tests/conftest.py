@@ -1,10 +1,17 @@
-"""Settings shared by all tests: no display, one thread, signals as in a terminal."""
+"""Settings shared by all tests: no display, one thread, signals as in a terminal, compiled models of this run alone."""
 
+import atexit
 import os
+import shutil
 import signal
+import tempfile
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+if "JAX_COMPILATION_CACHE_DIR" not in os.environ:  # one folder for all workers, which inherit its name
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = tempfile.mkdtemp(prefix="ngym-compiled-")
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+    atexit.register(shutil.rmtree, os.environ["JAX_COMPILATION_CACHE_DIR"], ignore_errors=True)
 
 import pytest
 
