@@ -28,9 +28,10 @@ from ngym_cli.fitting import predictive
 from ngym_cli.fitting.group import Group
 
 #: Chains, draws of the warm-up, longest trajectory (power of 2), and rate of acceptance that is aimed for.
-CHAINS, WARMUP, DEPTH, ACCEPT = 2, 200, 5, 0.8
-#: Ratio of the variance over subjects to the squared standard error from which a parameter is centred.
-CENTRED = 1.0
+CHAINS, WARMUP, DEPTH, ACCEPT = 2, 300, 7, 0.9
+#: Ratio of the variance over subjects to the squared standard error from which a parameter is centred. At ratios near 1
+#: the centred posterior has a funnel: group s.d. near 0 were never reached, and trajectories diverged.
+CENTRED = 5.0
 #: Largest R-hat and smallest effective sample size without a warning.
 R_HAT, ESS = 1.01, 100
 #: Draws of which the log-likelihood of each trial is computed for leave-one-out.
