@@ -58,7 +58,7 @@ def test_the_posterior_of_a_group_is_sampled_reported_and_drawn(tmp_path, ngym):
 
 @pytest.mark.parametrize("error", [pytest.param(0.3, marks=pytest.mark.long), 1.0])
 def test_the_spread_of_a_group_is_that_of_its_exact_posterior(error):
-    """Subjects with Gaussian likelihoods, spread .4: small errors determine them, large ones leave a funnel at s.d. 0."""
+    """Subjects with Gaussian likelihoods, spread .4: large errors leave a funnel at s.d. 0."""
     pytest.importorskip("numpyro", reason="needs the extra fit")
     y = np.random.default_rng(1).normal(0.5, np.hypot(0.4, error), 12)
     fits = [SimpleNamespace(details={"unbounded": y[[k]], "unbounded_variance": [error**2]}) for k in range(len(y))]
