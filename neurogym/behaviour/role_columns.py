@@ -15,6 +15,8 @@ from neurogym.behaviour.column_names import DETECTION, MISSED_FLAGS
 from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.evidence import FILE, group_index, group_names, listed, within_states
 from neurogym.behaviour.expressions import rows_where
+from neurogym.behaviour.grouping import OF_AN_AGENT
+from neurogym.behaviour.questions import Answer, ask
 from neurogym.behaviour.roles import MOST_CHOICES, is_flag, missed_words
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 MOST_CURED, LARGEST_CURE = 8, 0.2  #: entries that are left out by one condition, and share of rows
 FASTEST = 0.1  #: median reaction time (s) below which the unit is doubtful
+MILLISECONDS = ("ms", "msec", "millis")  #: ends of names of columns that say so
 ROLES_OF_MISSES = ("correct", "reward", "outcome")
 
 
@@ -199,11 +202,14 @@ class RoleColumns:
         words += [f"no time: {', '.join(f'{code} ({n:,})' for code, n in times.codes.items())}"] if times.codes else []
         self.words[name] = "; ".join(words)
         short = np.isfinite(times.seconds).any() and float(np.nanmedian(times.seconds)) < FASTEST
-        if short and times.unit == "ms" and unit is None and not plain(name).endswith(("ms", "msec", "millis")):
-            self.notes.append(
-                f"{name} is read in ms, and most answers then come within {1000 * FASTEST:.0f} ms: --derive "
-                f"'seconds=`{name}`/100' --rt seconds if it counts hundredths of a second"
-            )
+        of_an_animal = not set(self.columns) >= OF_AN_AGENT
+        if short and of_an_animal and times.unit == "ms" and unit is None and not plain(name).endswith(MILLISECONDS):
+            why = f"{name} does not say its unit; in ms most answers would come within {1000 * FASTEST:.0f} ms"
+            answers = [
+                Answer(("--derive", f"seconds=`{name}`/100", "--rt", "seconds"), "hundredths of a second"),
+                Answer(("--derive", f"rt_ms=`{name}`", "--rt", "rt_ms"), "milliseconds"),
+            ]
+            raise ask(why, answers, self.columns, [name])
         if times.groups:
             where = "; ".join(
                 f"{unit} in {listed(group_names(self.columns, self.groups, rows))}"

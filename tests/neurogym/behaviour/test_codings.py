@@ -247,11 +247,13 @@ def test_what_is_no_table_is_refused(source):
         reading.read(source)
 
 
-def test_a_doubtful_unit_and_a_second_column_of_answers_are_said():
+def test_a_doubtful_unit_is_asked_and_a_second_column_of_answers_is_said():
     _rng, stimulus, right, _correct = signed()
     table = {"choice": right * 1, "coh": stimulus, "rt": np.arange(300) * 7 % 40 + 45}
-    (note,) = reading.read(table).reading.notes
-    assert "within 100 ms" in note and "'seconds=`rt`/100' --rt seconds" in note
+    with pytest.raises(reading.TableError, match=r"within 100 ms.*'seconds=`rt`/100' --rt seconds .* or .*--rt rt_ms"):
+        reading.read(table)
+    read = reading.read(table, {"rt": "rt_ms"}, derive=["rt_ms=`rt`"])
+    assert read.join("rt")[0] == pytest.approx(0.045)
     read = reading.read(table, {"rt": "seconds"}, derive=["seconds=`rt`/100"])
     assert read.join("rt")[0] == pytest.approx(0.45) and not read.reading.notes
     cards = {"chosen_side": ["l", "r", "r"] * 100, "chosen_card": ["blue", "red"] * 150, "won": np.arange(300) % 2}
