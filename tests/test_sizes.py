@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 LIMITS = {
     "neurogym": 9_480,
     "neurogym/analysis": 3_100,
-    "neurogym/behaviour": 4_710,
+    "neurogym/behaviour": 4_730,
     "neurogym/behaviour/models": 3_820,
     "neurogym/dynamics": 1_800,
     "neurogym/envs": 6_460,

@@ -184,20 +184,29 @@ def settle_choice(columns: DataFrame, free: DataFrame, found: Guess) -> None:
             found.questions["choice"] = ask_role(why, "choice", names, columns)
     if "choice" not in assigned and names:
         assigned["choice"] = names[0]
-    _say_other_answers(free, assigned, found)
+    others = _other_answers(free, assigned)
+    if others and "choice" not in found.questions:
+        names = [str(assigned["choice"]), *others]
+        why = f"{' and '.join(names)} are named like a choice and differ"
+        if any(same_information(columns[truth], columns[names[0]]) for truth in _named("ground_truth", columns)):
+            found.notes.append(f"{why}: --choice {others[0]}")  # the check of correct choices asks
+        else:
+            found.questions["choice"] = ask_role(why, "choice", names, columns)
 
 
-def _say_other_answers(free: DataFrame, assigned: Mapping[str, Any], found: Guess) -> None:
-    """Say which columns of words sound like an answer as well and differ from the choice."""
+def _other_answers(free: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
+    """Return the columns of words that sound like an answer as well and differ from the choice."""
     if "choice" not in assigned:
-        return
+        return []
     rest = free.drop(columns=[*assigned.values()], errors="ignore")
-    for name in unnamed_choices(rest):
-        sounds = LIKE_A_CHOICE.search(name.lower()) and not NOT_CHOICES.search(name.lower())
-        if sounds and not entries.is_numeric(rest[name]) and not same_information(rest[name], free[assigned["choice"]]):
-            found.notes.append(
-                f"{name} sounds like a choice as well and differs from {assigned['choice']}: --choice {name}"
-            )
+    return [
+        name
+        for name in unnamed_choices(rest)
+        if LIKE_A_CHOICE.search(name.lower())
+        and not NOT_CHOICES.search(name.lower())
+        and not entries.is_numeric(rest[name])
+        and not same_information(rest[name], free[assigned["choice"]])
+    ]
 
 
 def _untimed(column: Series) -> BoolArray:
