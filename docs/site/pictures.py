@@ -28,6 +28,7 @@ RUNS: dict[str, dict[str, Any]] = {
         "task_args": {"modalities": ["both", "first", "second"]},
         "timesteps": 200_000,
     },
+    "reports": {"task": "ReachingDelayResponse-v0", "timesteps": 200_000},
     "forgetting": {
         "task": "RDM-v0+GoNogo-v0",
         "schedule": "block:200",

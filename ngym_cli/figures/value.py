@@ -103,7 +103,9 @@ def interval(view: PlotData) -> Figure:
 
 def _reports(view: PlotData, table: Table) -> tuple[np.ndarray, np.ndarray, float | None]:
     """Return reports and targets, and the circumference of the ring (degrees) that they lie on, or None on a line."""
-    places = np.ravel(view.properties.labels["action"]["choice"]).astype(int)
+    places = np.ravel(view.properties.labels["action"].get("choice", [])).astype(int)
+    if len(places) < (1 if table["choice"].ndim > 1 else registry.RING):
+        raise style.FigureUnavailableError("choices are neither numbers nor places on a ring")
     try:
         target = numbers(table["ground_truth"])
     except ValueError:
@@ -136,9 +138,10 @@ def reports(view: PlotData) -> Figure:
         sample = np.random.default_rng(0).permutation(len(target))[:1000]
         left.plot(target[sample], report[sample], ".", color=series.colour, markersize=3, alpha=0.4)
         ends = np.array([min(ends[0], np.nanmin(target)), max(ends[1], np.nanmax(target))])
-        text = f"{series.label}, n = {len(result.errors):,}: bias {result.bias:.2g}, s.d. {result.spread:.2g}"
+        digits = ".1f" if ring else ".2g"
+        text = f"{series.label}, n = {len(result.errors):,}: bias {result.bias:{digits}}, s.d. {result.spread:{digits}}"
         if result.guess_rate is not None:
-            text += f"; guesses {result.guess_rate:.2f}, s.d. without them {result.precision:.2g}"
+            text += f"; guesses {result.guess_rate:.2f}, s.d. without them {result.precision:{digits}}"
         right.hist(
             result.errors, bins=40, density=True, histtype="step", color=series.colour, label=textwrap.fill(text, 60)
         )

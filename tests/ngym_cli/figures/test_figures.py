@@ -68,6 +68,8 @@ def test_what_cannot_be_drawn_says_why(run_folder):
     assert "--record activity" in rows["psth"]["reason"]
     assert "2 runs" in rows["similarity"]["reason"]
     assert "--checkpoints all" in rows["development"]["reason"]
+    with pytest.raises(FigureUnavailableError, match="neither numbers nor places on a ring"):
+        FIGURES["reports"].draw(seen)
     with pytest.raises(FigureUnavailableError, match="no column wager"):
         FIGURES["wagering"].draw(seen)
 
@@ -326,9 +328,9 @@ def test_trials_of_one_step_are_declined_with_the_reason(ngym, tmp_path):
     result = ngym("plot", "b", "--json")
     assert result.code == 0, result.err
     rows = {row["id"]: row for row in json.loads(result.out)}
-    for name in ("psth", "trajectories", "decoding"):
+    for name in ("psth", "trajectories", "decoding", "examples"):
         assert "single step" in rows[name]["reason"]
-    assert rows["learning"]["path"] and rows["examples"]["path"]
+    assert rows["learning"]["path"] and rows["session"]["path"]
 
 
 def test_a_run_without_an_evaluation_still_shows_its_learning(ngym, run_folder, tmp_path):
