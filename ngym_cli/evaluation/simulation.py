@@ -20,7 +20,7 @@ from ngym_cli import config as configuration
 from ngym_cli import runs
 from ngym_cli.agents import defaults
 from ngym_cli.agents.defaults import FITTED
-from ngym_cli.config import ResolvedConfig, streams, trust
+from ngym_cli.config import RunConfig, streams, trust
 from ngym_cli.config.tasks import HISTORY
 from ngym_cli.environments.properties import TaskProperties, inspect
 from ngym_cli.errors import UserError, check_known
@@ -85,7 +85,7 @@ def simulate(
     settings = fresh_trials.EvaluationSettings(trials, request.seed, bool(request.deterministic), exact=exact)
     evaluated = fresh_trials.evaluate(agent, config, properties, settings, progress)
     if properties.links_trials:
-        evaluated.summary.update(cast(Summary, _ceiling(config, agent.by_correctness)))
+        evaluated.summary.update(cast(Summary, _ceiling(recorded, agent.by_correctness)))
     run = runs.create(path, request.overwrite, recorded.to_toml(), opening)
     warnings = _warnings(names, stimuli, evaluated.table)
     if hasattr(policy, "respond") and (not agent.onset or agent.hurried):
@@ -148,7 +148,7 @@ def _onset(policy: Policy, properties: TaskProperties) -> str:
     return properties.rt_from if hasattr(policy, "respond") and not ends_before else ""
 
 
-def _ceiling(config: ResolvedConfig, by_correctness: bool) -> dict[str, float | str | None]:
+def _ceiling(config: RunConfig, by_correctness: bool) -> dict[str, float | str | None]:
     """Return the ceiling of a task with linked trials for a model that is given its choices and their rewards.
 
     Args:
