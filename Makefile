@@ -14,7 +14,7 @@ export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test coverage test-long test-learning test-lowest test-site lint smoke records records-sample papers \
+.PHONY: help setup demo test coverage test-long test-learning test-lowest test-neighbours test-site lint smoke records records-sample papers \
 	docs bench guard package sanitize clang aarch64 clean
 
 help:  ## list the targets
@@ -55,6 +55,13 @@ test-lowest:  ## run a selection of the tests with the lowest versions that pypr
 	PIP_CONSTRAINT=$(CURDIR)/build/lowest.txt build/lowest/bin/python -m pip install --quiet \
 		-e '.[analysis,data,excel,formulas,nwb,run,search,slurm]' hypothesis pandas psutil pytest statsmodels
 	build/lowest/bin/python -m pytest -p no:cacheprovider $(LOWEST_TESTS)
+
+test-neighbours:  ## run the examples with HSSM, pynapple and NEMOS, in one environment with ngym
+	$(PYTHON) -m venv build/neighbours
+	grep -vE '^(matplotlib|pandas)==' constraints.txt > build/neighbours.txt
+	PIP_CONSTRAINT=$(CURDIR)/build/neighbours.txt build/neighbours/bin/python -m pip install --quiet \
+		-e '.[hssm,nwb]' nemos pynapple pytest
+	build/neighbours/bin/python -m pytest -p no:cacheprovider -m neighbours tests/docs/test_neighbours.py
 
 test-site: docs  ## load every page of the site in a headless browser
 	$(BIN)/python -m pytest -n $(WORKERS) -m browser
