@@ -17,25 +17,12 @@ from ngym_cli.errors import UserError, unknown
 from ngym_cli.figures.files import save_figure
 from ngym_cli.figures.style import COLOURS, GREY, category_ticks, guide, new_figure, styled
 from ngym_cli.files.writing import write_json
-from ngym_cli.runs.populations import WHOLE_TRIALS, columns_of, condition_names, period_spans, read_parts
-from ngym_cli.runs.recordings import ENDINGS, Recording
+from ngym_cli.runs.populations import WHOLE_TRIALS, condition_names, period_spans, read_parts, shared_columns
+from ngym_cli.runs.recordings import Recording
 from ngym_cli.runs.records import ActivityAgreement, ActivityComparison
 
 #: Fewest steps of a part of a trial, name of the whole trial, column of the correct choice.
 FEWEST_STEPS, TRIAL, TRUTH = 2, "trial", "ground_truth"
-
-
-def check(path: Path) -> None:
-    """Refuse a file that cannot be a recording.
-
-    Raises:
-        UserError: with the reason.
-    """
-    if path.suffix not in ENDINGS:
-        raise UserError(f"--compare-activity reads {', '.join(ENDINGS)}, not '{path.name}'")
-    if not path.is_file():
-        raise UserError(f"no such recording: {path}")
-    columns_of(path)
 
 
 def figure_path(folder: Path, data: Path) -> Path:
@@ -66,7 +53,7 @@ def compare(
     recording = Recording(folder)
     if "activity" not in recording.quantities:
         raise UserError(f"{run.name} recorded no activity; agents without memory have none")
-    columns = tuple(by) or _shared(table, path, conditions)
+    columns = tuple(by) or shared_columns(path, [name for name in (*conditions, TRUTH) if name in table])
     for name in columns:
         if name not in table:
             raise unknown(f"column of the trials of {run.name}", name, [*conditions, TRUTH])
@@ -106,19 +93,6 @@ def compare(
     }
     write_json(folder / "activity_comparison.json", result)
     return result
-
-
-def _shared(table: Table, path: Path, conditions: Sequence[str]) -> tuple[str, ...]:
-    """Return the conditions of the task, and the correct choice, that both the trials and a file have."""
-    recorded = columns_of(path)
-    ours = [name for name in dict.fromkeys((*conditions, TRUTH)) if name in table]
-    shared = tuple(name for name in ours if name in recorded)
-    if not shared:
-        raise UserError(
-            f"{path.name} has no condition of the trials ({', '.join(ours) or 'which have none'}); found "
-            f"{', '.join(recorded) or 'none'}; expected condition_NAME in HDF5 or a column of the trials in NWB"
-        )
-    return shared
 
 
 def of_recording(recording: Recording, table: Table, label: str, by: Sequence[str]) -> dict[str, PopulationTrials]:
