@@ -1,7 +1,8 @@
-"""Recordings of neurons from which networks learn: averages of conditions at the task's time step, and what is held out."""
+"""Recordings of neurons that networks learn from: averages of conditions at the task's step, and what is held out."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,11 +10,24 @@ from pathlib import Path
 import numpy as np
 
 from neurogym.analysis.encoding import HALVES, Averages, Split, split
+from neurogym.analysis.trial_tables import Table
 from neurogym.array_types import FloatArray
 from neurogym.dynamics import PopulationTrials
 from ngym_cli.config.sections import RecordingConfig
 from ngym_cli.errors import UserError
-from ngym_cli.runs.populations import WHOLE_TRIALS, Binning, areas_of, condition_columns, condition_names, read_parts
+from ngym_cli.runs.populations import (
+    WHOLE_TRIALS,
+    Binning,
+    areas_of,
+    condition_columns,
+    condition_names,
+    period_spans,
+    read_parts,
+)
+from ngym_cli.runs.recordings import Recording
+
+#: Fewest steps of a part of a trial.
+FEWEST_STEPS = 2
 
 #: File of a run with read-out, neurons and trials that were held out.
 READ_OUT = "recording.npz"
@@ -110,6 +124,31 @@ def read_neural(settings: RecordingConfig, by: Sequence[str], dt: float, periods
     if areas is not None and len(areas) != units:
         raise UserError(f"{path.name} has the area of {len(areas)} neurons, but {units} neurons")
     return NeuralRecording(parts, tuple(by), values, areas, split(names, units, settings.seed))
+
+
+def network_trials(
+    recording: Recording, table: Table, label: str, by: Sequence[str], activity: np.ndarray | None = None
+) -> dict[str, PopulationTrials]:
+    """Return the trials of an agent's recording, whole and cut to each period.
+
+    Args:
+        recording: of an evaluation.
+        table: its trials.
+        label: name of the population.
+        by: columns that tell conditions apart.
+        activity: of another network in the same trials; None for the recorded activity.
+    """
+    values, offsets = (recording["activity"] if activity is None else activity).astype(float), recording.offsets
+    names = condition_names(table, by, len(recording))
+    all_rows = [slice(int(a), int(b)) for a, b in itertools.pairwise(offsets)]
+    populations = {}
+    for period, spans in {WHOLE_TRIALS: all_rows, **period_spans(table, offsets, recording.dt)}.items():
+        long_trials = [k for k, span in enumerate(spans) if span.stop - span.start >= FEWEST_STEPS]
+        if long_trials:
+            populations[period] = PopulationTrials(
+                label, [values[spans[k]] for k in long_trials], names[long_trials], rows=np.array(long_trials)
+            )
+    return populations
 
 
 def check_conditions(recorded: NeuralRecording, path: Path, offered: Collection[str]) -> None:

@@ -91,7 +91,7 @@ class RecordingObjective:
         self._averages = self.recorded.averages(~self.recorded.split.trials)
         self._n = min(MOST, max(32, EACH * len(self.recorded.conditions)))
         self._read_out(config)
-        self.updates, self.loss, self.share = 0, math.nan, 1.0
+        self.updates, self.loss, self.course = 0, math.nan, list[tuple[float, float]]()
 
     def _read_out(self, config: ResolvedConfig) -> None:
         """Make targets, read-out and its optimiser."""
@@ -232,9 +232,10 @@ class RecordingObjective:
         return torch.from_numpy(np.ascontiguousarray(array, np.float32)).to(self.learner.policy.device)
 
     def numbers(self) -> dict[str, float]:
-        """Return the numbers of the last update that curves show."""
+        """Return the numbers of the last update that curves show, and keep them."""
         if math.isnan(self.loss):
             return {}
+        self.course.append((float(self.learner.num_timesteps), self.loss))
         if self.settings.loss == "bits":
             return {"recording_loss": self.loss, "recording_bits": -self.loss}
         return {"recording_loss": self.loss, "recording_explained": 1 - self.loss}
@@ -242,19 +243,22 @@ class RecordingObjective:
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the read-out with what was held out, by name."""
         read_out = {"weights": self.weights, "bias": self._bias}
-        return neural.read_out_of({k: each.detach().cpu().numpy() for k, each in read_out.items()}, self.recorded)
+        arrays = {k: each.detach().cpu().numpy() for k, each in read_out.items()}
+        return neural.read_out_of({**arrays, "course": np.array(self.course).reshape(-1, 2)}, self.recorded)
 
     def state(self) -> dict[str, Any]:
         """State that the coming updates depend on, as plain data and arrays."""
         moments = self._adam.state_dict()["state"]
         adam = [{name: np.array(value.cpu()) for name, value in moments[k].items()} for k in sorted(moments)]
         read_out = [each.detach().cpu().numpy() for each in (self._weight, self._bias)]
-        return {"updates": self.updates, "loss": self.loss, "read_out": read_out, "adam": adam}
+        course = np.array(self.course).reshape(-1, 2)
+        return {"updates": self.updates, "loss": self.loss, "course": course, "read_out": read_out, "adam": adam}
 
     @torch.no_grad()
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore the result of `state`."""
         self.updates, self.loss = int(state["updates"]), float(state["loss"])
+        self.course = [(float(step), float(loss)) for step, loss in state["course"]]
         for parameter, saved in zip((self._weight, self._bias), state["read_out"], strict=True):
             parameter.copy_(torch.from_numpy(np.array(saved)))
         moments = {
