@@ -135,8 +135,8 @@ def linear_prediction(predictors: ArrayLike, responses: ArrayLike) -> tuple[floa
     left = 0.0
     for k in np.unique(fold):
         train = fold != k
-        rows = [each[train].reshape(-1, each.shape[2]) for each in (x, y)]
-        weights, middle = ridge(*rows, np.repeat(np.flatnonzero(train), x.shape[1]))
+        known, seen = (each[train].reshape(-1, each.shape[2]) for each in (x, y))
+        weights, middle = ridge(known, seen, np.repeat(np.flatnonzero(train), x.shape[1]))
         left += float(((y[~train] - middle[1] - (x[~train] - middle[0]) @ weights) ** 2).sum())
     total = float(((y - y.mean((0, 1))) ** 2).sum())
     return 1 - left / max(total, 1e-300), total

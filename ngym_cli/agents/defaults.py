@@ -262,14 +262,11 @@ def _recording(settings: RecordingConfig) -> RecordingConfig:
     """Return the settings of a recording with the whole path and the checksum of the file.
 
     Raises:
-        UserError: if there is no such file, or it is another than the one that a run was made with.
+        UserError: if there is no such file.
     """
     path = Path(settings.file)
     check_file(path, "--recording")
-    checksum = digest(path)
-    if settings.sha256 not in ("", checksum):
-        raise UserError(f"{path} has changed since the run was made: another checksum than in the configuration")
-    return settings.model_copy(update={"file": str(path.resolve()), "sha256": checksum})
+    return settings.model_copy(update={"file": str(path.resolve()), "sha256": settings.sha256 or digest(path)})
 
 
 def _refuse_recording(config: ResolvedConfig, algorithm: AlgorithmSpec) -> None:

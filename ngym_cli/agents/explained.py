@@ -71,7 +71,13 @@ def settings_of(config: ResolvedConfig, path: Path) -> tuple[RecordingConfig, bo
 
 
 def judge(
-    run: RunFolder, config: ResolvedConfig, recording: Recording, table: Table, path: Path, by: Sequence[str]
+    run: RunFolder,
+    config: ResolvedConfig,
+    recording: Recording,
+    table: Table,
+    path: Path,
+    by: Sequence[str],
+    settings: RecordingConfig | None = None,
 ) -> Judgement:
     """Predict neurons of a file from a network's activity, and score the predictions in held-out trials.
 
@@ -86,15 +92,16 @@ def judge(
         table: trials of the evaluation.
         path: file of the neurons.
         by: columns that tell conditions apart.
+        settings: settings of another run that learned from the file, whose held-out neurons are told apart.
 
     Raises:
         UserError: if the file cannot be used, or conditions have single trials.
     """
-    settings, learned = settings_of(config, path)
+    own, has_learned = settings_of(config, path)
+    settings, learned = settings or own, has_learned or settings is not None
     ours = neural.network_trials(recording, table, run.name, by)
     recorded = neural.read_neural(settings, by, recording.dt, [part for part in ours if part != WHOLE_TRIALS])
-    own = {str(name) for name in ours[WHOLE_TRIALS].condition}
-    neural.check_conditions(recorded, path, own)
+    neural.check_conditions(recorded, path, {str(name) for name in ours[WHOLE_TRIALS].condition})
     held_out = recorded.split.trials
     if len(set(recorded.conditions)) > int(held_out.sum()):
         raise UserError(f"{path.name} has conditions of single trials; two or more of each are needed to hold some out")
@@ -114,7 +121,7 @@ def judge(
     predicted[AVERAGES], predicted[VARIABLES] = y, regressed_on_variables(y, times, variables)
     ceiling = noise_ceiling(list(zip(pairs[::2], pairs[1::2], strict=True)), observed)
     scores = {name: explained(each, observed) for name, each in predicted.items()}
-    if learned and settings.loss == "variance" and (run.path / neural.READ_OUT).is_file():
+    if has_learned and settings.loss == "variance" and (run.path / neural.READ_OUT).is_file():
         scores[READ_OUT] = _by_read_out(run.path / neural.READ_OUT, units[NETWORK], train, observed)
     rows = _rows(scores, ceiling, _groups(recorded, learned))
     return Judgement(

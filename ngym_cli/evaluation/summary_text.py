@@ -218,8 +218,8 @@ def _print_activity(comparison: ActivityComparison) -> None:
             )
             for row in comparison["explained"]
         ]
-        header = ("neurons", "predicted from", "explained", "95 % from", "to", "noise ceiling", "share of it", "n")
-        print_columns(judged, header, right=6)
+        names = ("neurons", "predicted from", "explained", "95 % from", "to", "noise ceiling", "share of it", "n")
+        print_columns(judged, names, right=6)
     for reason in comparison["left_out"]:
         out.print(f"left out: {reason}", soft_wrap=True)
     out.print(f"figure: {comparison['figure']}", soft_wrap=True)

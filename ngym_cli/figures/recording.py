@@ -12,6 +12,7 @@ from neurogym.analysis.results import Estimate
 from neurogym.foreign import npz
 from ngym_cli.agents import explained
 from ngym_cli.agents.explained import Judgement
+from ngym_cli.config.sections import RecordingConfig
 from ngym_cli.errors import UserError
 from ngym_cli.figures import registry, style
 from ngym_cli.figures.source import Source
@@ -58,14 +59,16 @@ def recording(view: PlotData) -> Figure:
     if not path.is_file():
         raise FigureUnavailableError(f"no such recording: {path}")
     with style.unavailable_on(UserError):
-        judged = {source.run.name: _judged(view, source, path) for source in view.sources}
+        settings = [explained.settings_of(source.config, path) for source in view.sources]
+        shared = next((each for each, learned in settings if learned), None)
+        judged = {source.run.name: _judged(view, source, path, shared) for source in view.sources}
     first = next(iter(judged.values()))
     figure, grid = style.new_figure(2, NEURONS, width=3.6, height=2.9, squeeze=False)
     for panel, neuron in zip(grid[0], _chosen(first), strict=False):
         _draw_neuron(panel, first, neuron)
     for panel in grid[0][len(_chosen(first)) :]:
         panel.remove()
-    style.legend_below(grid[0][0])
+    figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=CONDITIONS)
     _draw_course(grid[1][0], view.sources)
     for panel in grid[1][1:]:
         panel.remove()
@@ -74,12 +77,12 @@ def recording(view: PlotData) -> Figure:
     return figure
 
 
-def _judged(view: PlotData, source: Source, path: Path) -> Judgement:
+def _judged(view: PlotData, source: Source, path: Path, settings: RecordingConfig | None) -> Judgement:
     recorded, config = view.recorded_of(source), source.config
-    by = config.recording.conditions if config.recording is not None else ()
+    by = settings.conditions if settings is not None else ()
     names = [name for name in (*source.properties.conditions, "ground_truth") if name in recorded.table]
     return explained.judge(
-        source.run, config, recorded.recording, recorded.table, path, by or shared_columns(path, names)
+        source.run, config, recorded.recording, recorded.table, path, by or shared_columns(path, names), settings
     )
 
 
@@ -118,7 +121,8 @@ def _draw_course(panel: Axes, sources: list[Source]) -> None:
     if not panel.lines:
         panel.remove()
         return
-    style.along_training(panel, "in training", low=min(0.0, *(float(np.min(line.get_ydata())) for line in panel.lines)))
+    panel.set(title="in training", xlabel="training steps")
+    style.thousands(panel)
 
 
 def _draw_bars(panel: Axes, judged: dict[str, Judgement]) -> dict[str, np.ndarray]:
@@ -128,8 +132,8 @@ def _draw_bars(panel: Axes, judged: dict[str, Judgement]) -> dict[str, np.ndarra
     everything = [{"run": run, **row} for run, each in judged.items() for row in each.rows]
     for run, each in judged.items():
         for row in each.rows:
-            own = row["model"] in (explained.NETWORK, explained.UNTRAINED, explained.READ_OUT)
-            if row["neurons"] not in (group, explained.ALL) or not (own or each is first):
+            own = row["model"] == explained.NETWORK
+            if row["neurons"] != group or not (own or each is first):
                 continue
             names.append(f"{row['model']}, {run}" if own and len(judged) > 1 else row["model"])
             estimates.append(Estimate.from_record(row))

@@ -15,10 +15,12 @@ from neurogym.array_types import FloatArray
 from neurogym.dynamics import PopulationTrials
 from ngym_cli.config.sections import RecordingConfig
 from ngym_cli.errors import UserError
+from ngym_cli.files.reading import digest
 from ngym_cli.runs.populations import (
     WHOLE_TRIALS,
     Binning,
     areas_of,
+    check_file,
     condition_columns,
     condition_names,
     period_spans,
@@ -71,11 +73,11 @@ class NeuralRecording:
     def halves(self) -> list[tuple[Averages, Averages]]:
         """Return averages of random halves of all trials; none if a condition has a single trial."""
         n, first = len(self.split.trials), next(iter(self.parts.values()))
+        trial, names = np.asarray(first.rows, int), np.asarray(first.condition, str)
         rng, pairs = np.random.default_rng(0), []
         for _ in range(HALVES):
-            order = rng.permutation(np.asarray(first.rows))
-            names = dict(zip(np.asarray(first.rows).tolist(), first.condition, strict=True))
-            order = sorted(order.tolist(), key=lambda k: str(names[k]))
+            shuffled = rng.permutation(len(first.trials))
+            order = trial[shuffled[np.argsort(names[shuffled], kind="stable")]]
             halves = np.zeros((2, n), bool)
             halves[0, order[::2]], halves[1, order[1::2]] = True, True
             pairs.append((self.averages(halves[0]), self.averages(halves[1])))
@@ -92,9 +94,13 @@ def read_neural(settings: RecordingConfig, by: Sequence[str], dt: float, periods
         periods: names of the task's periods.
 
     Raises:
-        UserError: if the file cannot be read, lacks something, or does not suit the loss.
+        UserError: if the file cannot be read, lacks something, does not suit the loss, or is another than the file
+            that the run was made with.
     """
     path = Path(settings.file)
+    check_file(path, "--recording")
+    if settings.sha256 not in ("", digest(path)):
+        raise UserError(f"{path} has changed since the run was made: another checksum than in the configuration")
     parts = read_parts(path, by, Binning(dt, settings.area))
     shared = [period for period in parts if period in periods]
     parts = {part: parts[part] for part in shared or [WHOLE_TRIALS]}
@@ -109,7 +115,7 @@ def read_neural(settings: RecordingConfig, by: Sequence[str], dt: float, periods
             raise UserError(f"--recording-scale sqrt needs rates of 0 or more; {path.name} has negative numbers")
         parts = {k: replace(each, trials=[np.sqrt(trial) for trial in each.trials]) for k, each in parts.items()}
     columns = condition_columns(path, by)
-    n = len(next(iter(columns.values()))) if columns else 1 + max(int(np.max(each.rows)) for each in parts.values())
+    n = len(next(iter(columns.values())))
     names = condition_names(columns, by, n)
     known = {str(name) for each in parts.values() for name in each.condition}
     values = {

@@ -94,8 +94,9 @@ def shared_columns(path: Path, names: Sequence[str]) -> tuple[str, ...]:
     recorded = columns_of(path)
     shared = tuple(name for name in dict.fromkeys(names) if name in recorded)
     if not shared:
+        ours = ", ".join(dict.fromkeys(names)) or "which have none"
         raise UserError(
-            f"{path.name} has no condition of the trials ({', '.join(dict.fromkeys(names)) or 'which have none'}); found "
+            f"{path.name} has no condition of the trials ({ours}); found "
             f"{', '.join(recorded) or 'none'}; expected condition_NAME in HDF5 or a column of the trials in NWB"
         )
     return shared

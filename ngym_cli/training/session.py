@@ -302,7 +302,7 @@ class TrainingSession:
         saving.save_model(model, config, self.run.path / runs.MODEL)
         if (recording := getattr(model, "recording", None)) is not None:
             with atomic_file(self.run.path / READ_OUT) as file:
-                np.savez(file, **recording.arrays())  # type: ignore[arg-type]
+                np.savez(file, **recording.arrays())
         evaluated = self.evaluate(last=True)
         fresh_trials.measure(evaluated, self.properties)
         fresh_trials.save(evaluated, self.run.path / "eval" / "final")

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv
 
     from ngym_cli.agents.algorithms.sb3 import Learner
+    from ngym_cli.agents.networks.policy import RecurrentPolicy
 
 #: Trials of an update for each condition, most trials of an update, trials in which conditions are looked for.
 EACH, MOST, LOOKED_AT = 2, 256, 4096
@@ -142,6 +143,11 @@ class RecordingObjective:
         return allowed
 
     @property
+    def _policy(self) -> RecurrentPolicy:
+        policy: Any = self.learner.policy
+        return policy
+
+    @property
     def weights(self) -> Tensor:
         """Weights of the read-out (neurons, units)."""
         scale = self._weight.exp()[:, None] if self.settings.map == "identity" else self._weight
@@ -149,7 +155,7 @@ class RecordingObjective:
 
     def __call__(self) -> tuple[Tensor, float]:
         """Return the weighted gradient with respect to all weights of the policy, and the weighted loss."""
-        policy = self.learner.policy
+        policy = self._policy
         loss, number = self._loss(self._trials.make(self.updates + 1, self._n))
         wanted = [*policy.vector_optimizer.weights, self._weight, self._bias]
         gradients = torch.autograd.grad(self.settings.weight * loss, wanted, materialize_grads=True)
@@ -216,7 +222,7 @@ class RecordingObjective:
 
     def _rates(self, frame: Frame, rng: np.random.Generator) -> Tensor:
         """Return the activity of the acting network, in the order of a frame's rows (step, unit)."""
-        policy, layout = self.learner.policy, pack(frame.length)
+        policy, layout = self._policy, pack(frame.length)
         network, counts = policy.networks[0], layout.counts.tolist()
         ob = frame.ob[layout.steps]
         ob = np.moveaxis(ob, -1, 1) if self._images else ob
@@ -249,7 +255,7 @@ class RecordingObjective:
     def state(self) -> dict[str, Any]:
         """State that the coming updates depend on, as plain data and arrays."""
         moments = self._adam.state_dict()["state"]
-        adam = [{name: np.array(value.cpu()) for name, value in moments[k].items()} for k in sorted(moments)]
+        adam = [{name: value.cpu().numpy().copy() for name, value in moments[k].items()} for k in sorted(moments)]
         read_out = [each.detach().cpu().numpy() for each in (self._weight, self._bias)]
         course = np.array(self.course).reshape(-1, 2)
         return {"updates": self.updates, "loss": self.loss, "course": course, "read_out": read_out, "adam": adam}
