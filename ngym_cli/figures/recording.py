@@ -117,11 +117,11 @@ def _draw_course(panel: Axes, sources: list[Source]) -> None:
         steps, loss = npz.read(path, lambda _: True)["course"].T
         bits = settings.loss == "bits"
         panel.plot(steps, -loss if bits else 1 - loss, color=colour, label=source.run.name)
-        panel.set_ylabel("bits per spike, learned neurons" if bits else "explained variance, learned neurons")
+        panel.set_ylabel("bits per spike" if bits else "explained variance")
     if not panel.lines:
         panel.remove()
         return
-    panel.set(title="in training", xlabel="training steps")
+    panel.set(title="learned neurons, in training", xlabel="training steps")
     style.thousands(panel)
 
 

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 #: Trials of an update for each condition, most trials of an update, trials in which conditions are looked for.
 EACH, MOST, LOOKED_AT = 2, 256, 4096
+#: Penalty of the regression with which the read-out begins, relative to the mean variance of the units.
+RIDGE = 0.01
 
 
 class TaskTrials:
@@ -189,8 +191,10 @@ class RecordingObjective:
         activity = torch.cat(rates)[torch.from_numpy(places).to(self._target.device)]
         mean = activity.new_zeros(len(used), activity.shape[1])
         mean = mean.index_add(0, torch.from_numpy(index).to(mean.device), activity) / self._tensor(number)[:, None]
-        read = mean @ self.weights.t() + self._bias
         trials, target = self._tensor(self._averages.trials[used])[:, None], self._target[used]
+        if not self.updates:
+            self._fit_read_out(mean.detach(), target)
+        read = mean @ self.weights.t() + self._bias
         if self.settings.loss == "variance":
             loss = (trials * (read - target).square()).mean(1).sum() / trials.sum()
         else:
@@ -198,6 +202,22 @@ class RecordingObjective:
             likelihood = target * (read - self._mean.log()) - read.exp() + self._mean
             loss = -(trials * likelihood).sum() / (spikes * math.log(2))
         return loss, float(loss.detach())
+
+    @torch.no_grad()
+    def _fit_read_out(self, activity: Tensor, target: Tensor) -> None:
+        """Begin with the ridge regression on the untrained network, which leaves less to be learned."""
+        if self.settings.map == "identity" or self.settings.loss == "bits":
+            return
+        centred = activity - activity.mean(0)
+        product = centred.t() @ centred
+        product += RIDGE * product.diagonal().mean() * torch.eye(len(product)).to(product)
+        masks, group = torch.unique(self._mask, dim=0, return_inverse=True)
+        for k, mask in enumerate(masks.bool()):
+            solved = torch.linalg.solve(product[mask][:, mask], centred.t()[mask] @ target[:, group == k])
+            rows = torch.zeros(solved.shape[1], len(mask)).to(solved)
+            rows[:, mask] = solved.t()
+            self._weight[group == k] = rows
+        self._bias.copy_(target.mean(0) - self._weight @ activity.mean(0))
 
     def _places(self, frame: Frame, averages: Averages) -> tuple[np.ndarray, np.ndarray]:
         """Return rows of a frame, and the rows of the averages that these are compared with."""
