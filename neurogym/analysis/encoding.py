@@ -82,7 +82,7 @@ class Averages:
         for part, (trials, conditions) in parts.items():
             names = np.asarray(conditions, str)
             for condition in np.unique(names):
-                chosen = [np.asarray(trials[k], float) for k in np.flatnonzero(names == condition)]
+                chosen = [np.asarray(trials[int(k)], float) for k in np.flatnonzero(names == condition)]
                 lengths = np.array([len(each) for each in chosen])
                 steps = int(np.sort(lengths)[len(lengths) // 2])
                 total = sum(np.pad(each[:steps], ((0, max(0, steps - len(each))), (0, 0))) for each in chosen)
