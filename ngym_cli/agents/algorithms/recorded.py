@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium as gym
 import numpy as np
 import torch
+from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecTransposeImage
 from torch import Tensor, nn
 
@@ -35,7 +36,6 @@ from ngym_cli.runs.populations import WHOLE_TRIALS, condition_names, shared_colu
 if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv
 
-    from ngym_cli.agents.algorithms.sb3 import Learner
     from ngym_cli.agents.networks.policy import RecurrentPolicy
 
 #: Trials of an update for each condition, most trials of an update, trials in which conditions are looked for.
@@ -77,7 +77,7 @@ class RecordingObjective:
         UserError: if recording, task and network do not fit together.
     """
 
-    def __init__(self, learner: Learner, venv: VecEnv, config: ResolvedConfig) -> None:
+    def __init__(self, learner: BaseAlgorithm, venv: VecEnv, config: ResolvedConfig) -> None:
         assert config.recording is not None
         self.settings, self.learner = config.recording, learner
         self._images = isinstance(venv, VecTransposeImage)
