@@ -70,6 +70,15 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "task_variance",
     ),
     "decoding": ("Decoding", "decode"),
+    "encoding": (
+        "Averages",
+        "Split",
+        "explained",
+        "noise_ceiling",
+        "regressed_on_units",
+        "regressed_on_variables",
+        "split",
+    ),
     "selectivity": ("Selectivity", "selectivity_table"),
     "similarity": (
         "RepresentationalSimilarity",

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from neurogym.analysis.encoding import ridge
 from neurogym.analysis.results import Result
-from neurogym.array_types import FloatArray
 from neurogym.dynamics.comparison import ComparisonSettings, PopulationTrials, compare_populations, shared_conditions
 
 #: Measures, with a description of each; 1 means that the activity is the same up to what the measure ignores.
@@ -24,8 +24,8 @@ AGREEMENTS = {
     "procrustes": "cosine of the Procrustes angle",
     "prediction": "explained variance of held-out conditions, linear prediction",
 }
-#: Penalties of the ridge regression relative to the mean variance of the predictors, and folds of conditions.
-PENALTIES, FOLDS = 10.0 ** np.arange(-4, 3), 5
+#: Folds of conditions.
+FOLDS = 5
 
 
 @dataclass(frozen=True)
@@ -135,27 +135,8 @@ def linear_prediction(predictors: ArrayLike, responses: ArrayLike) -> tuple[floa
     left = 0.0
     for k in np.unique(fold):
         train = fold != k
-        weights, middle = _ridge(x[train], y[train])
+        known, seen = (each[train].reshape(-1, each.shape[2]) for each in (x, y))
+        weights, middle = ridge(known, seen, np.repeat(np.flatnonzero(train), x.shape[1]))
         left += float(((y[~train] - middle[1] - (x[~train] - middle[0]) @ weights) ** 2).sum())
     total = float(((y - y.mean((0, 1))) ** 2).sum())
     return 1 - left / max(total, 1e-300), total
-
-
-def _ridge(x: FloatArray, y: FloatArray) -> tuple[FloatArray, tuple[FloatArray, FloatArray]]:
-    """Return weights with the penalty that predicts left-out conditions best, and the means of both sides."""
-    errors = np.zeros(len(PENALTIES))
-    for k in range(len(x)):
-        training_rows = np.arange(len(x)) != k
-        solutions, (mx, my) = _solutions(x[training_rows], y[training_rows])
-        errors += [float(((y[k] - my - (x[k] - mx) @ w) ** 2).sum()) for w in solutions]
-    solutions, means = _solutions(x, y)
-    return solutions[int(errors.argmin())], means
-
-
-def _solutions(x: FloatArray, y: FloatArray) -> tuple[list[FloatArray], tuple[FloatArray, FloatArray]]:
-    """Return the weights of each penalty, and the means."""
-    a, b = x.reshape(-1, x.shape[2]), y.reshape(-1, y.shape[2])
-    means = a.mean(0), b.mean(0)
-    u, s, v = np.linalg.svd(a - means[0], full_matrices=False)
-    turned, scale = u.T @ (b - means[1]), float((s**2).mean()) or 1.0
-    return [v.T @ ((s / (s**2 + penalty * scale))[:, None] * turned) for penalty in PENALTIES], means

@@ -57,12 +57,14 @@ class PopulationTrials:
         trials: activity, each of shape (steps, units); lengths may differ.
         condition: name of each trial's condition, shape (trials,).
         inputs: input of each trial, shape (steps, channels), or None where not known.
+        rows: position of each trial in the source, shape (trials,), or None where not known.
     """
 
     label: str
     trials: list[FloatArray]
     condition: np.ndarray
     inputs: list[FloatArray] | None = None
+    rows: np.ndarray | None = None
 
     @property
     def averaged(self) -> bool:

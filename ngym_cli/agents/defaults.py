@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -21,13 +22,15 @@ from ngym_cli.agents.networks.connectome import from_table
 from ngym_cli.agents.networks.structure import read_areas
 from ngym_cli.agents.per_task import BUDGETS, OTHER_ALGORITHMS, TaskDefaults, exceptional, has_own_stages
 from ngym_cli.config import ResolvedConfig, ResolvedEvaluation, RunConfig, options
-from ngym_cli.config.sections import Duration, with_none
+from ngym_cli.config.sections import Duration, RecordingConfig, with_none
 from ngym_cli.config.tasks import Task, built_in, find_task, is_supervised_by_default
 from ngym_cli.config.values import Values
 from ngym_cli.environments.properties import TaskProperties, inspect, links_trials
 from ngym_cli.environments.quota import TrialQuota
 from ngym_cli.environments.stack import ALWAYS, default_arguments, find_wrapper, keyword_parameters, make_env
 from ngym_cli.errors import UserError
+from ngym_cli.files.reading import digest
+from ngym_cli.runs.populations import check_file
 
 #: Units of a run, whatever the algorithm.
 DEFAULT_UNITS = 64
@@ -247,7 +250,46 @@ def _with_agent_defaults(config: RunConfig, properties: TaskProperties) -> Resol
         "evaluation": evaluation(config, properties, timesteps),
         "hyperparameters": hyperparameters,
     }
-    return ResolvedConfig.model_construct(**{**dict(config), **completed})  # every value is checked already
+    if config.recording is not None:
+        completed["recording"] = _recording(config.recording)
+    resolved = ResolvedConfig.model_construct(**{**dict(config), **completed})  # every value is checked already
+    if config.recording is not None:
+        _refuse_recording(resolved, algorithm)
+    return resolved
+
+
+def _recording(settings: RecordingConfig) -> RecordingConfig:
+    """Return the settings of a recording with the whole path and the checksum of the file.
+
+    Raises:
+        UserError: if there is no such file.
+    """
+    path = Path(settings.file)
+    check_file(path, "--recording")
+    return settings.model_copy(update={"file": str(path.resolve()), "sha256": settings.sha256 or digest(path)})
+
+
+def _refuse_recording(config: ResolvedConfig, algorithm: AlgorithmSpec) -> None:
+    """Refuse a recording with an algorithm or settings that cannot learn from it.
+
+    Raises:
+        UserError: with the reason.
+    """
+    reason = ""
+    if not algorithm.recurrent:
+        reason = f"{config.alg} trains no recurrent network; expected supervised, recurrent_ppo, ..."
+    elif config.reset_state != "trial":
+        reason = (
+            f"trials of a recording begin with a zero state; expected --reset-state trial, not {config.reset_state}"
+        )
+    elif config.stages:
+        reason = "a curriculum changes the task, and conditions would no longer match"
+    elif config.recording and config.recording.only:
+        added = ("l1_rate", "l2_rate", "l1_weight", "l2_weight", "participation", "consolidation", "imitation")
+        others = [name for name in added if config.hyperparameters.get(name)]
+        reason = f"--recording-only leaves out every other loss, also {others[0]}" if others else ""
+    if reason:
+        raise UserError(f"--recording: {reason}")
 
 
 def _network_defaults(network: NetworkSpec, special: TaskDefaults, dt: float, properties: TaskProperties) -> Values:

@@ -79,6 +79,23 @@ def build_model(config: ResolvedConfig, venv: VecEnv) -> BaseAlgorithm:
     return model
 
 
+def learn_from_recording(model: BaseAlgorithm, venv: VecEnv, config: ResolvedConfig) -> None:
+    """Let a learner also learn from the recording of its configuration.
+
+    Raises:
+        UserError: if recording, task, network and algorithm do not fit together.
+    """
+    from ngym_cli.agents.algorithms.recorded import RecordingObjective
+    from ngym_cli.agents.algorithms.sb3 import Learner
+
+    if not isinstance(model, Learner):
+        raise UserError(f"--recording: {config.alg} takes no other objective; expected supervised, recurrent_ppo, ...")
+    try:
+        model.recording = RecordingObjective(model, venv, config)
+    except ValueError as error:
+        raise UserError(f"--recording: {message_of(error)}") from None
+
+
 def sequences_side_by_side(config: ResolvedConfig) -> int:
     """Return the number of sequences that a learner computes side by side: environments, or sequences of a batch."""
     batch = config.hyperparameters.get("batch_size") if find_algorithm(config.alg).supervised else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from ngym_cli.agents.from_config import build_model, build_venv
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from ngym_cli.agents.networks.policy import RecurrentPolicy
     from ngym_cli.config import ResolvedConfig
 
 #: Weights of the first layer's inputs, by the end of a tensor's name: rows of units, columns of channels.
@@ -22,13 +23,41 @@ RECURRENT = "weight_hh_l0"
 
 def initial(config: ResolvedConfig) -> dict[str, Tensor]:
     """Return the weights with which a run of a configuration begins."""
+    return untrained(config).state_dict()
+
+
+def untrained(config: ResolvedConfig) -> RecurrentPolicy:
+    """Return the policy with which a run of a configuration begins."""
     venv = build_venv(config, 1)
     try:
         small = {name: 2 for name in ("n_steps", "batch_size", "buffer_size") if name in config.hyperparameters}
         fresh = build_model(config.model_copy(update={"hyperparameters": {**config.hyperparameters, **small}}), venv)
     finally:
         venv.close()
-    return fresh.policy.state_dict()
+    policy: Any = fresh.policy
+    return policy
+
+
+def replayed(policy: RecurrentPolicy, observations: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Return the activity of a network without noise in the trials of a recording, shape (steps, units).
+
+    Args:
+        policy: policy with the network.
+        observations: shape (steps, ...).
+        offsets: first step of each trial and the end of the last, shape (trials + 1,).
+    """
+    import torch
+
+    from ngym_cli.agents.algorithms.rollout import pack
+
+    layout, network = pack(np.diff(offsets), offsets[:-1]), policy.networks[0]
+    with torch.no_grad():
+        features = policy.features(torch.from_numpy(observations[layout.steps]).to(policy.device))
+        state = network.initial_state(int(layout.counts[0]))
+        rates, _ = network.sequence(features, layout.counts.tolist(), state, last=False)
+    activity = np.empty(rates.shape)
+    activity[layout.steps] = rates.cpu().numpy()
+    return activity
 
 
 def halfway(tensors: dict[str, Tensor], others: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -35,6 +35,15 @@ class TrainOptions(TypedDict, total=False):
     eval_trials: float | None
     checkpoint_every: float | None
     keep: float | None
+    recording: str | None
+    recording_weight: float | None
+    recording_map: Literal["linear", "identity"] | None
+    recording_loss: Literal["variance", "bits"] | None
+    recording_scale: Literal["zscore", "sqrt"] | None
+    recording_by: str | None
+    recording_area: str | None
+    recording_seed: float | None
+    recording_only: bool | None
     recommended: bool | None
     schedule: str | None
     prune: str | None
@@ -76,6 +85,15 @@ class SweepOptions(TypedDict, total=False):
     eval_trials: float | Iterable[float] | None
     checkpoint_every: float | Iterable[float] | None
     keep: float | Iterable[float] | None
+    recording: str | Iterable[str] | None
+    recording_weight: float | Iterable[float] | None
+    recording_map: Literal["linear", "identity"] | Iterable[Literal["linear", "identity"]] | None
+    recording_loss: Literal["variance", "bits"] | Iterable[Literal["variance", "bits"]] | None
+    recording_scale: Literal["zscore", "sqrt"] | Iterable[Literal["zscore", "sqrt"]] | None
+    recording_by: str | Iterable[str] | None
+    recording_area: str | Iterable[str] | None
+    recording_seed: float | Iterable[float] | None
+    recording_only: bool | Iterable[bool] | None
     recommended: bool | Iterable[bool] | None
     schedule: str | Iterable[str] | None
     prune: str | Iterable[str] | None

@@ -26,6 +26,7 @@ from ngym_cli.config.sections import (
     Arguments,
     CheckpointConfig,
     EvaluationConfig,
+    RecordingConfig,
     StageConfig,
     TaskSettings,
 )
@@ -137,6 +138,7 @@ class RunConfig(TaskSettings):
     ] = Field(default_factory=dict)
     evaluation: EvaluationConfig = Field(default_factory=EvaluationConfig)
     checkpoint: CheckpointConfig = Field(default_factory=CheckpointConfig)
+    recording: RecordingConfig | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -161,7 +163,7 @@ class RunConfig(TaskSettings):
     def _leave_out_unused(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out unused fields that older versions do not know."""
         fields: dict[str, Any] = dump(self)
-        return {key: value for key, value in fields.items() if key != "callbacks" or value}
+        return {key: value for key, value in fields.items() if key not in ("callbacks", "recording") or value}
 
     @model_validator(mode="after")
     def _one_criterion(self) -> RunConfig:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, SupportsFloat
+from typing import Annotated, Any, Literal, SupportsFloat
 
 from pydantic import AfterValidator, Field, field_validator, model_serializer, model_validator
 
-from ngym_cli.config.fields import Flag, Section
-from ngym_cli.config.values import Call, Values, parse_scalar, parse_value, parse_wrappers, write_value
+from ngym_cli.config.fields import Flag, Joined, Section
+from ngym_cli.config.values import Call, Values, parse_scalar, parse_value, parse_wrappers, split_entries, write_value
 from ngym_cli.errors import UserError
 
 #: Largest number of trials in an evaluation, whose table is held in memory.
 MOST_TRIALS = 10_000_000
 
 #: Groups of options in the help of commands.
-TASK, AGENT, RUN = "Task", "Agent", "Run"
+TASK, AGENT, RECORDING, RUN = "Task", "Agent", "Recording", "Run"
 
 
 def with_none(value: Any) -> Any:
@@ -116,6 +116,72 @@ class CheckpointConfig(Section):
         Flag("Checkpoints kept, evenly spaced over the training, besides the best (20).", RUN, names=("--keep",)),
         Field(ge=1),
     ] = 20
+
+
+class RecordingConfig(Section):
+    """Recording of neurons that a network learns from, besides the task."""
+
+    file: Annotated[
+        str,
+        Flag("Recording that the network also learns from (NWB, HDF5, npz).", RECORDING, names=("--recording",)),
+        Field(min_length=1),
+    ]
+    weight: Annotated[
+        float,
+        Flag("Weight of the recording in the loss.", RECORDING, names=("--recording-weight",), default="1"),
+        Field(gt=0, le=1e6),
+    ] = 1.0
+    map: Annotated[
+        Literal["linear", "identity"],
+        Flag(
+            "Read-out of the neurons: linear (from all units), or identity (a unit for each neuron).",
+            RECORDING,
+            names=("--recording-map",),
+        ),
+    ] = "linear"
+    loss: Annotated[
+        Literal["variance", "bits"],
+        Flag(
+            "Loss: variance (share left unexplained), or bits (per spike, of counts; Poisson).",
+            RECORDING,
+            names=("--recording-loss",),
+        ),
+    ] = "variance"
+    scale: Annotated[
+        Literal["zscore", "sqrt"],
+        Flag(
+            "Scale of rates before averaging, with variance: zscore, or sqrt, of which the z-score.",
+            RECORDING,
+            names=("--recording-scale",),
+        ),
+    ] = "zscore"
+    by: Annotated[
+        Joined,
+        Flag(
+            "Conditions of the recording, as in coh,ground_truth.",
+            RECORDING,
+            names=("--recording-by",),
+            default="those the task shares",
+        ),
+    ] = None
+    area: Annotated[str, Flag("Area of the neurons.", RECORDING, names=("--recording-area",), default="all")] = ""
+    seed: Annotated[
+        int,
+        Flag("Random seed of the held-out neurons and trials.", RECORDING, names=("--recording-seed",), default="0"),
+        Field(ge=0, lt=2**63),
+    ] = 0
+    only: Annotated[
+        bool,
+        Flag(
+            "Learn from the recording alone; the task only shows its stimuli.", RECORDING, names=("--recording-only",)
+        ),
+    ] = False
+    sha256: str = Field("", description="checksum of the file, made when the run is")
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """Names of the requested conditions; empty for those that the task shares."""
+        return tuple(split_entries(self.by)) if self.by else ()
 
 
 class TaskSettings(Section):

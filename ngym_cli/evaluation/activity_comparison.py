@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
@@ -11,31 +10,21 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from neurogym.analysis.trial_tables import Table
-from neurogym.dynamics import AGREEMENTS, PopulationTrials, agreement
+from neurogym.dynamics import AGREEMENTS, agreement
 from ngym_cli import runs
+from ngym_cli.agents import explained
+from ngym_cli.config import ResolvedConfig
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.figures.files import save_figure
 from ngym_cli.figures.style import COLOURS, GREY, category_ticks, guide, new_figure, styled
 from ngym_cli.files.writing import write_json
-from ngym_cli.runs.populations import WHOLE_TRIALS, columns_of, condition_names, period_spans, read_parts
-from ngym_cli.runs.recordings import ENDINGS, Recording
-from ngym_cli.runs.records import ActivityAgreement, ActivityComparison
+from ngym_cli.runs.neural import network_trials
+from ngym_cli.runs.populations import WHOLE_TRIALS, read_parts, shared_columns
+from ngym_cli.runs.recordings import Recording
+from ngym_cli.runs.records import ActivityAgreement, ActivityComparison, ExplainedVariance
 
-#: Fewest steps of a part of a trial, name of the whole trial, column of the correct choice.
-FEWEST_STEPS, TRIAL, TRUTH = 2, "trial", "ground_truth"
-
-
-def check(path: Path) -> None:
-    """Refuse a file that cannot be a recording.
-
-    Raises:
-        UserError: with the reason.
-    """
-    if path.suffix not in ENDINGS:
-        raise UserError(f"--compare-activity reads {', '.join(ENDINGS)}, not '{path.name}'")
-    if not path.is_file():
-        raise UserError(f"no such recording: {path}")
-    columns_of(path)
+#: Name of the whole trial, column of the correct choice.
+TRIAL, TRUTH = "trial", "ground_truth"
 
 
 def figure_path(folder: Path, data: Path) -> Path:
@@ -44,7 +33,13 @@ def figure_path(folder: Path, data: Path) -> Path:
 
 
 def compare(
-    table: Table, folder: Path, run: runs.RunFolder, path: Path, by: Sequence[str], conditions: Sequence[str]
+    table: Table,
+    folder: Path,
+    run: runs.RunFolder,
+    path: Path,
+    by: Sequence[str],
+    conditions: Sequence[str],
+    config: ResolvedConfig,
 ) -> ActivityComparison:
     """Compare recorded activity of an evaluation with a file; write ``activity_comparison.json`` and a figure.
 
@@ -55,10 +50,11 @@ def compare(
         path: NWB, HDF5 or npz file.
         by: columns that tell conditions apart; empty for those of the task that both have.
         conditions: the task's.
+        config: complete configuration of the run.
 
     Returns:
         ``data``, ``by``, ``agreement`` (rows of part, measure, value, corrected, shuffled, p, conditions),
-        ``left_out`` and ``figure``.
+        ``explained`` (rows of model, neurons, value, low, high, ceiling, share, n), ``left_out`` and ``figure``.
 
     Raises:
         UserError: if the file does not suit the trials.
@@ -66,11 +62,11 @@ def compare(
     recording = Recording(folder)
     if "activity" not in recording.quantities:
         raise UserError(f"{run.name} recorded no activity; agents without memory have none")
-    columns = tuple(by) or _shared(table, path, conditions)
+    columns = tuple(by) or shared_columns(path, [name for name in (*conditions, TRUTH) if name in table])
     for name in columns:
         if name not in table:
             raise unknown(f"column of the trials of {run.name}", name, [*conditions, TRUTH])
-    ours, recorded = of_recording(recording, table, run.name, columns), read_parts(path, columns)
+    ours, recorded = network_trials(recording, table, run.name, columns), read_parts(path, columns)
     rows: list[ActivityAgreement] = []
     left_out: list[str] = []
     for period in ours:
@@ -94,6 +90,11 @@ def compare(
         left_out.append("measures that need three conditions (prediction) or four (rsa)")
     if recorded[WHOLE_TRIALS].averaged:
         left_out.append(f"correction for noise of {path.name}, which holds a single row for each condition")
+    judged = list[ExplainedVariance]()
+    try:
+        judged = explained.judge(run, config, recording, table, path, columns).rows
+    except UserError as error:
+        left_out.append(f"explained variance: {error}")
     figure = figure_path(run.path, path)
     with styled():
         save_figure(draw(rows, run.name, path.stem), figure, is_default=True)
@@ -101,44 +102,12 @@ def compare(
         "data": str(path),
         "by": list(columns),
         "agreement": rows,
+        "explained": judged,
         "left_out": left_out,
         "figure": str(figure),
     }
     write_json(folder / "activity_comparison.json", result)
     return result
-
-
-def _shared(table: Table, path: Path, conditions: Sequence[str]) -> tuple[str, ...]:
-    """Return the conditions of the task, and the correct choice, that both the trials and a file have."""
-    recorded = columns_of(path)
-    ours = [name for name in dict.fromkeys((*conditions, TRUTH)) if name in table]
-    shared = tuple(name for name in ours if name in recorded)
-    if not shared:
-        raise UserError(
-            f"{path.name} has no condition of the trials ({', '.join(ours) or 'which have none'}); found "
-            f"{', '.join(recorded) or 'none'}; expected condition_NAME in HDF5 or a column of the trials in NWB"
-        )
-    return shared
-
-
-def of_recording(recording: Recording, table: Table, label: str, by: Sequence[str]) -> dict[str, PopulationTrials]:
-    """Return the trials of an agent's recording, whole and cut to each period.
-
-    Args:
-        recording: of an evaluation.
-        table: its trials.
-        label: name of the population.
-        by: columns that tell conditions apart.
-    """
-    values, offsets = recording["activity"].astype(float), recording.offsets
-    names = condition_names(table, by, len(recording))
-    all_rows = [slice(int(a), int(b)) for a, b in itertools.pairwise(offsets)]
-    populations = {}
-    for period, spans in {WHOLE_TRIALS: all_rows, **period_spans(table, offsets, recording.dt)}.items():
-        long_trials = [k for k, span in enumerate(spans) if span.stop - span.start >= FEWEST_STEPS]
-        if long_trials:
-            populations[period] = PopulationTrials(label, [values[spans[k]] for k in long_trials], names[long_trials])
-    return populations
 
 
 def draw(rows: Sequence[ActivityAgreement], ours: str, data_name: str) -> Figure:

@@ -25,6 +25,7 @@ from ngym_cli.fitting import folder as fits
 from ngym_cli.runs import records
 from ngym_cli.runs.conditions import columns_of_performance
 from ngym_cli.runs.folder import EXPORTS
+from ngym_cli.runs.populations import check_file
 from ngym_cli.runs.recordings import ACTIVITY_FILE, NETWORK_QUANTITIES, RECORDING_NAME, Recording
 from ngym_cli.runs.records import Summary
 
@@ -93,7 +94,7 @@ def evaluate(
     if request.compare_activity is not None:
         from ngym_cli.evaluation import activity_comparison
 
-        activity_comparison.check(request.compare_activity)
+        check_file(request.compare_activity, "--compare-activity")
         for run in run_folders:
             may_write(activity_comparison.figure_path(run.path, request.compare_activity), named=False)
         recorded = tuple(dict.fromkeys((*(request.record or ()), "activity")))
@@ -243,7 +244,7 @@ def _evaluate_run(
         if request.compare_activity is not None:
             names = columns_of_performance(properties.conditions, result.table)
             result.summary["activity"] = activity_comparison.compare(
-                result.table, folder, run, request.compare_activity, request.by or (), names
+                result.table, folder, run, request.compare_activity, request.by or (), names, config
             )
         yield result.summary, folder
 

@@ -204,6 +204,22 @@ def _print_activity(comparison: ActivityComparison) -> None:
     ]
     header = ("part", "measure", "agreement", "corrected for noise", "conditions shuffled", "p", "conditions")
     print_columns(rows, header, right=5)
+    if comparison.get("explained"):
+        out.print("\nexplained variance of held-out trials, mean over neurons; the ceiling is what noise leaves")
+        judged = [
+            (
+                row["neurons"],
+                row["model"],
+                *(
+                    cell(row[key]) if row[key] is not None else "-"
+                    for key in ("value", "low", "high", "ceiling", "share")
+                ),
+                str(row["n"]),
+            )
+            for row in comparison["explained"]
+        ]
+        names = ("neurons", "predicted from", "explained", "95 % from", "to", "noise ceiling", "share of it", "n")
+        print_columns(judged, names, right=6)
     for reason in comparison["left_out"]:
         out.print(f"left out: {reason}", soft_wrap=True)
     out.print(f"figure: {comparison['figure']}", soft_wrap=True)

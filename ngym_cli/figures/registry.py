@@ -40,6 +40,7 @@ FIGURE_MODULES = {
     "population": ("psth", "trajectories", "decoding", "selectivity"),
     "weights": ("weights",),
     "similarity": ("similarity",),
+    "recording": ("recording",),
     "solutions": ("solutions",),
     "dynamics": ("fixed-points", "flow", "modes", "bifurcation"),
     "watch": ("examples",),

@@ -50,6 +50,7 @@ EVERYTHING = (
     *(CONFIG, MANIFEST, f"{TRIALS}/part-*.parquet", *EVENT_FILES),
     "tensorboard/events.out.tfevents.*",  # where runs of earlier versions have them
     *("checkpoints/best.json", "checkpoints/step_*.json", "checkpoints/step_*.safetensors"),
+    "recording.npz",
     *(f"{MODEL}/model.json", f"{MODEL}/weights.safetensors"),
     *(f"eval/*/{name}" for name in EVALUATION),
     *(f"export/agent.{form}" for form in ("zip", "onnx", "pt")),

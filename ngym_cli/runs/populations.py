@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +14,7 @@ from neurogym.dynamics import PopulationTrials
 from neurogym.foreign import hdf5, npz
 from ngym_cli.errors import UserError, check_known, message_of
 from ngym_cli.runs import summary
+from ngym_cli.runs.recordings import ENDINGS
 
 #: Bin of spike counts and standard deviation of the Gaussian kernel that smooths the counts, seconds.
 BIN, KERNEL = 0.02, 0.04
@@ -33,13 +36,95 @@ MOST_BINS = 10_000_000
 #: Key of the whole trials among the parts of trials.
 WHOLE_TRIALS = ""
 
+#: Names of the array or column with the area of each neuron.
+AREAS = ("area", "location", "brain_area", "brain_region", "region")
+
+
+class Binning(NamedTuple):
+    """Steps in which trials are read, and neurons that are read.
+
+    Attributes:
+        dt: ms; steps of a file are averaged. Spikes are counted, without smoothing.
+        area: area of the neurons; empty for all.
+    """
+
+    dt: float
+    area: str = ""
+
+
+def areas_of(path: Path) -> np.ndarray | None:
+    """Return the area of each neuron of a file, words of shape (neurons,); None where the file does not say.
+
+    Raises:
+        UserError: if the file cannot be read.
+    """
+    with _readable(path):
+        if path.suffix == ".npz":
+            arrays = npz.read(path, AREAS.__contains__)
+        else:
+            start = f"{UNITS}/" if path.suffix == ".nwb" else ""
+            entries = hdf5.read(path, [f"{start}{name}" for name in AREAS])
+            arrays = {name.removeprefix(start): each for name, each in entries.items()}
+        found = next((arrays[name] for name in AREAS if name in arrays), None)
+        return None if found is None else np.array([_word(each) for each in found.ravel()])
+
+
+def condition_columns(path: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return columns of the trials of a file by name, numbers or words, shape (trials,).
+
+    Raises:
+        UserError: if the file cannot be read or lacks a column.
+    """
+    with _readable(path):
+        start = f"{TRIALS}/" if path.suffix == ".nwb" else CONDITION
+        wanted = [f"{start}{name}" for name in names]
+        columns = npz.read(path, wanted.__contains__) if path.suffix == ".npz" else hdf5.read(path, wanted)
+        columns = {name.removeprefix(start): each for name, each in columns.items()}
+        _require(path, columns, names)
+        kinds = {name: each.dtype.kind for name, each in columns.items()}
+        return {k: each if kinds[k] in "biuf" else np.array(list(map(_word, each))) for k, each in columns.items()}
+
+
+def shared_columns(path: Path, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of conditions of trials that the trials of a file have, too.
+
+    Raises:
+        UserError: if there is none, or the file cannot be read.
+    """
+    recorded = columns_of(path)
+    shared = tuple(name for name in dict.fromkeys(names) if name in recorded)
+    if not shared:
+        ours = ", ".join(dict.fromkeys(names)) or "which have none"
+        raise UserError(
+            f"{path.name} has no condition of the trials ({ours}); found "
+            f"{', '.join(recorded) or 'none'}; expected condition_NAME in HDF5 or a column of the trials in NWB"
+        )
+    return shared
+
+
+def check_file(path: Path, option: str) -> None:
+    """Refuse a file that cannot be a recording.
+
+    Args:
+        path: the file.
+        option: name of the option that names the file.
+
+    Raises:
+        UserError: with the reason.
+    """
+    if path.suffix not in ENDINGS:
+        raise UserError(f"{option} reads {', '.join(ENDINGS)}, not '{path.name}'")
+    if not path.is_file():
+        raise UserError(f"no such recording: {path}")
+    columns_of(path)
+
 
 def read_population(path: Path, by: Sequence[str]) -> PopulationTrials:
     """Return the whole trials of a file; see `read_parts`."""
     return read_parts(path, by)[WHOLE_TRIALS]
 
 
-def read_parts(path: Path, by: Sequence[str]) -> dict[str, PopulationTrials]:
+def read_parts(path: Path, by: Sequence[str], binning: Binning | None = None) -> dict[str, PopulationTrials]:
     """Return the trials of a file, whole (key ``""``) and cut to each period that the file names.
 
     Args:
@@ -49,20 +134,47 @@ def read_parts(path: Path, by: Sequence[str]) -> dict[str, PopulationTrials]:
             ``period_NAME`` (first step and step after the last). A row may be the average of a condition. Periods of
             NWB files are in the table ``intervals/periods``, with columns ``period`` and ``trial``.
         by: columns that tell conditions apart.
+        binning: steps and neurons that are read; None: steps as in the file, or as above, and all neurons.
 
     Raises:
-        UserError: if the file cannot be read or lacks a column.
+        UserError: if the file cannot be read or lacks a column, or its steps do not fit.
     """
     with _readable(path):
         if path.suffix == ".nwb":
-            return _from_nwb(path, hdf5.read(path, NWB_ENTRIES), by)
-        if path.suffix == ".npz":
-            return _from_arrays(path, npz.read(path, _is_wanted), by)
-        return _from_arrays(path, hdf5.read(path, list(filter(_is_wanted, hdf5.names(path)))), by)
+            parts = _from_nwb(path, hdf5.read(path, NWB_ENTRIES), by, binning)
+        else:
+            npz_file = path.suffix == ".npz"
+            arrays = (
+                npz.read(path, _is_wanted) if npz_file else hdf5.read(path, list(filter(_is_wanted, hdf5.names(path))))
+            )
+            parts = _from_arrays(path, arrays, by, 1 if binning is None else _steps_in(binning.dt, arrays.get("dt")))
+    if binning is None or not binning.area:
+        return parts
+    areas = areas_of(path)
+    if areas is None:
+        raise UserError(f"{path.name} does not say the area of each neuron; expected one of {', '.join(AREAS)}")
+    check_known(f"area of {path.name}", binning.area, np.unique(areas).tolist())
+    keep = areas == binning.area
+    return {part: replace(each, trials=[trial[:, keep] for trial in each.trials]) for part, each in parts.items()}
 
 
 def _is_wanted(name: str) -> bool:
-    return name in ("activity", "mask", "inputs") or name.startswith((CONDITION, PERIOD))
+    return name in ("activity", "mask", "inputs", "dt") or name.startswith((CONDITION, PERIOD))
+
+
+def _steps_in(dt: float, recorded: np.ndarray | None) -> int:
+    """Return the number of recorded steps in a step of a task."""
+    if recorded is None or np.size(recorded) != 1:
+        raise ValueError(f"its time step is not known; add dt (ms) to the file, of which {dt:g} ms is a multiple")
+    number = dt / float(np.ravel(recorded)[0])
+    if not np.isfinite(number) or number < 1 - 1e-6 or abs(number - round(number)) > 1e-6:
+        raise ValueError(f"the task's step of {dt:g} ms is not a multiple of the recording's {np.ravel(recorded)[0]:g}")
+    return round(number)
+
+
+def _averaged(rows: np.ndarray, steps: int) -> np.ndarray:
+    """Return the mean of every so many steps; an incomplete rest is left out."""
+    return rows[: len(rows) // steps * steps].reshape(-1, steps, *rows.shape[1:]).mean(1) if steps > 1 else rows
 
 
 @contextmanager
@@ -109,7 +221,9 @@ def columns_of(path: Path) -> tuple[str, ...]:
         return tuple(name.removeprefix(CONDITION) for name in names if name.startswith(CONDITION))
 
 
-def _from_arrays(path: Path, arrays: Mapping[str, np.ndarray], by: Sequence[str]) -> dict[str, PopulationTrials]:
+def _from_arrays(
+    path: Path, arrays: Mapping[str, np.ndarray], by: Sequence[str], steps_in_bin: int = 1
+) -> dict[str, PopulationTrials]:
     activity = np.asarray(arrays["activity"], float)
     if activity.ndim != 3:
         raise ValueError(f"activity must have the shape (trials, steps, units), not {activity.shape}")
@@ -138,18 +252,26 @@ def _from_arrays(path: Path, arrays: Mapping[str, np.ndarray], by: Sequence[str]
     populations: dict[str, PopulationTrials] = {}
     for period, ends in spans.items():
         segments = [slice(int(a), int(b)) for a, b in ends]
-        rows = [activity[k, span][mask[k, span]] for k, span in enumerate(segments)]
+        rows = [_averaged(activity[k, span][mask[k, span]], steps_in_bin) for k, span in enumerate(segments)]
         input_segments = (
             None
             if inputs is None
-            else [np.asarray(inputs[k, span], float)[mask[k, span]] for k, span in enumerate(segments)]
+            else [
+                _averaged(np.asarray(inputs[k, span], float)[mask[k, span]], steps_in_bin)
+                for k, span in enumerate(segments)
+            ]
         )
-        populations |= _long(path, period, rows, names, input_segments)
+        populations |= _long(path, period, rows, names, np.arange(n), input_segments)
     return populations
 
 
 def _long(
-    path: Path, period: str, rows: list[np.ndarray], names: np.ndarray, inputs: list[np.ndarray] | None = None
+    path: Path,
+    period: str,
+    rows: list[np.ndarray],
+    names: np.ndarray,
+    trial: np.ndarray,
+    inputs: list[np.ndarray] | None = None,
 ) -> dict[str, PopulationTrials]:
     """Return a population of the trials that have two steps or more, by the name of the part."""
     long = np.array([len(row) > 1 for row in rows], bool)
@@ -157,7 +279,7 @@ def _long(
         return {}
     trials = [row for row, keep in zip(rows, long, strict=True) if keep]
     long_inputs = None if inputs is None else [row for row, keep in zip(inputs, long, strict=True) if keep]
-    return {period: PopulationTrials(path.stem, trials, names[long], long_inputs)}
+    return {period: PopulationTrials(path.stem, trials, names[long], long_inputs, trial[long])}
 
 
 def period_spans(table: Mapping[str, np.ndarray], offsets: np.ndarray, dt: float) -> dict[str, list[slice]]:
@@ -191,7 +313,9 @@ def _table(entries: Mapping[str, np.ndarray], name: str) -> dict[str, np.ndarray
     return {key.removeprefix(start): values for key, values in entries.items() if key.startswith(start)}
 
 
-def _from_nwb(path: Path, entries: Mapping[str, np.ndarray], by: Sequence[str]) -> dict[str, PopulationTrials]:
+def _from_nwb(
+    path: Path, entries: Mapping[str, np.ndarray], by: Sequence[str], binning: Binning | None = None
+) -> dict[str, PopulationTrials]:
     columns = _table(entries, TRIALS)
     _require(path, columns, by)
     spans = _spans(columns)
@@ -200,9 +324,9 @@ def _from_nwb(path: Path, entries: Mapping[str, np.ndarray], by: Sequence[str]) 
             raise ValueError(f"column {name} has {len(columns[name])} entries, expected {len(spans)}")
     names = condition_names(columns, by, len(spans))
     rates = _spikes if f"{UNITS}/spike_times" in entries else _sampled
-    populations = _long(path, WHOLE_TRIALS, rates(entries, spans), names)
+    populations = _long(path, WHOLE_TRIALS, rates(entries, spans, binning), names, np.arange(len(spans)))
     for period, (rows, times) in _periods(entries, len(spans)).items():
-        populations |= _long(path, period, rates(entries, times), names[rows])
+        populations |= _long(path, period, rates(entries, times, binning), names[rows], rows)
     return populations
 
 
@@ -227,26 +351,27 @@ def _periods(entries: Mapping[str, np.ndarray], trials: int) -> dict[str, tuple[
     return {str(word): (rows[words == word], spans[words == word]) for word in dict.fromkeys(words.tolist())}
 
 
-def _sampled(entries: Mapping[str, np.ndarray], spans: np.ndarray) -> list[np.ndarray]:
+def _sampled(entries: Mapping[str, np.ndarray], spans: np.ndarray, binning: Binning | None) -> list[np.ndarray]:
     """Return activity that was exported as a time series."""
     values, times = (np.asarray(entries[f"{SERIES}/{name}"], float) for name in ("data", "timestamps"))
     if values.ndim != 2 or times.shape != values.shape[:1]:
         raise ValueError(f"{SERIES} has data of shape {values.shape} and timestamps of shape {times.shape}")
-    return [values[slice(*np.searchsorted(times, (start, stop - 1e-9)))] for start, stop in spans]
+    steps = 1 if binning is None else _steps_in(binning.dt, 1000 * np.median(np.diff(times[:1000])).round(6))
+    return [_averaged(values[slice(*np.searchsorted(times, (start, stop - 1e-9)))], steps) for start, stop in spans]
 
 
-def _spikes(entries: Mapping[str, np.ndarray], spans: np.ndarray) -> list[np.ndarray]:
-    """Return smoothed rates of each unit in each trial (Hz)."""
+def _spikes(entries: Mapping[str, np.ndarray], spans: np.ndarray, binning: Binning | None) -> list[np.ndarray]:
+    """Return smoothed rates of each unit in each trial (Hz), or counts in bins."""
     from scipy.ndimage import gaussian_filter1d
 
     every, ends = (entries[f"{UNITS}/{name}"] for name in ("spike_times", "spike_times_index"))
     spikes = np.split(every.astype(float), ends[:-1].astype(int))
     trains = []
     for start, stop in spans:
-        edges = np.arange(start, stop + 1e-9, BIN)
+        edges = np.arange(start, stop + 1e-9, BIN if binning is None else binning.dt / 1000)
         if len(edges) < 2:
             trains.append(np.zeros((0, len(spikes))))
             continue
-        counts = np.stack([np.histogram(times, edges)[0] for times in spikes], axis=1) / BIN
-        trains.append(gaussian_filter1d(counts, KERNEL / BIN, axis=0))
+        counts = np.stack([np.histogram(times, edges)[0] for times in spikes], axis=1).astype(float)
+        trains.append(counts if binning is not None else gaussian_filter1d(counts / BIN, KERNEL / BIN, axis=0))
     return trains

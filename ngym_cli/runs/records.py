@@ -259,6 +259,19 @@ class ActivityAgreement(TypedDict):
     conditions: Count
 
 
+class ExplainedVariance(TypedDict):
+    """Explained variance of neurons in held-out trials by a model, averaged over neurons, with the noise ceiling."""
+
+    model: str
+    neurons: str
+    value: float | None
+    low: float | None
+    high: float | None
+    ceiling: float | None
+    share: float | None
+    n: Count
+
+
 class ActivityComparison(TypedDict):
     """Comparison of an agent's activity with a recording (``activity_comparison.json``)."""
 
@@ -266,6 +279,7 @@ class ActivityComparison(TypedDict):
     by: list[str]
     figure: str
     agreement: list[ActivityAgreement]
+    explained: NotRequired[list[ExplainedVariance]]
     left_out: list[str]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ngym_cli import processes, runs
 from ngym_cli.agents import checkpoints, saving
-from ngym_cli.agents.from_config import build_model, build_venv, products_in_torch
+from ngym_cli.agents.from_config import build_model, build_venv, learn_from_recording, products_in_torch
 from ngym_cli.agents.networks import pruning
 from ngym_cli.config import ResolvedConfig, RunConfig
 from ngym_cli.config.extensions import faulty_reference, find_extension, is_reference, place_of, user_errors
@@ -200,6 +200,8 @@ def _build(resolved: ResolvedRun, saved: checkpoints.Saved | None = None) -> Lea
     config = resolved.config
     venv = build_venv(curriculum.stage.config if curriculum else config, config.n_envs)
     model = build_model(config, venv)
+    if config.recording is not None:
+        learn_from_recording(model, venv, config)
     processes.limit_torch(products_in_torch(config, model))
     origin: dict[str, object] = {}
     if saved is not None:

@@ -19,7 +19,9 @@ from ngym_cli.config import CheckpointConfig, ResolvedConfig
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials
+from ngym_cli.files.writing import atomic_file
 from ngym_cli.runs import provenance
+from ngym_cli.runs.neural import READ_OUT
 from ngym_cli.runs.records import RunState, Summary
 from ngym_cli.training.curves import Curves, Evaluator
 from ngym_cli.training.stopping import Stop, StopRequest, Until
@@ -298,6 +300,9 @@ class TrainingSession:
             self.curves.display.say(line)
         recorder.flush()
         saving.save_model(model, config, self.run.path / runs.MODEL)
+        if (recording := getattr(model, "recording", None)) is not None:
+            with atomic_file(self.run.path / READ_OUT) as file:
+                np.savez(file, **recording.arrays())
         evaluated = self.evaluate(last=True)
         fresh_trials.measure(evaluated, self.properties)
         fresh_trials.save(evaluated, self.run.path / "eval" / "final")

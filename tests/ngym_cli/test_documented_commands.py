@@ -43,7 +43,7 @@ SLOW = (
     "plot sweeps/NAME degeneracy",
 )
 #: Runs and sweeps that pages name.
-RUNS, SWEEPS = ("demo", "monkey", "rat1"), ("NAME", "cells")
+RUNS, SWEEPS = ("demo", "monkey", "rat1", "both", "task"), ("NAME", "cells")
 #: Files that pages name, with their content.
 FILES = {
     "weights.csv": "V1,V2\n0.1,0.2\n0.3,0\n",

@@ -249,7 +249,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         most_kl = inf if self.target_kl is None else 1.5 * self.target_kl
         compiled = self.compiled
         numbers = None
-        if compiled is not None and not self.consolidation:
+        if compiled is not None and not self.adds_gradients:
             numbers = compiled.apply(dealt, self.coefficients(), most_kl, self.max_grad_norm)
         if numbers is not None:
             statistics.append(numbers)
@@ -262,9 +262,8 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             statistics.append(row[None])
             if most_kl < inf and row[KL] > most_kl:
                 return False
-            if self.consolidation:
-                slope, penalty = self.consolidation()
-                gradient = gradient + slope
+            if self.adds_gradients:
+                gradient, penalty = self.add_gradients(gradient)
                 self._penalty.append(penalty)
             self.policy.descend(gradient, self.max_grad_norm)
         return True

@@ -10,7 +10,7 @@ import sys
 import warnings
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
@@ -26,6 +26,9 @@ from neurogym.vector.batch import Batch
 from ngym_cli.agents.algorithms.objective import Consolidation
 from ngym_cli.agents.device.selection import describe
 from ngym_cli.environments.trial_batch import TrialBatch
+
+if TYPE_CHECKING:
+    from ngym_cli.agents.algorithms.recorded import RecordingObjective
 
 #: Counters of a learner; the last exists for algorithms with random exploration.
 COUNTERS = (
@@ -106,10 +109,12 @@ class Learner(BoundedProgress):
         rng: generator of what it draws, made by `set_up`.
         in_torch: reason why training runs in torch instead of compiled passes; empty if compiled.
         consolidation: penalty on changes of weights that earlier stages depend on, made by `make_policy`.
+        recording: penalty on the difference between activity and a recording, or None.
     """
 
     not_saved: tuple[str, ...] = ()
     consolidation: Consolidation
+    recording: RecordingObjective | None = None
     rng: np.random.Generator
     in_torch = ""
     device_reason = ""  #: explanation of an automatic choice of the device
@@ -140,12 +145,28 @@ class Learner(BoundedProgress):
         self.policy = policy.to(self.device)
         self.consolidation = Consolidation(policy, self._strength)
 
+    @property
+    def adds_gradients(self) -> bool:
+        """Whether a gradient is added to that of the objective before each step."""
+        return bool(self.consolidation) or self.recording is not None
+
+    def add_gradients(self, gradient: Tensor) -> tuple[Tensor, float]:
+        """Return a gradient with those of consolidation and recording, and the sum of both penalties."""
+        total = 0.0
+        if self.recording is not None:
+            gradient, total = self.recording.added_to(gradient)
+        if self.consolidation:
+            slope, penalty = self.consolidation()
+            gradient, total = gradient + slope, total + penalty
+        return gradient, total
+
     def log_update(self, numbers: Mapping[str, float]) -> None:
         """Record the numbers of an update under ``train/``, and how many updates there have been.
 
         Raises:
             FloatingPointError: if a number is not finite.
         """
+        numbers = {**numbers, **(self.recording.numbers() if self.recording else {})}
         if not np.isfinite([*numbers.values()]).all():
             listed = ", ".join(f"{name} {value}" for name, value in numbers.items())
             raise FloatingPointError(f"the update at step {self.num_timesteps} is not finite: {listed}")
@@ -242,7 +263,7 @@ class Learner(BoundedProgress):
         """Switch to the environments that replaced the earlier environments; the weights are kept."""
 
     def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "consolidation", *self.not_saved]
+        return [*super()._excluded_save_params(), "consolidation", "recording", *self.not_saved]
 
 
 def progress(model: BaseAlgorithm) -> dict[str, dict[str, object]]:

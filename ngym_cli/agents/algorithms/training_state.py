@@ -162,6 +162,8 @@ def training_state(model: BaseAlgorithm) -> tuple[Tensors, PlainState]:
             info["own"] = flatten_tree(copy.deepcopy(learner_state), "own", tensors)
         if anchors := model.consolidation.state():
             info["consolidation"] = flatten_tree(anchors, "consolidation", tensors)
+        if model.recording is not None:
+            info["recording"] = flatten_tree(model.recording.state(), "recording", tensors)
     info["replay"] = _save_replay(_replay(model), tensors)
     info["generators"] = _save_generators(model, tensors)
     return tensors, plain(info)
@@ -188,6 +190,8 @@ def load_training_state(model: BaseAlgorithm, tensors: Tensors, info: PlainState
         model.carried_states = [tensors[f"recurrent/{i}"].numpy() for i in range(len(model.carried_states))]
         model.set_own_state(restore_tree(info.get("own", {}), tensors))
         model.consolidation.set_state(restore_tree(info.get("consolidation", {}), tensors))
+        if model.recording is not None:
+            model.recording.set_state(restore_tree(info["recording"], tensors))
     _load_replay(_replay(model), info["replay"], tensors)
     _load_generators(model, info["generators"], tensors)
 

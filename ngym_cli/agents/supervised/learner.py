@@ -259,9 +259,9 @@ class Supervised(Learner):
                 total, penalty = total + on_weights.item(), penalty + on_weights.item()
             due = max(1, int(np.count_nonzero(material.due)))
             numbers = torch.tensor([total, per_step, penalty, right / due])
-        if self.consolidation:
-            slope, penalty = self.consolidation()
-            gradient, numbers = gradient + slope, numbers + torch.tensor([penalty, 0, penalty, 0]).to(numbers)
+        if self.adds_gradients:
+            gradient, penalty = self.add_gradients(gradient)
+            numbers = numbers + torch.tensor([penalty, 0, penalty, 0]).to(numbers)
         return gradient, numbers
 
     def _gradient_in_torch(

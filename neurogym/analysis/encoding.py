@@ -1,0 +1,195 @@
+"""Explained variance of recorded neurons in held-out trials, with the noise ceiling.
+
+Neurons are compared as averages of conditions, step by step. A prediction is fitted to the averages of some trials and
+scored against the averages of others: ``1 - sum of squared errors / sum of squares`` for each neuron. The noise ceiling
+is the share of that variance that repeats: the covariance between averages of random halves of the trials, which noise
+does not add to, divided by the variance of the held-out averages (Sahani & Linden 2003, NeurIPS 15; Schoppe et al.
+2016, 10.3389/fncom.2016.00010). A perfect model reaches the ceiling and no model exceeds it on average.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from neurogym.analysis.results import Result
+from neurogym.array_types import FloatArray
+
+#: Penalties of ridge regressions relative to the mean variance of the predictors, and most groups left out in turn.
+PENALTIES, MOST_GROUPS = 10.0 ** np.arange(-4, 3), 10
+#: Share of neurons and of trials of each condition that are held out, and random halves of the trials.
+HELD_OUT, HALVES = 0.25, 20
+
+Segment = tuple[str, str]  #: part of the trial, and condition
+
+
+@dataclass(frozen=True)
+class Split(Result):
+    """Neurons and trials that are held out.
+
+    Attributes:
+        neurons: bool, shape (neurons,).
+        trials: bool, shape (trials,).
+    """
+
+    neurons: np.ndarray
+    trials: np.ndarray
+
+
+def split(conditions: ArrayLike, neurons: int, seed: int = 0) -> Split:
+    """Hold out a quarter of the neurons and of the trials of each condition, at least two of four trials or more.
+
+    Args:
+        conditions: condition of each trial, shape (trials,).
+        neurons: number of neurons.
+        seed: random seed.
+    """
+    rng, names = np.random.default_rng(seed), np.asarray(conditions, str)
+    held_neurons, held_trials = np.zeros(neurons, bool), np.zeros(len(names), bool)
+    held_neurons[rng.permutation(neurons)[: round(HELD_OUT * neurons)]] = True
+    for condition in np.unique(names):
+        rows = rng.permutation(np.flatnonzero(names == condition))
+        held_trials[rows[: max(round(HELD_OUT * len(rows)), min(2, len(rows) // 2))]] = True
+    return Split(held_neurons, held_trials)
+
+
+@dataclass(frozen=True)
+class Averages:
+    """Average activity of conditions, step by step.
+
+    Attributes:
+        values: shape (rows, units); the rows of a segment follow one another.
+        trials: trials behind each row, shape (rows,).
+        rows: rows of each segment, by part and condition.
+    """
+
+    values: FloatArray
+    trials: np.ndarray
+    rows: dict[Segment, slice]
+
+    @classmethod
+    def of(cls, parts: Mapping[str, tuple[Sequence[FloatArray], ArrayLike]]) -> Averages:
+        """Average trials by condition, as long as at least half of the trials of the condition last.
+
+        Args:
+            parts: activity of trials, each of shape (steps, units), and their conditions, by part of the trial.
+        """
+        values, counts, rows = list[FloatArray](), list[np.ndarray](), dict[Segment, slice]()
+        begin = 0
+        for part, (trials, conditions) in parts.items():
+            names = np.asarray(conditions, str)
+            for condition in np.unique(names):
+                chosen = [np.asarray(trials[int(k)], float) for k in np.flatnonzero(names == condition)]
+                lengths = np.array([len(each) for each in chosen])
+                steps = int(np.sort(lengths)[len(lengths) // 2])
+                total = sum(np.pad(each[:steps], ((0, max(0, steps - len(each))), (0, 0))) for each in chosen)
+                count = (lengths[:, None] > np.arange(steps)).sum(0)
+                values.append(total / count[:, None])
+                counts.append(count)
+                rows[part, str(condition)] = slice(begin, begin := begin + steps)
+        if not values:
+            return cls(np.zeros((0, 0)), np.zeros(0, int), rows)
+        return cls(np.concatenate(values), np.concatenate(counts), rows)
+
+
+def aligned(averages: Sequence[Averages]) -> tuple[list[FloatArray], np.ndarray, np.ndarray]:
+    """Return the values of several averages at the steps that all have, with part and step, and condition of each row.
+
+    Returns:
+        Arrays (rows, units), one for each of the averages; part and step as text, shape (rows,); conditions, (rows,).
+    """
+    shared = [key for key in averages[0].rows if all(key in each.rows for each in averages)]
+    steps = [min(each.rows[key].stop - each.rows[key].start for each in averages) for key in shared]
+    arrays = [
+        np.concatenate([each.values[each.rows[key].start :][:n] for key, n in zip(shared, steps, strict=True)])
+        if shared
+        else np.zeros((0, each.values.shape[-1]))
+        for each in averages
+    ]
+    times = [f"{part} {k}" for (part, _), n in zip(shared, steps, strict=True) for k in range(n)]
+    conditions = [condition for (_, condition), n in zip(shared, steps, strict=True) for _ in range(n)]
+    return arrays, np.array(times, str), np.array(conditions, str)
+
+
+def explained(predicted: FloatArray, observed: FloatArray) -> FloatArray:
+    """Return the explained variance of each neuron, shape (neurons,); nan for neurons that do not vary.
+
+    Args:
+        predicted: shape (rows, neurons).
+        observed: the same shape.
+    """
+    total = ((observed - observed.mean(0)) ** 2).sum(0)
+    return 1 - ((observed - predicted) ** 2).sum(0) / np.where(total > 0, total, np.nan)
+
+
+def noise_ceiling(halves: Sequence[tuple[FloatArray, FloatArray]], observed: FloatArray) -> FloatArray:
+    """Return the noise ceiling of the explained variance of each neuron, at most 1, shape (neurons,).
+
+    Args:
+        halves: averages of random halves of the trials, each of shape (rows, neurons).
+        observed: averages of the held-out trials, the same shape.
+    """
+    signal = np.mean([((a - a.mean(0)) * (b - b.mean(0))).mean(0) for a, b in halves], axis=0)
+    total = observed.var(0)
+    return np.minimum(signal / np.where(total > 0, total, np.nan), 1.0)
+
+
+def regressed_on_variables(observed: FloatArray, times: np.ndarray, variables: Mapping[str, np.ndarray]) -> FloatArray:
+    """Return the prediction by task variables: a linear regression at each time.
+
+    Source: Brody et al. 2003, 10.1093/cercor/bhg100.
+
+    Args:
+        observed: averages that the regression is fitted to, shape (rows, neurons).
+        times: part and step of each row, shape (rows,).
+        variables: value of each variable for each row, shape (rows,); words have a column for each value.
+    """
+    columns = [np.ones(len(times))]
+    for values in variables.values():
+        if np.asarray(values).dtype.kind in "biuf":
+            columns.append(np.asarray(values, float))
+        else:
+            columns += [np.asarray(values, str) == each for each in np.unique(np.asarray(values, str))[1:]]
+    design, result = np.stack(columns, axis=1).astype(float), np.zeros_like(observed)
+    for time in np.unique(times):
+        rows = times == time
+        result[rows] = design[rows] @ np.linalg.lstsq(design[rows], observed[rows], rcond=None)[0]
+    return result
+
+
+def ridge(x: FloatArray, y: FloatArray, groups: np.ndarray) -> tuple[FloatArray, tuple[FloatArray, FloatArray]]:
+    """Return the weights of a ridge regression with the penalty that predicts left-out groups best, and both means.
+
+    Args:
+        x: predictors, shape (rows, units).
+        y: responses, shape (rows, neurons).
+        groups: group of each row, such as the condition, shape (rows,); each is left out in turn.
+    """
+    errors = np.zeros(len(PENALTIES))
+    for group in np.unique(groups):
+        left_out = groups == group
+        if left_out.all():
+            continue
+        solutions, (mx, my) = _solutions(x[~left_out], y[~left_out])
+        errors += [float(((y[left_out] - my - (x[left_out] - mx) @ w) ** 2).sum()) for w in solutions]
+    solutions, means = _solutions(x, y)
+    return solutions[int(errors.argmin())], means
+
+
+def _solutions(x: FloatArray, y: FloatArray) -> tuple[list[FloatArray], tuple[FloatArray, FloatArray]]:
+    """Return the weights of each penalty, and the means."""
+    means = x.mean(0), y.mean(0)
+    u, s, v = np.linalg.svd(x - means[0], full_matrices=False)
+    turned, scale = u.T @ (y - means[1]), float((s**2).mean()) or 1.0
+    return [v.T @ ((s / (s**2 + penalty * scale))[:, None] * turned) for penalty in PENALTIES], means
+
+
+def regressed_on_units(x: FloatArray, y: FloatArray, conditions: np.ndarray) -> FloatArray:
+    """Return neurons as predicted from units, shape (rows, neurons); arguments as of `ridge`, neurons scaled alike."""
+    scale = np.where(y.std(0) > 0, y.std(0), 1.0)
+    groups = np.unique(conditions, return_inverse=True)[1] % MOST_GROUPS
+    weights, (mx, my) = ridge(x, y / scale, groups)
+    return ((x - mx) @ weights + my) * scale

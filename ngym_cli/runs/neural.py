@@ -1,0 +1,196 @@
+"""Recordings of neurons that networks learn from: averages of conditions at the task's step, and what is held out."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from neurogym.analysis.encoding import HALVES, Averages, Split, split
+from neurogym.analysis.trial_tables import Table
+from neurogym.array_types import FloatArray
+from neurogym.dynamics import PopulationTrials
+from ngym_cli.config.sections import RecordingConfig
+from ngym_cli.errors import UserError
+from ngym_cli.files.reading import digest
+from ngym_cli.runs.populations import (
+    WHOLE_TRIALS,
+    Binning,
+    areas_of,
+    check_file,
+    condition_columns,
+    condition_names,
+    period_spans,
+    read_parts,
+)
+from ngym_cli.runs.recordings import Recording
+
+#: Fewest steps of a part of a trial.
+FEWEST_STEPS = 2
+
+#: File of a run with read-out, neurons and trials that were held out.
+READ_OUT = "recording.npz"
+
+
+@dataclass(frozen=True)
+class NeuralRecording:
+    """Recording at the time step of a task.
+
+    Attributes:
+        parts: trials by part: the periods that file and task share, or else whole trials.
+        by: columns that tell conditions apart.
+        values: value of each column for each condition.
+        areas: area of each neuron, shape (neurons,); None if the file does not say.
+        split: held-out neurons and trials.
+    """
+
+    parts: dict[str, PopulationTrials]
+    by: tuple[str, ...]
+    values: dict[str, dict[str, object]]
+    areas: np.ndarray | None
+    split: Split
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """Names of the conditions."""
+        return tuple(self.values)
+
+    def averages(self, trials: np.ndarray) -> Averages:
+        """Return the averages of some trials by condition.
+
+        Args:
+            trials: bool, shape (trials of the file,).
+        """
+        parts = {}
+        for part, each in self.parts.items():
+            rows = np.flatnonzero(trials[each.rows])
+            parts[part] = [each.trials[k] for k in rows], np.asarray(each.condition)[rows]
+        return Averages.of(parts)
+
+    def halves(self) -> list[tuple[Averages, Averages]]:
+        """Return averages of random halves of all trials; none if a condition has a single trial."""
+        n, first = len(self.split.trials), next(iter(self.parts.values()))
+        trial, names = np.asarray(first.rows, int), np.asarray(first.condition, str)
+        rng, pairs = np.random.default_rng(0), []
+        for _ in range(HALVES):
+            shuffled = rng.permutation(len(first.trials))
+            order = trial[shuffled[np.argsort(names[shuffled], kind="stable")]]
+            halves = np.zeros((2, n), bool)
+            halves[0, order[::2]], halves[1, order[1::2]] = True, True
+            pairs.append((self.averages(halves[0]), self.averages(halves[1])))
+        return pairs
+
+
+def read_neural(settings: RecordingConfig, by: Sequence[str], dt: float, periods: Collection[str]) -> NeuralRecording:
+    """Read a recording at the time step of a task.
+
+    Args:
+        settings: file, area, scale, loss, and seed of what is held out.
+        by: columns that tell conditions apart.
+        dt: step of the task, ms.
+        periods: names of the task's periods.
+
+    Raises:
+        UserError: if the file cannot be read, lacks something, does not suit the loss, or is another than the file
+            that the run was made with.
+    """
+    path = Path(settings.file)
+    check_file(path, "--recording")
+    if settings.sha256 not in ("", digest(path)):
+        raise UserError(f"{path} has changed since the run was made: another checksum than in the configuration")
+    parts = read_parts(path, by, Binning(dt, settings.area))
+    shared = [period for period in parts if period in periods]
+    parts = {part: parts[part] for part in shared or [WHOLE_TRIALS]}
+    first = next(iter(parts.values()))
+    if not first.trials or not first.trials[0].shape[1]:
+        raise UserError(f"{path.name} has no trial of two steps of {dt:g} ms, or no neurons")
+    activity = np.concatenate([trial for each in parts.values() for trial in each.trials])
+    if settings.loss == "bits" and ((activity < 0) | (activity != activity.round())).any():
+        raise UserError(f"--recording-loss bits needs counts of spikes; {path.name} has other numbers at {dt:g} ms")
+    if settings.loss == "variance" and settings.scale == "sqrt":
+        if (activity < 0).any():
+            raise UserError(f"--recording-scale sqrt needs rates of 0 or more; {path.name} has negative numbers")
+        parts = {k: replace(each, trials=[np.sqrt(trial) for trial in each.trials]) for k, each in parts.items()}
+    columns = condition_columns(path, by)
+    n = len(next(iter(columns.values())))
+    names = condition_names(columns, by, n)
+    known = {str(name) for each in parts.values() for name in each.condition}
+    values = {
+        str(name): {column: columns[column][k] for column in by}
+        for name, k in zip(*np.unique(names, return_index=True), strict=True)
+        if name in known
+    }
+    areas = areas_of(path)
+    if areas is not None and settings.area:
+        areas = areas[areas == settings.area]
+    units = first.trials[0].shape[1]
+    if areas is not None and len(areas) != units:
+        raise UserError(f"{path.name} has the area of {len(areas)} neurons, but {units} neurons")
+    return NeuralRecording(parts, tuple(by), values, areas, split(names, units, settings.seed))
+
+
+def network_trials(
+    recording: Recording, table: Table, label: str, by: Sequence[str], activity: np.ndarray | None = None
+) -> dict[str, PopulationTrials]:
+    """Return the trials of an agent's recording, whole and cut to each period.
+
+    Args:
+        recording: of an evaluation.
+        table: its trials.
+        label: name of the population.
+        by: columns that tell conditions apart.
+        activity: of another network in the same trials; None for the recorded activity.
+    """
+    values, offsets = (recording["activity"] if activity is None else activity).astype(float), recording.offsets
+    names = condition_names(table, by, len(recording))
+    all_rows = [slice(int(a), int(b)) for a, b in itertools.pairwise(offsets)]
+    populations = {}
+    for period, spans in {WHOLE_TRIALS: all_rows, **period_spans(table, offsets, recording.dt)}.items():
+        long_trials = [k for k, span in enumerate(spans) if span.stop - span.start >= FEWEST_STEPS]
+        if long_trials:
+            populations[period] = PopulationTrials(
+                label, [values[spans[k]] for k in long_trials], names[long_trials], rows=np.array(long_trials)
+            )
+    return populations
+
+
+def check_conditions(recorded: NeuralRecording, path: Path, offered: Collection[str]) -> None:
+    """Refuse a recording with conditions that the task does not have.
+
+    Args:
+        recorded: the recording.
+        path: its file.
+        offered: names of the task's conditions.
+
+    Raises:
+        UserError: names conditions of both.
+    """
+    missing = [name for name in recorded.conditions if name not in offered]
+    if missing:
+        raise UserError(
+            f"{path.name} has conditions that the task does not have: {_some(missing)} (the task: "
+            f"{_some(sorted(offered))}); change the task (--task-arg), or choose --recording-by"
+        )
+
+
+def _some(names: Sequence[str]) -> str:
+    return "; ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+
+
+def normalised(averages: Averages) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return z-scored values, with the mean and the standard deviation of each neuron (1 if it does not vary)."""
+    weight = averages.trials / averages.trials.sum()
+    mean = weight @ averages.values
+    sd = np.sqrt(weight @ (averages.values - mean) ** 2)
+    sd = np.where(sd > 1e-12, sd, 1.0)
+    return (averages.values - mean) / sd, mean, sd
+
+
+def read_out_of(arrays: Mapping[str, np.ndarray], recorded: NeuralRecording) -> dict[str, np.ndarray]:
+    """Return the arrays of `READ_OUT`: a read-out with what was held out."""
+    extra = {} if recorded.areas is None else {"area": recorded.areas}
+    held_out = {"held_out_neurons": recorded.split.neurons, "held_out_trials": recorded.split.trials}
+    return {**arrays, **held_out, **extra}
