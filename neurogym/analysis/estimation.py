@@ -94,7 +94,7 @@ def _on_ring(errors: np.ndarray, ring: float) -> FloatArray:
 
     found = [minimize(surprise, start, method="L-BFGS-B", bounds=BOUNDS) for start in STARTS]
     guesses, log_kappa = min(found, key=lambda each: each.fun).x
-    length = ive(1, np.exp(log_kappa)) / ive(0, np.exp(log_kappa))
+    length = float(np.divide(*ive([1, 0], np.exp(log_kappa))))
     return np.array([np.angle(mean) * unit, _deviation(abs(mean)) * unit, guesses, _deviation(length) * unit])
 
 

@@ -50,6 +50,11 @@ class Groups:
 OF_AN_AGENT = {"env", "step", "outcome", "performance", "aborts"}
 
 
+def is_of_an_agent(columns: DataFrame) -> bool:
+    """Return whether a table has the columns in which trials of an agent are written."""
+    return set(columns) >= OF_AN_AGENT
+
+
 def group(columns: DataFrame, roles: dict[str, object], locate: Callable[[int], str], asks: bool = False) -> Groups:
     """Return the sessions of a table; a file is a subject or session where the table says neither.
 
@@ -64,7 +69,7 @@ def group(columns: DataFrame, roles: dict[str, object], locate: Callable[[int], 
         TableQuestion: if subjects are not known and may be in a column.
     """
     groups = Groups([])
-    if not set(columns) >= OF_AN_AGENT:
+    if not is_of_an_agent(columns):
         _by_files(columns, roles, groups, asks)
         _find_unnamed_subjects(columns, roles, groups, asks)
     n = len(columns)
@@ -104,6 +109,19 @@ def group(columns: DataFrame, roles: dict[str, object], locate: Callable[[int], 
         restarted += again
         groups.sessions.append((who, name, ordered))
     groups.sessions.sort(key=lambda each: (_natural(each[0]), _natural(each[1])))
+    _say_sessions(groups, roles, len(set(subject[valid].tolist())), restarted)
+    return groups
+
+
+def _say_sessions(groups: Groups, roles: dict[str, object], subjects: int, restarted: int) -> None:
+    """Say how many sessions there are and what made them, which are short, and in how many trials begin anew.
+
+    Args:
+        groups: the sessions; receives words and notes.
+        roles: column of each role.
+        subjects: number of subjects.
+        restarted: number of sessions in which trial numbers begin anew.
+    """
     lengths = np.array([len(rows) for _, _, rows in groups.sessions])
     short = int((lengths < SHORTEST).sum())
     if short and lengths.max() >= 4 * SHORTEST:
@@ -113,7 +131,7 @@ def group(columns: DataFrame, roles: dict[str, object], locate: Callable[[int], 
         )
     if "session" in roles:
         groups.words[str(roles["session"])] = _count(len(groups.sessions), "session")
-    elif "trial" in roles and len(groups.sessions) > len(set(subject[valid].tolist())):
+    elif "trial" in roles and len(groups.sessions) > subjects:
         groups.words[str(roles["trial"])] = f"a session begins where it falls: {len(groups.sessions):,} sessions"
     if "trial" in roles:
         groups.words.setdefault(str(roles["trial"]), "order within the session")
@@ -122,7 +140,6 @@ def group(columns: DataFrame, roles: dict[str, object], locate: Callable[[int], 
             f"{roles['trial']} begins anew within {_count(restarted, 'session')}: trials are in the order of the rows; "
             "if what was learned is lost there, --session names the column of blocks or games"
         )
-    return groups
 
 
 def _told_apart(

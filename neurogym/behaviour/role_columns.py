@@ -15,7 +15,7 @@ from neurogym.behaviour.column_names import DETECTION, MISSED_FLAGS
 from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.evidence import FILE, group_index, group_names, listed, within_states
 from neurogym.behaviour.expressions import rows_where
-from neurogym.behaviour.grouping import OF_AN_AGENT
+from neurogym.behaviour.grouping import is_of_an_agent
 from neurogym.behaviour.questions import Answer, ask
 from neurogym.behaviour.roles import MOST_CHOICES, is_flag, missed_words
 
@@ -201,9 +201,9 @@ class RoleColumns:
         words = [times.unit] + (["the sign is that of the choice"] if times.signed else [])
         words += [f"no time: {', '.join(f'{code} ({n:,})' for code, n in times.codes.items())}"] if times.codes else []
         self.words[name] = "; ".join(words)
+        is_guessed = times.unit == "ms" and unit is None and not plain(name).endswith(MILLISECONDS)
         short = np.isfinite(times.seconds).any() and float(np.nanmedian(times.seconds)) < FASTEST
-        of_an_animal = not set(self.columns) >= OF_AN_AGENT
-        if short and of_an_animal and times.unit == "ms" and unit is None and not plain(name).endswith(MILLISECONDS):
+        if short and is_guessed and not is_of_an_agent(self.columns):
             why = f"{name} does not say its unit; in ms most answers would come within {1000 * FASTEST:.0f} ms"
             answers = [
                 Answer(("--derive", f"seconds=`{name}`/100", "--rt", "seconds"), "hundredths of a second"),

@@ -38,6 +38,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Look": {
         "list": "List and search tasks, wrappers, algorithms, figures and runs.",
         "info": "Explain a task, wrapper, algorithm, network, figure or paper.",
+        "play": "Write a page on which a person does a task.",
         "watch": "Watch single trials as a figure, a film or text.",
         "report": "Write an HTML page about a run, a fit or a sweep.",
         "diff": "Compare the settings, versions and results of two runs.",

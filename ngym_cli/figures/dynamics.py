@@ -51,10 +51,11 @@ def _unit_circle(axes: Axes) -> None:
     axes.plot(np.cos(angle), np.sin(angle), color=GREY, linewidth=0.8, zorder=0)
 
 
-def _mark(plane: Axes, dynamics: Dynamics, result: Attractors, colour: str, label: str | None = None) -> None:
+def _mark(plane: Axes, dynamics: Dynamics, result: Attractors, colour: str, name: str = "") -> None:
     """Draw attractors in the plane: points filled if stable, else open; slow points as crosses; cycles as lines.
 
-    Without a fixed point nearby the slowest states are drawn, with their speed.
+    Without a fixed point nearby the slowest states are drawn, with their speed; the legend has them where the input is
+    named.
     """
     points = result.points
     places, fixed = dynamics.plane.project(points.points), points.fixed
@@ -73,12 +74,10 @@ def _mark(plane: Axes, dynamics: Dynamics, result: Attractors, colour: str, labe
             "+",
             color=colour,
             markersize=9,
-            label=label and f"{label.partition(':')[0]}: slowest states, movement",
+            label=f"{name}: slowest states, movement" if name else None,
         )
         upwards = positions[0, 1] < np.mean(dynamics.surroundings[2:])  # away from the title
         plane.annotate(speed, positions[0], (4, 4 if upwards else -10), textcoords="offset points", fontsize=7)
-    if label is not None:
-        plane.plot([], [], "o", color=colour, label=label)
 
 
 def _arrows(plane: Axes, dynamics: Dynamics, inputs: np.ndarray) -> FlowField:
@@ -112,7 +111,8 @@ def fixed_points(view: PlotData) -> Figure:
             slopes = points.slopes[points.on_kink]
             counts += f", {len(slopes)} on a kink (slopes {slopes.min():.2g} to {slopes.max():.2g})"
         outside += int((~dynamics.is_near(points.points)).sum())
-        _mark(plane, dynamics, result, colour, f"{each.label}: {result.name} (points: {counts})")
+        _mark(plane, dynamics, result, colour, each.label)
+        plane.plot([], [], "o", color=colour, label=f"{each.label}: {result.name} (points: {counts})")
         if fixed.any():
             values = points.eigenvalues[fixed][0]
             axes[0, 1].plot(values.real, values.imag, "o", markersize=3, color=colour)

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from gymnasium.spaces import Box, Discrete
+from gymnasium.spaces import Box
 
 from neurogym.analysis.trial_tables import MissingColumnsError
 from ngym_cli.config import extensions
@@ -20,6 +20,7 @@ from ngym_cli.figures.style import FigureUnavailableError, footnote, set_titles,
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from ngym_cli.environments.properties import TaskProperties
     from ngym_cli.figures.view import PlotData
 
     Draw = Callable[[PlotData], Figure]
@@ -238,8 +239,12 @@ def tags_of(view: PlotData) -> set[str]:
         tags |= {tag for name, tag in WRAPPER_TAGS.items() if entry.name.startswith(name)}
     if metadata.get("carries") and "perceptual" in tags and "two-alternative" in tags:
         tags.add("history")
-    actions = view.properties.labels["action"]
-    if "choice" in actions:
-        is_ring = isinstance(view.properties.action_space, Discrete) and np.size(actions["choice"]) >= RING
-        tags |= {CONTINUOUS} if is_ring or isinstance(view.properties.action_space, Box) else set()
+    if is_continuous(view.properties):
+        tags.add(CONTINUOUS)
     return tags
+
+
+def is_continuous(properties: TaskProperties) -> bool:
+    """Return whether the choice is a number, or one of many places on a ring."""
+    places = np.size(properties.labels["action"].get("choice", []))
+    return places >= (1 if isinstance(properties.action_space, Box) else RING)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
-
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -103,9 +101,7 @@ def interval(view: PlotData) -> Figure:
 
 def _reports(view: PlotData, table: Table) -> tuple[np.ndarray, np.ndarray, float | None]:
     """Return reports and targets, and the circumference of the ring (degrees) that they lie on, or None on a line."""
-    places = np.ravel(view.properties.labels["action"].get("choice", [])).astype(int)
-    if len(places) < (1 if table["choice"].ndim > 1 else registry.RING):
-        raise style.FigureUnavailableError("choices are neither numbers nor places on a ring")
+    places = np.ravel(view.properties.labels["action"]["choice"]).astype(int)
     try:
         target = numbers(table["ground_truth"])
     except ValueError:
@@ -116,10 +112,16 @@ def _reports(view: PlotData, table: Table) -> tuple[np.ndarray, np.ndarray, floa
     return np.where(responded(table), (numbers(table["choice"]) - places[0]) * step, np.nan), target * step, 360.0
 
 
+def _is_continuous(view: PlotData) -> None:
+    if not registry.is_continuous(view.properties):
+        raise style.FigureUnavailableError("choices are neither numbers nor places on a ring")
+
+
 @registry.figure(
     "reports of a quantity or a direction against the correct ones, and their errors",
     [registry.CONTINUOUS],
     columns=("choice", "ground_truth", "outcome"),
+    check=_is_continuous,
 )
 def reports(view: PlotData) -> Figure:
     """Draw reports against targets and the distribution of errors; on a ring with guesses (Zhang & Luck 2008)."""
@@ -142,9 +144,7 @@ def reports(view: PlotData) -> Figure:
         text = f"{series.label}, n = {len(result.errors):,}: bias {result.bias:{digits}}, s.d. {result.spread:{digits}}"
         if result.guess_rate is not None:
             text += f"; guesses {result.guess_rate:.2f}, s.d. without them {result.precision:{digits}}"
-        right.hist(
-            result.errors, bins=40, density=True, histtype="step", color=series.colour, label=textwrap.fill(text, 60)
-        )
+        right.hist(result.errors, bins=40, density=True, histtype="step", color=series.colour, label=text)
     left.plot(ends, ends, color=style.GREY, linestyle="--", linewidth=1, zorder=0, label="equal")
     right.axvline(0, color=style.GREY, linestyle="--", linewidth=1)
     left.set(xlabel=f"correct report{unit}", ylabel=f"report{unit}", title="continuous reports")

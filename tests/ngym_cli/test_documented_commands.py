@@ -97,7 +97,7 @@ def workspace(tmp_path, run_folder, ngym, in_process):
         (tmp_path / name).write_text(text)
     np.save(tmp_path / "sentences.npy", np.random.default_rng(0).normal(size=(20, 8)))
     dots(6, 40).to_csv(tmp_path / "people.csv", index=False)
-    for name in ("dots.csv", "rat.csv", "mouse.csv", "session1.csv"):
+    for name in ("dots.csv", "rat.csv", "mouse.csv", "session1.csv", "RDM-v0_anna.csv"):
         dots().to_csv(tmp_path / name, index=False)
     dots().assign(session=2).to_csv(tmp_path / "session2.csv", index=False)
     bandit().to_csv(tmp_path / "bandit.csv", index=False)

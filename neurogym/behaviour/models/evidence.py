@@ -197,7 +197,7 @@ class AgentEvidence:
 
     def slope(self, x: FloatArray) -> Slope:
         """See `Evidence.slope`."""
-        rows, slopes = (self._scan.rows_of(x, self._data, derivatives) for derivatives in (False, True))
+        rows, slopes = self._scan.derivatives_of(x, self._data)
         value = as_columns(rows.logits[self._inside], self.columns)
         jacobian = np.moveaxis(as_columns(np.moveaxis(slopes.logits[self._inside], -1, 0), self.columns), 0, -1)
         return Slope(value, jacobian, float(rows.second.sum()), slopes.second.sum((0, 1)))

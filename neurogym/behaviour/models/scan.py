@@ -96,6 +96,12 @@ class Row(NamedTuple):
     second: Any
 
 
+def _within(rows: Row, data: Padded) -> Row:
+    """Return rows without those that were added to fill sessions and trials up."""
+    sessions, trials = data.choice.shape
+    return Row(*(np.asarray(each)[:sessions, :trials] for each in rows))
+
+
 class Scan:
     """Compiled functions of a model; points are in the unbounded scale, data are arrays of `padded_arrays`.
 
@@ -109,7 +115,7 @@ class Scan:
         slopes: the same with gradients, at points (tables, points, parameters) of tables.
         put: data as they are passed many times.
         trials: `Row` of all trials of sessions at a point.
-        derivatives: of these, along a new last axis.
+        derivatives: of these, along a new last axis, and the rows.
     """
 
     def __init__(self, agent: OneTrial, parameters: tuple[ModelParameter, ...], n: int):
@@ -123,7 +129,8 @@ class Scan:
         self.put = jax.device_put
         self.values = jax.jit(jax.vmap(total, (0, None)))
         self.slopes = jax.jit(jax.vmap(jax.vmap(jax.value_and_grad(total), (0, None))))
-        self.trials, self.derivatives = jax.jit(every), jax.jit(jax.jacfwd(every))
+        self.trials = jax.jit(every)
+        self.derivatives = jax.jit(jax.jacfwd(lambda x, data: (every(x, data),) * 2, has_aux=True))
         steps = {"logits": self._logits, "advance": self._advance}
         self._steps = {name: jax.jit(self._of_sessions(step)) for name, step in steps.items()}
         self._second_step = jax.jit(jax.vmap(self._second, (None, 0, 0)))
@@ -154,11 +161,14 @@ class Scan:
         count = len(reached)
         return np.asarray(self._second_step(x, state, np.pad(reached, (0, rounded(count) - count))))[:count]
 
-    def rows_of(self, x: FloatArray, data: Padded, derivatives: bool = False) -> Row:
-        """Return logits (sessions, trials, choices) and log-likelihoods (sessions, trials), or derivatives of these."""
-        function = self.derivatives if derivatives else self.trials
-        sessions, trials = data.choice.shape
-        return Row(*(np.asarray(each)[:sessions, :trials] for each in function(x, padded_arrays(data))))
+    def rows_of(self, x: FloatArray, data: Padded) -> Row:
+        """Return logits (sessions, trials, choices) and log-likelihoods (sessions, trials)."""
+        return _within(self.trials(x, padded_arrays(data)), data)
+
+    def derivatives_of(self, x: FloatArray, data: Padded) -> tuple[Row, Row]:
+        """Return the rows, and their derivatives along a new last axis."""
+        derivatives, rows = self.derivatives(x, padded_arrays(data))
+        return _within(rows, data), _within(derivatives, data)
 
     def slope_of(self, x: FloatArray, data: Padded) -> tuple[float, FloatArray]:
         """Return the log-likelihood of the sessions of a table and its gradient at a point."""

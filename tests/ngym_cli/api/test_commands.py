@@ -35,7 +35,7 @@ FUNCTIONS = {
     "export": nc.export,
 }
 #: Commands without a function: pages, templates and bookkeeping of the shell.
-OF_THE_SHELL_ONLY = {"bench", "docs", "new", "report", "runs"}
+OF_THE_SHELL_ONLY = {"bench", "docs", "new", "play", "report", "runs"}
 #: Options that a function has in another form.
 OTHERWISE = {
     "run": {"resume": "resume(run)"},
