@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -21,12 +21,14 @@ from neurogym.analysis.regression import log_softmax
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Fitted, ParallelTrials, Policy, Problem, one_hot
 from neurogym.behaviour.models.marks import few_trials_of_network
-from neurogym.behaviour.models.with_times import EvidenceLikelihood
 from neurogym.behaviour.table import Behaviour, Session
 from ngym_cli import processes
 from ngym_cli.agents.compiled.steps import ArrayState
 from ngym_cli.agents.networks import find_network
 from ngym_cli.fitting.readout import DriftingReadout, arrays_of_nets, fit_readout, from_arrays, require_drift, to_arrays
+
+if TYPE_CHECKING:
+    from neurogym.behaviour.models.with_times import EvidenceLikelihood
 
 #: Inner folds for early stopping; epochs at most; epochs without improvement at which training ends.
 INNER, EPOCHS, PATIENCE = 5, 800, 60

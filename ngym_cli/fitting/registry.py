@@ -86,9 +86,11 @@ def timed(
         if settings:
             raise UserError(f"model {model.name}: {next(iter(settings))} needs times=ddm or times=lba (or --times)")
         return model
-    from neurogym.behaviour.models.with_times import TimedModel
-
-    return TimedModel(model, times, vary=vary, fix=fix, **settings)
+    try:
+        make = resolve_name("neurogym.behaviour.models.with_times:TimedModel")
+    except ModuleNotFoundError as error:
+        raise UserError(f"--times needs {error.name}: pip install 'ngym[fit]'") from error
+    return make(model, times, vary=vary, fix=fix, **settings)
 
 
 FILE = tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))

@@ -28,6 +28,7 @@ from collections.abc import Mapping, Sequence
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.agent_policy import AgentPolicy
 from neurogym.behaviour.models.base import Fitted, Problem
+from neurogym.behaviour.models.likelihoods import ChoiceLikelihood
 from neurogym.behaviour.models.maxima import fit_together
 from neurogym.behaviour.models.one_trial import OneTrial
 from neurogym.behaviour.models.scales import scale_notes
@@ -48,6 +49,10 @@ class Agent(OneTrial):
         for each, fit in zip(problems, fits, strict=True):
             fit.notes.extend(scale_notes(each.table, depending, fit.parameters))
         return fits
+
+    def posterior(self, problem: Problem) -> ChoiceLikelihood:
+        """Return the log-likelihood of the sessions of a problem."""
+        return ChoiceLikelihood(self, problem.table)
 
     def to_arrays(self, policy: AgentPolicy) -> dict[str, FloatArray]:
         """See `Model.to_arrays`."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.agent_policy import AgentPolicy, compiled
-from neurogym.behaviour.models.agents import Agent
 from neurogym.behaviour.models.base import Model, Policy, Problem, UnfitError
-from neurogym.behaviour.models.diffusion import Diffusion
+from neurogym.behaviour.models.one_trial import OneTrial
 from neurogym.behaviour.models.parameters import ModelParameter
-from neurogym.behaviour.models.with_times import TimedModel
 from neurogym.behaviour.table import Behaviour, padded
 
 
@@ -39,7 +37,7 @@ class ChoiceLikelihood:
         table: sessions of a subject.
     """
 
-    def __init__(self, agent: Agent, table: Behaviour):
+    def __init__(self, agent: OneTrial, table: Behaviour):
         self._agent, self._data = agent, padded(table.sessions)
         self.parameters, self._n = agent.parameters(table), len(table.choices)
         self._scan = compiled(agent, self.parameters, self._n)
@@ -65,10 +63,8 @@ def likelihood_of_problem(model: Model, problem: Problem) -> Likelihood:
     Raises:
         UnfitError: for models without such a function, or that do not suit the table.
     """
-    if isinstance(model, Diffusion | TimedModel):
-        if isinstance(model, TimedModel) and not model.takes_prior:
-            raise UnfitError(f"{model.name} cannot be sampled (--posterior): its choices are fitted before its times")
-        return model.posterior(problem)
-    if isinstance(model, Agent):
-        return ChoiceLikelihood(model, problem.table)
-    raise UnfitError(f"{model.name} cannot be sampled (--posterior); learners, ddm and models with --times can")
+    samplable: Any = model
+    if not hasattr(model, "posterior"):
+        raise UnfitError(f"{model.name} cannot be sampled (--posterior); learners, ddm and models with --times can")
+    likelihood: Likelihood = samplable.posterior(problem)
+    return likelihood

@@ -1,4 +1,4 @@
-"""Diffusion to two bounds as a model of the response: likelihood of choice, time and omission given the evidence.
+"""Models of choice and time given the evidence of a trial, with derivatives by JAX; the diffusion to two bounds.
 
 The evidence of a trial is the drift: v per s towards the second option, with bounds at +-A around 0 (unit diffusion,
 Palmer, Huk & Shadlen 2005, 10.1167/5.5.1). The start is z of the way from the first option's bound to the second's.
@@ -10,10 +10,13 @@ distance between the bounds, the non-decision time uniformly over ``st`` s (Ratc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from neurogym.array_types import FloatArray, IntArray
@@ -27,7 +30,8 @@ Values = Mapping[str, FloatArray]
 TINY = 1e-12
 #: Points of Gauss-Legendre quadrature over the uniform variability of starting point and non-decision time.
 START_POINTS, TIME_POINTS = 5, 15
-STEP_V = 1e-5  #: of numerical derivatives
+#: Rows of a compiled likelihood at least.
+FEWEST = 256
 #: Conditions without a deadline.
 FREE = TimeSettings()
 
@@ -46,51 +50,187 @@ class Gradient(NamedTuple):
     values: dict[str, FloatArray]
 
 
-class Response(Protocol):
+class Response:
     """A model of choice and time given the evidence of a trial.
 
+    A subclass is a dataclass that is compared without `constants`. It writes `density` and `until` in ``jax.numpy`` for
+    one trial: ``evidence`` has the shape (columns,) and ``p`` holds a number for each parameter, and what `prepared`
+    added. Times are those of the decision, in s.
+
     Attributes:
-        parameters: free parameters, in the order of their values.
         constants: values of parameters that are fixed.
+        every: all parameters by name.
+        words: names of the parameters in words, as in ``--vary bound=...``, and the symbols behind them.
+        columns: columns of the evidence: 1 for a difference, or one for each option.
+        options: number of options.
+        longest: decision time in s after which choices are made.
+        step: of differences of gradients, in units of priors; larger than kinks of the density.
     """
+
+    constants: Mapping[str, float]
+    every: ClassVar[Mapping[str, ModelParameter]]
+    words: ClassVar[Mapping[str, str]]
+    columns: int = 1
+    options: int = 2
+    longest: ClassVar[float] = 20.0
+    step: ClassVar[float] = 1e-4
+
+    def density(self, time: Any, choice: Any, evidence: Any, p: Any, nodes: Any) -> Any:
+        """Return the density of a choice at a time; 0 before the decision can end."""
+        raise NotImplementedError
+
+    def until(self, time: Any, evidence: Any, p: Any, nodes: Any) -> Any:
+        """Return the probability of each option (options,) until a time."""
+        raise NotImplementedError
+
+    def undecided(self, time: Any, evidence: Any, p: Any, nodes: Any) -> Any:
+        """Return the probability of no decision until a time."""
+        return jnp.clip(1 - self.until(time, evidence, p, nodes).sum(), 0, 1)
+
+    def chances(self, evidence: Any, p: Any, nodes: Any) -> Any:
+        """Return the probability of each option (options,)."""
+        total = self.until(jnp.asarray(self.longest), evidence, p, nodes)
+        return total / jnp.maximum(total.sum(), TINY)
+
+    def decide(
+        self, evidence: FloatArray, p: Mapping[str, FloatArray], rng: np.random.Generator
+    ) -> tuple[IntArray, FloatArray]:
+        """Return simulated choices and decision times, shape (trials,)."""
+        raise NotImplementedError
+
+    def nodes(self, p: Mapping[str, FloatArray]) -> Any:
+        """Return points and weights of quadratures, or other numbers that follow from the parameters of all trials."""
+        return ()
+
+    def prepared(self, p: Any, nodes: Any) -> Any:
+        """Return the parameters (trials,) and what else is computed for all trials together, by name."""
+        return p
 
     @property
     def parameters(self) -> tuple[ModelParameter, ...]:
-        """Free parameters."""
+        """Free parameters, in the order of their values."""
+        return tuple(each for name, each in self.every.items() if name not in self.constants)
 
-    @property
-    def words(self) -> Mapping[str, str]:
-        """Names of the parameters in words, as in ``--vary bound=...``, and the symbols behind them."""
-
-    @property
-    def columns(self) -> int:
-        """Columns of the evidence: 1 for a difference, or one for each option."""
+    def _complete(self, values: Values, n: int) -> dict[str, FloatArray]:
+        """Return all parameters for each trial."""
+        complete = {**self.constants, **values}
+        return {name: np.broadcast_to(np.asarray(complete[name], float), (n,)) for name in self.every}
 
     def log_likelihood(self, evidence: FloatArray, values: Values, trials: TimedTrials) -> Gradient:
         """Return the log-likelihood of trials; 0 for trials that do not count."""
+        log, (by_evidence, by) = self._each(_slopes, evidence, values, trials)
+        return Gradient(log, by_evidence, {each.name: by[each.name] for each in self.parameters})
+
+    def log(self, evidence: FloatArray, values: Values, trials: TimedTrials) -> FloatArray:
+        """Return the log-likelihood of trials without derivatives, which take several times as long."""
+        return self._each(_logs, evidence, values, trials)[0]
+
+    def _each(self, function: Any, evidence: FloatArray, values: Values, trials: TimedTrials) -> Any:
+        settings, n = trials.settings, len(evidence)
+        log, by_evidence, by = np.zeros(n), np.zeros(evidence.shape), {name: np.zeros(n) for name in self.every}
+        complete, late = self._complete(values, n), settings.contaminant_survival
+        at_random = settings.contaminant_density(trials.rt) / self.options
+        kinds = {
+            "density": (trials.timed, trials.choice, trials.rt, at_random),
+            "chances": (trials.untimed, trials.choice, np.zeros(n), np.full(n, 1 / self.options)),
+            "undecided": (trials.omitted, np.zeros(n, int), np.full(n, settings.deadline), np.full(n, late)),
+            "until": (
+                trials.withheld,
+                np.full(n, 1 - settings.withheld),
+                np.full(n, settings.deadline),
+                np.full(n, (1 + late) / 2),
+            ),
+        }
+        for kind, (counted, *columns) in kinds.items():
+            rows = np.flatnonzero(counted)
+            if not len(rows):
+                continue
+            wide = _widened(rows, FEWEST)
+            p = {name: each[wide] for name, each in complete.items()}
+            found = function(self, kind, len(rows), self.nodes(p), evidence[wide], p, *(each[wide] for each in columns))
+            log[rows] = np.asarray(found[0])[: len(rows)]
+            for out, slope in zip((by_evidence, *by.values()), found[1:], strict=False):
+                out[rows] = np.asarray(slope)[: len(rows)]
+        return log, (by_evidence, by)
 
     def probabilities(self, evidence: FloatArray, values: Values) -> FloatArray:
         """Return the probability of each choice, shape (trials, choices)."""
+        wide = _widened(np.arange(len(evidence)))
+        p = {name: each[wide] for name, each in self._complete(values, len(evidence)).items()}
+        chances = np.asarray(_chances(self, self.nodes(p), evidence[wide], p))
+        return np.asarray((1 - p["lapse"][:, None]) * chances + p["lapse"][:, None] / self.options)[: len(evidence)]
 
     def sample(
         self, evidence: FloatArray, values: Values, rng: np.random.Generator, settings: TimeSettings = FREE
     ) -> tuple[IntArray, FloatArray]:
         """Return simulated choices (-1 without an answer until the deadline) and reaction times in s."""
+        p = self._complete(values, len(evidence))
+        choice, time = self.decide(evidence, p, rng)
+        return settings.observed(choice, time + p["t_R"], p["lapse"], self.options, rng)
 
 
-def diffusion_parameters() -> dict[str, ModelParameter]:
-    """Return all parameters of the diffusion by name."""
-    return {
-        "A": positive(0.8, 0.8, "A"),
-        "t_R": positive(0.3, 0.7, "t_R"),
-        "z": ModelParameter("z", "unit", 0.0, 0.7),
-        "lapse": ModelParameter("lapse", "unit", -3.2, 1.5, 0.0, 0.5),
-        "eta": positive(1.0, 1.0, "eta"),
-        "sz": ModelParameter("sz", "unit", -1.0, 1.0),
-        "st": positive(0.1, 0.8, "st"),
-    }
+def _widened(rows: IntArray, least: int = 1) -> IntArray:
+    """Return rows with the last repeated up to a power of two, so that numbers of rows share compiled functions."""
+    return np.pad(rows, (0, max(1 << (len(rows) - 1).bit_length(), least) - len(rows)), mode="edge")
 
 
+def _log(
+    response: Response, kind: str, nodes: Any, evidence: Any, p: Any, choice: Any, time: Any, at_random: Any
+) -> Any:
+    """Return the log-likelihood of trials of a kind, shape (trials,)."""
+
+    def each(evidence: Any, p: Any, choice: Any, time: Any, at_random: Any) -> Any:
+        left = time - p["t_R"]
+        if kind == "density":
+            share = response.density(left, choice, evidence, p, nodes)
+        elif kind == "chances":
+            share = response.chances(evidence, p, nodes)[choice]
+        elif kind == "undecided":
+            share = response.undecided(left, evidence, p, nodes)
+        else:
+            share = 1 - response.until(jnp.maximum(left, 0), evidence, p, nodes)[choice]
+        return jnp.log(jnp.maximum((1 - p["lapse"]) * share + p["lapse"] * at_random, TINY))
+
+    return jax.vmap(each)(evidence, response.prepared(p, nodes), choice, time, at_random)
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _logs(response: Response, kind: str, count: Any, *arguments: Any) -> Any:
+    return (_log(response, kind, *arguments),)
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _slopes(response: Response, kind: str, count: Any, nodes: Any, evidence: Any, p: Any, *trials: Any) -> Any:
+    """Return log-likelihoods, and derivatives of those of the first ``count`` trials by evidence and parameters."""
+
+    def total(evidence: Any, p: Any) -> Any:
+        logs = _log(response, kind, nodes, evidence, p, *trials)
+        return jnp.where(jnp.arange(len(logs)) < count, logs, 0.0).sum(), logs
+
+    (_, logs), (by_evidence, by) = jax.value_and_grad(total, (0, 1), has_aux=True)(evidence, p)
+    return logs, by_evidence, *(by[name] for name in response.every)
+
+
+@partial(jax.jit, static_argnums=0)
+def _chances(response: Response, nodes: Any, evidence: Any, p: Any) -> Any:
+    return jax.vmap(lambda evidence, p: response.chances(evidence, p, nodes))(evidence, response.prepared(p, nodes))
+
+
+def constants() -> Any:
+    """Return the field of the constants of a response, without which responses are compared."""
+    return field(default_factory=dict, compare=False)
+
+
+LAPSE = ModelParameter("lapse", "unit", -3.2, 1.5, 0.0, 0.5)
+DIFFUSION = {
+    "A": positive(0.8, 0.8, "A"),
+    "t_R": positive(0.3, 0.7, "t_R"),
+    "z": ModelParameter("z", "unit", 0.0, 0.7),
+    "lapse": LAPSE,
+    "eta": positive(1.0, 1.0, "eta"),
+    "sz": ModelParameter("sz", "unit", -1.0, 1.0),
+    "st": positive(0.1, 0.8, "st"),
+}
 #: Names of the parameters of the diffusion in words and in the notation of other packages (a is the whole distance).
 DIFFUSION_WORDS = {
     "bound": "A",
@@ -103,184 +243,86 @@ DIFFUSION_WORDS = {
     "sv": "eta",
     "st0": "st",
 }
-#: Values of parameters of the diffusion that are not estimated.
-FIXED = {"z": 0.5, "lapse": 0.0, "eta": 0.0, "sz": 0.0, "st": 0.0}
 
 
-def _points(width: FloatArray, n: int) -> list[tuple[float, float]]:
-    """Return points and weights of the quadrature over a uniform variability; a single point without variability."""
+def _uniform(width: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
+    """Return points and weights over a uniform variability; a single point without variability."""
     if not np.any(width):
-        return [(0.0, 1.0)]
+        return np.zeros(1), np.ones(1)
     points, weights = np.polynomial.legendre.leggauss(n)
-    return [(float(x) / 2, float(w) / 2) for x, w in zip(points, weights, strict=True)]
-
-
-def _room(p: Mapping[str, FloatArray]) -> FloatArray:
-    """Return the largest range of starting points around z that stays within the bounds."""
-    return np.asarray(2 * np.minimum(p["z"], 1 - p["z"]))
+    return points / 2, weights / 2
 
 
 @dataclass(frozen=True)
-class DiffusionResponse:
+class DiffusionResponse(Response):
     """Diffusion to two bounds.
 
     Attributes:
         constants: values of the parameters that are fixed.
     """
 
-    constants: Mapping[str, float] = field(default_factory=lambda: {"eta": 0.0, "sz": 0.0, "st": 0.0})
+    constants: Mapping[str, float] = field(default_factory=lambda: {"eta": 0.0, "sz": 0.0, "st": 0.0}, compare=False)
 
-    @property
-    def parameters(self) -> tuple[ModelParameter, ...]:
-        """See `Response.parameters`."""
-        return tuple(each for name, each in diffusion_parameters().items() if name not in self.constants)
+    every, words = DIFFUSION, DIFFUSION_WORDS
 
-    @property
-    def words(self) -> Mapping[str, str]:
-        """See `Response.words`."""
-        return DIFFUSION_WORDS
-
-    @property
-    def columns(self) -> int:
-        """See `Response.columns`."""
-        return 1
-
-    def _complete(self, values: Values, n: int) -> dict[str, FloatArray]:
-        """Return all parameters for each trial."""
-        complete = {**FIXED, **self.constants, **values}
-        return {name: np.broadcast_to(np.asarray(value, float), (n,)) for name, value in complete.items()}
-
-    def log_likelihood(self, evidence: FloatArray, values: Values, trials: TimedTrials) -> Gradient:
-        """See `Response.log_likelihood`."""
-        p, v = self._complete(values, len(evidence)), evidence[:, 0]
-        log, by_v = np.zeros(len(v)), np.zeros(len(v))
-        by = {each.name: np.zeros(len(v)) for each in self.parameters}
-        timed = trials.timed
-        if timed.any():
-            subset = {name: value[timed] for name, value in p.items()}
-            log[timed], by_v[timed], slopes = self._density(v[timed], subset, trials.choice[timed], trials, timed)
-            for name in by:
-                by[name][timed] = slopes[name]
-        rest = trials.untimed | trials.omitted | trials.withheld
-        if rest.any():
-            subset = {name: value[rest] for name, value in p.items()}
-            log[rest], by_v[rest], slopes = self._without_time(v[rest], subset, trials, rest)
-            for name in by:
-                by[name][rest] = slopes[name]
-        return Gradient(log, by_v[:, None], by)
-
-    def _density(
-        self, v: FloatArray, p: dict[str, FloatArray], choice: IntArray, trials: TimedTrials, rows: np.ndarray
-    ) -> tuple[FloatArray, FloatArray, dict[str, FloatArray]]:
-        """Return the log-density of answers with a time, its derivative by the drift and by each parameter."""
-        n, upper = len(v), choice == 1
-        time = trials.rt[rows] - p["t_R"]
-        total = np.zeros(n)
-        slope = {name: np.zeros(n) for name in ("v", *p)}
-        room = _room(p)
-        for x, share_x in _points(p["sz"], START_POINTS):
-            w = p["z"] + x * p["sz"] * room
-            for y, share_y in _points(p["st"], TIME_POINTS):
-                t = time + y * p["st"]
-                valid = t > 1e-6
-                d = first_passage.log_density(
-                    t[valid], upper[valid], v[valid], 2 * p["A"][valid], w[valid], p["eta"][valid]
-                )
-                f = share_x * share_y * np.exp(d.log)
-                total[valid] += f
-                low = np.where(p["z"][valid] <= 0.5, 1.0, -1.0)
-                derivatives = {
-                    "v": d.drift,
-                    "A": 2 * d.bound,
-                    "t_R": -d.time,
-                    "eta": d.spread,
-                    "st": y * d.time,
-                    "sz": x * room[valid] * d.start,
-                    "z": d.start * (1 + 2 * x * low * p["sz"][valid]),
-                }
-                for name, value in derivatives.items():
-                    slope[name][valid] += f * value
-        contaminant, lapse = 0.5 * trials.settings.contaminant_density(trials.rt[rows]), p["lapse"]
-        likelihood = np.maximum((1 - lapse) * total + lapse * contaminant, TINY)
-        slopes = {name: (1 - lapse) * value / likelihood for name, value in slope.items()}
-        slopes["lapse"] = (contaminant - total) / likelihood
-        return np.log(likelihood), slopes.pop("v"), slopes
-
-    def _without_time(
-        self, v: FloatArray, p: dict[str, FloatArray], trials: TimedTrials, rows: np.ndarray
-    ) -> tuple[FloatArray, FloatArray, dict[str, FloatArray]]:
-        """Return the log-probability of trials without a time, with numerical derivatives."""
-        kind = np.select([trials.omitted[rows], trials.withheld[rows]], [1, 2], 0)
-        choice = trials.choice[rows]
-
-        def log_probability(v: FloatArray, p: Mapping[str, FloatArray]) -> FloatArray:
-            out = np.empty(len(v))
-            for case in np.unique(kind):
-                at = kind == case
-                out[at] = self._probability(case, v[at], {name: x[at] for name, x in p.items()}, choice[at], trials)
-            return np.log(np.maximum(out, TINY))
-
-        by_v = (log_probability(v + STEP_V, p) - log_probability(v - STEP_V, p)) / (2 * STEP_V)
-        slopes = {}
-        for name in (each.name for each in self.parameters):
-            step = STEP_V * np.maximum(np.abs(p[name]), 1e-2)
-            high, low = {**p, name: p[name] + step}, {**p, name: p[name] - step}
-            slopes[name] = (log_probability(v, high) - log_probability(v, low)) / (2 * step)
-        return log_probability(v, p), by_v, slopes
-
-    def _probability(
-        self, kind: int, v: FloatArray, p: Mapping[str, FloatArray], choice: IntArray, trials: TimedTrials
-    ) -> FloatArray:
-        """Return the probability of a choice (kind 0), of no decision (1), or of a withheld response (2)."""
-        if kind == 0:
-            upper = self._upper(v, p)
-            return (1 - p["lapse"]) * np.where(choice == 1, upper, 1 - upper) + p["lapse"] / 2
-        limit, late = trials.settings.deadline, trials.settings.contaminant_survival
-        if kind == 1:
-            return (1 - p["lapse"]) * self._averaged(first_passage.survival, limit, v, p) + p["lapse"] * late
-        went = self._averaged(first_passage.reached, limit, *self._towards_go(v, p, trials.settings.withheld))
-        return (1 - p["lapse"]) * (1 - went) + p["lapse"] * (1 + late) / 2
+    def nodes(self, p: Mapping[str, FloatArray]) -> Any:
+        """See `Response.nodes`: starts, non-decision times and drifts."""
+        drifts = first_passage.DRIFTS if np.any(p["eta"]) else (np.zeros(1), np.ones(1))
+        return _uniform(p["sz"], START_POINTS), _uniform(p["st"], TIME_POINTS), drifts
 
     @staticmethod
-    def _towards_go(
-        v: FloatArray, p: Mapping[str, FloatArray], withheld: int
-    ) -> tuple[FloatArray, Mapping[str, FloatArray]]:
-        """Return drift and parameters in which the upper bound is that of the response."""
-        return (v, p) if withheld == 0 else (-v, {**p, "z": 1 - p["z"]})
+    def _averaged(function: Any, p: Any, nodes: Any) -> Any:
+        """Return the mean of a function of start and change of the non-decision time over their variability."""
+        (starts, start_weights), (times, time_weights), _ = nodes
+        room = 2 * jnp.minimum(p["z"], 1 - p["z"])  # within the bounds
+        of_times = jax.vmap(function, (None, 0))
+        rows = jax.vmap(of_times, (0, None))(p["z"] + starts * p["sz"] * room, times * p["st"])
+        return jnp.einsum("s,t,st...->...", start_weights, time_weights, rows)
 
-    @staticmethod
-    def _averaged(
-        function: Callable[..., FloatArray], limit: float, v: FloatArray, p: Mapping[str, FloatArray]
-    ) -> FloatArray:
-        """Return a distribution function at a time, averaged over the variability of start and non-decision time."""
-        room, total = _room(p), np.zeros(len(v))
-        for x, share_x in _points(p["sz"], START_POINTS):
-            w = p["z"] + x * p["sz"] * room
-            for y, share_y in _points(p["st"], TIME_POINTS):
-                t = np.maximum(limit - p["t_R"] + y * p["st"], 0.0)
-                total += share_x * share_y * function(t, v, 2 * p["A"], w, p["eta"])
-        return total
+    def density(self, time: Any, choice: Any, evidence: Any, p: Any, nodes: Any) -> Any:
+        """See `Response.density`."""
 
-    def _upper(self, v: FloatArray, p: Mapping[str, FloatArray]) -> FloatArray:
-        room, total = _room(p), np.zeros(len(v))
-        for x, share in _points(p["sz"], START_POINTS):
-            total += share * first_passage.probability_upper(v, 2 * p["A"], p["z"] + x * p["sz"] * room, p["eta"])
-        return total
+        def at(start: Any, shift: Any) -> Any:
+            t = time + shift
+            possible = t > 1e-6
+            t = jnp.where(possible, t, 1.0)
+            log = first_passage.log_density(t, choice == 1, evidence[0], 2 * p["A"], start, p["eta"])
+            return jnp.where(possible, jnp.exp(log), 0.0)
 
-    def probabilities(self, evidence: FloatArray, values: Values) -> FloatArray:
-        """See `Response.probabilities`."""
-        p = self._complete(values, len(evidence))
-        upper = (1 - p["lapse"]) * self._upper(evidence[:, 0], p) + p["lapse"] / 2
-        return np.stack([1 - upper, upper], 1)
+        return self._averaged(at, p, nodes)
 
-    def sample(
-        self, evidence: FloatArray, values: Values, rng: np.random.Generator, settings: TimeSettings = FREE
+    def _reached(self, time: Any, evidence: Any, p: Any, nodes: Any, see: Any) -> Any:
+        def at(start: Any, shift: Any) -> Any:
+            t = jnp.maximum(time + shift, 0.0)
+            each = lambda v: see(first_passage.reached(t, v, 2 * p["A"], start))  # noqa: E731
+            return first_passage.over_drifts(each, evidence[0], p["eta"], nodes[2])
+
+        return self._averaged(at, p, nodes)
+
+    def until(self, time: Any, evidence: Any, p: Any, nodes: Any) -> Any:
+        """See `Response.until`."""
+        return self._reached(time, evidence, p, nodes, lambda both: both)
+
+    def undecided(self, time: Any, evidence: Any, p: Any, nodes: Any) -> Any:
+        """See `Response.undecided`."""
+        return self._reached(time, evidence, p, nodes, lambda both: jnp.clip(1 - both.sum(), 0, 1))
+
+    def chances(self, evidence: Any, p: Any, nodes: Any) -> Any:
+        """See `Response.chances`."""
+
+        def at(start: Any, _: Any) -> Any:
+            each = partial(first_passage.probability_upper, a=2 * p["A"], w=start)
+            return first_passage.over_drifts(each, evidence[0], p["eta"], nodes[2])
+
+        upper = self._averaged(at, p, (nodes[0], (np.zeros(1), np.ones(1)), nodes[2]))
+        return jnp.stack([1 - upper, upper])
+
+    def decide(
+        self, evidence: FloatArray, p: Mapping[str, FloatArray], rng: np.random.Generator
     ) -> tuple[IntArray, FloatArray]:
-        """See `Response.sample`."""
+        """See `Response.decide`."""
         n = len(evidence)
-        p = self._complete(values, n)
         drift = evidence[:, 0] + p["eta"] * rng.standard_normal(n)
-        w = p["z"] + p["sz"] * _room(p) * (rng.random(n) - 0.5)
-        choice, time = first_passage.draw(drift, 2 * p["A"], w, rng)
-        rt = time + p["t_R"] + p["st"] * (rng.random(n) - 0.5)
-        return settings.observed(choice, rt, p["lapse"], 2, rng)
+        start = p["z"] + p["sz"] * 2 * np.minimum(p["z"], 1 - p["z"]) * (rng.random(n) - 0.5)
+        choice, time = first_passage.draw(drift, 2 * p["A"], start, rng)
+        return choice, time + p["st"] * (rng.random(n) - 0.5)

@@ -65,20 +65,21 @@ def _updated(inverse: FloatArray, s: FloatArray, y: FloatArray, moved: np.ndarra
     return np.where(fine[..., None, None], new, inverse)
 
 
-def curvature(slopes: Slopes, x: FloatArray, together: int = 1) -> FloatArray:
+def curvature(slopes: Slopes, x: FloatArray, together: int = 1, step: float = DELTA) -> FloatArray:
     """Return the second derivatives of each function, shape (functions, parameters, parameters).
 
     Args:
         slopes: of the functions.
         x: a point of each function, shape (functions, parameters).
         together: points that are evaluated at once.
+        step: of differences of gradients.
     """
     d = x.shape[1]
-    offsets = DELTA * np.concatenate([np.eye(d), -np.eye(d)])
+    offsets = step * np.concatenate([np.eye(d), -np.eye(d)])
     offsets = np.pad(offsets, ((0, -len(offsets) % together), (0, 0)))
     pieces = [slopes(x[:, None] + each)[1] for each in offsets.reshape(-1, together, d)]
     gradients = np.concatenate(pieces, 1)
-    out = (gradients[:, :d] - gradients[:, d : 2 * d]) / (2 * DELTA)
+    out = (gradients[:, :d] - gradients[:, d : 2 * d]) / (2 * step)
     return np.asarray((out + np.swapaxes(out, 1, 2)) / 2)
 
 

@@ -281,7 +281,7 @@ def maximise(posterior: TimedPosterior, start: FloatArray | None = None, searche
         bounds = [(-12, 12)] * len(mean)
         result = minimize(loss, (x - mean) / sd, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         if best is None or result.fun < value:
-            best, value = _curved(loss, np.asarray(result.x), mean, sd), float(result.fun)
+            best, value = _curved(loss, np.asarray(result.x), posterior), float(result.fun)
         if best.converged:
             break
     assert best is not None
@@ -289,7 +289,7 @@ def maximise(posterior: TimedPosterior, start: FloatArray | None = None, searche
 
 
 def _curved(
-    loss: Callable[[FloatArray], tuple[float, FloatArray]], z: FloatArray, mean: FloatArray, sd: FloatArray
+    loss: Callable[[FloatArray], tuple[float, FloatArray]], z: FloatArray, posterior: TimedPosterior
 ) -> Maximum:
     """Return a maximum with Laplace's covariance, from the change of the gradient around the point."""
 
@@ -297,11 +297,12 @@ def _curved(
         value, slope = loss(points[0, 0])
         return np.array([[value]]), slope[None, None]
 
-    values, vectors = np.linalg.eigh(curvature(slopes, z[None])[0])
+    values, vectors = np.linalg.eigh(curvature(slopes, z[None], step=posterior.response.response.step)[0])
     covariance = (vectors / np.maximum(values, 1.0)) @ vectors.T  # data never widen a prior
     slope = loss(z)[1]
     converged = bool(np.isfinite(slope).all() and slope @ covariance @ slope < GRADIENT and values.min() > 0)
-    return Maximum(mean + sd * z, covariance * np.outer(sd, sd), converged)
+    sd = posterior.sd
+    return Maximum(posterior.mean + sd * z, covariance * np.outer(sd, sd), converged)
 
 
 @dataclass

@@ -220,7 +220,13 @@ class TimedModel:
         return formulas
 
     def posterior(self, problem: Problem) -> TimedPosterior:
-        """Return the log-posterior of the parameters of a model that is fitted to choices and times together."""
+        """Return the log-posterior of the parameters of a model that is fitted to choices and times together.
+
+        Raises:
+            UnfitError: for a model that is fitted to the choices before.
+        """
+        if not self.takes_prior:
+            raise UnfitError(f"{self.name} cannot be sampled (--posterior): its choices are fitted before its times")
         return self._posterior(problem, self._evidence(problem.table))
 
     def _posterior(self, problem: Problem, evidence: Evidence) -> TimedPosterior:

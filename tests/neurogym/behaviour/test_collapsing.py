@@ -9,7 +9,7 @@ import pytest
 
 from neurogym.behaviour.models import first_passage
 from neurogym.behaviour.models.base import Problem, UnfitError
-from neurogym.behaviour.models.collapsing import CollapsingResponse, bound_at, solve
+from neurogym.behaviour.models.collapsing import GRID, TIME, CollapsingResponse, bound_at, solve
 from neurogym.behaviour.models.diffusion import Diffusion, diffusion_response
 from neurogym.behaviour.models.responses import FREE, DiffusionResponse
 from neurogym.behaviour.models.times import TimedTrials, TimeSettings
@@ -21,11 +21,8 @@ CONSTANT = {name: VALUES[name] for name in ("A", "t_R", "z", "lapse")}
 
 def test_bounds_that_do_not_collapse_have_the_density_of_the_closed_form():
     solution = solve("exponential", 0.9, 1e-12, 0.6)
-    n = len(solution.time)
     for side in (False, True):
-        exact = first_passage.log_density(
-            solution.time, np.full(n, side), np.zeros(n), np.full(n, 1.8), np.full(n, 0.6), np.zeros(n)
-        ).log
+        exact = first_passage.log_density(TIME, *(np.full(GRID, each) for each in (side, 0.0, 1.8, 0.6, 0.0)))
         np.testing.assert_allclose(np.exp(solution.log_density[int(side)]), np.exp(exact), atol=1e-6)
 
 
