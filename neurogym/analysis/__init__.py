@@ -78,6 +78,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "regressed_on_units",
         "regressed_on_variables",
         "split",
+        "without_each",
     ),
     "selectivity": ("Selectivity", "selectivity_table"),
     "similarity": (

@@ -9,7 +9,7 @@ does not add to, divided by the variance of the held-out averages (Sahani & Lind
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,10 +18,11 @@ from numpy.typing import ArrayLike
 from neurogym.analysis.results import Result
 from neurogym.array_types import FloatArray
 
-#: Penalties of ridge regressions relative to the mean variance of the predictors, and most groups left out in turn.
-PENALTIES, MOST_GROUPS = 10.0 ** np.arange(-4, 3), 10
+#: Penalties of ridge regressions relative to the mean variance of the predictors.
+PENALTIES = 10.0 ** np.arange(-4, 3)
 #: Share of neurons and of trials of each condition that are held out, and random halves of the trials.
 HELD_OUT, HALVES = 0.25, 20
+ALL_ROWS = slice(None)
 
 Segment = tuple[str, str]  #: part of the trial, and condition
 
@@ -137,7 +138,9 @@ def noise_ceiling(halves: Sequence[tuple[FloatArray, FloatArray]], observed: Flo
     return np.minimum(signal / np.where(total > 0, total, np.nan), 1.0)
 
 
-def regressed_on_variables(observed: FloatArray, times: np.ndarray, variables: Mapping[str, np.ndarray]) -> FloatArray:
+def regressed_on_variables(
+    observed: FloatArray, times: np.ndarray, variables: Mapping[str, np.ndarray], rows: np.ndarray | slice = ALL_ROWS
+) -> FloatArray:
     """Return the prediction by task variables: a linear regression at each time.
 
     Source: Brody et al. 2003, 10.1093/cercor/bhg100.
@@ -146,6 +149,7 @@ def regressed_on_variables(observed: FloatArray, times: np.ndarray, variables: M
         observed: averages that the regression is fitted to, shape (rows, neurons).
         times: part and step of each row, shape (rows,).
         variables: value of each variable for each row, shape (rows,); words have a column for each value.
+        rows: rows that the regression is fitted to; all are predicted.
     """
     columns = [np.ones(len(times))]
     for values in variables.values():
@@ -154,9 +158,12 @@ def regressed_on_variables(observed: FloatArray, times: np.ndarray, variables: M
         else:
             columns += [np.asarray(values, str) == each for each in np.unique(np.asarray(values, str))[1:]]
     design, result = np.stack(columns, axis=1).astype(float), np.zeros_like(observed)
+    fitted = np.zeros(len(times), bool)
+    fitted[rows] = True
     for time in np.unique(times):
-        rows = times == time
-        result[rows] = design[rows] @ np.linalg.lstsq(design[rows], observed[rows], rcond=None)[0]
+        now = times == time
+        known = now & fitted
+        result[now] = design[now] @ np.linalg.lstsq(design[known], observed[known], rcond=None)[0]
     return result
 
 
@@ -187,9 +194,35 @@ def _solutions(x: FloatArray, y: FloatArray) -> tuple[list[FloatArray], tuple[Fl
     return [v.T @ ((s / (s**2 + penalty * scale))[:, None] * turned) for penalty in PENALTIES], means
 
 
-def regressed_on_units(x: FloatArray, y: FloatArray, conditions: np.ndarray) -> FloatArray:
-    """Return neurons as predicted from units, shape (rows, neurons); arguments as of `ridge`, neurons scaled alike."""
+def regressed_on_units(
+    x: FloatArray, y: FloatArray, halves: tuple[FloatArray, FloatArray], rows: np.ndarray | slice = ALL_ROWS
+) -> FloatArray:
+    """Return the prediction by a ridge regression on units, with the penalty by which one half predicts the other best.
+
+    Args:
+        x: activity of the units, shape (rows, units).
+        y: averages that the regression is fitted to, shape (rows, neurons).
+        halves: averages of two halves of the same trials, the same shape.
+        rows: rows that the regression is fitted to; all are predicted.
+    """
     scale = np.where(y.std(0) > 0, y.std(0), 1.0)
-    groups = np.unique(conditions, return_inverse=True)[1] % MOST_GROUPS
-    weights, (mx, my) = ridge(x, y / scale, groups)
-    return ((x - mx) @ weights + my) * scale
+    errors = np.zeros(len(PENALTIES))
+    for fitted, left_out in (halves, halves[::-1]):
+        solutions, (mx, my) = _solutions(x[rows], fitted[rows] / scale)
+        errors += [float(((left_out[rows] / scale - my - (x[rows] - mx) @ w) ** 2).sum()) for w in solutions]
+    solutions, (mx, my) = _solutions(x[rows], y[rows] / scale)
+    return ((x - mx) @ solutions[int(errors.argmin())] + my) * scale
+
+
+def without_each(predict: Callable[[np.ndarray], FloatArray], conditions: np.ndarray) -> FloatArray:
+    """Return the prediction of each condition by what is fitted to the others.
+
+    Args:
+        predict: returns the prediction of all rows, fitted to the rows of a mask.
+        conditions: condition of each row, shape (rows,).
+    """
+    masks = [conditions == each for each in np.unique(conditions)]
+    result = np.array(predict(~masks[0]))
+    for mask in masks[1:]:
+        result[mask] = predict(~mask)[mask]
+    return result

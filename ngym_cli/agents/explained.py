@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from neurogym.analysis.encoding import (
+    HALVES,
     Averages,
     aligned,
     explained,
     noise_ceiling,
     regressed_on_units,
     regressed_on_variables,
+    without_each,
 )
 from neurogym.analysis.results import Estimate, bootstrap
 from neurogym.analysis.trial_tables import Table
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
 #: Names of what neurons are predicted from.
 NETWORK, READ_OUT, UNTRAINED = "network", "trained read-out", "untrained network"
 AVERAGES, VARIABLES = "averages of other trials", "task variables"
+#: Added to the name where each condition is predicted from the others.
+UNSEEN = ", unseen"
 #: Names of neurons.
 HELD_OUT, LEARNED, ALL = "held out", "learned", "all"
 
@@ -112,13 +117,21 @@ def judge(
         begin = neural.network_trials(recording, table, run.name, by, activity)
         networks[UNTRAINED] = _averages(begin, recorded)
     train, test = recorded.averages(~held_out), recorded.averages(held_out)
-    halves = [each for pair in recorded.halves() for each in pair]
-    arrays, times, conditions = aligned([train, test, *networks.values(), *halves])
-    (y, observed), units = arrays[:2], dict(zip(networks, arrays[2:], strict=False))
-    pairs = arrays[2 + len(networks) :]
+    one, other = recorded.halves(~held_out, 1)[0]
+    if one.rows.keys() != other.rows.keys():  # single trials of a condition
+        one = other = train
+    halves = [each for pair in recorded.halves(np.ones(len(held_out), bool), HALVES) for each in pair]
+    arrays, times, conditions = aligned([train, test, one, other, *networks.values(), *halves])
+    (y, observed, *two), units = arrays[:4], dict(zip(networks, arrays[4:], strict=False))
+    pairs = arrays[4 + len(networks) :]
     variables = {name: np.array([recorded.values[condition][name] for condition in conditions]) for name in recorded.by}
-    predicted = {name: regressed_on_units(x, y, conditions) for name, x in units.items()}
-    predicted[AVERAGES], predicted[VARIABLES] = y, regressed_on_variables(y, times, variables)
+    regressions: dict[str, Callable[..., FloatArray]] = {
+        name: partial(regressed_on_units, x, y, (two[0], two[1])) for name, x in units.items()
+    }
+    regressions[VARIABLES] = partial(regressed_on_variables, y, times, variables)
+    predicted = {name: predict() for name, predict in regressions.items()} | {AVERAGES: y}
+    if len(np.unique(conditions)) > 2:
+        predicted |= {name + UNSEEN: without_each(predict, conditions) for name, predict in regressions.items()}
     ceiling = noise_ceiling(list(zip(pairs[::2], pairs[1::2], strict=True)), observed)
     scores = {name: explained(each, observed) for name, each in predicted.items()}
     if has_learned and settings.loss == "variance" and (run.path / neural.READ_OUT).is_file():

@@ -205,7 +205,9 @@ def _print_activity(comparison: ActivityComparison) -> None:
     header = ("part", "measure", "agreement", "corrected for noise", "conditions shuffled", "p", "conditions")
     print_columns(rows, header, right=5)
     if comparison.get("explained"):
-        out.print("\nexplained variance of held-out trials, mean over neurons; the ceiling is what noise leaves")
+        out.print(
+            "\nexplained variance of held-out trials, mean over neurons (unseen: predicted from other conditions)"
+        )
         judged = [
             (
                 row["neurons"],

@@ -132,7 +132,7 @@ def _draw_bars(panel: Axes, judged: dict[str, Judgement]) -> dict[str, np.ndarra
     everything = [{"run": run, **row} for run, each in judged.items() for row in each.rows]
     for run, each in judged.items():
         for row in each.rows:
-            own = row["model"] == explained.NETWORK
+            own = row["model"].removesuffix(explained.UNSEEN) == explained.NETWORK
             if row["neurons"] != group or not (own or each is first):
                 continue
             names.append(f"{row['model']}, {run}" if own and len(judged) > 1 else row["model"])

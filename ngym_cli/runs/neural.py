@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from neurogym.analysis.encoding import HALVES, Averages, Split, split
+from neurogym.analysis.encoding import Averages, Split, split
 from neurogym.analysis.trial_tables import Table
 from neurogym.array_types import FloatArray
 from neurogym.dynamics import PopulationTrials
@@ -70,18 +70,24 @@ class NeuralRecording:
             parts[part] = [each.trials[k] for k in rows], np.asarray(each.condition)[rows]
         return Averages.of(parts)
 
-    def halves(self) -> list[tuple[Averages, Averages]]:
-        """Return averages of random halves of all trials; none if a condition has a single trial."""
-        n, first = len(self.split.trials), next(iter(self.parts.values()))
-        trial, names = np.asarray(first.rows, int), np.asarray(first.condition, str)
-        rng, pairs = np.random.default_rng(0), []
-        for _ in range(HALVES):
-            shuffled = rng.permutation(len(first.trials))
+    def halves(self, trials: np.ndarray, pairs: int) -> list[tuple[Averages, Averages]]:
+        """Return averages of random halves of some trials.
+
+        Args:
+            trials: bool, shape (trials of the file,).
+            pairs: number of pairs of halves.
+        """
+        first = next(iter(self.parts.values()))
+        chosen = np.flatnonzero(trials[first.rows])
+        trial, names = np.asarray(first.rows, int)[chosen], np.asarray(first.condition, str)[chosen]
+        rng, found = np.random.default_rng(0), []
+        for _ in range(pairs):
+            shuffled = rng.permutation(len(chosen))
             order = trial[shuffled[np.argsort(names[shuffled], kind="stable")]]
-            halves = np.zeros((2, n), bool)
+            halves = np.zeros((2, len(trials)), bool)
             halves[0, order[::2]], halves[1, order[1::2]] = True, True
-            pairs.append((self.averages(halves[0]), self.averages(halves[1])))
-        return pairs
+            found.append((self.averages(halves[0]), self.averages(halves[1])))
+        return found
 
 
 def read_neural(settings: RecordingConfig, by: Sequence[str], dt: float, periods: Collection[str]) -> NeuralRecording:

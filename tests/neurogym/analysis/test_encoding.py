@@ -14,6 +14,7 @@ from neurogym.analysis.encoding import (
     regressed_on_units,
     regressed_on_variables,
     split,
+    without_each,
 )
 
 RNG = np.random.default_rng(0)
@@ -62,12 +63,39 @@ def test_a_perfect_model_reaches_the_ceiling_and_constant_rates_explain_nothing(
 
 
 def test_units_and_task_variables_predict_what_they_determine():
-    units, conditions = RNG.normal(size=(60, 4)), np.repeat(np.arange(6), 10).astype(str)
+    units = RNG.normal(size=(60, 4))
     neurons = units @ RNG.normal(size=(4, 3)) + 2
-    assert explained(regressed_on_units(units, neurons, conditions), neurons).min() > 0.99
+    assert explained(regressed_on_units(units, neurons, (neurons, neurons)), neurons).min() > 0.99
     times, strength = np.tile([f"stimulus {k}" for k in range(10)], 6), np.repeat(np.arange(6.0), 10)
     side = np.repeat(["left", "right", "left", "right", "right", "left"], 10)
     linear = strength[:, None] * np.tile(np.arange(10), 6)[:, None] + 3 * (side == "left")[:, None]
     both = {"strength": strength, "side": side}
     assert explained(regressed_on_variables(linear, times, both), linear).min() > 0.999
     assert explained(regressed_on_variables(linear, times, {"strength": strength}), linear).max() < 0.999
+
+
+def test_the_penalty_is_the_best_for_other_trials_whatever_conditions_have_in_common():
+    """Conditions that cannot be extrapolated from one another need no penalty; noise needs a large one."""
+    units = np.kron(np.eye(6), np.ones((10, 1))) + 0.1 * RNG.normal(size=(60, 6))  # a unit for each condition
+    neurons = units @ RNG.normal(size=(6, 20))
+    halves = tuple(neurons + 0.1 * RNG.normal(size=neurons.shape) for _ in range(2))
+    assert explained(regressed_on_units(units, neurons, halves), neurons).mean() > 0.99
+    noise = [RNG.normal(size=(60, 20)) for _ in range(3)]
+    many = RNG.normal(size=(60, 50))
+    fitted = regressed_on_units(many, noise[0], (noise[1], noise[2]))
+    assert explained(fitted, noise[0]).mean() < 0.6  # without a penalty .83
+
+
+def test_conditions_are_predicted_from_the_others_where_units_generalise():
+    times, strength = np.tile([f"stimulus {k}" for k in range(8)], 5), np.repeat(np.arange(5.0), 8)
+    ramp = strength * np.tile(np.arange(8), 5)
+    neurons, conditions = np.outer(ramp, RNG.normal(size=6)), strength.astype(str)
+    fits = {
+        "same code": lambda rows: regressed_on_units(ramp[:, None], neurons, (neurons, neurons), rows),
+        "a unit for each condition": lambda rows: regressed_on_units(
+            ramp[:, None] * (strength[:, None] == np.arange(5)), neurons, (neurons, neurons), rows
+        ),
+        "variables": lambda rows: regressed_on_variables(neurons, times, {"strength": strength}, rows),
+    }
+    scores = {name: explained(without_each(fit, conditions), neurons).mean() for name, fit in fits.items()}
+    assert min(scores["same code"], scores["variables"]) > 0.99 and scores["a unit for each condition"] < 0.5

@@ -70,7 +70,8 @@ def test_the_neurons_are_learned_and_held_out_trials_are_explained(ngym, learned
     assert network["share"] == pytest.approx(network["value"] / network["ceiling"]) and network["share"] > 0.8
     assert rows["learned", "trained read-out"]["share"] > 0.5
     assert {model for _, model in rows} == {
-        *("network", "untrained network", "averages of other trials", "task variables", "trained read-out")
+        *("network", "untrained network", "averages of other trials", "task variables", "trained read-out"),
+        *("network, unseen", "untrained network, unseen", "task variables, unseen"),
     }
     assert (
         "explained variance of held-out trials"
