@@ -27,7 +27,7 @@ LIMITS = {
     "ngym_cli/api": 1_650,
     "ngym_cli/commands": 1_160,
     "ngym_cli/config": 1_610,
-    "ngym_cli/figures": 5_145,
+    "ngym_cli/figures": 5_175,
     "ngym_cli/fitting": 4_340,
     "ngym_cli/papers": 1_600,
     "ngym_cli/sweeps": 2_380,

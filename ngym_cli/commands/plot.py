@@ -98,7 +98,7 @@ USED_BY = {
     "pair": ("history",),
     "metric": ("similarity",),
     "across": ("similarity",),
-    "input": ("fixed-points", "flow", "modes", "bifurcation"),
+    "input": ("fixed-points", "attractors", "flow", "modes", "bifurcation"),
     "axes": ("fixed-points", "flow"),
 }
 

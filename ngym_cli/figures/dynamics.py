@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -132,6 +133,47 @@ def fixed_points(view: PlotData) -> Figure:
         )
     legend_below(plane)
     view.table, view.caption = dynamics.points_table(), dynamics.sentence()
+    return figure
+
+
+@_figure("number of networks with each attractor, by learner", runs=2, each_run=True, on_request=True)
+def attractors(view: PlotData) -> Figure:
+    """Draw a block for each network in the colour of its attractor under each input, put together by ``--group-by``.
+
+    By default they are put together by algorithm, or by network if the algorithm is the same.
+    """
+    by = view.compare or ("alg" if len({source.property("alg") for source in view.sources}) > 1 else "network")
+    rows = []
+    for source in view.sources:
+        one = replace(view, sources=[source], left_out={}, compare=None)
+        try:
+            searched = dynamics_of(one).searched
+        except FigureUnavailableError as error:
+            view.left_out[source.run.name] = str(error)
+            continue
+        rows += [(source.property(by), source.run.name, each.label, found) for each, found in searched]
+    if not rows:
+        raise FigureUnavailableError(next(iter(view.left_out.values())))
+    group, run, label, found = zip(*rows, strict=True)
+    names, groups, inputs = ([*dict.fromkeys(each)] for each in ([f.name for f in found], group, label))
+    figure, axes = new_figure(1, len(inputs), width=3.6, height=1.6 + 0.5 * len(groups), squeeze=False)
+    palette = colours(len(names))
+    for panel, period in zip(axes[0], inputs, strict=True):
+        for y, each in enumerate(groups):
+            here = sorted(names.index(f.name) for g, _, i, f in rows if (g, i) == (each, period))
+            panel.barh(y, np.ones(len(here)), left=range(len(here)), color=[palette[k] for k in here], edgecolor="w")
+        panel.set(title=period, xlabel="networks", ylabel=by, yticks=range(len(groups)), yticklabels=groups)
+        panel.invert_yaxis()
+        panel.xaxis.get_major_locator().set_params(integer=True)
+    for name, colour in zip(names, palette, strict=True):
+        axes[0, 0].plot([], [], "s", color=colour, label=name)
+    legend_below(axes[0, 0])
+    view.table = {
+        **{key: np.array(each, object) for key, each in ((by, group), ("name", run), ("input", label))},
+        "attractor": np.array([each.name for each in found], object),
+        "stable_points": np.array([each.points.stable.sum() for each in found]),
+        "cycles": np.array([sum(limit.kind == "cycle" for limit in each.limits) for each in found]),
+    }
     return figure
 
 

@@ -265,6 +265,9 @@ def dynamics_of(view: PlotData, by: tuple[str, ...] = ()) -> Dynamics:
         FigureUnavailableError: if there are no such columns, too many conditions, or activity that does not change.
     """
     by = by or view.by
+    if len(view.sources) > 1:
+        others = view.sources[1].run.name if len(view.sources) == 2 else "every other run"
+        view.left_out[others] = "the figure is of one run; attractors compares several"
     key = ("dynamics", view.recorded.members[0][1].folder, by, view.held)
     if key in view.memory:
         return view.memory[key]

@@ -42,7 +42,7 @@ FIGURE_MODULES = {
     "similarity": ("similarity",),
     "recording": ("recording",),
     "solutions": ("solutions",),
-    "dynamics": ("fixed-points", "flow", "modes", "bifurcation"),
+    "dynamics": ("fixed-points", "attractors", "flow", "modes", "bifurcation"),
     "watch": ("examples",),
 }
 

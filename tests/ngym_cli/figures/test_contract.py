@@ -37,6 +37,9 @@ DRAWN_OF = {
     "forgetting": "GoNogo-v0+RDM-v0",
 }
 
+#: Figures that compare two runs.
+OF_TWO = ("similarity", "attractors")
+
 
 @pytest.fixture(scope="module")
 def recorded_view(recorded_run):
@@ -56,7 +59,7 @@ def view_for(made_up, recorded_run, recorded_view, monkeypatch):
         )
 
     def view(name):
-        if name not in DRAWN_OF and name != "similarity":
+        if name not in DRAWN_OF and name not in OF_TWO:
             if name == "solutions":
                 fill_catalogue(recorded_view)
             return recorded_view
@@ -68,7 +71,7 @@ def view_for(made_up, recorded_run, recorded_view, monkeypatch):
             rows = [{"step": step, "trials": 100, "tasks": tasks} for step in (1000, 2000, 3000)]
             runs.RunFolder(folders[0]).update(evaluations=rows)
         return requests.view(
-            [str(folder) for folder in folders * (2 if name == "similarity" else 1)],
+            [str(folder) for folder in folders * (2 if name in OF_TWO else 1)],
             Path("runs"),
             by="coh" if name == "similarity" else None,
         )

@@ -189,6 +189,18 @@ def test_dynamics_under_any_input_are_figures_and_tables(ngym, recorded_run):
     assert two.code == 0, two.err
 
 
+def test_attractors_are_counted_by_learner_and_figures_of_one_run_say_so(ngym, recorded_run, tmp_path):
+    other = shutil.copytree(recorded_run, tmp_path / "other")
+    drawn = ngym("plot", recorded_run, other, "attractors", "fixed-points", "--input", 0, "--json")
+    assert drawn.code == 0, drawn.err
+    attractors, points = json.loads(drawn.out)
+    table = parquet.read_table(Path(attractors["path"]).with_suffix(".parquet")).to_pandas()
+    assert table["name"].tolist() == [recorded_run.name, "other"] and table["attractor"].nunique() == 1
+    named = parquet.read_table(Path(points["path"]).with_suffix(".parquet")).to_pandas()
+    assert set(named["attractor"]) <= set(table["attractor"])
+    assert "attractors compares several" in points["left_out"]["other"]
+
+
 @pytest.mark.parametrize(
     ("requested", "words"),
     [
