@@ -34,7 +34,7 @@ class PlayRequest(Request):
     seed: Annotated[int, Flag("Random seed of the trials."), Field(ge=0)] = 0
     response_window: Annotated[
         float,
-        Flag("Shortest time to answer in ms; longer than that of a network, which may be a single step."),
+        Flag("Time to answer in ms, at least; a network may have a single step.", default="3,000"),
         Field(ge=0),
     ] = 3_000.0
     out: Annotated[Path | None, Flag("Page to write.", default="TASK.html")] = None
