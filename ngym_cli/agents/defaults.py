@@ -30,7 +30,6 @@ from ngym_cli.environments.quota import TrialQuota
 from ngym_cli.environments.stack import ALWAYS, default_arguments, find_wrapper, keyword_parameters, make_env
 from ngym_cli.errors import UserError
 from ngym_cli.files.reading import digest
-from ngym_cli.runs.populations import check_file
 
 #: Units of a run, whatever the algorithm.
 DEFAULT_UNITS = 64
@@ -264,6 +263,8 @@ def _recording(settings: RecordingConfig) -> RecordingConfig:
     Raises:
         UserError: if there is no such file.
     """
+    from ngym_cli.runs.populations import check_file
+
     path = Path(settings.file)
     check_file(path, "--recording")
     return settings.model_copy(update={"file": str(path.resolve()), "sha256": settings.sha256 or digest(path)})

@@ -17,6 +17,7 @@ from ngym_cli.config.values import parse_list, parse_whole
 from ngym_cli.environments import properties as of_task
 from ngym_cli.environments.quota import Progress
 from ngym_cli.errors import UserError, unknown
+from ngym_cli.evaluation import simulation
 from ngym_cli.evaluation.activity import PEAK_RATE, SPIKES
 from ngym_cli.evaluation.request import EvalRequest
 from ngym_cli.files.outputs import may_write
@@ -59,8 +60,6 @@ def perform(request: EvalRequest, root: Path, progress: Progress | None = None) 
     if request.simulate is None:
         yield from evaluate(references, root, request, progress)
         return
-    from ngym_cli.evaluation import simulation
-
     for fit in [fits.find(reference, root) for reference in references]:
         yield simulation.simulate(fit, root, request, progress)
 

@@ -21,6 +21,7 @@ from ngym_cli.config.tasks import find_task
 from ngym_cli.environments.properties import inner_task
 from ngym_cli.environments.stack import make_env
 from ngym_cli.errors import UserError
+from ngym_cli.figures.html import render
 from ngym_cli.figures.wording import index_names
 from ngym_cli.files.outputs import may_write
 from ngym_cli.files.writing import write_text
@@ -63,8 +64,6 @@ def write_page(
     Raises:
         UserError: if a person cannot do the task on such a page, or there is a file of this name.
     """
-    from ngym_cli.figures.html import render
-
     settings = configuration.from_dict({"wrappers": [], **flags, "task": name})
     task = find_task(name)
     path = out or Path(f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', task.name)}.html")

@@ -25,6 +25,7 @@ NOT_RUN = {
     "run --task RDM-v0 --units 1024 --n-envs 1024 --device cuda": "needs a GPU",
     "fit people.csv --model q-learning,gru --on": "needs workers or a cluster",
     "fit dots.csv --model ddm,ddm:collapse=exponential --design": "fits simulated subjects for minutes",
+    "eval latest --compare-activity rates.npz": "needs the file that NEMOS makes",
     "eval rat1": "needs a network fitted to comparisons of two sounds",
     "fit akrami2018": "takes a minute; its output is in the records",
     "data churchlandlab": "needs a download",

@@ -24,6 +24,7 @@ WRITTEN_BY = {
     "export": {"out"},
     "info": {"figure"},
     "new": {"file"},
+    "play": {"out"},
     "plot": {"out"},
     "report": {"out"},
     "watch": {"out"},
@@ -36,6 +37,8 @@ WRITES_NOTHING = {"bench", "check", "diff", "docs", "list", "runs"}
 RUN, FIT = "runs/RDM-v0/recurrent_ppo/it", "runs/t/fit/a"
 #: Command lines, with the place where something of the user is.
 CASES = [
+    ("play RDM-v0 --trials 2", "RDM-v0.html"),
+    ("play RDM-v0 --trials 2 --out page.html", "page.html"),
     (f"report {RUN}", f"{RUN}/report.html"),
     (f"report {RUN} --out page.html", "page.html"),
     (f"report {RUN} --out pages", "pages/report.html"),

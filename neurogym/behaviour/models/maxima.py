@@ -17,6 +17,7 @@ from neurogym.behaviour.models.base import Fitted, Problem, UnfitError
 from neurogym.behaviour.models.credible import credible
 from neurogym.behaviour.models.marks import CONVERGED, marked
 from neurogym.behaviour.models.one_trial import OneTrial
+from neurogym.behaviour.models.scan import POINTS, padded_arrays, rounded
 from neurogym.behaviour.models.search import curvature, inverse_curvature, minimise
 
 #: Random points of the prior that are tried for each fit, and the best of them from which the search starts.
@@ -32,8 +33,6 @@ class _Posterior:
     """
 
     def __init__(self, agent: OneTrial, problems: Sequence[Problem]):
-        from neurogym.behaviour.models.scan import POINTS, padded_arrays, rounded
-
         self.parameters = [agent.parameters(each.table) for each in problems]
         self.n = len(problems[0].table.choices)
         self._scan, self._most = compiled(agent, self.parameters[0], self.n), POINTS

@@ -90,8 +90,8 @@ def test_a_fit_predicts_and_scores_other_trials(frame, tmp_path):
     assert isinstance(opened, nc.Fit) and opened.name == "f" and opened.models == fit.models
 
 
-def test_an_evaluation_is_compared_with_a_frame_and_curves_rise_whatever_the_coding(frame, run_folder):
-    run = Run(run_folder)
+def test_an_evaluation_is_compared_with_a_frame_and_curves_rise_whatever_the_coding(frame, run_folder, tmp_path):
+    run = Run(shutil.copytree(run_folder, tmp_path / "run"))  # other tests read the shared run
     columns = {"coh": frame["contrast"].abs(), "choice": frame["choice"], "correct": frame["correct"]}
     result = run.evaluate(300, compare=pd.DataFrame(columns), name="frame", overwrite=True).summary["comparison"]
     reverse = {**columns, "choice": frame["choice"].map({"left": "R", "right": "L"})}

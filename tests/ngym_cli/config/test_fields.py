@@ -59,6 +59,7 @@ NEEDED = {
     "fit": (("rat.csv",), {"table": "rat.csv"}),
     "data": (("rat.csv",), {"table": ["rat.csv"]}),
     "info": (("RDM-v0",), {"name": "RDM-v0"}),
+    "play": (("RDM-v0",), {"task": "RDM-v0"}),
     "diff": (("first", "second"), {"one": "first", "other": "second"}),
     "export": (("first",), {}),
     "new": (("task", "mine.py"), {"kind": "task"}),
