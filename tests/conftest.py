@@ -31,6 +31,19 @@ def warnings_anew():
     leniency.forget()
 
 
+@pytest.fixture(scope="module")
+def browser():
+    """A headless Chromium."""
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if path is None:
+        pytest.skip("there is no Chromium here")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as started:
+        result = started.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield result
+        result.close()
+
+
 COMPILED = [name for name in kernels.runnable() if name != kernels.PLAIN]
 
 

@@ -175,13 +175,24 @@ def ridge(x: FloatArray, y: FloatArray, groups: np.ndarray) -> tuple[FloatArray,
         y: responses, shape (rows, neurons).
         groups: group of each row, such as the condition, shape (rows,); each is left out in turn.
     """
+    masks = [groups == group for group in np.unique(groups)]
+    return _with_best_penalty(x, y, [(x[~out], y[~out], x[out], y[out]) for out in masks if not out.all()])
+
+
+def _with_best_penalty(
+    x: FloatArray, y: FloatArray, tests: Sequence[tuple[FloatArray, FloatArray, FloatArray, FloatArray]]
+) -> tuple[FloatArray, tuple[FloatArray, FloatArray]]:
+    """Return the weights of a ridge regression, and both means, with the penalty that does best in tests.
+
+    Args:
+        x: predictors, shape (rows, units).
+        y: responses, shape (rows, neurons).
+        tests: predictors and responses that are fitted, and those that are then predicted.
+    """
     errors = np.zeros(len(PENALTIES))
-    for group in np.unique(groups):
-        left_out = groups == group
-        if left_out.all():
-            continue
-        solutions, (mx, my) = _solutions(x[~left_out], y[~left_out])
-        errors += [float(((y[left_out] - my - (x[left_out] - mx) @ w) ** 2).sum()) for w in solutions]
+    for fitted_x, fitted_y, left_x, left_y in tests:
+        solutions, (mx, my) = _solutions(fitted_x, fitted_y)
+        errors += [float(((left_y - my - (left_x - mx) @ weights) ** 2).sum()) for weights in solutions]
     solutions, means = _solutions(x, y)
     return solutions[int(errors.argmin())], means
 
@@ -206,12 +217,10 @@ def regressed_on_units(
         rows: rows that the regression is fitted to; all are predicted.
     """
     scale = np.where(y.std(0) > 0, y.std(0), 1.0)
-    errors = np.zeros(len(PENALTIES))
-    for fitted, left_out in (halves, halves[::-1]):
-        solutions, (mx, my) = _solutions(x[rows], fitted[rows] / scale)
-        errors += [float(((left_out[rows] / scale - my - (x[rows] - mx) @ w) ** 2).sum()) for w in solutions]
-    solutions, (mx, my) = _solutions(x[rows], y[rows] / scale)
-    return ((x - mx) @ solutions[int(errors.argmin())] + my) * scale
+    known, one, other = x[rows], *(each[rows] / scale for each in halves)
+    tests = [(known, one, known, other), (known, other, known, one)]
+    weights, (mx, my) = _with_best_penalty(known, y[rows] / scale, tests)
+    return ((x - mx) @ weights + my) * scale
 
 
 def without_each(predict: Callable[[np.ndarray], FloatArray], conditions: np.ndarray) -> FloatArray:

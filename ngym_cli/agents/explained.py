@@ -28,12 +28,13 @@ from ngym_cli.agents import weights
 from ngym_cli.config.sections import RecordingConfig
 from ngym_cli.errors import UserError
 from ngym_cli.files.reading import digest
-from ngym_cli.runs import RunFolder, neural
+from ngym_cli.runs import RunFolder, folder, neural
 from ngym_cli.runs.populations import WHOLE_TRIALS
 from ngym_cli.runs.recordings import Recording
 from ngym_cli.runs.records import ExplainedVariance
 
 if TYPE_CHECKING:
+    from neurogym.dynamics import PopulationTrials
     from ngym_cli.config import ResolvedConfig
 
 #: Names of what neurons are predicted from.
@@ -134,20 +135,16 @@ def judge(
         predicted |= {name + UNSEEN: without_each(predict, conditions) for name, predict in regressions.items()}
     ceiling = noise_ceiling(list(zip(pairs[::2], pairs[1::2], strict=True)), observed)
     scores = {name: explained(each, observed) for name, each in predicted.items()}
-    if has_learned and settings.loss == "variance" and (run.path / neural.READ_OUT).is_file():
-        scores[READ_OUT] = _by_read_out(run.path / neural.READ_OUT, units[NETWORK], train, observed)
+    if has_learned and settings.loss == "variance" and (run.path / folder.READ_OUT).is_file():
+        scores[READ_OUT] = _by_read_out(run.path / folder.READ_OUT, units[NETWORK], train, observed)
     rows = _rows(scores, ceiling, _groups(recorded, learned))
     return Judgement(
         rows, observed, predicted[NETWORK], scores[NETWORK], times, conditions, recorded.split.neurons & learned
     )
 
 
-def _averages(ours: Mapping[str, object], recorded: neural.NeuralRecording) -> Averages:
-    parts: dict[str, tuple[Sequence[FloatArray], np.ndarray]] = {}
-    for part in recorded.parts:
-        trials: object = ours[part]
-        parts[part] = trials.trials, trials.condition  # type: ignore[attr-defined]
-    return Averages.of(parts)
+def _averages(ours: Mapping[str, PopulationTrials], recorded: neural.NeuralRecording) -> Averages:
+    return Averages.of({part: (ours[part].trials, ours[part].condition) for part in recorded.parts})
 
 
 def _by_read_out(path: Path, activity: FloatArray, train: Averages, observed: FloatArray) -> FloatArray:

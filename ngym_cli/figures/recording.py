@@ -19,7 +19,7 @@ from ngym_cli.figures.source import Source
 from ngym_cli.figures.style import FigureUnavailableError
 from ngym_cli.figures.view import PlotData
 from ngym_cli.runs import records
-from ngym_cli.runs.neural import READ_OUT
+from ngym_cli.runs.folder import READ_OUT
 from ngym_cli.runs.populations import shared_columns
 from ngym_cli.runs.recordings import NETWORK_QUANTITIES
 

@@ -31,6 +31,9 @@ TRIALS = "trials"
 MODEL = "model"
 RUNS_ROOT = Path("runs")
 
+#: Read-out of the neurons that a run learned from, with those and the trials that were held out.
+READ_OUT = "recording.npz"
+
 #: Names of TensorBoard's event files, and where they are: curves that have their own colour are runs in a folder.
 EVENTS, CURVES = "events.out.tfevents.*", "curves"
 EVENT_FILES = (EVENTS, f"{CURVES}/*/{EVENTS}")
@@ -50,7 +53,7 @@ EVERYTHING = (
     *(CONFIG, MANIFEST, f"{TRIALS}/part-*.parquet", *EVENT_FILES),
     "tensorboard/events.out.tfevents.*",  # where runs of earlier versions have them
     *("checkpoints/best.json", "checkpoints/step_*.json", "checkpoints/step_*.safetensors"),
-    "recording.npz",
+    READ_OUT,
     *(f"{MODEL}/model.json", f"{MODEL}/weights.safetensors"),
     *(f"eval/*/{name}" for name in EVALUATION),
     *(f"export/agent.{form}" for form in ("zip", "onnx", "pt")),

@@ -31,9 +31,6 @@ from ngym_cli.runs.recordings import Recording
 #: Fewest steps of a part of a trial.
 FEWEST_STEPS = 2
 
-#: File of a run with read-out, neurons and trials that were held out.
-READ_OUT = "recording.npz"
-
 
 @dataclass(frozen=True)
 class NeuralRecording:
@@ -196,7 +193,7 @@ def normalised(averages: Averages) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def read_out_of(arrays: Mapping[str, np.ndarray], recorded: NeuralRecording) -> dict[str, np.ndarray]:
-    """Return the arrays of `READ_OUT`: a read-out with what was held out."""
+    """Return the arrays of the file `folder.READ_OUT`: a read-out with what was held out."""
     extra = {} if recorded.areas is None else {"area": recorded.areas}
     held_out = {"held_out_neurons": recorded.split.neurons, "held_out_trials": recorded.split.trials}
     return {**arrays, **held_out, **extra}

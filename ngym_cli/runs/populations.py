@@ -59,12 +59,7 @@ def areas_of(path: Path) -> np.ndarray | None:
         UserError: if the file cannot be read.
     """
     with _readable(path):
-        if path.suffix == ".npz":
-            arrays = npz.read(path, AREAS.__contains__)
-        else:
-            start = f"{UNITS}/" if path.suffix == ".nwb" else ""
-            entries = hdf5.read(path, [f"{start}{name}" for name in AREAS])
-            arrays = {name.removeprefix(start): each for name, each in entries.items()}
+        arrays = _named(path, f"{UNITS}/" if path.suffix == ".nwb" else "", AREAS)
         found = next((arrays[name] for name in AREAS if name in arrays), None)
         return None if found is None else np.array([_word(each) for each in found.ravel()])
 
@@ -76,13 +71,17 @@ def condition_columns(path: Path, names: Sequence[str]) -> dict[str, np.ndarray]
         UserError: if the file cannot be read or lacks a column.
     """
     with _readable(path):
-        start = f"{TRIALS}/" if path.suffix == ".nwb" else CONDITION
-        wanted = [f"{start}{name}" for name in names]
-        columns = npz.read(path, wanted.__contains__) if path.suffix == ".npz" else hdf5.read(path, wanted)
-        columns = {name.removeprefix(start): each for name, each in columns.items()}
+        columns = _named(path, f"{TRIALS}/" if path.suffix == ".nwb" else CONDITION, names)
         _require(path, columns, names)
         kinds = {name: each.dtype.kind for name, each in columns.items()}
         return {k: each if kinds[k] in "biuf" else np.array(list(map(_word, each))) for k, each in columns.items()}
+
+
+def _named(path: Path, start: str, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return those of some arrays that a file has, by name without the beginning that all have in the file."""
+    wanted = [f"{start}{name}" for name in names]
+    arrays = npz.read(path, wanted.__contains__) if path.suffix == ".npz" else hdf5.read(path, wanted)
+    return {name.removeprefix(start): each for name, each in arrays.items()}
 
 
 def shared_columns(path: Path, names: Sequence[str]) -> tuple[str, ...]:
@@ -251,18 +250,16 @@ def _from_arrays(
             spans[name.removeprefix(PERIOD)] = ends
     populations: dict[str, PopulationTrials] = {}
     for period, ends in spans.items():
-        segments = [slice(int(a), int(b)) for a, b in ends]
-        rows = [_averaged(activity[k, span][mask[k, span]], steps_in_bin) for k, span in enumerate(segments)]
-        input_segments = (
-            None
-            if inputs is None
-            else [
-                _averaged(np.asarray(inputs[k, span], float)[mask[k, span]], steps_in_bin)
-                for k, span in enumerate(segments)
-            ]
-        )
-        populations |= _long(path, period, rows, names, np.arange(n), input_segments)
+        rows = _cut(activity, mask, ends, steps_in_bin)
+        input_rows = None if inputs is None else _cut(inputs, mask, ends, steps_in_bin)
+        populations |= _long(path, period, rows, names, np.arange(n), input_rows)
     return populations
+
+
+def _cut(values: np.ndarray, mask: np.ndarray, ends: np.ndarray, steps_in_bin: int) -> list[np.ndarray]:
+    """Return a period of each trial, averaged over bins, without the steps that are not in the mask."""
+    spans = [slice(int(a), int(b)) for a, b in ends]
+    return [_averaged(np.asarray(values[k, at], float)[mask[k, at]], steps_in_bin) for k, at in enumerate(spans)]
 
 
 def _long(

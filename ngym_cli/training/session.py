@@ -21,7 +21,7 @@ from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.files.writing import atomic_file
 from ngym_cli.runs import provenance
-from ngym_cli.runs.neural import READ_OUT
+from ngym_cli.runs.folder import READ_OUT
 from ngym_cli.runs.records import RunState, Summary
 from ngym_cli.training.curves import Curves, Evaluator
 from ngym_cli.training.stopping import Stop, StopRequest, Until

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import http.server
-import shutil
 import threading
 from urllib.parse import unquote, urlsplit
 
@@ -13,8 +12,6 @@ import pytest
 from ngym_cli.catalog.addresses import BUILT
 
 pytestmark = pytest.mark.browser
-
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 #: Widths (pixels) and whether it is dark: each page is looked at in both.
 LOOKS = ((1400, "light"), (400, "dark"))
@@ -47,18 +44,6 @@ def address():
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """A headless Chromium."""
-    if BROWSER is None:
-        pytest.skip("there is no Chromium here")
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as started:
-        result = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield result
-        result.close()
 
 
 @pytest.fixture

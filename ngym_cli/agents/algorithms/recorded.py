@@ -236,7 +236,7 @@ class RecordingObjective:
         return np.concatenate(places), np.concatenate(targets)
 
     def _conditions(self, frame: Frame) -> np.ndarray:
-        by = self.recorded.by if hasattr(self, "recorded") else ()
+        by = self.recorded.by
         info = {name: np.broadcast_to(frame.trials.info[name], len(frame.length)) for name in by}
         return condition_names(info, by, len(frame.length))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 
 import numpy as np
 import pytest
@@ -12,8 +11,6 @@ import pytest
 import ngym_cli as nc
 from neurogym import make
 from neurogym.rules import END
-
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 #: Presses the key of the best action in a share of the trials, of another in the others.
 PLAYER = """(share) => document.addEventListener("step", ({ detail }) => {
@@ -27,17 +24,6 @@ PLAYER = """(share) => document.addEventListener("step", ({ detail }) => {
 
 def data_of(path):
     return json.loads(re.search(r'<script id="data"[^>]*>(.*?)</script>', path.read_text("utf-8"), re.S).group(1))
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if BROWSER is None:
-        pytest.skip("there is no Chromium here")
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 def play(browser, path, share, folder, speed=40):
