@@ -12,7 +12,8 @@ from typing import Any
 
 from neurogym import ceilings, spaces, utils
 from neurogym.compat import finder as _finder
-from neurogym.core import BaseEnv, EpochEnv, Hooks, InvalidOperationError, PeriodEnv, TrialEnv, TrialWrapper
+from neurogym.compat.trial_env import BaseEnv, EpochEnv, PeriodEnv
+from neurogym.core import Hooks, InvalidOperationError, TrialEnv, TrialWrapper
 from neurogym.envs.registration import all_envs, all_tags, get_collection, make, make_vec, register, register_all
 from neurogym.rules import Rule
 from neurogym.trials import Trials
@@ -27,7 +28,7 @@ register_all()
 _LAZY = {
     "Config": "neurogym.config",
     "all_wrappers": "neurogym.wrappers",
-    "env_string": "neurogym.core",
+    "env_string": "neurogym.compat.one_trial",
     "logger": "neurogym.messages.console",
     "make_multi": "neurogym.envs.multi",
 }

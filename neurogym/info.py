@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 
 from neurogym.compat.changes import TOOLKIT_CHANGES
-from neurogym.core import env_string
+from neurogym.compat.one_trial import env_string
 from neurogym.envs import registration
 from neurogym.messages.console import logger
 from neurogym.messages.names import unknown

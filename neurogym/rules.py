@@ -97,12 +97,12 @@ class Rule:
         periods = [p if p is None or isinstance(p, str) else tuple(p) for p in (self.fixate, self.answer)]
         right = trials.gt if trials.has_gt else None
         answers = None if right is None else (right.dtype, right.tobytes())
-        of_rule = type(self), *periods, self.hold, self.jumps, abort, trials.env.accepted_actions
+        of_rule = type(self), *periods, self.hold, self.jumps, abort, trials.env.session.accepted_actions
         return *of_rule, paid, trials.bonus, layout, trials.total, answers
 
     def _tables(self, trials: Trials, abort: bool) -> dict[str, np.ndarray]:
         """The fields that :meth:`compile` fills."""
-        tables = Tables(trials.total, trials.env.accepted_actions, self.hold)
+        tables = Tables(trials.total, trials.env.session.accepted_actions, self.hold)
         reward, performance, event = tables.reward, tables.performance, tables.event
         answer, needed = trials.rows(self.answer), np.zeros(trials.n, bool)
         fixate = trials.rows(None if self.fixate == "*" else self.fixate)  # what is answered takes precedence

@@ -66,7 +66,7 @@ class GroundTruthStream:
         self.after_answer = after_answer and not self._stack.shows
         other_layers = [w for w in layers(env) if not isinstance(w, (TrialWrapper, OrderEnforcing, *PASSIVE))]
         steps = bool(other_layers) or any(w.hooks.own_step for w in self._stack.wrappers)
-        steps |= self.task.observation_depends_on_step
+        steps |= self.task.traits.observation_depends_on_step
         is_known = self.task.traits.batched or not self._stack.shows  # what the right action earns, if that is shown
         self.makes_blocks = self._stack.ahead and is_known and not steps
         self._steps = not self.makes_blocks and (steps or self._stack.shows)
@@ -81,7 +81,7 @@ class GroundTruthStream:
         """Begin a session from ``seed``."""
         self.forget()
         if self.makes_blocks:
-            self.task.begin_session(seed)
+            self.task.session.begin(seed)
         else:
             self._seen, _ = self.env.reset(seed=seed)
 
@@ -102,8 +102,8 @@ class GroundTruthStream:
             trials = make_trials(self.task, n, conditions, answered=not self.after_answer)
         else:
             self.env.new_trial(**conditions)
-            self.task.finish_pending_step()
-            trials = self.task.this_trial
+            self.task.session.finish_pending_step()
+            trials = self.task.session.this_trial
         if not trials.has_gt:
             raise self._no_truth()
         if self.after_answer and _follow_each_other(trials):
@@ -145,10 +145,10 @@ class GroundTruthStream:
             self.env.new_trial(**conditions)
             self._seen = first_observation(self.env)
         task, obs, truths = self.task, [], []
-        if task.cursor.gt is None:
+        if task.session.cursor.gt is None:
             raise self._no_truth()
-        task.finish_pending_step()
-        trials = task.this_trial
+        task.session.finish_pending_step()
+        trials = task.session.this_trial
         ended = False
         while not ended:
             obs.append(self._seen)

@@ -41,7 +41,7 @@ def chance(env: gym.Env, error: float = ERROR, simulated: int = MIN_TRIALS) -> d
         simulated: Trials of other tasks.
     """
     task: Any = env.unwrapped
-    top: gym.Env = task.top
+    top: gym.Env = task.session.top
     env = top if env is task else env
     passes = _passes_actions(env)
     result = stored.stored("chance", task) if passes and stored.is_plain(task) else None
@@ -50,10 +50,10 @@ def chance(env: gym.Env, error: float = ERROR, simulated: int = MIN_TRIALS) -> d
     env = copy.deepcopy(env)
     seen, _ = env.reset(seed=0)
     task = env.unwrapped
-    is_exact = passes and task.traits.batched and not any(wrapper.hooks.own_step for wrapper in task.wrappers)
-    if not is_exact or task.is_adaptive or task.stack.follows_agent or task.rule.jumps:
+    is_exact = passes and task.traits.batched and not any(wrapper.hooks.own_step for wrapper in task.session.wrappers)
+    if not is_exact or task.traits.follows_agent or task.session.stack.follows_agent or task.rule.jumps:
         return _simulated(env, seen, simulated)
-    size, most = (AT_ONCE, MOST) if task.stack.ahead else (1, MIN_TRIALS)
+    size, most = (AT_ONCE, MOST) if task.session.stack.ahead else (1, MIN_TRIALS)
     steps = int(copy.deepcopy(task).make_trials(1).length[0])
     size, least = min(size, max(1, MOST_STEPS_AT_ONCE // steps)), MIN_TRIALS
     if MIN_TRIALS * steps > MOST_STEPS:
@@ -127,7 +127,7 @@ def blind(env: gym.Env) -> Score | None:
     score = stored.stored("blind", task)
     if score is not None and stored.is_plain(task):
         return score
-    if not task.traits.batched or not task.stack.ahead or any(w.hooks.own_step for w in task.wrappers):
+    if not task.traits.batched or not task.session.stack.ahead or any(w.hooks.own_step for w in task.session.wrappers):
         return None
     if task.rule is None or task.rule.jumps:  # what is reached at a time depends on the actions before
         return None

@@ -137,7 +137,9 @@ def unanswerable(task: TrialEnv) -> str:
         return ""
     task = copy.deepcopy(task)
     task.reset(seed=0)
-    blocks = [task.make_trials(LAYOUTS)] if not task.one_by_one else [task.make_trials(1) for _ in range(LAYOUTS)]
+    blocks = (
+        [task.make_trials(LAYOUTS)] if not task.traits.one_by_one else [task.make_trials(1) for _ in range(LAYOUTS)]
+    )
     if all(np.isin(np.arange(block.n), block.rows(rule.answer).trial).all() for block in blocks):
         return ""
     return "some trials have no step for the answer, with this timing"

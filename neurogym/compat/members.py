@@ -1,4 +1,4 @@
-"""Members of environments that old tasks and scripts use; :class:`neurogym.compat.one_trial.OneTrial` has them."""
+"""Members of environments that old tasks and scripts use; :mod:`neurogym.compat.trial_env` has them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,28 @@ def older_name(name: str) -> property:
     return property(lambda task: getattr(task, name), doc=f"Older name of ``{name}``.")
 
 
+def of_session(name: str) -> property:
+    """Property with the value of an attribute of the session; can be set."""
+
+    def get(task: Any) -> Any:
+        return getattr(task.session, name)
+
+    def assign(task: Any, value: Any) -> None:
+        setattr(task.session, name, value)
+
+    return property(get, assign, doc=f"``session.{name}``.")
+
+
 def built(name: str) -> property:
     """Flag whether the described or else the current trial has an array; set to False, the array is dropped."""
 
     def is_there(task: Any) -> bool:
-        trials = task.cursor.block if task.block_described is None else task.block_described
+        trials = task.session.cursor.block if task.session.described is None else task.session.described
         return trials is not None and name in trials.fields
 
     def drop(task: Any, is_kept: bool) -> None:
-        if not is_kept and task.block_described is not None:
-            task.block_described.fields.pop(name, None)
+        if not is_kept and task.session.described is not None:
+            task.session.described.fields.pop(name, None)
 
     return property(is_there, drop)
 
@@ -31,8 +43,8 @@ def zero_filled(name: str) -> Callable[[Any], None]:
     """Method that fills an array of the described trial with zeros."""
 
     def fill(task: Any) -> None:
-        if task.block_described is not None:
-            task.block_described.fields.pop(name, None)
+        if task.session.described is not None:
+            task.session.described.fields.pop(name, None)
         getattr(task, name)
 
     return fill
@@ -42,11 +54,11 @@ def end_of_periods() -> property:
     """End of the last period so far (ms); can be set while there are no observations."""
 
     def end(task: Any) -> float:
-        has_trial = task.block_described is not None or task.cursor.block is not None
-        return float(task.this_trial.length[0] * task.dt) if has_trial else 0.0
+        has_trial = task.session.described is not None or task.session.cursor.block is not None
+        return float(task.session.this_trial.length[0] * task.dt) if has_trial else 0.0
 
     def set_end(task: Any, value: float) -> None:
-        trials = task.block_described
+        trials = task.session.described
         if trials is not None and "ob" not in trials.fields:
             trials.length[:] = trials.steps(value)
 

@@ -6,27 +6,30 @@ Everything here acts on a block of one trial; :class:`neurogym.trials.Trials` ha
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
-from numpy.typing import ArrayLike
 
-from neurogym.compat.members import built, durations, end_of_periods, forgive_reset, in_order, older_name, zero_filled
-from neurogym.engine.making import trial_lengths
-from neurogym.engine.session import Session
+from neurogym import core
+from neurogym.compat.members import built, durations, end_of_periods, in_order, older_name, zero_filled
+from neurogym.engine.making import trial_length_stats
 from neurogym.messages.names import unknown
-from neurogym.parameters import BaseEnv
 from neurogym.sampling.distributions import Distribution
-from neurogym.spaces import Action
-from neurogym.trials import Info, InvalidOperationError, Period, ResetResult, Rows, Trials, Where
+from neurogym.trials import Info, InvalidOperationError, Period, Rows, Trials, Where
 from neurogym.trials.layout import Duration
 from neurogym.trials.records import condition_column
 from neurogym.trials.types import RowValues
 
 
-class OneTrial(Session):
-    """The trial that an environment describes (in ``_new_trial``) or steps through: time, periods and arrays."""
+class OneTrial(core.TrialEnv, original=True):
+    """The trial that an environment describes (in ``_new_trial``) or steps through: time, periods and arrays.
+
+    Attributes:
+        one_by_one: Whether trials are described one at a time.
+    """
+
+    one_by_one: ClassVar[bool] = False
 
     def _new_trial(self, **kwargs: object) -> Info | None:
         """Describe a single trial with ``self.add_period``, ``self.add_ob``, ...; return its record.
@@ -34,93 +37,49 @@ class OneTrial(Session):
         A task that describes many trials at once inherits this; a subclass may call it by ``super()``. Called from
         outside, as by old scripts, it begins a trial.
         """
-        if self.block_described is None:
-            return self.top.new_trial(**kwargs)
-        trials = self.this_trial
+        trials = self.session.described
+        if trials is None:
+            return self.session.top.new_trial(**kwargs)
         trials.given.update({name: np.array([value]) for name, value in kwargs.items()})
         self._new_trials(trials)
         return trials.record(0)
 
-    def new_trial(self, **kwargs: object) -> Info:
-        """Begin a new trial and return the record; see :meth:`neurogym.engine.session.Session.new_trial`."""
-        if self.block_described is not None:  # a user's override calls its parent
-            return OneTrial._new_trial(self, **kwargs) or {}
-        return super().new_trial(**kwargs)
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: object) -> ResetResult:
-        """Start a session; see :meth:`neurogym.engine.session.Session.reset`.
-
-        Args:
-            seed: Restarts the generator.
-            options: Conditions of the first trial; ``no_step`` and ``step_fn`` of older versions have no effect.
-            **old: ``no_step`` and ``step_fn`` of older versions, without effect.
-
-        Raises:
-            ValueError: If a condition or its value is unknown.
-        """
-        forgive_reset(old)
-        conditions = {name: v for name, v in (options or {}).items() if name not in ("no_step", "step_fn")}
-        return super().reset(seed=seed, options=conditions)
-
     def _new_trials(self, trials: Trials) -> None:
-        """Describe ``trials.n`` trials: draw conditions, add periods, observations and ground truth."""
-        raise NotImplementedError(f"{type(self).__name__} must define _new_trials, _new_trial or new_trial")
+        """Describe many trials, which only some classes do."""
+        super()._new_trials(trials)
 
-    def describe(self, trials: Trials) -> None:
-        """Describe an empty block of trials with the hook that the task overrides.
+    def new_trial(self, **conditions: object) -> Info:
+        """Begin a new trial and return the record; see :meth:`neurogym.core.TrialEnv.new_trial`."""
+        if self.session.described is not None:  # a user's override calls its parent
+            return OneTrial._new_trial(self, **conditions) or {}
+        return super().new_trial(**conditions)
+
+    def describe_one(self, trials: Trials) -> None:
+        """Let the task describe a single trial.
 
         Raises:
-            ValueError: If there are several trials and the task describes one at a time.
+            ValueError: If there are several trials.
         """
-        if not self.one_by_one:
-            self._new_trials(trials)
-        elif trials.n == 1:
-            self._describe_one(trials)
-        else:
+        if trials.n > 1:
             raise ValueError(f"{type(self).__name__} describes one trial at a time; make_trials(1) is the most")
-
-    def _describe_one(self, trials: Trials) -> None:
-        """Let the task describe a single trial."""
         requested = {name: value[0] for name, value in trials.given.items() if not name.startswith("period_")}
         trials.given = {name: value for name, value in trials.given.items() if name.startswith("period_")}
-        outer, self.block_described = self.block_described, trials
+        session = self.session
+        outer, session.described = session.described, trials
         try:
-            self.trial = {}
+            session.trial = {}
             record = self._new_trial(**requested)
-            self.trial = self.trial if record is None else record
+            session.trial = session.trial if record is None else record
         finally:
-            self.block_described = outer
-        trials.info = {name: condition_column(value, 1) for name, value in (self.trial or {}).items()}
-
-    @property
-    def this_trial(self) -> Trials:
-        """Trial that is being described, else the current trial, as a block of one trial.
-
-        Raises:
-            InvalidOperationError: If there is no trial yet.
-        """
-        trials, _ = self.block_and_index()
-        return trials if trials is self.block_described else self.cursor.alone()
-
-    @property
-    def is_describing(self) -> bool:
-        """Whether ``_new_trial`` is describing a trial."""
-        return self.block_described is not None
-
-    def block_and_index(self) -> tuple[Trials, int]:
-        """Block and position of the trial that is being described, else of the current trial."""
-        if self.block_described is not None:
-            return self.block_described, 0
-        if self.cursor.block is None:
-            raise InvalidOperationError("there is no trial yet: call reset() or new_trial() first")
-        return self.cursor.block, self.cursor.trial
+            session.described = outer
+        trials.info = {name: condition_column(value, 1) for name, value in (session.trial or {}).items()}
 
     # -- time ---------------------------------------------------------------------------------------------------------
 
     @property
     def t_ind(self) -> int:
         """Step within the trial."""
-        return self.cursor.row - self.cursor.first
+        return self.session.cursor.step
 
     @property
     def t(self) -> float:
@@ -130,14 +89,14 @@ class OneTrial(Session):
     @property
     def tmax(self) -> float:
         """Length of the current trial (ms); of tasks that program ``_step`` it can be set to end the trial sooner."""
-        cursor = self.cursor
-        return (cursor.end - cursor.first) * self.dt if cursor.block is not None else self.tmax_default
+        cursor = self.session.cursor
+        return (cursor.end - cursor.first) * self.dt if cursor.block is not None else self.session.tmax_default
 
     @tmax.setter
     def tmax(self, value: float) -> None:
-        cursor = self.cursor
-        if self.block_described is not None or cursor.block is None:
-            self.tmax_default = value
+        cursor = self.session.cursor
+        if self.session.described is not None or cursor.block is None:
+            self.session.tmax_default = value
         else:
             steps = max(1, int(value / self.dt + 1e-6))
             cursor.end = cursor.first + min(steps, int(cursor.block.length[cursor.trial]))
@@ -145,13 +104,13 @@ class OneTrial(Session):
     @property
     def start_ind(self) -> dict[str, int]:
         """First step of each period."""
-        trials, k = self.block_and_index()
+        trials, k = self.session.block_and_index()
         return {name: int(start[k]) for name, start in trials.starts.items()}
 
     @property
     def end_ind(self) -> dict[str, int]:
         """Step after the last of each period."""
-        trials, k = self.block_and_index()
+        trials, k = self.session.block_and_index()
         return {name: int(end[k]) for name, end in trials.ends.items()}
 
     @property
@@ -163,65 +122,6 @@ class OneTrial(Session):
     def end_t(self) -> dict[str, float]:
         """End of each period (ms)."""
         return {name: step * self.dt for name, step in self.end_ind.items()}
-
-    def in_period(self, period: str, t: float | None = None) -> bool:
-        """Whether time ``t`` (ms; default: now) lies in a period, start included, end excluded."""
-        trials, k = self.block_and_index()
-        start = trials.starts.get(period)
-        if start is None:
-            raise ValueError(unknown("period", period, trials.starts))
-        cursor = self.cursor
-        step = cursor.row - cursor.first if t is None else t / self.dt
-        return bool(start.item(k) <= step < trials.ends[period].item(k))
-
-    # -- observations and ground truth --------------------------------------------------------------------------------
-
-    @property
-    def gt_now(self) -> Action:
-        """Ground truth at the current row."""
-        if self.cursor.gt is None:
-            raise AttributeError(f"{type(self).__name__} has no ground truth")
-        return self.cursor.gt[self.cursor.row]
-
-    @property
-    def ob(self) -> np.ndarray:
-        """Observations of the current trial, shape (steps, *observation shape); writable."""
-        trials, k = self.block_and_index()
-        ob = trials.ob  # lays the trials out if they are not yet
-        return ob[trials.span(k)]
-
-    @ob.setter
-    def ob(self, value: ArrayLike) -> None:
-        self._replace("ob", self.ob, value)
-
-    @property
-    def gt(self) -> np.ndarray:
-        """Ground truth of the current trial, shape (steps, *action shape); writable."""
-        trials, k = self.block_and_index()
-        if self.block_described is None and not trials.has_gt:
-            raise AttributeError(f"{type(self).__name__} has no ground truth")
-        gt = trials.gt
-        return gt[trials.span(k)]
-
-    @gt.setter
-    def gt(self, value: ArrayLike) -> None:
-        self._replace("gt", self.gt, value)
-
-    def _replace(self, name: str, present: np.ndarray, value: ArrayLike) -> None:
-        """Replace the values of the trial; new values may have more channels or another type."""
-        value = np.asarray(value)
-        dtype = value.dtype if name == "ob" and self.block_described is None else present.dtype
-        if value.ndim < present.ndim or (value.shape[1:] == present.shape[1:] and dtype == present.dtype):
-            present[...] = value
-            return
-        trials = self.this_trial
-        if len(value) != trials.total:
-            raise ValueError(f"{name} needs one row per step, {trials.total}, got {len(value)}")
-        trials.fields[name] = value.astype(dtype)
-        if self.block_described is None:
-            step, length = self.cursor.step, self.cursor.end - self.cursor.first
-            self.cursor.enter(trials, 0)
-            self.cursor.row, self.cursor.end = self.cursor.first + step, self.cursor.first + length
 
     # -- description --------------------------------------------------------------------------------------------------
 
@@ -235,13 +135,15 @@ class OneTrial(Session):
         min_steps: int | Mapping[str, int] = 0,
     ) -> None:
         """Add a period to the trial being described; see :meth:`neurogym.trials.Trials.add_period`."""
-        if self.block_described is None:
+        described = self.session.described
+        if described is None:
             raise InvalidOperationError("add_period: the trial is complete; periods are added in _new_trial")
-        self.block_described.add_period(period, duration, before, after, last_period, min_steps)
+        described.add_period(period, duration, before, after, last_period, min_steps)
 
     def sample_time(self, period: str) -> float:
         """A duration of a period (ms), drawn from ``timing`` and floored to whole steps."""
-        trials = self.block_described if self.block_described is not None else Trials(self, 1)
+        described = self.session.described
+        trials = described if described is not None else Trials(self, 1)
         return float(trials.sample_time(period)[0])
 
     def view_ob(self, period: str | None = None) -> np.ndarray:
@@ -253,7 +155,7 @@ class OneTrial(Session):
         return self.gt if period is None else self.gt[self._span(period)]
 
     def _span(self, period: str) -> slice:
-        trials, k = self.block_and_index()
+        trials, k = self.session.block_and_index()
         if period not in trials.starts:
             raise ValueError(unknown("period", period, trials.starts))
         return slice(trials.starts[period].item(k), trials.ends[period].item(k))
@@ -274,13 +176,13 @@ class OneTrial(Session):
 
     def _write(self, write: Callable[..., None], value: RowValues, period: Period, where: Where) -> None:
         value, period = in_order(value, period)
-        trials = self.this_trial
+        trials = self.session.this_trial
         value, per_row = row_entries(trials, value, period, where)
         write(trials, value, period, where, per_row)
 
     def add_randn(self, mu: float = 0, sigma: RowValues = 1, period: Period = None, where: Where = None) -> None:
         """Add Gaussian noise; ``sigma`` is the s.d. per step (divide by sqrt(dt) yourself)."""
-        trials = self.this_trial
+        trials = self.session.this_trial
         spread, per_row = row_entries(trials, sigma, period, where)
         trials.add_randn(mu, (lambda _: spread) if per_row else spread, period, where)
 
@@ -294,7 +196,7 @@ class OneTrial(Session):
             where: Label of the action space; then ``value`` is the position in the list registered under it.
         """
         value, period = in_order(value, period)
-        trials = self.this_trial
+        trials = self.session.this_trial
         if not callable(value) and np.ndim(value):
             shape = () if where is not None else trials.gt.shape[1:]
             rows = entry_per_row(trials, np.asarray(value), period, shape)
@@ -304,13 +206,7 @@ class OneTrial(Session):
 
     def trial_length_stats(self, num_trials: int = 10_000) -> dict[str, float]:
         """Mean, s.d., 95th percentile and maximum of the trial length, in steps; the session is not disturbed."""
-        steps = trial_lengths(self, num_trials)
-        return {
-            "mean": round(float(steps.mean()), 3),
-            "std": round(float(steps.std()), 3),
-            "percentile_95": round(float(np.percentile(steps, 95)), 3),
-            "max": round(float(steps.max()), 3),
-        }
+        return trial_length_stats(self, num_trials)
 
     # -- members that tasks written for older versions use ------------------------------------------------------------
 
@@ -361,9 +257,9 @@ def env_string(env: gym.Env, short: bool = False) -> str:
     lines = [f"### {type(task).__name__}", "", (type(task).__doc__ or "Missing description").strip(), ""]
     paper, link = meta.get("paper_name"), meta.get("paper_link")
     lines.append("Reference paper: " + (f"{paper} ({link or 'missing link'})" if paper else "missing paper"))
-    if isinstance(task, BaseEnv) and task.rewards:
+    if isinstance(task, core.TrialEnv) and task.rewards:
         lines.append("Rewards: " + ", ".join(f"{name} {value}" for name, value in dict(task.rewards).items()))
-    if isinstance(task, BaseEnv) and task.timing:
+    if isinstance(task, core.TrialEnv) and task.timing:
         timing = (f"{name} {Distribution.of(spec).phrase()}" for name, spec in dict(task.timing).items())
         lines.append("Timing: " + ", ".join(timing))
     lines.append("Tags: " + (", ".join(meta.get("tags", [])) or "none"))

@@ -1,6 +1,6 @@
 """The engine: the only place where several environments are stepped.
 
-An :class:`Engine` steps any environments, each by its own :meth:`~neurogym.engine.stepping.Stepping.step`, in turn; a
+An :class:`Engine` steps any environments, each by its own :meth:`~neurogym.core.TrialEnv.step`, in turn; a
 :class:`~neurogym.engine.tables.TableEngine` steps those that are look-ups in tables, all at once. Gymnasium's vector
 environment (:mod:`neurogym.vector`) and Stable-Baselines3's are adapters of an engine.
 """
@@ -15,6 +15,7 @@ import numpy as np
 
 from neurogym.engine.making import make_together
 from neurogym.engine.reports import finished_columns
+from neurogym.parameters import has_equal_parameters
 from neurogym.state import Data, capture, restore
 from neurogym.trials import Info, Trials
 from neurogym.trials.cursor import PrefetchedTrials, has_trials
@@ -140,16 +141,16 @@ class Engine:
             self._stacks = self._shown_by()
         if not self._stacks:
             return [env.step(action) for env, action in zip(self.envs, actions, strict=True)]
-        results = [task.act_in_trial(action) for task, action in zip(self.tasks, actions, strict=True)]
+        results = [task.session.act_in_trial(action) for task, action in zip(self.tasks, actions, strict=True)]
         self.begin_next([i for i, (ended, *_) in enumerate(results) if ended])
         each = zip(self.tasks, self._stacks, results, strict=True)
-        return [task.step_result(stack, *result) for task, stack, (_, *result) in each]
+        return [task.session.step_result(stack, *result) for task, stack, (_, *result) in each]
 
     def _shown_by(self) -> list[Stack | None]:
         """Stacks that show each environment's observations, if wrappers only use hooks; an empty list otherwise."""
-        if not all(map(has_trials, self.envs)) or not all(task.next_by_itself for task in self.tasks):
+        if not all(map(has_trials, self.envs)) or not all(task.session.next_by_itself for task in self.tasks):
             return []
-        stacks = [task.shown_by(env) for task, env in zip(self.tasks, self.envs, strict=True)]
+        stacks = [task.session.shown_by(env) for task, env in zip(self.tasks, self.envs, strict=True)]
         return [] if None in stacks else [stack if stack.shows else None for stack in stacks]
 
     # -- trials that depend on the agent ------------------------------------------------------------------------------
@@ -173,20 +174,20 @@ class Engine:
     def _begin_group(self, several: list[Any]) -> Trials:
         """Begin trials of tasks with equal descriptions; return the joint block."""
         if len(several) == 1:
-            several[0].begin_next()
-            return several[0].cursor.block
+            several[0].session.begin_next()
+            return several[0].session.cursor.block
         block = make_together(several)
         for k, task in enumerate(several):
-            task.begin_trial(block, k)
+            task.session.begin_trial(block, k)
         return block
 
     def _are_alike(self) -> bool:
         """Whether all tasks have equal parameters; checked again after any change of parameters."""
         first, *rest = self.tasks
-        if not first.groups_trials:
+        if not first.session.groups_trials:
             return False
         if self._compared is not PrefetchedTrials.last_drop:
-            self._alike = all(task.groups_trials and task.has_parameters_of(first) for task in rest)
+            self._alike = all(task.session.groups_trials and has_equal_parameters(task, first) for task in rest)
             self._compared = PrefetchedTrials.last_drop
         return self._alike
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from neurogym.engine.stepping import Stepping
+from neurogym.sampling.distributions import Distribution
 from neurogym.sampling.generator import Generators
 from neurogym.trials import Trials
 from neurogym.trials.cursor import FIRST_BLOCK
@@ -18,7 +18,7 @@ from neurogym.trials.records import condition_column, varies
 MOST_STEPS_AT_ONCE = 1_280_000
 
 
-def make_trials(task: Stepping, n: int, conditions: Mapping[str, Any], answered: bool = True) -> Trials:
+def make_trials(task: Any, n: int, conditions: Mapping[str, Any], answered: bool = True) -> Trials:
     """Make trials that are not stepped by the task, wrappers included.
 
     Args:
@@ -32,7 +32,7 @@ def make_trials(task: Stepping, n: int, conditions: Mapping[str, Any], answered:
             values, there is a warning.
     """
     of_wrappers = conditions_of_wrappers(task)
-    if conditions and not task.one_by_one:
+    if conditions and not task.traits.one_by_one:
         _check(task, n, {name: conditions[name] for name in conditions.keys() - of_wrappers})
     columns = {name: condition_column(value, n) for name, value in conditions.items()}
     try:
@@ -45,33 +45,33 @@ def make_trials(task: Stepping, n: int, conditions: Mapping[str, Any], answered:
     return trials
 
 
-def _check(task: Stepping, n: int, conditions: Mapping[str, Any]) -> None:
+def _check(task: Any, n: int, conditions: Mapping[str, Any]) -> None:
     """Check each different value of conditions."""
     for name, value in conditions.items():
         for single in np.unique(value) if varies(value, n) and np.ndim(value) == 1 else [value]:
-            task.check_conditions({name: single})
+            task.conditions.check(name, single)
 
 
-def sample(task: Stepping, rng: np.random.Generator, n: int, conditions: Mapping[str, Any]) -> Trials:
+def sample(task: Any, rng: np.random.Generator, n: int, conditions: Mapping[str, Any]) -> Trials:
     """Trials of a task without wrappers; a copy of the task describes them, so that the session is not touched."""
     _check(task, n, conditions)
     twin = copy.copy(task)
-    twin.np_random = rng
+    twin.session, twin.np_random = task.session.of_copy(twin), rng
     trials = Trials(twin, n, {name: condition_column(value, n) for name, value in conditions.items()})
-    twin.describe(trials)
+    twin.session.describe(trials)
     _complete(twin, trials, answered=True)
     return trials
 
 
-def conditions_of_wrappers(task: Stepping) -> set[str]:
+def conditions_of_wrappers(task: Any) -> set[str]:
     """Conditions that the wrappers of a task take for themselves."""
-    accepts = task.stack.accepts
+    accepts = task.session.stack.accepts
     return accepts.difference(task.conditions) if accepts else accepts
 
 
-def make_checked(task: Stepping, n: int, conditions: dict[str, np.ndarray], answered: bool = True) -> Trials:
+def make_checked(task: Any, n: int, conditions: dict[str, np.ndarray], answered: bool = True) -> Trials:
     """:func:`make_trials` with conditions that have been checked, each an array (n,)."""
-    stack, of_wrappers = task.stack, conditions_of_wrappers(task)
+    stack, of_wrappers = task.session.stack, conditions_of_wrappers(task)
     plan = {name: value for name, value in conditions.items() if name in of_wrappers}
     of_task = {name: value for name, value in conditions.items() if name not in of_wrappers}
     trials = Trials(task, n, {**stack.plan(n, plan), **of_task})
@@ -79,11 +79,11 @@ def make_checked(task: Stepping, n: int, conditions: dict[str, np.ndarray], answ
     return trials
 
 
-def make_together(tasks: Sequence[Stepping]) -> Trials:
+def make_together(tasks: Sequence[Any]) -> Trials:
     """Next trial of each of several tasks with equal parameters, described jointly.
 
     Args:
-        tasks: Tasks that are equal in :meth:`Stepping.next_trial_depends_on` and in all parameters.
+        tasks: Tasks that are equal in :meth:`neurogym.core.TrialEnv.next_trial_depends_on` and in all parameters.
 
     Returns:
         A block with one trial for each, the one that it would have made by itself.
@@ -94,16 +94,16 @@ def make_together(tasks: Sequence[Stepping]) -> Trials:
     return trials
 
 
-def _fill(task: Stepping, trials: Trials, answered: bool) -> None:
+def _fill(task: Any, trials: Trials, answered: bool) -> None:
     """Describe trials, apply the wrappers' changes, and compute the consequences of actions."""
-    task.describe(trials)
+    task.session.describe(trials)
     trials.rows()
     _ = trials.ob
-    task.stack.revise(trials)
+    task.session.stack.revise(trials)
     _complete(task, trials, answered)
 
 
-def _complete(task: Stepping, trials: Trials, answered: bool) -> None:
+def _complete(task: Any, trials: Trials, answered: bool) -> None:
     """Compute the consequences of actions, and the onset of reaction times."""
     trials.rows()
     if task.rule is not None and answered:
@@ -113,14 +113,14 @@ def _complete(task: Stepping, trials: Trials, answered: bool) -> None:
     trials.set_default_go()
 
 
-def trial_lengths(task: Stepping, n: int) -> np.ndarray:
+def trial_lengths(task: Any, n: int) -> np.ndarray:
     """Lengths of ``n`` new trials (of 8, if all are alike), in steps; the session of the task is not disturbed."""
     task = copy.deepcopy(task)
     try:
         count, lengths = 0, []
-        longest = int(make_trials(copy.deepcopy(task), FIRST_BLOCK, {}).length.max()) if task.stack.ahead else 1
-        at_once = min(256, max(1, MOST_STEPS_AT_ONCE // longest)) if task.stack.ahead else 1
-        while count < (8 if task.length_is_fixed() else n):
+        longest = int(make_trials(copy.deepcopy(task), FIRST_BLOCK, {}).length.max()) if task.session.stack.ahead else 1
+        at_once = min(256, max(1, MOST_STEPS_AT_ONCE // longest)) if task.session.stack.ahead else 1
+        while count < (8 if length_is_fixed(task) else n):
             size = min(n - count, at_once)
             lengths.append(make_trials(task, size, {}).length)
             count += size
@@ -128,3 +128,16 @@ def trial_lengths(task: Stepping, n: int) -> np.ndarray:
     except NotImplementedError:
         draws = Trials(task, n)
         return np.sum([draws.sample_time(name) / task.dt for name in task.timing], axis=0)
+
+
+def trial_length_stats(task: Any, n: int) -> dict[str, float]:
+    """Mean, s.d., 95th percentile and maximum of the trial length, in steps; see :func:`trial_lengths`."""
+    steps = trial_lengths(task, n)
+    stats = {"mean": steps.mean(), "std": steps.std(), "percentile_95": np.percentile(steps, 95), "max": steps.max()}
+    return {name: round(float(value), 3) for name, value in stats.items()}
+
+
+def length_is_fixed(task: Any) -> bool:
+    """Whether every trial of a task has the same length."""
+    durations = [Distribution.of(spec) for spec in task.timing.values()]
+    return not task.traits.lengths_differ and all(each.kind == "constant" for each in durations)

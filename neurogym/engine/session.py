@@ -1,22 +1,44 @@
-"""Session of one environment: its trials are made, begun, stepped and reported."""
+"""Session of one task: its trials are made, begun, stepped and reported.
+
+The step of a batch follows the same rules in :mod:`neurogym.engine.step`.
+"""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol, runtime_checkable
+import copy
+from collections.abc import Hashable
+from math import inf, nan
+from typing import Any, Protocol, runtime_checkable
 
 import gymnasium as gym
 import numpy as np
+from numpy.typing import ArrayLike
 
-from neurogym.engine.making import make_trials, sample
-from neurogym.engine.stepping import Stepping
-from neurogym.plotting.frames import picture
+from neurogym.engine.making import make_trials
+from neurogym.plotting.frames import TrialSoFar
+from neurogym.spaces import Action, checked_action, n_actions
 from neurogym.state import snapshot
-from neurogym.trials import Info, ResetResult, Trials
+from neurogym.trials import Cursor, Info, InvalidOperationError, StepResult, Trials
 from neurogym.trials.cursor import PrefetchedTrials
-from neurogym.trials.events import EVENT_TABLES
+from neurogym.trials.events import (
+    ABORT,
+    CORRECT,
+    END,
+    ERROR,
+    EVENT_TABLES,
+    NONE,
+    OUTCOME,
+    OUTCOMES,
+    StepInfo,
+    outcome_of,
+)
+from neurogym.trials.types import TaskLike
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.stack import Stack
+from neurogym.wrappers.tasks import TaskTraits
+
+_OUTCOMES = tuple(OUTCOMES)
 
 
 @runtime_checkable
@@ -26,41 +48,124 @@ class _Seeded(Protocol):
     def seed(self, seed: int) -> object: ...
 
 
-class Session(Stepping):
-    """An environment made of trials: wrappers, trials and sessions; :class:`neurogym.core.TrialEnv` adds the task.
+class SessionTask(TaskLike, Protocol):
+    """Interface of tasks as seen by their session; :class:`neurogym.core.TrialEnv` implements this protocol.
 
-    Attributes:
-        ahead: The trials made in advance.
-        top: Source of new trials: the task, or the outermost :class:`TrialWrapper` around it.
-        most_ahead: Most trials to make in advance; None: what fits into memory.
-        block_described: The block that ``_new_trial`` is describing; None at all other times.
-        num_tr: Trials that began in this session.
+    The last four members are those of tasks that program their steps or describe one trial at a time
+    (:class:`neurogym.compat.trial_env.TrialEnv`).
     """
 
-    remakes = True
-    derived: ClassVar[tuple[str, ...]] = ("ahead", "top", "block_described", "_now", "_arguments", "is_made")
-    most_ahead: ClassVar[int | None] = None
+    render_mode: str | None
+    abort: bool
 
-    def __init__(self, dt: float = 100):
-        super().__init__(dt)
+    @property
+    def traits(self) -> TaskTraits:
+        """Capabilities of the task without wrappers."""
+
+    def _new_trials(self, trials: Trials) -> None:
+        """Describe an empty block of trials."""
+
+    def start_session(self) -> None:
+        """Forget what was carried across trials."""
+
+    def trial_ended(self, info: Info) -> None:
+        """Take note of a trial that has ended."""
+
+    def next_trial_depends_on(self) -> Hashable:
+        """Part of the session's state on which the next trial depends."""
+
+    no_rt: float | None
+
+    def describe_one(self, trials: Trials) -> None:
+        """Describe an empty block of one trial."""
+
+    def act_by_program(self, row: int, action: Action) -> tuple[int, float, StepInfo]:
+        """Effect of an action at a row of the current trial; see :meth:`Session.act_at`."""
+
+    def post_step(self, ob: np.ndarray, reward: float, terminated: bool, truncated: bool, info: Info) -> StepResult:
+        """Last word on what a step returns."""
+
+
+class Session:
+    """Position in the trials of a task, and the step from there.
+
+    Args:
+        task: The task, which describes the trials.
+
+    Attributes:
+        top: Source of new trials: the task, or the outermost :class:`TrialWrapper` around it.
+        ahead: The trials made in advance.
+        cursor: Block, trial and row.
+        described: The block that the task describes, where it describes one trial at a time; None at all other times.
+        trial: Record of the trial.
+        performance: Performance in the trial so far.
+        event: Outcome of the last step (a constant of :mod:`neurogym.rules`).
+        trial_aborts: Breaks of fixation in the trial so far.
+        trial_choice: The choice of the trial and its step, if the task reported a choice.
+        trial_reward: Sum of the rewards of the trial so far.
+        last: ``info`` of the trial that ended last, None if none did.
+        num_tr: Trials that began, ``num_finished`` those that ended.
+        next_by_itself: Whether the step that ends a trial begins the next one.
+        most_actions: Discrete actions below it are accepted, in place of those of the action space: next to tasks with
+            more actions. What the task itself lacks is never right.
+        tmax_default: Length of a trial without periods (ms).
+        seen: The trial so far as it is drawn.
+    """
+
+    #: What a saved session has of this object; the rest follows from it, or is made again.
+    STATE = (
+        *("trial", "performance", "event", "trial_aborts", "trial_choice", "trial_reward", "last"),
+        *("num_tr", "num_finished", "next_by_itself", "most_actions", "tmax_default"),
+        *("_last_gt", "_is_settled", "_made_ahead", "_is_batched", "_n_actions", "_spans_of_trial"),
+    )
+
+    _is_batched: bool  # whether what an action does is looked up, known when a trial begins
+    _n_actions: int
+    _spans_of_trial: Info
+
+    def __init__(self, task: Any):
+        self.task: SessionTask = task
+        self.top: Any = task
         self.ahead = PrefetchedTrials()
-        self.top: Any = self
-        self.block_described: Trials | None = None
-        self.num_tr = 0
+        self.cursor = Cursor()
+        self.described: Trials | None = None
+        self.trial: Info = {}
+        self.performance, self.event, self.trial_aborts, self.trial_reward = 0.0, NONE, 0, 0.0
+        self.trial_choice: tuple[Action, int] | None = None
+        self.last: Info | None = None
+        self.num_tr = self.num_finished = 0
+        self.next_by_itself, self.most_actions = True, 0
+        self.tmax_default: float = 10_000
+        self.seen: TrialSoFar | None = None
+        self._stack: Stack | None = None
+        self._last_gt: Action | None = None
+        self._is_settled = True  # whether the rule has been applied to the trial that wrappers began
+        self._made_ahead = False  # whether the block may have been made before the agent acted
+
+    def of_copy(self, task: SessionTask) -> Session:
+        """Session of a copy of the task that describes trials but does not step through them."""
+        twin = copy.copy(self)
+        twin.task = task
+        return twin
+
+    @property
+    def accepted_actions(self) -> int:
+        """Number of discrete actions that are accepted; 0 if actions are vectors."""
+        return self.most_actions or n_actions(self.task.action_space)
 
     # -- the wrappers -------------------------------------------------------------------------------------------------
+
+    @property
+    def stack(self) -> Stack:
+        """The wrappers that act on the task's trials, taken together."""
+        if self._stack is None:
+            self._stack = Stack(self.top)
+        return self._stack
 
     @property
     def wrappers(self) -> list[TrialWrapper]:
         """The wrappers that act on the task's trials, innermost first."""
         return self.stack.wrappers
-
-    @property
-    def stack(self) -> Stack:
-        """The wrappers, taken together."""
-        if self._stack is None:
-            self._stack = Stack(self.top)
-        return self._stack
 
     def set_top(self, wrapper: gym.Env) -> None:
         """Make ``wrapper`` the source of new trials; called when a :class:`TrialWrapper` is added."""
@@ -74,7 +179,7 @@ class Session(Stepping):
 
     def shown_by(self, wrapper: gym.Env) -> Stack | None:
         """The wrappers that show observations to the agent, of a stack that only uses hooks; None for other stacks."""
-        if "step" in vars(self) or type(self).step is not Session.step:
+        if self.task.traits.own_step:
             return None
         stack = self.stack if wrapper is self.top else Stack(wrapper)
         return stack if stack.only_hooks else None
@@ -82,45 +187,11 @@ class Session(Stepping):
     @property
     def groups_trials(self) -> bool:
         """Whether the next trials of several such tasks with equal parameters can be described at once."""
-        is_declared = type(self).next_trial_depends_on is not Stepping.next_trial_depends_on
-        if not is_declared or self.one_by_one or not self.stack.only_shows:
+        if self.task.next_trial_depends_on() is None or self.task.traits.one_by_one or not self.stack.only_shows:
             return False
-        return not any(callable(spec) for spec in self.timing.values())  # these may draw from generators of their own
+        return not any(callable(spec) for spec in self.task.timing.values())  # may draw from generators of their own
 
     # -- trials -------------------------------------------------------------------------------------------------------
-
-    def make_trials(self, n: int, **conditions: object) -> Trials:
-        """``n`` new trials, wrappers included, that are not stepped here: material for batches and data sets.
-
-        Args:
-            n: Number of trials.
-            **conditions: Conditions, a value for all trials or an array (n,).
-
-        Raises:
-            ValueError: If no trial can be made with a value. Of an unknown condition, or a number that is not among its
-                values, there is a warning.
-        """
-        return make_trials(self, n, conditions)
-
-    def sample(self, rng: np.random.Generator, n: int, **conditions: object) -> Trials:
-        """``n`` trials of the task without its wrappers, drawn from a generator; the session is not touched.
-
-        Args:
-            rng: Source of everything random in the trials.
-            n: Number of trials; 1 for tasks that describe one trial at a time.
-            **conditions: Conditions, a value for all trials or an array (n,).
-
-        Raises:
-            ValueError: If no trial can be made with a value.
-
-        Example:
-            >>> import neurogym as ngym
-            >>> task = ngym.make("PerceptualDecisionMaking-v0").unwrapped
-            >>> trials = task.sample(np.random.default_rng(0), 3, coh=51.2)
-            >>> trials.n, trials.info["coh"].tolist(), trials.ob.shape == (trials.total, 3)
-            (3, [51.2, 51.2, 51.2], True)
-        """
-        return sample(self, rng, n, conditions)
 
     def make_ahead(self, n: int | None = None) -> Trials:
         """Make the next trials of the session and store the block in ``ahead``, with the state before.
@@ -131,26 +202,29 @@ class Session(Stepping):
         ahead = self.ahead
         ahead.block = None
         before = snapshot(self.top)
-        block = self.make_trials(n or ahead.size(self.most_ahead))
+        block = make_trials(self.task, n or ahead.size(self.task.traits.most_ahead), {})
         ahead.take(block, before)
         return block
 
-    def forget_trials_ahead(self) -> None:
-        """Discard trials made ahead; called when a parameter has changed."""
-        self.ahead.drop()
+    def describe(self, trials: Trials) -> None:
+        """Let the task describe an empty block of trials."""
+        if self.task.traits.one_by_one:
+            self.task.describe_one(trials)
+        else:
+            self.task._new_trials(trials)
 
-    def new_trial(self, **kwargs: object) -> Info:
+    def new_trial(self, **conditions: object) -> Info:
         """Begin a new trial and return the record.
 
         Args:
-            **kwargs: Conditions of the trial, in place of randomly drawn ones.
+            **conditions: Conditions of the trial, in place of randomly drawn ones.
 
         Raises:
             ValueError: If a condition or its value is unknown.
         """
         ahead, stack = self.ahead, self.stack
-        if kwargs or not stack.ahead:
-            return self.begin_trial(self.make_trials(1, **kwargs), 0)
+        if conditions or not stack.ahead:
+            return self.begin_trial(make_trials(self.task, 1, conditions), 0)
         block: Trials = self.make_ahead() if ahead.is_used_up else ahead.block  # type: ignore[assignment]
         k = ahead.next
         ahead.next = k + 1
@@ -167,7 +241,7 @@ class Session(Stepping):
             self._is_batched, self._n_actions, self._made_ahead = stack.looks_up, self.accepted_actions, stack.ahead
         self.trial, self._spans_of_trial = block.report(k)
         self.num_tr += 1
-        self._is_settled = self.rule is None or not stack.begins_trials
+        self._is_settled = self.task.rule is None or not stack.begins_trials
         self.limit_short_way()
         return self.trial
 
@@ -191,53 +265,252 @@ class Session(Stepping):
         trial, step = self.cursor.alone(), self.cursor.step
         for table in EVENT_TABLES:
             trial.fields.pop(table, None)
-        self.rule.compile(trial, self.abort)  # type: ignore[union-attr]
+        self.task.rule.compile(trial, self.task.abort)
         self.cursor.enter(trial, 0)
         self.cursor.row += step
 
-    # -- sessions -----------------------------------------------------------------------------------------------------
-
-    def begin_session(self, seed: int | None = None) -> None:
-        """All of :meth:`reset` but the first trial.
+    def begin(self, seed: int | None = None) -> None:
+        """Start a session; the first trial is begun by ``new_trial``.
 
         Args:
             seed: Starts the generator anew.
         """
         if seed is not None:
-            gym.Env.reset(self, seed=seed)
-        for spec in self.timing.values():
+            gym.Env.reset(self.task, seed=seed)  # type: ignore[arg-type]  # every task is a gym.Env
+        for spec in self.task.timing.values():
             if seed is not None and isinstance(spec, _Seeded):
-                spec.seed(int(self.np_random.integers(2**31)))
+                spec.seed(int(self.task.np_random.integers(2**31)))
         self.ahead.restart()
         self.last, self.num_tr, self.num_finished, self._last_gt, self.trial_choice = None, 0, 0, None, None
-        self.start_session()
+        self.seen = None
+        self.task.start_session()
         self.stack.start_session()
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> ResetResult:
-        """Start a session at row 0 of the first trial, without taking a step.
+    # -- the current trial --------------------------------------------------------------------------------------------
 
-        Args:
-            seed: Restarts the generator; determines the whole session, wrappers included.
-            options: Conditions of the first trial, as for :meth:`new_trial`.
+    def block_and_index(self) -> tuple[Trials, int]:
+        """Block and position of the trial that is being described, else of the current trial.
 
         Raises:
-            ValueError: If a condition or its value is unknown.
+            InvalidOperationError: If there is no trial yet.
         """
-        self.begin_session(seed)
-        self.top.new_trial(**(options or {}))
-        self._seen = None
-        return self.cursor.ob[self.cursor.row].copy(), {}
+        if self.described is not None:
+            return self.described, 0
+        if self.cursor.block is None:
+            raise InvalidOperationError("there is no trial yet: call reset() or new_trial() first")
+        return self.cursor.block, self.cursor.trial
 
-    def render(self, mode: str | None = None) -> np.ndarray | None:
-        """Draw the trial so far, or after the last step of a trial the whole trial.
+    @property
+    def this_trial(self) -> Trials:
+        """Trial that is being described, else the current trial, as a block of one trial.
+
+        Raises:
+            InvalidOperationError: If there is no trial yet.
+        """
+        trials, _ = self.block_and_index()
+        return trials if trials is self.described else self.cursor.alone()
+
+    def replace(self, name: str, present: np.ndarray, value: ArrayLike) -> None:
+        """Replace the observations or ground truth of this trial; new values may have more channels or another type.
 
         Args:
-            mode: ``"rgb_array"``; default what the task was made with (``render_mode``). ``"human"`` draws nothing.
+            name: ``ob`` or ``gt``.
+            present: The present values.
+            value: The new ones.
+
+        Raises:
+            ValueError: If there is not one row per step.
+        """
+        value = np.asarray(value)
+        dtype = value.dtype if name == "ob" and self.described is None else present.dtype
+        if value.ndim < present.ndim or (value.shape[1:] == present.shape[1:] and dtype == present.dtype):
+            present[...] = value
+            return
+        trials = self.this_trial
+        if len(value) != trials.total:
+            raise ValueError(f"{name} needs one row per step, {trials.total}, got {len(value)}")
+        trials.fields[name] = value.astype(dtype)
+        if self.described is None:
+            cursor = self.cursor
+            step, length = cursor.step, cursor.end - cursor.first
+            cursor.enter(trials, 0)
+            cursor.row, cursor.end = cursor.first + step, cursor.first + length
+
+    def field(self, name: str) -> Any:
+        """Value of a per-step field of the block at the current row; ``last_gt``: see :class:`TrialWrapper`."""
+        if name != "last_gt":
+            return self.cursor.field(name)
+        return np.zeros_like(self.cursor.field("gt")) if self._last_gt is None else self._last_gt
+
+    # -- stepping -----------------------------------------------------------------------------------------------------
+
+    def step(self, action: Action, stack: Stack | None = None) -> StepResult:
+        """Act on the current row; see :meth:`neurogym.core.TrialEnv.step`.
+
+        Args:
+            action: The action.
+            stack: Wrappers that show the observation.
+        """
+        cursor = self.cursor
+        row, width = cursor.row, cursor.width
+        is_plain = stack is None and type(action) is int and 0 <= action < width
+        if is_plain and cursor.quiet[row * width + action]:  # nothing happens: the same as below, in half the time
+            cursor.row, self.event = row + 1, NONE
+            info: Info = {"new_trial": False}
+            if cursor.gt is not None:
+                self._last_gt = info["gt"] = cursor.gt[row]
+            return cursor.ob[row + 1].copy(), 0.0, False, False, info
+        ended, action, reward, info, programmed = self.act_in_trial(action)
+        if self.task.render_mode is not None:
+            self.seen = TrialSoFar.after(self.seen, cursor, row, action, reward, ended)
+        if ended and self.next_by_itself:
+            self.begin_next()
+        return self.step_result(stack, action, reward, info, programmed)
+
+    def limit_short_way(self) -> None:
+        """Let all steps of the current trial go the long way where each step has something to do."""
+        if not self._is_batched or not self._is_settled or self.task.render_mode is not None:
+            self.cursor.width = 0
+
+    def act_in_trial(self, action: Action) -> tuple[bool, Action, float, Info, StepInfo | None]:
+        """Act on the current row, and report the trial if the action ends the trial: first part of :meth:`step`.
+
+        The next one is not begun, so that many environments can begin theirs together before :meth:`step_result`.
 
         Returns:
-            Shape (height, width, 3), 0 to 255; None if nothing is to be drawn.
+            Whether the trial has ended, and what :meth:`step_result` takes.
+        """
+        cursor = self.cursor
+        if cursor.block is None:
+            raise gym.error.ResetNeeded("call reset() before step()")
+        if type(action) is not int or not 0 <= action < self._n_actions:
+            action = checked_action(action, self.task.action_space, self._n_actions)
+        if not self._is_settled:
+            self.finish_pending_step()
+        row = cursor.row
+        event, reward, programmed = self.act_at(row, action)
+        info: Info = {"new_trial": False} if programmed is None else programmed.info
+        self.event = event & OUTCOME
+        if event < END:
+            if cursor.jump is None:
+                cursor.row = row + 1
+            else:
+                cursor.jump_from(row, action, self.most_steps)
+        else:
+            self._report_trial(action, event & OUTCOME, info)
+        if cursor.gt is not None:
+            self._last_gt = truth = cursor.gt[row]
+            if "gt" not in info:
+                info["gt"] = truth
+        return event >= END, action, reward, info, programmed
+
+    @property
+    def most_steps(self) -> float:
+        """Longest trial of a task with jumps, in steps."""
+        return self.task.rule.patience / self.task.dt if self.task.rule else inf
+
+    def act_at(self, row: int, action: Action) -> tuple[int, float, StepInfo | None]:
+        """Effect of an action at a row of the current trial; for a batch the same is in :mod:`neurogym.engine.step`.
+
+        What it adds to performance, to the trial's reward and to the breaks of fixation is added; the session stays at
+        the row.
+
+        Args:
+            row: Row of the block.
+            action: As :func:`neurogym.spaces.checked_action` returns it.
+
+        Returns:
+            What the action meant (an outcome, plus :data:`neurogym.rules.END` if it ended the trial), the reward, and
+            the results of an overridden ``_step`` apart from it (None if the declared rule was applied).
 
         Raises:
-            ResetNeeded: If there is no trial yet.
+            ValueError: If ``_step`` does not return five values.
         """
-        return picture(self._seen, self) if (mode or self.render_mode) == "rgb_array" else None
+        if not self._is_batched:
+            return self.task.act_by_program(row, action)
+        events, rewards, gains = self.cursor.tables  # type: ignore[misc]  # there are tables, since the task looks up
+        event, reward = events.item(row, action), rewards.item(row, action)
+        self.performance += gains.item(row, action)
+        self.trial_reward += reward
+        if event != NONE:  # at most steps nothing happens
+            if event & OUTCOME == ABORT:
+                self.trial_aborts += 1
+            elif event == END:  # ended without an answer that the rule knows
+                event |= int(outcome_of(self.performance))
+        return event, reward, None
+
+    def step_result(
+        self, stack: Stack | None, action: Action, reward: float, info: Info, programmed: StepInfo | None
+    ) -> StepResult:
+        """Return the result of :meth:`step`, with the observation of the new current row: second part of :meth:`step`.
+
+        Args:
+            stack: The wrappers that show it, None if there are none.
+            action: The action.
+            reward: What it earned.
+            info: Report of the trial.
+            programmed: Results of an overridden ``_step`` apart from the reward.
+        """
+        cursor = self.cursor
+        ob = cursor.ob[cursor.row]
+        if programmed is None:
+            if stack is None:
+                return ob.copy(), reward, False, False, info
+            return stack.observe(ob, action, reward, self.field, copied=False), reward, False, False, info
+        ob = ob.copy() if programmed.ob is None else programmed.ob
+        ob, reward, terminated, truncated, info = self.task.post_step(
+            ob, reward, programmed.terminated, programmed.truncated, info
+        )
+        if stack is not None:
+            if "final_obs" in info:
+                info["final_obs"] = stack.observe(info["final_obs"], action, reward, self.field)
+            ob = stack.observe(ob, action, reward, self.field)
+        return ob, reward, terminated, truncated, info
+
+    def _report_trial(self, action: Action, outcome: int, info: Info) -> None:
+        """Report the trial that an action has ended in ``info``, and to the task and the wrappers."""
+        self.num_finished += 1
+        self.last = info
+        cursor, task = self.cursor, self.task
+        step = cursor.row - cursor.first
+        info["trial_steps"] = info["tr_dur"] = step - cursor.skipped + 1
+        choice, step = self.trial_choice or (action, step)
+        self.trial_choice = None
+        hold = 0 if task.rule is None else task.rule.hold
+        moved = choice != hold if type(choice) is int else np.any(np.asarray(choice) != hold)
+        responded = moved and outcome in (CORRECT, ERROR)
+        go = cursor.block.go.item(cursor.trial)  # type: ignore[union-attr]  # a trial is on, and complete
+        info["new_trial"] = True
+        info["trial"] = self.trial
+        info["performance"] = float(self.performance)
+        info["outcome"] = _OUTCOMES[outcome]
+        info["choice"] = choice
+        info["rt"] = float((step - go) * task.dt) if responded else nan if self._is_batched else task.no_rt
+        info["trial_reward"] = self.trial_reward
+        info["aborts"] = self.trial_aborts
+        info["decision_onset"] = float(go * task.dt)
+        info["periods"] = self._spans_of_trial
+        if not self._made_ahead:
+            task.trial_ended(info)
+            self.stack.trial_ended(info)
+
+    def follow(self, action: Action, outcome: int, steps: int, aborts: int, performance: float, reward: float) -> None:
+        """Report the current trial after a batch has stepped through every row; the next trial is not begun.
+
+        For trials that depend on what the agent did: all is as if the trial had been stepped through here.
+
+        Args:
+            action: The last.
+            outcome: A constant of :mod:`neurogym.rules`.
+            steps: Steps that the trial took.
+            aborts: Breaks of fixation in it.
+            performance: Its performance.
+            reward: Sum of its rewards.
+        """
+        self.cursor.row = self.cursor.first + steps - 1 + self.cursor.skipped
+        self.performance, self.trial_reward, self.trial_aborts = performance, reward, aborts
+        self.event = outcome
+        info: Info = {}
+        self._report_trial(action, outcome, info)
+        if self.cursor.gt is not None:
+            info["gt"] = self._last_gt = self.cursor.gt[self.cursor.row]

@@ -72,9 +72,9 @@ class TableEngine(Engine):
             task = self.tasks[i]
             self.envs[i].reset(seed=seeds[i], options=options)
             if options or not self._stack.ahead:  # the first trial is one of its own
-                self._take(i, task.cursor.block)
+                self._take(i, task.session.cursor.block)
             else:
-                self.pools.load(i, task.ahead.block)
+                self.pools.load(i, task.session.ahead.block)
         self.pools.begin(env)
         self.pools.forget_sums(env)
         self._forget(env)
@@ -89,7 +89,7 @@ class TableEngine(Engine):
         if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iub":
             raise self.wrong(actions)
         pools = self.pools
-        skipped = pools.jumps(actions, self.tasks[0].most_steps) if self._jumps else None
+        skipped = pools.jumps(actions, self.tasks[0].session.most_steps) if self._jumps else None
         result = advance(pools.places(), np.ascontiguousarray(actions, np.int64))
         if result is None:
             raise self.wrong(actions)
@@ -112,7 +112,7 @@ class TableEngine(Engine):
     def _counted(self, ended: EndedTrials, skipped: np.ndarray) -> EndedTrials:
         """Trials that ended, without the rows that they skipped; their tasks are told where they ended."""
         for i, rows in zip(ended.env.tolist(), skipped.tolist(), strict=True):
-            self.tasks[i].cursor.skipped = rows
+            self.tasks[i].session.cursor.skipped = rows
         env, trial, outcome, steps, *rest = ended
         return EndedTrials(env, trial, outcome, steps - skipped, *rest)
 
@@ -144,7 +144,7 @@ class TableEngine(Engine):
 
     def _refill(self, i: int) -> None:
         """Make the next block of trials of environment ``i``, and keep its rows only in the pools."""
-        block = self.tasks[i].make_ahead()
+        block = self.tasks[i].session.make_ahead()
         self.pools.load(i, block)
         block.free_rows()
         self.pools.begin(i)
@@ -159,17 +159,19 @@ class TableEngine(Engine):
         over = env[self.pools.trial.take(env) >= self.pools.n_trials.take(env)].tolist()
         if self._looked is not PrefetchedTrials.last_drop:
             self._looked = PrefetchedTrials.last_drop
-            self._stale = {i for i, task in enumerate(self.tasks) if task.ahead.is_stale}
+            self._stale = {i for i, task in enumerate(self.tasks) if task.session.ahead.is_stale}
         if not self._stale:
             return over
-        return sorted({*over, *(i for i in self._stale.intersection(env.tolist()) if self.tasks[i].ahead.is_stale)})
+        return sorted(
+            {*over, *(i for i in self._stale.intersection(env.tolist()) if self.tasks[i].session.ahead.is_stale)}
+        )
 
     def _follow(self, ended: EndedTrials, actions: np.ndarray) -> None:
         """Make the next trial of environments whose trials depend on the agent, each as in an unbatched session."""
         indices = ended.env.tolist()
         how = (actions[ended.env], ended.outcome, ended.steps, ended.aborts, ended.performance, ended.reward)
         for i, *trial in zip(indices, *[column.tolist() for column in how], strict=True):
-            self.tasks[i].follow(*trial)
+            self.tasks[i].session.follow(*trial)
         for env, block in self.begin_next(indices):
             if len(env) == 1:
                 self.pools.load(env[0], block)
@@ -179,7 +181,7 @@ class TableEngine(Engine):
 
     def _take(self, i: int, block: Trials) -> None:
         """Load trials of environment ``i``, to be followed by newly made trials."""
-        self.tasks[i].ahead.clear()
+        self.tasks[i].session.ahead.clear()
         self._stale.add(i)
         self.pools.load(i, block)
 
@@ -188,8 +190,8 @@ class TableEngine(Engine):
         super().close()
         self.pools = Pools(self.num_envs, self.pools.hold)
         for task in self.tasks:
-            task.ahead.restart()
-            task.cursor.leave()
+            task.session.ahead.restart()
+            task.session.cursor.leave()
 
     def state(self) -> Data:
         """Everything that the coming steps depend on, as plain data (see :mod:`neurogym.state`).
@@ -202,7 +204,8 @@ class TableEngine(Engine):
         last_gt = np.zeros(0) if self._last_gt is None else self._last_gt
         return {
             "envs": [
-                capture(env, trial=task.ahead.block is None) for env, task in zip(self.envs, self.tasks, strict=True)
+                capture(env, trial=task.session.ahead.block is None)
+                for env, task in zip(self.envs, self.tasks, strict=True)
             ],
             "batch": self.pools.state(),
             "seen": [np.array(values) for values in (self._actions, self._rewards, last_gt)],
@@ -215,13 +218,13 @@ class TableEngine(Engine):
         super().set_state(state)
         self._looked = None
         for i, task in enumerate(self.tasks):
-            if task.ahead.block is not None:
-                self.pools.load(i, task.ahead.block)
-                task.ahead.block.free_rows()
+            if task.session.ahead.block is not None:
+                self.pools.load(i, task.session.ahead.block)
+                task.session.ahead.block.free_rows()
             elif self._stack.ahead:
-                self._take(i, task.cursor.block)
+                self._take(i, task.session.cursor.block)
             else:
-                self.pools.load(i, task.cursor.alone())
+                self.pools.load(i, task.session.cursor.alone())
         self.pools.set_state(state["batch"])
         self._actions, self._rewards, last_gt = self._checked(state["seen"])
         self._last_gt = last_gt if len(last_gt) else None

@@ -43,22 +43,17 @@ def paid(trials: Trials, good: np.ndarray) -> np.ndarray:
 
 
 class SessionsInSequence(TrialEnv):
-    """Base of tasks in which sessions of ``session`` trials follow each other; the channel ``start`` marks the first.
+    """Base of tasks in which sessions follow each other; the channel ``start`` marks the first trial of each.
 
     Attributes:
-        session: Trials of a session.
+        trials_per_session: Trials of a session, the argument ``session``.
     """
 
-    session: int
+    trials_per_session: int
     _done = 0  # trials since the reset
-
-    @property
-    def trials_per_session(self) -> int:
-        """Trials of a session."""
-        return self.session
 
     def session_trials(self, trials: Trials) -> np.ndarray:
         """Place of each trial in its session, from 0; shape (n,)."""
-        position = (self._done + np.arange(trials.n)) % self.session
+        position = (self._done + np.arange(trials.n)) % self.trials_per_session
         self._done += trials.n
         return position

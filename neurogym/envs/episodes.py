@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from neurogym.core import TrialEnv
+from neurogym.envs.task import ProgrammedTask
 from neurogym.spaces import Action
 from neurogym.trials import StepResult
 from neurogym.trials.events import NONE
@@ -62,7 +62,7 @@ def _brief(value: Any) -> str:
     return f"an array of shape {np.shape(value)}" if np.ndim(value) else repr(value)
 
 
-class EpisodeTask(TrialEnv):
+class EpisodeTask(ProgrammedTask):
     """Environment of Gymnasium whose episodes are trials without periods, conditions or a correct action.
 
     The reward is that of the environment. There is no ground truth, so that performance, chance and ceiling are not
@@ -110,7 +110,7 @@ class EpisodeTask(TrialEnv):
     def _step(self, action: Any) -> StepResult:
         chosen = _for_environment(action, self.action_space, self.episodes.action_space)
         ob, reward, terminated, truncated, _ = self.episodes.step(chosen)
-        truncated = bool(truncated or (self.cursor.at_end and not terminated))
+        truncated = bool(truncated or (self.session.cursor.at_end and not terminated))
         if not (terminated or truncated):
             return np.asarray(ob, np.float32), float(reward), False, False, {"new_trial": False}
         self.performance = np.nan

@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from neurogym.core import TrialEnv
+from neurogym.engine.making import length_is_fixed
 from neurogym.sampling.distributions import is_number
 from neurogym.scores import Score
 
@@ -99,7 +100,7 @@ def steps_of(env: TrialEnv, period: str) -> np.ndarray:
     env = copy.deepcopy(env)
     env.reset(seed=0)
     env.stack.keep([])
-    trials = env.make_trials(1 if env.length_is_fixed() else 4096)
+    trials = env.make_trials(1 if length_is_fixed(env) else 4096)
     return trials.ends[period] - trials.starts[period]
 
 

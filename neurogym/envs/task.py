@@ -10,8 +10,9 @@ import numpy as np
 
 from neurogym import rules, spaces
 from neurogym.ceilings.effects import ObserverSettings
+from neurogym.compat import trial_env
 from neurogym.compat.attributes import ConditionValues, without_periods
-from neurogym.compat.programmed import NOW
+from neurogym.compat.trial_env import NOW
 from neurogym.core import TrialEnv
 from neurogym.messages.names import unknown
 from neurogym.metadata import TaskInfo
@@ -38,6 +39,7 @@ __all__ = [
     "Period",
     "Positive",
     "Probability",
+    "ProgrammedTask",
     "Range",
     "Rows",
     "Rule",
@@ -56,6 +58,8 @@ __all__ = [
 ]
 
 Constructor = Callable[..., None]
+#: Base of tasks that program their steps in ``_step``.
+ProgrammedTask = trial_env.TrialEnv
 
 
 class ChoiceTask(TrialEnv):
@@ -121,7 +125,7 @@ def usual_arguments(
     return decorate
 
 
-class Tracking(TrialEnv):
+class Tracking(ProgrammedTask):
     """Base of tasks in which every output has a target at every step, the ground truth.
 
     An output is right within ``tolerance`` of the target. Performance is the share of right outputs over the trial. The
@@ -141,7 +145,7 @@ class Tracking(TrialEnv):
         error = np.abs(np.asarray(action, float) - self.gt_now)
         steps = len(self.gt)
         self.performance += float((error < self.tolerance).mean()) / steps
-        if self.cursor.at_end:
+        if self.session.cursor.at_end:
             self.report()
         correct, fail = self.rewards["correct"], self.rewards["fail"]
         close = float(np.maximum(1 - error / self.unpaid, 0).mean())

@@ -1,11 +1,20 @@
-"""Base environment, and its parameters that can be changed during a session: dictionaries and constructor arguments.
+"""Parameters of a task that can be changed during a session: dictionaries and constructor arguments.
 
 Belongs here: what follows from a change of a parameter. May use: `messages`, `metadata`, `sampling`, `spaces`.
 """
 
 from __future__ import annotations
 
-from neurogym.parameters.base import BaseEnv
+from neurogym.parameters.arguments import recorded
+from neurogym.parameters.changes import forget_trials, has_equal_parameters, names_of, tables_of
 from neurogym.parameters.dictionaries import Conditions, TrackedDict
 
-__all__ = ["BaseEnv", "Conditions", "TrackedDict"]
+__all__ = [
+    "Conditions",
+    "TrackedDict",
+    "forget_trials",
+    "has_equal_parameters",
+    "names_of",
+    "recorded",
+    "tables_of",
+]

@@ -129,34 +129,8 @@ def within_ranges(function: Callable[..., None]) -> Callable[..., None]:
 
 #: Arguments that are no attributes to assign to: the time step is fixed, the others are tables.
 OTHERS = ("self", "dt", "rewards", "timing")
-
-
-def argument(name: str) -> property:
-    """Attribute of a task for a constructor argument: assignment has the effect of :meth:`BaseEnv.update`."""
-
-    def get(task: Any) -> Any:
-        try:
-            return vars(task)[name]
-        except KeyError:
-            raise AttributeError(f"{type(task).__name__!r} object has no attribute {name!r}") from None
-
-    def assign(task: Any, value: Any) -> None:
-        if task.is_made:
-            task.assign(name, value)
-        else:
-            vars(task)[name] = value
-
-    def delete(task: Any) -> None:
-        del vars(task)[name]
-
-    return property(get, assign, delete, f"Argument {name}.")
-
-
-def attributes_of(constructor: Callable[..., None]) -> list[str]:
-    """Names of the arguments of a constructor that are attributes to assign to."""
-    named = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
-    parameters = inspect.signature(constructor).parameters.values()
-    return [p.name for p in parameters if p.kind in named and p.name not in OTHERS]
+#: Arguments that are called otherwise as an attribute, since the name is taken.
+TAKEN = ("session",)
 
 
 def recorded(constructor: Callable[..., None]) -> Callable[..., None]:
@@ -182,14 +156,16 @@ def recorded(constructor: Callable[..., None]) -> Callable[..., None]:
             checked(self, *args, **kwargs)
         except AttributeError as raised:
             error = raised
-        if "performance" not in vars(self):
+        if "session" not in vars(self):
             text = "must begin with super().__init__(dt=dt, ...): it was not called"
             raise TypeError(f"{type(self).__name__}.__init__ {text}") from error
         if error is not None:
             raise error
+        if not hasattr(self.session, "cursor"):
+            raise TypeError(f"{type(self).__name__}: session is the session of the task; call this attribute otherwise")
         if render_mode is not None:
             self.render_mode = render_mode
-        self._arguments, self.is_made = _bound(signature, self, args, kwargs), True
+        self._arguments, self._is_made = _bound(signature, self, args, kwargs), True
 
     return __init__
 

@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from neurogym.sampling.distributions import values_of
+from neurogym.compat.leniency import warn_once
+from neurogym.messages.names import unknown
+from neurogym.sampling.distributions import Distribution, Patterns, Vectors, is_number, is_possible, values_of
 
 
 class TrackedDict(dict[str, Any]):
-    """Dictionary of a task. Setting an entry of a task that is made has the effect of :meth:`BaseEnv.update`.
+    """Dictionary of a task. Once the task is made, setting an entry has the effect of ``task.update``.
 
     Attributes:
-        name: Attribute of the task.
-        task: The task, set when the dictionary is looked up; a copy has no reference to the task.
+        task: The task, known while the dictionary is its attribute; a copy has no reference to the task.
+        set_entry: Changes an entry of the task.
+        forget: Discards the trials that were made ahead, since an entry was removed.
     """
 
-    name = ""
-    task: Any = None
+    task: object = None
+    set_entry: Callable[[str, object], None]
+    forget: Callable[[], None]
+
+    def belong(self, task: object, set_entry: Callable[[str, object], None], forget: Callable[[], None]) -> None:
+        """Let changes have their effect on a task."""
+        self.task, self.set_entry, self.forget = task, set_entry, forget
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy the entries without the task, which is set at the next look-up."""
+        """Copy the entries without the task."""
         return type(self), (dict(self),)
 
     def __setitem__(self, key: str, value: object) -> None:
         """Set an entry."""
-        if self.task is None or not self.task.is_made:
+        if self.task is None:
             super().__setitem__(key, value)
         else:
-            self.task.update_tables({self.name: {key: value}}, assigned=True)
+            self.set_entry(key, value)
 
     def replace(self, key: str, value: object) -> None:
         """Set an entry and nothing that follows from the entry."""
@@ -60,8 +69,8 @@ class TrackedDict(dict[str, Any]):
         self._forget()
 
     def _forget(self) -> None:
-        if self.task is not None and self.task.is_made:
-            self.task.forget_trials_ahead()
+        if self.task is not None:
+            self.forget()
 
 
 class Conditions(TrackedDict):
@@ -73,3 +82,20 @@ class Conditions(TrackedDict):
     def replace(self, key: str, value: object) -> None:
         """Set an entry and nothing that follows from the entry."""
         super().replace(key, values_of(value))
+
+    def check(self, name: str, value: object) -> None:
+        """Refuse what cannot be asked of a trial; warn of what the task does not draw.
+
+        Raises:
+            ValueError: If no trial can be made with the value.
+        """
+        if name not in self:
+            warn_once(unknown("trial condition", name, self), "it is only put into the record")
+            return
+        values = self[name]
+        if not is_possible(value, values):
+            text = f"trial condition {name}={value!r} is not drawn by the task, expected one of {values}"
+            listed = isinstance(values, (Patterns, Vectors)) or not is_number(next(iter(values), 0))
+            if (listed and not isinstance(values, Distribution)) or not is_number(value):
+                raise ValueError(text)
+            warn_once(text, "it is used as it is")

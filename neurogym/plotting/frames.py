@@ -34,19 +34,18 @@ class TrialSoFar:
 
     @classmethod
     def after(
-        cls, seen: TrialSoFar | None, env: Any, row: int, action: Action, reward: float, ended: bool
+        cls, seen: TrialSoFar | None, cursor: Any, row: int, action: Action, reward: float, ended: bool
     ) -> TrialSoFar:
         """Add a step to the trial so far, or to a new trial after the last step of a trial.
 
         Args:
             seen: The trial so far; None before the first step.
-            env: The task.
+            cursor: Position of the session.
             row: Row of the block that was acted on.
             action: The action.
             reward: What it earned.
             ended: Whether it ended the trial.
         """
-        cursor = env.cursor
         if seen is None or len(seen.ob) == seen.steps:
             seen = cls(steps=cursor.end - cursor.first)
         seen.ob.append(cursor.ob[row])
@@ -59,13 +58,13 @@ class TrialSoFar:
         return seen
 
 
-def picture(seen: TrialSoFar | None, env: Any) -> np.ndarray:
+def picture(env: Any) -> np.ndarray:
     """Draw the current trial of a task so far, or the trial that has just ended; see :func:`frame`.
 
     Raises:
         ResetNeeded: If there is no trial yet.
     """
-    cursor = env.cursor
+    cursor, seen = env.session.cursor, env.session.seen
     if cursor.block is None:
         raise gym.error.ResetNeeded("call reset() before render()")
     seen = TrialSoFar() if seen is None else copy.copy(seen)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import gymnasium as gym
 import numpy as np
 
-from neurogym.parameters.base import BaseEnv
 from neurogym.plotting.training import COLOURS, SETTINGS, save_figure
 from neurogym.recording.rollout import run_env, unvectorised
 from neurogym.spaces import Action, names_of
@@ -243,10 +242,10 @@ def draw_actions(
 def draw_rewards(ax: Axes, steps: np.ndarray, rewards: np.ndarray, env: gym.Env | None) -> None:
     """Draw rewards, with the names of the task's rewards at the axis."""
     ax.plot(steps, rewards, color=COLOURS[1])
-    task = None if env is None else env.unwrapped
-    if isinstance(task, BaseEnv):
+    named = {} if env is None else getattr(env.unwrapped, "rewards", {})
+    if named:
         ticks: dict[float, list[str]] = {}
-        for event, amount in task.rewards.items():
+        for event, amount in named.items():
             if np.isscalar(amount):
                 ticks.setdefault(float(np.asarray(amount)), []).append(str(event))
         name_ticks(ax, {amount: f"{'/'.join(events)} {amount:0.2f}" for amount, events in ticks.items()})
@@ -278,7 +277,7 @@ def plot_env_3dbox(ob: np.ndarray, fname: str = "", env: gym.Env | None = None) 
     from matplotlib import animation
 
     task = None if env is None else env.unwrapped
-    interval = float(task.dt) if isinstance(task, BaseEnv) else 50.0
+    interval = float(getattr(task, "dt", 50.0))
     frames = np.asarray(ob).astype(np.uint8)
     figure, ax = plt.subplots()
     ax.axis("off")

@@ -76,15 +76,15 @@ def restore(env: gym.Env, state: Data) -> None:
             f"{STATE_VERSION} (begin a new session, with the weights of the old one)"
         )
     task: Any = env.unwrapped
-    if has_trials(task) and task.cursor.block is None:
+    if has_trials(task) and task.session.cursor.block is None:
         env.reset()  # what the constructor leaves to the first reset is there then
     name = type(task).__name__
     try:
         SessionDecoder().session(env, state, name)
         if "before" in state.get("trials", {}):  # trials after these must be possible as well, or training would fail
-            block = task.ahead.block
+            block = task.session.ahead.block
             task.make_trials(block.n)
-            task.ahead.block = block
+            task.session.ahead.block = block
             SessionDecoder(made=env).session(env, state, name)
     except _MISFITS as error:
         raise ValueError(f"the saved state does not fit {env}: {error}") from error

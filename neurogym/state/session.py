@@ -29,6 +29,14 @@ def _left_out(kind: Any) -> frozenset[str]:
     return _OF_GYMNASIUM.union(derived)
 
 
+def _attributes_of(layer: Any) -> dict[str, Any]:
+    """Attributes of a wrapper or task, with those of the task's session that are saved."""
+    if isinstance(layer, gym.Wrapper) or not has_trials(layer):
+        return vars(layer)
+    session = layer.session
+    return {**vars(layer), **{name: vars(session)[name] for name in session.STATE if name in vars(session)}}
+
+
 def _layers(env: gym.Env) -> list[gym.Env]:
     """Wrappers and task, outermost first."""
     layers = [env]
@@ -65,7 +73,7 @@ class SessionEncoder:
         task = env.unwrapped
         begins = has_trials(task) and any(layer is task for layer in new)
         if begins:
-            task.finish_pending_step()  # type: ignore[attr-defined]  # later the rewards may be others
+            task.session.finish_pending_step()  # type: ignore[attr-defined]  # later the rewards may be others
         session: Data = {"layers": [self._layer(layer) for layer in new]}
         return {**session, "trials": self._trials(task, path)} if begins else session
 
@@ -75,7 +83,7 @@ class SessionEncoder:
         if not isinstance(layer, gym.Wrapper):
             data["generator"] = self._encoder.encode(layer.np_random, f"{cls.__name__}.np_random")
         left_out = _left_out(cls) if self._trial else _left_out(cls) | _REPORTS  # type: ignore[arg-type]  # classes are hashable
-        attributes = {name: value for name, value in vars(layer).items() if name not in left_out}
+        attributes = {name: value for name, value in _attributes_of(layer).items() if name not in left_out}
         if not has_state(cls):
             return {**data, "attributes": self._encoder.attributes(attributes, cls.__name__)}
         saved: Data = {}
@@ -89,7 +97,7 @@ class SessionEncoder:
 
     def _trials(self, task: Any, path: str) -> Data:
         """Trials made ahead, as what they are made from, and the position in the current trial."""
-        ahead, cursor = task.ahead, task.cursor
+        ahead, cursor = task.session.ahead, task.session.cursor
         data: Data = {"sizes": ahead.sizes}
         if ahead.block is not None:
             if ahead.before is None:
@@ -99,7 +107,7 @@ class SessionEncoder:
             return data
         is_ahead = cursor.block is ahead.block and "before" in data
         data["position"] = [cursor.trial if is_ahead else -1, cursor.step, cursor.end - cursor.first, cursor.skipped]
-        if not is_ahead or not task.stack.looks_up:  # a task that programs its steps may have changed the rows
+        if not is_ahead or not task.session.stack.looks_up:  # a task that programs its steps may have changed the rows
             data["trial"] = self._encoder.encode(cursor.alone().arrays(), f"{path}.trial")
         return data
 
@@ -130,25 +138,29 @@ class SessionDecoder:
         trials = data.get("trials", {})
         if "before" in trials and env is not self._made:
             n = _whole_number(trials["n"], 1, MOST_AGAIN, "number of trials in the block")
-            SessionDecoder().session(task.top, trials["before"], path)
-            task.make_ahead(n)
+            SessionDecoder().session(task.session.top, trials["before"], path)
+            task.session.make_ahead(n)
         for layer, saved_layer in zip(new, data["layers"], strict=True):
             self._layer(layer, saved_layer)
         if "trials" in data:
             self._trials(task, trials, path)
 
     def _layer(self, layer: Any, data: Data) -> None:
-        name = type(layer).__name__
-        for attribute in data["attributes"].keys() & _left_out(type(layer)):  # type: ignore[arg-type]
+        name, attributes = type(layer).__name__, dict(data["attributes"])
+        if "session" in attributes:  # an argument of tasks, saved by earlier versions
+            attributes = {"_older" * (key == "session") or key: item for key, item in attributes.items()}
+        for attribute in attributes.keys() & _left_out(type(layer)):  # type: ignore[arg-type]
             raise ValueError(f"{name}.{attribute} is not part of a state")
         if "generator" in data:
             layer.np_random = self._decoder.decode(data["generator"], None, f"{name}.np_random")
-        self._decoder.fill(layer, data["attributes"], name)
+        session = layer.session if not isinstance(layer, gym.Wrapper) and has_trials(layer) else None
+        for key, item in attributes.items():  # in the order in which they were saved, since they refer to each other
+            self._decoder.fill(session if session and key in session.STATE else layer, {key: item}, name)
         if "own" in data:
             layer.load_state_dict(self._decoder.decode(data["own"], None, name))
 
     def _trials(self, task: Any, data: Data, path: str) -> None:
-        ahead, cursor = task.ahead, task.cursor
+        ahead, cursor = task.session.ahead, task.session.cursor
         ahead.sizes = tuple(_whole_number(size, 0, MOST_BLOCK_ROWS, "size of a block") for size in data["sizes"])
         if "before" in data:
             ahead.next = _whole_number(data["next"], 0, ahead.block.n, "next trial")
@@ -176,7 +188,7 @@ class SessionDecoder:
         length = _whole_number(length, 1, block.length.item(trial), "length of the trial")
         cursor.row = cursor.first + _whole_number(step, 0, length - 1, "step")
         cursor.end, cursor.skipped = cursor.first + length, _whole_number(skipped, -(1 << 40), 1 << 40, "skipped rows")
-        task.limit_short_way()
+        task.session.limit_short_way()
 
 
 def _whole_number(value: object, low: int, high: int, name: str) -> int:
@@ -199,7 +211,7 @@ def check_trial(trial: Trials, path: str) -> None:
             raise ValueError(f"{path}.{name}: expected a whole number for one trial, got {steps!r}")
     if not 1 <= trial.length.item(0) <= total:
         raise ValueError(f"{path}: a trial of {trial.length.item(0)} steps in {total} rows")
-    actions = (task.accepted_actions,)
+    actions = (task.session.accepted_actions,)
     shapes = {"ob": tuple(task.observation_space.shape), **dict.fromkeys(EVENT_TABLES, actions)}
     for name, values in trial.fields.items():
         expected = (total, *shapes.get(name, values.shape[1:]))

@@ -188,7 +188,7 @@ class Trials(Layout):
         if not self.starts:
             self.add_period(list(env.default_timing or env.timing))
         if not self.starts:
-            self.length = np.full(self.n, max(1, int(env.tmax_default // env.dt)))
+            self.length = np.full(self.n, max(1, int(env.session.tmax_default // env.dt)))
         if (self.length < 1).any():
             raise ValueError(
                 f"a trial of {type(env).__name__} has no steps: its periods ({', '.join(self.starts)}) are all shorter "

@@ -177,7 +177,7 @@ class PrefetchedTrials:
 
 def has_trials(env: gym.Env) -> bool:
     """Whether the innermost environment is made of trials."""
-    return isinstance(getattr(env.unwrapped, "cursor", None), Cursor)
+    return isinstance(getattr(getattr(env.unwrapped, "session", None), "cursor", None), Cursor)
 
 
 def _trials_that_fit(block: Trials) -> int:

@@ -20,17 +20,13 @@ class TaskLike(Protocol):
 
     rule: ClassVar[Any]
     dt: float
-    tmax_default: float
+    session: Any
     default_timing: ClassVar[Mapping[str, object]]
     timing: Any
     rewards: Mapping[str, float | np.ndarray]
     conditions: Mapping[str, PossibleValues]
     observation_space: Any
     action_space: Any
-
-    @property
-    def accepted_actions(self) -> int:
-        """Number of discrete actions that are accepted."""
 
     @property
     def metadata(self) -> Mapping[str, object]:

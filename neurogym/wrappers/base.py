@@ -120,7 +120,7 @@ class TrialWrapper(Forwarding, OlderMembers, gym.Wrapper, gym.utils.RecordConstr
         gym.Wrapper.__init__(self, env)
         self.task = task_of(env, type(self).__name__)
         self._check_order([layer for layer in layers(env) if isinstance(layer, TrialWrapper)])
-        self.task.set_top(self)
+        self.task.session.set_top(self)
 
     def _check_order(self, inner: list[TrialWrapper]) -> None:
         name = type(self).__name__
@@ -185,39 +185,39 @@ class TrialWrapper(Forwarding, OlderMembers, gym.Wrapper, gym.utils.RecordConstr
     @property
     def has_history_without(self) -> bool:
         """Whether the task, or another wrapper, makes a trial depend on earlier trials."""
-        remaining = [wrapper for wrapper in self.task.wrappers if wrapper is not self]
+        remaining = [wrapper for wrapper in self.task.session.wrappers if wrapper is not self]
         return self.task.traits.history_dependent or any(wrapper.hooks.history_dependent for wrapper in remaining)
 
     # -- the cycle ----------------------------------------------------------------------------------------------------
 
     def new_trial(self, **kwargs: object) -> Info:
         """Begin a new trial with some conditions fixed, and return the trial's record."""
-        self.task.use(self)
+        self.task.session.use(self)
         return inside(self.env, "new_trial")(**kwargs)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: object) -> ResetResult:
         """Start a session; see :meth:`neurogym.core.TrialEnv.reset`."""
         forgive_reset(old)
-        self.task.use(self)
+        self.task.session.use(self)
         ob, info = self.env.reset(seed=seed, options=options)
-        self._shown_by = self.task.shown_by(self)
+        self._shown_by = self.task.session.shown_by(self)
         return self.first(ob, info), info
 
     def first(self, ob: np.ndarray, info: Info) -> np.ndarray:
         """First observation of a session as the agent sees it."""
         if self.hooks.own_step and not self.hooks.shows:
             return observed_by_step(self, ob, info, no_action(self.action_space))
-        return self.observe(ob, no_action(self.action_space), 0.0, self.task.field)
+        return self.observe(ob, no_action(self.action_space), 0.0, self.task.session.field)
 
     def step(self, action: Any) -> tuple[np.ndarray, Any, bool, bool, Info]:
         """Act; the observation passes through :meth:`observe`."""
-        task = self.task
+        session = self.task.session
         if self._shown_by is None:
             ob, reward, terminated, truncated, info = self.env.step(action)
-            return self.observe(ob, action, reward, task.field), reward, terminated, truncated, info
-        if task.top is not self:  # several stacks around one task
-            task.use(self)
-        return task.step(action, self._shown_by)
+            return self.observe(ob, action, reward, session.field), reward, terminated, truncated, info
+        if session.top is not self:  # several stacks around one task
+            session.use(self)
+        return session.step(action, self._shown_by)
 
 
 def no_action(space: gym.Space[Any]) -> Any:

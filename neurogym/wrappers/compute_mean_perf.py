@@ -67,7 +67,7 @@ class ComputeMeanPerf(TrialWrapper):
     def plan(self, n: int, conditions: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Set the flags."""
         flags = {key: np.full(n, self.mean_perf > th) for key, th in zip(self.key, self.perf_th, strict=True)}
-        wanted = {name for wrapper in self.task.wrappers for name in wrapper.accepts}
+        wanted = {name for wrapper in self.task.session.wrappers for name in wrapper.accepts}
         return {**conditions, **{key: flag for key, flag in flags.items() if key in wanted}}
 
     def revise(self, trials: Trials) -> None:
@@ -127,7 +127,7 @@ class PerfPhases(TrialWrapper):
         self._since += n
         if self._since > self.wait and self.phase < self.end_ph and bool(conditions.get(self.flag_key, [False])[0]):
             self.phase, self._since = min(self.phase + self.step_ph, self.end_ph), 0
-        wanted = any("phase" in wrapper.accepts for wrapper in self.task.wrappers)
+        wanted = any("phase" in wrapper.accepts for wrapper in self.task.session.wrappers)
         return {**rest, "phase": np.full(n, self.phase)} if wanted else rest
 
     def revise(self, trials: Trials) -> None:

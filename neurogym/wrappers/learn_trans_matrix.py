@@ -66,7 +66,7 @@ class LearnTransMatrix(TrialWrapper):
                 self.matrix += self.decay * (1 - self.matrix)
                 self.matrix /= self.matrix.sum(axis=1, keepdims=True)
             self.prev = choice
-        return self.observe(ob, action, reward, self.task.field), reward, terminated, truncated, info
+        return self.observe(ob, action, reward, self.task.session.field), reward, terminated, truncated, info
 
 
 def choice_actions(env: gym.Env, wrapper: str) -> list[int]:

@@ -50,7 +50,7 @@ class MotionEnergy(TrialWrapper):
         self.angles = 2 * np.pi * np.arange(directions) / directions
         names = {"fixation": 0, "stimulus": range(1, 1 + directions)}
         self.observation_space = spaces.channels(names)
-        self._field = f"motion{len(self.task.wrappers)}"
+        self._field = f"motion{len(self.task.session.wrappers)}"
 
     def revise(self, trials: Trials) -> None:
         """Measure the motion in all frames."""

@@ -59,7 +59,7 @@ class Noise(TrialWrapper):
         self.std_noise = float(std_noise) if perf_th is None else 0.0
         self.observation_space = unbounded(space)
         self._performances: list[float] = []
-        self.noise_field = f"noise{len(self.task.wrappers)}"
+        self.noise_field = f"noise{len(self.task.session.wrappers)}"
 
     def effect_on_ceiling(self) -> Effect:
         """Effect on the ceiling: a known reduction if the noise level is fixed, none where rounding hides the noise."""
@@ -88,7 +88,7 @@ class Noise(TrialWrapper):
         ob, reward, terminated, truncated, info = self.env.step(action)
         if info["new_trial"]:
             self._adapt(info)
-        return self.observe(ob, action, reward, self.task.field), reward, terminated, truncated, info
+        return self.observe(ob, action, reward, self.task.session.field), reward, terminated, truncated, info
 
     def _adapt(self, info: Info) -> None:
         window = self._performances = remembered(self._performances, float(info["performance"]), self.w + 1)
@@ -176,7 +176,9 @@ class StimAccSignal(TrialWrapper):
 
     def effect_on_ceiling(self) -> Effect:
         """Effect on the ceiling: none for sums alone, which can be inverted; unknown for noise on the sums."""
-        noisy = any(isinstance(each, Noise) and each.effect_on_ceiling() is not LEAVES for each in self.task.wrappers)
+        noisy = any(
+            isinstance(each, Noise) and each.effect_on_ceiling() is not LEAVES for each in self.task.session.wrappers
+        )
         return unknown("no exact observer is known for noise on sums") if noisy else LEAVES
 
     def revise(self, trials: Trials) -> None:

@@ -78,4 +78,4 @@ class PerfectIntegrator(TrialWrapper):
             info["integrator_choice"], info["choice"] = best, action
             info["performance"], info["trial_reward"] = float(followed), paid
             info["outcome"] = "correct" if followed else "error"
-        return self.observe(ob, action, paid, task.field), paid, terminated, truncated, info
+        return self.observe(ob, action, paid, task.session.field), paid, terminated, truncated, info

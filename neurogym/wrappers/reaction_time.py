@@ -75,7 +75,7 @@ class ReactionTime(TrialWrapper):
         if getattr(task, "sigma", None):
             task.sigma = 0.0
         task.reset(seed=0)
-        task.stack.keep([])
+        task.session.stack.keep([])
         trials = task.make_trials(TRIED)
         if any(period != "decision" for period, *_ in trials.payments):
             return True

@@ -91,7 +91,11 @@ class ScheduleAttr(TrialWrapper):
 
 
 def _is_taken(task: TrialTask, name: str) -> bool:
-    if not task.conditions or name in task.conditions or any(name in wrapper.accepts for wrapper in task.wrappers):
+    if (
+        not task.conditions
+        or name in task.conditions
+        or any(name in wrapper.accepts for wrapper in task.session.wrappers)
+    ):
         return True
     warn_once(
         f"ScheduleAttr must be outside the wrapper that takes {name!r} (as RandomGroundTruth takes 'p'); "

@@ -40,7 +40,7 @@ class Stack:
     """
 
     def __init__(self, top: gym.Env):
-        self._task_ahead, self.looks_up, _ = cast(TrialTask, top.unwrapped).traits
+        self._task_ahead, self.looks_up, *_ = cast(TrialTask, top.unwrapped).traits
         self._passes = all(isinstance(layer, (TrialWrapper, *PASSIVE)) for layer in layers(top))
         self._take([layer for layer in layers(top) if isinstance(layer, TrialWrapper)])
 
@@ -155,7 +155,7 @@ def traits(env: gym.Env) -> Traits:
     """Capabilities of a stack: the capabilities shared by the task and each of its wrappers."""
     if not has_trials(env):
         return Traits(False, False, False)
-    ahead, batched, history_dependent = cast(TrialTask, env.unwrapped).traits
+    ahead, batched, history_dependent, *_ = cast(TrialTask, env.unwrapped).traits
     for layer in layers(env):
         if isinstance(layer, TrialWrapper):
             layer_traits = layer.traits

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from neurogym.spaces import Action
-from neurogym.trials import Info, StepResult, Trials
+from neurogym.trials import Info, Trials
 from neurogym.trials.cursor import has_trials
 from neurogym.trials.types import TaskLike
 
@@ -29,16 +29,26 @@ class Traits(NamedTuple):
         return self.history_dependent
 
 
+class TaskTraits(NamedTuple):
+    """Capabilities of a task: those of :class:`Traits`, and what only the engine needs to know."""
+
+    ahead: bool
+    batched: bool
+    history_dependent: bool
+    follows_agent: bool = False  #: what a trial is like depends on what the agent did before
+    one_by_one: bool = False  #: trials are described one at a time
+    own_step: bool = False  #: ``step`` is overridden in Gymnasium's way
+    observation_depends_on_step: bool = False  #: such as on the periods to which actions lead
+    lengths_differ: bool = False  #: trials differ in length although all durations are constant
+    most_ahead: int | None = None  #: most trials to make in advance; None: what fits into memory
+
+
 class TrialTask(TaskLike, Protocol):
     """Interface of tasks as seen by wrappers; :class:`neurogym.core.TrialEnv` implements this protocol."""
 
     trial: Info
     r_tmax: float
-    top: Any
-
-    @property
-    def t_ind(self) -> int:
-        """Step within the trial."""
+    session: Any
 
     @property
     def gt_now(self) -> Action:
@@ -63,30 +73,11 @@ class TrialTask(TaskLike, Protocol):
         """Values that the ground truth can take."""
 
     @property
-    def traits(self) -> Traits:
+    def traits(self) -> TaskTraits:
         """Capabilities of the task."""
-
-    @property
-    def wrappers(self) -> list[Any]:
-        """Wrappers that act on the task's trials."""
 
     def in_period(self, period: str) -> bool:
         """Whether the current step lies in a period."""
-
-    def field(self, name: str) -> Any:
-        """Value of a per-step field at the current row."""
-
-    def set_top(self, wrapper: gym.Env) -> None:
-        """Make a wrapper the source of new trials."""
-
-    def use(self, wrapper: gym.Env) -> None:
-        """Make the hooks of the stepped stack the active hooks."""
-
-    def shown_by(self, wrapper: gym.Env) -> object:
-        """Wrappers that show observations, provided that all only use hooks."""
-
-    def step(self, action: Action, stack: Any = None) -> StepResult:
-        """Act, and return the observation as shown by a stack of wrappers."""
 
 
 def task_of(env: gym.Env, wrapper: str) -> TrialTask:

@@ -45,7 +45,7 @@ class TTLPulse(TrialWrapper):
                 raise ValueError(unknown("period", period, timing))
         super().__init__(env)
         self.periods = named
-        self._signals = f"signals{len(self.task.wrappers)}"
+        self._signals = f"signals{len(self.task.session.wrappers)}"
 
     def revise(self, trials: Trials) -> None:
         """Mark the rows of each signal."""
@@ -59,7 +59,7 @@ class TTLPulse(TrialWrapper):
     def step(self, action: Action) -> StepResult:
         """Act; the signals belong to the row acted on."""
         try:
-            marks = self.task.field(self._signals)
+            marks = self.task.session.field(self._signals)
         except AttributeError:  # before the first trial, which the step below refuses
             marks = ()
         ob, reward, terminated, truncated, info = super().step(action)

@@ -62,7 +62,7 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
         self.sorted_ch, self.prob_12 = sorted_ch, prob_12
         self._clock = BlockClock(block_nch, "block_nch")
         super().__init__(env)
-        self._decided = any("ground_truth" in wrapper.decides for wrapper in self.task.wrappers)
+        self._decided = any("ground_truth" in wrapper.decides for wrapper in self.task.session.wrappers)
         if not self._decided:
             self.decides = ("sel_chs", "ground_truth")  # type: ignore[misc]
         self._passes_on = "sel_chs" in self.task.conditions or self._decided

@@ -45,7 +45,7 @@ class PeriodProbe(TrialWrapper):
 
     def revise(self, trials: Trials) -> None:
         """Write the onsets down, and mark the rows of the watched periods."""
-        is_fixed = not inner_task(self).observation_depends_on_step
+        is_fixed = not inner_task(self).traits.observation_depends_on_step
         for name, start in trials.starts.items():
             trials.info[ONSET + name] = start * (float(trials.dt) if is_fixed else np.nan)
         for name in self.periods:
@@ -116,7 +116,7 @@ def combinations(env: gym.Env, task: str) -> dict[str, np.ndarray]:
     decided = {name for wrapper in inner.wrappers for name in wrapper.decides}
     names = [name for name, values in inner.conditions.items() if name not in decided and not _continuous(values)]
     env.reset(seed=0)
-    size = TRIALS_AT_ONCE if inner.stack.ahead else 1
+    size = TRIALS_AT_ONCE if inner.session.stack.ahead else 1
     blocks = [inner.make_trials(size).info for _ in range(TRIALS_SEEN // TRIALS_AT_ONCE)]
     names = [name for name in names if all(name in block for block in blocks)]
     columns = {name: np.concatenate([np.asarray(block[name]) for block in blocks]) for name in names}

@@ -95,7 +95,7 @@ class TaskProperties:
     @cached_property
     def session(self) -> int | None:
         """Trials of a session, if the task has sessions that follow each other."""
-        return self.inner.trials_per_session if self.links_trials else None
+        return getattr(self.inner, "trials_per_session", None) if self.links_trials else None
 
     @cached_property
     def block(self) -> int:

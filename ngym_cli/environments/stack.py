@@ -18,7 +18,7 @@ import gymnasium as gym
 
 from neurogym import wrappers
 from neurogym.compat.leniency import strictly
-from neurogym.core import BaseEnv, OrderEnforcing, TrialEnv
+from neurogym.core import OrderEnforcing, TrialEnv
 from neurogym.envs import registration
 from neurogym.envs.episodes import EPISODE_DT, EpisodeTask
 from neurogym.envs.multi import ScheduleEnvs
@@ -158,7 +158,7 @@ def bind(name: str, args: Mapping[str, object], make: MakeTask) -> Callable[[gym
     def wrap(env: gym.Env) -> gym.Env:
         with _refusals(cls, name):
             arguments = converted() if hasattr(cls, "from_flags") else dict(values)  # objects of its own for each
-            dt = float(env.unwrapped.dt) if isinstance(env.unwrapped, BaseEnv) else 0.0
+            dt = float(env.unwrapped.dt) if isinstance(env.unwrapped, TrialEnv) else 0.0
             for key, value in arguments.items():
                 if _takes_tasks(types.get(key, Any)):
                     arguments[key] = _tasks(value, types[key], lambda task: make(task, dt))

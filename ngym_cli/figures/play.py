@@ -72,7 +72,7 @@ def write_page(
     with user_errors(f"task {task.name}", task.own):
         _check_playable(env, task.name)
         env.reset(seed=seed)
-        block = inner_task(env).make_ahead(trials)
+        block = inner_task(env).session.make_ahead(trials)
     if block.fields["ob"].size > MOST_NUMBERS:
         raise UserError(f"{trials} trials of {task.name} are too long for a page; expected fewer --trials")
     contents = {
@@ -139,7 +139,7 @@ def session(env: gym.Env, trials: Trials, name: str, response_window: float) -> 
         "channels": groups or {"input": list(range(channels.shape[1]))},
         "scale": np.maximum(np.abs(channels).max(axis=0), 1e-9),
         "tables": entries.reshape(len(entries), 3, -1),
-        "most_steps": float(inner_task(env).most_steps),
+        "most_steps": float(inner_task(env).session.most_steps),
         "rt_from": trials.go_period,
         "trials": [_trial(trials, k, np.ravel(code)) for k in range(trials.n)],
     }

@@ -193,7 +193,7 @@ class FifteenTasks(TrialEnv):
 
     def _step(self, action: Any) -> StepResult:
         """Judge the last step."""
-        if self.cursor.at_end:
+        if self.session.cursor.at_end:
             output, right = np.asarray(action, float), self.gt_now
             fixates = output[0] > BROKEN
             angle = float(np.arctan2(output[1], output[2]))

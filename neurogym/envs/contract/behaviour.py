@@ -42,7 +42,7 @@ def same_seed_same_session(subject: Subject) -> None:
 def _has_chance(subject: Subject) -> bool:
     """Whether any quantity is certain to be random (the first stage of a curriculum may have no randomness)."""
     env = subject.example
-    if env.is_adaptive:
+    if env.traits.follows_agent:
         return False
     return bool(env.conditions) or any(Distribution.of(spec)[0] != "constant" for spec in env.timing.values())
 
@@ -97,7 +97,7 @@ def batch_equals_single(subject: Subject) -> None:
         require(np.array_equal(ob, np.stack(obs)), "batch and single observations differ")
         actions = random_actions(batch.single_action_space, rng, n)
         if is_batchable(singles[0]) and rng.random() < 0.7:
-            actions[:] = subject.example.rule.hold or 0  # type: ignore[union-attr]
+            actions[:] = subject.example.rule.hold or 0
         ob, reward, _, _, infos = batch.step(actions)
         obs, ended = [], []
         for i, env in enumerate(singles):
@@ -175,7 +175,7 @@ def ground_truth_is_best_paid(subject: Subject) -> None:
     """
     env = subject.task()
     env.reset(seed=5)
-    if not env.traits.batched or env.cursor.gt is None or env.observation_depends_on_step:
+    if not env.traits.batched or env.session.cursor.gt is None or env.traits.observation_depends_on_step:
         raise NothingToCheck("steps are programmed or decide which periods follow, or there is no ground truth")
     target = 8 if subject.large else 100
     worth: list[np.ndarray] = []
@@ -184,7 +184,7 @@ def ground_truth_is_best_paid(subject: Subject) -> None:
             block = env.make_trials(min(target, 50))
             worth += [_follow(block, k) for k in range(block.n)]
         else:
-            worth.append(_follow(env.this_trial, 0))
+            worth.append(_follow(env.session.this_trial, 0))
             ended = False
             while not ended:
                 ended = env.step(env.oracle())[4]["new_trial"]

@@ -111,7 +111,7 @@ def record(env: TrialEnv, reset_after: int | None = None) -> ActedTrials:
     while len(obs) < MOST and (count < NECESSITY_STEPS or len(obs) < FEWEST):
         if over or (reset_after and len(obs) % reset_after == 0):
             env.reset()
-        block, acted, rows, ended = env.this_trial, [], [], False
+        block, acted, rows, ended = env.session.this_trial, [], [], False
         while not ended:
             acted.append(env.oracle())
             rows.append(env.t_ind)

@@ -60,7 +60,9 @@ class Subject:
     def chance_is_simulated(self) -> bool:
         """Whether the task's chance score is only available from simulation."""
         task = self.example
-        follows_rule = task.rule is not None and task.traits.batched and not task.is_adaptive and not task.rule.jumps
+        follows_rule = (
+            task.rule is not None and task.traits.batched and not task.traits.follows_agent and not task.rule.jumps
+        )
         return not follows_rule and type(self.example).chance is TrialEnv.chance
 
     @functools.cached_property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from neurogym.envs.psychophysics import ring, signed_angle
-from neurogym.envs.task import StepResult, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.task import ProgrammedTask, StepResult, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import Positive
 from neurogym.trials import Rows
 from neurogym.trials.types import CurrentObservations
@@ -15,7 +15,7 @@ START = np.pi  #: own angle at the start of a trial (rad)
 STAY, PLUS, MINUS = 0, 1, 2
 
 
-class AngleReproduction(TrialEnv):
+class AngleReproduction(ProgrammedTask):
     """See two angles in sequence, then turn to the first and to the second angle when cued.
 
     The own angle starts at pi and moves only in the two go periods, at ``speed``. In each go step the reward is

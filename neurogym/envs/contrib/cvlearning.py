@@ -12,9 +12,9 @@ from neurogym.envs.psychophysics import coherences, step_noise, two_channels
 from neurogym.envs.task import (
     ConditionValues,
     Info,
+    ProgrammedTask,
     StepResult,
     TaskInfo,
-    TrialEnv,
     Trials,
     rules,
     spaces,
@@ -30,7 +30,7 @@ Threshold = Annotated[float, Range(-1, 1)]
 Day = Annotated[float, Range(1)]  #: infinite where a stage never ends
 
 
-class CVLearning(TrialEnv):
+class CVLearning(ProgrammedTask):
     """Learn a delayed two-choice task in five stages, from free choice to the full task.
 
     0: no stimulus; either side is rewarded until it was chosen ``max_num_reps`` times in a row, then only the other.

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym.envs.task import Rule, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
+from neurogym.envs.task import (
+    ProgrammedTask,
+    Rule,
+    StepResult,
+    TaskInfo,
+    TrialEnv,
+    Trials,
+    rules,
+    spaces,
+    usual_arguments,
+)
 from neurogym.parameters.arguments import Count, PositiveProbability
+from neurogym.wrappers.tasks import TaskTraits
 
 LONGEST_WAIT = 30  #: steps
 
@@ -58,7 +69,7 @@ class LeverPress(TrialEnv):
 POKE, PRESS = 0, 1
 
 
-class _CountedPresses(TrialEnv):
+class _CountedPresses(ProgrammedTask):
     """Base of tasks in which ``n_press`` presses are needed before a poke."""
 
     n_press: int
@@ -169,9 +180,9 @@ class LeverPressWithPokeRest(_CountedPresses):
         self._thirst = 1.0
 
     @property
-    def is_adaptive(self) -> bool:
-        """Thirst depends on what was done in all trials before."""
-        return True
+    def traits(self) -> TaskTraits:
+        """Capabilities; thirst depends on what was done in all trials before."""
+        return super().traits._replace(ahead=False, follows_agent=True)
 
     @property
     def thirst(self) -> float:
@@ -191,7 +202,7 @@ class LeverPressWithPokeRest(_CountedPresses):
         if drinks:
             reward += self.rewards["correct"] * self.thirst
             most = self.rewards["correct"] + (self.n_press + 1) * self.rewards["effort"]
-            self.performance = float(np.clip((self.trial_reward + reward) / most, 0, 1))
+            self.performance = float(np.clip((self.session.trial_reward + reward) / most, 0, 1))
             self.report(rules.CORRECT)
             self._thirst = SATED
         self._thirst += 0.8 + 0.4 * self.np_random.random()

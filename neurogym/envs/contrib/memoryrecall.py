@@ -6,7 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from neurogym.envs.task import Rows, StepResult, TaskInfo, TrialEnv, Trials, spaces
+from neurogym.envs.task import ProgrammedTask, Rows, StepResult, TaskInfo, Trials, spaces
 from neurogym.parameters.arguments import AtLeastTwo, Count, OneOf, Range
 
 One = Annotated[int, Range(1, 1, whole=True)]
@@ -15,7 +15,7 @@ Uniform = Annotated[str, OneOf(("uniform",))]
 UpperHalf = Annotated[float, Range(0.5, 1)]
 
 
-class MemoryRecall(TrialEnv):
+class MemoryRecall(ProgrammedTask):
     """See a stream of binary patterns, keep the flagged patterns, and complete each from a degraded copy.
 
     The patterns to store are flagged on a channel of their own. In the recall period their degraded copies come back
@@ -103,6 +103,6 @@ class MemoryRecall(TrialEnv):
             reward = self.rewards["error"] * float(error.mean())
             right = error < (1.0 if self.balanced else 0.5)
             self.performance += float(right.mean()) / self.trial["recalls"]
-            if self.cursor.at_end:
+            if self.session.cursor.at_end:
                 self.report()
         return self.ob_now, reward, False, False, {"new_trial": False}

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from neurogym.envs.task import StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
+from neurogym.envs.task import ProgrammedTask, StepResult, TaskInfo, Trials, rules, spaces, usual_arguments
 from neurogym.parameters.arguments import OneOf
 
 OPEN, SKIN, UP, DOWN = range(4)
@@ -21,7 +21,7 @@ PHASES = {
 Phase = Annotated[str, OneOf(PHASES)]
 
 
-class Pneumostomeopening(TrialEnv):
+class Pneumostomeopening(ProgrammedTask):
     """Breathe: by the skin anywhere, or at the surface by opening the breathing hole, which training punishes.
 
     A trial is a stay in the water that begins at a random depth. Opening the pneumostome gives much oxygen, but only

@@ -9,7 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from neurogym.engine.making import trial_length_stats
 from neurogym.envs.task import Period, TrialEnv, Trials, spaces, unknown
+from neurogym.wrappers.tasks import TaskTraits
 
 Point = Sequence[float] | np.ndarray  #: x and y
 SIZE = (100, 100)  #: width and height of a frame (pixels)
@@ -29,8 +31,12 @@ class ImageTask(TrialEnv):
 
     """
 
-    most_ahead = 1  # frames take too much memory to be made far ahead
     background = 0  #: grey level of an empty frame
+
+    @property
+    def traits(self) -> TaskTraits:
+        """Capabilities; frames take too much memory to be made far ahead."""
+        return super().traits._replace(most_ahead=1)
 
     def set_frames(self, win_kwargs: Mapping[str, Any] | None) -> None:
         """Set the size of frames from ``{"size": (width, height)}``, in pixels; default 100 x 100.
@@ -63,9 +69,7 @@ class ImageTask(TrialEnv):
 
     def trial_length_stats(self, num_trials: int = 10_000) -> dict[str, float]:
         """Mean, s.d., 95th percentile and maximum of the trial length, in steps."""
-        if self.size == MINIATURE:
-            return super().trial_length_stats(num_trials)
-        return self.miniature().trial_length_stats(num_trials)
+        return trial_length_stats(self.miniature(), num_trials)
 
     # -- drawing ------------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from neurogym.envs.image.frames import ImageTask, Point
 from neurogym.envs.psychophysics import exact_ceiling, steps_of
-from neurogym.envs.task import Score, StepResult, TaskInfo, Trials, spaces, usual_arguments
+from neurogym.envs.task import ProgrammedTask, Score, StepResult, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import NonNegative, Number, Range
 
 CENTERS = ((0.5, 0.5), (0.5, -0.5), (-0.5, 0.5), (-0.5, -0.5))
@@ -19,7 +19,7 @@ NEAR = 0.01  #: square of the distance within which gaze is on a target, or on t
 ThreeNumbers = Annotated[Sequence[float], Range(size=3)]
 
 
-class VisualSearch(ImageTask):
+class VisualSearch(ImageTask, ProgrammedTask):
     """Look at the line that equals the sample; the distractors differ in angle or in colour.
 
     The action is where to look. Looking away from the middle is a response.

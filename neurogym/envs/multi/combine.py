@@ -13,6 +13,7 @@ from neurogym import rules, spaces
 from neurogym.core import TrialEnv
 from neurogym.envs.multi.fitting import JointParameters, check_tasks
 from neurogym.envs.registration import make
+from neurogym.envs.task import ProgrammedTask
 from neurogym.metadata import TaskInfo
 from neurogym.spaces import Action
 from neurogym.trials import Info, StepResult
@@ -38,7 +39,7 @@ class Part:
     columns: slice
 
 
-class Combine(JointParameters, TrialEnv):
+class Combine(JointParameters, ProgrammedTask):
     """Do a main task and a distractor task in the same trial.
 
     Every trial has one of three types: main task only, distractor only, both. The observation is that of the main
@@ -168,7 +169,7 @@ class Combine(JointParameters, TrialEnv):
         record: Info = {"combine_type": kind, "task_type": TYPES[kind]}
         for env, role, conditions, runs in zip(self.envs, self._parts, requested, self._running, strict=True):
             trial = env.new_trial(**conditions)  # type: ignore[attr-defined]
-            role.task.finish_pending_step()
+            role.task.session.finish_pending_step()
             if not runs:
                 trial = {k: np.nan if np.isscalar(v) and not isinstance(v, str) else None for k, v in trial.items()}
             record |= {role.prefix + name: value for name, value in trial.items()}
@@ -183,7 +184,7 @@ class Combine(JointParameters, TrialEnv):
 
     def _lay_out(self, kind: int) -> None:
         """Periods, observations and ground truth of both tasks, the distractor's later."""
-        trials, length = self.this_trial, 0
+        trials, length = self.session.this_trial, 0
         for role, runs in zip(self._parts, self._running, strict=True):
             ends = role.task.end_ind
             for name, start in role.task.start_ind.items():
@@ -200,7 +201,7 @@ class Combine(JointParameters, TrialEnv):
             rows = slice(role.start, role.start + len(role.task.ob))
             if self._running[j]:
                 ob[rows, role.columns] = role.task.ob
-                if role.task.cursor.gt is not None:
+                if role.task.session.cursor.gt is not None:
                     truth[j, rows] = role.task.gt
         gt[...] = self._joint(*truth)
 
@@ -211,7 +212,8 @@ class Combine(JointParameters, TrialEnv):
     # -- stepping -----------------------------------------------------------------------------------------------------
 
     def _step(self, action: int) -> StepResult:
-        shared, cursor, running, defaults = self.share_action_space, self.cursor, self._running, self.defaults
+        shared, running, defaults = self.share_action_space, self._running, self.defaults
+        cursor = self.session.cursor
         rewards, truths = list(defaults), [0, 0]
         infos: list[Info] = [{}, {}]
         step = cursor.row - cursor.first
@@ -235,10 +237,10 @@ class Combine(JointParameters, TrialEnv):
     def _advance(self, j: int, action: int, step: int) -> tuple[float, int, Info]:
         """Advance a task by a step; return reward, ground truth and info."""
         task = self.tasks[j]
-        cursor = task.cursor
+        cursor = task.session.cursor
         row, gt = cursor.first + step, cursor.gt
         truth = 0 if gt is None else gt[row]
-        event, reward, programmed = task.act_at(row, action)
+        event, reward, programmed = task.session.act_at(row, action)
         ended = event >= rules.END
         if event & rules.OUTCOME == rules.ABORT:
             self.report(rules.ABORT)
@@ -255,7 +257,7 @@ class Combine(JointParameters, TrialEnv):
         self.ob[later, self._parts[j].columns] = 0
         remaining_task = self._parts[1 - j]
         remaining = np.zeros((2, max(0, len(self.ob) - step)), np.int64)
-        if self._running[1 - j] and remaining_task.task.cursor.gt is not None:
+        if self._running[1 - j] and remaining_task.task.session.cursor.gt is not None:
             steps = np.arange(step, len(self.ob)) - remaining_task.start
             inside = (steps >= 0) & (steps < len(remaining_task.task.gt))
             remaining[1 - j, inside] = remaining_task.task.gt[steps[inside]]
@@ -265,10 +267,10 @@ class Combine(JointParameters, TrialEnv):
         """Performance in the joint trial, and in each task."""
         kind = self.trial["combine_type"]
         each = zip(("main", "distractor"), self.tasks, (kind != 1, kind != 0), strict=True)
-        scores = {name: float(task.performance) for name, task, runs in each if runs}
+        scores = {name: float(task.session.performance) for name, task, runs in each if runs}
         self.performance = min(scores.values())
         self.trial |= {f"{name}_performance": score for name, score in scores.items()}
-        if self.event != rules.ABORT or self.performance >= 0.5:
+        if self.session.event != rules.ABORT or self.performance >= 0.5:
             self.report()
 
     def __str__(self) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium as gym
 
 from neurogym.core import TrialEnv, TrialWrapper
-from neurogym.parameters import TrackedDict
+from neurogym.parameters import names_of
 from neurogym.sampling.scheduler import BaseSchedule
 from neurogym.spaces import n_actions
 from neurogym.wrappers.forwarding import layers
@@ -21,9 +21,7 @@ class JointParameters:
         tasks: The tasks, in order.
     """
 
-    remakes: ClassVar[bool] = False
     tasks: list[TrialEnv]
-    parameter_tables: dict[str, TrackedDict]
 
     def name_in(self, j: int, kind: str, name: str) -> str | None:
         """Name in task ``j`` of a parameter, reward or period of this environment; None if absent."""
@@ -33,16 +31,20 @@ class JointParameters:
         """Name in this environment of a parameter, reward or period of task ``j``."""
         return name
 
-    def known_names(self, kind: str) -> list[str]:
+    def arguments(self) -> dict[str, object]:
+        """Return nothing: the arguments are the tasks themselves."""
+        return {}
+
+    def _known_names(self, kind: str) -> list[str]:
         """Names of everything that can be changed in any task."""
         names = [self.name_here(j, kind, name) for j in range(len(self.tasks)) for name in self._names(j, kind)]
-        return [name for name in dict.fromkeys(names) if self.takes(kind, name)]
+        return [name for name in dict.fromkeys(names) if self._takes(kind, name)]
 
-    def takes(self, kind: str, name: str) -> bool:
+    def _takes(self, kind: str, name: str) -> bool:
         """Whether any task has a parameter, reward or period of this name."""
         return any(self.name_in(j, kind, name) in self._names(j, kind) for j in range(len(self.tasks)))
 
-    def update_tables(
+    def _change(
         self,
         tables: Mapping[str, Mapping[str, object]],
         parameters: Mapping[str, object] | None = None,
@@ -52,14 +54,11 @@ class JointParameters:
         for j, task in enumerate(self.tasks):
             of_task = {kind: self._own(j, kind, table) for kind, table in tables.items() if kind != "conditions"}
             task.update(**of_task, **self._own(j, "parameters", parameters or {}))
-        for kind, table in tables.items():
-            for name, value in table.items():
-                self.parameter_tables[kind].replace(name, value)
-        self.forget_trials_ahead()  # type: ignore[attr-defined]
+        super()._change(tables)  # type: ignore[misc]  # of the task with which this class is combined
 
     def _names(self, j: int, kind: str) -> Collection[str]:
         task = self.tasks[j]
-        return task.parameters() if kind == "parameters" else task.parameter_tables[kind]
+        return names_of(task) if kind == "parameters" else getattr(task, kind)
 
     def _own(self, j: int, kind: str, changes: Mapping[str, object]) -> dict[str, Any]:
         names = {name: self.name_in(j, kind, name) for name in changes}

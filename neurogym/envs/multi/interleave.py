@@ -62,7 +62,7 @@ class Records(NamedTuple):
         periods: dict[str, None] = {}
         sizes = []
         for task in tasks:
-            task.begin_session(0)
+            task.session.begin(0)
             probe = task.make_trials(4)
             for name, values in probe.info.items():
                 columns.setdefault(name, (np.asarray(values).dtype, np.shape(values)[1:]))
@@ -157,7 +157,7 @@ class MixedRule:
 
     def __init__(self, tasks: Sequence[TrialEnv]):
         self.tasks = list(tasks)
-        holds = [task.rule.hold for task in tasks]  # type: ignore[union-attr]
+        holds = [task.rule.hold for task in tasks]
         self.hold = max(set(holds), key=holds.count)
 
     def compile(self, trials: Trials, abort: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from neurogym.core import OrderEnforcing, TrialEnv
+from neurogym.core import OrderEnforcing
 from neurogym.envs import registration
 from neurogym.envs.collections import COLLECTIONS
 from neurogym.envs.multi.fitting import distinct
@@ -85,8 +85,7 @@ def _own_arguments(name: str, kwargs: Mapping[str, Any], used: set[str]) -> dict
     for key, setting in kwargs.items():
         value = setting
         if key in ("timing", "rewards") and value:
-            task = registration.make(name).unwrapped
-            has = task.parameter_tables[key] if isinstance(task, TrialEnv) else {}
+            has = getattr(registration.make(name).unwrapped, key, {})
             value = {entry: amount for entry, amount in value.items() if entry in has}
             used.update(f"{key}.{entry}" for entry in value)
             if not value:

@@ -9,19 +9,18 @@ that runs (``_step``). In both cases every task keeps its own random stream.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import gymnasium as gym
 import numpy as np
 
 from neurogym import scores, spaces
-from neurogym.compat.leniency import warn_once
 from neurogym.core import TrialEnv, TrialWrapper
 from neurogym.engine.making import conditions_of_wrappers, make_checked
 from neurogym.envs.multi.fitting import JointParameters, check_spaces, check_tasks, distinct, name_of
 from neurogym.envs.multi.instructions import Instructions, RuleInput, without
 from neurogym.envs.multi.interleave import MixedRule, Records, TaskBlock, interleave
-from neurogym.messages.names import unknown
+from neurogym.envs.task import ProgrammedTask
 from neurogym.metadata import TaskInfo
 from neurogym.rules import OUTCOMES
 from neurogym.sampling.scheduler import BaseSchedule
@@ -31,13 +30,13 @@ from neurogym.trials import Info, StepResult, Trials
 from neurogym.wrappers.base import first_observation
 from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.stack import traits
-from neurogym.wrappers.tasks import Traits
+from neurogym.wrappers.tasks import TaskTraits
 
 STOCK_BYTES = 2e6  #: memory for trials that the tasks of one environment have made ahead
 MOST_IN_STOCK = 512  #: trials of one task
 
 
-class ScheduleEnvs(JointParameters, TrialEnv):
+class ScheduleEnvs(JointParameters, ProgrammedTask):
     """Present several tasks; a schedule selects the task of each trial.
 
     The trial's task is in its record as ``task``. Every task keeps a random stream of its own, and the first
@@ -92,7 +91,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         self._all_ahead = all(
             each.ahead and each.batched for each in capabilities
         )  # else each is stepped in its own stack
-        self.rule = MixedRule(self.tasks) if self._all_ahead else None  # type: ignore[assignment,misc]
+        self.rule = MixedRule(self.tasks) if self._all_ahead else None
         self.abort = any(task.abort for task in self.tasks)
         shared = set.intersection(*(set(task.timing) for task in self.tasks))
         self.timing = {period: spec for period, spec in self.tasks[0].timing.items() if period in shared}
@@ -126,12 +125,6 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         """The environment of the current trial's task."""
         return self.envs[self.i_env]
 
-    def forget_trials_ahead(self) -> None:
-        """Discard trials made ahead in every task."""
-        super().forget_trials_ahead()
-        for task in self.tasks:
-            task.ahead.drop()
-
     def set_i(self, i: int) -> None:
         """Select task ``i`` for the next trial; a schedule continues from there, and without a schedule the task stays.
 
@@ -141,7 +134,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         if not 0 <= i < len(self.envs):
             raise ValueError(f"i must be one of the {len(self.envs)} tasks 0 to {len(self.envs) - 1}, got {i!r}")
         self._chosen = i
-        self.ahead.restart()
+        self.session.ahead.restart()
 
     def _draw(self, n: int, requested: np.ndarray | None) -> np.ndarray:
         """Task of each of the next n trials."""
@@ -159,18 +152,16 @@ class ScheduleEnvs(JointParameters, TrialEnv):
     # -- trials -------------------------------------------------------------------------------------------------------
 
     @property
-    def traits(self) -> Traits:
+    def traits(self) -> TaskTraits:
         """Capabilities shared by all tasks."""
-        return Traits(self._all_ahead, self._all_ahead, bool(self.metadata["history_dependent"]))
-
-    @property
-    def observation_depends_on_step(self) -> bool:
-        """Whether observations of inner wrappers are only known when stepped."""
-        return any(isinstance(w, TrialWrapper) and w.hooks.own_step for env in self.envs for w in layers(env))
-
-    def length_is_fixed(self) -> bool:
-        """Return False: trial lengths differ between tasks."""
-        return False
+        inner = [layer for env in self.envs for layer in layers(env) if isinstance(layer, TrialWrapper)]
+        return TaskTraits(
+            ahead=self._all_ahead,
+            batched=self._all_ahead,
+            history_dependent=bool(self.metadata["history_dependent"]),
+            observation_depends_on_step=any(wrapper.hooks.own_step for wrapper in inner),
+            lengths_differ=True,
+        )
 
     @property  # type: ignore[misc]
     def choices(self) -> Sequence[object] | np.ndarray:
@@ -196,18 +187,11 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         for env, task in zip(self.envs, self.tasks, strict=True):
             seed = int(self.np_random.integers(2**31))
             if self._all_ahead:
-                task.begin_session(seed)
+                task.session.begin(seed)
             else:
-                task.next_by_itself, task.most_actions = False, spaces.n_actions(self.action_space) or None
+                task.session.next_by_itself = False
+                task.session.most_actions = spaces.n_actions(self.action_space)
                 env.reset(seed=seed)
-
-    def check_conditions(self, conditions: Mapping[str, object]) -> None:
-        """Refuse conditions that no task accepts; each task checks the values."""
-        for name, value in conditions.items():
-            if name not in self.conditions:
-                warn_once(unknown("trial condition", name, self.conditions), "it is only put into the record")
-            if name == "task" and value not in self.names:
-                raise ValueError(unknown("task", value, self.names))
 
     def _new_trials(self, trials: Trials) -> None:
         if not self._all_ahead and trials.n != 1:
@@ -215,7 +199,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         requested = {name: np.asarray(values) for name, values in trials.given.items()}
         source = self._draw(trials.n, requested.pop("task", None))
         same = len({spaces.n_actions(of.action_space) for of in (self, *self.tasks)}) == 1
-        tables = self._all_ahead and same and not (self.stack.revises or self.stack.begins_trials)
+        tables = self._all_ahead and same and not (self.session.stack.revises or self.session.stack.begins_trials)
         blocks: list[TaskBlock] = []
         for j in range(len(self.tasks)):
             at = np.flatnonzero(source == j)
@@ -241,16 +225,16 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         if self._all_ahead:
             return make_checked(task, n, conditions)
         self.envs[j].new_trial(**{name: value[0] for name, value in conditions.items()})  # type: ignore[attr-defined]
-        return task.this_trial
+        return task.session.this_trial
 
     def _from_stock(self, j: int, at: np.ndarray) -> list[TaskBlock]:
         """Trials of task ``j`` for the places ``at``; a few more than needed are made at a time."""
         blocks: list[TaskBlock] = []
         while len(at):
-            ahead = self.tasks[j].ahead
+            ahead = self.tasks[j].session.ahead
             if ahead.block is None or ahead.is_used_up:
                 first = ahead.block is None or ahead.is_stale
-                self.tasks[j].make_ahead(len(at) if first else max(self._stock_size, len(at)))
+                self.tasks[j].session.make_ahead(len(at) if first else max(self._stock_size, len(at)))
                 continue
             n = min(len(at), ahead.block.n - ahead.next)
             blocks.append(TaskBlock(j, ahead.block.part(ahead.next, n), at[:n]))
@@ -269,19 +253,21 @@ class ScheduleEnvs(JointParameters, TrialEnv):
     def _step(self, action: Action) -> StepResult:
         if self._all_ahead:
             return super()._step(action)
-        env, task, cursor = self.env, self.tasks[self.i_env], self.cursor
+        env, task, cursor = self.env, self.tasks[self.i_env], self.session.cursor
         ob, reward, terminated, truncated, info = env.step(self._own_action(task, action))
         self._said = {}
-        self.performance = task.performance
-        self.report(task.event)
+        self.performance = task.session.performance
+        self.report(task.session.event)
         if info["new_trial"]:
             self._said = {name: info[name] for name in ("choice", "rt", "performance", "outcome") if name in info}
             self.performance = info["performance"]
-            self.event = int(np.flatnonzero(info["outcome"] == OUTCOMES)[0])  # breaks of fixation are already counted
+            self.session.event = int(
+                np.flatnonzero(info["outcome"] == OUTCOMES)[0]
+            )  # breaks of fixation are already counted
             self.trial |= {k: v for k, v in info["trial"].items() if k in self.trial and k not in ("task", "subtask")}
         elif not cursor.at_end:
-            self._show(self.cursor.block, ob, cursor.row + 1)  # type: ignore[arg-type]  # a trial is on
-            if cursor.gt is not None and task.cursor.gt is not None:
+            self._show(cursor.block, ob, cursor.row + 1)  # type: ignore[arg-type]  # a trial is on
+            if cursor.gt is not None and task.session.cursor.gt is not None:
                 cursor.gt[cursor.row + 1] = task.gt_now
         return self.ob_now, float(reward), terminated, truncated, info
 
@@ -295,7 +281,7 @@ class ScheduleEnvs(JointParameters, TrialEnv):
         if task.traits.batched or not n_actions or action < n_actions:
             return action
         hold = (task.rule.hold if task.rule else None) or 0
-        wrong = set(range(n_actions)) - {hold, int(task.gt_now)} if task.cursor.gt is not None else set()
+        wrong = set(range(n_actions)) - {hold, int(task.gt_now)} if task.session.cursor.gt is not None else set()
         return min(wrong, default=hold)
 
     def post_step(self, ob: np.ndarray, reward: float, terminated: bool, truncated: bool, info: Info) -> StepResult:

@@ -72,7 +72,7 @@ class AnnubesEnv(TrialEnv):
         self.modalities = list(dict.fromkeys(name for stimulus in names for name in stimulus))
         self.catch_prob, self.fix_intensity, self.frozen_seed = catch_prob, fix_intensity, frozen_seed
         total = sum(weights.values())
-        self.session = {stimulus: weight / total for stimulus, weight in session.items()}
+        self.weights = {stimulus: weight / total for stimulus, weight in session.items()}
         self._shares = {stimulus: weight / total for stimulus, weight in weights.items()}
         if intensities is not None and stim_intensities is not None:
             raise ValueError("intensities and stim_intensities are two names of the same argument: pass one of them")
@@ -162,7 +162,7 @@ class AnnubesEnv(TrialEnv):
         twin.__dict__.update({name: deepcopy(value, memo) for name, value in self.__dict__.items()})
         if not self.frozen_seed:
             twin.np_random = np.random.default_rng(self.np_random.bit_generator.seed_seq.spawn(1)[0])  # type: ignore
-            twin.ahead.restart()
+            twin.session.ahead.restart()
             if twin.trial:
                 twin._count = np.array(list(twin.trial["sequential_count"].values()))
         return twin

@@ -131,7 +131,7 @@ class ChangingBandit(Arms, SessionsInSequence):
     def __init__(self, arms: Arrangement = "independent", n: AtLeastTwo = 2, session: Count = 100):
         if n != 2 and arms != "independent":
             raise ValueError(f"arms={arms!r} needs two arms, got n={n!r}")
-        self.arms, self.session = arms, session
+        self.arms, self.trials_per_session = arms, session
         self._set_arms(n)
         self.observation_space = spaces.channels({"start": 0})
         self.start_session()

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from neurogym.envs.psychophysics import exact_ceiling
-from neurogym.envs.task import Rows, Score, StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
+from neurogym.envs.task import ProgrammedTask, Rows, Score, StepResult, TaskInfo, Trials, rules, spaces, usual_arguments
 from neurogym.parameters.arguments import NonNegative, Positive, Probability, Whole
 
 PULSE = 0.4  #: height of the ready and set pulses
 
 
-class CueSetGo(TrialEnv):
+class CueSetGo(ProgrammedTask):
     """Produce the interval encoded by the height of a cue, from the onset of the set pulse.
 
     The action is the output of a ramp: it must be low when the set pulse comes, and reach the threshold when the

@@ -10,9 +10,9 @@ from neurogym.envs.psychophysics import step_noise
 from neurogym.envs.task import (
     ChoiceTask,
     ObserverSettings,
+    ProgrammedTask,
     StepResult,
     TaskInfo,
-    TrialEnv,
     Trials,
     spaces,
     usual_arguments,
@@ -96,7 +96,7 @@ RULES = ((0, 0), (0, 1), (1, 0), (1, 1))
 BACKGROUND = 0.01
 
 
-class DualTask(TrialEnv):
+class DualTask(ProgrammedTask):
     """Remember an odour until a paired odour appears, and do a go / no-go task in between.
 
     Respond at the end if the second odour goes with the first; respond in between after the go odour. Which odours

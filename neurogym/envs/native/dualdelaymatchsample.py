@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from neurogym.envs.psychophysics import step_noise
-from neurogym.envs.task import StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
+from neurogym.envs.task import ProgrammedTask, StepResult, TaskInfo, Trials, rules, spaces, usual_arguments
 from neurogym.parameters.arguments import NonNegative
 
 ITEMS = (0.0, 0.5)  #: an item x is shown as (cos pi x, sin pi x)
 
 
-class DualDelayMatchSample(TrialEnv):
+class DualDelayMatchSample(ProgrammedTask):
     """Remember two samples; before each of two tests, a cue selects the sample for comparison.
 
     The first response in each test counts. Performance is the fraction of the two tests that were right.

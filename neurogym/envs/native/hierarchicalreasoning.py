@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from neurogym.envs.blocks import in_blocks
-from neurogym.envs.task import Distribution, StepResult, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.task import Distribution, ProgrammedTask, StepResult, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.envs.timing import possible_durations
 from neurogym.parameters.arguments import Probability
 
 BLOCK = (10, 20)  #: fewest and most trials of a block
 
 
-class HierarchicalReasoning(TrialEnv):
+class HierarchicalReasoning(ProgrammedTask):
     """Report the rule believed to hold, then apply the rule to an interval between two flashes.
 
     Under rule 1 the response goes to the side of the flashes if the interval was long and away from it if it was short,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from neurogym.envs.psychophysics import FloatOrArray, ring, signed_angle
-from neurogym.envs.task import Info, Rows, StepResult, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.task import Info, ProgrammedTask, Rows, StepResult, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import AtLeastTwo, Positive
 
 START = np.pi  #: angle at the start of a trial
 TURNS = (0, 1, -1)  #: direction of rotation of each action
 
 
-class Reaching1D(TrialEnv):
+class Reaching1D(ProgrammedTask):
     """Rotate towards a target angle and stay there; the agent's own angle is also shown.
 
     Each step of the reach is rewarded more, the closer the own angle is to the target. Performance compares this with
@@ -123,7 +123,7 @@ class Reaching1D(TrialEnv):
 
     def post_step(self, ob: np.ndarray, reward: float, terminated: bool, truncated: bool, info: Info) -> StepResult:
         """Show the agent's own angle in place of the angle on the shortest path."""
-        planned = self.field("angle")
+        planned = self.session.field("angle")
         if not info["new_trial"] and planned != self._angle:
             shift = np.cos(self.theta - self._angle) - np.cos(self.theta - planned)
             ob[self._own] += shift.astype(ob.dtype)

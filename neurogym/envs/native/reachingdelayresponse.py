@@ -6,14 +6,14 @@ from typing import Annotated
 
 import numpy as np
 
-from neurogym.envs.task import StepResult, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.task import ProgrammedTask, StepResult, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import Range
 
 BLANK = -0.5  #: what the stimulus channel shows when there is no stimulus
 Signed = Annotated[float, Range(-1, 1)]
 
 
-class ReachingDelayResponse(TrialEnv):
+class ReachingDelayResponse(ProgrammedTask):
     """Remember a scalar through a delay and report the value at the go cue.
 
     The action has two components: respond if the first is positive, and the value reported.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym.envs.task import Rows, StepResult, TaskInfo, TrialEnv, Trials, spaces, usual_arguments
+from neurogym.envs.task import ProgrammedTask, Rows, StepResult, TaskInfo, Trials, spaces, usual_arguments
 
 STIMULUS_FRAME_MS = 8.3  #: ms, at 120 Hz
 SIZES = 8
@@ -25,7 +25,7 @@ PEOPLE = {
 }
 
 
-class SpatialSuppressMotion(TrialEnv):
+class SpatialSuppressMotion(ProgrammedTask):
     """Give the probabilities with which people choose each of four motion directions, frame by frame.
 
     Gratings of high contrast are large, those of low contrast small. People at first see large ones of high contrast

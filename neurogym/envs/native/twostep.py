@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from neurogym.compat.attributes import without_periods
-from neurogym.compat.programmed import NOW
+from neurogym.compat.trial_env import NOW
 from neurogym.envs.blocks import SessionsInSequence
-from neurogym.envs.task import StepResult, TaskInfo, TrialEnv, Trials, rules, spaces, usual_arguments
+from neurogym.envs.task import ProgrammedTask, StepResult, TaskInfo, Trials, rules, spaces, usual_arguments
 from neurogym.parameters.arguments import Count, Probability
 
 INFO = TaskInfo(
@@ -21,7 +21,7 @@ INFO = TaskInfo(
 )
 
 
-class TwoStep(SessionsInSequence):
+class TwoStep(SessionsInSequence, ProgrammedTask):
     """Choose between two options that usually lead to different second stages, only one of which is usually rewarded.
 
     Which second stage is the better one switches at random, so that a rewarded rare transition speaks for the option
@@ -53,7 +53,8 @@ class TwoStep(SessionsInSequence):
         p_switch: Probability = 0.025,
         session: Count = 100,
     ):
-        self.p_common, self.p_reward, self.p_switch, self.session = p_common, p_reward, p_switch, session
+        self.p_common, self.p_reward, self.p_switch = p_common, p_reward, p_switch
+        self.trials_per_session = session
         self.conditions = {"better": (1, 2), "common": (0, 1)}
         self.observation_space = spaces.channels({"choose": 0, "stage": [1, 2], "start": 3})
         self.action_space = spaces.Discrete(3, name={"fixation": 0, "choice": [1, 2]})
@@ -106,7 +107,7 @@ PAYS = (0.1, 0.9)  #: probability of reward in the bad and in the good state
 SWITCH = 0.025  #: probability per trial that good and bad state change places
 
 
-class DawTwoStep(TrialEnv):
+class DawTwoStep(ProgrammedTask):
     """Choose between two actions that commonly lead to different states, only one of which is often rewarded.
 
     In the first step actions 1 and 2 lead to states 1 and 2, or rarely to the other; the reward of the state
@@ -150,9 +151,9 @@ class DawTwoStep(TrialEnv):
         self._abort = self.rewards["abort"]  # here, since looking it up takes as long as a tenth of a step
 
     def _step(self, action: int) -> StepResult:
-        cursor, trial = self.cursor, self.trial
+        cursor, trial = self.session.cursor, self.trial
         if cursor.row == cursor.first:  # the decision
-            self.trial_choice = action, 0
+            self.choose(action)
             if action == 0:
                 self.report(rules.ABORT)
                 return NOW, self._abort, False, False, {"new_trial": True}

@@ -68,7 +68,7 @@ def check_ground_truth(env: Any) -> None:
     """
     env = copy.deepcopy(env)
     env.reset(seed=0)
-    if not env.unwrapped.this_trial.has_gt:
+    if not env.unwrapped.session.this_trial.has_gt:
         name = type(env.unwrapped).__name__
         raise ValueError(f"imitation needs the correct action of each step, but {name} has no ground truth")
 

@@ -347,7 +347,8 @@ def check(env: gym.Env) -> None:
     name = type(task).__name__
     if not isinstance(task, TrialEnv):
         raise ValueError(f"supervised learning needs a trial-based task; {name} is not one")
-    adaptive = [type(w).__name__ for w in task.wrappers if w.hooks.follows_agent] + ([name] if task.is_adaptive else [])
+    adaptive = [type(w).__name__ for w in task.session.wrappers if w.hooks.follows_agent]
+    adaptive += [name] if task.traits.follows_agent else []
     if adaptive:
         raise ValueError(
             f"supervised learning makes trials in advance, but those of {adaptive[0]} depend on the agent; "

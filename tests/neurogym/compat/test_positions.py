@@ -9,6 +9,7 @@ import pytest
 
 import neurogym as ngym
 from neurogym import core, spaces
+from neurogym.compat import trial_env
 from neurogym.envs.registration import entry, every_task, group
 from neurogym.utils import data, ngym_random, plotting, psychometric, scheduler, tasktools
 from neurogym.wrappers import WRAPPERS, wrapper_class
@@ -107,19 +108,19 @@ OF_WRAPPERS = {
 PLOT = "ob actions gt rewards performance states legend ob_traces name fname fig_kwargs env"
 #: The same of functions, methods and other classes.
 OTHERS = {
-    core.BaseEnv: "dt",
+    trial_env.BaseEnv: "dt",
     core.TrialEnv: "dt num_trials_before_reset r_tmax",
-    core.TrialEnv.add_period: "self period duration before after",
-    core.TrialEnv.add_ob: "self value period where",
-    core.TrialEnv.set_ob: "self value period where",
-    core.TrialEnv.add_randn: "self mu sigma period where",
-    core.TrialEnv.set_groundtruth: "self value period where",
-    core.TrialEnv.view_ob: "self period",
-    core.TrialEnv.view_groundtruth: "self period",
+    trial_env.TrialEnv.add_period: "self period duration before after",
+    trial_env.TrialEnv.add_ob: "self value period where",
+    trial_env.TrialEnv.set_ob: "self value period where",
+    trial_env.TrialEnv.add_randn: "self mu sigma period where",
+    trial_env.TrialEnv.set_groundtruth: "self value period where",
+    trial_env.TrialEnv.view_ob: "self period",
+    trial_env.TrialEnv.view_groundtruth: "self period",
     core.TrialEnv.in_period: "self period t",
-    core.TrialEnv.trial_length_stats: "self num_trials",
-    core.TrialEnv.post_step: "self ob reward terminated truncated info",
-    core.env_string: "env short",
+    trial_env.TrialEnv.trial_length_stats: "self num_trials",
+    trial_env.TrialEnv.post_step: "self ob reward terminated truncated info",
+    ngym.env_string: "env short",
     data.Dataset: "env env_kwargs batch_size seq_len max_batch batch_first cache_len",
     ngym.Config: "config_file",
     ngym.Monitor.step: "self action collect_data",

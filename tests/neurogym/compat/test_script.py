@@ -9,7 +9,7 @@ import pytest
 
 from neurogym.compat.changes import MEMBERS, TOOLKIT_CHANGES
 from neurogym.compat.script import Use, read
-from neurogym.core import TrialEnv
+from neurogym.compat.trial_env import TrialEnv
 from neurogym.info import differences
 
 SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("s*.py"))

@@ -56,7 +56,7 @@ def test_a_row_can_be_asked_what_an_action_does_there():
         env.reset(seed=0), twin.reset(seed=0)
         for k in range(200):
             action = int(env.action_space.n) - 1 if k % 5 == 0 else 0
-            event, reward, _ = twin.act_at(twin.cursor.row, action)
+            event, reward, _ = twin.session.act_at(twin.cursor.row, action)
             before = env.cursor.row
             _, paid, _, _, info = env.step(action)
             assert reward == paid and (event >= rules.END) == info["new_trial"], id_

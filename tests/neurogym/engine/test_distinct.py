@@ -68,4 +68,4 @@ def test_trials_ahead_take_little_memory():
     private = sum(pool[0].nbytes for pool in pools.rows.values()) / pools.capacity
     assert private <= pools.rows["ob"][0, 0].nbytes + 4
     assert sum(table.nbytes for table in pools.tables.values()) < 0.1 * pools.rows["_code"].nbytes
-    assert not batch.tasks[0].ahead.block.fields
+    assert not batch.tasks[0].session.ahead.block.fields

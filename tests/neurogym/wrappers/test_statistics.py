@@ -17,7 +17,7 @@ def rdm(**kwargs):
 
 
 def records(env, n: int = 4000, seed: int = 0) -> dict[str, np.ndarray]:
-    env.unwrapped.begin_session(seed)
+    env.unwrapped.session.begin(seed)
     blocks = [env.unwrapped.make_trials(100) for _ in range(n // 100)]
     return {name: np.concatenate([block.info[name] for block in blocks]) for name in blocks[0].info}
 

@@ -9,7 +9,7 @@ from ngym_cli.agents.supervised.material import answer_rows, row_weights
 
 def block(task, n=40, **kwargs):
     env = ngym.make(task, **kwargs).unwrapped
-    env.begin_session(0)
+    env.session.begin(0)
     return env.make_trials(n)
 
 

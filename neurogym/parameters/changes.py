@@ -1,0 +1,188 @@
+"""Changes of a task's arguments during a session.
+
+The arguments of a task are one set of values that never changes. A change makes a new set, makes a second task with it,
+and copies the attributes that this changes into the running task. So what the constructor derives from an argument
+follows, and a value that the constructor refuses is refused here, too. What belongs to the session is not touched.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from neurogym.parameters.arguments import OTHERS, TAKEN
+from neurogym.parameters.dictionaries import TrackedDict
+
+#: Dictionaries of a task, by the name of the attribute.
+TABLES = ("rewards", "timing", "conditions")
+#: Attributes that no change of an argument may change.
+SPACES = ("observation_space", "action_space")
+#: Attributes that Gymnasium keeps, and the session.
+_KEPT = frozenset(gym.Env.__annotations__) | {"session", "_arguments", "_is_made", "_np_random", "_np_random_seed"}
+
+
+def parameters_of(cls: type) -> dict[str, inspect.Parameter]:
+    """All named arguments of the constructor of a task, including arguments forwarded to base constructors."""
+    parameters: dict[str, inspect.Parameter] = {}
+    for base in cls.__mro__:
+        if "__init__" not in vars(base) or base in gym.Env.__mro__:
+            continue
+        named = inspect.signature(vars(base)["__init__"]).parameters
+        parameters = {**{name: p for name, p in named.items() if p.kind is not p.VAR_KEYWORD}, **parameters}
+        if not any(p.kind is p.VAR_KEYWORD for p in named.values()):
+            break
+    return parameters
+
+
+def names_of(task: object) -> list[str]:
+    """Names of the arguments of a task that can be changed, apart from ``rewards`` and ``timing``."""
+    return [name for name in parameters_of(type(task)) if name not in OTHERS]
+
+
+def tables_of(task: Any) -> dict[str, TrackedDict]:
+    """The dictionaries of a task, by the name of the attribute."""
+    return {name: getattr(task, name) for name in TABLES}
+
+
+def has_equal_parameters(task: Any, another: Any) -> bool:
+    """Whether two tasks have equal arguments and equal later changes."""
+
+    def of(task: Any) -> list[object]:
+        attributes = {name: vars(task)[name] for name in names_of(task) if name in vars(task)}
+        return [task.arguments(), [dict(table) for table in tables_of(task).values()], attributes]
+
+    return type(task) is type(another) and not differ(of(task), of(another))
+
+
+def made_with(task: Any, changes: Mapping[str, object]) -> Any:
+    """Make a task with some arguments changed, and with reproducible random draws."""
+    cls: Any = type(task)
+    twin = cls.__new__(cls)
+    twin.np_random = np.random.Generator(np.random.PCG64(0))
+    twin.__init__(**{**vars(task)["_arguments"], **changes})
+    return twin
+
+
+def other_space(task: Any, twin: Any) -> str:
+    """Name of a space that differs between two tasks; empty if both spaces are equal."""
+    return next((name for name in SPACES if getattr(task, name) != getattr(twin, name)), "")
+
+
+def change(task: Any, changes: Mapping[str, object], twin: Any = None) -> None:
+    """Change arguments of a task.
+
+    Args:
+        task: The task.
+        changes: Argument to value.
+        twin: The task made with these changes, where it has been made.
+
+    Raises:
+        ValueError: If the constructor refuses a value, or a space would change.
+    """
+    twin = made_with(task, changes) if twin is None else twin
+    before, after, own = vars(made_with(task, {})), vars(twin), vars(task)
+    space = other_space(task, twin).replace("_", " ")
+    if space:
+        name = type(task).__name__
+        raise ValueError(f"{', '.join(changes)} would change the {space} of {name}: make another environment")
+    for name, value in after.items():
+        if name in _KEPT or name in SPACES:
+            continue
+        if isinstance(value, TrackedDict) and isinstance(own.get(name), TrackedDict):
+            for key, entry in value.items():
+                if key not in before[name] or differ(before[name][key], entry):
+                    own[name].replace(key, entry)
+            for key in before[name].keys() - value.keys():
+                dict.pop(own[name], key, None)
+        elif name not in before or differ(before[name], value):
+            own[name] = value
+    own["_arguments"] = {**own["_arguments"], **changes}
+
+
+def argument(name: str) -> property:
+    """Attribute of a task for a constructor argument: assignment has the effect of ``update``."""
+
+    def get(task: Any) -> Any:
+        try:
+            return vars(task)[name]
+        except KeyError:
+            raise AttributeError(f"{type(task).__name__!r} object has no attribute {name!r}") from None
+
+    def assign(task: Any, value: Any) -> None:
+        if "_is_made" in vars(task):
+            _assign(task, name, value)
+        else:
+            vars(task)[name] = value
+
+    def delete(task: Any) -> None:
+        del vars(task)[name]
+
+    return property(get, assign, delete, f"Argument {name}.")
+
+
+def attributes_of(constructor: Callable[..., None]) -> list[str]:
+    """Names of the arguments of a constructor that are attributes to assign to."""
+    named = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    parameters = inspect.signature(constructor).parameters.values()
+    return [p.name for p in parameters if p.kind in named and p.name not in (*OTHERS, *TAKEN)]
+
+
+def _assign(task: Any, name: str, value: Any) -> None:
+    """Set the attribute of an argument, with effect from the next trial on.
+
+    Where the constructor keeps the argument under this name, the argument changes as by ``update``. Where the
+    attribute is derived (``sigma`` divided by the square root of ``dt``), the attribute is set as it is.
+    """
+    twin = made_with(task, {name: value}) if name in task.arguments() else None
+    if twin is not None and np.array_equal(vars(twin).get(name, value), value):
+        change(task, {name: value}, twin)
+    vars(task)[name] = value
+    forget_trials(task)
+
+
+def forget_trials(task: Any) -> None:
+    """Discard trials made ahead; called when a parameter has changed."""
+    for each in (task, *getattr(task, "tasks", ())):
+        each.session.ahead.drop()
+
+
+def differ(a: object, b: object) -> bool:
+    """Whether two values have different contents.
+
+    Random generators, and environments of one class, count as equal. Functions are compared with what they enclose.
+    """
+    try:
+        return a is not b and _differ(a, b)
+    except Exception:  # whatever a user's object raises when it is compared
+        return True
+
+
+def _differ(a: Any, b: Any) -> bool:
+    if type(a) is not type(b):
+        return True
+    if isinstance(a, (gym.Env, np.random.Generator)):
+        return False
+    if isinstance(a, np.ndarray):
+        if a.dtype == object:
+            return a.shape != b.shape or differ(a.tolist(), b.tolist())
+        return a.dtype != b.dtype or a.tobytes() != b.tobytes() or a.shape != b.shape
+    if isinstance(a, Mapping):
+        return a.keys() != b.keys() or any(differ(a[key], b[key]) for key in a)
+    if isinstance(a, (list, tuple)):
+        return len(a) != len(b) or any(map(differ, a, b))
+    if isinstance(a, types.FunctionType):
+        enclosed = [[cell.cell_contents for cell in of.__closure__ or ()] for of in (a, b)]
+        return a.__code__ != b.__code__ or differ(*enclosed) or differ(a.__defaults__, b.__defaults__)
+    if isinstance(a, functools.partial):
+        return differ((a.func, a.args, a.keywords), (b.func, b.args, b.keywords))
+    if isinstance(a, (types.MethodType, types.BuiltinMethodType)):
+        return a.__name__ != b.__name__ or differ(a.__self__, b.__self__)
+    if "__eq__" in {name for kind in type(a).__mro__[:-1] for name in vars(kind)}:
+        return not (a == b or (a != a and b != b))
+    return not hasattr(a, "__dict__") or differ(vars(a), vars(b))
