@@ -10,6 +10,7 @@ from importlib import resources
 from neurogym.core import TrialEnv
 from neurogym.envs import registration
 from neurogym.messages.plain_data import plain
+from neurogym.parameters.arguments import TAKEN
 from neurogym.sampling.distributions import Distribution
 from neurogym.scores import Score
 
@@ -53,7 +54,7 @@ def stored_ceiling(env: TrialEnv) -> Score | None:
 
 def is_plain(env: TrialEnv) -> bool:
     """Whether the added wrappers leave trials and rewards unchanged."""
-    return not any(wrapper.hooks.acts_on_trials for wrapper in env.wrappers[own_wrappers(env) :])
+    return not any(wrapper.hooks.acts_on_trials for wrapper in env.session.wrappers[own_wrappers(env) :])
 
 
 def is_usual(env: TrialEnv) -> bool:
@@ -76,13 +77,13 @@ def _usual(id_: str) -> dict[str, object]:
 
 @functools.cache
 def _own(id_: str) -> int:
-    return len(registration.make(id_).unwrapped.wrappers)  # type: ignore[attr-defined]
+    return len(registration.make(id_).unwrapped.session.wrappers)  # type: ignore[attr-defined]
 
 
 def own_wrappers(env: TrialEnv) -> int:
     """Number of wrappers that are part of a registered task."""
     id_ = id_of(env)
-    return _own(id_) if id_ and registration.group(id_) == "collections" and env.wrappers else 0
+    return _own(id_) if id_ and registration.group(id_) == "collections" and env.session.wrappers else 0
 
 
 def _effective(env: TrialEnv) -> dict[str, object]:
@@ -95,8 +96,9 @@ def _effective(env: TrialEnv) -> dict[str, object]:
         "abort": env.abort,
         "conditions": env.conditions,
     }
-    parameters = inspect.signature(type(env).__init__).parameters
-    return settings | {name: vars(env)[name] for name in parameters if name in vars(env) and name not in settings}
+    parameters = inspect.signature(type(env).__init__).parameters.keys() - settings.keys()
+    taken = {name: env.arguments()[name] for name in parameters.intersection(TAKEN)}
+    return settings | {name: vars(env)[name] for name in parameters & vars(env).keys()} | taken
 
 
 def _same(value: object, default: object) -> bool:

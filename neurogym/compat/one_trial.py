@@ -54,6 +54,12 @@ class OneTrial(core.TrialEnv, original=True):
             return OneTrial._new_trial(self, **conditions) or {}
         return super().new_trial(**conditions)
 
+    @classmethod
+    def take_new_trial(cls) -> None:
+        """Treat ``new_trial`` of a class like ``_new_trial``."""
+        cls._new_trial = cls.__dict__["new_trial"]  # type: ignore[method-assign]
+        del cls.new_trial
+
     def describe_one(self, trials: Trials) -> None:
         """Let the task describe a single trial.
 

@@ -211,15 +211,16 @@ PeriodEnv = EpochEnv = core.TrialEnv
 
 def serve(cls: type) -> None:
     """Let a class that defines methods of NeuroGym's tasks derive from :class:`TrialEnv` here."""
-    own = vars(cls)
+    own = dict(vars(cls))
     if not issubclass(cls, TrialEnv):
         bases = tuple(TrialEnv if base is core.TrialEnv else base for base in cls.__bases__)
         cls.__bases__ = bases if TrialEnv in bases else (*bases, TrialEnv)
     served: Any = cls
     if "new_trial" in own:
-        served._new_trial = own["new_trial"]
-        del served.new_trial
-    served.one_by_one = "_new_trial" in own or ("_new_trials" not in own and served.one_by_one)
+        served.take_new_trial()
+    served.one_by_one = not own.keys().isdisjoint(("new_trial", "_new_trial")) or (
+        "_new_trials" not in own and served.one_by_one
+    )
     served.overrides_step = served._step is not TrialEnv._step or served.post_step is not TrialEnv.post_step
 
 

@@ -91,7 +91,7 @@ class ScheduleEnvs(JointParameters, ProgrammedTask):
         self._all_ahead = all(
             each.ahead and each.batched for each in capabilities
         )  # else each is stepped in its own stack
-        self.rule = MixedRule(self.tasks) if self._all_ahead else None
+        self.rule = MixedRule(self.tasks) if self._all_ahead else None  # type: ignore[misc]
         self.abort = any(task.abort for task in self.tasks)
         shared = set.intersection(*(set(task.timing) for task in self.tasks))
         self.timing = {period: spec for period, spec in self.tasks[0].timing.items() if period in shared}
