@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,13 +17,10 @@ def older_name(name: str) -> property:
 def of_session(name: str) -> property:
     """Property with the value of an attribute of the session; can be set."""
 
-    def get(task: Any) -> Any:
-        return getattr(task.session, name)
-
     def assign(task: Any, value: Any) -> None:
         setattr(task.session, name, value)
 
-    return property(get, assign, doc=f"``session.{name}``.")
+    return property(operator.attrgetter(f"session.{name}"), assign, doc=f"``session.{name}``.")
 
 
 def built(name: str) -> property:

@@ -85,7 +85,8 @@ class OneTrial(core.TrialEnv, original=True):
     @property
     def t_ind(self) -> int:
         """Step within the trial."""
-        return self.session.cursor.step
+        cursor = self.session.cursor
+        return cursor.row - cursor.first
 
     @property
     def t(self) -> float:

@@ -48,11 +48,13 @@ class TrialEnv(OneTrial, original=True):
         r_tmax: Reward added when a trial runs out.
         no_rt: Reaction time of a trial without a response.
         overrides_step: Whether the task programs ``_step`` or ``post_step``.
+        shapes_steps: Whether the task programs ``post_step``.
     """
 
     r_tmax: float = 0
     no_rt: float | None = float("nan")
     overrides_step: ClassVar[bool] = False
+    shapes_steps: ClassVar[bool] = False
     _acting = False  # whether _step is being called
     _now: np.ndarray | None = None  # what ob_now was in _step
     derived = ("_now",)
@@ -146,12 +148,14 @@ class TrialEnv(OneTrial, original=True):
         Args:
             event: A constant of :mod:`neurogym.rules`; by default correct or an error, as the performance so far says.
         """
-        self.session.event = int(outcome_of(self.performance)) if event is None else event
-        self.session.trial_aborts += event == ABORT
+        session = self.session
+        session.event = int(outcome_of(session.performance)) if event is None else event
+        session.trial_aborts += event == ABORT
 
     def choose(self, choice: Action) -> None:
         """Record the choice of the trial now; otherwise the choice is the action that ends the trial."""
-        self.session.trial_choice = choice, self.session.cursor.step
+        session = self.session
+        session.trial_choice = choice, session.cursor.step
 
     def break_fixation(self) -> tuple[float, bool]:
         """Report a break of fixation in ``_step``; return the reward and whether the trial ends."""
@@ -166,9 +170,10 @@ class TrialEnv(OneTrial, original=True):
 
     def act_by_program(self, row: int, action: Action) -> tuple[int, float, StepInfo]:
         """Effect of an action at a row of the current trial by ``_step``; see ``act_at`` of the engine."""
-        cursor = self.session.cursor
+        session = self.session
+        cursor = session.cursor
         cursor.row = row
-        self.session.event, self._now, self._acting = NONE, None, True
+        session.event, self._now, self._acting = NONE, None, True
         try:
             result = self._step(action)
         finally:
@@ -176,16 +181,16 @@ class TrialEnv(OneTrial, original=True):
         if type(result) is not tuple or len(result) != 5:
             result = five_values(result, self)
         ob, reward, terminated, truncated, info = result
-        ended, event = bool(info.setdefault("new_trial", False)), self.session.event
+        ended, event = bool(info.setdefault("new_trial", False)), session.event
         if self.rule is None:
             reward += cursor.bonus
         if not ended and cursor.row + 1 >= cursor.end:
             ended = info["new_trial"] = True
             reward += self.r_tmax
             event = event or MISS
-        self.session.trial_reward += reward
-        if ended and (event == NONE or (event == MISS and self.performance >= 0.5)):
-            event = int(outcome_of(self.performance))
+        session.trial_reward += reward
+        if ended and (event == NONE or (event == MISS and session.performance >= 0.5)):
+            event = int(outcome_of(session.performance))
         now = self._now
         if ob is NOW or (now is not None and (ob is now or (ended and np.array_equal(ob, now)))):
             ob = None  # type: ignore[assignment]
@@ -221,7 +226,8 @@ def serve(cls: type) -> None:
     served.one_by_one = not own.keys().isdisjoint(("new_trial", "_new_trial")) or (
         "_new_trials" not in own and served.one_by_one
     )
-    served.overrides_step = served._step is not TrialEnv._step or served.post_step is not TrialEnv.post_step
+    served.shapes_steps = served.post_step is not TrialEnv.post_step
+    served.overrides_step = served.shapes_steps or served._step is not TrialEnv._step
 
 
 def older_member(task: core.TrialEnv, name: str) -> Any:

@@ -51,7 +51,7 @@ class _Seeded(Protocol):
 class SessionTask(TaskLike, Protocol):
     """Interface of tasks as seen by their session; :class:`neurogym.core.TrialEnv` implements this protocol.
 
-    The last four members are those of tasks that program their steps or describe one trial at a time
+    The last members are those of tasks that program their steps or describe one trial at a time
     (:class:`neurogym.compat.trial_env.TrialEnv`).
     """
 
@@ -75,6 +75,7 @@ class SessionTask(TaskLike, Protocol):
         """Part of the session's state on which the next trial depends."""
 
     no_rt: float | None
+    shapes_steps: bool
 
     def describe_one(self, trials: Trials) -> None:
         """Describe an empty block of one trial."""
@@ -110,13 +111,14 @@ class Session:
             more actions. What the task itself lacks is never right.
         tmax_default: Length of a trial without periods (ms).
         seen: The trial so far as it is drawn.
+        last_gt: Ground truth of the row that was acted on last.
     """
 
     #: What a saved session has of this object; the rest follows from it, or is made again.
     STATE = (
         *("trial", "performance", "event", "trial_aborts", "trial_choice", "trial_reward", "last"),
-        *("num_tr", "num_finished", "next_by_itself", "most_actions", "tmax_default"),
-        *("_last_gt", "_is_settled", "_made_ahead", "_is_batched", "_n_actions", "_spans_of_trial"),
+        *("num_tr", "num_finished", "next_by_itself", "most_actions", "tmax_default", "last_gt"),
+        *("_is_settled", "_made_ahead", "_is_batched", "_n_actions", "_spans_of_trial"),
     )
 
     _is_batched: bool  # whether what an action does is looked up, known when a trial begins
@@ -138,7 +140,7 @@ class Session:
         self.tmax_default: float = 10_000
         self.seen: TrialSoFar | None = None
         self._stack: Stack | None = None
-        self._last_gt: Action | None = None
+        self.last_gt: Action | None = None
         self._is_settled = True  # whether the rule has been applied to the trial that wrappers began
         self._made_ahead = False  # whether the block may have been made before the agent acted
 
@@ -281,7 +283,7 @@ class Session:
             if seed is not None and isinstance(spec, _Seeded):
                 spec.seed(int(self.task.np_random.integers(2**31)))
         self.ahead.restart()
-        self.last, self.num_tr, self.num_finished, self._last_gt, self.trial_choice = None, 0, 0, None, None
+        self.last, self.num_tr, self.num_finished, self.last_gt, self.trial_choice = None, 0, 0, None, None
         self.seen = None
         self.task.start_session()
         self.stack.start_session()
@@ -340,7 +342,7 @@ class Session:
         """Value of a per-step field of the block at the current row; ``last_gt``: see :class:`TrialWrapper`."""
         if name != "last_gt":
             return self.cursor.field(name)
-        return np.zeros_like(self.cursor.field("gt")) if self._last_gt is None else self._last_gt
+        return np.zeros_like(self.cursor.field("gt")) if self.last_gt is None else self.last_gt
 
     # -- stepping -----------------------------------------------------------------------------------------------------
 
@@ -351,18 +353,10 @@ class Session:
             action: The action.
             stack: Wrappers that show the observation.
         """
-        cursor = self.cursor
-        row, width = cursor.row, cursor.width
-        is_plain = stack is None and type(action) is int and 0 <= action < width
-        if is_plain and cursor.quiet[row * width + action]:  # nothing happens: the same as below, in half the time
-            cursor.row, self.event = row + 1, NONE
-            info: Info = {"new_trial": False}
-            if cursor.gt is not None:
-                self._last_gt = info["gt"] = cursor.gt[row]
-            return cursor.ob[row + 1].copy(), 0.0, False, False, info
+        row = self.cursor.row
         ended, action, reward, info, programmed = self.act_in_trial(action)
         if self.task.render_mode is not None:
-            self.seen = TrialSoFar.after(self.seen, cursor, row, action, reward, ended)
+            self.seen = TrialSoFar.after(self.seen, self.cursor, row, action, reward, ended)
         if ended and self.next_by_itself:
             self.begin_next()
         return self.step_result(stack, action, reward, info, programmed)
@@ -399,7 +393,7 @@ class Session:
         else:
             self._report_trial(action, event & OUTCOME, info)
         if cursor.gt is not None:
-            self._last_gt = truth = cursor.gt[row]
+            self.last_gt = truth = cursor.gt[row]
             if "gt" not in info:
                 info["gt"] = truth
         return event >= END, action, reward, info, programmed
@@ -458,9 +452,9 @@ class Session:
                 return ob.copy(), reward, False, False, info
             return stack.observe(ob, action, reward, self.field, copied=False), reward, False, False, info
         ob = ob.copy() if programmed.ob is None else programmed.ob
-        ob, reward, terminated, truncated, info = self.task.post_step(
-            ob, reward, programmed.terminated, programmed.truncated, info
-        )
+        terminated, truncated = programmed.terminated, programmed.truncated
+        if self.task.shapes_steps:
+            ob, reward, terminated, truncated, info = self.task.post_step(ob, reward, terminated, truncated, info)
         if stack is not None:
             if "final_obs" in info:
                 info["final_obs"] = stack.observe(info["final_obs"], action, reward, self.field)
@@ -513,4 +507,4 @@ class Session:
         info: Info = {}
         self._report_trial(action, outcome, info)
         if self.cursor.gt is not None:
-            info["gt"] = self._last_gt = self.cursor.gt[self.cursor.row]
+            info["gt"] = self.last_gt = self.cursor.gt[self.cursor.row]

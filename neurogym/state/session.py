@@ -18,6 +18,8 @@ from neurogym.trials.events import EVENT_TABLES, OUTCOME
 _OF_GYMNASIUM = frozenset(gym.Env.__annotations__) | frozenset(vars(gym.wrappers.OrderEnforcing(gym.Env())))
 #: Reports of trials, on which no trial that is made ahead can depend.
 _REPORTS = frozenset(("last", "trial", "_spans_of_trial"))
+#: Attributes of tasks in states of earlier versions to the present ones.
+OLDER_NAMES = {"_last_gt": "last_gt", "session": "_session_argument"}
 #: Most trials that are made again for a saved session, so that no file can ask for all memory.
 MOST_AGAIN = 1 << 17
 
@@ -146,9 +148,9 @@ class SessionDecoder:
             self._trials(task, trials, path)
 
     def _layer(self, layer: Any, data: Data) -> None:
-        name, attributes = type(layer).__name__, dict(data["attributes"])
-        if "session" in attributes:  # an argument of tasks, saved by earlier versions
-            attributes = {"_older" * (key == "session") or key: item for key, item in attributes.items()}
+        name, attributes = type(layer).__name__, data["attributes"]
+        if not isinstance(layer, gym.Wrapper):
+            attributes = {OLDER_NAMES.get(key, key): item for key, item in attributes.items()}
         for attribute in attributes.keys() & _left_out(type(layer)):  # type: ignore[arg-type]
             raise ValueError(f"{name}.{attribute} is not part of a state")
         if "generator" in data:

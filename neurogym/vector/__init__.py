@@ -1,6 +1,6 @@
 """Batches of environments of the same task, stepped together.
 
-Belongs here: Gymnasium's vector environments, which adapt the engine. May use: the engine, wrappers' base, the state.
+Belongs here: Gymnasium's vector environments. May use: the engine, wrappers' base, the state.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from collections.abc import Callable
 import gymnasium as gym
 
 from neurogym.engine.reports import finished_row
-from neurogym.vector.batch import Batch, LoopVectorEnv, TrialVectorEnv
+from neurogym.vector.loop import LoopVectorEnv
+from neurogym.vector.tables import TrialVectorEnv
 from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.stack import traits
 
@@ -22,7 +23,7 @@ def is_batchable(env: gym.Env) -> bool:
     return traits(env).batched
 
 
-def make_vec(make_env: Callable[[], gym.Env], num_envs: int) -> Batch:
+def make_vec(make_env: Callable[[], gym.Env], num_envs: int) -> LoopVectorEnv:
     """Make a batch of ``num_envs`` environments with ``make_env``, on the fast path if the stack allows.
 
     Raises:

@@ -11,11 +11,10 @@ import numpy as np
 from gymnasium.spaces import Space
 
 from neurogym.core import TrialEnv, TrialWrapper
-from neurogym.engine.engine import BatchStepResult
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.sampling.scheduler import RandomBlockSchedule, SequentialBlockSchedule, SequentialSchedule
-from neurogym.vector import make_vec
-from neurogym.vector.batch import Batch
+from neurogym.vector import LoopVectorEnv, make_vec
+from neurogym.vector.loop import BatchStepResult
 from neurogym.wrappers.hooks import Hooks
 from ngym_cli.config import RunConfig
 from ngym_cli.config.tasks import find_task
@@ -67,12 +66,12 @@ class Boundaries:
         """Read the present trials again before the next step."""
         self._now = None
 
-    def look(self, venv: Batch) -> None:
+    def look(self, venv: LoopVectorEnv) -> None:
         """Read the present trials unless they are known; to be called before each step."""
         if self._now is None:
             self._now = self._labels(venv, np.arange(venv.num_envs))
 
-    def crossed(self, venv: Batch, ended: np.ndarray) -> np.ndarray:
+    def crossed(self, venv: LoopVectorEnv, ended: np.ndarray) -> np.ndarray:
         """Return where the trial that has just begun is the first of a session or block, bool (environments,).
 
         Args:
@@ -88,9 +87,9 @@ class Boundaries:
             self._now[i] = label
         return crossed
 
-    def _labels(self, venv: Batch, envs: np.ndarray) -> list[tuple[object, ...]]:
+    def _labels(self, venv: LoopVectorEnv, envs: np.ndarray) -> list[tuple[object, ...]]:
         """Return the entries that tell sessions or blocks apart in the present trials of environments."""
-        return labels(venv.engine.present(envs), self.unit, len(envs))
+        return labels(venv.present(envs), self.unit, len(envs))
 
 
 def labels(columns: Mapping[str, np.ndarray], unit: str, n: int) -> list[tuple[object, ...]]:
@@ -118,7 +117,7 @@ class FirstActions:
         venv: the batch, of tasks with discrete actions one of which holds fixation.
     """
 
-    def __init__(self, venv: Batch):
+    def __init__(self, venv: LoopVectorEnv):
         task = venv.tasks[0]
         self.hold = task.rule.hold if isinstance(task, TrialEnv) and task.rule is not None else 0
         self.dt, n = venv.dt, venv.num_envs
@@ -126,7 +125,7 @@ class FirstActions:
         self.begun, self.first, self.waits = np.zeros(n, np.int64), np.zeros(n, np.int64), np.ones(n, bool)
 
     @classmethod
-    def of(cls, venv: Batch) -> FirstActions | None:
+    def of(cls, venv: LoopVectorEnv) -> FirstActions | None:
         """Return the record for a batch; None if no action holds fixation."""
         task = venv.tasks[0]
         holds = isinstance(venv.single_action_space, gym.spaces.Discrete) and not getattr(task, "goes_on", False)
@@ -185,7 +184,7 @@ class TrialBatch:
         ground_truth: the right action at the row just acted on, one per environment, or None.
     """
 
-    def __init__(self, venv: Batch, reset_state: str = "never"):
+    def __init__(self, venv: LoopVectorEnv, reset_state: str = "never"):
         if reset_state not in RESETS:
             raise ValueError(f"reset_state must be one of {', '.join(RESETS)}, not {reset_state!r}")
         self.replace(venv)
@@ -200,7 +199,7 @@ class TrialBatch:
         self._seeds: list[int | None] = [None] * venv.num_envs
         self._no_infos = [_NOTHING] * venv.num_envs
 
-    def replace(self, venv: Batch) -> None:
+    def replace(self, venv: LoopVectorEnv) -> None:
         """Step another batch of as many environments from now on."""
         self.venv = venv
         self._first_actions = FirstActions.of(venv)
@@ -233,9 +232,9 @@ class TrialBatch:
         """
         if self._boundaries is not None:
             self._boundaries.look(self.venv)
-        moved = self.venv.engine.step(actions)
+        moved = self.venv.move(actions)
         check_finite(moved.observations, moved.rewards)
-        self.finished, self.ground_truth = self.venv.engine.finished, moved.truth
+        self.finished, self.ground_truth = self.venv.finished, moved.truth
         ended, infos, self.trial_ended = moved.terminated, self._no_infos, moved.new_trial
         if moved.last_seen:  # an environment ended
             over = moved.terminated | moved.truncated
@@ -261,7 +260,7 @@ class TrialBatch:
         return listed
 
     def state(self) -> dict[str, Any]:
-        """Return everything that the coming steps depend on, as plain data; see `neurogym.vector.batch.Batch.state`."""
+        """Return everything that the coming steps depend on, as plain data."""
         actions = {} if self._first_actions is None else {"first_actions": self._first_actions.state()}
         return {**self.venv.state(), **actions}
 
@@ -298,7 +297,7 @@ def trials_of(venv: TrialBatch | VecEnv | None) -> TrialBatch:
     return inner
 
 
-def batch_of(venv: TrialBatch | VecEnv | None) -> Batch:
+def batch_of(venv: TrialBatch | VecEnv | None) -> LoopVectorEnv:
     """Return the toolkit's batch inside a vectorised environment; see `trials_of`."""
     return trials_of(venv).venv
 
@@ -359,7 +358,7 @@ def unchanged(env: gym.Env) -> gym.Env:
     return env
 
 
-def make_batch(config: RunConfig, n_envs: int, around: EnvWrapper = unchanged, learning: bool = True) -> Batch:
+def make_batch(config: RunConfig, n_envs: int, around: EnvWrapper = unchanged, learning: bool = True) -> LoopVectorEnv:
     """Make the batch of environments of a configuration.
 
     Args:

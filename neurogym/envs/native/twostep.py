@@ -151,9 +151,10 @@ class DawTwoStep(ProgrammedTask):
         self._abort = self.rewards["abort"]  # here, since looking it up takes as long as a tenth of a step
 
     def _step(self, action: int) -> StepResult:
-        cursor, trial = self.session.cursor, self.trial
+        session = self.session
+        cursor, trial = session.cursor, session.trial
         if cursor.row == cursor.first:  # the decision
-            self.choose(action)
+            session.trial_choice = action, 0
             if action == 0:
                 self.report(rules.ABORT)
                 return NOW, self._abort, False, False, {"new_trial": True}

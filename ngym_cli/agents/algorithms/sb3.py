@@ -22,7 +22,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices
 from torch import Tensor
 
-from neurogym.vector.batch import Batch
+from neurogym.vector import LoopVectorEnv
 from ngym_cli.agents.algorithms.objective import Consolidation
 from ngym_cli.agents.device.selection import describe
 from ngym_cli.environments.trial_batch import TrialBatch
@@ -48,7 +48,7 @@ EPISODES = ("ep_info_buffer", "ep_success_buffer")
 class TrialVecEnv(TrialBatch, VecEnv):
     """Form of ``TrialBatch`` that a Stable-Baselines3 learner can step, with the same arguments and attributes."""
 
-    def __init__(self, venv: Batch, reset_state: str = "never"):
+    def __init__(self, venv: LoopVectorEnv, reset_state: str = "never"):
         TrialBatch.__init__(self, venv, reset_state)
         self._actions: np.ndarray
         VecEnv.__init__(self, venv.num_envs, venv.single_observation_space, venv.single_action_space)

@@ -63,7 +63,7 @@ def stepped(steps=300, id_="PerceptualDecisionMaking-v0", **kwargs):
 def test_trials_ahead_take_little_memory():
     """What each action earns is kept once for all rows in which it is the same."""
     batch = stepped(3000)
-    pools = batch.engine.pools
+    pools = batch.pools
     assert pools.filled[0] > 1000
     private = sum(pool[0].nbytes for pool in pools.rows.values()) / pools.capacity
     assert private <= pools.rows["ob"][0, 0].nbytes + 4

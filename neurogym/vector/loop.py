@@ -1,8 +1,7 @@
-"""The engine: the only place where several environments are stepped.
+"""Batches of environments as Gymnasium's vector environments: of any environments, one after the other.
 
-An :class:`Engine` steps any environments, each by its own :meth:`~neurogym.core.TrialEnv.step`, in turn; a
-:class:`~neurogym.engine.tables.TableEngine` steps those that are look-ups in tables, all at once. Gymnasium's vector
-environment (:mod:`neurogym.vector`) and Stable-Baselines3's are adapters of an engine.
+This is the only place where several environments are stepped, with :mod:`neurogym.vector.tables` for those that are
+look-ups in tables.
 """
 
 from __future__ import annotations
@@ -12,6 +11,8 @@ from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
 
 from neurogym.engine.making import make_together
 from neurogym.engine.reports import finished_columns
@@ -19,9 +20,11 @@ from neurogym.parameters import has_equal_parameters
 from neurogym.state import Data, capture, restore
 from neurogym.trials import Info, Trials
 from neurogym.trials.cursor import PrefetchedTrials, has_trials
+from neurogym.vector.infos import gathered
 from neurogym.wrappers.stack import Stack
 
 Actions = np.ndarray | Sequence[object]  #: one for each environment
+Seeds = int | Sequence[int | None] | None
 
 
 class BatchStepResult(NamedTuple):
@@ -47,8 +50,11 @@ class BatchStepResult(NamedTuple):
     last_seen: Mapping[int, np.ndarray] = {}
 
 
-class Engine:
-    """Steps environments one after the other; they may be of any kind.
+class LoopVectorEnv(VectorEnv):
+    """Batch of environments stepped one after the other; they may be of any kind.
+
+    One that terminates is reset in the same step; its last observation and info are in ``infos["final_obs"]`` and
+    ``infos["final_info"]``.
 
     Args:
         envs: Environments with equal spaces.
@@ -59,24 +65,63 @@ class Engine:
             ``decision_onset`` in ms, durations of periods in ms and every scalar of the trial's record).
     """
 
+    autoreset_mode = AutoresetMode.SAME_STEP
     _observations: list[Any] | None = None  # last observation of each environment
     _stacks: list[Stack | None] | None = None  # how each shows itself; empty where they cannot wait for each other
 
     def __init__(self, envs: Sequence[gym.Env]):
-        self.envs = list(envs)
-        self.num_envs = len(self.envs)
+        self.envs, self.num_envs = list(envs), len(envs)
         self.tasks: list[Any] = [env.unwrapped for env in self.envs]
-        self.action_space = self.envs[0].action_space
+        self.single_observation_space = self.envs[0].observation_space
+        self.single_action_space = self.envs[0].action_space
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self.metadata = {**self.envs[0].metadata, "autoreset_mode": self.autoreset_mode}
+        self.spec = self.envs[0].spec
         self.finished: dict[str, np.ndarray] | None = None
         self._compared: object = None  # the last change of parameters when tasks were compared
         self._alike = False
+
+    @property
+    def dt(self) -> float:
+        """Time step in ms."""
+        return float(self.tasks[0].dt)
 
     @property
     def is_reset(self) -> bool:
         """Whether a session has begun in every environment."""
         return self._observations is not None
 
-    def reset(
+    def reset(self, *, seed: Seeds = None, options: Mapping[str, object] | None = None) -> tuple[np.ndarray, Info]:
+        """Start a session in every environment.
+
+        Args:
+            seed: One seed for each environment, or an integer from which they count up.
+            options: ``reset_mask``, booleans (num_envs,): only these environments; everything else is passed to the
+                environments' own ``reset``.
+
+        Raises:
+            ValueError: If the mask or an option does not fit.
+        """
+        remaining, env, n = dict(options or {}), np.arange(self.num_envs), self.num_envs
+        mask = remaining.pop("reset_mask", None)
+        if mask is not None:
+            mask = np.asarray(mask)
+            if mask.shape != (n,) or mask.dtype != bool or not mask.any():
+                raise ValueError(f"reset_mask needs {n} booleans, one of them True, got {mask!r}")
+            env = np.flatnonzero(mask)
+        if len(env) < n and not self.is_reset:
+            raise ValueError("the first reset is of all environments")
+        if seed is None or isinstance(seed, (int, np.integer)):
+            seeds: list[int | None] = [None if seed is None else int(seed) + i for i in range(n)]
+        elif len(seed) != n:
+            raise ValueError(f"{n} environments need {n} seeds, got {len(seed)}")
+        else:
+            seeds = list(seed)
+        observations, infos = self.reset_some(env, seeds, remaining or None)
+        return observations, gathered(infos, n)
+
+    def reset_some(
         self, env: np.ndarray, seeds: Sequence[int | None], options: dict[str, Any] | None
     ) -> tuple[np.ndarray, dict[int, Info]]:
         """Start a session in some environments.
@@ -95,20 +140,33 @@ class Engine:
         self._observations, self.finished = observations, None
         return np.stack(observations), infos
 
-    def step(self, actions: Actions) -> BatchStepResult:
-        """Act in every environment. One that terminates is reset in the same step, unless its session goes on.
+    def step(self, actions: Actions) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Info]:
+        """Act in every environment.
 
         Args:
             actions: One for each environment.
+
+        Returns:
+            Observations (num_envs, ...), rewards, terminated and truncated (num_envs,), and infos in Gymnasium's form:
+            what an environment's own ``info`` has, as arrays (num_envs,), and next to each, with ``_`` before its name,
+            for which environments it counts. The trials that ended are also in ``finished``.
 
         Raises:
             ValueError: If the number of actions is not that of environments, or one is not in the action space.
             ResetNeeded: If there are no trials yet.
         """
+        moved = self.move(actions)
+        infos = [{"new_trial": False, **info} for info in moved.infos]
+        for i, ob in moved.last_seen.items():
+            infos[i] |= {"final_obs": ob, "final_info": moved.infos[i]}
+        return *moved[:4], gathered(dict(enumerate(infos)), self.num_envs)
+
+    def move(self, actions: Actions) -> BatchStepResult:
+        """Take a step without making infos; arguments and errors as of :meth:`step`."""
         n = self.num_envs
         if len(actions) != n:
             raise self.wrong(actions)
-        is_discrete = isinstance(self.action_space, gym.spaces.Discrete)
+        is_discrete = isinstance(self.single_action_space, gym.spaces.Discrete)
         actions = actions.tolist() if is_discrete and isinstance(actions, np.ndarray) else actions
         observations, rewards, terminated, truncated, infos = map(list, zip(*self._each(actions), strict=True))
         ended = [bool(info.get("new_trial")) for info in infos]
@@ -133,7 +191,7 @@ class Engine:
 
     def wrong(self, actions: Actions) -> ValueError:
         """Error for actions that are not one for each environment."""
-        return ValueError(f"expected {self.num_envs} actions of {self.action_space}, got {actions!r}")
+        return ValueError(f"expected {self.num_envs} actions of {self.single_action_space}, got {actions!r}")
 
     def _each(self, actions: Actions) -> list[tuple[Any, ...]]:
         """Step each environment and return the results."""
@@ -211,7 +269,7 @@ class Engine:
         return {"envs": [capture(env) for env in self.envs]}
 
     def set_state(self, state: Data) -> None:
-        """Continue from what :meth:`state` returned, in an engine made in the same way.
+        """Continue from what :meth:`state` returned, in a batch made in the same way.
 
         Raises:
             ValueError: If the state belongs to other environments, or is not what :meth:`state` returns.
@@ -222,7 +280,7 @@ class Engine:
             restore(env, saved)
         self._compared = None  # parameters were saved, too
 
-    def close(self) -> None:
+    def close_extras(self, **kwargs: object) -> None:
         """Close every environment."""
         for env in self.envs:
             env.close()

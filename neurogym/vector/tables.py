@@ -12,27 +12,32 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.vector import AutoresetMode
 
-from neurogym.engine.engine import Actions, BatchStepResult, Engine
 from neurogym.engine.pools import Pools
+from neurogym.engine.reports import FINISHED
 from neurogym.engine.step import EndedTrials, advance
 from neurogym.state import Data, capture
 from neurogym.trials import Info, Trials
 from neurogym.trials.cursor import PrefetchedTrials
 from neurogym.trials.events import OUTCOMES
+from neurogym.vector.infos import masked
+from neurogym.vector.loop import Actions, BatchStepResult, LoopVectorEnv
 from neurogym.wrappers.base import no_action
 from neurogym.wrappers.stack import Stack
 
 
-class TableEngine(Engine):
-    """Steps environments as arrays.
+class TrialVectorEnv(LoopVectorEnv):
+    """Batch of environments stepped as arrays.
 
     Args:
-        envs: Environments with equal stacks, each a declared rule with wrappers that only use the hooks.
+        envs: Environments with equal stacks, for each of which :func:`neurogym.vector.is_batchable` holds.
 
     Attributes:
         record: Records of the trials in ``finished``.
     """
+
+    autoreset_mode = AutoresetMode.NEXT_STEP  # they never end, so that any mode is true; wrappers ask for this one
 
     def __init__(self, envs: Sequence[gym.Env]):
         super().__init__(envs)
@@ -54,7 +59,7 @@ class TableEngine(Engine):
     def _forget(self, i: np.ndarray) -> None:
         """Reset the last actions and rewards of environments ``i``."""
         if len(i) == self.num_envs:
-            self._actions: np.ndarray = np.stack([no_action(self.action_space)] * self.num_envs)
+            self._actions: np.ndarray = np.stack([no_action(self.single_action_space)] * self.num_envs)
             self._rewards: np.ndarray = np.zeros(self.num_envs)
             self._last_gt: np.ndarray | None = None
             return
@@ -64,10 +69,10 @@ class TableEngine(Engine):
             self._last_gt = self._last_gt.copy()
             self._last_gt[i] = 0
 
-    def reset(
+    def reset_some(
         self, env: np.ndarray, seeds: Sequence[int | None], options: dict[str, Any] | None
     ) -> tuple[np.ndarray, dict[int, Info]]:
-        """Start a session in some environments; see :meth:`Engine.reset`."""
+        """Start a session in some environments; see :meth:`LoopVectorEnv.reset_some`."""
         for i in env.tolist():
             task = self.tasks[i]
             self.envs[i].reset(seed=seeds[i], options=options)
@@ -83,8 +88,29 @@ class TableEngine(Engine):
 
     # -- stepping -----------------------------------------------------------------------------------------------------
 
-    def step(self, actions: Actions) -> BatchStepResult:
-        """Act in every environment; see :meth:`Engine.step`."""
+    def step(self, actions: Actions) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Info]:
+        """Act in every environment; see :meth:`LoopVectorEnv.step`."""
+        moved = self.move(actions)
+        everywhere = np.ones(self.num_envs, bool)
+        infos: Info = {"new_trial": moved.new_trial, "_new_trial": everywhere}
+        if moved.truth is not None:
+            infos["gt"], infos["_gt"] = moved.truth, everywhere
+        if self.finished is not None:
+            infos.update(self._report(self.finished, moved.new_trial))
+        return *moved[:4], infos
+
+    def _report(self, finished: dict[str, np.ndarray], mask: np.ndarray) -> Info:
+        """Infos of the trials that ended, in Gymnasium's format."""
+        env, record = finished["env"], self.record
+        infos = masked({FINISHED[name]: finished[name] for name in FINISHED}, env, mask)
+        periods = {name: column for name, column in record.items() if name.startswith("period_")}
+        trial = {name: column for name, column in record.items() if name not in periods}
+        for name, columns in {"trial": trial, "periods": periods}.items():
+            infos[name], infos["_" + name] = masked(columns, env, mask), mask
+        return infos
+
+    def move(self, actions: Actions) -> BatchStepResult:
+        """Take a step without making infos; see :meth:`LoopVectorEnv.move`."""
         actions = np.asarray(actions)
         if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iub":
             raise self.wrong(actions)
@@ -151,7 +177,7 @@ class TableEngine(Engine):
         self._stale.discard(i)
 
     def present(self, env: np.ndarray) -> dict[str, np.ndarray]:
-        """Records of the present trials of some environments; see :meth:`Engine.present`."""
+        """Records of the present trials of some environments; see :meth:`LoopVectorEnv.present`."""
         return self.pools.records.of(env, self.pools.trial[env])
 
     def _used_up(self, env: np.ndarray) -> list[int]:
@@ -185,9 +211,9 @@ class TableEngine(Engine):
         self._stale.add(i)
         self.pools.load(i, block)
 
-    def close(self) -> None:
+    def close_extras(self, **kwargs: object) -> None:
         """Close every environment and free the trials."""
-        super().close()
+        super().close_extras()
         self.pools = Pools(self.num_envs, self.pools.hold)
         for task in self.tasks:
             task.session.ahead.restart()
@@ -212,7 +238,7 @@ class TableEngine(Engine):
         }
 
     def set_state(self, state: Data) -> None:
-        """Continue from what :meth:`state` returned; see :meth:`Engine.set_state`."""
+        """Continue from what :meth:`state` returned; see :meth:`LoopVectorEnv.set_state`."""
         if "batch" not in state:
             raise ValueError("the saved state is of environments that are stepped one after the other")
         super().set_state(state)
@@ -240,9 +266,9 @@ class TableEngine(Engine):
         if (
             actions.shape != (n,)
             or actions.dtype.kind not in "iub"
-            or not all(self.action_space.contains(action) for action in actions)
+            or not all(self.single_action_space.contains(action) for action in actions)
         ):
-            raise ValueError(f"the last actions: expected {n} of {self.action_space}, got {actions!r}")
+            raise ValueError(f"the last actions: expected {n} of {self.single_action_space}, got {actions!r}")
         if rewards.shape != (n,) or rewards.dtype.kind != "f" or len(last_gt) not in (0, n):
             raise ValueError(f"the last rewards and ground truths: expected {n} numbers each, got {seen[1:]!r}")
         return seen
