@@ -119,8 +119,8 @@ class TrialEnv(gym.Env):
         timing: Period to duration, likewise.
         conditions: What can be asked of :meth:`new_trial`: name to a sequence of values or a distribution.
         session: Position in the trials, and what happened so far.
-        derived: Names of attributes that follow from the others, so that they are no part of a saved session; those of
-            base classes count as well.
+        derived: Names of attributes that follow from the others, so that they are no part of a saved session; declared
+            by a class that has such attributes, those of base classes count as well.
 
     Raises:
         ValueError: For a malformed duration, or if ``dt`` is not a positive number. Of unknown rewards and periods
@@ -137,7 +137,6 @@ class TrialEnv(gym.Env):
     timing = _table("timing", TrackedDict)
     conditions = _table("conditions", Conditions)
     session: Session
-    derived: ClassVar[tuple[str, ...]] = ("rule", "session", "_arguments", "_is_made")
     _arguments: Mapping[str, Any]  # replaced as a whole, never changed
 
     def __init_subclass__(cls, original: bool = False, **kwargs: object):
@@ -297,12 +296,6 @@ class TrialEnv(gym.Env):
                     raise ValueError(unknown(ONE_OF[kind], name, self._known_names(kind)))
         if parameters or tables:
             self._change(tables, parameters)
-
-    def arguments(self) -> dict[str, object]:
-        """Every argument of the task with the present value, except ``rewards`` and ``timing``."""
-        parameters = changes.parameters_of(type(self)).items()
-        values = {**{name: parameter.default for name, parameter in parameters}, **self._arguments}
-        return {name: value for name, value in values.items() if name not in arguments.OTHERS}
 
     def _known_names(self, kind: str) -> list[str]:
         """Names that :meth:`update` accepts: ``"parameters"``, or entries of ``"rewards"`` or ``"timing"``."""

@@ -10,6 +10,7 @@ from importlib import resources
 from neurogym.core import TrialEnv
 from neurogym.envs import registration
 from neurogym.messages.plain_data import plain
+from neurogym.parameters import arguments_of
 from neurogym.parameters.arguments import TAKEN
 from neurogym.sampling.distributions import Distribution
 from neurogym.scores import Score
@@ -97,7 +98,7 @@ def _effective(env: TrialEnv) -> dict[str, object]:
         "conditions": env.conditions,
     }
     parameters = inspect.signature(type(env).__init__).parameters.keys() - settings.keys()
-    taken = {name: env.arguments()[name] for name in parameters.intersection(TAKEN)}
+    taken = {name: arguments_of(env)[name] for name in parameters.intersection(TAKEN)}
     return settings | {name: vars(env)[name] for name in parameters & vars(env).keys()} | taken
 
 

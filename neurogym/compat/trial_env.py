@@ -16,6 +16,7 @@ import numpy as np
 from neurogym import core
 from neurogym.compat.members import five_values, of_session
 from neurogym.compat.one_trial import OneTrial
+from neurogym.parameters import arguments_of
 from neurogym.sampling.distributions import Distribution
 from neurogym.sampling.generator import LegacyGenerator, generator_of
 from neurogym.spaces import Action
@@ -63,7 +64,8 @@ class TrialEnv(OneTrial, original=True):
     num_tr, num_finished, performance = (of_session(name) for name in ("num_tr", "num_finished", "performance"))
     event, trial_aborts, trial_choice = (of_session(name) for name in ("event", "trial_aborts", "trial_choice"))
     trial_reward, this_trial = of_session("trial_reward"), of_session("this_trial")
-    num_tr_exp = property(lambda task: task.arguments()["num_trials_before_reset"])
+    arguments = arguments_of
+    num_tr_exp = property(lambda task: arguments_of(task)["num_trials_before_reset"])
     is_adaptive = property(lambda task: task.traits.follows_agent, doc="Older name of ``traits.follows_agent``.")
 
     @property

@@ -45,6 +45,13 @@ def names_of(task: object) -> list[str]:
     return [name for name in parameters_of(type(task)) if name not in OTHERS]
 
 
+def arguments_of(task: object) -> dict[str, object]:
+    """Every argument of a task with the present value, except ``rewards`` and ``timing``."""
+    parameters = parameters_of(type(task)).items()
+    values = {**{name: parameter.default for name, parameter in parameters}, **vars(task)["_arguments"]}
+    return {name: value for name, value in values.items() if name not in OTHERS}
+
+
 def tables_of(task: Any) -> dict[str, TrackedDict]:
     """The dictionaries of a task, by the name of the attribute."""
     return {name: getattr(task, name) for name in TABLES}
@@ -55,7 +62,7 @@ def has_equal_parameters(task: Any, another: Any) -> bool:
 
     def of(task: Any) -> list[object]:
         attributes = {name: vars(task)[name] for name in names_of(task) if name in vars(task)}
-        return [task.arguments(), [dict(table) for table in tables_of(task).values()], attributes]
+        return [arguments_of(task), [dict(table) for table in tables_of(task).values()], attributes]
 
     return type(task) is type(another) and not differ(of(task), of(another))
 
@@ -139,7 +146,8 @@ def _assign(task: Any, name: str, value: Any) -> None:
     Where the constructor keeps the argument under this name, the argument changes as by ``update``. Where the
     attribute is derived (``sigma`` divided by the square root of ``dt``), the attribute is set as it is.
     """
-    twin = made_with(task, {name: value}) if name in task.arguments() else None
+    of_one = name in arguments_of(task) and not hasattr(task, "tasks")  # the arguments of others are the tasks
+    twin = made_with(task, {name: value}) if of_one else None
     if twin is not None and np.array_equal(vars(twin).get(name, value), value):
         change(task, {name: value}, twin)
     vars(task)[name] = value

@@ -16,6 +16,8 @@ from neurogym.trials.events import EVENT_TABLES, OUTCOME
 
 #: Attributes that Gymnasium keeps; the generator is saved as ``np_random``.
 _OF_GYMNASIUM = frozenset(gym.Env.__annotations__) | frozenset(vars(gym.wrappers.OrderEnforcing(gym.Env())))
+#: Attributes of tasks that the constructor makes, or that are saved in another form.
+_OF_TASKS = frozenset(("rule", "session", "_arguments", "_is_made"))
 #: Reports of trials, on which no trial that is made ahead can depend.
 _REPORTS = frozenset(("last", "trial", "_spans_of_trial"))
 #: Attributes of tasks in states of earlier versions to the present ones.
@@ -28,7 +30,7 @@ MOST_AGAIN = 1 << 17
 def _left_out(kind: Any) -> frozenset[str]:
     """Attributes of a task or wrapper that are no part of a state: Gymnasium's, and what its classes call derived."""
     derived = (name for base in kind.__mro__ for name in vars(base).get("derived", ()))
-    return _OF_GYMNASIUM.union(derived)
+    return _OF_GYMNASIUM.union(_OF_TASKS if hasattr(kind, "rule") else (), derived)
 
 
 def _attributes_of(layer: Any) -> dict[str, Any]:

@@ -31,10 +31,6 @@ class JointParameters:
         """Name in this environment of a parameter, reward or period of task ``j``."""
         return name
 
-    def arguments(self) -> dict[str, object]:
-        """Return nothing: the arguments are the tasks themselves."""
-        return {}
-
     def _known_names(self, kind: str) -> list[str]:
         """Names of everything that can be changed in any task."""
         names = [self.name_here(j, kind, name) for j in range(len(self.tasks)) for name in self._names(j, kind)]
