@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 
 #: Most code lines of each folder or file; a file counts for the longest of them that it lies in.
 LIMITS = {
-    "neurogym": 9_480,
+    "neurogym": 9_500,
     "neurogym/analysis": 3_220,
     "neurogym/behaviour": 4_730,
     "neurogym/behaviour/models": 3_680,
@@ -33,7 +33,7 @@ LIMITS = {
     "ngym_cli/sweeps": 2_380,
     "ngym_cli/training": 1_860,
     "experiments": 6_500,
-    "tests": 36_030,
+    "tests": 36_085,
 }
 
 NO_CODE = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)

@@ -63,15 +63,6 @@ def end_of_periods() -> property:
     return property(end, set_end)
 
 
-def durations() -> property:
-    """Duration of each period of the described or else the current trial (ms), by name."""
-
-    def by_period(task: Any) -> dict[str, float]:
-        return {name: end - task.start_t[name] for name, end in task.end_t.items()}
-
-    return property(by_period)
-
-
 def in_order(value: object, period: object) -> tuple[Any, Any]:
     """Value and period in that order, which was the other way round in early 2020: a value is never a word."""
     return (period, value) if isinstance(value, str) else (value, period)

@@ -12,7 +12,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym import core
-from neurogym.compat.members import built, durations, end_of_periods, in_order, older_name, zero_filled
+from neurogym.compat.members import built, end_of_periods, in_order, older_name, zero_filled
 from neurogym.engine.making import trial_length_stats
 from neurogym.messages.names import unknown
 from neurogym.sampling.distributions import Distribution
@@ -217,7 +217,8 @@ class OneTrial(core.TrialEnv, original=True):
 
     # -- members that tasks written for older versions use ------------------------------------------------------------
 
-    _ob_built, _gt_built, _tmax, _duration = built("ob"), built("gt"), end_of_periods(), durations()
+    _ob_built, _gt_built, _tmax = built("ob"), built("gt"), end_of_periods()
+    _duration = property(lambda task: {name: end - task.start_t[name] for name, end in task.end_t.items()})
     _init_ob, _init_gt = zero_filled("ob"), zero_filled("gt")
     obs, obs_now = older_name("ob"), older_name("ob_now")
     add_epoch, in_epoch = older_name("add_period"), older_name("in_period")

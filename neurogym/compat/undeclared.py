@@ -82,8 +82,6 @@ class OlderMembers:
     """Members of wrappers that old scripts use."""
 
     task: Any
-    hooks: Any
-    has_history_without: Any
 
     @property
     def ob(self) -> np.ndarray:
@@ -102,18 +100,3 @@ class OlderMembers:
     @gt.setter
     def gt(self, value: ArrayLike) -> None:
         self.task.gt = value
-
-    @property
-    def is_adaptive(self) -> bool:
-        """Older name of ``hooks.follows_agent``."""
-        return self.hooks.follows_agent
-
-    @classmethod
-    def links_trials(cls) -> bool:
-        """Older name of ``hooks.history_dependent``."""
-        return cls.hooks.history_dependent
-
-    @property
-    def earlier_trials_matter(self) -> bool:
-        """Older name of ``has_history_without``."""
-        return self.has_history_without

@@ -6,7 +6,7 @@ The step of a batch follows the same rules in :mod:`neurogym.engine.step`.
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from math import inf, nan
 from typing import Any, Protocol, runtime_checkable
 
@@ -49,42 +49,24 @@ class _Seeded(Protocol):
 
 
 class SessionTask(TaskLike, Protocol):
-    """Interface of tasks as seen by their session; :class:`neurogym.core.TrialEnv` implements this protocol.
+    """Interface of tasks as seen by their session; :class:`neurogym.core.TrialEnv` says what each member does.
 
-    The last members are those of tasks that program their steps or describe one trial at a time
+    Those after ``no_rt`` are members of tasks that program their steps or describe one trial at a time
     (:class:`neurogym.compat.trial_env.TrialEnv`).
     """
 
     render_mode: str | None
     abort: bool
-
-    @property
-    def traits(self) -> TaskTraits:
-        """Capabilities of the task without wrappers."""
-
-    def _new_trials(self, trials: Trials) -> None:
-        """Describe an empty block of trials."""
-
-    def start_session(self) -> None:
-        """Forget what was carried across trials."""
-
-    def trial_ended(self, info: Info) -> None:
-        """Take note of a trial that has ended."""
-
-    def next_trial_depends_on(self) -> Hashable:
-        """Part of the session's state on which the next trial depends."""
-
+    traits: TaskTraits
+    _new_trials: Callable[[Trials], None]
+    start_session: Callable[[], None]
+    trial_ended: Callable[[Info], None]
+    next_trial_depends_on: Callable[[], Hashable]
     no_rt: float | None
     shapes_steps: bool
-
-    def describe_one(self, trials: Trials) -> None:
-        """Describe an empty block of one trial."""
-
-    def act_by_program(self, row: int, action: Action) -> tuple[int, float, StepInfo]:
-        """Effect of an action at a row of the current trial; see :meth:`Session.act_at`."""
-
-    def post_step(self, ob: np.ndarray, reward: float, terminated: bool, truncated: bool, info: Info) -> StepResult:
-        """Last word on what a step returns."""
+    describe_one: Callable[[Trials], None]
+    act_by_program: Callable[[int, Action], tuple[int, float, StepInfo]]
+    post_step: Callable[[np.ndarray, float, bool, bool, Info], StepResult]
 
 
 class Session:

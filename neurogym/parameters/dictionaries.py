@@ -94,6 +94,8 @@ class Conditions(TrackedDict):
             return
         values = self[name]
         if not is_possible(value, values):
+            if isinstance(value, str) and not isinstance(values, Distribution):
+                raise ValueError(unknown(name, value, values))
             text = f"trial condition {name}={value!r} is not drawn by the task, expected one of {values}"
             listed = isinstance(values, (Patterns, Vectors)) or not is_number(next(iter(values), 0))
             if (listed and not isinstance(values, Distribution)) or not is_number(value):

@@ -27,14 +27,8 @@ class TaskLike(Protocol):
     conditions: Mapping[str, PossibleValues]
     observation_space: Any
     action_space: Any
-
-    @property
-    def metadata(self) -> Mapping[str, object]:
-        """Metadata of the task."""
-
-    @property
-    def np_random(self) -> np.random.Generator:
-        """The generator of the session."""
+    metadata: Any
+    np_random: np.random.Generator
 
 
 class CurrentObservations(np.ndarray):

@@ -102,8 +102,6 @@ class TrialWrapper(Forwarding, OlderMembers, gym.Wrapper, gym.utils.RecordConstr
             cls.hooks.check(cls.__name__, set(vars(cls)))
         else:
             cls.hooks = cls.hooks.replace(**effects_of(vars(cls), cls.hooks))
-        if "links_trials" in vars(cls):
-            cls.hooks = cls.hooks.replace(history_dependent=cls.links_trials())
         if "__init__" in vars(cls):
             cls.__init__ = within_ranges(vars(cls)["__init__"])  # type: ignore[method-assign]
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Protocol, cast
 
 import gymnasium as gym
 import numpy as np
-from numpy.typing import ArrayLike
 
 from neurogym.spaces import Action
 from neurogym.trials import Info, Trials
@@ -22,11 +21,6 @@ class Traits(NamedTuple):
     ahead: bool  #: trials can be made before they begin: none depends on what the agent did
     batched: bool  #: a step is a look-up in what was made ahead, so that many environments can be stepped as one
     history_dependent: bool  #: a trial depends on earlier ones, so that memory across trials is useful
-
-    @property
-    def links_trials(self) -> bool:
-        """Older name of ``history_dependent``."""
-        return self.history_dependent
 
 
 class TaskTraits(NamedTuple):
@@ -48,33 +42,11 @@ class TrialTask(TaskLike, Protocol):
 
     trial: Info
     r_tmax: float
-    session: Any
-
-    @property
-    def gt_now(self) -> Action:
-        """Ground truth at the current row."""
-
-    @property
-    def ob(self) -> np.ndarray:
-        """Observations of the current trial."""
-
-    @ob.setter
-    def ob(self, value: ArrayLike) -> None: ...
-
-    @property
-    def gt(self) -> np.ndarray:
-        """Ground truth of the current trial."""
-
-    @gt.setter
-    def gt(self, value: ArrayLike) -> None: ...
-
-    @property
-    def choices(self) -> Sequence[object] | np.ndarray:
-        """Values that the ground truth can take."""
-
-    @property
-    def traits(self) -> TaskTraits:
-        """Capabilities of the task."""
+    gt_now: Action
+    ob: np.ndarray
+    gt: np.ndarray
+    choices: Sequence[object] | np.ndarray
+    traits: TaskTraits
 
     def in_period(self, period: str) -> bool:
         """Whether the current step lies in a period."""

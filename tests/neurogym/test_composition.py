@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 
 import gymnasium as gym
 import numpy as np
@@ -12,6 +13,7 @@ import neurogym as ngym
 from neurogym.compat import trial_env
 from neurogym.core import TrialEnv
 from neurogym.engine.session import Session
+from neurogym.envs.multi import ScheduleEnvs
 from neurogym.envs.registration import every_task
 from neurogym.trials import Trials
 
@@ -118,3 +120,14 @@ def test_a_copy_has_a_session_of_its_own():
     assert (task.session.cursor.row, task.np_random.bit_generator.state) == before
     drawn = task.sample(np.random.default_rng(0), 3)
     assert drawn.n == 3 and (task.session.cursor.row, task.np_random.bit_generator.state) == before
+
+
+def test_of_several_tasks_any_value_that_one_draws_can_be_asked_for():
+    env = ScheduleEnvs([ngym.make("RDM-v0"), ngym.make("RDM-v0", cohs=[3.2])], names=["first", "second"])
+    env.reset(seed=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        record = env.new_trial(task="second", coh=3.2)
+    assert record["coh"] == 3.2
+    with pytest.raises(ValueError, match="did you mean 'second'"):
+        env.new_trial(task="secnd")

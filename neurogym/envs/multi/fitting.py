@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 
 from neurogym.core import TrialEnv, TrialWrapper
 from neurogym.parameters import names_of
@@ -59,6 +60,17 @@ class JointParameters:
     def _own(self, j: int, kind: str, changes: Mapping[str, object]) -> dict[str, Any]:
         names = {name: self.name_in(j, kind, name) for name in changes}
         return {inner: changes[name] for name, inner in names.items() if inner in self._names(j, kind)}  # type: ignore[misc]
+
+
+def joint_conditions(tasks: Sequence[TrialEnv]) -> dict[str, Any]:
+    """Conditions of several tasks: of one name, all values that any task draws; a distribution stands for itself."""
+    joint: dict[str, Any] = {}
+    for task in tasks:
+        for name, values in task.conditions.items():
+            known = joint.setdefault(name, values)
+            if known is not values and all(isinstance(each, np.ndarray) and each.ndim == 1 for each in (known, values)):
+                joint[name] = np.array(list(dict.fromkeys([*known.tolist(), *values.tolist()])))
+    return joint
 
 
 def check_tasks(envs: Sequence[gym.Env], owner: str, steps_wrappers: bool) -> None:

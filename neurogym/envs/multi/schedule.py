@@ -17,7 +17,7 @@ import numpy as np
 from neurogym import scores, spaces
 from neurogym.core import TrialEnv, TrialWrapper
 from neurogym.engine.making import conditions_of_wrappers, make_checked
-from neurogym.envs.multi.fitting import JointParameters, check_spaces, check_tasks, distinct, name_of
+from neurogym.envs.multi.fitting import JointParameters, check_spaces, check_tasks, distinct, joint_conditions, name_of
 from neurogym.envs.multi.instructions import Instructions, RuleInput, without
 from neurogym.envs.multi.interleave import MixedRule, Records, TaskBlock, interleave
 from neurogym.envs.task import ProgrammedTask
@@ -96,7 +96,7 @@ class ScheduleEnvs(JointParameters, ProgrammedTask):
         shared = set.intersection(*(set(task.timing) for task in self.tasks))
         self.timing = {period: spec for period, spec in self.tasks[0].timing.items() if period in shared}
         self.rewards = ChainMap(*(task.rewards for task in self.tasks))  # of several, those of the first task count
-        self.conditions = {"task": self.names, **ChainMap(*(task.conditions for task in self.tasks))}
+        self.conditions = {"task": self.names, **joint_conditions(self.tasks)}
         self.metadata = type(self).metadata.replace(
             history_dependent=any(each.history_dependent for each in capabilities),
             needs_reward=any(task.metadata.get("needs_reward") for task in self.tasks),

@@ -57,7 +57,7 @@ def test_one_that_does_nothing_leaves_everything_possible():
     "name", ["SideBias", "TrialHistory", "BiasCorrection", "VariableMapping", "TimeOut", "PerfPhases"]
 )
 def test_those_that_keep_something_from_trial_to_trial_are_known_to_link_trials(name):
-    assert getattr(wrappers, name).hooks.history_dependent and getattr(wrappers, name).links_trials()
+    assert getattr(wrappers, name).hooks.history_dependent
 
 
 @pytest.mark.parametrize("name", ["PassReward", "Noise", "CatchTrials", "ComputeMeanPerf", "ReactionTime"])
@@ -127,7 +127,7 @@ def test_a_task_that_is_told_how_trials_end_follows_the_agent():
             trials.info["errors"] = np.full(trials.n, self.errors)
 
     env = Following()
-    assert env.is_adaptive and not traits(env).ahead
+    assert env.traits.follows_agent and not traits(env).ahead
     env.reset(seed=0)
     errors = 0
     for _ in range(2000):

@@ -243,7 +243,6 @@ class Silent(ngym.TrialEnv):
 
     def __init__(self, dt=100):
         super().__init__(dt=dt, timing={"look": 200, "wait": 100})
-        self.session = 7
         self.observation_space = ngym.spaces.Box(-np.inf, np.inf, shape=(1,), name={"light": 0})
         self.action_space = ngym.spaces.Discrete(2)
 
@@ -292,12 +291,13 @@ def test_a_forgotten_constructor_of_the_base_is_named(ngym, tmp_path, name):
     assert f"{name}.__init__ must begin with super().__init__(dt=dt, ...)" in result.out and "ahead" not in result.out
 
 
-def test_an_attribute_that_is_called_session_is_no_length_of_sessions(tmp_path, monkeypatch):
+def test_an_attribute_that_is_called_session_is_refused(ngym, tmp_path):
+    """The session of a task is the package's own object."""
     from neurogym import make
 
-    (tmp_path / "limited.py").write_text(LIMITED)
-    monkeypatch.syspath_prepend(tmp_path)
-    import limited
-
-    assert limited.Silent().trials_per_session is None
+    (tmp_path / "limited.py").write_text(
+        LIMITED.replace("        self.observation", "        self.session = 7\n        self.observation")
+    )
+    result = ngym("run", "--task", "limited.py:Silent", "--timesteps", "500")
+    assert result.code == 2 and "session is the session of the task; call this attribute otherwise" in result.err
     assert make("TwoStep-v0", session=30).unwrapped.trials_per_session == 30

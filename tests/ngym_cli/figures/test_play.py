@@ -52,7 +52,7 @@ def test_trials_of_the_page_are_those_of_the_task(ngym, tmp_path):
     data = data_of(path)
     env = make("RDM-v0")
     env.reset(seed=3)
-    block = env.unwrapped.make_ahead(6)
+    block = env.unwrapped.session.make_ahead(6)
     assert [len(trial["code"]) for trial in data["trials"]] == block.length.tolist()
     for trial, at in zip(data["trials"], block.offset.tolist(), strict=True):
         rows = slice(at, at + len(trial["code"]))

@@ -23,14 +23,14 @@ def stream(env, seed=0, **kwargs):
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_a_session_of_right_actions_shows_the_same(task):
+def test_a_session_of_right_actions_shows_the_same(task, monkeypatch):
     env = wrapped(task, "pass_reward", "pass_action")
     material = stream(env, seed=5, keep_rows=False).rows(300)
     # The stream and the session make trials in other blocks, so the session is fed the stream's own ones.
     copy_ = stream(env, seed=5, keep_rows=False)
     block = copy_.task.make_trials(copy_.state()["n"])
     inner = env.unwrapped
-    inner.make_trials = lambda n, **arguments: block
+    monkeypatch.setattr("neurogym.engine.session.make_trials", lambda *arguments: block)
     ob, _ = env.reset(seed=0)
     seen, right = [], []
     while len(seen) < min(300, len(material)) and inner.num_tr <= block.n:
