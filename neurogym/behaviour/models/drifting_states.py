@@ -40,8 +40,8 @@ from neurogym.behaviour.models.walks import (
 ALTERNATIONS, ITERATIONS = 6, 4
 
 
-def expected_likelihood(smoothed: Smoothed, x: FloatArray, choice: np.ndarray) -> FloatArray:
-    """Return exp of the expected log-likelihood of each choice given the posterior of the weights; 1 for misses.
+def expected_log_likelihood(smoothed: Smoothed, x: FloatArray, choice: np.ndarray) -> FloatArray:
+    """Return the expected log-likelihood of each choice given the posterior of the weights; 0 for misses.
 
     Args:
         smoothed: posterior of the weights.
@@ -52,7 +52,7 @@ def expected_likelihood(smoothed: Smoothed, x: FloatArray, choice: np.ndarray) -
     variance = np.einsum("tskl,stk,stl->st", smoothed.covariance, x, x)
     points = logit[..., None] + np.sqrt(2 * np.maximum(variance, 0))[..., None] * NODES
     log = log_expit(np.where(choice == 1, 1.0, -1.0)[..., None] * points) @ LOGIT_WEIGHTS
-    return np.where(choice < 0, 1.0, np.exp(log))
+    return np.where(choice < 0, 0.0, log)
 
 
 def prior_walk(weights: FloatArray, scale: FloatArray, limits: WalkLimits) -> Walk:
@@ -95,7 +95,7 @@ def fit_walks(
     limits: WalkLimits,
     walks: Sequence[Walk] = (),
 ) -> tuple[list[Walk], FloatArray]:
-    """Return the distribution of the weights of each state, and the likelihood of each choice in each state.
+    """Return the distribution of the weights of each state, and the log-likelihood of each choice in each state.
 
     Args:
         weights: of the states without drift, shape (states, predictors).
@@ -107,16 +107,16 @@ def fit_walks(
         walks: of an earlier alternation.
 
     Returns:
-        The distributions, and likelihoods (sessions, trials, states).
+        The distributions, and log-likelihoods (sessions, trials, states).
     """
-    results, likelihood = [], np.empty(states.shape)
+    results, log_likelihood = [], np.empty(states.shape)
     for k, w in enumerate(weights):
         prior = prior_walk(w, scale, limits)
         first = walks[k] if walks else prior
         walk, smoothed = fit_walk(x, choice, first, ITERATIONS, states[..., k], prior, limits)
         results.append(walk)
-        likelihood[..., k] = expected_likelihood(smoothed, x, choice)
-    return results, likelihood
+        log_likelihood[..., k] = expected_log_likelihood(smoothed, x, choice)
+    return results, log_likelihood
 
 
 @dataclass

@@ -82,7 +82,7 @@ def test_hidden_states_are_recovered():
     truth = expected_states(
         chain, np.stack([np.ones_like(stimuli), stimuli], -1), np.stack([s.choice for s in sessions])
     )
-    best = (truth.states.argmax(-1) == states).mean()
+    best = (truth.argmax(-1) == states).mean()
     assert (fit.details["states"].argmax(-1) == states).mean() > best - 0.02
     again = simulate(ChainPolicy(features, fit.policy.chain), world, like, rng)
     assert again.n_trials == 7200
