@@ -19,7 +19,7 @@ LIMITS = {
     "neurogym": 9_480,
     "neurogym/analysis": 3_220,
     "neurogym/behaviour": 4_730,
-    "neurogym/behaviour/models": 3_590,
+    "neurogym/behaviour/models": 3_560,
     "neurogym/dynamics": 1_800,
     "neurogym/envs": 6_460,
     "ngym_cli": 7_430,

@@ -19,8 +19,7 @@ from neurogym.behaviour.models.base import ParallelTrials, Policy, flatten, of_s
 from neurogym.behaviour.models.walks import Belief, Walk
 from neurogym.behaviour.table import Behaviour, padded
 
-#: Iterations of the search for the variances of the read-out, and their first values.
-ITERATIONS, START, STEP = 20, 0.1**2, 0.01**2
+START, STEP = 0.1**2, 0.01**2  #: means of the priors of the variances of the read-out
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class DriftingReadout:
     def advance(self, state: State, trial: ParallelTrials) -> State:
         """See `Policy.advance`."""
         x = _predictors(self.model, state.model, state.last, trial.stimuli)
-        belief = walks.diffuse(walks.learn(state.belief, x, trial.choice), self.walk)
+        belief = walks.advance(state.belief, self.walk, x, trial.choice)
         return State(self.model.advance(state.model, trial), _signed(trial.choice), belief)
 
 
@@ -107,8 +106,7 @@ def fit_readout(model: Policy, table: Behaviour, name: str) -> DriftingReadout:
     scale = np.maximum(x[choice >= 0].std(0), 0.1)
     scale[1] = 1.0
     first = Walk(np.r_[1.0, np.zeros(x.shape[2] - 1)], START / scale**2, STEP / scale**2)
-    walk, _ = walks.fit_walk(x, choice, first, ITERATIONS)
-    return DriftingReadout(model, walk)
+    return DriftingReadout(model, walks.WalkPosterior(x, choice, first).maximum()[0])
 
 
 def to_arrays(policy: Policy) -> tuple[Policy, dict[str, np.ndarray]]:

@@ -25,22 +25,18 @@ from neurogym.behaviour.models.walks import (
     NODES,
     SPREAD,
     Belief,
-    Smoothed,
     Walk,
     WalkLimits,
+    WalkPosterior,
+    advance,
     begin,
-    diffuse,
-    fit_walk,
-    learn,
     probability,
-    spread_of_variances,
 )
 
-#: Alternations of weights and states, and iterations for the variances in each of these.
-ALTERNATIONS, ITERATIONS = 6, 4
+ALTERNATIONS = 6  #: of weights and states
 
 
-def expected_log_likelihood(smoothed: Smoothed, x: FloatArray, choice: np.ndarray) -> FloatArray:
+def expected_log_likelihood(smoothed: Belief, x: FloatArray, choice: np.ndarray) -> FloatArray:
     """Return the expected log-likelihood of each choice given the posterior of the weights; 0 for misses.
 
     Args:
@@ -81,7 +77,7 @@ def steps_are_determined(
     """
     determined = []
     for k, (walk, prior) in enumerate(zip(walks, priors, strict=True)):
-        errors = spread_of_variances(walk, x, choice, prior, states[..., k])[len(walk.step) :]
+        errors = WalkPosterior(x, choice, prior, count=states[..., k]).spread(walk)[len(walk.step) :]
         determined.append([bool(error < INFORMED * SPREAD) for error in errors])
     return determined
 
@@ -111,11 +107,9 @@ def fit_walks(
     """
     results, log_likelihood = [], np.empty(states.shape)
     for k, w in enumerate(weights):
-        prior = prior_walk(w, scale, limits)
-        first = walks[k] if walks else prior
-        walk, smoothed = fit_walk(x, choice, first, ITERATIONS, states[..., k], prior, limits)
-        results.append(walk)
-        log_likelihood[..., k] = expected_log_likelihood(smoothed, x, choice)
+        posterior = WalkPosterior(x, choice, prior_walk(w, scale, limits), limits, states[..., k])
+        results.append(posterior.maximum(walks[k] if walks else None)[0])
+        log_likelihood[..., k] = expected_log_likelihood(posterior.smoothed(results[-1]), x, choice)
     return results, log_likelihood
 
 
@@ -174,7 +168,7 @@ class DriftingStatesPolicy:
         joint = states * np.where(trial.choice[:, None] < 0, 1.0, np.clip(likelihood, 1e-12, 1))
         responsible = joint / joint.sum(1, keepdims=True)
         after = tuple(
-            diffuse(learn(each, x, trial.choice, responsible[:, k]), self._walk(k)) for k, each in enumerate(beliefs)
+            advance(each, self._walk(k), x, trial.choice, responsible[:, k]) for k, each in enumerate(beliefs)
         )
         transitions = self.transitions
         if self.input_weights.size:
