@@ -15,7 +15,7 @@ import numpy as np
 
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models import walks
-from neurogym.behaviour.models.base import ParallelTrials, Policy, flatten, of_subject, rebuild, require_two, trial_of
+from neurogym.behaviour.models.base import ParallelTrials, Policy, flatten, rebuild, require_two, trial_of
 from neurogym.behaviour.models.walks import Belief, Walk
 from neurogym.behaviour.table import Behaviour, padded
 
@@ -32,7 +32,7 @@ class State:
 
 
 @dataclass
-class DriftingReadout:
+class DriftingReadout(Policy):
     """Policy of a model behind a drifting read-out.
 
     Attributes:
@@ -45,7 +45,7 @@ class DriftingReadout:
 
     def of(self, subject: str) -> DriftingReadout:
         """Return the policy with a subject's own model."""
-        return DriftingReadout(of_subject(self.model, subject), self.walk)
+        return DriftingReadout(self.model.of(subject), self.walk)
 
     def begin(self, n: int) -> State:
         """See `Policy.begin`."""
@@ -94,7 +94,7 @@ def fit_readout(model: Policy, table: Behaviour, name: str) -> DriftingReadout:
     data, at = padded(ordered.sessions), 0
     x = np.zeros((*data.choice.shape, 3 + len(table.stimuli)))
     for who in table.subjects:
-        subject_data, policy = padded(table.of(who).sessions), of_subject(model, who)
+        subject_data, policy = padded(table.of(who).sessions), model.of(who)
         n, trials = subject_data.choice.shape
         state, last = policy.begin(n), np.zeros(n)
         for t in range(trials):

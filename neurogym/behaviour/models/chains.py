@@ -65,7 +65,7 @@ class ChainTrials(NamedTuple):
     """Trials of a chain.
 
     Attributes:
-        predictors: scaled, shape (sessions, trials, predictors).
+        predictors: shape (sessions, trials, predictors).
         choice: shape (sessions, trials), -1 for misses and padding.
         inputs: of the transitions after each trial, shape (sessions, trials, inputs).
     """
@@ -83,7 +83,7 @@ def emission(chain: Chain, x: FloatArray, choice: np.ndarray) -> FloatArray:
 
 
 def fit_chain(starts: Sequence[Chain], trials: ChainTrials) -> tuple[Chain, float]:
-    """Return the parameters with the largest posterior probability, and the log-likelihood of all choices."""
+    """Return the parameters with the largest posterior probability, and the log-likelihood; predictors are scaled."""
     shape, slopes = starts[0].weights.shape, _slopes_of(starts[0], trials)
     points, values, _ = minimise(slopes, np.stack([_packed(each) for each in starts])[None], FIRST)
     points, values, _ = minimise(slopes, points[:, values[0].argsort()[:KEPT]])

@@ -15,7 +15,7 @@ import numpy as np
 
 from neurogym.analysis.regression import fit_weights
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.base import Fitted, OneByOne, ParallelTrials, Problem
+from neurogym.behaviour.models.base import Fitted, OneByOne, ParallelTrials, Policy, Problem
 from neurogym.behaviour.models.logistic import Features, estimated_weights
 from neurogym.behaviour.models.marks import INFORMED, NOT_IDENTIFIED
 from neurogym.behaviour.models.walks import (
@@ -33,7 +33,7 @@ from neurogym.behaviour.table import rectangle
 
 
 @dataclass
-class DriftingPolicy:
+class DriftingPolicy(Policy):
     """Choices from weights that are followed through the session.
 
     Attributes:
@@ -85,8 +85,7 @@ class Drifting(OneByOne):
         flat, chosen = x[choice >= 0], choice[choice >= 0]
         scale = np.where(flat.std(0) > 0, flat.std(0), 1.0)
         mean = fit_weights(flat, chosen, 2, np.where(flat.std(0) > 0, 3.0 / scale, 10.0))[0][1]
-        first = Walk(mean, (0.5 / scale) ** 2, self.limits.clipped((0.02 / scale) ** 2))
-        posterior = WalkPosterior(x, choice, first, self.limits)
+        posterior = WalkPosterior(x, choice, self.limits.prior(mean, scale), self.limits)
         walk, score = posterior.maximum()
         smoothed = posterior.smoothed(walk)
         means = estimated_weights(flat, chosen, 2, table.interval_groups(table.join("scored_choice") >= 0))

@@ -9,25 +9,21 @@ forward-backward algorithm with the expected log-likelihood of each choice (Ghah
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import log_expit
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.base import ParallelTrials
+from neurogym.behaviour.models.base import ParallelTrials, Policy
+from neurogym.behaviour.models.chains import Chain
 from neurogym.behaviour.models.logistic import Features
-from neurogym.behaviour.models.marks import INFORMED
-from neurogym.behaviour.models.transitions import TransitionInputs, transition_probabilities
+from neurogym.behaviour.models.transitions import TransitionInputs
 from neurogym.behaviour.models.walks import (
     LOGIT_WEIGHTS,
     NODES,
-    SPREAD,
     Belief,
     Walk,
-    WalkLimits,
-    WalkPosterior,
     advance,
     begin,
     probability,
@@ -51,70 +47,13 @@ def expected_log_likelihood(smoothed: Belief, x: FloatArray, choice: np.ndarray)
     return np.where(choice < 0, 0.0, log)
 
 
-def prior_walk(weights: FloatArray, scale: FloatArray, limits: WalkLimits) -> Walk:
-    """Return the prior of the distribution of the weights of a state."""
-    return Walk(weights, (0.5 / scale) ** 2, limits.clipped((0.02 / scale) ** 2))
-
-
-def steps_are_determined(
-    walks: Sequence[Walk],
-    priors: Sequence[Walk],
-    states: FloatArray,
-    x: FloatArray,
-    choice: np.ndarray,
-) -> list[list[bool]]:
-    """Return for each weight of each state whether the choices determine the s.d. of its step.
-
-    The s.d. has no interval: weights and states are independent in the approximation, which makes steps too small where
-    states are uncertain.
-
-    Args:
-        walks: distributions of the weights of each state.
-        priors: of these.
-        states: probability of each state, shape (sessions, trials, states).
-        x: predictors, shape (sessions, trials, predictors).
-        choice: shape (sessions, trials).
-    """
-    determined = []
-    for k, (walk, prior) in enumerate(zip(walks, priors, strict=True)):
-        errors = WalkPosterior(x, choice, prior, count=states[..., k]).spread(walk)[len(walk.step) :]
-        determined.append([bool(error < INFORMED * SPREAD) for error in errors])
-    return determined
-
-
-def fit_walks(
-    weights: FloatArray,
-    states: FloatArray,
-    x: FloatArray,
-    choice: np.ndarray,
-    scale: FloatArray,
-    limits: WalkLimits,
-    walks: Sequence[Walk] = (),
-) -> tuple[list[Walk], FloatArray]:
-    """Return the distribution of the weights of each state, and the log-likelihood of each choice in each state.
-
-    Args:
-        weights: of the states without drift, shape (states, predictors).
-        states: probability of each state, shape (sessions, trials, states).
-        x: predictors, shape (sessions, trials, predictors).
-        choice: shape (sessions, trials).
-        scale: s.d. of the predictors.
-        limits: of the s.d. of a step.
-        walks: of an earlier alternation.
-
-    Returns:
-        The distributions, and log-likelihoods (sessions, trials, states).
-    """
-    results, log_likelihood = [], np.empty(states.shape)
-    for k, w in enumerate(weights):
-        posterior = WalkPosterior(x, choice, prior_walk(w, scale, limits), limits, states[..., k])
-        results.append(posterior.maximum(walks[k] if walks else None)[0])
-        log_likelihood[..., k] = expected_log_likelihood(posterior.smoothed(results[-1]), x, choice)
-    return results, log_likelihood
+def state_columns(p: FloatArray) -> dict[str, FloatArray]:
+    """Return probabilities of hidden states (sessions, states) as columns, ``state_2`` and so on."""
+    return {f"state_{k + 1}": p[:, k] for k in range(1, p.shape[1])}
 
 
 @dataclass
-class DriftingStatesPolicy:
+class DriftingStatesPolicy(Policy):
     """Choices from filtered states and weights.
 
     Attributes:
@@ -145,9 +84,9 @@ class DriftingStatesPolicy:
         beliefs = tuple(begin(self._walk(k), n) for k in range(len(self.mean)))
         return self.features.begin(n), np.tile(self.first, (n, 1)), beliefs
 
-    def state_probabilities(self, state: tuple[FloatArray, FloatArray, tuple[Belief, ...]]) -> FloatArray:
-        """Return the probability of each hidden state before a trial, shape (sessions, states)."""
-        return state[1]
+    def columns_before(self, state: tuple[FloatArray, FloatArray, tuple[Belief, ...]]) -> dict[str, FloatArray]:
+        """See `Policy.columns_before`."""
+        return state_columns(state[1])
 
     def probabilities(
         self, state: tuple[FloatArray, FloatArray, tuple[Belief, ...]], stimuli: FloatArray
@@ -170,8 +109,5 @@ class DriftingStatesPolicy:
         after = tuple(
             advance(each, self._walk(k), x, trial.choice, responsible[:, k]) for k, each in enumerate(beliefs)
         )
-        transitions = self.transitions
-        if self.input_weights.size:
-            transitions = transition_probabilities(transitions, self.input_weights, self.inputs.of_trial(trial))
-            return self.features.after(past, trial), np.einsum("si,sij->sj", responsible, transitions), after
-        return self.features.after(past, trial), responsible @ transitions, after
+        chain = Chain(self.mean, self.transitions, self.first, self.input_weights)
+        return self.features.after(past, trial), chain.next_states(responsible, self.inputs.of_trial(trial)), after

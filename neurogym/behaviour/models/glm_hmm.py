@@ -21,6 +21,7 @@ from neurogym.behaviour.models.base import (
     Fitted,
     OneByOne,
     ParallelTrials,
+    Policy,
     Problem,
     UnfitError,
     log_likelihoods,
@@ -41,15 +42,14 @@ from neurogym.behaviour.models.drifting import design
 from neurogym.behaviour.models.drifting_states import (
     ALTERNATIONS,
     DriftingStatesPolicy,
-    fit_walks,
-    prior_walk,
-    steps_are_determined,
+    expected_log_likelihood,
+    state_columns,
 )
 from neurogym.behaviour.models.logistic import Features
 from neurogym.behaviour.models.marks import INFORMED, NOT_IDENTIFIED, marked
 from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.models.transitions import TransitionInputs
-from neurogym.behaviour.models.walks import Walk, WalkLimits
+from neurogym.behaviour.models.walks import SPREAD, WalkLimits, WalkPosterior
 from neurogym.behaviour.table import Behaviour, padded
 
 STARTS = 6  #: of the search
@@ -60,7 +60,7 @@ FAR = 25.0  #: largest squared distance of scaled weights that counts in the com
 
 
 @dataclass
-class ChainPolicy:
+class ChainPolicy(Policy):
     """Choices from the filtered state.
 
     Attributes:
@@ -77,9 +77,9 @@ class ChainPolicy:
         """See `Policy.begin`."""
         return self.features.begin(n), np.tile(self.chain.start, (n, 1))
 
-    def state_probabilities(self, state: tuple[FloatArray, FloatArray]) -> FloatArray:
-        """Return the probability of each hidden state before a trial, shape (sessions, states)."""
-        return state[1]
+    def columns_before(self, state: tuple[FloatArray, FloatArray]) -> dict[str, FloatArray]:
+        """See `Policy.columns_before`."""
+        return state_columns(state[1])
 
     def probabilities(self, state: tuple[FloatArray, FloatArray], stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`."""
@@ -159,10 +159,11 @@ class GlmHmm(OneByOne):
         source = TransitionInputs.of(self.transition, problem.table)
         data = padded(problem.table.sessions)
         inputs = source.values(data.stimuli, data.choice, data.reward)
-        trials = ChainTrials(x / scale, choice, inputs)
-        scaled, score = fit_chain([self._start(base, rng, k) for k in range(STARTS)], trials)
+        trials = ChainTrials(x, choice, inputs)
+        scaled_trials = ChainTrials(x / scale, choice, inputs)
+        scaled, score = fit_chain([self._start(base, rng, k) for k in range(STARTS)], scaled_trials)
         scaled = scaled.reordered(_order(scaled, len(problem.table.stimuli), None if like is None else like * scale))
-        covariance = chain_covariance(scaled, trials)
+        covariance = chain_covariance(scaled, scaled_trials)
         chain = replace(scaled, weights=scaled.weights / scale)
         states = expected_states(chain, x, choice, inputs)
         estimates, marks = _estimates(chain, features.names, scale, covariance)
@@ -176,7 +177,7 @@ class GlmHmm(OneByOne):
         }
         fit = Fitted(self.name, ChainPolicy(features, chain, source), estimates, score, details, marks)
         if self.drift:
-            chain = self._let_drift(fit, chain, x, choice, scale, inputs, source, problem.intervals)
+            chain = self._let_drift(fit, chain, trials, scale, problem.intervals)
             fit.score = sum(
                 float(np.nansum(log_likelihoods(p, each.scored_choice)))
                 for p, each in zip(predict(fit.policy, problem.table.sessions), problem.table.sessions, strict=True)
@@ -184,38 +185,35 @@ class GlmHmm(OneByOne):
         fit.notes = [*_empty_states(fit.details["states"], choice), *_transition_notes(chain, source)]
         return fit
 
-    def _let_drift(
-        self,
-        fit: Fitted,
-        chain: Chain,
-        x: FloatArray,
-        choice: np.ndarray,
-        scale: FloatArray,
-        inputs: FloatArray,
-        source: TransitionInputs,
-        intervals: bool,
-    ) -> Chain:
-        """Fit weights that drift, starting from states whose weights do not, and complete the fit."""
-        walks, weights, states = list[Walk](), chain.weights, fit.details["states"]
+    def _let_drift(self, fit: Fitted, chain: Chain, trials: ChainTrials, scale: FloatArray, intervals: bool) -> Chain:
+        """Fit weights that drift, starting from states whose weights do not, and complete the fit but for its score.
+
+        The s.d. of steps has no interval: weights and states are independent in the approximation, which makes steps
+        too small where states are uncertain.
+        """
+        x, choice, inputs = trials
+        states, names, previous = fit.details["states"], fit.details["names"], fit.policy
+        priors = [self.limits.prior(w, scale) for w in chain.weights]
+        walks = priors
         for _ in range(ALTERNATIONS):
-            walks, log_emissions = fit_walks(weights, states, x, choice, scale, self.limits, walks)
+            posteriors = [WalkPosterior(x, choice, each, self.limits, states[..., k]) for k, each in enumerate(priors)]
+            walks = [each.maximum(walk)[0] for each, walk in zip(posteriors, walks, strict=True)]
+            beliefs = [each.smoothed(walk) for each, walk in zip(posteriors, walks, strict=True)]
+            log_emissions = np.stack([expected_log_likelihood(each, x, choice) for each in beliefs], -1)
             chain = improve_chain(chain, log_emissions, inputs)
             states = states_given(chain, log_emissions, inputs)
-        features: Features = fit.policy.features  # type: ignore[attr-defined]
+        assert isinstance(previous, ChainPolicy)
         mean, start, step = (np.stack([getattr(each, name) for each in walks]) for name in ("mean", "start", "step"))
         fit.policy = DriftingStatesPolicy(
-            features, mean, start, step, chain.transitions, chain.start, chain.inputs, source
+            previous.features, mean, start, step, chain.transitions, chain.start, chain.inputs, previous.inputs
         )
-        priors = [prior_walk(w, scale, self.limits) for w in weights]
-        determined = steps_are_determined(walks, priors, states, x, choice) if intervals else []
-        variances = {}
-        for k, walk in enumerate(walks):
-            for j, name in enumerate(features.names):
-                label = f"state {k + 1}: sigma {name}"
-                variances[label] = float(walk.step[j])
-                fit.parameters[label] = Estimate(float(np.sqrt(walk.step[j])))
-                if intervals and not determined[k][j]:
-                    fit.marks[label] = NOT_IDENTIFIED
+        labels = [f"state {k + 1}: sigma {name}" for k in range(self.states) for name in names]
+        variances = dict(zip(labels, step.ravel(), strict=True))
+        fit.parameters |= {label: Estimate(float(np.sqrt(each))) for label, each in variances.items()}
+        if intervals:
+            errors = [each.spread(walk)[len(names) :] for each, walk in zip(posteriors, walks, strict=True)]
+            unknown = np.concatenate(errors) >= INFORMED * SPREAD
+            fit.marks |= {label: NOT_IDENTIFIED for label, each in zip(labels, unknown, strict=True) if each}
         fit.marks |= self.limits.marks(variances)
         fit.details |= {"states": states, "transitions": chain.transitions, "transition_weights": chain.inputs}
         return chain

@@ -80,9 +80,9 @@ class WalkLimits:
         floor = STILL if self.low == self.high else FLOOR
         return max(self.low**2, floor), max(self.high**2, floor)
 
-    def clipped(self, variance: FloatArray) -> FloatArray:
-        """Return variances within the limits."""
-        return np.clip(variance, *self.variances)
+    def prior(self, mean: FloatArray, scale: FloatArray) -> Walk:
+        """Return the prior of the weights of predictors with a scale, around weights that do not drift."""
+        return Walk(mean, (0.5 / scale) ** 2, np.clip((0.02 / scale) ** 2, *self.variances))
 
 
 def deviation(variance: float, error: float) -> Estimate:
