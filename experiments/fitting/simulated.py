@@ -135,7 +135,7 @@ def hidden_states(seed: int, sessions: int = 100, trials: int = 90) -> Row:
         like = Behaviour((), ("left", "right"), ("s",))
         table = like.only([session(choice[k], name=str(k), stimuli=stimuli[k][:, None]) for k in range(sessions)])
         fit = GlmHmm(3, 0).fit([Problem(table, seed)])[0]
-        ideal = expected_states(chain, x, choice).states.argmax(-1)
+        ideal = expected_states(chain, x, choice).argmax(-1)
         share = float((fit.details["states"].argmax(-1) == states).mean())
         end = "" if stay == 0.98 else f", stay {stay}"
         row |= {

@@ -14,7 +14,7 @@ from neurogym.behaviour.models.agents import Agent
 from neurogym.behaviour.models.bandits import ExperienceWeighted, FictiveLearner, KalmanBandit
 from neurogym.behaviour.models.base import Fitted, Problem
 from neurogym.behaviour.models.diffusion import Diffusion, diffusion_response
-from neurogym.behaviour.models.evidence import AgentEvidencePolicy
+from neurogym.behaviour.models.evidence import LogitPolicy
 from neurogym.behaviour.models.gains_losses import (
     GainLossLearner,
     OutcomeRepresentation,
@@ -161,7 +161,7 @@ def timed_learner(values: Mapping[str, float], rng: np.random.Generator, session
     x = np.array([each.unbounded(values.get(each.name, 0.0)) for each in parameters])
     response_x = np.array([each.unbounded(values[each.name]) for each in response.parameters])
     policy = TimedPolicy(
-        AgentEvidencePolicy(AgentPolicy(model, parameters, x, 2), 1),
+        LogitPolicy(AgentPolicy(model, parameters, x, 2), 1.0, 1),
         ResponseParameters(response),
         response_x,
         TimeSettings(),

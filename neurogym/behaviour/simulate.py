@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Protocol
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -216,24 +217,25 @@ def simulate(policy: Policy, world: World, table: Behaviour, rng: np.random.Gene
     """Return the behaviour of a fitted model in a world.
 
     Args:
-        policy: of the fitted model; one with a method ``respond`` also gives reaction times.
+        policy: of the fitted model; one with times also gives reaction times.
         world: where to choose.
         table: names of choices and stimuli.
         rng: source of the choices.
     """
+    timed: Any = policy
     state = policy.begin(world.n)
     rows: list[ParallelTrials] = []
     rt = np.full((world.n, world.trials), np.nan)
     stimuli = world.stimuli
-    if isinstance(world, GoNoGoWorld) and not getattr(policy, "sees_cue", False):
+    if isinstance(world, GoNoGoWorld) and not policy.sees_cue:
         stimuli = np.zeros((world.n, world.trials, len(table.stimuli)))
     for t in range(world.trials):
-        if hasattr(policy, "respond"):
-            choice, rt[:, t] = policy.respond(state, stimuli[:, t], rng)
+        if timed.has_times:
+            choice, rt[:, t] = timed.respond(state, stimuli[:, t], rng)
         else:
             p = policy.probabilities(state, stimuli[:, t])
             choice = np.minimum((rng.random((world.n, 1)) > np.cumsum(p, 1)).sum(1), p.shape[1] - 1)
-        reward, reached, second = world.outcome(t, np.maximum(choice, 0), _second(policy, state))
+        reward, reached, second = world.outcome(t, np.maximum(choice, 0), partial(policy.second, state))
         reward = np.where(choice < 0, 0.0, reward)
         gain, loss = world.gains(t, np.maximum(choice, 0)) if isinstance(world, Gambles) else (None, None)
         rows.append(ParallelTrials(stimuli[:, t], choice, reward, reached, second, gain, loss))
@@ -249,9 +251,3 @@ def simulate(policy: Policy, world: World, table: Behaviour, rng: np.random.Gene
         correct = np.where((truth >= 0) & (own["choice"] >= 0), own["choice"] == truth, np.nan)
         sessions.append(Session("simulated", str(k + 1), correct=correct, truth=truth, rt=rt[k], **own))
     return table.only(sessions)
-
-
-def _second(policy: Policy, state: object) -> Second:
-    """Return a function from the states that were reached to probabilities of the second choices."""
-    choose = getattr(policy, "second", None)
-    return lambda reached: np.full((len(reached), 2), 0.5) if choose is None else choose(state, reached)

@@ -56,7 +56,7 @@ def run(request: FitRequest, hooks: FitHooks) -> FitRecord:
         return record
     candidates, table = _candidates(request, record)
     subjects = table.subjects
-    timed = all(hasattr(each.policy, "log_densities") for each in candidates[0].values())
+    timed = all(each.policy.has_times for each in candidates[0].values())
     trials = sorted(set(request.design_trials))
     rows = []
     for task in tasks:
@@ -150,7 +150,7 @@ def play(model: FittedModel, config: ResolvedConfig, trials: int, seed: int, sub
 
 def _with_times(policy: Policy, sessions: list[Session], rng: np.random.Generator) -> list[Session]:
     """Return sessions with times drawn given the choices; a choice that is too rare to be drawn has none."""
-    if not hasattr(policy, "simulate"):
+    if not policy.has_times:
         return sessions
     for _ in range(TRIES):
         missing = [np.isnan(each.rt) & (each.choice >= 0) for each in sessions]

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from neurogym.analysis.regression import log_softmax
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.base import ParallelTrials
+from neurogym.behaviour.models.base import ParallelTrials, Policy
 from ngym_cli.fitting.networks import seen
 
 #: Units and layers of the update networks and of the choice network.
@@ -93,7 +93,7 @@ def _leaky(x: FloatArray) -> FloatArray:
 
 
 @dataclass
-class DisentangledPolicy:
+class DisentangledPolicy(Policy):
     """Averaged choices of disentangled networks without noise.
 
     Attributes:

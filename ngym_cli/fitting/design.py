@@ -17,8 +17,7 @@ from scipy.special import logsumexp
 
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.base import Model, Policy, Problem, UnfitError, log_likelihoods, of_subject, predict
-from neurogym.behaviour.models.likelihoods import likelihood_of_problem
+from neurogym.behaviour.models.base import Model, Policy, Problem, UnfitError, log_likelihoods, predict
 from neurogym.behaviour.table import Behaviour, Session
 from ngym_cli.fitting.folder import DesignRecord, DesignRow
 
@@ -70,7 +69,7 @@ def candidate_of(
     if posterior is None:
         return Candidate(label, policy, (policy,))
     try:
-        likelihood = likelihood_of_problem(model, Problem(table))
+        likelihood = model.posterior(Problem(table))
     except UnfitError:
         return Candidate(label, policy, (policy,))
     point, covariance = posterior
@@ -82,7 +81,7 @@ def candidate_of(
 def _trial_logs(policy: Policy, sessions: Sequence[Session], timed: bool) -> list[FloatArray]:
     """Return the log-probability (with times: log-density) of each trial, 0 where none is scored."""
     if timed:
-        densities: Any = of_subject(policy, sessions[0].subject)
+        densities: Any = policy.of(sessions[0].subject)
         return [np.nan_to_num(each) for each in densities.log_densities(sessions)]
     rows = zip(predict(policy, sessions), sessions, strict=True)
     return [np.nan_to_num(log_likelihoods(p, each.choice)) for p, each in rows]

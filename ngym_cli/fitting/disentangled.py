@@ -23,7 +23,7 @@ from torch.nn import functional
 
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.base import Fitted, Policy, Problem, trial_of
+from neurogym.behaviour.models.base import Fitted, Model, Policy, Problem, trial_of
 from neurogym.behaviour.models.marks import few_trials_of_network
 from neurogym.behaviour.table import Behaviour, padded, rectangle
 from ngym_cli import processes
@@ -230,7 +230,7 @@ def _clip(leaves: Iterable[Tensor], nets: int) -> None:
         g.mul_(factor.reshape(nets, *[1] * (g.dim() - 1)))
 
 
-class Disentangled:
+class Disentangled(Model):
     """Disentangled recurrent network; see the module.
 
     Args:

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from neurogym.analysis.results import Estimate
-from neurogym.behaviour.models.base import Model, Policy, Problem, UnfitError, of_subject, trial_of
-from neurogym.behaviour.models.likelihoods import likelihood_of_problem
+from neurogym.behaviour.models.base import Model, Policy, Problem, UnfitError, adopted, trial_of
 from neurogym.behaviour.simulate import simulate, world_like
 from neurogym.behaviour.table import Behaviour, padded
 from neurogym.messages.plain_data import plain
@@ -67,32 +66,31 @@ def check(models: Mapping[str, Model], data: FitData) -> None:
     """
     for table in validation.groups_of(data).values():
         for label, model in models.items():
-            if hasattr(model, "check"):
-                with _one_line(label):
-                    model.check(table)
+            with _one_line(label):
+                model.check(table)
     names: list[str] = []
     fix: dict[str, float] = {}
     for model in models.values():
         timed: Any = model
-        if hasattr(timed, "fixable"):
+        if timed.has_times:
             names += timed.fixable(next(iter(validation.groups_of(data).values())))
             fix |= timed.options.fix
     for name in fix:
         check_known("parameter in --fix", name, dict.fromkeys(names))
     table = next(iter(validation.groups_of(data).values()))
-    takers = [model for model in models.values() if getattr(model, "priors", None)]
+    takers = [model for model in models.values() if model.priors]
     with _one_line("--prior"):
         known = dict.fromkeys(name for model in takers for name in _priors(model, table))
-    for name in dict.fromkeys(name for model in takers for name in getattr(model, "priors", ())):
+    for name in dict.fromkeys(name for model in takers for name in model.priors or ()):
         check_known("parameter in --prior", name, known)
 
 
 def _priors(model: Model, table: Behaviour) -> dict[str, PriorRecord]:
     """Return the prior of each parameter of a model whose parameters all have one."""
-    if not hasattr(model, "priors") or not getattr(model, "takes_prior", False):
+    if model.priors is None or not model.takes_prior:
         return {}
     scales = {"unit": "logit", "positive": "logarithm", "real": "value"}
-    parameters = likelihood_of_problem(model, Problem(table)).parameters
+    parameters = model.posterior(Problem(table)).parameters
     return {each.name: {"scale": scales[each.kind], "mean": each.mean, "sd": each.sd} for each in parameters}
 
 
@@ -148,14 +146,13 @@ def fit_model(label: str, model: Model, data: FitData, folder: FitFolder) -> tup
     if sampled is not None:
         about["posterior"] = plain(sampled[0])
         arrays |= sampled[1]
-    if all(hasattr(fit.policy, "log_densities") for fit in outcome.fitted.values()):
+    if all(fit.policy.has_times for fit in outcome.fitted.values()):
         arrays |= _predictive(outcome, data.table)
     if outcome.densities:
         arrays["densities"] = np.concatenate(outcome.densities)
         about["time_score"] = _time_score(arrays, data)
     for k, fit in enumerate(outcome.fitted.values()):
-        if hasattr(model, "to_arrays"):
-            arrays |= {f"{POLICY}{k}.{name}": value for name, value in model.to_arrays(fit.policy).items()}
+        arrays |= {f"{POLICY}{k}.{name}": value for name, value in model.to_arrays(fit.policy).items()}
         if "covariance" in fit.details:
             arrays |= {f"{LAPLACE}{k}.{name}": fit.details[name] for name in ("unbounded", "covariance")}
     if data.test is not None:
@@ -181,7 +178,7 @@ def _predictive(outcome: FitResult, table: Behaviour) -> dict[str, np.ndarray]:
         rng = np.random.default_rng(0)
         for subject in dict.fromkeys(each.subject for each in sessions):
             selected = [each for each in sessions if each.subject == subject]
-            policy: Any = of_subject(fit.policy, subject)
+            policy = fit.policy.of(subject)
             runs = [policy.simulate(selected, rng) for _ in range(repetitions)]
             for k, each in enumerate(selected):
                 choice, rt = (np.stack([run[k][j] for run in runs], 1) for j in range(2))
@@ -251,7 +248,7 @@ def stored_policy(model: Model, arrays: Mapping[str, np.ndarray], subject: int, 
     """Return the policy of a subject, given by number, from the arrays of a model; None if it was not kept."""
     start = f"{POLICY}{subject}."
     own = {name.removeprefix(start): value for name, value in arrays.items() if name.startswith(start)}
-    return model.from_arrays(own, table) if own else None
+    return adopted(model.from_arrays(own, table), Policy) if own else None
 
 
 def stored_laplace(arrays: Mapping[str, np.ndarray], subject: int) -> tuple[np.ndarray, np.ndarray] | None:
@@ -365,7 +362,7 @@ def phase(policy: Policy, table: Behaviour) -> dict[str, np.ndarray]:
     Returns:
         ``logit``, ``change`` and ``condition`` (2 x choice + rewarded), shape (points,).
     """
-    if len(table.choices) != 2 or getattr(policy, "sees_cue", False):
+    if len(table.choices) != 2 or policy.sees_cue:
         return {}
     data = padded(table.sessions)
     none = np.zeros((len(data.choice), len(table.stimuli)))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,16 +19,13 @@ from torch import Tensor, nn
 
 from neurogym.analysis.regression import log_softmax
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.base import Fitted, ParallelTrials, Policy, Problem, one_hot
+from neurogym.behaviour.models.base import EvidenceLikelihood, Fitted, Model, ParallelTrials, Policy, Problem, one_hot
 from neurogym.behaviour.models.marks import few_trials_of_network
 from neurogym.behaviour.table import Behaviour, Session
 from ngym_cli import processes
 from ngym_cli.agents.compiled.steps import ArrayState
 from ngym_cli.agents.networks import find_network
 from ngym_cli.fitting.readout import DriftingReadout, arrays_of_nets, fit_readout, from_arrays, require_drift, to_arrays
-
-if TYPE_CHECKING:
-    from neurogym.behaviour.models.with_times import EvidenceLikelihood
 
 #: Inner folds for early stopping; epochs at most; epochs without improvement at which training ends.
 INNER, EPOCHS, PATIENCE = 5, 800, 60
@@ -192,7 +189,7 @@ def _with_gradient(likelihood: EvidenceLikelihood) -> StepLikelihood:
     return each
 
 
-class NetworkPolicy:
+class NetworkPolicy(Policy):
     """Averaged choices of networks that are stepped in NumPy.
 
     Args:
@@ -241,7 +238,7 @@ class NetworkPolicy:
             new.append(out)
         return new
 
-    def logits(self, state: list[ArrayState], stimuli: FloatArray) -> list[FloatArray]:
+    def _logits_of_nets(self, state: list[ArrayState], stimuli: FloatArray) -> list[FloatArray]:
         """Return the logits of each network, shape (sessions, choices)."""
         rows = []
         s = stimuli / self.scale
@@ -253,7 +250,7 @@ class NetworkPolicy:
 
     def probabilities(self, state: list[ArrayState], stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`."""
-        return np.mean([np.exp(log_softmax(each)) for each in self.logits(state, stimuli)], 0)
+        return np.mean([np.exp(log_softmax(each)) for each in self._logits_of_nets(state, stimuli)], 0)
 
     def advance(self, state: list[ArrayState], trial: ParallelTrials) -> list[ArrayState]:
         """See `Policy.advance`."""
@@ -261,7 +258,7 @@ class NetworkPolicy:
         return self._moved(state, seen(scaled, self.choices))
 
 
-class Recurrent:
+class Recurrent(Model):
     """Small recurrent network.
 
     Args:
@@ -270,6 +267,8 @@ class Recurrent:
         units: number of units, 1 to 64.
         **training: settings of the training, the attributes of `Training`.
     """
+
+    learns_times = True
 
     def __init__(self, name: str, cell: str, units: int, **training: Any):
         self.cell, self.units, self.training, self.name = cell, units, Training(**training), name
@@ -289,7 +288,7 @@ class Recurrent:
         return [self._fit(each) for each in problems]
 
     def fit_evidence(self, problem: Problem, fit: Fitted, likelihood: EvidenceLikelihood) -> Fitted:
-        """See `EvidenceModel.fit_evidence`."""
+        """See `Model.fit_evidence`."""
         if not isinstance(fit.policy, NetworkPolicy):
             return fit  # a read-out that drifts follows the choices
         nets = [

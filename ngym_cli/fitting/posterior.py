@@ -20,7 +20,7 @@ from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.agent_policy import together
 from neurogym.behaviour.models.agents import Agent
 from neurogym.behaviour.models.base import Fitted, Model, Problem
-from neurogym.behaviour.models.likelihoods import Likelihood, likelihood_of_problem
+from neurogym.behaviour.models.likelihoods import Likelihood
 from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.errors import UserError
@@ -179,7 +179,7 @@ def subject_log_likelihoods(
     Args:
         model: the model.
         tables: sessions of each subject.
-        likelihoods: of the model for each table, see `likelihood_of_problem`.
+        likelihoods: of the model for each table, see `Model.posterior`.
     """
     if isinstance(model, Agent):
         return together(model, likelihoods[0].parameters, tables)
@@ -305,7 +305,7 @@ def sample_model(
         draws: of each chain.
         seed: of the sampler.
     """
-    likelihoods = [likelihood_of_problem(model, Problem(table)) for table in tables.values()]
+    likelihoods = [model.posterior(Problem(table)) for table in tables.values()]
     parameters = likelihoods[0].parameters
     log_likelihoods = subject_log_likelihoods(model, list(tables.values()), likelihoods)
     samples = sample(Target(log_likelihoods, parameters, fits, group), draws, seed)

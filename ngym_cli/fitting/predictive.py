@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.base import predict
 from neurogym.behaviour.models.likelihoods import Likelihood
 from neurogym.behaviour.table import Behaviour, Session
 
 #: Draws of which behaviour is simulated.
 SIMULATIONS = 50
 QUANTILES = {"time, 10 %": 0.1, "time, median": 0.5, "time, 90 %": 0.9}
-
-
-def _simulated(
-    policy: Any, sessions: Sequence[Session], rng: np.random.Generator
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return choices and times of each session, given what happened before each trial."""
-    if hasattr(policy, "simulate"):
-        results: list[tuple[np.ndarray, np.ndarray]] = policy.simulate(sessions, rng)
-        return results
-    rows = []
-    for p, each in zip(predict(policy, sessions), sessions, strict=True):
-        drawn = np.minimum((rng.random((len(p), 1)) > np.cumsum(p, 1)).sum(1), p.shape[1] - 1)
-        rows.append((np.where(each.choice < 0, -1, drawn), np.full(len(p), np.nan)))
-    return rows
 
 
 def _repeats(choice: np.ndarray, before: np.ndarray) -> np.ndarray:
@@ -85,7 +69,7 @@ def check(
             [
                 row
                 for k, (likelihood, table) in enumerate(zip(likelihoods, tables.values(), strict=True))
-                for row in _simulated(likelihood.policy(points[draw, k]), table.sessions, rng)
+                for row in likelihood.policy(points[draw, k]).simulate(table.sessions, rng)
             ],
             sessions,
             words,

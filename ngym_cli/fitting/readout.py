@@ -15,12 +15,11 @@ import numpy as np
 
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models import walks
-from neurogym.behaviour.models.base import ParallelTrials, Policy, flatten, of_subject, rebuild, require_two, trial_of
+from neurogym.behaviour.models.base import ParallelTrials, Policy, flatten, rebuild, require_two, trial_of
 from neurogym.behaviour.models.walks import Belief, Walk
 from neurogym.behaviour.table import Behaviour, padded
 
-#: Iterations of the search for the variances of the read-out, and their first values.
-ITERATIONS, START, STEP = 20, 0.1**2, 0.01**2
+START, STEP = 0.1**2, 0.01**2  #: means of the priors of the variances of the read-out
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class State:
 
 
 @dataclass
-class DriftingReadout:
+class DriftingReadout(Policy):
     """Policy of a model behind a drifting read-out.
 
     Attributes:
@@ -46,7 +45,7 @@ class DriftingReadout:
 
     def of(self, subject: str) -> DriftingReadout:
         """Return the policy with a subject's own model."""
-        return DriftingReadout(of_subject(self.model, subject), self.walk)
+        return DriftingReadout(self.model.of(subject), self.walk)
 
     def begin(self, n: int) -> State:
         """See `Policy.begin`."""
@@ -60,7 +59,7 @@ class DriftingReadout:
     def advance(self, state: State, trial: ParallelTrials) -> State:
         """See `Policy.advance`."""
         x = _predictors(self.model, state.model, state.last, trial.stimuli)
-        belief = walks.diffuse(walks.learn(state.belief, x, trial.choice), self.walk)
+        belief = walks.advance(state.belief, self.walk, x, trial.choice)
         return State(self.model.advance(state.model, trial), _signed(trial.choice), belief)
 
 
@@ -95,7 +94,7 @@ def fit_readout(model: Policy, table: Behaviour, name: str) -> DriftingReadout:
     data, at = padded(ordered.sessions), 0
     x = np.zeros((*data.choice.shape, 3 + len(table.stimuli)))
     for who in table.subjects:
-        subject_data, policy = padded(table.of(who).sessions), of_subject(model, who)
+        subject_data, policy = padded(table.of(who).sessions), model.of(who)
         n, trials = subject_data.choice.shape
         state, last = policy.begin(n), np.zeros(n)
         for t in range(trials):
@@ -107,8 +106,7 @@ def fit_readout(model: Policy, table: Behaviour, name: str) -> DriftingReadout:
     scale = np.maximum(x[choice >= 0].std(0), 0.1)
     scale[1] = 1.0
     first = Walk(np.r_[1.0, np.zeros(x.shape[2] - 1)], START / scale**2, STEP / scale**2)
-    walk, _ = walks.fit_walk(x, choice, first, ITERATIONS)
-    return DriftingReadout(model, walk)
+    return DriftingReadout(model, walks.WalkPosterior(x, choice, first).maximum()[0])
 
 
 def to_arrays(policy: Policy) -> tuple[Policy, dict[str, np.ndarray]]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from neurogym.behaviour.models.agent_policy import AgentPolicy
-from neurogym.behaviour.models.base import Fitted, Model, Problem, UnfitError, log_likelihoods, predict
+from neurogym.behaviour.models.base import Fitted, Model, Problem, log_likelihoods, predict
 from neurogym.behaviour.simulate import simulate, world_like
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.fitting.folder import RecoveryRecord
+from ngym_cli.fitting.registry import unfit
 
 #: Trials of a simulated subject, and the s.d. (in the unbounded scale) of parameters around those of a single subject.
 TRIALS, SPREAD = (300, 1000), 0.7
@@ -52,7 +53,7 @@ def recover(
         truths = [_varied(fits[i % len(fits)], rng) for i in range(n)]
         simulated = [simulate(each.policy, world_like(table, 1, trials, rng), table, rng) for each in truths]
         problems = [Problem(each, seed + i) for i, each in enumerate(simulated)]
-        candidates = [each for each in compared if _suits(models[each], simulated)]
+        candidates = [each for each in compared if not any(unfit({each: models[each]}, data) for data in simulated)]
         fits_of_models = {candidate: models[candidate].fit(problems) for candidate in candidates}
         parameters[label] = _compared(truths, fits_of_models[label])
         scores = {
@@ -64,16 +65,6 @@ def recover(
             best = np.array(list(scores.values())).argmin(0)
             confusion[label] = {candidate: float((best == j).mean()) for j, candidate in enumerate(scores)}
     return {"n": n, "trials": trials, "parameters": parameters, "confusion": confusion}
-
-
-def _suits(model: Model, tables: Sequence[Behaviour]) -> bool:
-    """Return whether a model can be fitted to all of some tables."""
-    try:
-        for table in tables:
-            getattr(model, "check", lambda _: None)(table)
-    except UnfitError:
-        return False
-    return True
 
 
 def _varied(fit: Fitted, rng: np.random.Generator) -> Fitted:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from pydantic.fields import FieldInfo
 
-from neurogym.behaviour.models.base import Model, UnfitError
+from neurogym.behaviour.models.base import Model, UnfitError, adopted
 from neurogym.behaviour.models.parameters import Prior
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.config import options
@@ -141,7 +141,7 @@ def unfit(models: Mapping[str, Model], table: Behaviour) -> dict[str, str]:
     reasons = {}
     for label, model in models.items():
         try:
-            getattr(model, "check", lambda _: None)(table)
+            model.check(table)
         except UnfitError as error:
             reasons[label] = str(error)
     return reasons
@@ -204,13 +204,13 @@ def build(texts: Sequence[str], units: Sequence[int], seeds: int, common: Common
             if label in models:
                 raise UserError(f"--model names {label} twice")
             models[label] = model
-            if shared.priors and hasattr(model, "priors"):
+            if shared.priors and model.priors is not None:
                 model.priors = shared.priors
-    if shared.priors and not any(getattr(model, "priors", None) for model in models.values()):
+    if shared.priors and not any(model.priors for model in models.values()):
         raise UserError("--prior needs a learner, ddm, lba, a model with --times, or a learner of your own")
     if shared.transition and not any(parse_call(text, "model").name == "glm-hmm" for text in texts):
         raise UserError("--transition needs --model glm-hmm")
-    timed_models: list[Any] = [each for each in models.values() if hasattr(each, "fixable")]
+    timed_models: list[Any] = [each for each in models.values() if each.has_times]
     if (shared.vary or shared.deadline or shared.fix) and models and not timed_models:
         flag = "--vary" if shared.vary else "--fix" if shared.fix else "--deadline"
         raise UserError(f"{flag} needs a model of times: --model ddm, or --times ddm for other models")
@@ -285,4 +285,5 @@ def _from_object(target: Any, name: str) -> Model:
     if not callable(getattr(model, "fit", None)):
         raise UserError(f"model {name}: the class has no method fit(problems)")
     model.name = name
-    return model
+    own_model: Model = adopted(model, Model)
+    return own_model

@@ -16,8 +16,7 @@ import numpy as np
 from neurogym.analysis.intervals import enough_groups, mean_interval
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray, IntArray
-from neurogym.behaviour.models.base import Fitted, Model, Policy, Problem, log_likelihoods, of_subject, predict
-from neurogym.behaviour.models.likelihoods import likelihood_of_problem
+from neurogym.behaviour.models.base import Fitted, Model, Policy, Problem, log_likelihoods, predict
 from neurogym.behaviour.models.logistic import LinearPolicy
 from neurogym.behaviour.models.marks import mark_fit
 from neurogym.behaviour.table import Behaviour, Session
@@ -97,7 +96,7 @@ def check(models: Iterable[Model], protocol: CrossValidation) -> None:
     Raises:
         UserError: names all of them.
     """
-    refused = [each.name for each in models if not getattr(each, "takes_prior", False)]
+    refused = [each.name for each in models if not each.takes_prior]
     if protocol.subjects == "hierarchical" and refused:
         raise UserError(
             f"cannot be fitted hierarchically: {', '.join(refused)}; --model takes logistic, ddm, lba, value learners "
@@ -193,7 +192,7 @@ def validate(model: Model, data: FitData) -> FitResult:
     n = len(data.table.choices)
     predictions = {id(each): np.full((len(each), n), np.nan) for each in data.table.sessions}
     densities: dict[int, FloatArray] = {id(each): np.full(len(each), np.nan) for each in data.table.sessions}
-    timed = any(hasattr(fit.policy, "log_densities") for fit in fits)
+    timed = any(fit.policy.has_times for fit in fits)
     for fit, split in zip(fits, held_out, strict=True):
         parts = split.until_the_end
         rows = [predict(fit.policy, parts)] + ([_log_densities(fit.policy, parts)] if timed else [])
@@ -241,7 +240,7 @@ class _HeldOut:
 
 
 def _log_densities(policy: Policy, sessions: Sequence[Session]) -> list[FloatArray]:
-    policies: list[Any] = [of_subject(policy, each.subject) for each in sessions]
+    policies: list[Any] = [policy.of(each.subject) for each in sessions]
     return [own.log_densities([each])[0] for own, each in zip(policies, sessions, strict=True)]
 
 
@@ -272,7 +271,7 @@ def _members(model: Model, final: Mapping[str, Fitted], group: Group | None, dat
             replace(fits[0].policy, weights=np.vstack([0 * weights[:1], x.reshape(-1, weights.shape[1])]))
             for x in points
         ]
-    likelihood = likelihood_of_problem(model, Problem(data.table.of(next(iter(final)))))
+    likelihood = model.posterior(Problem(data.table.of(next(iter(final)))))
     return [likelihood.policy(x) for x in points]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from neurogym.analysis.regression import log_softmax
 from neurogym.array_types import FloatArray, IntArray
-from neurogym.behaviour.models.base import ParallelTrials, UnfitError
+from neurogym.behaviour.models.base import ParallelTrials, Policy, UnfitError
 from neurogym.behaviour.models.one_trial import OneTrial
 from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.table import PADDING, Behaviour, Padded, Session, padded, rectangle
@@ -40,7 +40,7 @@ def together(
 
 
 @dataclass
-class AgentPolicy:
+class AgentPolicy(Policy):
     """Behaviour of an agent with given parameters, in many sessions at once.
 
     States are those of the sessions and of further ones, so that numbers of sessions share compiled functions.
@@ -70,7 +70,7 @@ class AgentPolicy:
         return self._scan.begin_of(self.x, n)
 
     def logits(self, state: Any, stimuli: FloatArray) -> FloatArray:
-        """Return the logit of each choice, shape (sessions, choices)."""
+        """See `Policy.logits`."""
         none = np.full(len(stimuli), -1)
         trial = ParallelTrials(stimuli, none, np.zeros(len(stimuli)), none, none)
         return self._scan.stepped("logits", self.x, state, trial, self.sees_cue)

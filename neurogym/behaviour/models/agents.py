@@ -27,7 +27,8 @@ from collections.abc import Mapping, Sequence
 
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.agent_policy import AgentPolicy
-from neurogym.behaviour.models.base import Fitted, Problem
+from neurogym.behaviour.models.base import Fitted, Model, Problem
+from neurogym.behaviour.models.evidence import AgentEvidence
 from neurogym.behaviour.models.likelihoods import ChoiceLikelihood
 from neurogym.behaviour.models.maxima import fit_together
 from neurogym.behaviour.models.one_trial import OneTrial
@@ -35,10 +36,11 @@ from neurogym.behaviour.models.scales import scale_notes
 from neurogym.behaviour.table import Behaviour
 
 
-class Agent(OneTrial):
+class Agent(OneTrial, Model):
     """A model of choices with a state that each trial updates; `OneTrial` lists what a subclass declares."""
 
     takes_prior = True
+    passes = True
 
     def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
         """See `Model.fit`."""
@@ -49,6 +51,10 @@ class Agent(OneTrial):
         for each, fit in zip(problems, fits, strict=True):
             fit.notes.extend(scale_notes(each.table, depending, fit.parameters))
         return fits
+
+    def evidence_of(self, table: Behaviour, columns: int) -> AgentEvidence:
+        """See `Model.evidence_of`."""
+        return AgentEvidence(self, table, columns)
 
     def posterior(self, problem: Problem) -> ChoiceLikelihood:
         """Return the log-likelihood of the sessions of a problem."""

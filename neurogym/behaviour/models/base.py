@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
-from typing import Any, Protocol, get_origin, get_type_hints
+from typing import Any, get_origin, get_type_hints
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.table import Behaviour, Padded, Session, padded
 
 TINY = 1e-12
+
+#: Log-likelihood of choice and time of each trial (trials,) and its derivatives (trials, choices), given the
+#: log-probabilities of the choices (trials, choices).
+EvidenceLikelihood = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 
 @dataclass(frozen=True)
@@ -43,17 +47,65 @@ class ParallelTrials:
     loss: FloatArray | None = None
 
 
-class Policy(Protocol):
-    """Behaviour of a fitted model in many sessions at once."""
+class Policy:
+    """Behaviour of a fitted model in many sessions at once.
+
+    A subclass has `begin`, `probabilities` and `advance`; the rest follows from these.
+
+    Attributes:
+        has_times: whether choices have times: the policy then also has ``respond`` and ``log_densities``.
+    """
+
+    has_times = False
+
+    @property
+    def sees_cue(self) -> bool:
+        """Whether the first stimulus of a trial is its cue."""
+        return False
 
     def begin(self, n: int) -> Any:
         """Return the state before the first trial of ``n`` sessions."""
+        raise NotImplementedError
 
     def probabilities(self, state: Any, stimuli: FloatArray) -> FloatArray:
         """Return the probability of each choice, shape (sessions, choices)."""
+        raise NotImplementedError
 
     def advance(self, state: Any, trial: ParallelTrials) -> Any:
         """Return the state after a trial."""
+        raise NotImplementedError
+
+    def of(self, subject: str) -> Policy:
+        """Return the policy of a subject, where a model of several subjects has one for each."""
+        return self
+
+    def logits(self, state: Any, stimuli: FloatArray) -> FloatArray:
+        """Return the logit of each choice, shape (sessions, choices)."""
+        return np.asarray(np.log(np.clip(self.probabilities(state, stimuli), 1e-9, 1)))
+
+    def logits_of(self, sessions: Sequence[Session]) -> list[FloatArray]:
+        """Return the logits of all trials of each session, shape (trials, choices)."""
+        return stepped(self, sessions, lambda state, trial: self.logits(state, trial.stimuli))
+
+    def predict(self, sessions: Sequence[Session]) -> list[FloatArray]:
+        """Return the probability of each choice for each session, shape (trials, choices)."""
+        return stepped(self, sessions, lambda state, trial: self.probabilities(state, trial.stimuli))
+
+    def second(self, state: Any, reached: IntArray) -> FloatArray:
+        """Return probabilities of the second-stage choices, shape (sessions, 2), in the states that were reached."""
+        return np.full((len(reached), 2), 0.5)
+
+    def columns_before(self, state: Any) -> dict[str, FloatArray]:
+        """Return what is known before a trial as columns, such as the probabilities of hidden states."""
+        return {}
+
+    def simulate(self, sessions: Sequence[Session], rng: np.random.Generator) -> list[tuple[IntArray, FloatArray]]:
+        """Return simulated choices and times (s) for the trials of sessions, given what happened before each trial."""
+        rows = []
+        for p, each in zip(self.predict(sessions), sessions, strict=True):
+            drawn = np.minimum((rng.random((len(p), 1)) > np.cumsum(p, 1)).sum(1), p.shape[1] - 1)
+            rows.append((np.where(each.choice < 0, -1, drawn), np.full(len(p), np.nan)))
+        return rows
 
 
 @dataclass
@@ -77,6 +129,10 @@ class Fitted:
     details: dict[str, Any] = field(default_factory=dict)
     marks: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Complete the policy of a user's own model."""
+        adopted(self.policy, Policy)
 
 
 class UnfitError(ValueError):
@@ -102,15 +158,38 @@ class Problem:
     intervals: bool = True
 
 
-class Model(Protocol):
+class Model:
     """A model that can be fitted to behaviour.
 
-    A model with an attribute ``takes_prior`` that is true uses `Problem.prior` and returns its point and variances as
-    ``unbounded`` and ``unbounded_variance`` among the details, which hierarchical fits need. A model with a method
-    ``check(table)``, which raises `UnfitError`, is refused before anything is fitted.
+    A subclass has `fit`, and `to_arrays` and `from_arrays` if its fits are kept.
+
+    Attributes:
+        name: name of the model.
+        takes_prior: whether fits use `Problem.prior` and return the point and variances as ``unbounded`` and
+            ``unbounded_variance`` among the details, as hierarchical fits need.
+        sees_cue: whether the cue of a trial takes the place of stimuli.
+        states: number of hidden states; 0 for none.
+        has_times: whether it is a model of choices and times, with ``options`` of these.
+        passes: whether its evidence takes a pass through all trials, which no thousands of points can have.
+        learns_times: whether `fit_evidence` trains the model further by the times of the choices.
+        priors: priors that a user chose, by name of the parameter; None where none can be chosen.
     """
 
     name: str
+    takes_prior = False
+    sees_cue = False
+    states = 0
+    has_times = False
+    passes = False
+    learns_times = False
+    priors: Any = None
+
+    def check(self, table: Behaviour) -> None:
+        """Refuse tables that do not suit the model, before anything is fitted.
+
+        Raises:
+            UnfitError: if the model does not suit the table, with the reason.
+        """
 
     def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
         """Return a fit for each problem.
@@ -118,12 +197,49 @@ class Model(Protocol):
         Raises:
             UnfitError: if the model does not suit the table.
         """
+        raise NotImplementedError
+
+    def fit_evidence(self, problem: Problem, fit: Fitted, likelihood: EvidenceLikelihood) -> Fitted:
+        """Return a fit to choices and times, or ``fit`` itself where times cannot change it.
+
+        Args:
+            problem: the sessions of the fit.
+            fit: to their choices.
+            likelihood: of choices and times, given the log-probabilities of the choices.
+        """
+        return fit
+
+    def evidence_of(self, table: Behaviour, columns: int) -> Any:
+        """Return the evidence, see `Evidence`, of a model whose parameters are estimated with those of a response.
+
+        Args:
+            table: sessions of the fit.
+            columns: 1 for the difference of two options, or the number of options.
+        """
+        raise NotImplementedError
+
+    def posterior(self, problem: Problem) -> Any:
+        """Return the log-likelihood of the sessions of a subject, see `Likelihood`.
+
+        Raises:
+            UnfitError: for models without such a function, or that do not suit the table.
+        """
+        raise UnfitError(f"{self.name} cannot be sampled (--posterior); learners, ddm and models with --times can")
 
     def to_arrays(self, policy: Any) -> dict[str, np.ndarray]:
         """Return a fitted policy as plain arrays by name."""
+        return {}
 
     def from_arrays(self, arrays: Mapping[str, np.ndarray], table: Behaviour) -> Policy:
         """Return the policy of `to_arrays`; of the table only the names of choices and stimuli are used."""
+        raise NotImplementedError
+
+
+def adopted(value: Any, base: type) -> Any:
+    """Return an object of a user's own class, with the methods of a base that its class does not have."""
+    if not isinstance(value, base):
+        object.__setattr__(value, "__class__", type(type(value).__name__, (type(value), base), {}))
+    return value
 
 
 def trial_at(data: object, index: object) -> ParallelTrials:
@@ -174,22 +290,10 @@ def predict(policy: Policy, sessions: Sequence[Session]) -> list[FloatArray]:
     every: list[Any] = [None] * len(sessions)
     for subject in dict.fromkeys(each.subject for each in sessions):
         indices = [k for k, each in enumerate(sessions) if each.subject == subject]
-        for k, rows in zip(indices, _predict(of_subject(policy, subject), [sessions[k] for k in indices]), strict=True):
-            every[k] = rows
+        rows = policy.of(subject).predict([sessions[k] for k in indices])
+        for k, each in zip(indices, rows, strict=True):
+            every[k] = each
     return every
-
-
-def of_subject(policy: Policy, subject: str) -> Policy:
-    """Return a subject's own policy, ``policy.of(subject)`` where a model of several subjects has one."""
-    subject_policy: Policy = policy.of(subject) if hasattr(policy, "of") else policy
-    return subject_policy
-
-
-def _predict(policy: Policy, sessions: Sequence[Session]) -> list[FloatArray]:
-    if hasattr(policy, "predict"):  # policies that depend on more than choices, rewards and stimuli
-        rows: list[FloatArray] = policy.predict(sessions)
-        return rows
-    return stepped(policy, sessions, lambda state, trial: policy.probabilities(state, trial.stimuli))
 
 
 def log_likelihoods(probabilities: FloatArray, choice: IntArray) -> FloatArray:
@@ -260,15 +364,13 @@ def rebuild(kind: type[Any], arrays: Mapping[str, np.ndarray], prefix: str = "")
     return kind(**values)
 
 
-class OneByOne:
+class OneByOne(Model):
     """Base of models that are fitted to one table at a time and whose policies are dataclasses of arrays.
 
     Attributes:
-        name: name of the model.
         policy: class of the policies.
     """
 
-    name: str
     policy: type[Policy]
 
     def check(self, table: Behaviour) -> None:

@@ -1,17 +1,32 @@
-"""Markov chains of hidden states: expected states by the forward-backward algorithm, and updates of the parameters."""
+"""Markov chains of hidden states: log-likelihood by a scan over trials, expected states as its gradient, and maxima.
+
+The derivative of the log-likelihood of all choices by the log-likelihood of a choice in a state is the probability of
+that state given all choices, so neither the forward-backward algorithm nor expected transitions are written out. The
+weights have a Gaussian prior of s.d. 2 for scaled predictors, rows of transitions and first states Dirichlet priors of
+2, weights of inputs Gaussian priors of s.d. 1. Needs JAX (extra ``fit``).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from scipy.special import expit
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.transitions import improve_transitions, transition_probabilities
+from neurogym.behaviour.models.scan import filled
+from neurogym.behaviour.models.search import curvature, inverse_curvature, minimise
+from neurogym.behaviour.models.transitions import transition_probabilities
 
-#: Weights of inputs of transitions that depend on none.
-NO_INPUTS = np.zeros((0, 0))
+#: S.d. of the priors of weights of scaled predictors and of inputs, and largest standard error along any direction.
+PRIOR, INPUT_PRIOR, WIDEST = 2.0, 1.0, 30.0
+FIRST, KEPT = 25, 3  #: evaluations from all starts, and the best points, from which the search goes on
 
 
 @dataclass(frozen=True)
@@ -28,7 +43,7 @@ class Chain:
     weights: FloatArray
     transitions: FloatArray
     start: FloatArray
-    inputs: FloatArray = field(default_factory=lambda: NO_INPUTS)
+    inputs: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
 
     def reordered(self, order: np.ndarray) -> Chain:
         """Return the parameters with the states in another order."""
@@ -41,27 +56,23 @@ class Chain:
             return self.transitions
         return transition_probabilities(self.transitions, self.inputs, inputs)
 
+    def next_states(self, state: FloatArray, inputs: FloatArray) -> FloatArray:
+        """Return the distribution of states (sessions, states) after trials with inputs (sessions, inputs)."""
+        return np.einsum("si,...ij->sj" if not self.inputs.size else "si,sij->sj", state, self.after(inputs))
 
-@dataclass(frozen=True)
-class Posterior:
-    """Expected states.
+
+class ChainTrials(NamedTuple):
+    """Trials of a chain.
 
     Attributes:
-        states: probability of each state given all choices, shape (sessions, trials, states).
-        pairs: expected numbers of transitions, shape (states, states).
-        log_likelihood: of all choices.
-        after: expected transitions after each trial, shape (trials, sessions, states, states); empty without inputs.
+        predictors: shape (sessions, trials, predictors).
+        choice: shape (sessions, trials), -1 for misses and padding.
+        inputs: of the transitions after each trial, shape (sessions, trials, inputs).
     """
 
-    states: FloatArray
-    pairs: FloatArray
-    log_likelihood: float
-    after: FloatArray = field(default_factory=lambda: NO_INPUTS)
-
-    def reordered(self, order: np.ndarray) -> Posterior:
-        """Return the expected states in another order."""
-        after = self.after[..., order, :][..., order] if self.after.size else self.after
-        return Posterior(self.states[..., order], self.pairs[order][:, order], self.log_likelihood, after)
+    predictors: Any
+    choice: Any
+    inputs: Any
 
 
 def emission(chain: Chain, x: FloatArray, choice: np.ndarray) -> FloatArray:
@@ -71,87 +82,135 @@ def emission(chain: Chain, x: FloatArray, choice: np.ndarray) -> FloatArray:
     return np.where(choice[..., None] < 0, 1.0, np.clip(out, 1e-12, 1))
 
 
-def expected_states(chain: Chain, x: FloatArray, choice: np.ndarray, inputs: FloatArray = NO_INPUTS) -> Posterior:
-    """Return the states given all choices by the forward-backward algorithm.
+def fit_chain(starts: Sequence[Chain], trials: ChainTrials) -> tuple[Chain, float]:
+    """Return the parameters with the largest posterior probability, and the log-likelihood; predictors are scaled."""
+    shape, slopes = starts[0].weights.shape, _slopes_of(starts[0], trials)
+    points, values, _ = minimise(slopes, np.stack([_packed(each) for each in starts])[None], FIRST)
+    points, values, _ = minimise(slopes, points[:, values[0].argsort()[:KEPT]])
+    best = points[0, values[0].argmin()]
+    chain = _unpacked(best[np.prod(shape) :], best[: np.prod(shape)].reshape(shape))
+    return chain, float(-values.min() - _prior(best, shape[0], trials))
+
+
+def chain_covariance(chain: Chain, trials: ChainTrials) -> FloatArray:
+    """Return the covariance of weights and of log-odds of leaving a state for each other, at given first states.
+
+    Where transitions depend on inputs, that of the weights alone, given the chain.
+
+    Args:
+        chain: parameters with the largest posterior probability.
+        trials: of the fit.
+    """
+    curved = curvature(_slopes_of(chain, trials), _packed(chain)[None], KEPT)[0]
+    size, states = chain.weights.size, len(chain.start)
+    leaving = size + np.flatnonzero(~np.eye(states, dtype=bool))
+    free = np.concatenate([np.arange(size), leaving[: 0 if chain.inputs.size else None]])
+    return inverse_curvature(curved[np.ix_(free, free)], np.array(WIDEST))
+
+
+def expected_states(chain: Chain, x: FloatArray, choice: np.ndarray, inputs: FloatArray | None = None) -> FloatArray:
+    """Return the probability of each state given all choices, shape (sessions, trials, states).
 
     Args:
         chain: parameters.
         x: predictors, shape (sessions, trials, predictors).
         choice: shape (sessions, trials), -1 for misses and padding.
-        inputs: of the transitions after each trial, shape (sessions, trials, inputs).
+        inputs: of the transitions after each trial, shape (sessions, trials, inputs); None for none.
     """
-    return forward_backward(chain, emission(chain, x, choice), choice, inputs)
+    each = np.zeros((*choice.shape, 0)) if inputs is None else inputs
+    return states_given(chain, np.log(emission(chain, x, choice)), each)
 
 
-def forward_backward(
-    chain: Chain, likelihood: FloatArray, choice: np.ndarray, inputs: FloatArray = NO_INPUTS
-) -> Posterior:
-    """Return the states given the likelihood of each choice in each state, shape (sessions, trials, states)."""
-    sessions, trials, states = likelihood.shape
-    forward, scale = np.empty((trials, sessions, states)), np.empty((trials, sessions))
-    varies = bool(chain.inputs.size)
-    transitions = chain.after(inputs.swapaxes(0, 1)) if varies else chain.transitions
-    now = np.tile(chain.start, (sessions, 1))
-    for t in range(trials):
-        joint = now * likelihood[:, t]
-        scale[t] = joint.sum(1)
-        forward[t] = joint / scale[t][:, None]
-        now = next_states(forward[t], transitions, t)
-    last = (np.arange(trials)[None] * (choice >= 0)).max(1)
-    backward = np.ones((sessions, states))
-    smoothed, pairs = forward.copy(), np.zeros((states, states))
-    after = np.zeros((trials, sessions, states, states)) if varies else NO_INPUTS
-    for t in range(trials - 2, -1, -1):
-        ahead = likelihood[:, t + 1] * backward / scale[t + 1][:, None]
-        counted = forward[t] * (t < last)[:, None]
-        if varies:
-            after[t] = counted[..., None] * transitions[t] * ahead[:, None]
-            backward = np.einsum("sij,sj->si", transitions[t], ahead)
-        else:
-            pairs += chain.transitions * (counted.T @ ahead)
-            backward = ahead @ chain.transitions.T
-        smoothed[t] = forward[t] * backward
-    total = after.sum((0, 1)) if varies else pairs
-    return Posterior(smoothed.transpose(1, 0, 2), total, float(np.log(scale).sum()), after)
+def states_given(chain: Chain, log_emissions: FloatArray, inputs: FloatArray) -> FloatArray:
+    """Return the probability of each state given the log-likelihood of each choice in each state."""
+    sessions, trials = log_emissions.shape[:2]
+    rest = _packed(chain)[chain.weights.size :]
+    return np.asarray(_expected(filled(log_emissions, 2), rest, filled(inputs, 2)))[:sessions, :trials]
 
 
-def next_states(state: FloatArray, transitions: FloatArray, t: int) -> FloatArray:
-    """Return the distribution of states after the transitions of trial ``t``."""
-    if transitions.ndim == 2:
-        return np.asarray(state @ transitions)
-    return np.einsum("si,sij->sj", state, transitions[t])
+def improve_chain(chain: Chain, log_emissions: FloatArray, inputs: FloatArray) -> Chain:
+    """Fit transitions and first states given the log-likelihood of each choice in each state."""
+    data = filled(log_emissions, 2), filled(inputs, 2)
+    rest = _packed(chain)[chain.weights.size :]
+    points = minimise(lambda x: _as_numpy(_chain_slopes(x, *data)), rest[None, None])[0]
+    return _unpacked(points[0, 0], chain.weights)
 
 
-def improve(
-    chain: Chain,
-    posterior: Posterior,
-    x: FloatArray,
-    choice: np.ndarray,
-    precision: FloatArray,
-    inputs: FloatArray = NO_INPUTS,
-) -> Chain:
-    """Update the parameters: a step of Newton's method for the weights, expected counts for the chain."""
-    valid = choice >= 0
-    rows, chosen = x[valid], choice[valid]
-    weights = chain.weights.copy()
-    for k, w in enumerate(weights):
-        responsible = posterior.states[valid][:, k]
-        p = expit(rows @ w)
-        slope = rows.T @ (responsible * (chosen - p)) - precision * w
-        curvature = (rows * (responsible * p * (1 - p))[:, None]).T @ rows + np.diag(precision)
-        step = np.linalg.solve(curvature, slope)
-        weights[k] = w + step * min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-9))
-    return replace(improve_chain(chain, posterior, inputs), weights=weights)
+def _packed(chain: Chain) -> FloatArray:
+    """Return weights, logits of transitions and first states, and weights of inputs as a point of the search."""
+    logs = np.log(np.maximum(np.append(chain.transitions.ravel(), chain.start), 1e-300))
+    return np.concatenate([chain.weights.ravel(), logs, (chain.inputs - chain.inputs[:1])[1:].ravel()])
 
 
-def improve_chain(chain: Chain, posterior: Posterior, inputs: FloatArray = NO_INPUTS) -> Chain:
-    """Update transitions and first states by their expected counts."""
-    pairs = posterior.pairs + 1.0
-    start = posterior.states[:, 0].sum(0) + 1.0
-    start = start / start.sum()
-    if not chain.inputs.size:
-        return replace(chain, transitions=pairs / pairs.sum(1, keepdims=True), start=start)
-    k = len(pairs)
-    rows = inputs.swapaxes(0, 1).reshape(-1, inputs.shape[-1])
-    base, slopes = improve_transitions(chain.transitions, chain.inputs, posterior.after.reshape(-1, k, k), rows)
-    return Chain(chain.weights, base, start, slopes)
+def _unpacked(rest: FloatArray, weights: FloatArray) -> Chain:
+    logits, first, inputs = _parts(rest, len(weights))
+    transitions, start = (np.asarray(jax.nn.softmax(each)) for each in (logits, first))
+    return Chain(weights, transitions, start, np.asarray(inputs))
+
+
+def _parts(rest: Any, states: int) -> tuple[Array, Array, Array]:
+    """Return logits of transitions and of first states, and weights of inputs (states, inputs), 0 for the first."""
+    logits, first, inputs = jnp.split(rest, [states**2, states**2 + states])
+    return logits.reshape(states, states), first, jnp.pad(inputs.reshape(states - 1, -1), ((1, 0), (0, 0)))
+
+
+def _log_likelihood(log_emissions: Array, rest: Array, inputs: Array) -> Array:
+    sessions, _, states = log_emissions.shape
+    logits, first, weights = _parts(rest, states)
+
+    def step(before: Array, trial: tuple[Array, Array]) -> tuple[Array, Array]:
+        joint = before * jnp.exp(trial[0])
+        total = joint.sum(-1, keepdims=True)
+        if not inputs.shape[-1]:
+            return joint / total @ jax.nn.softmax(logits), jnp.log(total)
+        transitions = jax.nn.softmax(logits + (trial[1] @ weights.T)[:, None])
+        return jnp.einsum("si,sij->sj", joint / total, transitions), jnp.log(total)
+
+    start = jnp.broadcast_to(jax.nn.softmax(first), (sessions, states))
+    logs: Array = jax.lax.scan(step, start, (log_emissions.swapaxes(0, 1), inputs.swapaxes(0, 1)))[1]
+    return logs.sum()
+
+
+def _chain_prior(rest: Any, states: int) -> Array:
+    """Return the log-prior of the chain: one transition of each kind at mean inputs, and one first state of each."""
+    logits, first, inputs = _parts(rest, states)
+    counts = jax.nn.log_softmax(logits).sum() + jax.nn.log_softmax(first).sum()
+    return counts - 0.5 * (inputs**2).sum() / INPUT_PRIOR**2
+
+
+def _prior(x: Any, states: int, trials: ChainTrials) -> Array:
+    size = states * trials.predictors.shape[-1]
+    return _chain_prior(x[size:], states) - 0.5 * (x[:size] ** 2).sum() / PRIOR**2
+
+
+def _loss(states: int, x: Array, trials: ChainTrials) -> Array:
+    weights = x[: states * trials.predictors.shape[-1]].reshape(states, -1)
+    logit = trials.predictors @ weights.T
+    log = jax.nn.log_sigmoid(jnp.where(trials.choice[..., None] == 1, logit, -logit))
+    emissions = jnp.where(trials.choice[..., None] < 0, 0.0, log)
+    return -_log_likelihood(emissions, x[weights.size :], trials.inputs) - _prior(x, states, trials)
+
+
+def _chain_loss(rest: Array, log_emissions: Array, inputs: Array) -> Array:
+    return -_log_likelihood(log_emissions, rest, inputs) - _chain_prior(rest, log_emissions.shape[-1])
+
+
+_expected = jax.jit(jax.grad(_log_likelihood))
+_chain_slopes = jax.jit(jax.vmap(jax.vmap(jax.value_and_grad(_chain_loss), (0, None, None)), (0, None, None)))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _slopes(states: int, x: Array, trials: ChainTrials) -> Any:
+    each = jax.value_and_grad(functools.partial(_loss, states))
+    return jax.vmap(jax.vmap(each, (0, None)), (0, None))(x, trials)
+
+
+def _slopes_of(chain: Chain, trials: ChainTrials) -> Any:
+    """Return the negative log-posterior with gradients, as `minimise` takes it."""
+    fills = ChainTrials(0.0, -1, 0.0)
+    data = jax.device_put(ChainTrials(*(filled(each, 2, fill) for each, fill in zip(trials, fills, strict=True))))
+    return lambda x: _as_numpy(_slopes(len(chain.start), x, data))
+
+
+def _as_numpy(results: tuple[Array, Array]) -> tuple[FloatArray, FloatArray]:
+    return np.asarray(results[0]), np.asarray(results[1])

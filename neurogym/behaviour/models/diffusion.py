@@ -104,8 +104,8 @@ def timed_fit(
     estimates, marks = marked(posterior.parameters, best.x, sd, prior, best.converged, ends)
     policy = posterior.policy(best.x)
     value, _ = posterior.log_likelihood(best.x)
-    formulas = {"drift": getattr(policy.inner, "formula", None), **policy.response.predictors}
-    constant = dict.fromkeys(name for each in formulas.values() if each is not None for name in each.without_effect)
+    formulas = {**policy.inner.formulas, **policy.response.predictors}
+    constant = dict.fromkeys(name for each in formulas.values() for name in each.without_effect)
     notes = [*notes, *(f"column '{name}' has a single value and no effect" for name in constant)]
     few = few_trials(int(posterior.trials.timed.sum()), len(best.x))
     details = {"unbounded": best.x, "unbounded_variance": variance, "covariance": best.covariance, "joint": value}
@@ -131,6 +131,7 @@ class Diffusion(OneByOne):
     """
 
     takes_prior = True
+    has_times = True
 
     def __init__(
         self,
@@ -193,14 +194,11 @@ class Diffusion(OneByOne):
 
     def to_arrays(self, policy: Any) -> dict[str, np.ndarray]:
         """See `Model.to_arrays`."""
-        inner, formulas = policy.inner, dict(policy.response.predictors)
-        if isinstance(inner, FormulaPolicy):
-            formulas["drift"] = inner.formula
         return {
-            "values": inner.weights if isinstance(inner, FormulaPolicy) else inner.values,
+            "values": policy.inner.values,
             "x": policy.x,
             "settings": settings_array(policy.settings),
-            **formula_arrays(formulas),
+            **formula_arrays({**policy.response.predictors, **policy.inner.formulas}),
         }
 
     def from_arrays(self, arrays: Mapping[str, np.ndarray], table: Behaviour) -> TimedPolicy:

@@ -2,9 +2,9 @@
 
 logit P(choice 1) = w_t . x_t; w_{t+1} = w_t + N(0, sigma_k^2); each session begins with w_1 ~ N(mu, diag(s_k^2)). The
 posterior over weights is followed by a Gaussian filter with exact moments of the logit, so a prediction uses only
-earlier trials of the session. mu, s and sigma maximise the marginal likelihood with slopes from the smoother of Rauch,
-Tung and Striebel, which also gives the weights over trials with intervals. The code is ours; PsyTrack finds sigma by a
-decoupled Laplace approximation of the same likelihood.
+earlier trials of the session. mu, s and sigma maximise the marginal likelihood; the smoother of Rauch, Tung and
+Striebel gives the weights over trials with intervals. The code is ours; PsyTrack finds sigma by a decoupled Laplace
+approximation of the same likelihood.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from neurogym.analysis.regression import fit_weights
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.base import Fitted, OneByOne, ParallelTrials, Problem
+from neurogym.behaviour.models.base import Fitted, OneByOne, ParallelTrials, Policy, Problem
 from neurogym.behaviour.models.logistic import Features, estimated_weights
 from neurogym.behaviour.models.marks import INFORMED, NOT_IDENTIFIED
 from neurogym.behaviour.models.walks import (
@@ -23,19 +23,17 @@ from neurogym.behaviour.models.walks import (
     Belief,
     Walk,
     WalkLimits,
+    WalkPosterior,
+    advance,
     begin,
     deviation,
-    diffuse,
-    fit_walk,
-    learn,
     probability,
-    spread_of_variances,
 )
 from neurogym.behaviour.table import rectangle
 
 
 @dataclass
-class DriftingPolicy:
+class DriftingPolicy(Policy):
     """Choices from weights that are followed through the session.
 
     Attributes:
@@ -58,7 +56,7 @@ class DriftingPolicy:
     def advance(self, state: tuple[FloatArray, Belief], trial: ParallelTrials) -> tuple[FloatArray, Belief]:
         """See `Policy.advance`."""
         x = self.features.now(state[0], trial.stimuli)
-        return self.features.after(state[0], trial), diffuse(learn(state[1], x, trial.choice), self.walk)
+        return self.features.after(state[0], trial), advance(state[1], self.walk, x, trial.choice)
 
 
 class Drifting(OneByOne):
@@ -87,14 +85,13 @@ class Drifting(OneByOne):
         flat, chosen = x[choice >= 0], choice[choice >= 0]
         scale = np.where(flat.std(0) > 0, flat.std(0), 1.0)
         mean = fit_weights(flat, chosen, 2, np.where(flat.std(0) > 0, 3.0 / scale, 10.0))[0][1]
-        first = Walk(mean, (0.5 / scale) ** 2, self.limits.clipped((0.02 / scale) ** 2))
-        walk, smoothed = fit_walk(x, choice, first, limits=self.limits)
+        posterior = WalkPosterior(x, choice, self.limits.prior(mean, scale), self.limits)
+        walk, score = posterior.maximum()
+        smoothed = posterior.smoothed(walk)
         means = estimated_weights(flat, chosen, 2, table.interval_groups(table.join("scored_choice") >= 0))
         estimates = dict(zip(features.names, means, strict=True))
         marks = self.limits.marks({f"sigma {name}": walk.step[k] for k, name in enumerate(features.names)})
-        errors = np.full(2 * len(mean), np.nan)
-        if problem.intervals:
-            errors = spread_of_variances(walk, x, choice, first)
+        errors = posterior.spread(walk) if problem.intervals else np.full(2 * len(mean), np.nan)
         for k, name in enumerate(features.names):
             for label, variance, error in (
                 (f"sigma {name}", walk.step[k], errors[len(mean) + k]),
@@ -107,7 +104,7 @@ class Drifting(OneByOne):
             self.name,
             DriftingPolicy(features, walk),
             estimates,
-            smoothed.log_likelihood,
+            score,
             {
                 "weights": smoothed.mean,
                 "weights_sd": np.sqrt(np.diagonal(smoothed.covariance, 0, 2, 3)),

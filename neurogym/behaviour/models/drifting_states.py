@@ -9,39 +9,31 @@ forward-backward algorithm with the expected log-likelihood of each choice (Ghah
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import log_expit
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.base import ParallelTrials
+from neurogym.behaviour.models.base import ParallelTrials, Policy
+from neurogym.behaviour.models.chains import Chain
 from neurogym.behaviour.models.logistic import Features
-from neurogym.behaviour.models.marks import INFORMED
-from neurogym.behaviour.models.transitions import TransitionInputs, transition_probabilities
+from neurogym.behaviour.models.transitions import TransitionInputs
 from neurogym.behaviour.models.walks import (
     LOGIT_WEIGHTS,
     NODES,
-    SPREAD,
     Belief,
-    Smoothed,
     Walk,
-    WalkLimits,
+    advance,
     begin,
-    diffuse,
-    fit_walk,
-    learn,
     probability,
-    spread_of_variances,
 )
 
-#: Alternations of weights and states, and iterations for the variances in each of these.
-ALTERNATIONS, ITERATIONS = 6, 4
+ALTERNATIONS = 6  #: of weights and states
 
 
-def expected_likelihood(smoothed: Smoothed, x: FloatArray, choice: np.ndarray) -> FloatArray:
-    """Return exp of the expected log-likelihood of each choice given the posterior of the weights; 1 for misses.
+def expected_log_likelihood(smoothed: Belief, x: FloatArray, choice: np.ndarray) -> FloatArray:
+    """Return the expected log-likelihood of each choice given the posterior of the weights; 0 for misses.
 
     Args:
         smoothed: posterior of the weights.
@@ -52,75 +44,16 @@ def expected_likelihood(smoothed: Smoothed, x: FloatArray, choice: np.ndarray) -
     variance = np.einsum("tskl,stk,stl->st", smoothed.covariance, x, x)
     points = logit[..., None] + np.sqrt(2 * np.maximum(variance, 0))[..., None] * NODES
     log = log_expit(np.where(choice == 1, 1.0, -1.0)[..., None] * points) @ LOGIT_WEIGHTS
-    return np.where(choice < 0, 1.0, np.exp(log))
+    return np.where(choice < 0, 0.0, log)
 
 
-def prior_walk(weights: FloatArray, scale: FloatArray, limits: WalkLimits) -> Walk:
-    """Return the prior of the distribution of the weights of a state."""
-    return Walk(weights, (0.5 / scale) ** 2, limits.clipped((0.02 / scale) ** 2))
-
-
-def steps_are_determined(
-    walks: Sequence[Walk],
-    priors: Sequence[Walk],
-    states: FloatArray,
-    x: FloatArray,
-    choice: np.ndarray,
-) -> list[list[bool]]:
-    """Return for each weight of each state whether the choices determine the s.d. of its step.
-
-    The s.d. has no interval: weights and states are independent in the approximation, which makes steps too small where
-    states are uncertain.
-
-    Args:
-        walks: distributions of the weights of each state.
-        priors: of these.
-        states: probability of each state, shape (sessions, trials, states).
-        x: predictors, shape (sessions, trials, predictors).
-        choice: shape (sessions, trials).
-    """
-    determined = []
-    for k, (walk, prior) in enumerate(zip(walks, priors, strict=True)):
-        errors = spread_of_variances(walk, x, choice, prior, states[..., k])[len(walk.step) :]
-        determined.append([bool(error < INFORMED * SPREAD) for error in errors])
-    return determined
-
-
-def fit_walks(
-    weights: FloatArray,
-    states: FloatArray,
-    x: FloatArray,
-    choice: np.ndarray,
-    scale: FloatArray,
-    limits: WalkLimits,
-    walks: Sequence[Walk] = (),
-) -> tuple[list[Walk], FloatArray]:
-    """Return the distribution of the weights of each state, and the likelihood of each choice in each state.
-
-    Args:
-        weights: of the states without drift, shape (states, predictors).
-        states: probability of each state, shape (sessions, trials, states).
-        x: predictors, shape (sessions, trials, predictors).
-        choice: shape (sessions, trials).
-        scale: s.d. of the predictors.
-        limits: of the s.d. of a step.
-        walks: of an earlier alternation.
-
-    Returns:
-        The distributions, and likelihoods (sessions, trials, states).
-    """
-    results, likelihood = [], np.empty(states.shape)
-    for k, w in enumerate(weights):
-        prior = prior_walk(w, scale, limits)
-        first = walks[k] if walks else prior
-        walk, smoothed = fit_walk(x, choice, first, ITERATIONS, states[..., k], prior, limits)
-        results.append(walk)
-        likelihood[..., k] = expected_likelihood(smoothed, x, choice)
-    return results, likelihood
+def state_columns(p: FloatArray) -> dict[str, FloatArray]:
+    """Return probabilities of hidden states (sessions, states) as columns, ``state_2`` and so on."""
+    return {f"state_{k + 1}": p[:, k] for k in range(1, p.shape[1])}
 
 
 @dataclass
-class DriftingStatesPolicy:
+class DriftingStatesPolicy(Policy):
     """Choices from filtered states and weights.
 
     Attributes:
@@ -151,9 +84,9 @@ class DriftingStatesPolicy:
         beliefs = tuple(begin(self._walk(k), n) for k in range(len(self.mean)))
         return self.features.begin(n), np.tile(self.first, (n, 1)), beliefs
 
-    def state_probabilities(self, state: tuple[FloatArray, FloatArray, tuple[Belief, ...]]) -> FloatArray:
-        """Return the probability of each hidden state before a trial, shape (sessions, states)."""
-        return state[1]
+    def columns_before(self, state: tuple[FloatArray, FloatArray, tuple[Belief, ...]]) -> dict[str, FloatArray]:
+        """See `Policy.columns_before`."""
+        return state_columns(state[1])
 
     def probabilities(
         self, state: tuple[FloatArray, FloatArray, tuple[Belief, ...]], stimuli: FloatArray
@@ -174,10 +107,7 @@ class DriftingStatesPolicy:
         joint = states * np.where(trial.choice[:, None] < 0, 1.0, np.clip(likelihood, 1e-12, 1))
         responsible = joint / joint.sum(1, keepdims=True)
         after = tuple(
-            diffuse(learn(each, x, trial.choice, responsible[:, k]), self._walk(k)) for k, each in enumerate(beliefs)
+            advance(each, self._walk(k), x, trial.choice, responsible[:, k]) for k, each in enumerate(beliefs)
         )
-        transitions = self.transitions
-        if self.input_weights.size:
-            transitions = transition_probabilities(transitions, self.input_weights, self.inputs.of_trial(trial))
-            return self.features.after(past, trial), np.einsum("si,sij->sj", responsible, transitions), after
-        return self.features.after(past, trial), responsible @ transitions, after
+        chain = Chain(self.mean, self.transitions, self.first, self.input_weights)
+        return self.features.after(past, trial), chain.next_states(responsible, self.inputs.of_trial(trial)), after

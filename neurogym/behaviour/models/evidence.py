@@ -10,8 +10,9 @@ import numpy as np
 
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.agent_policy import AgentPolicy, compiled
-from neurogym.behaviour.models.agents import Agent
-from neurogym.behaviour.models.base import ParallelTrials, Policy, of_subject, stepped
+from neurogym.behaviour.models.base import ParallelTrials, Policy, stepped
+from neurogym.behaviour.models.formulas import Formula
+from neurogym.behaviour.models.one_trial import OneTrial
 from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.table import Behaviour, Session, padded
 
@@ -49,45 +50,52 @@ class Evidence(Protocol):
         """Return the evidence as it is stepped from trial to trial."""
 
 
-class EvidencePolicy(Protocol):
-    """Evidence of many sessions at once, stepped from trial to trial."""
+class EvidencePolicy:
+    """Evidence of many sessions at once, stepped from trial to trial; by default, trials leave no state."""
+
+    @property
+    def formulas(self) -> dict[str, Formula]:
+        """Formulas of the evidence by name."""
+        return {}
+
+    def of(self, subject: str) -> EvidencePolicy:
+        """Return the evidence of a subject, where a model of several subjects has one for each."""
+        return self
 
     def begin(self, n: int) -> Any:
         """Return the state before the first trial of ``n`` sessions."""
+        return n
 
     def evidence(self, state: Any, stimuli: FloatArray) -> FloatArray:
         """Return the evidence of a trial, shape (sessions, columns)."""
+        raise NotImplementedError
 
     def advance(self, state: Any, trial: ParallelTrials) -> Any:
         """Return the state after a trial."""
+        return state
 
+    def columns_before(self, state: Any) -> dict[str, FloatArray]:
+        """See `Policy.columns_before`."""
+        return {}
 
-def evidence_of_sessions(policy: EvidencePolicy, sessions: Sequence[Session]) -> FloatArray:
-    """Return the evidence of all trials of sessions, concatenated, shape (trials, columns)."""
-    if hasattr(policy, "of_sessions"):
-        return np.asarray(policy.of_sessions(sessions))
-    return np.concatenate(stepped(policy, sessions, lambda state, trial: policy.evidence(state, trial.stimuli)))
+    def of_sessions(self, sessions: Sequence[Session]) -> FloatArray:
+        """Return the evidence of all trials of sessions, concatenated, shape (trials, columns)."""
+        return np.concatenate(stepped(self, sessions, lambda state, trial: self.evidence(state, trial.stimuli)))
 
-
-def with_state_columns(policy: EvidencePolicy, sessions: Sequence[Session]) -> list[Session]:
-    """Return sessions with the columns that a policy knows before each trial, such as probabilities of hidden states.
-
-    Args:
-        policy: with a method ``columns_before(state)``; without one, sessions are returned as they are.
-        sessions: the sessions.
-    """
-    if not hasattr(policy, "columns_before") or not policy.columns_before(policy.begin(1)):
-        return list(sessions)
-    names = list(policy.columns_before(policy.begin(1)))
-    every = stepped(policy, sessions, lambda state, _: np.stack([policy.columns_before(state)[k] for k in names], 1))
-    return [
-        replace(each, conditions={**each.conditions, **dict(zip(names, rows.T, strict=True))})
-        for each, rows in zip(sessions, every, strict=True)
-    ]
+    def with_columns(self, sessions: Sequence[Session]) -> list[Session]:
+        """Return sessions with `columns_before` each trial."""
+        names = list(self.columns_before(self.begin(1)))
+        if not names:
+            return list(sessions)
+        every = stepped(self, sessions, lambda state, _: np.stack([self.columns_before(state)[k] for k in names], 1))
+        return [
+            replace(each, conditions={**each.conditions, **dict(zip(names, rows.T, strict=True))})
+            for each, rows in zip(sessions, every, strict=True)
+        ]
 
 
 @dataclass(frozen=True)
-class ProportionalPolicy:
+class ProportionalPolicy(EvidencePolicy):
     """Drift in proportion to a stimulus, ``k (x - x0)``; a constant drift without a stimulus.
 
     Attributes:
@@ -96,20 +104,12 @@ class ProportionalPolicy:
 
     values: FloatArray
 
-    def begin(self, n: int) -> int:
-        """See `EvidencePolicy.begin`."""
-        return n
-
     def evidence(self, state: int, stimuli: FloatArray) -> FloatArray:
         """See `EvidencePolicy.evidence`."""
         if len(self.values) == 1:
             return np.full((len(stimuli), 1), self.values[0])
         k, x0 = self.values
         return np.asarray(k * (stimuli[:, :1] - x0))
-
-    def advance(self, state: int, trial: ParallelTrials) -> int:
-        """See `EvidencePolicy.advance`."""
-        return state
 
 
 class ProportionalEvidence:
@@ -145,35 +145,6 @@ class ProportionalEvidence:
         return ProportionalPolicy(x)
 
 
-@dataclass(frozen=True)
-class AgentEvidencePolicy:
-    """Logits of a learner as evidence: their difference for two options, or one for each option.
-
-    Attributes:
-        agent: the learner with its parameters.
-        columns: 1 for the difference, or the number of options.
-    """
-
-    agent: AgentPolicy
-    columns: int
-
-    def begin(self, n: int) -> Any:
-        """See `EvidencePolicy.begin`."""
-        return self.agent.begin(n)
-
-    def evidence(self, state: Any, stimuli: FloatArray) -> FloatArray:
-        """See `EvidencePolicy.evidence`."""
-        return as_columns(self.agent.logits(state, stimuli), self.columns)
-
-    def advance(self, state: Any, trial: ParallelTrials) -> Any:
-        """See `EvidencePolicy.advance`."""
-        return self.agent.advance(state, trial)
-
-    def of_sessions(self, sessions: Sequence[Session]) -> FloatArray:
-        """Return the evidence of all trials of sessions, shape (trials, columns)."""
-        return as_columns(np.concatenate(self.agent.logits_of(sessions)), self.columns)
-
-
 def as_columns(logits: FloatArray, columns: int) -> FloatArray:
     """Return logits (..., choices) as evidence: the difference of the second from the first option, or all."""
     return logits[..., 1:2] - logits[..., :1] if columns == 1 else logits
@@ -188,7 +159,7 @@ class AgentEvidence:
         columns: 1 for the difference of two options, or the number of options.
     """
 
-    def __init__(self, agent: Agent, table: Behaviour, columns: int):
+    def __init__(self, agent: OneTrial, table: Behaviour, columns: int):
         self.agent, self.columns, self.choices = agent, columns, len(table.choices)
         self.parameters = agent.parameters(table)
         self._data = padded(table.sessions)
@@ -202,17 +173,17 @@ class AgentEvidence:
         jacobian = np.moveaxis(as_columns(np.moveaxis(slopes.logits[self._inside], -1, 0), self.columns), 0, -1)
         return Slope(value, jacobian, float(rows.second.sum()), slopes.second.sum((0, 1)))
 
-    def policy(self, x: FloatArray) -> AgentEvidencePolicy:
+    def policy(self, x: FloatArray) -> LogitPolicy:
         """See `Evidence.policy`."""
-        return AgentEvidencePolicy(AgentPolicy(self.agent, self.parameters, x, self.choices), self.columns)
+        return LogitPolicy(AgentPolicy(self.agent, self.parameters, x, self.choices), 1.0, self.columns)
 
 
 @dataclass(frozen=True)
-class LogitPolicy:
-    """Logit of a fitted model of choices, times a factor, as evidence.
+class LogitPolicy(EvidencePolicy):
+    """Logits of a model of choices, times a factor, as evidence.
 
     Attributes:
-        inner: the fitted model.
+        inner: the model with its parameters.
         factor: drift per s of a logit of 1.
         columns: 1 for the difference of two options, or the number of options.
     """
@@ -222,15 +193,12 @@ class LogitPolicy:
     columns: int
 
     def of(self, subject: str) -> LogitPolicy:
-        """Return the evidence of a subject."""
-        return LogitPolicy(of_subject(self.inner, subject), self.factor, self.columns)
+        """See `EvidencePolicy.of`."""
+        return LogitPolicy(self.inner.of(subject), self.factor, self.columns)
 
     def columns_before(self, state: Any) -> dict[str, FloatArray]:
-        """Return the probabilities of the hidden states before a trial as columns, ``state_2`` and so on."""
-        if not hasattr(self.inner, "state_probabilities"):
-            return {}
-        p = self.inner.state_probabilities(state)
-        return {f"state_{k + 1}": p[:, k] for k in range(1, p.shape[1])}
+        """See `Policy.columns_before`."""
+        return self.inner.columns_before(state)
 
     def begin(self, n: int) -> Any:
         """See `EvidencePolicy.begin`."""
@@ -238,12 +206,15 @@ class LogitPolicy:
 
     def evidence(self, state: Any, stimuli: FloatArray) -> FloatArray:
         """See `EvidencePolicy.evidence`."""
-        logits = np.log(np.clip(self.inner.probabilities(state, stimuli), 1e-9, 1))
-        return self.factor * as_columns(logits, self.columns)
+        return self.factor * as_columns(self.inner.logits(state, stimuli), self.columns)
 
     def advance(self, state: Any, trial: ParallelTrials) -> Any:
         """See `EvidencePolicy.advance`."""
         return self.inner.advance(state, trial)
+
+    def of_sessions(self, sessions: Sequence[Session]) -> FloatArray:
+        """See `EvidencePolicy.of_sessions`."""
+        return self.factor * as_columns(np.concatenate(self.inner.logits_of(sessions)), self.columns)
 
 
 class LogitEvidence:
@@ -264,7 +235,7 @@ class LogitEvidence:
             indices = [k for k, each in enumerate(table.sessions) if each.subject == subject]
             policy = LogitPolicy(inner, 1.0, columns).of(subject)
             for k in indices:
-                rows[k] = evidence_of_sessions(policy, [table.sessions[k]])
+                rows[k] = policy.of_sessions([table.sessions[k]])
         self._logits = np.concatenate([rows[k] for k in range(len(table.sessions))])
 
     def slope(self, x: FloatArray) -> Slope:

@@ -1,18 +1,18 @@
 """Hidden Markov model with a logistic regression in each state (Ashwood et al. 2022, 10.1038/s41593-021-01007-z).
 
 P(choice 1 | state k) = logistic(w_k . x); the state follows a Markov chain with transitions A, newly drawn from pi in
-each session. Fitted by expectation-maximisation from several starts, with a Gaussian prior of s.d. 2 on the weights
-(of scaled predictors) and Dirichlet priors of 2 on the rows of A; predictions use the filtered state. Own code.
+each session. The posterior probability is maximised from several starts (see `neurogym.behaviour.models.chains`);
+intervals follow from its curvature, and predictions use the filtered state.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from scipy.special import expit
+from scipy.special import expit, logit, polygamma
 
 from neurogym.analysis.regression import fit_weights
 from neurogym.analysis.results import Estimate
@@ -21,45 +21,46 @@ from neurogym.behaviour.models.base import (
     Fitted,
     OneByOne,
     ParallelTrials,
+    Policy,
     Problem,
     UnfitError,
     log_likelihoods,
     predict,
 )
-from neurogym.behaviour.models.chain_estimates import ChainTrials, chain_estimates, chain_marks
 from neurogym.behaviour.models.chains import (
+    PRIOR,
     Chain,
-    Posterior,
+    ChainTrials,
+    chain_covariance,
     emission,
     expected_states,
-    forward_backward,
-    improve,
+    fit_chain,
     improve_chain,
-    next_states,
+    states_given,
 )
 from neurogym.behaviour.models.drifting import design
 from neurogym.behaviour.models.drifting_states import (
     ALTERNATIONS,
     DriftingStatesPolicy,
-    fit_walks,
-    prior_walk,
-    steps_are_determined,
+    expected_log_likelihood,
+    state_columns,
 )
 from neurogym.behaviour.models.logistic import Features
-from neurogym.behaviour.models.marks import NOT_IDENTIFIED
+from neurogym.behaviour.models.marks import INFORMED, NOT_IDENTIFIED, marked
+from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.models.transitions import TransitionInputs
-from neurogym.behaviour.models.walks import Walk, WalkLimits
+from neurogym.behaviour.models.walks import SPREAD, WalkLimits, WalkPosterior
 from neurogym.behaviour.table import Behaviour, padded
 
-#: Starts, iterations with all of them, iterations of the best, the gain (nats) at which these end, s.d. of the weights.
-STARTS, FIRST, MOST, GAIN, PRIOR = 6, 12, 150, 0.02, 2.0
+STARTS = 6  #: of the search
+ROW_PRIOR = 2.0  #: of the Dirichlet distribution of each row of transitions
 #: Share of the trials below which a state is empty.
 EMPTY = 0.01
 FAR = 25.0  #: largest squared distance of scaled weights that counts in the comparison of states
 
 
 @dataclass
-class ChainPolicy:
+class ChainPolicy(Policy):
     """Choices from the filtered state.
 
     Attributes:
@@ -76,9 +77,9 @@ class ChainPolicy:
         """See `Policy.begin`."""
         return self.features.begin(n), np.tile(self.chain.start, (n, 1))
 
-    def state_probabilities(self, state: tuple[FloatArray, FloatArray]) -> FloatArray:
-        """Return the probability of each hidden state before a trial, shape (sessions, states)."""
-        return state[1]
+    def columns_before(self, state: tuple[FloatArray, FloatArray]) -> dict[str, FloatArray]:
+        """See `Policy.columns_before`."""
+        return state_columns(state[1])
 
     def probabilities(self, state: tuple[FloatArray, FloatArray], stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`."""
@@ -90,10 +91,7 @@ class ChainPolicy:
         """See `Policy.advance`."""
         joint = state[1] * emission(self.chain, self.features.now(state[0], trial.stimuli), trial.choice)
         now = joint / joint.sum(1, keepdims=True)
-        transitions = self.chain.after(self.inputs.of_trial(trial))
-        return self.features.after(state[0], trial), next_states(
-            now, transitions[None] if transitions.ndim == 3 else transitions, 0
-        )
+        return self.features.after(state[0], trial), self.chain.next_states(now, self.inputs.of_trial(trial))
 
 
 class GlmHmm(OneByOne):
@@ -156,92 +154,74 @@ class GlmHmm(OneByOne):
         x, choice = design(features, problem)
         flat, chosen = x[choice >= 0], choice[choice >= 0]
         scale = np.where(flat.std(0) > 0, flat.std(0), 1.0)
-        precision = (scale / PRIOR) ** 2
-        base = fit_weights(flat, chosen, 2, PRIOR / scale)[0][1]
+        base = fit_weights(flat / scale, chosen, 2, np.full(len(scale), PRIOR))[0][1]
         rng = np.random.default_rng(problem.seed)
         source = TransitionInputs.of(self.transition, problem.table)
         data = padded(problem.table.sessions)
         inputs = source.values(data.stimuli, data.choice, data.reward)
-        tried = [
-            self._search(self._start(base, scale, rng, k), x, choice, precision, FIRST, inputs) for k in range(STARTS)
-        ]
-        chain, posterior = self._search(
-            max(tried, key=lambda found: found[1].log_likelihood)[0], x, choice, precision, MOST, inputs
-        )
-        order = _order(chain, len(problem.table.stimuli), scale, like)
-        chain, posterior = chain.reordered(order), posterior.reordered(order)
-        estimates = chain_estimates(chain, features.names, ChainTrials(x, choice, inputs), precision)
-        fit = Fitted(
-            self.name,
-            ChainPolicy(features, chain, source),
-            estimates,
-            posterior.log_likelihood,
-            {
-                "states": posterior.states,
-                "transitions": chain.transitions,
-                "weights": chain.weights,
-                "names": features.names,
-                "lengths": [len(each) for each in problem.table.sessions],
-                "transition_weights": chain.inputs,
-            },
-            chain_marks(estimates, features.names, self.states, precision),
-        )
+        trials = ChainTrials(x, choice, inputs)
+        scaled_trials = ChainTrials(x / scale, choice, inputs)
+        scaled, score = fit_chain([self._start(base, rng, k) for k in range(STARTS)], scaled_trials)
+        scaled = scaled.reordered(_order(scaled, len(problem.table.stimuli), None if like is None else like * scale))
+        covariance = chain_covariance(scaled, scaled_trials)
+        chain = replace(scaled, weights=scaled.weights / scale)
+        states = expected_states(chain, x, choice, inputs)
+        estimates, marks = _estimates(chain, features.names, scale, covariance)
+        details = {
+            "states": states,
+            "transitions": chain.transitions,
+            "weights": chain.weights,
+            "names": features.names,
+            "lengths": [len(each) for each in problem.table.sessions],
+            "transition_weights": chain.inputs,
+        }
+        fit = Fitted(self.name, ChainPolicy(features, chain, source), estimates, score, details, marks)
         if self.drift:
-            chain, posterior = self._let_drift(
-                fit, chain, posterior, x, choice, scale, inputs, source, problem.intervals
-            )
+            chain = self._let_drift(fit, chain, trials, scale, problem.intervals)
             fit.score = sum(
                 float(np.nansum(log_likelihoods(p, each.scored_choice)))
                 for p, each in zip(predict(fit.policy, problem.table.sessions), problem.table.sessions, strict=True)
             )
-        fit.notes = [*_empty_states(posterior, choice), *_transition_notes(chain, source)]
+        fit.notes = [*_empty_states(fit.details["states"], choice), *_transition_notes(chain, source)]
         return fit
 
-    def _let_drift(
-        self,
-        fit: Fitted,
-        chain: Chain,
-        posterior: Posterior,
-        x: FloatArray,
-        choice: np.ndarray,
-        scale: FloatArray,
-        inputs: FloatArray,
-        source: TransitionInputs,
-        intervals: bool,
-    ) -> tuple[Chain, Posterior]:
-        """Fit weights that drift, starting from states whose weights do not, and complete the fit."""
-        walks, weights = list[Walk](), chain.weights
+    def _let_drift(self, fit: Fitted, chain: Chain, trials: ChainTrials, scale: FloatArray, intervals: bool) -> Chain:
+        """Fit weights that drift, starting from states whose weights do not, and complete the fit but for its score.
+
+        The s.d. of steps has no interval: weights and states are independent in the approximation, which makes steps
+        too small where states are uncertain.
+        """
+        x, choice, inputs = trials
+        states, names, previous = fit.details["states"], fit.details["names"], fit.policy
+        priors = [self.limits.prior(w, scale) for w in chain.weights]
+        walks = priors
         for _ in range(ALTERNATIONS):
-            walks, likelihood = fit_walks(chain.weights, posterior.states, x, choice, scale, self.limits, walks)
-            posterior = forward_backward(chain, likelihood, choice, inputs)
-            chain = improve_chain(chain, posterior, inputs)
-        features: Features = fit.policy.features  # type: ignore[attr-defined]
+            posteriors = [WalkPosterior(x, choice, each, self.limits, states[..., k]) for k, each in enumerate(priors)]
+            walks = [each.maximum(walk)[0] for each, walk in zip(posteriors, walks, strict=True)]
+            beliefs = [each.smoothed(walk) for each, walk in zip(posteriors, walks, strict=True)]
+            log_emissions = np.stack([expected_log_likelihood(each, x, choice) for each in beliefs], -1)
+            chain = improve_chain(chain, log_emissions, inputs)
+            states = states_given(chain, log_emissions, inputs)
+        assert isinstance(previous, ChainPolicy)
         mean, start, step = (np.stack([getattr(each, name) for each in walks]) for name in ("mean", "start", "step"))
         fit.policy = DriftingStatesPolicy(
-            features, mean, start, step, chain.transitions, chain.start, chain.inputs, source
+            previous.features, mean, start, step, chain.transitions, chain.start, chain.inputs, previous.inputs
         )
-        priors = [prior_walk(w, scale, self.limits) for w in weights]
-        determined = steps_are_determined(walks, priors, posterior.states, x, choice) if intervals else []
-        variances = {}
-        for k, walk in enumerate(walks):
-            for j, name in enumerate(features.names):
-                label = f"state {k + 1}: sigma {name}"
-                variances[label] = float(walk.step[j])
-                fit.parameters[label] = Estimate(float(np.sqrt(walk.step[j])))
-                if intervals and not determined[k][j]:
-                    fit.marks[label] = NOT_IDENTIFIED
+        labels = [f"state {k + 1}: sigma {name}" for k in range(self.states) for name in names]
+        variances = dict(zip(labels, step.ravel(), strict=True))
+        fit.parameters |= {label: Estimate(float(np.sqrt(each))) for label, each in variances.items()}
+        if intervals:
+            errors = [each.spread(walk)[len(names) :] for each, walk in zip(posteriors, walks, strict=True)]
+            unknown = np.concatenate(errors) >= INFORMED * SPREAD
+            fit.marks |= {label: NOT_IDENTIFIED for label, each in zip(labels, unknown, strict=True) if each}
         fit.marks |= self.limits.marks(variances)
-        fit.details |= {
-            "states": posterior.states,
-            "transitions": chain.transitions,
-            "transition_weights": chain.inputs,
-        }
-        return chain, posterior
+        fit.details |= {"states": states, "transitions": chain.transitions, "transition_weights": chain.inputs}
+        return chain
 
-    def _start(self, base: FloatArray, scale: FloatArray, rng: np.random.Generator, number: int) -> Chain:
+    def _start(self, base: FloatArray, rng: np.random.Generator, number: int) -> Chain:
         """Return starting values: plain regression weights with noise; every second start spreads the biases."""
         k = self.states
-        weights = base + rng.normal(0, 0.5, (k, len(base))) / scale
+        weights = base + rng.normal(0, 0.5, (k, len(base)))
         if number % 2 == 0:
             weights[:, 0] = base[0] + np.r_[0.0, np.linspace(-1.5, 1.5, k - 1) if k > 2 else 1.5]
         stay = (0.9, 0.95, 0.98)[number % 3]
@@ -249,31 +229,54 @@ class GlmHmm(OneByOne):
         np.fill_diagonal(transitions, stay)
         return Chain(weights, transitions, np.full(k, 1 / k), np.zeros((k, len(self.transition))))
 
-    @staticmethod
-    def _search(
-        chain: Chain, x: FloatArray, choice: np.ndarray, precision: FloatArray, most: int, inputs: FloatArray
-    ) -> tuple[Chain, Posterior]:
-        posterior = expected_states(chain, x, choice, inputs)
-        for _ in range(most):
-            chain = improve(chain, posterior, x, choice, precision, inputs)
-            new = expected_states(chain, x, choice, inputs)
-            gain, posterior = new.log_likelihood - posterior.log_likelihood, new
-            if abs(gain) < GAIN:
-                break
-        return chain, posterior
+
+def _estimates(
+    chain: Chain, names: Sequence[str], scale: FloatArray, covariance: FloatArray
+) -> tuple[dict[str, Estimate], dict[str, str]]:
+    """Return the weights of each state and its probability to stay, with intervals, and a mark for each without one.
+
+    The probability to stay has no interval where transitions depend on inputs.
+
+    Args:
+        chain: parameters with the largest posterior probability.
+        names: of the predictors.
+        scale: s.d. of the predictors.
+        covariance: see `chain_covariance`.
+    """
+    states, size = len(chain.weights), chain.weights.size
+    sds = np.tile(PRIOR / scale, states)
+    errors = np.sqrt(np.diag(covariance)[:size]) / np.tile(scale, states)
+    labels = [f"state {k + 1}: {name}" for k in range(states) for name in names]
+    estimates, marks = marked(list(map(ModelParameter, labels)), chain.weights.ravel(), errors, sds)
+    apart = np.kron(
+        np.eye(states) - 1 / states, np.eye(len(names))
+    )  # each state's weights minus the mean of all states
+    differences = np.sqrt(np.diag(apart @ covariance[:size, :size] @ apart) / (1 - 1 / states))
+    same = differences >= INFORMED * PRIOR  # as uncertain as before the data: fewer states would do
+    marks |= {label: NOT_IDENTIFIED for label, each in zip(labels, same, strict=True) if each}
+    widest = INFORMED * np.sqrt(polygamma(1, ROW_PRIOR) + polygamma(1, ROW_PRIOR * (states - 1)))
+    for k, row in enumerate(chain.transitions):
+        label, stay = f"state {k + 1}: stay", float(np.clip(row[k], 1e-9, 1 - 1e-9))
+        estimates[label] = Estimate(stay)
+        if not chain.inputs.size:
+            slope = -np.delete(row, k) / (1 - stay)
+            leaving = size + k * (states - 1) + np.arange(states - 1)
+            error = float(np.sqrt(slope @ covariance[np.ix_(leaving, leaving)] @ slope))
+            estimates[label] = Estimate.normal(float(logit(stay)), error).transformed(lambda x: float(expit(x)))
+            marks |= {label: NOT_IDENTIFIED} if error >= widest else {}
+    return estimates, marks
 
 
-def _order(chain: Chain, stimuli: int, scale: FloatArray, like: FloatArray | None) -> np.ndarray:
+def _order(chain: Chain, stimuli: int, like: FloatArray | None) -> np.ndarray:
     """Return the order of the states: nearest to those of another fit, or largest stimulus weights first, then by bias.
 
     Args:
-        chain: parameters.
+        chain: parameters, with weights of scaled predictors.
         stimuli: number of stimuli.
-        scale: s.d. of the predictors.
-        like: weights of another fit of the same subjects, shape (states, predictors).
+        like: such weights of another fit of the same subjects, shape (states, predictors).
     """
     if like is not None and like.shape == chain.weights.shape:
-        distance = (((like[:, None] - chain.weights) * scale) ** 2).sum(-1)
+        distance = ((like[:, None] - chain.weights) ** 2).sum(-1)
         return np.asarray(linear_sum_assignment(np.minimum(distance, FAR))[1])
     size = (chain.weights[:, 1 : 1 + stimuli] ** 2).sum(1) if stimuli else np.abs(chain.weights).sum(1)
     engaged = int(size.argmax())
@@ -281,10 +284,10 @@ def _order(chain: Chain, stimuli: int, scale: FloatArray, like: FloatArray | Non
     return np.array([engaged, *rest])
 
 
-def _empty_states(posterior: Posterior, choice: np.ndarray) -> list[str]:
+def _empty_states(states: FloatArray, choice: np.ndarray) -> list[str]:
     """Return a note for each state that hardly any trial is in."""
     valid = choice >= 0
-    expected, trials = posterior.states[valid].sum(0), int(valid.sum())
+    expected, trials = states[valid].sum(0), int(valid.sum())
     return [
         f"state {k + 1} is empty: {each:.0f} of {trials:,} trials are expected in it; fewer states are advised"
         for k, each in enumerate(expected)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.agent_policy import AgentPolicy, compiled
-from neurogym.behaviour.models.base import Model, Policy, Problem, UnfitError
+from neurogym.behaviour.models.base import Policy
 from neurogym.behaviour.models.one_trial import OneTrial
 from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.table import Behaviour, padded
@@ -55,16 +55,3 @@ class ChoiceLikelihood:
     def policy(self, x: FloatArray) -> AgentPolicy:
         """See `Likelihood.policy`."""
         return AgentPolicy(self._agent, self.parameters, x, self._n)
-
-
-def likelihood_of_problem(model: Model, problem: Problem) -> Likelihood:
-    """Return the log-likelihood of a model for the sessions of a subject.
-
-    Raises:
-        UnfitError: for models without such a function, or that do not suit the table.
-    """
-    samplable: Any = model
-    if not hasattr(model, "posterior"):
-        raise UnfitError(f"{model.name} cannot be sampled (--posterior); learners, ddm and models with --times can")
-    likelihood: Likelihood = samplable.posterior(problem)
-    return likelihood

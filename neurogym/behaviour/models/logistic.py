@@ -22,11 +22,14 @@ from neurogym.behaviour.models.base import (
     Fitted,
     OneByOne,
     ParallelTrials,
+    Policy,
     Problem,
     log_likelihoods,
     one_hot,
     trial_at,
 )
+from neurogym.behaviour.models.evidence import LogitPolicy
+from neurogym.behaviour.models.linear import LinearEvidence, weight_parameters
 from neurogym.behaviour.table import Behaviour, Session
 
 #: Standard deviations of the prior that are tried, and the inner folds that decide.
@@ -155,7 +158,7 @@ class Features:
 
 
 @dataclass
-class LinearPolicy:
+class LinearPolicy(Policy):
     """Choices from fixed weights.
 
     Attributes:
@@ -170,9 +173,13 @@ class LinearPolicy:
         """See `Policy.begin`."""
         return self.features.begin(n)
 
+    def logits(self, state: FloatArray, stimuli: FloatArray) -> FloatArray:
+        """See `Policy.logits`."""
+        return self.features.now(state, stimuli) @ self.weights.T
+
     def probabilities(self, state: FloatArray, stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`."""
-        return np.exp(log_softmax(self.features.now(state, stimuli) @ self.weights.T))
+        return np.exp(log_softmax(self.logits(state, stimuli)))
 
     def advance(self, state: FloatArray, trial: ParallelTrials) -> FloatArray:
         """See `Policy.advance`."""
@@ -201,6 +208,23 @@ class Logistic(OneByOne):
     def features(self, table: Behaviour) -> Features:
         """Return the predictors of a trial that a table allows."""
         return Features.of(table, self.history, self.stimuli, self.past_stimuli, plain_outcomes=True)
+
+    def evidence_of(self, table: Behaviour, columns: int) -> LinearEvidence:
+        """See `Model.evidence_of`; the evidence of the first of several options is 0."""
+        features = self.features(table)
+        matrix = np.concatenate([features.matrix(each) for each in table.sessions])
+        words = [""] if columns == 1 else [f" -> {word}" for word in table.choices[1:]]
+        weights, size = weight_parameters(features.names, matrix, ""), matrix.shape[1]
+        parameters = tuple(replace(each, name=f"{each.name}{word}") for word in words for each in weights)
+        predictors = np.zeros((len(matrix), columns, len(parameters)))
+        for k in range(len(words)):
+            predictors[:, k + (columns > 1), k * size : (k + 1) * size] = matrix
+
+        def policy(x: FloatArray) -> LogitPolicy:
+            each = np.pad(x.reshape(-1, size), ((1, 0), (0, 0)))
+            return LogitPolicy(LinearPolicy(features, each), 1.0, columns)
+
+        return LinearEvidence(parameters, predictors, policy)
 
     def _fit(self, problem: Problem) -> Fitted:
         table = problem.table

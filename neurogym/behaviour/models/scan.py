@@ -54,21 +54,17 @@ def rounded(n: int) -> int:
     return 3 * power // 4 if power >= 4 and n <= 3 * power // 4 else power
 
 
-def padded_arrays(data: Padded) -> dict[str, np.ndarray]:
-    """Return sessions as arrays, with numbers of trials and sessions (and tables) that few shapes share.
-
-    Args:
-        data: sessions with the axes (session, trial) or (table, session, trial).
-    """
-    axes = data.choice.ndim
-    sizes = [rounded(n) for n in data.choice.shape]
+def filled(value: np.ndarray, axes: int, fill: float = 0.0) -> np.ndarray:
+    """Return an array whose first axes, of which trials are the last, have sizes that few shapes share."""
+    sizes = [rounded(n) for n in value.shape[:axes]]
     sizes[-1] = max(sizes[-1], SHORTEST)
-    arrays = {}
-    for name, fill in PADDING.items():
-        value = getattr(data, name)
-        widths = [(0, size - n) for size, n in zip(sizes, value.shape, strict=False)]
-        arrays[name] = np.pad(value, widths + [(0, 0)] * (value.ndim - axes), constant_values=fill)
-    return arrays
+    widths = [(0, size - n) for size, n in zip(sizes, value.shape, strict=False)]
+    return np.pad(value, widths + [(0, 0)] * (value.ndim - axes), constant_values=fill)
+
+
+def padded_arrays(data: Padded) -> dict[str, np.ndarray]:
+    """Return sessions with the axes (session, trial) or (table, session, trial) as arrays that are `filled`."""
+    return {name: filled(getattr(data, name), data.choice.ndim, fill) for name, fill in PADDING.items()}
 
 
 def natural(parameters: Sequence[ModelParameter], x: Array) -> Values:

@@ -21,12 +21,15 @@ Slopes = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 Loss = Callable[[np.ndarray, FloatArray], FloatArray]
 
 
-def minimise(slopes: Slopes, start: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def minimise(
+    slopes: Slopes, start: FloatArray, evaluations: int = EVALUATIONS
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Minimise several functions, each from several points, by BFGS in parallel.
 
     Args:
         slopes: of the functions.
         start: where to begin, shape (functions, points, parameters).
+        evaluations: most of a search.
 
     Returns:
         Points, values (functions, points) and gradients.
@@ -36,7 +39,7 @@ def minimise(slopes: Slopes, start: FloatArray) -> tuple[FloatArray, FloatArray,
     eye = np.eye(x.shape[-1])
     inverse = eye / np.maximum(np.abs(slope).max(-1), 1.0)[..., None, None]
     fraction, waits = np.ones(value.shape), np.zeros(value.shape, int)
-    for _ in range(EVALUATIONS):
+    for _ in range(evaluations):
         direction = -np.einsum("...ij,...j->...i", inverse, slope)
         direction *= np.minimum(1.0, LONGEST / np.maximum(np.abs(direction).max(-1, keepdims=True), 1e-12))
         tried = x + fraction[..., None] * direction

@@ -8,16 +8,16 @@ errors are Laplace's, from the curvature at the maximum; races that nothing lear
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
 
 from neurogym.array_types import BoolArray, FloatArray, IntArray
-from neurogym.behaviour.models.base import ParallelTrials
+from neurogym.behaviour.models.base import ParallelTrials, Policy
 from neurogym.behaviour.models.credible import Credible, credible
-from neurogym.behaviour.models.evidence import Evidence, EvidencePolicy, evidence_of_sessions, with_state_columns
+from neurogym.behaviour.models.evidence import Evidence, EvidencePolicy
 from neurogym.behaviour.models.formulas import Formula
 from neurogym.behaviour.models.parameters import ModelParameter, Prior, with_priors
 from neurogym.behaviour.models.responses import Gradient, Response
@@ -306,7 +306,7 @@ def _curved(
 
 
 @dataclass
-class TimedPolicy:
+class TimedPolicy(Policy):
     """Choices and times of a fitted model.
 
     Attributes:
@@ -320,11 +320,11 @@ class TimedPolicy:
     response: ResponseParameters
     x: FloatArray
     settings: TimeSettings
+    has_times = True
 
     def of(self, subject: str) -> TimedPolicy:
-        """Return the policy of a subject, where a model of several subjects has one."""
-        inner: Any = self.inner
-        return TimedPolicy(inner.of(subject), self.response, self.x, self.settings) if hasattr(inner, "of") else self
+        """See `Policy.of`."""
+        return replace(self, inner=self.inner.of(subject))
 
     def begin(self, n: int) -> Any:
         """See `Policy.begin`."""
@@ -344,34 +344,33 @@ class TimedPolicy:
         return self.response.response.sample(evidence, self._typical(state, stimuli), rng, self.settings)
 
     def _typical(self, state: Any, stimuli: FloatArray) -> dict[str, FloatArray]:
-        inner: Any = self.inner
-        columns = inner.columns_before(state) if hasattr(inner, "columns_before") and self.response.predictors else {}
+        columns = self.inner.columns_before(state) if self.response.predictors else {}
         return self.response.typical(stimuli, columns).values(self.x)
 
     def predict(self, sessions: Sequence[Session]) -> list[FloatArray]:
-        """Return the probability of each choice for each session, shape (trials, choices)."""
-        evidence = evidence_of_sessions(self.inner, sessions)
+        """See `Policy.predict`."""
+        evidence = self.inner.of_sessions(sessions)
         p = self.response.response.probabilities(evidence, self.values(sessions))
         return np.split(p, _ends(sessions))
 
     def log_densities(self, sessions: Sequence[Session]) -> list[FloatArray]:
         """Return the log-density of choice and time (nats; omissions: log-probability); nan where none is scored."""
         trials = timed_trials(sessions, self.settings)
-        evidence = evidence_of_sessions(self.inner, sessions)
+        evidence = self.inner.of_sessions(sessions)
         log = self.response.response.log_likelihood(evidence, self.values(sessions), trials).log
         scored = trials.timed | trials.omitted | trials.withheld
         return np.split(np.where(scored, log, np.nan), _ends(sessions))
 
     def simulate(self, sessions: Sequence[Session], rng: np.random.Generator) -> list[tuple[IntArray, FloatArray]]:
-        """Return simulated choices and times for the trials of sessions, given what happened before each trial."""
-        evidence = evidence_of_sessions(self.inner, sessions)
+        """See `Policy.simulate`."""
+        evidence = self.inner.of_sessions(sessions)
         choice, rt = self.response.response.sample(evidence, self.values(sessions), rng, self.settings)
         ends = _ends(sessions)
         return list(zip(np.split(choice, ends), np.split(rt, ends), strict=True))
 
     def values(self, sessions: Sequence[Session]) -> dict[str, FloatArray]:
         """Return the values of the parameters of the response in the trials of sessions."""
-        sessions = with_state_columns(self.inner, sessions) if self.response.predictors else sessions
+        sessions = self.inner.with_columns(sessions) if self.response.predictors else sessions
         return self.response.for_trials(sessions).values(self.x)
 
 

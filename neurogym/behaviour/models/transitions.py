@@ -11,15 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.optimize import minimize
 
 from neurogym.analysis.regression import log_softmax
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import ParallelTrials, UnfitError
 from neurogym.behaviour.table import Behaviour
-
-#: S.d. of the Gaussian prior of the weights of scaled inputs.
-PRIOR = 1.0
 
 
 @dataclass(frozen=True)
@@ -89,34 +85,3 @@ def transition_probabilities(base: FloatArray, weights: FloatArray, inputs: Floa
     """
     logits = np.log(np.maximum(base, 1e-300)) + (inputs @ weights.T)[..., None, :]
     return np.exp(log_softmax(logits))
-
-
-def improve_transitions(
-    base: FloatArray, weights: FloatArray, pairs: FloatArray, inputs: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return transitions and weights that maximise the expected log-likelihood and the priors.
-
-    Args:
-        base: at mean inputs, shape (states, states).
-        weights: of the inputs, shape (states, inputs).
-        pairs: expected transitions after each trial, shape (trials, states, states).
-        inputs: of the trials, shape (trials, inputs).
-    """
-    k, d = weights.shape
-    leaving = pairs.sum(2)
-
-    def loss(x: FloatArray) -> tuple[float, FloatArray]:
-        logits, v = x[: k * k].reshape(k, k), x[k * k :].reshape(k - 1, d)
-        every = np.vstack([np.zeros(d), v])
-        log = log_softmax(logits + (inputs @ every.T)[:, None, :])
-        prior = log_softmax(logits)  # one transition of each kind at mean inputs, as in `improve`
-        value = -(pairs * log).sum() - prior.sum() + 0.5 * (v**2).sum() / PRIOR**2
-        by_logit = np.exp(log) * leaving[..., None] - pairs
-        slope = by_logit.sum(0) + k * np.exp(prior) - 1
-        by_weight = by_logit.sum(1)[:, 1:].T @ inputs + v / PRIOR**2
-        return float(value), np.concatenate([slope.ravel(), by_weight.ravel()])
-
-    start = np.concatenate([np.log(np.maximum(base, 1e-6)).ravel(), (weights - weights[:1])[1:].ravel()])
-    x = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 15}).x
-    new_base = np.exp(log_softmax(x[: k * k].reshape(k, k)))
-    return new_base, np.vstack([np.zeros(d), x[k * k :].reshape(k - 1, d)])

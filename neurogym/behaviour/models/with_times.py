@@ -8,28 +8,18 @@ that is estimated with the response, is the evidence. Networks are then trained 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agents import Agent
 from neurogym.behaviour.models.ballistic import BallisticResponse
-from neurogym.behaviour.models.base import Fitted, Model, Policy, Problem, UnfitError, flatten, rebuild
+from neurogym.behaviour.models.base import EvidenceLikelihood, Fitted, Model, Policy, Problem, UnfitError
 from neurogym.behaviour.models.diffusion import diffusion_response, require_times, timed_fit
-from neurogym.behaviour.models.evidence import (
-    AgentEvidence,
-    AgentEvidencePolicy,
-    Evidence,
-    LogitEvidence,
-    LogitPolicy,
-    as_columns,
-    with_state_columns,
-)
+from neurogym.behaviour.models.evidence import Evidence, LogitEvidence, LogitPolicy, as_columns
 from neurogym.behaviour.models.formulas import Formula
-from neurogym.behaviour.models.linear import FeaturePolicy, feature_evidence
 from neurogym.behaviour.models.logistic import Logistic
 from neurogym.behaviour.models.parameters import Prior
 from neurogym.behaviour.models.responses import Response
@@ -49,24 +39,6 @@ RESPONSES = ("ddm", "lba")
 #: Times that networks are trained on choices and times, and the response is estimated anew.
 ROUNDS = 2
 
-#: Log-likelihood of choice and time of each trial (trials,) and its derivatives (trials, choices), given the
-#: log-probabilities of the choices (trials, choices).
-EvidenceLikelihood = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
-
-
-@runtime_checkable
-class EvidenceModel(Model, Protocol):
-    """A model of choices that can be trained further by the times of the choices."""
-
-    def fit_evidence(self, problem: Problem, fit: Fitted, likelihood: EvidenceLikelihood) -> Fitted:
-        """Return a fit to choices and times, or ``fit`` itself where times cannot change it.
-
-        Args:
-            problem: the sessions of the fit.
-            fit: to their choices.
-            likelihood: of choices and times, given the log-probabilities of the choices.
-        """
-
 
 def race(name: str = "lba", **options: Any) -> TimedModel:
     """Return linear ballistic accumulators whose rates depend on the stimuli.
@@ -78,7 +50,7 @@ def race(name: str = "lba", **options: Any) -> TimedModel:
     return TimedModel(Logistic(0, name=name), "lba", **options)
 
 
-class TimedModel:
+class TimedModel(Model):
     """A model of choices with a response that takes time.
 
     Args:
@@ -96,6 +68,8 @@ class TimedModel:
         UnfitError: for an argument that the response does not have.
     """
 
+    has_times = True
+
     def __init__(
         self,
         model: Model,
@@ -109,16 +83,12 @@ class TimedModel:
     ):
         self.model, self.times, self.name, self.response_options = model, times, model.name, response
         self.options = TimeOptions(deadline, fastest, contaminants, dict(vary or {}), dict(fix or {}))
-        self.states = int(getattr(model, "states", 0))
+        self.states = model.states
+        self.takes_prior = model.takes_prior  # all parameters are estimated together
         self.priors: Mapping[str, Prior] = {}
         unfit = [name for name in response if name != "lapse"] if times == "lba" else []
         if unfit:
             raise UnfitError(f"{unfit[0]} requires the diffusion model (times=ddm); a race (lba) does not have it")
-
-    @property
-    def takes_prior(self) -> bool:
-        """Whether all parameters are estimated together, so that a fit may be hierarchical."""
-        return isinstance(self.model, Agent | Logistic)
 
     def check(self, table: Behaviour) -> None:
         """Refuse tables that do not suit the model.
@@ -126,9 +96,8 @@ class TimedModel:
         Raises:
             UnfitError: if there are too few reaction times, or a diffusion is to choose among more than two options.
         """
-        if hasattr(self.model, "check"):
-            self.model.check(table)
-        if getattr(self.model, "sees_cue", False):
+        self.model.check(table)
+        if self.model.sees_cue:
             raise UnfitError(f"{self.name} is a model of choices alone; --times takes other models")
         require_times(table, f"{self.name} with times")
         if self.times == "ddm" and len(table.choices) != 2:
@@ -144,8 +113,8 @@ class TimedModel:
 
     def fixable(self, table: Behaviour) -> list[str]:
         """Return the names of parameters that may be fixed."""
-        evidence = self._evidence(table).parameters if self.takes_prior else LogitEvidence.parameters
-        return self.options.names(self.response(table), evidence)
+        evidence = self.model.evidence_of(table, self._columns(table)) if self.takes_prior else LogitEvidence
+        return self.options.names(self.response(table), evidence.parameters)
 
     def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
         """See `Model.fit`."""
@@ -157,14 +126,13 @@ class TimedModel:
 
     def _fit_after(self, problem: Problem, choices: Fitted) -> Fitted:
         """Return the fit of a model of which a fit to the choices is known."""
-        model, posterior = self.model, self._given_choices(problem, choices)
-        if isinstance(model, EvidenceModel):
-            for _ in range(ROUNDS):
-                response = self._fit(replace(problem, intervals=False), posterior)  # only its values are needed
-                trained = model.fit_evidence(problem, choices, _likelihood_of_evidence(posterior, response))
-                if trained is choices:
-                    break
-                choices, posterior = trained, self._given_choices(problem, trained)
+        posterior = self._given_choices(problem, choices)
+        for _ in range(ROUNDS * self.model.learns_times):
+            response = self._fit(replace(problem, intervals=False), posterior)  # only its values are needed
+            trained = self.model.fit_evidence(problem, choices, _likelihood_of_evidence(posterior, response))
+            if trained is choices:
+                break
+            choices, posterior = trained, self._given_choices(problem, trained)
         timed = self._fit(problem, posterior)
         timed.parameters = {**timed.parameters, **choices.parameters}
         timed.details = {**choices.details, **timed.details}
@@ -177,14 +145,6 @@ class TimedModel:
         evidence = LogitEvidence(fit.policy, problem.table, self._columns(problem.table))
         return self._posterior(replace(problem, table=self._with_states(problem.table, fit.policy)), evidence)
 
-    def _evidence(self, table: Behaviour) -> Evidence:
-        """Return the evidence of a model whose parameters are estimated with those of the response."""
-        model, columns = self.model, self._columns(table)
-        if isinstance(model, Agent):
-            return AgentEvidence(model, table, columns)
-        assert isinstance(model, Logistic)
-        return feature_evidence(model.features(table), table, columns)
-
     def _with_states(self, table: Behaviour, policy: Policy | None) -> Behaviour:
         """Return a table with the probabilities of hidden states as columns, if a formula names them.
 
@@ -195,7 +155,7 @@ class TimedModel:
         if not self.states or not any(STATE.search(text) for text in self.options.vary.values()):
             return table
         if policy is not None:
-            return table.only(with_state_columns(LogitPolicy(policy, 1.0, 1), table.sessions))
+            return table.only(LogitPolicy(policy, 1.0, 1).with_columns(table.sessions))
         rng = np.random.default_rng(0)
         sessions = [
             replace(
@@ -227,7 +187,8 @@ class TimedModel:
         """
         if not self.takes_prior:
             raise UnfitError(f"{self.name} cannot be sampled (--posterior): its choices are fitted before its times")
-        return self._posterior(problem, self._evidence(problem.table))
+        evidence = self.model.evidence_of(problem.table, self._columns(problem.table))
+        return self._posterior(problem, evidence)
 
     def _posterior(self, problem: Problem, evidence: Evidence) -> TimedPosterior:
         settings, _ = self.options.settings(problem.table.sessions)
@@ -237,42 +198,37 @@ class TimedModel:
 
     def _fit(self, problem: Problem, posterior: TimedPosterior) -> Fitted:
         _, notes = self.options.settings(problem.table.sessions)
-        samples = self.times == "lba" and not isinstance(self.model, Agent)  # thousands of passes through the trials
+        samples = self.times == "lba" and not self.model.passes  # thousands of passes through the trials
         return timed_fit(self.name, problem, posterior, notes, samples)
 
     def to_arrays(self, policy: TimedPolicy) -> dict[str, np.ndarray]:
         """See `Model.to_arrays`."""
         inner: Any = policy.inner
-        arrays = {"response": policy.x, "settings": settings_array(policy.settings)}
-        arrays |= formula_arrays(policy.response.predictors)
-        if isinstance(inner, AgentEvidencePolicy):
-            return {**arrays, "x": inner.agent.x}
-        if isinstance(inner, FeaturePolicy):
-            return {**arrays, **flatten(inner)}
         nested = self.model.to_arrays(inner.inner)
-        return {**arrays, "factor": np.array(inner.factor), **{f"inner.{key}": each for key, each in nested.items()}}
+        return {
+            "response": policy.x,
+            "settings": settings_array(policy.settings),
+            "factor": np.array(inner.factor),
+            **formula_arrays(policy.response.predictors),
+            **{f"inner.{key}": each for key, each in nested.items()},
+        }
 
     def from_arrays(self, arrays: Mapping[str, np.ndarray], table: Behaviour) -> TimedPolicy:
         """See `Model.from_arrays`."""
         formulas = self.options.stored_formulas(self.response(table), arrays, table, self.states)
         response = ResponseParameters(self.response(table), formulas)
-        columns = response.response.columns
-        inner: Any
-        if isinstance(self.model, Agent):
-            inner = AgentEvidencePolicy(self.model.from_arrays(arrays, table), columns)
-        elif isinstance(self.model, Logistic):
-            inner = rebuild(FeaturePolicy, arrays)
-        else:
-            nested = {key.removeprefix("inner."): each for key, each in arrays.items() if key.startswith("inner.")}
-            inner = LogitPolicy(self.model.from_arrays(nested, table), float(arrays["factor"]), columns)
+        columns, factor = response.response.columns, float(arrays.get("factor", 1.0))
+        nested = {key.removeprefix("inner."): each for key, each in arrays.items()}
+        if "weights" in arrays:  # a fit of an earlier version: (predictors, columns), without the first of two choices
+            nested["weights"] = np.pad(arrays["weights"].T, ((int(columns == 1), 0), (0, 0)))
+        inner = LogitPolicy(self.model.from_arrays(nested, table), factor, columns)
         return TimedPolicy(inner, response, arrays["response"], settings_from(arrays["settings"]))
 
 
 def _likelihood_of_evidence(posterior: TimedPosterior, fit: Fitted) -> EvidenceLikelihood:
     """Return the log-likelihood of choices and times with the parameters of the response as they were fitted."""
-    assert isinstance(fit.policy, TimedPolicy)
-    policy = fit.policy.inner
-    assert isinstance(policy, LogitPolicy)
+    timed: Any = fit.policy
+    policy: LogitPolicy = timed.inner
 
     def likelihood(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
         evidence = policy.factor * as_columns(logs, policy.columns)

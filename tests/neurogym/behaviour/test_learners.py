@@ -18,7 +18,6 @@ from neurogym.behaviour.models.gains_losses import (
     ValuePlusPerseveration,
 )
 from neurogym.behaviour.models.learning import QLearning, TwoStepLearner
-from neurogym.behaviour.models.likelihoods import likelihood_of_problem
 from neurogym.behaviour.models.pavlovian import GoNoGo
 from neurogym.behaviour.simulate import Gambles, GoNoGoWorld, ReversingBandit, gains_and_losses, iowa, simulate
 from neurogym.behaviour.table import Behaviour, session
@@ -156,7 +155,7 @@ def test_subjects_stepped_together_have_the_likelihood_of_each_alone(name):
     tables = [simulate(policy, world(rng), table, rng) for _ in range(3)]
     tables[1] = replace(tables[1], sessions=(tables[1].sessions[0].part("1", slice(0, 41)),) * 2)
     x = np.array([each.mean for each in parameters]) + 0.3 * rng.standard_normal((3, len(parameters)))
-    likelihoods = [likelihood_of_problem(model, Problem(each)) for each in tables]
+    likelihoods = [model.posterior(Problem(each)) for each in tables]
     every = together(model, likelihoods[0].parameters, tables)
     values, gradients = every(x), jax.grad(lambda points: every(points).sum())(x)
     for k, each in enumerate(likelihoods):

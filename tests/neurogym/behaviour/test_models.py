@@ -17,7 +17,7 @@ from neurogym.behaviour.models.drifting import Drifting
 from neurogym.behaviour.models.glm_hmm import ChainPolicy, GlmHmm
 from neurogym.behaviour.models.learning import BayesianReversal, QLearning, TwoStepLearner, WinStayLoseShift
 from neurogym.behaviour.models.logistic import Features, Logistic
-from neurogym.behaviour.models.walks import Walk, fit_walk
+from neurogym.behaviour.models.walks import Walk, WalkPosterior
 from neurogym.behaviour.simulate import Decisions, ReversingBandit, TwoStepWorld, simulate
 from neurogym.behaviour.table import Behaviour, session
 
@@ -82,7 +82,7 @@ def test_hidden_states_are_recovered():
     truth = expected_states(
         chain, np.stack([np.ones_like(stimuli), stimuli], -1), np.stack([s.choice for s in sessions])
     )
-    best = (truth.states.argmax(-1) == states).mean()
+    best = (truth.argmax(-1) == states).mean()
     assert (fit.details["states"].argmax(-1) == states).mean() > best - 0.02
     again = simulate(ChainPolicy(features, fit.policy.chain), world, like, rng)
     assert again.n_trials == 7200
@@ -93,7 +93,9 @@ def test_drifting_weights_are_recovered():
     weights = np.cumsum(np.vstack([rng.normal(0, 1, 3), rng.normal(size=(trials - 1, 3)) * sigma]), 0)
     x = rng.normal(size=(trials, 3))
     choice = (rng.random(trials) < 1 / (1 + np.exp(-(x * weights).sum(1)))).astype(int)
-    walk, result = fit_walk(x[None], choice[None], Walk(np.zeros(3), np.ones(3), np.full(3, 0.02**2)))
+    posterior = WalkPosterior(x[None], choice[None], Walk(np.zeros(3), np.ones(3), np.full(3, 0.02**2)))
+    walk, _ = posterior.maximum()
+    result = posterior.smoothed(walk)
     assert np.abs(np.log2(np.sqrt(walk.step) / sigma))[:2].max() < 0.5
     sd = np.sqrt(np.diagonal(result.covariance[:, 0], 0, 1, 2))
     assert (np.abs(result.mean[:, 0] - weights) < 1.96 * sd).mean() > 0.88

@@ -133,7 +133,7 @@ def test_fixed_parameters_make_a_simpler_model():
     )
     learner = TimedModel(LEARNER, fix={"alpha": 0.3}).fit([data])[0]
     assert "alpha" not in learner.parameters
-    assert learner.policy.inner.agent.values["alpha"] == pytest.approx(0.3)
+    assert learner.policy.inner.inner.values["alpha"] == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 from neurogym.behaviour.models.base import Problem, UnfitError, predict
+from neurogym.behaviour.models.chains import Chain, expected_states
 from neurogym.behaviour.models.drifting import Drifting
 from neurogym.behaviour.models.glm_hmm import GlmHmm
-from neurogym.behaviour.models.transitions import improve_transitions, transition_probabilities
+from neurogym.behaviour.models.transitions import transition_probabilities
 from neurogym.behaviour.table import Behaviour, session
 
 
@@ -49,16 +52,22 @@ def test_rewards_that_move_the_state_are_found_and_improve_the_fit():
     assert sum(logs) == pytest.approx(driven.score, rel=1e-6)  # filtered predictions multiply to the likelihood
 
 
-def test_expected_transitions_are_fitted_by_their_maximum():
+def test_states_given_all_choices_are_those_of_all_paths():
+    """Bayes' rule over the 2^5 paths of states, with transitions that depend on inputs and a missing choice."""
     rng = np.random.default_rng(1)
-    base, weights = np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([[0.0], [1.5]])
-    inputs = rng.standard_normal((4000, 1))
-    p = transition_probabilities(base, weights, inputs)
-    np.testing.assert_allclose(p.sum(-1), 1)
-    pairs = 0.5 * p
-    result, slopes = improve_transitions(np.full((2, 2), 0.5), np.zeros((2, 1)), pairs, inputs)
-    np.testing.assert_allclose(result, base, atol=0.02)
-    np.testing.assert_allclose(slopes, weights, atol=0.05)
+    chain = Chain(
+        np.array([[0.0, 2.0], [-1.0, 0.5]]), np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0.7, 0.3]), np.eye(2)[:, 1:]
+    )
+    x, inputs, choice = rng.standard_normal((1, 5, 2)), rng.standard_normal((1, 5, 1)), np.array([[0, 1, -1, 1, 0]])
+    p = 1 / (1 + np.exp(-x[0] @ chain.weights.T))
+    likelihood = np.where(choice[0][:, None] < 0, 1.0, np.where(choice[0][:, None] == 1, p, 1 - p))
+    transitions = transition_probabilities(chain.transitions, chain.inputs, inputs[0])
+    expected = np.zeros((5, 2))
+    for path in itertools.product(range(2), repeat=5):
+        moves = np.prod([transitions[t, path[t], path[t + 1]] for t in range(4)])
+        expected[range(5), path] += chain.start[path[0]] * moves * np.prod(likelihood[range(5), path])
+    result = expected_states(chain, x, choice, inputs)[0]
+    np.testing.assert_allclose(result, expected / expected.sum(1, keepdims=True), rtol=1e-9)
 
 
 def test_an_empty_state_is_named_and_unknown_inputs_are_refused():

@@ -14,7 +14,7 @@ from neurogym.behaviour.models.ballistic import BallisticResponse
 from neurogym.behaviour.models.base import Problem, UnfitError
 from neurogym.behaviour.models.diffusion import Diffusion, diffusion_response
 from neurogym.behaviour.models.drifting import Drifting
-from neurogym.behaviour.models.evidence import AgentEvidencePolicy
+from neurogym.behaviour.models.evidence import LogitPolicy
 from neurogym.behaviour.models.learning import QLearning
 from neurogym.behaviour.models.logistic import Logistic
 from neurogym.behaviour.models.parameters import real
@@ -35,7 +35,7 @@ def learners(n, response, values, response_values, arms=2, sessions=5, trials=20
     for k in range(n):
         x = np.array([each.unbounded(values(k).get(each.name, 0.0)) for each in parameters])
         response_x = np.array([each.unbounded(response_values(k)[each.name]) for each in response.parameters])
-        inner = AgentEvidencePolicy(AgentPolicy(LEARNER, parameters, x, arms), response.columns)
+        inner = LogitPolicy(AgentPolicy(LEARNER, parameters, x, arms), 1.0, response.columns)
         policy = TimedPolicy(inner, ResponseParameters(response), response_x, TimeSettings())
         results.append(simulate(policy, ReversingBandit(sessions, trials, arms, rng), table, rng))
     return results

@@ -12,7 +12,6 @@ from neurogym.behaviour.models.agent_policy import AgentPolicy
 from neurogym.behaviour.models.base import Problem
 from neurogym.behaviour.models.diffusion import Diffusion
 from neurogym.behaviour.models.learning import QLearning
-from neurogym.behaviour.models.likelihoods import likelihood_of_problem
 from neurogym.behaviour.simulate import ReversingBandit, simulate
 from neurogym.behaviour.table import Behaviour, session
 from ngym_cli.errors import UserError
@@ -65,7 +64,7 @@ def test_the_log_density_of_the_sampler_has_the_right_gradient(centred):
     covariates = Covariates(("age",), np.array([[-1.0], [-0.3], [0.3], [1.0]]))
     fits, group = fit_group(model, problems_of(table), 1, covariates)
     problems = problems_of(table)
-    likelihoods = [likelihood_of_problem(model, each) for each in problems]
+    likelihoods = [model.posterior(each) for each in problems]
     together = subject_log_likelihoods(model, [each.table for each in problems], likelihoods)
     target = Target(together, likelihoods[0].parameters, fits, group)
     target.centred = np.full(len(target.centred), centred)
@@ -80,7 +79,7 @@ def test_samples_agree_with_laplace_and_have_diagnostics():
     table = people(1, 200)
     model = Diffusion(start=False, lapse=0.02)
     fit = model.fit(problems_of(table))[0]
-    likelihood = likelihood_of_problem(model, problems_of(table)[0])
+    likelihood = model.posterior(problems_of(table)[0])
     target = Target(subject_log_likelihoods(model, [table], [likelihood]), likelihood.parameters, [fit], None)
     record = summaries(sample(target, 150, 0), likelihood.parameters, ["0"])
     for name, row in record["parameters"]["0"].items():
