@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 
 from ngym_cli.config import options
 from ngym_cli.config.values import Values, parse_call, parse_scalar, parse_whole_numbers
-from ngym_cli.errors import UserError, check_known, unknown
+from ngym_cli.errors import UserError, check_known, option, unknown
 
 if TYPE_CHECKING:
     from ngym_cli.agents.compiled.steps import ArrayState
@@ -106,7 +106,7 @@ def parse(kind: str, text: str) -> Perturbation:
     if kind in ("lesion", "silence", "clamp") and not {"units", "fraction"} & set(values):
         raise UserError(f"--{kind} needs units=3,7 or fraction=0.2")
     if kind == "noise" and "sd" not in values:
-        raise UserError("--noise needs the standard deviation of the noise, as --noise 0.1")
+        raise UserError(f"{option('--noise')} needs the standard deviation of the noise, as {option('--noise 0.1')}")
     return Perturbation(kind, **values)
 
 

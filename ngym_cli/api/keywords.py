@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from neurogym.messages.options import SPELLING
 from ngym_cli.agents.algorithms import HYPERPARAMETERS
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.api.references import reference_of
@@ -67,7 +68,7 @@ def request_of(request: type[AnyRequest], keywords: Mapping[str, Any], without: 
     options = keyword_options(request, without)
     given = {name: value for name, value in keywords.items() if value is not None}
     found = [(find_option(name, value, options, given.get("task")), value) for name, value in given.items()]
-    return checked(request, arranged((option, written(option, value)) for option, value in found), spelling="python")
+    return checked(request, arranged((option, written(option, value)) for option, value in found), typed=True)
 
 
 def settings_of(keywords: Mapping[str, Any]) -> dict[str, Any]:
@@ -267,6 +268,7 @@ def takes(
 
         @functools.wraps(function)
         def call(*args: Any, **keywords: Any) -> Any:
+            spelled = SPELLING.set(functools.partial(in_python, request=request))
             try:
                 for name in () if takes_any else keywords.keys() - named - options.keys():
                     arguments = {**dict(zip(signature.parameters, args, strict=False)), **keywords}
@@ -278,11 +280,12 @@ def takes(
                     raise UserError(f"{function.__name__}: {error}") from None
                 return function(*args, **keywords)
             except UserError as error:
-                error.args = (in_python(str(error)), *error.args[1:])
                 if os.environ.get(FULL_TRACEBACK):
                     raise
                 error.__suppress_context__ = True
                 raise error.with_traceback(None)  # noqa: B904
+            finally:
+                SPELLING.reset(spelled)
 
         if request is not None:
             lines = "".join(f"\n    {name}: {option.flag.meaning}" for name, option in options.items())

@@ -71,7 +71,7 @@ def sweep(
     processes.limit_libraries()
     file = Path(base) if isinstance(base, str | Path) else None
     request = request_of(SweepRequest, options, ("search.",))
-    checked(LaunchSettings, request.launch, spelling="python")
+    checked(LaunchSettings, request.launch, typed=True)
     tables = request.tables()
     if search is not None:
         tables["search"] = _search(search)

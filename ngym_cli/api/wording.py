@@ -1,11 +1,13 @@
-"""Messages in the words of Python: names of arguments in place of options of the shell."""
+"""Options and attributes in messages to callers of Python."""
 
 from __future__ import annotations
 
-import re
+import shlex
+from collections.abc import Iterator
 from typing import Any
 
 from ngym_cli.config.fields import Option, Request, options_of
+from ngym_cli.config.values import parse_scalar
 from ngym_cli.errors import did_you_mean
 
 #: Fields of requests that are only of use in the shell.
@@ -44,36 +46,59 @@ class NearestAttribute:
         raise AttributeError(f"{type(self).__name__} has no attribute '{name}'{hint}", name=name, obj=self)
 
 
-#: An option in a message; a value that follows as a number or in quotes belongs to it.
-_FLAG = re.compile(r"(?<![\w-])--([a-z][a-z-]*[a-z])((?: (?=[\d'\"]))?)")
+def in_python(words: str, request: type[Request] | None = None) -> str:
+    """Return options of the shell, each with its value if it has one, as arguments of a function.
 
+    Args:
+        words: as typed in the shell; an option that only the shell has stays as typed.
+        request: options of the function; options that it does not have are looked up in all requests in use.
 
-def in_python(message: str) -> str:
-    """Return a message with options of the shell as arguments of Python.
-
-    >>> from ngym_cli.evaluation.request import EvalRequest
-    >>> in_python("run a exists; choose another --name or pass --overwrite")
-    'run a exists; choose another name= or pass overwrite=True'
+    Example:
+        >>> from ngym_cli.evaluation.request import EvalRequest
+        >>> in_python("--name", EvalRequest), in_python("--trials 500 --overwrite", EvalRequest)
+        ('name=', 'trials=500, overwrite=True')
     """
-    options = _options()
-
-    def argument(match: re.Match[str]) -> str:
-        word, value = match.group(1), match.group(2)
+    try:
+        typed = shlex.split(words)[::-1]
+    except ValueError:  # a value with an apostrophe
+        typed = words.split(" ", 1)[::-1]
+    options, written = _options(request), ""
+    while typed:
+        word = typed.pop()
         option = options.get(word)
         if option is None or option.name in OF_THE_SHELL:
-            return match.group(0)
-        is_switch = option.kind == "switch"
-        return f"{option.name}={word == option.spelling.strip('-')}{value}" if is_switch else f"{option.name}="
+            written += f"{word} "
+            continue
+        values = [typed.pop()] if typed and option.kind != "switch" and not typed[-1].startswith("--") else []
+        while typed[-1:] == [word] and len(typed) > 1:
+            values.append((typed.pop(), typed.pop())[1])
+        written += f"{option.name}={_value(option, word, values)}{', ' if typed and typed[-1] in options else ' '}"
+    return written.rstrip()
 
-    return _FLAG.sub(argument, message)
+
+def _value(option: Option, word: str, texts: list[str]) -> str:
+    """Return the value of an argument; empty without a text; of a switch, the value that its word stands for."""
+    if option.kind == "switch":
+        return str(word == option.spelling)
+    if not texts:
+        return ""
+    if option.kind == "table" or len(texts) > 1:
+        return repr(option.read(texts))
+    number = parse_scalar(texts[0])
+    return repr(number if type(number) in (int, float) else texts[0])
 
 
-def _options() -> dict[str, Option]:
-    """Return the options of all requests that are in use, by their words in the shell."""
+def _options(request: type[Request] | None) -> dict[str, Option]:
+    """Return the options of all requests in use by their words in the shell, those of one request before all others."""
     options: dict[str, Option] = {}
-    for request in Request.__subclasses__():
-        for option in options_of(request):
-            for spelling in option.flag.names or (option.spelling,):
-                for word in spelling.split("/"):
-                    options.setdefault(word.strip("-"), option)
+    for each in (*([request] if request else []), *_requests(Request)):
+        for option in options_of(each):
+            for word in "/".join(option.flag.names or (option.spelling,)).split("/"):
+                options.setdefault(word, option)
     return options
+
+
+def _requests(base: type[Request]) -> Iterator[type[Request]]:
+    for request in base.__subclasses__():
+        yield request
+        yield from _requests(request)

@@ -32,9 +32,8 @@ from ngym_cli.config.values import (
     parse_wrappers,
     split_entries,
 )
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, option, unknown
 
-Spelling = Literal["shell", "python", "file"]
 OptionType = Literal["word", "path", "names", "words", "number", "whole", "switch", "wrappers", "table"]
 
 
@@ -197,9 +196,10 @@ class Option:
         """Whether the help leaves the option out: older spellings, and settings of runs that a sweep varies."""
         return self.flag.hidden or self.many
 
-    def name_in(self, spelling: Spelling) -> str:
-        """Return the name as the user writes it in the shell, in Python or in a file."""
-        return {"shell": self.spelling, "python": self.name, "file": self.entry}[spelling]
+    @property
+    def written(self) -> str:
+        """Name as the caller writes it, in the shell or in Python."""
+        return option(self.spelling).partition("=")[0]
 
     def read(self, text: Any) -> object:
         """Return the value of what was typed: a text, a list of texts, or a truth value.
@@ -307,32 +307,30 @@ def read_options(
     """
     pairs = ((option, typed.get(option.key)) for option in options or options_of(model))
     values = ((option, option.read(text)) for option, text in pairs if text is not None and text != [])
-    return checked(model, arranged(values), spelling="shell")
+    return checked(model, arranged(values), typed=True)
 
 
 def arranged(values: Iterable[tuple[Option, Any]]) -> dict[str, object]:
     """Return the data of a request from the values of its options; parameters of a sweep are listed by dotted key."""
     data: dict[str, object] = {}
-    for option, value in values:
-        if not option.many:
-            data = merge(data, nest({option.key: value}))
+    for each, value in values:
+        if not each.many:
+            data = merge(data, nest({each.key: value}))
             continue
         rows = value if isinstance(value, dict) else {"": value}
-        varied = {f"{option.entry}.{entry}".rstrip("."): items for entry, items in rows.items()}
-        data = merge(data, {option.table.rstrip("."): varied})
+        varied = {f"{each.entry}.{entry}".rstrip("."): items for entry, items in rows.items()}
+        data = merge(data, {each.table.rstrip("."): varied})
     return data
 
 
-def checked(
-    model: type[AnyModel], data: Mapping[str, object], source: str = "", spelling: Spelling = "file"
-) -> AnyModel:
+def checked(model: type[AnyModel], data: Mapping[str, object], source: str = "", typed: bool = False) -> AnyModel:
     """Return a validated request, configuration or section.
 
     Args:
         model: type of the result.
         data: nested dictionary.
         source: origin of the data, for messages.
-        spelling: names of options in messages: as in the shell, in Python or in a file.
+        typed: name options in messages as the caller writes them, in the shell or in Python, not as keys of a file.
 
     Raises:
         UserError: on an unknown key (with the nearest), a wrong type or a value out of range.
@@ -340,13 +338,13 @@ def checked(
     try:
         return model.model_validate(dict(data))
     except ValidationError as error:
-        refusal = explain(error, model, spelling)
+        refusal = explain(error, model, typed)
     except UserError as error:  # of a validator
         refusal = error
     raise UserError(f"{source}: {refusal}" if source else str(refusal)) from None
 
 
-def explain(error: ValidationError, model: type[BaseModel], spelling: Spelling = "file") -> Exception:
+def explain(error: ValidationError, model: type[BaseModel], typed: bool = False) -> Exception:
     """Return the first error of pydantic as a sentence; arguments as of `checked`."""
     first = min(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
     path = [str(step) for step in first["loc"]]
@@ -359,10 +357,10 @@ def explain(error: ValidationError, model: type[BaseModel], spelling: Spelling =
         return unknown("key", key, [".".join([*path[:-1], name]) for name in fields])
     if isinstance(cause, ValidationError):
         table = None if field is None else metadata_of(field, Options)
-        return explain(cause, table.sections[0] if table else model, spelling)
+        return explain(cause, table.sections[0] if table else model, typed)
     if isinstance(cause, Exception):
         return cause
-    names = {option.key: option.name_in(spelling) for option in options_of(model)}
+    names = {each.key: each.written if typed else each.entry for each in options_of(model)}
     return refused(names.get(key, key), field, first)
 
 

@@ -12,7 +12,7 @@ from neurogym.dynamics import METRICS
 from ngym_cli import runs
 from ngym_cli.config import extensions
 from ngym_cli.config.values import split_entries
-from ngym_cli.errors import UserError, check_known, one_line, unknown
+from ngym_cli.errors import UserError, check_known, one_line, option, unknown
 from ngym_cli.figures.files import FigureFiles, FigureRow, drawing_failed, save_with_table
 from ngym_cli.figures.registry import FIGURES, FigureSpec, find_figure, tags_of
 from ngym_cli.figures.source import Source
@@ -96,7 +96,7 @@ def view(
         UserError: if a run does not exist or is damaged, or the pair or the axes are not two.
     """
     if compare is not None:
-        check_known("word of --group-by", compare, COMPARE)
+        check_known(f"word of {option('--group-by')}", compare, COMPARE)
     named = tuple(split_entries(evaluations or ""))
     sources = [Source(runs.find(reference, root), trust) for reference in references]
     for source in sources:
@@ -104,7 +104,7 @@ def view(
             source.named(name)
     plane = split_entries(axes or "pc1,pc2")
     if len(plane) != 2:
-        raise UserError(f"--axes takes two axes, as in pc1,output0; got '{axes}'")
+        raise UserError(f"{option('--axes')} takes two axes, as in pc1,output0; got '{axes}'")
     return PlotData(
         sources,
         tuple(split_entries(by or "")),
@@ -137,7 +137,7 @@ def comparison(
     """
     for flag, number in (("--delays", delays), ("--rank", rank)):
         if number is not None and number < 1:
-            raise UserError(f"{flag} {number}: expected a whole number of 1 or more")
+            raise UserError(f"{option(flag)} {number}: expected a whole number of 1 or more")
     choices = (("metric", split_entries(metrics or ""), METRICS), ("part", [across or ""], REPEATED_BY))
     for kind, chosen, valid in choices:
         for word in chosen:
@@ -157,7 +157,7 @@ def _pair(text: str | None) -> tuple[float, float] | None:
         return None
     pieces = split_entries(text)
     if len(pieces) != 2 or not all(piece.isdecimal() for piece in pieces) or pieces[0] == pieces[1]:
-        raise UserError(f"--pair takes the numbers of two choices, as in 1,2; got '{text}'")
+        raise UserError(f"{option('--pair')} takes the numbers of two choices, as in 1,2; got '{text}'")
     return float(pieces[0]), float(pieces[1])
 
 

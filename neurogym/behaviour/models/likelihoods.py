@@ -12,6 +12,7 @@ from neurogym.behaviour.models.base import Model, Policy, Problem, UnfitError
 from neurogym.behaviour.models.one_trial import OneTrial
 from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.table import Behaviour, padded
+from neurogym.messages.options import option
 
 
 class Likelihood(Protocol):
@@ -65,6 +66,9 @@ def likelihood_of_problem(model: Model, problem: Problem) -> Likelihood:
     """
     samplable: Any = model
     if not hasattr(model, "posterior"):
-        raise UnfitError(f"{model.name} cannot be sampled (--posterior); learners, ddm and models with --times can")
+        raise UnfitError(
+            f"{model.name} cannot be sampled ({option('--posterior')}); learners, ddm and models with "
+            f"{option('--times')} can"
+        )
     likelihood: Likelihood = samplable.posterior(problem)
     return likelihood

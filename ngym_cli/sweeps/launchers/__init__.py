@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Protocol
 
 from ngym_cli.config.launch import LaunchSettings
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, option, unknown
 
 #: Launchers with description, required packages, and the full form of the name where there is one.
 MEANING = {
-    "local": "processes on this machine, one run per core at a time (--workers)",
+    "local": f"processes on this machine, one run per core at a time ({option('--workers')})",
     "ray": "a Ray cluster: ray starts one here, ray:auto joins the one at hand, ray:HOST:PORT one elsewhere",
-    "slurm": "jobs of a Slurm cluster through submitit (--slurm partition=gpu, --detach)",
+    "slurm": f"jobs of a Slurm cluster through submitit ({option('--slurm partition=gpu')}, {option('--detach')})",
 }
 LAUNCHERS = tuple(MEANING)
 NEEDS = {"ray": "pip install 'ngym[ray]'", "slurm": "pip install 'ngym[slurm]' and sbatch"}
-WRITTEN = {"slurm": "slurm --slurm partition=NAME"}
+WRITTEN = {"slurm": f"slurm {option('--slurm partition=NAME')}"}
 
 #: Times that a job is tried again when its process or its machine is lost.
 RETRIES = 3
@@ -136,5 +136,5 @@ def _name(settings: LaunchSettings) -> tuple[str, str]:
     if address and name != "ray":
         raise UserError(f"launcher {name} takes no address, as in '{settings.on}'")
     if settings.slurm and name != "slurm":
-        raise UserError("--slurm applies only to --on slurm")
+        raise UserError(f"{option('--slurm')} applies only to {option('--on slurm')}")
     return name, address
