@@ -172,8 +172,8 @@ class EvalRequest(Request):
                 raise UserError(f"{option(f'--{name}')} requires {needed}, which lets a fitted model act")
         for name in ("compare", "compare_activity"):
             if getattr(self, name) is not None and self.at_checkpoints:
-                flag = f"--{name.replace('_', '-')}"
-                raise UserError(f"{option(flag)} takes the final model, not {option('--checkpoints')}")
+                word = name.replace("_", "-")
+                raise UserError(f"{option(f'--{word}')} takes the final model, not {option('--checkpoints')}")
         if self.compare is None and self.columns is not None:
             raise UserError(
                 f"{option('--columns')} maps the columns of a table of trials, which {option('--compare')} names"
