@@ -171,7 +171,7 @@ class Option:
     def __post_init__(self) -> None:
         """Derive the names."""
         flag = self.flag
-        word = flag.names[0].partition("/")[0] if flag.names else f"--{self.entry.replace('_', '-')}"
+        word = flag.names[0].partition("/")[0] if flag.names else f"--{self.entry.replace('_', '-').replace('.', '-')}"
         spelling = self.entry.upper() if flag.positional else word
         for name, value in (
             ("key", f"{self.table}{self.entry}"),
