@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
@@ -152,9 +152,6 @@ class Option:
         panel: group of options in the help.
         info: the pydantic field.
         many: whether several values are taken, as in a sweep.
-        key: dotted key of the value in the data of the request.
-        spelling: name in the shell.
-        name: name as a keyword argument in Python.
     """
 
     table: str
@@ -164,21 +161,24 @@ class Option:
     panel: str | None
     info: FieldInfo
     many: bool = False
-    key: str = field(init=False)
-    spelling: str = field(init=False)
-    name: str = field(init=False)
 
-    def __post_init__(self) -> None:
-        """Derive the names."""
-        flag = self.flag
-        word = flag.names[0].partition("/")[0] if flag.names else f"--{self.entry.replace('_', '-').replace('.', '-')}"
-        spelling = self.entry.upper() if flag.positional else word
-        for name, value in (
-            ("key", f"{self.table}{self.entry}"),
-            ("spelling", spelling),
-            ("name", spelling.strip("-").replace("-", "_") if "." in self.entry else self.entry),
-        ):
-            object.__setattr__(self, name, value)
+    @property
+    def key(self) -> str:
+        """Dotted key of the value in the data of the request."""
+        return f"{self.table}{self.entry}"
+
+    @property
+    def spelling(self) -> str:
+        """Name in the shell."""
+        if self.flag.positional:
+            return self.entry.upper()
+        word = f"--{self.entry.replace('_', '-').replace('.', '-')}"
+        return self.flag.names[0].partition("/")[0] if self.flag.names else word
+
+    @property
+    def name(self) -> str:
+        """Name as a keyword argument in Python."""
+        return self.spelling.strip("-").replace("-", "_") if "." in self.entry else self.entry
 
     @property
     def spellings(self) -> tuple[str, ...]:

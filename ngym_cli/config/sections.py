@@ -147,7 +147,7 @@ class RecordingConfig(Section):
     @property
     def conditions(self) -> tuple[str, ...]:
         """Names of the requested conditions; empty for those that the task shares."""
-        return tuple(split_entries(self.by)) if self.by else ()
+        return tuple(split_entries(self.by))
 
 
 class TaskSettings(Section):

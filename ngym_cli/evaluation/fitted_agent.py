@@ -68,7 +68,7 @@ def stimuli_of(
         UserError: if a stimulus or a column does not exist.
     """
     requested: dict[str, tuple[str, float, float]] = {}
-    for entry in split_entries(text or ""):
+    for entry in split_entries(text):
         match = SOURCE_PATTERN.fullmatch(entry)
         if match is None:
             raise UserError(f"{option(flag)} '{entry}': expected NAME=COLUMN, NAME=COLUMN*2 or NAME=COLUMN*0.1-2")

@@ -71,43 +71,43 @@ def _is_figure(word: str) -> bool:
 def view(
     references: Sequence[str],
     root: Path,
-    by: str | None = None,
+    by: str | Sequence[str] | None = None,
     compare: str | None = None,
     evaluations: str | None = None,
     trust: bool = False,
     pair: str | None = None,
     held: Sequence[str] = (),
-    axes: str | None = None,
+    axes: str | Sequence[str] | None = None,
 ) -> PlotData:
     """Return the data for the figures of runs.
 
     Args:
         references: folders, names or ``latest``.
         root: folder of all runs.
-        by: columns to split by, separated by commas.
+        by: columns to split by, as a sequence or separated by commas.
         compare: by what runs are put together.
         evaluations: names of the evaluations to draw, separated by commas.
         trust: accept user code named in a run's record.
         pair: two choices out of several, separated by a comma.
         held: constant inputs of figures of dynamics, see ``ngym_cli.agents.dynamics.held_input``.
-        axes: two axes of the plane of figures of dynamics, separated by a comma.
+        axes: two axes of the plane of figures of dynamics, as a sequence or separated by a comma.
 
     Raises:
         UserError: if a run does not exist or is damaged, or the pair or the axes are not two.
     """
     if compare is not None:
         check_known(f"word of {option('--group-by')}", compare, COMPARE)
-    named = tuple(split_entries(evaluations or ""))
+    named = tuple(split_entries(evaluations))
     sources = [Source(runs.find(reference, root), trust) for reference in references]
     for source in sources:
         for name in named:
             source.named(name)
     plane = split_entries(axes or "pc1,pc2")
     if len(plane) != 2:
-        raise UserError(f"{option('--axes')} takes two axes, as in pc1,output0; got '{axes}'")
+        raise UserError(f"{option('--axes')} takes two axes, as in pc1,output0; got '{','.join(plane)}'")
     return PlotData(
         sources,
-        tuple(split_entries(by or "")),
+        tuple(split_entries(by)),
         compare,
         named,
         _pair(pair),
@@ -118,7 +118,7 @@ def view(
 
 def comparison(
     references: Sequence[str],
-    metrics: str | None = None,
+    metrics: str | Sequence[str] | None = None,
     across: str | None = None,
     delays: int | None = None,
     rank: int | None = None,
@@ -127,7 +127,7 @@ def comparison(
 
     Args:
         references: folders, names or ``latest``, and files.
-        metrics: names of metrics, separated by commas.
+        metrics: names of metrics, as a sequence or separated by commas.
         across: ``period`` or ``layer``.
         delays: delays of the operators; None to choose by the data.
         rank: rank of the operators; None to choose by the data.
@@ -138,7 +138,7 @@ def comparison(
     for flag, number in (("--delays", delays), ("--rank", rank)):
         if number is not None and number < 1:
             raise UserError(f"{option(flag)} {number}: expected a whole number of 1 or more")
-    choices = (("metric", split_entries(metrics or ""), METRICS), ("part", [across or ""], REPEATED_BY))
+    choices = (("metric", split_entries(metrics), METRICS), ("part", [across or ""], REPEATED_BY))
     for kind, chosen, valid in choices:
         for word in chosen:
             if word not in valid:
@@ -148,7 +148,7 @@ def comparison(
         if not path.is_file():
             raise UserError(f"no file {path}")
     rest = [word for word in references if Path(word).suffix not in ENDINGS] or [runs.LATEST]
-    return rest, ComparisonRequest(tuple(split_entries(metrics or "")), across or "", tuple(files), delays, rank)
+    return rest, ComparisonRequest(tuple(split_entries(metrics)), across or "", tuple(files), delays, rank)
 
 
 def _pair(text: str | None) -> tuple[float, float] | None:

@@ -154,7 +154,7 @@ def conditions_wanted(text: str | None) -> dict[str, str]:
     Raises:
         UserError: if an entry is not ``NAME=VALUE``.
     """
-    return parse_assignments(split_entries(text or ""), f"{option('--where')} (such as coh=51.2,outcome=error)", str)
+    return parse_assignments(split_entries(text), f"{option('--where')} (such as coh=51.2,outcome=error)", str)
 
 
 class RecordedStep(NamedTuple):
