@@ -32,9 +32,9 @@ MAX_SIZE = 1_000_000
 
 #: Numbers of a perturbation with their ranges.
 NUMBER_FIELDS = {
-    "fraction": options.option({"type": "float", "gt": 0, "le": 1}),
-    "value": options.option({"type": "float", "ge": -MAX_SIZE, "le": MAX_SIZE}),
-    "sd": options.option({"type": "float", "gt": 0, "le": MAX_SIZE}),
+    "fraction": options.field({"type": "float", "gt": 0, "le": 1}),
+    "value": options.field({"type": "float", "ge": -MAX_SIZE, "le": MAX_SIZE}),
+    "sd": options.field({"type": "float", "gt": 0, "le": MAX_SIZE}),
 }
 
 #: Function from a period to a mask of the environments in which the period is active.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import shlex
 from collections.abc import Iterator
 from typing import Any
 
+from neurogym.messages.options import SPELLING
 from ngym_cli.config.fields import Option, Request, options_of
 from ngym_cli.config.values import parse_scalar
 from ngym_cli.errors import did_you_mean
@@ -44,6 +47,16 @@ class NearestAttribute:
             meant = MEANT.get(name)
             hint = f"; did you mean '{meant}'?" if meant in names else did_you_mean(name, names)
         raise AttributeError(f"{type(self).__name__} has no attribute '{name}'{hint}", name=name, obj=self)
+
+
+@contextlib.contextmanager
+def called_from_python(request: type[Request] | None) -> Iterator[None]:
+    """Name options in messages as arguments of the function with the options of a request, within a block."""
+    before = SPELLING.set(functools.partial(in_python, request=request))
+    try:
+        yield
+    finally:
+        SPELLING.reset(before)
 
 
 def in_python(words: str, request: type[Request] | None = None) -> str:

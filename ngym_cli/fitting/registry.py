@@ -97,7 +97,7 @@ def timed(
 
 FILE = tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))
 #: Arguments of the response of a model of choices and times, by name.
-RESPONSES: dict[str, FieldInfo] = {name: options.option(row) for name, row in FILE["responses"].items()}
+RESPONSES: dict[str, FieldInfo] = {name: options.field(row) for name, row in FILE["responses"].items()}
 MODELS: dict[str, ModelSpec] = {
     name: ModelSpec(name, **{**row, "arguments": options.options(FILE["arguments"], row.get("arguments", {}))})
     for name, row in FILE["models"].items()

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shutil
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from pathlib import Path
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import ngym_cli as nc
-from neurogym.messages.options import SPELLING, option
+from neurogym.messages.options import option
 from ngym_cli import processes
 from ngym_cli.api import wording
 from ngym_cli.evaluation.request import EvalRequest
@@ -142,12 +141,8 @@ def test_options_are_written_for_whoever_asks():
 
 
 def test_worker_processes_name_options_as_their_parent_does():
-    spelled = SPELLING.set(partial(wording.in_python, request=RunRequest))
-    try:
-        with ProcessPoolExecutor(1, processes.spawn_context()) as pool:
-            assert pool.submit(option, "--reward x=1").result() == "rewards={'x': 1}"
-    finally:
-        SPELLING.reset(spelled)
+    with wording.called_from_python(RunRequest), ProcessPoolExecutor(1, processes.spawn_context()) as pool:
+        assert pool.submit(option, "--reward x=1").result() == "rewards={'x': 1}"
 
 
 def test_the_traceback_is_one_line_in_notebooks_and_short_elsewhere(monkeypatch, capsys):
