@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import NamedTuple
 
 from ngym_cli.commands.app import COMMANDS
 from ngym_cli.config.fields import Request, options_of
@@ -17,12 +18,19 @@ OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*[a-z]|\{\})")
 #: A complete command line, which callers of Python type in a shell, too.
 COMMAND_LINE = re.compile(r"ngym ([a-z]+)(?: [^;]*?)?--[^;]*")
 #: Options with values and nothing else: data, or names handed to a function.
-ONLY_OPTIONS = re.compile(r"\s*(--([a-z][a-z-]*|\{\})(/--[a-z-]+)?( [^\s-]\S*)?\s*)+")
-#: Calls that declare options.
-DECLARATIONS = ("Flag", "Option", "Argument", "Field")
+ONLY_OPTIONS = re.compile(r"\s*(--[a-z{][a-z{}-]*(/--[a-z-]+)?( [^\s-]\S*)?\s*)+")
 #: Files whose texts only the shell prints, and files with options of other programs.
 OF_THE_SHELL = {"app.py", "run.py", "runs.py", "shell.py", "printing.py", "data_printing.py", "reference.py"}
 OF_THE_SHELL |= {"suggestions.py", "terminal_pages.py", "__main__.py", "scan.py", "slurm.py", "provenance.py"}
+
+
+class Text(NamedTuple):
+    """Text in the source that names options; formatted parts are {}."""
+
+    file: str
+    text: str
+    by_option: bool
+    at_import: bool
 
 
 @functools.cache
@@ -37,49 +45,48 @@ def options_by_command() -> dict[str, set[str]]:
     return commands
 
 
-def texts() -> Iterator[tuple[Path, str, str]]:
-    """Yield each text that names options, formatted parts as {}: file, text, and call that declares or writes them."""
-    for path in [path for package in ("ngym_cli", "neurogym") for path in sorted((ROOT / package).rglob("*.py"))]:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        around: dict[ast.AST, str] = {}
-        skipped = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and (name := ast.unparse(node.func).split(".")[-1]) in (
-                *DECLARATIONS,
-                "option",
-            ):
-                around |= dict.fromkeys(ast.walk(node), name)
-            if isinstance(node, ast.JoinedStr):
-                skipped |= {*node.values}
-        for node in ast.walk(tree):
-            parts = node.values if isinstance(node, ast.JoinedStr) else [node]
-            is_text = isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and node not in skipped)
-            text = "".join(str(each.value) if isinstance(each, ast.Constant) else "{}" for each in parts if is_text)
-            if OPTION.search(text):
-                yield path, text, around.get(node, "")
+@functools.cache
+def texts() -> list[Text]:
+    paths = [path for package in ("ngym_cli", "neurogym") for path in sorted((ROOT / package).rglob("*.py"))]
+    return [text for path in paths for text in texts_of(path)]
+
+
+def texts_of(path: Path) -> Iterator[Text]:
+    """Yield every text that names options, docstrings aside."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    skipped = {node.value for node in nodes if isinstance(node, ast.Expr)}
+    skipped |= {part for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    calls = [node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) == "option"]
+    by_option = {inner for call in calls for inner in ast.walk(call)}
+    inside = {inner for node in nodes if isinstance(node, ast.FunctionDef) for inner in ast.walk(node)}
+    for node in nodes:
+        parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+        is_text = isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and node not in skipped)
+        text = "".join(str(each.value) if isinstance(each, ast.Constant) else "{}" for each in parts if is_text)
+        if OPTION.search(text):
+            yield Text(path.name, text, node in by_option, node not in inside)
 
 
 def test_every_option_of_a_message_exists():
-    names = set().union(*options_by_command().values())
-    named = [(path.name, word) for path, text, call in texts() if call == "option" for word in OPTION.findall(text)]
-    assert len(named) > 100 and {name for _, name in named} <= names | {"{}"}
+    named = {word for each in texts() if each.by_option for word in OPTION.findall(each.text)}
+    assert len(named) > 80 and named <= set().union(*options_by_command().values()) | {"{}"}
+
+
+def test_no_message_names_an_option_before_it_is_known_who_asks():
+    assert not [each for each in texts() if each.by_option and each.at_import]
 
 
 def test_command_lines_in_messages_have_options_of_the_command():
-    lines = [(path.name, line) for path, text, _ in texts() for line in COMMAND_LINE.finditer(text)]
+    lines = [line for each in texts() if each.file not in OF_THE_SHELL for line in COMMAND_LINE.finditer(each.text)]
     unknown = [
-        (name, line[0])
-        for name, line in lines
-        if name not in OF_THE_SHELL
-        and not {*OPTION.findall(line[0].split(" ngym ")[0])} <= options_by_command()[line[1]]
+        line[0]
+        for line in lines
+        if not {*OPTION.findall(line[0].split(" ngym ")[0])} - {"{}"} <= options_by_command()[line[1]]
     ]
     assert len(lines) > 10 and not unknown
 
 
 def test_messages_name_options_through_one_function():
-    plain = [
-        (path.name, text)
-        for path, text, call in texts()
-        if not call and path.name not in OF_THE_SHELL and not ONLY_OPTIONS.fullmatch(text)
-    ]
-    assert not [each for each in plain if OPTION.search(COMMAND_LINE.sub("", each[1]))]
+    plain = [each for each in texts() if not (each.by_option or each.at_import or each.file in OF_THE_SHELL)]
+    plain = [each for each in plain if not ONLY_OPTIONS.fullmatch(each.text)]
+    assert not [each for each in plain if OPTION.search(COMMAND_LINE.sub("", each.text))]

@@ -12,13 +12,13 @@ from ngym_cli.errors import UserError, option, unknown
 
 #: Launchers with description, required packages, and the full form of the name where there is one.
 MEANING = {
-    "local": f"processes on this machine, one run per core at a time ({option('--workers')})",
+    "local": "processes on this machine, one run per core at a time (--workers)",
     "ray": "a Ray cluster: ray starts one here, ray:auto joins the one at hand, ray:HOST:PORT one elsewhere",
-    "slurm": f"jobs of a Slurm cluster through submitit ({option('--slurm partition=gpu')}, {option('--detach')})",
+    "slurm": "jobs of a Slurm cluster through submitit (--slurm partition=gpu, --detach)",
 }
 LAUNCHERS = tuple(MEANING)
 NEEDS = {"ray": "pip install 'ngym[ray]'", "slurm": "pip install 'ngym[slurm]' and sbatch"}
-WRITTEN = {"slurm": f"slurm {option('--slurm partition=NAME')}"}
+WRITTEN = {"slurm": "slurm --slurm partition=NAME"}
 
 #: Times that a job is tried again when its process or its machine is lost.
 RETRIES = 3
