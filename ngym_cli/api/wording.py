@@ -11,7 +11,7 @@ from typing import Any
 from neurogym.messages.options import SPELLING
 from ngym_cli.config.fields import Option, Request, options_of
 from ngym_cli.config.values import parse_scalar
-from ngym_cli.errors import did_you_mean
+from ngym_cli.errors import UserError, did_you_mean
 
 #: Fields of requests that are only of use in the shell.
 OF_THE_SHELL = ("as_json", "dry_run", "print_config", "smoke", "checkpoint")
@@ -72,33 +72,34 @@ def in_python(words: str, request: type[Request] | None = None) -> str:
         ('name=', 'trials=500, overwrite=True')
     """
     try:
-        typed = shlex.split(words)[::-1]
+        pieces = shlex.split(words)
     except ValueError:  # a value with an apostrophe
-        typed = words.split(" ", 1)[::-1]
-    options, written = _options(request), ""
-    while typed:
-        word = typed.pop()
-        option = options.get(word)
-        if option is None or option.name in OF_THE_SHELL:
-            written += f"{word} "
-            continue
-        values = [typed.pop()] if typed and option.kind != "switch" and not typed[-1].startswith("--") else []
-        while typed[-1:] == [word] and len(typed) > 1:
-            values.append((typed.pop(), typed.pop())[1])
-        written += f"{option.name}={_value(option, word, values)}{', ' if typed and typed[-1] in options else ' '}"
-    return written.rstrip()
+        pieces = words.split(" ", 1)
+    typed: dict[str, list[str]] = {}
+    for piece in pieces:
+        if piece.startswith("--") or not typed:
+            word = piece
+            typed.setdefault(word, []).append("")
+        else:
+            typed[word][-1] = f"{typed[word][-1]} {piece}".strip()
+    options = _options(request)
+    return ", ".join(_argument(options.get(word), word, [*filter(None, values)]) for word, values in typed.items())
 
 
-def _value(option: Option, word: str, texts: list[str]) -> str:
-    """Return the value of an argument; empty without a text; of a switch, the value that its word stands for."""
+def _argument(option: Option | None, word: str, values: list[str]) -> str:
+    """Return an option as an argument, without values as the beginning of one; as typed if only the shell has it."""
+    if option is None or option.name in OF_THE_SHELL:
+        return " ".join([word, *values])
     if option.kind == "switch":
-        return str(word == option.spelling)
-    if not texts:
-        return ""
-    if option.kind == "table" or len(texts) > 1:
-        return repr(option.read(texts))
-    number = parse_scalar(texts[0])
-    return repr(number if type(number) in (int, float) else texts[0])
+        return f"{option.name}={word == option.spelling}"
+    if not values:
+        return f"{option.name}="
+    if option.kind == "table":
+        with contextlib.suppress(UserError):
+            return f"{option.name}={option.read(values)!r}"
+    number = parse_scalar(values[0])
+    value = values if len(values) > 1 else number if type(number) in (int, float) else values[0]
+    return f"{option.name}={value!r}"
 
 
 def _options(request: type[Request] | None) -> dict[str, Option]:
