@@ -14,7 +14,7 @@ from ngym_cli.config.values import parse_scalar
 from ngym_cli.errors import UserError, did_you_mean
 
 #: Fields of requests that are only of use in the shell.
-OF_THE_SHELL = ("as_json", "dry_run", "print_config", "smoke", "checkpoint")
+OF_THE_SHELL = ("as_json", "json", "dry_run", "print_config", "smoke", "checkpoint")
 
 #: Words of other libraries for attributes of results.
 MEANT = {
@@ -87,19 +87,23 @@ def in_python(words: str, request: type[Request] | None = None) -> str:
 
 
 def _argument(option: Option | None, word: str, values: list[str]) -> str:
-    """Return an option as an argument, without values as the beginning of one; as typed if only the shell has it."""
-    if option is None or option.name in OF_THE_SHELL:
+    """Return an option as an argument, without values as the beginning of one; as typed if only the shell has it.
+
+    An option of a request that is not loaded has the name of the shell with underscores.
+    """
+    name = option.name if option else word.removeprefix("--").replace("-", "_")
+    if name in OF_THE_SHELL:
         return " ".join([word, *values])
-    if option.kind == "switch":
-        return f"{option.name}={word == option.spelling}"
+    if option and option.kind == "switch":
+        return f"{name}={word == option.spelling}"
     if not values:
-        return f"{option.name}="
-    if option.kind == "table":
+        return f"{name}="
+    if option and option.kind == "table":
         with contextlib.suppress(UserError):
-            return f"{option.name}={option.read(values)!r}"
+            return f"{name}={option.read(values)!r}"
     number = parse_scalar(values[0])
     value = values if len(values) > 1 else number if type(number) in (int, float) else values[0]
-    return f"{option.name}={value!r}"
+    return f"{name}={value!r}"
 
 
 def _options(request: type[Request] | None) -> dict[str, Option]:

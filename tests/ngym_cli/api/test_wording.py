@@ -127,6 +127,8 @@ def test_messages_name_arguments_in_place_of_options(run_folder, tmp_path):
         (EvalRequest, "--noise 0.1", "noise=0.1"),
         (EvalRequest, "--eval-every", "eval_every="),
         (None, "--runs", "runs_root="),
+        (None, "--not-loaded x", "not_loaded='x'"),
+        (RunRequest, "--json", "--json"),
         (RunRequest, "--dry-run", "--dry-run"),
     ],
 )
