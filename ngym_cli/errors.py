@@ -96,6 +96,13 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     return f"; did you mean '{close}'?" if close else ""
 
 
+def option(words: str) -> str:
+    """Return options of the shell for a message, as whoever asks writes them; see ``neurogym.messages.options``."""
+    from neurogym.messages.options import option as written
+
+    return written(words)
+
+
 def printable(text: str) -> str:
     r"""Return a text with control characters as escapes; a name may come from anywhere.
 

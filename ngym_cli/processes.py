@@ -60,7 +60,16 @@ def _without_main() -> Iterator[None]:
 
 
 class _SafeProcess(context.SpawnProcess):
-    """Child process started with ``PYTHONSAFEPATH`` and without the main module of the parent."""
+    """Child process started with ``PYTHONSAFEPATH`` and without the main module of the parent.
+
+    Its messages name options as those of the parent do.
+    """
+
+    def __init__(self, *args: Any, **keywords: Any):
+        from neurogym.messages.options import SPELLING
+
+        super().__init__(*args, **keywords)
+        self._spelling = SPELLING.get()
 
     @staticmethod
     def _Popen(process_obj: Any) -> Any:  # noqa: N802 - name given by multiprocessing
@@ -72,6 +81,9 @@ class _SafeProcess(context.SpawnProcess):
 
         Runs are resumed exactly from the last checkpoint, so that nothing else has to be written.
         """
+        from neurogym.messages.options import SPELLING
+
+        SPELLING.set(self._spelling)
         threading.Thread(target=_wait_for_parent, daemon=True).start()
         super().run()
 

@@ -16,24 +16,24 @@ ROOT = Path(__file__).parents[1]
 
 #: Most code lines of each folder or file; a file counts for the longest of them that it lies in.
 LIMITS = {
-    "neurogym": 9_500,
+    "neurogym": 9_510,
     "neurogym/analysis": 3_220,
-    "neurogym/behaviour": 4_730,
-    "neurogym/behaviour/models": 3_510,
+    "neurogym/behaviour": 4_760,
+    "neurogym/behaviour/models": 3_715,
     "neurogym/dynamics": 1_800,
     "neurogym/envs": 6_460,
-    "ngym_cli": 7_430,
-    "ngym_cli/agents": 7_040,
-    "ngym_cli/api": 1_650,
+    "ngym_cli": 7_455,
+    "ngym_cli/agents": 7_050,
+    "ngym_cli/api": 1_655,
     "ngym_cli/commands": 1_160,
-    "ngym_cli/config": 1_610,
-    "ngym_cli/figures": 5_175,
-    "ngym_cli/fitting": 4_315,
+    "ngym_cli/config": 1_570,
+    "ngym_cli/figures": 5_180,
+    "ngym_cli/fitting": 4_365,
     "ngym_cli/papers": 1_600,
-    "ngym_cli/sweeps": 2_380,
-    "ngym_cli/training": 1_860,
+    "ngym_cli/sweeps": 2_385,
+    "ngym_cli/training": 1_850,
     "experiments": 6_500,
-    "tests": 36_085,
+    "tests": 36_200,
 }
 
 NO_CODE = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)

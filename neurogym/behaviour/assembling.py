@@ -27,6 +27,7 @@ from neurogym.behaviour.evidence import (
 from neurogym.behaviour.options import check_options
 from neurogym.behaviour.role_columns import RoleColumns
 from neurogym.behaviour.table import Session
+from neurogym.messages.options import option
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -136,9 +137,9 @@ class Assembler(RoleColumns):
         try:
             choices = read_choices(column, self.witness(correct), gone, self.settings.missed, self.settings.choices)
         except TableError as error:
-            raise TableError(f"column {name!r}: {error}; --choice names another column") from None
+            raise TableError(f"column {name!r}: {error}; {option('--choice')} names another column") from None
         if not choices.words:
-            raise TableError(f"column {name!r}: found no choice in any row; --choice names another column")
+            raise TableError(f"column {name!r}: found no choice in any row; {option('--choice')} names another column")
         if len(choices.words) == 1:
             self.notes.append(f"{name} is {choices.words[0]} in all answered rows: models need at least two choices")
         if choices.note:
@@ -178,7 +179,8 @@ class Assembler(RoleColumns):
             order, follows = trial_order(self.columns, self.roles)
             if is_in_blocks(column, order, follows):
                 return self.without_truth(
-                    f"{name} changes in blocks, as a state of the task does: no model sees it; --ground-truth {name} "
+                    f"{name} changes in blocks, as a state of the task does: no model sees it; "
+                    f"{option(f'--ground-truth {name}')} "
                     "if it is the correct choice of each trial"
                 )
         if result is not None:

@@ -14,6 +14,7 @@ from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import ENOUGH_TRIALS, agrees, correlation, is_by_chance, listed, same_information
 from neurogym.behaviour.questions import Answer, ask, ask_role
 from neurogym.behaviour.role_columns import RoleColumns
+from neurogym.messages.options import option
 
 BEYOND_CHANCE = 3.0  #: standard errors from which a correlation is not by chance
 MOST_LEVELS = 30  #: of a stimulus, whose levels are compared between stages
@@ -77,7 +78,7 @@ def check_side(trials: RoleColumns, choices: Choices, name: str, strength: Float
     question = f"choices do not depend on {name}, which has no sign, and no column is named like the correct choice"
     if sides:
         raise ask_role(question, "ground_truth", sides[:3], trials.columns, "the side is not known")
-    trials.notes.append(f"{question}: --ground-truth COLUMN")
+    trials.notes.append(f"{question}: {option('--ground-truth COLUMN')}")
 
 
 def say_protocols(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str]) -> None:
@@ -92,6 +93,6 @@ def say_protocols(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str]
             few = max(map(len, levels)) <= MOST_LEVELS and min(map(len, levels)) > 0
             if few and any(each != levels[0] for each in levels):
                 trials.notes.append(
-                    f"levels of {name} differ between {listed(words)} of {stage}, described together: --where "
-                    f"'{stage} == {words[-1]}' for one, --by {stage} for each"
+                    f"levels of {name} differ between {listed(words)} of {stage}, described together: "
+                    f"""{option(f"--where '{stage} == {words[-1]}'")} for one, {option(f"--by {stage}")} for each"""
                 )

@@ -15,6 +15,7 @@ from neurogym.behaviour.column_names import ORDERED
 from neurogym.behaviour.entries import TableError, label, parse_number, plain
 from neurogym.behaviour.evidence import correlation
 from neurogym.behaviour.roles import MOST_CHOICES, MOST_LETTERS
+from neurogym.messages.options import option
 
 if TYPE_CHECKING:
     from pandas import Series
@@ -182,7 +183,9 @@ def _among_three(
     gone = minus if score[minus] > score[zero] else zero
     if score[minus] != score[zero]:
         return [gone], ""
-    return [gone], "0 between -1 and 1 is read as no answer; --missed -1 if -1 means no answer and 0 is a choice"
+    return [
+        gone
+    ], f"0 between -1 and 1 is read as no answer; {option('--missed -1')} if -1 means no answer and 0 is a choice"
 
 
 def _zero_or_last(
@@ -194,7 +197,7 @@ def _zero_or_last(
         k = numbers.index(number)
         rare = min(numbers) == 0 and counts[k] < 0.5 * counts.sum() / len(numbers)
         if _unanswered(index == k, index >= 0, witness) >= (1.0 if rare else 2.0):
-            return [k], f"{label(number)} is read as no answer; --missed none if it is a choice"
+            return [k], f"{label(number)} is read as no answer; {option('--missed none')} if it is a choice"
     return [], ""
 
 

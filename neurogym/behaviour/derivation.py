@@ -14,6 +14,7 @@ from neurogym.behaviour.column_maps import ColumnMap
 from neurogym.behaviour.column_names import COLUMN_NAMES
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import ALMOST_ALL, is_in_blocks, rises, trial_order
+from neurogym.messages.options import option
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -73,7 +74,10 @@ def with_differences(
                 extended = extended.drop(columns=name)
                 continue
             chosen.derive[name] = formula
-            notes.append(f"{left} and {right} are read as one signed stimulus {name}; --stimuli {left},{right} for two")
+            notes.append(
+                f"{left} and {right} are read as one signed stimulus {name}; "
+                f"{option(f'--stimuli {left},{right}')} for two"
+            )
             notes += remarks
     sizes = {name: np.abs(entries.numbers(extended[name])) for name in assigned["stimuli"]}
     strengths = [
@@ -134,7 +138,7 @@ def with_time_differences(
     if start is None:
         notes.append(
             f"{name} rises from trial to trial: a point in time and not a reaction time; left out, because no column "
-            f"is the time of the stimulus (--derive time={_quoted(name)}-COLUMN --rt time)"
+            f"is the time of the stimulus ({option(f'--derive time={_quoted(name)}-COLUMN --rt time')})"
         )
         return columns, {role: column for role, column in assigned.items() if role != "rt"}
     difference = f"{name}-{start}"
@@ -186,6 +190,7 @@ def without_totals(
     if not many or len(steps) < 2 * FEWEST_TOTALS or np.mean(steps >= 0) < 1 or np.mean(steps > 0) < 0.1:
         return assigned
     notes.append(
-        f"{name} never falls: a running total and not the reward of a trial; left out (--reward {name} keeps it)"
+        f"{name} never falls: a running total and not the reward of a trial; left out ({option(f'--reward {name}')} "
+        "keeps it)"
     )
     return {role: column for role, column in assigned.items() if role != "reward"}

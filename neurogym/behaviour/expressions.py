@@ -14,6 +14,7 @@ from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.entries import TableError, is_missing, parse_number
 from neurogym.messages.names import nearest, unknown
+from neurogym.messages.options import option
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -73,7 +74,7 @@ def rows_where(columns: DataFrame, condition: str, order: TrialOrder | None = No
     """
     text = condition.strip()
     if re.search(r"\s(and|or|&&|\|\|)\s", text):
-        cure = "repeat --where for 'and'; 'NAME in a,b' is 'or'"
+        cure = f"repeat {option('--where')} for 'and'; 'NAME in a,b' is 'or'"
         raise TableError(f"condition {text!r}: expected one comparison ({cure})")
     if re.match(rf"({'|'.join((*_FUNCTIONS, *_WITHIN_SESSIONS))})\(", text):
         return np.nan_to_num(_evaluated(columns, text, order)[0]) != 0

@@ -15,6 +15,7 @@ from neurogym.behaviour.entries import TableError, label, plain
 from neurogym.behaviour.evidence import FILE
 from neurogym.behaviour.questions import Answer, ask
 from neurogym.behaviour.roles import changes_between_blocks, fits_role
+from neurogym.messages.options import option
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -103,7 +104,7 @@ def group(columns: DataFrame, roles: dict[str, object], locate: Callable[[int], 
             row, number = locate(int(columns.index[doubled])), label(float(trial[doubled]))
             raise TableError(
                 f"column {roles['trial']!r}, {row}: found {number} again, expected each trial number once in session "
-                f"{name} of {who}; --trial none takes the order of the rows"
+                f"{name} of {who}; {option('--trial none')} takes the order of the rows"
             )
         again = ordered is members and _falls(trial[members])
         restarted += again
@@ -138,7 +139,7 @@ def _say_sessions(groups: Groups, roles: dict[str, object], subjects: int, resta
     if restarted:
         groups.notes.append(
             f"{roles['trial']} begins anew within {_count(restarted, 'session')}: trials are in the order of the rows; "
-            "if what was learned is lost there, --session names the column of blocks or games"
+            f"if what was learned is lost there, {option('--session')} names the column of blocks or games"
         )
 
 
@@ -190,12 +191,15 @@ def _by_files(columns: DataFrame, roles: dict[str, object], groups: Groups, asks
     if all(_SUBJECT_FILE.search(name.lower()) for name in names):
         roles["subject"] = FILE
         groups.notes.append(
-            f"each of {len(names)} files is read as a subject; --subject none --session {FILE} if they are sessions of "
+            f"each of {len(names)} files is read as a subject; {option(f'--subject none --session {FILE}')} if they "
+            "are sessions of "
             "one"
         )
     elif "session" not in roles and all(_SESSION_FILE.search(name.lower()) for name in names) and len(common) == 1:
         roles["session"] = FILE
-        groups.notes.append(f"each of {len(names)} files is read as a session of one subject; --subject {FILE} if not")
+        groups.notes.append(
+            f"each of {len(names)} files is read as a session of one subject; {option(f'--subject {FILE}')} if not"
+        )
     elif asks:
         answers = [Answer(("--subject", FILE), "each file is a subject")]
         if "session" not in roles:
@@ -280,13 +284,16 @@ def _say_blocks(
         if len(np.unique(block)) < 2:
             continue
         if np.any((block[1:] != block[:-1]) & same):
-            groups.notes.append(f"{name} is not read as a session; --session {name} if what was learned is lost there")
+            groups.notes.append(
+                f"{name} is not read as a session; {option(f'--session {name}')} if what was learned is lost there"
+            )
         else:
             pairs = len(np.unique(np.stack([subject, block], 1), axis=0))
             if pairs == len(np.unique(np.stack([subject, session], 1), axis=0)):
                 roles["session"] = name
             groups.notes.append(
-                f"{name} is read as a session, because trials are numbered anew in each; --session none if blocks "
+                f"{name} is read as a session, because trials are numbered anew in each; {option('--session none')} "
+                "if blocks "
                 "continue what was learned"
             )
             return

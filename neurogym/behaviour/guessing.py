@@ -49,6 +49,7 @@ from neurogym.behaviour.roles import (
     value_pairs,
     varies_within,
 )
+from neurogym.messages.options import option
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -157,7 +158,9 @@ def _rewards_of_trials(
     others = [name for name in rest[1:] if not same_information(columns[name], columns[rest[0]])]
     pair = {plain(name) for name in names} & {*COLUMN_NAMES["gain"], *COLUMN_NAMES["loss"]}
     if others and not pair:
-        found.notes.append(f"{rest[0]} is read as the reward; --reward {others[0]} names {others[0]} instead")
+        found.notes.append(
+            f"{rest[0]} is read as the reward; {option(f'--reward {others[0]}')} names {others[0]} instead"
+        )
     return rest
 
 
@@ -189,7 +192,7 @@ def settle_choice(columns: DataFrame, free: DataFrame, found: Guess) -> None:
         names = [str(assigned["choice"]), *others]
         why = f"{' and '.join(names)} are named like a choice and differ"
         if any(same_information(columns[truth], columns[names[0]]) for truth in _named("ground_truth", columns)):
-            found.notes.append(f"{why}: --choice {others[0]}")  # the check of correct choices asks
+            found.notes.append(f"{why}: {option(f'--choice {others[0]}')}")  # the check of correct choices asks
         else:
             found.questions["choice"] = ask_role(why, "choice", names, columns)
 
@@ -319,8 +322,8 @@ def _settle_offers(columns: DataFrame, assigned: dict[str, Any], given: Roles, f
     if {"gain", "loss"} <= set(known):
         names = [assigned.pop("gain"), assigned.pop("loss")]
         found.notes.append(
-            f"{' and '.join(names)} are known where there was no answer: offers, read as stimuli; --gain {names[0]} "
-            f"--loss {names[1]} if they are what came of the choice"
+            f"{' and '.join(names)} are known where there was no answer: offers, read as stimuli; "
+            f"{option(f'--gain {names[0]} --loss {names[1]}')} if they are what came of the choice"
         )
         return names
     if "reward" in known:
@@ -357,7 +360,8 @@ def _settle_stimuli(columns: DataFrame, assigned: dict[str, Any], form: TableFor
     if offered := offers(columns, assigned):
         found.roles["stimuli"], found.reasons["stimuli"] = tuple(offered), "name"
         found.notes += [
-            f"{', '.join(offered)} are read as offers that {assigned['choice']} is about; --gain COLUMN --loss COLUMN "
+            f"{', '.join(offered)} are read as offers that {assigned['choice']} is about; "
+            f"{option('--gain COLUMN --loss COLUMN')} "
             "if they are what came of the choice"
         ] * (len(offered) > 1)
         return
@@ -374,7 +378,8 @@ def _settle_stimuli(columns: DataFrame, assigned: dict[str, Any], form: TableFor
         states = [name for name in named if is_in_blocks(columns[name], order, follows)]
         named = [name for name in named if name not in states]
         found.notes += [
-            f"{name} changes in blocks, as a state of the task does, and is not read as a stimulus; --stimuli {name} "
+            f"{name} changes in blocks, as a state of the task does, and is not read as a stimulus; "
+            f"{option(f'--stimuli {name}')} "
             "if it is shown"
             for name in states
         ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from neurogym.behaviour import entries
 from neurogym.behaviour.entries import TableError
+from neurogym.messages.options import option
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -28,7 +29,7 @@ class Answer:
 
     def __str__(self) -> str:
         """Return the options as they are typed, and their meaning."""
-        return f"{shlex.join(self.options)} ({self.meaning})"
+        return f"{option(shlex.join(self.options))} ({self.meaning})"
 
 
 class TableQuestion(TableError):

@@ -31,6 +31,7 @@ from neurogym.behaviour.roles import Roles
 from neurogym.behaviour.sources import Source
 from neurogym.behaviour.table import Behaviour, ColumnReading, Reading
 from neurogym.messages.names import unknown
+from neurogym.messages.options import option
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -309,7 +310,8 @@ def _check_choice(columns: DataFrame, assigned: Mapping[str, Any]) -> None:
     listed = ", ".join(list(columns)[:20]) + (", ..." if columns.shape[1] > 20 else "")
     reasons = "".join(f"; {why}" for why in roles.unfit("choice", columns))
     raise TableError(
-        f"found no column of choices among {listed}{reasons}; expected --choice COLUMN in a table with a row for each "
+        f"found no column of choices among {listed}{reasons}; expected {option('--choice COLUMN')} in a table with "
+        "a row for each "
         "trial"
     )
 
@@ -327,13 +329,13 @@ def _names(value: Any) -> list[str]:
 def _offers(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
     pairs = roles.numbered_pairs(columns, assigned["stimuli"])
     notes = [
-        f"{a} and {b} are two stimuli; --derive difference={b}-{a} --stimuli difference makes one" for a, b in pairs
+        f"{a} and {b} are two stimuli; {option(f'--derive difference={b}-{a} --stimuli difference')} makes one"
+        for a, b in pairs
     ]
     if not assigned["stimuli"] and not {"reward", "gain", "choice2"} & set(assigned):
         may_be = roles.unnamed_stimuli(columns, assigned)
-        notes += [
-            f"choices depend on {' and '.join(may_be)}: --stimuli {','.join(may_be)} if these are stimuli"
-        ] * bool(may_be)
+        stimuli = option(f"--stimuli {','.join(may_be)}")
+        notes += [f"choices depend on {' and '.join(may_be)}: {stimuli} if these are stimuli"] * bool(may_be)
     return notes
 
 

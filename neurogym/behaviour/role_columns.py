@@ -18,6 +18,7 @@ from neurogym.behaviour.expressions import rows_where
 from neurogym.behaviour.grouping import is_of_an_agent
 from neurogym.behaviour.questions import Answer, ask
 from neurogym.behaviour.roles import MOST_CHOICES, is_flag, missed_words
+from neurogym.messages.options import option
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -76,9 +77,8 @@ class RoleColumns:
         words = ",".join(f"'{entry}'" if " " in str(entry) else str(entry) for entry in error.others)
         condition = f"{name} != {words}" if len(error.others) == 1 else f"{name} not in {words}"
         n = int(rows.sum())
-        return TableError(
-            f'{found}; --where "{condition}" leaves {f"the {n:,} such rows" if n > 1 else "this row"} out'
-        )
+        cure = option(f'--where "{condition}"')
+        return TableError(f"{found}; {cure} leaves {f'the {n:,} such rows' if n > 1 else 'this row'} out")
 
     def numbers(self, name: object) -> FloatArray:
         """Return a column as numbers, nan for missing entries; all nan without a column."""
@@ -240,7 +240,7 @@ class RoleColumns:
             self.words[str(self.roles["common"])] = f"common transition: from {first} to the state of the same order"
             state = np.where(np.isnan(common) | (choice < 0), -1, np.where(common == 1, choice, 1 - choice))
         else:
-            self.notes.append(f"{name} is not used: no column says the state; --state names it")
+            self.notes.append(f"{name} is not used: no column says the state; {option('--state')} names it")
             return none, none
         if choice2.max(initial=-1) > 1:
             choice2 = within_states(choice2, state)

@@ -14,6 +14,7 @@ from neurogym.behaviour.codings import read_flags
 from neurogym.behaviour.column_names import SCREENS
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.roles import is_flag
+from neurogym.messages.options import option
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -61,7 +62,7 @@ def trial_rows(
             continue
         if plain(name) in PRACTICE and is_flag(column) and len(entries.distinct(column)) > 1:
             listed = ",".join(entries.levels(column)[0])
-            remove(read_flags(column)[0] == 1, f"practice ({name}); to keep these, --where '{name} in {listed}'")
+            remove(read_flags(column)[0] == 1, f"practice ({name}); to keep these, {_kept(name, listed)}")
         elif plain(name) in PHASE_COLUMNS and entries.is_words(column) and name not in roles.values():
             _remove_phases(name, column, remove)
     for _, column in columns.items():
@@ -73,6 +74,10 @@ def trial_rows(
     if form:
         remove(_without_design(columns, roles), f"rows without a trial ({form})")
     return rows, left_out
+
+
+def _kept(name: str, words: str) -> str:
+    return option(f"--where '{name} in {words}'")
 
 
 def form_of(columns: DataFrame) -> str:
@@ -91,7 +96,7 @@ def _remove_phases(name: str, column: Series, remove: object) -> None:
         return
     for k in idle:
         word = entries.words(column)[k]
-        remove(entries.codes(column) == k, f"{name} {word}; to keep these, --where '{name} in {word},...'")
+        remove(entries.codes(column) == k, f"{name} {word}; to keep these, {_kept(name, f'{word},...')}")
 
 
 def _remove_loops(columns: DataFrame, filtered: Sequence[str], remove: object) -> None:

@@ -1,4 +1,4 @@
-"""Messages for people and programs: nearest valid names, the console's logger, values as plain data.
+"""Texts for people and programs: nearest names, options as the caller writes them, the console's logger, plain data.
 
 Belongs here: text and plain data, without knowledge of tasks. May use: the standard library.
 """

@@ -28,7 +28,7 @@ from ngym_cli.config.values import Values
 from ngym_cli.environments.properties import TaskProperties, inspect, links_trials
 from ngym_cli.environments.quota import TrialQuota
 from ngym_cli.environments.stack import ALWAYS, default_arguments, find_wrapper, keyword_parameters, make_env
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, option
 from ngym_cli.files.reading import digest
 
 #: Units of a run, whatever the algorithm.
@@ -266,7 +266,7 @@ def _recording(settings: RecordingConfig) -> RecordingConfig:
     from ngym_cli.runs.populations import check_file
 
     path = Path(settings.file)
-    check_file(path, "--recording")
+    check_file(path, option("--recording"))
     return settings.model_copy(update={"file": str(path.resolve()), "sha256": settings.sha256 or digest(path)})
 
 
@@ -280,17 +280,16 @@ def _refuse_recording(config: ResolvedConfig, algorithm: AlgorithmSpec) -> None:
     if not algorithm.recurrent:
         reason = f"{config.alg} trains no recurrent network; expected supervised, recurrent_ppo, ..."
     elif config.reset_state != "trial":
-        reason = (
-            f"trials of a recording begin with a zero state; expected --reset-state trial, not {config.reset_state}"
-        )
+        expected = option("--reset-state trial")
+        reason = f"trials of a recording begin with a zero state; expected {expected}, not {config.reset_state}"
     elif config.stages:
         reason = "a curriculum changes the task, and conditions would no longer match"
     elif config.recording and config.recording.only:
         added = ("l1_rate", "l2_rate", "l1_weight", "l2_weight", "participation", "consolidation", "imitation")
         others = [name for name in added if config.hyperparameters.get(name)]
-        reason = f"--recording-only leaves out every other loss, also {others[0]}" if others else ""
+        reason = f"{option('--recording-only')} leaves out every other loss, also {others[0]}" if others else ""
     if reason:
-        raise UserError(f"--recording: {reason}")
+        raise UserError(f"{option('--recording')}: {reason}")
 
 
 def _network_defaults(network: NetworkSpec, special: TaskDefaults, dt: float, properties: TaskProperties) -> Values:

@@ -15,7 +15,7 @@ from neurogym.spaces import Index
 from ngym_cli.agents.acting import Actor
 from ngym_cli.agents.compiled.steps import GATES, Stepper
 from ngym_cli.config.values import Scalar, split_entries
-from ngym_cli.errors import UserError, check_known
+from ngym_cli.errors import UserError, check_known, option
 from ngym_cli.runs import summary
 from ngym_cli.runs.conditions import conditions_of
 from ngym_cli.runs.populations import period_spans
@@ -271,16 +271,16 @@ def held_input(text: str, names: Mapping[str, Index], channels: int) -> np.ndarr
         if not words or "=" not in text:
             numbers = [float(word) for word in words]
             if len(numbers) not in (1, channels):
-                raise UserError(f"--input {text}: expected 1 or {channels} numbers, got {len(numbers)}")
+                raise UserError(f"{option('--input')} {text}: expected 1 or {channels} numbers, got {len(numbers)}")
             values += np.array(numbers)
         for word in words if "=" in text else ():
             name, _, number = word.partition("=")
             check_known("channel", name, names)
             values[np.atleast_1d(np.asarray(names[name], int))] = float(number)
     except ValueError:
-        raise UserError(f"--input {text}: expected numbers, or NAME=NUMBER for channels by name") from None
+        raise UserError(f"{option('--input')} {text}: expected numbers, or NAME=NUMBER for channels by name") from None
     if not np.isfinite(values).all():
-        raise UserError(f"--input {text}: expected finite numbers")
+        raise UserError(f"{option('--input')} {text}: expected finite numbers")
     return values
 
 

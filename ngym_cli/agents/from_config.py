@@ -15,7 +15,7 @@ from ngym_cli.agents.networks.structure import Structure
 from ngym_cli.config import ResolvedConfig, RunConfig, streams
 from ngym_cli.config.values import Values
 from ngym_cli.environments.trial_batch import EnvWrapper, TrialBatch, make_batch, unchanged
-from ngym_cli.errors import UserError, message_of, one_line
+from ngym_cli.errors import UserError, message_of, one_line, option
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
@@ -89,11 +89,13 @@ def learn_from_recording(model: BaseAlgorithm, venv: VecEnv, config: ResolvedCon
     from ngym_cli.agents.algorithms.sb3 import Learner
 
     if not isinstance(model, Learner):
-        raise UserError(f"--recording: {config.alg} takes no other objective; expected supervised, recurrent_ppo, ...")
+        raise UserError(
+            f"{option('--recording')}: {config.alg} takes no other objective; expected supervised, recurrent_ppo, ..."
+        )
     try:
         model.recording = RecordingObjective(model, venv, config)
     except ValueError as error:
-        raise UserError(f"--recording: {message_of(error)}") from None
+        raise UserError(f"{option('--recording')}: {message_of(error)}") from None
 
 
 def sequences_side_by_side(config: ResolvedConfig) -> int:
@@ -171,7 +173,9 @@ def _make(
     own_args = {name: args[name] for name in chosen.own}
     if chosen.recurrent:
         if args["places"] is not None and not algorithm.supervised:
-            raise UserError(f"places is an option of supervised learning (--alg supervised), not of {algorithm.name}")
+            raise UserError(
+                f"places is an option of supervised learning ({option('--alg supervised')}), not of {algorithm.name}"
+            )
         policy = "RecurrentPolicy"
         policy_kwargs = {
             "network": chosen.name,

@@ -15,6 +15,7 @@ from typing import Any
 from ngym_cli.config import RunConfig, from_dict
 from ngym_cli.config.tasks import defaults_table, recommended
 from ngym_cli.config.values import Values
+from ngym_cli.errors import option
 
 MEASURED = Path(__file__).with_name("measured.json")
 
@@ -249,6 +250,6 @@ def about_steps(config: RunConfig, task: str) -> str:
     learner = learner_of(config)
     flags = [] if learner else changed(config)
     if flags:
-        return f" (default, not scaled for {', '.join(flags)})"
+        return f" (default, not scaled for {', '.join(map(option, flags))})"
     result = measured(task, learner) if learner else None
     return f" (default, learned by {result.share} seeds)" if result else " (default)"

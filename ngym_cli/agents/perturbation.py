@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 
 from ngym_cli.config import options
 from ngym_cli.config.values import Values, parse_call, parse_scalar, parse_whole_numbers
-from ngym_cli.errors import UserError, check_known, unknown
+from ngym_cli.errors import UserError, check_known, option, unknown
 
 if TYPE_CHECKING:
     from ngym_cli.agents.compiled.steps import ArrayState
@@ -32,9 +32,9 @@ MAX_SIZE = 1_000_000
 
 #: Numbers of a perturbation with their ranges.
 NUMBER_FIELDS = {
-    "fraction": options.option({"type": "float", "gt": 0, "le": 1}),
-    "value": options.option({"type": "float", "ge": -MAX_SIZE, "le": MAX_SIZE}),
-    "sd": options.option({"type": "float", "gt": 0, "le": MAX_SIZE}),
+    "fraction": options.field({"type": "float", "gt": 0, "le": 1}),
+    "value": options.field({"type": "float", "ge": -MAX_SIZE, "le": MAX_SIZE}),
+    "sd": options.field({"type": "float", "gt": 0, "le": MAX_SIZE}),
 }
 
 #: Function from a period to a mask of the environments in which the period is active.
@@ -95,18 +95,20 @@ def parse(kind: str, text: str) -> Perturbation:
     for key, value in [*((KEYS[kind][0], value) for value in call.positional), *call.named]:
         check_known(f"entry of {kind}", key, KEYS[kind])
         if key in values:  # as a positional argument and by name
-            raise UserError(f"--{kind}: '{key}' appears twice")
+            raise UserError(f"{option('--' + kind)}: '{key}' appears twice")
         values[key] = _read(kind, key, value)
     if not values:
-        raise UserError(f"--{kind} needs {' or '.join(KEYS[kind])}")
+        raise UserError(f"{option('--' + kind)} needs {' or '.join(KEYS[kind])}")
     if "units" in values and "fraction" in values:
-        raise UserError(f"--{kind}: pass units or fraction, not both")
+        raise UserError(f"{option('--' + kind)}: pass units or fraction, not both")
     if "by" in values and "fraction" not in values:
-        raise UserError(f"--{kind}: by={values['by']} ranks units for a fraction, as in top:0.1:{values['by']}")
+        raise UserError(
+            f"{option('--' + kind)}: by={values['by']} ranks units for a fraction, as in top:0.1:{values['by']}"
+        )
     if kind in ("lesion", "silence", "clamp") and not {"units", "fraction"} & set(values):
-        raise UserError(f"--{kind} needs units=3,7 or fraction=0.2")
+        raise UserError(f"{option('--' + kind)} needs units=3,7 or fraction=0.2")
     if kind == "noise" and "sd" not in values:
-        raise UserError("--noise needs the standard deviation of the noise, as --noise 0.1")
+        raise UserError(f"{option('--noise')} needs the standard deviation of the noise, as {option('--noise 0.1')}")
     return Perturbation(kind, **values)
 
 
@@ -115,26 +117,28 @@ def _ranked(kind: str, pieces: list[str]) -> list[str]:
     bare = [piece for piece in pieces if "=" not in piece]
     if "top" not in bare:
         if len(bare) == 3:  # nothing but a misspelt `top` has three
-            raise unknown(f"word of --{kind}", bare[0], ["top"])
+            raise unknown(f"word of {option('--' + kind)}", bare[0], ["top"])
         return pieces
     where = pieces.index("top")
     after = [piece for piece in pieces[where + 1 : where + 3] if "=" not in piece]
     if len(after) < 2:
-        raise UserError(f"--{kind} top needs a share of the units and a measure, as in top:0.1:{MEASURES[0]}")
+        raise UserError(
+            f"{option('--' + kind)} top needs a share of the units and a measure, as in top:0.1:{MEASURES[0]}"
+        )
     return [*pieces[:where], f"fraction={after[0]}", f"by={after[1]}", *pieces[where + 3 :]]
 
 
 def _read(kind: str, key: str, text: str) -> str | float | tuple[int, ...]:
     if key == "by":
-        check_known(f"measure of --{kind} top", text, MEASURES)
+        check_known(f"measure of {option('--' + kind)} top", text, MEASURES)
     if key in ("period", "by"):
         return text
     if key == "units":
-        units = tuple(sorted(set(parse_whole_numbers(text, f"--{kind} units"))))
+        units = tuple(sorted(set(parse_whole_numbers(text, f"{option('--' + kind)} units"))))
         if units[0] < 0:
-            raise UserError(f"--{kind} units count from 0, not {units[0]}")
+            raise UserError(f"{option('--' + kind)} units count from 0, not {units[0]}")
         return units
-    return float(options.read(f"--{kind} {key}", NUMBER_FIELDS[key], parse_scalar(text)))
+    return float(options.read(f"{option('--' + kind)} {key}", NUMBER_FIELDS[key], parse_scalar(text)))
 
 
 def drawn(perturbations: Sequence[Perturbation], n_units: int, seed: int) -> list[Perturbation]:
@@ -159,7 +163,7 @@ def drawn(perturbations: Sequence[Perturbation], n_units: int, seed: int) -> lis
             size = max(1, round(share * n_units))
             units = np.sort(rng.choice(n_units, size, replace=False)).tolist()
         elif max(units) >= n_units:
-            raise UserError(f"--{each.kind}: no unit {max(units)}; expected 0 to {n_units - 1}")
+            raise UserError(f"{option('--' + each.kind)}: no unit {max(units)}; expected 0 to {n_units - 1}")
         numbers_of_units.append(replace(each, units=tuple(units)))
     return numbers_of_units
 

@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 from neurogym.messages.plain_data import is_plain
 from ngym_cli.config import extensions
 from ngym_cli.config.docstrings import sections
-from ngym_cli.config.options import TYPES, OptionRow, TypeName, field_of, is_optional, option, type_name
+from ngym_cli.config.options import TYPES, OptionRow, TypeName, field, field_of, is_optional, type_name
 from ngym_cli.errors import UserError
 
 #: Types of options by the type in Python.
@@ -46,13 +46,12 @@ def signature_options(
         row: OptionRow = {"type": kind, "optional": may_be_none, "words": words, "description": meanings.get(name, "")}
         usual = (declared or {}).get(name)
         if usual is None or type_name(usual) != kind:
-            rows[name] = option(row if required else {**row, "default": default})
+            rows[name] = field(row if required else {**row, "default": default})
             continue
         is_none_allowed = may_be_none or is_optional(usual)
         annotation: Any = Annotated[TYPES[kind] | None if is_none_allowed else TYPES[kind], *usual.metadata]
         text = row["description"] or usual.description
-        field = Field(... if required else default, description=text)
-        rows[name] = field_of(annotation, field)
+        rows[name] = field_of(annotation, Field(... if required else default, description=text))
     return rows
 
 

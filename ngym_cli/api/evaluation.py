@@ -131,14 +131,7 @@ class WithFigures(NearestAttribute):
         run = self.folder if self._evaluation is None else self.folder.parent.parent
         inputs = [str(each) for each in (input if isinstance(input, list | tuple) else [input])]
         view = requests.view(
-            [str(run)],
-            runs.RUNS_ROOT,
-            settings.with_commas(by),
-            None,
-            self._evaluation,
-            self._trust,
-            held=inputs,
-            axes=settings.with_commas(axes),
+            [str(run)], runs.RUNS_ROOT, by, None, self._evaluation, self._trust, held=inputs, axes=axes
         )
         view.recorder, view.quick = recorder(runs.RUNS_ROOT, self._trust, logger.info), quick
         view.requested = True
@@ -304,8 +297,8 @@ def compare(
 
     several = runs if isinstance(runs, list | tuple) else [runs]
     words = [str(getattr(each, "path", each)) for each in several]
-    references, request = requests.comparison(words, settings.with_commas(metric), across, delays, rank)
-    seen = requests.view(references, Path(runs_root), settings.with_commas(by), trust=trust)
+    references, request = requests.comparison(words, metric, across, delays, rank)
+    seen = requests.view(references, Path(runs_root), by, trust=trust)
     seen.comparison, seen.recorder = request, recorder(Path(runs_root), trust, logger.info)
     return Comparison(seen)
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from ngym_cli.agents.algorithms import HYPERPARAMETERS
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.api.references import reference_of
-from ngym_cli.api.wording import OF_THE_SHELL, in_python
+from ngym_cli.api.wording import OF_THE_SHELL, called_from_python
 from ngym_cli.config.fields import AnyRequest, Option, Request, arranged, checked, options_of
 from ngym_cli.config.model import RunConfig
 from ngym_cli.config.tasks import find_task
@@ -67,7 +67,8 @@ def request_of(request: type[AnyRequest], keywords: Mapping[str, Any], without: 
     options = keyword_options(request, without)
     given = {name: value for name, value in keywords.items() if value is not None}
     found = [(find_option(name, value, options, given.get("task")), value) for name, value in given.items()]
-    return checked(request, arranged((option, written(option, value)) for option, value in found), spelling="python")
+    with called_from_python(request):
+        return checked(request, arranged((option, written(option, value)) for option, value in found), typed=True)
 
 
 def settings_of(keywords: Mapping[str, Any]) -> dict[str, Any]:
@@ -268,17 +269,17 @@ def takes(
         @functools.wraps(function)
         def call(*args: Any, **keywords: Any) -> Any:
             try:
-                for name in () if takes_any else keywords.keys() - named - options.keys():
-                    arguments = {**dict(zip(signature.parameters, args, strict=False)), **keywords}
-                    option = find_option(name, keywords[name], accepted, task_of(arguments), named)
-                    keywords[option.name] = keywords.pop(name)
-                try:
-                    signature.bind(*args, **keywords)
-                except TypeError as error:
-                    raise UserError(f"{function.__name__}: {error}") from None
-                return function(*args, **keywords)
+                with called_from_python(request):
+                    for name in () if takes_any else keywords.keys() - named - options.keys():
+                        arguments = {**dict(zip(signature.parameters, args, strict=False)), **keywords}
+                        option = find_option(name, keywords[name], accepted, task_of(arguments), named)
+                        keywords[option.name] = keywords.pop(name)
+                    try:
+                        signature.bind(*args, **keywords)
+                    except TypeError as error:
+                        raise UserError(f"{function.__name__}: {error}") from None
+                    return function(*args, **keywords)
             except UserError as error:
-                error.args = (in_python(str(error)), *error.args[1:])
                 if os.environ.get(FULL_TRACEBACK):
                     raise
                 error.__suppress_context__ = True

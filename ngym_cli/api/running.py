@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ngym_cli import processes, runs, terminal
-from ngym_cli.api.wording import in_python
 from ngym_cli.errors import UserError
 from ngym_cli.training.reporting import Reporter, train
 
@@ -31,7 +30,7 @@ def start(request: RunRequest, progress: bool, callbacks: Sequence[BaseCallback]
         callbacks: callbacks as objects.
     """
     reporter = Reporter(terminal.console(stderr=True), progress)
-    return _folder(train(request, reporter, "python", callbacks), reporter)
+    return _folder(train(request, reporter, callbacks), reporter)
 
 
 def callbacks_of(objects: Sequence[object]) -> list[BaseCallback]:
@@ -72,7 +71,7 @@ def _folder(outcome: RunResult, reporter: Reporter) -> Path:
     """Return the folder of a run, after a line on how to go on where the run was interrupted or has not learned."""
     line = "interrupted; run.resume() continues" if outcome.status == "interrupted" else reporter.advice(outcome)
     if reporter.is_live and line is not None:
-        reporter.console.print(in_python(line), soft_wrap=True)
+        reporter.console.print(line, soft_wrap=True)
     return outcome.run.path
 
 

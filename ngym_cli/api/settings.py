@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -28,16 +27,6 @@ PerturbedUnits = str | float | Mapping[str, object] | Sequence["PerturbedUnits"]
 #: Callbacks of a run: classes, references, objects of Stable-Baselines3, functions of (locals, globals).
 Callback: TypeAlias = "Part | BaseCallback | Callable[[dict[str, Any], dict[str, Any]], bool | None]"
 Callbacks: TypeAlias = "Callback | Sequence[Callback]"
-
-
-def with_commas(names: str | Iterable[str] | None) -> str | None:
-    """Return names as a text with commas; a text and None as they are."""
-    return names if names is None or isinstance(names, str) else ",".join(map(str, names))
-
-
-def path(reference: str | Path | None) -> Path | None:
-    """Return a path, or None if none is given."""
-    return None if reference is None else Path(reference)
 
 
 #: Rows of a table in the HTML of an object.

@@ -71,7 +71,7 @@ def sweep(
     processes.limit_libraries()
     file = Path(base) if isinstance(base, str | Path) else None
     request = request_of(SweepRequest, options, ("search.",))
-    checked(LaunchSettings, request.launch, spelling="python")
+    checked(LaunchSettings, request.launch, typed=True)
     tables = request.tables()
     if search is not None:
         tables["search"] = _search(search)
@@ -207,7 +207,7 @@ class Sweep(NearestAttribute):
         folder, _ = self._rows
         name = figure or ("performance" if folder.recipe.search is None else "search")
         conditions = OutsideTraining(list(outside), True, logger.info)
-        return running.shown(figures.figure_of(folder, name, settings.with_commas(by), style, conditions))
+        return running.shown(figures.figure_of(folder, name, by, style, conditions))
 
     @takes()
     def report(self, out: str | Path | None = None) -> Path:
@@ -218,7 +218,7 @@ class Sweep(NearestAttribute):
         """
         from ngym_cli.sweeps import report
 
-        return report.report(self._rows[0], settings.path(out), overwrite=True)
+        return report.report(self._rows[0], Path(out) if out else None, overwrite=True)
 
     def __repr__(self) -> str:
         """Return the states of the runs and the best setting in one line."""

@@ -224,7 +224,7 @@ class Run(WithFigures):
         """
         from ngym_cli.figures import report
 
-        return report.report(str(self.path), runs.RUNS_ROOT, settings.path(out), self._trust, overwrite=True)
+        return report.report(str(self.path), runs.RUNS_ROOT, Path(out) if out else None, self._trust, overwrite=True)
 
     @cached_property
     def agent(self) -> LoadedAgent:

@@ -46,7 +46,7 @@ def train(
         **options: options of ``ngym run``; tables such as ``task_args`` and ``hyperparameters`` are dictionaries.
 
     Raises:
-        UserError: on anything wrong in the settings, in the words of the command line.
+        UserError: on anything wrong in the settings.
 
     Example:
         >>> run = train("RDM-v0", "pass_reward,pass_action", "gru", timesteps=1e5)  # doctest: +SKIP

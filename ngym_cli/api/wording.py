@@ -1,15 +1,20 @@
-"""Messages in the words of Python: names of arguments in place of options of the shell."""
+"""Options and attributes in messages to callers of Python."""
 
 from __future__ import annotations
 
-import re
+import contextlib
+import functools
+import shlex
+from collections.abc import Iterator
 from typing import Any
 
+from neurogym.messages.options import SPELLING
 from ngym_cli.config.fields import Option, Request, options_of
-from ngym_cli.errors import did_you_mean
+from ngym_cli.config.values import parse_scalar
+from ngym_cli.errors import UserError, did_you_mean
 
 #: Fields of requests that are only of use in the shell.
-OF_THE_SHELL = ("as_json", "dry_run", "print_config", "smoke", "checkpoint")
+OF_THE_SHELL = ("as_json", "json", "dry_run", "print_config", "smoke", "checkpoint")
 
 #: Words of other libraries for attributes of results.
 MEANT = {
@@ -44,36 +49,74 @@ class NearestAttribute:
         raise AttributeError(f"{type(self).__name__} has no attribute '{name}'{hint}", name=name, obj=self)
 
 
-#: An option in a message; a value that follows as a number or in quotes belongs to it.
-_FLAG = re.compile(r"(?<![\w-])--([a-z][a-z-]*[a-z])((?: (?=[\d'\"]))?)")
+@contextlib.contextmanager
+def called_from_python(request: type[Request] | None) -> Iterator[None]:
+    """Name options in messages as arguments of the function with the options of a request, within a block."""
+    before = SPELLING.set(functools.partial(in_python, request=request))
+    try:
+        yield
+    finally:
+        SPELLING.reset(before)
 
 
-def in_python(message: str) -> str:
-    """Return a message with options of the shell as arguments of Python.
+def in_python(words: str, request: type[Request] | None = None) -> str:
+    """Return options of the shell, each with its value if it has one, as arguments of a function.
 
-    >>> from ngym_cli.evaluation.request import EvalRequest
-    >>> in_python("run a exists; choose another --name or pass --overwrite")
-    'run a exists; choose another name= or pass overwrite=True'
+    Args:
+        words: as typed in the shell; an option that only the shell has stays as typed.
+        request: options of the function; options that it does not have are looked up in all requests in use.
+
+    Example:
+        >>> from ngym_cli.evaluation.request import EvalRequest
+        >>> in_python("--name", EvalRequest), in_python("--trials 500 --overwrite", EvalRequest)
+        ('name=', 'trials=500, overwrite=True')
     """
-    options = _options()
+    try:
+        pieces = shlex.split(words)
+    except ValueError:  # a value with an apostrophe
+        pieces = words.split(" ", 1)
+    typed: dict[str, list[str]] = {}
+    for piece in pieces:
+        if piece.startswith("--") or not typed:
+            word = piece
+            typed.setdefault(word, []).append("")
+        else:
+            typed[word][-1] = f"{typed[word][-1]} {piece}".strip()
+    options = _options(request)
+    return ", ".join(_argument(options.get(word), word, [*filter(None, values)]) for word, values in typed.items())
 
-    def argument(match: re.Match[str]) -> str:
-        word, value = match.group(1), match.group(2)
-        option = options.get(word)
-        if option is None or option.name in OF_THE_SHELL:
-            return match.group(0)
-        is_switch = option.kind == "switch"
-        return f"{option.name}={word == option.spelling.strip('-')}{value}" if is_switch else f"{option.name}="
 
-    return _FLAG.sub(argument, message)
+def _argument(option: Option | None, word: str, values: list[str]) -> str:
+    """Return an option as an argument, without values as the beginning of one; as typed if only the shell has it.
+
+    An option of a request that is not loaded has the name of the shell with underscores.
+    """
+    name = option.name if option else word.removeprefix("--").replace("-", "_")
+    if name in OF_THE_SHELL:
+        return " ".join([word, *values])
+    if option and option.kind == "switch":
+        return f"{name}={word == option.spelling}"
+    if not values:
+        return f"{name}="
+    if option and option.kind == "table":
+        with contextlib.suppress(UserError):
+            return f"{name}={option.read(values)!r}"
+    number = parse_scalar(values[0])
+    value = values if len(values) > 1 else number if type(number) in (int, float) else values[0]
+    return f"{name}={value!r}"
 
 
-def _options() -> dict[str, Option]:
-    """Return the options of all requests that are in use, by their words in the shell."""
+def _options(request: type[Request] | None) -> dict[str, Option]:
+    """Return the options of all requests in use by their words in the shell, those of one request before all others."""
     options: dict[str, Option] = {}
-    for request in Request.__subclasses__():
-        for option in options_of(request):
-            for spelling in option.flag.names or (option.spelling,):
-                for word in spelling.split("/"):
-                    options.setdefault(word.strip("-"), option)
+    for each in (*([request] if request else []), *_requests(Request)):
+        for option in options_of(each):
+            for word in "/".join(option.flag.names or (option.spelling,)).split("/"):
+                options.setdefault(word, option)
     return options
+
+
+def _requests(base: type[Request]) -> Iterator[type[Request]]:
+    for request in base.__subclasses__():
+        yield request
+        yield from _requests(request)

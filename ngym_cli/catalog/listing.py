@@ -19,7 +19,7 @@ from ngym_cli.catalog import reference
 from ngym_cli.config import from_dict
 from ngym_cli.config.extensions import EXTENSION_KINDS, offered, package_of
 from ngym_cli.config.tasks import find_task, usual_algorithm
-from ngym_cli.errors import UserError, check_known, unknown
+from ngym_cli.errors import UserError, check_known, option, unknown
 from ngym_cli.files.reading import read_text
 from ngym_cli.runs import finding
 from ngym_cli.runs.folder import LISTING_COLUMNS
@@ -339,7 +339,7 @@ def rows(
             fitting = " and ".join(
                 f"'ngym list {listing}'" for listing, each in LISTINGS.items() if name in each.filters
             )
-            raise UserError(f"--{name.replace('_', '-')} works with {fitting} only")
+            raise UserError(f"{option('--' + name.replace('_', '-'))} works with {fitting} only")
     if brief and kind == "tasks":
         chosen_filters["spaces"] = False
     matching = LISTINGS[kind].rows(*([root] if kind == "runs" else []), **chosen_filters)

@@ -28,7 +28,7 @@ from ngym_cli.config.docstrings import summary
 from ngym_cli.config.extensions import kind_of as kind_of_part
 from ngym_cli.config.extensions import place_of
 from ngym_cli.config.tasks import Task, find_task
-from ngym_cli.errors import UserError, message_of, one_line
+from ngym_cli.errors import UserError, message_of, one_line, option
 from ngym_cli.terminal import Row
 
 #: Seconds that a check may take; of our own tasks the slowest takes a few.
@@ -45,7 +45,7 @@ def chosen(names: Sequence[str], everything: bool, longest: float = LONGEST_CHEC
         UserError: if one does not exist, or none is named.
     """
     if everything == bool(names):
-        raise UserError("name one or more tasks to check, or pass --all")
+        raise UserError(f"name one or more tasks to check, or pass {option('--all')}")
     try:
         with _time_limit(longest):
             tasks = [_find_any_task(name) for name in (registration.every_task() if everything else names)]

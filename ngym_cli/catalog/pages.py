@@ -34,7 +34,7 @@ from ngym_cli.config.tasks import (
 )
 from ngym_cli.environments.properties import inner_task, properties_of
 from ngym_cli.environments.stack import default_arguments, keyword_parameters, make_env
-from ngym_cli.errors import UserError, check_known, unknown
+from ngym_cli.errors import UserError, check_known, option, unknown
 from ngym_cli.figures.trial import TrialView, oracle_trial
 from ngym_cli.files.outputs import may_write
 from ngym_cli.terminal import Row
@@ -62,7 +62,9 @@ def describe(
     if page is None:
         return describe_task(name, flags, seed, figure)
     if flags or figure is not None:
-        raise UserError(f"settings and --figure are for tasks; {name} is not a task but of kind {page['kind']}")
+        raise UserError(
+            f"settings and {option('--figure')} are for tasks; {name} is not a task but of kind {page['kind']}"
+        )
     return page
 
 
@@ -157,7 +159,7 @@ def _save_trial(trial: TrialView, path: Path) -> None:
 
     check_known("format", path.suffix.removeprefix("."), FIGURE_FORMATS)
     if trial.frames is not None:
-        raise UserError("--figure draws tasks whose observation is one row of channels")
+        raise UserError(f"{option('--figure')} draws tasks whose observation is one row of channels")
     with styled():
         save_figure(trials_figure([trial], ("inputs", "choice", "reward")), path)
 

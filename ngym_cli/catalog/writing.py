@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 
 from ngym_cli.config.extensions import FUNCTIONS
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, option
 from ngym_cli.papers import collection
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -61,7 +61,7 @@ def new(path: Path, kind: str = "task", by_trial: bool = False) -> str:
         UserError: if the file exists or cannot be written, or only tasks can be written by trial.
     """
     if by_trial and kind != "task":
-        raise UserError(f"--by-trial is a way of writing tasks, not a {kind}")
+        raise UserError(f"{option('--by-trial')} is a way of writing tasks, not a {kind}")
     if kind == "paper":
         collection.new(path)
         return str(path)

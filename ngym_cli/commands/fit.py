@@ -23,7 +23,7 @@ def execute(request: FitRequest) -> None:
     if request.launch:
         from ngym_cli.sweeps import fits
 
-        elsewhere = fits.on(checked(FitLaunch, request.launch, spelling="shell"), progress)
+        elsewhere = fits.on(checked(FitLaunch, request.launch, typed=True), progress)
     hooks = requests.FitHooks(progress, err.print, elsewhere)
     record = tracked_fits.run(request, hooks, err.print)
     terminal.print_json(record) if request.as_json else printing.show(record, request.subjects_shown, request.full)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from ngym_cli import processes
 from ngym_cli.commands.shell import RunsFolder, TrustRecord
 from ngym_cli.config.fields import Flag, Joined, Request, Texts, root_of
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, option
 
 if TYPE_CHECKING:
     from ngym_cli.figures.files import FigureFiles, FigureRow
@@ -116,7 +116,7 @@ def check_options(request: PlotRequest, owner: str) -> None:
     for name in dict.fromkeys(name for options in OPTIONS.values() for name in options):
         if name not in OPTIONS[owner] and _is_given(request, name):
             owners = [f"{each}s" for each, options in OPTIONS.items() if name in options]
-            raise UserError(f"{_spelling(name)} is for figures of {' and '.join(owners)}, not of a {owner}")
+            raise UserError(f"{option(_spelling(name))} is for figures of {' and '.join(owners)}, not of a {owner}")
 
 
 def _is_given(request: PlotRequest, name: str) -> bool:
@@ -136,12 +136,12 @@ def _check_used(request: PlotRequest, view: PlotData, figures: Sequence[str]) ->
     from ngym_cli.figures import requests
     from ngym_cli.figures.registry import FIGURES, find_figure
 
-    for option, users in USED_BY.items():
-        if _is_given(request, option):
+    for field, users in USED_BY.items():
+        if _is_given(request, field):
             names = [find_figure(name).name for name in figures]
             names = names or [spec.name for spec in requests.natural_figures(view)]
             if not request.list_figures and not any(name in users or name not in FIGURES for name in names):
-                raise UserError(f"{_spelling(option)} is for {', '.join(users)}; name such a figure")
+                raise UserError(f"{option(_spelling(field))} is for {', '.join(users)}; name such a figure")
 
 
 def execute(request: PlotRequest) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
@@ -32,9 +32,8 @@ from ngym_cli.config.values import (
     parse_wrappers,
     split_entries,
 )
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, option, unknown
 
-Spelling = Literal["shell", "python", "file"]
 OptionType = Literal["word", "path", "names", "words", "number", "whole", "switch", "wrappers", "table"]
 
 
@@ -153,9 +152,6 @@ class Option:
         panel: group of options in the help.
         info: the pydantic field.
         many: whether several values are taken, as in a sweep.
-        key: dotted key of the value in the data of the request.
-        spelling: name in the shell.
-        name: name as a keyword argument in Python.
     """
 
     table: str
@@ -165,21 +161,24 @@ class Option:
     panel: str | None
     info: FieldInfo
     many: bool = False
-    key: str = field(init=False)
-    spelling: str = field(init=False)
-    name: str = field(init=False)
 
-    def __post_init__(self) -> None:
-        """Derive the names."""
-        flag = self.flag
-        word = flag.names[0].partition("/")[0] if flag.names else f"--{self.entry.replace('_', '-')}"
-        spelling = self.entry.upper() if flag.positional else word
-        for name, value in (
-            ("key", f"{self.table}{self.entry}"),
-            ("spelling", spelling),
-            ("name", spelling.strip("-").replace("-", "_") if "." in self.entry else self.entry),
-        ):
-            object.__setattr__(self, name, value)
+    @property
+    def key(self) -> str:
+        """Dotted key of the value in the data of the request."""
+        return f"{self.table}{self.entry}"
+
+    @property
+    def spelling(self) -> str:
+        """Name in the shell."""
+        if self.flag.positional:
+            return self.entry.upper()
+        word = f"--{self.entry.replace('_', '-').replace('.', '-')}"
+        return self.flag.names[0].partition("/")[0] if self.flag.names else word
+
+    @property
+    def name(self) -> str:
+        """Name as a keyword argument in Python."""
+        return self.spelling.strip("-").replace("-", "_") if "." in self.entry else self.entry
 
     @property
     def spellings(self) -> tuple[str, ...]:
@@ -197,9 +196,10 @@ class Option:
         """Whether the help leaves the option out: older spellings, and settings of runs that a sweep varies."""
         return self.flag.hidden or self.many
 
-    def name_in(self, spelling: Spelling) -> str:
-        """Return the name as the user writes it in the shell, in Python or in a file."""
-        return {"shell": self.spelling, "python": self.name, "file": self.entry}[spelling]
+    @property
+    def written(self) -> str:
+        """Name as the caller writes it, in the shell or in Python."""
+        return option(self.spelling).partition("=")[0]
 
     def read(self, text: Any) -> object:
         """Return the value of what was typed: a text, a list of texts, or a truth value.
@@ -307,32 +307,30 @@ def read_options(
     """
     pairs = ((option, typed.get(option.key)) for option in options or options_of(model))
     values = ((option, option.read(text)) for option, text in pairs if text is not None and text != [])
-    return checked(model, arranged(values), spelling="shell")
+    return checked(model, arranged(values), typed=True)
 
 
 def arranged(values: Iterable[tuple[Option, Any]]) -> dict[str, object]:
     """Return the data of a request from the values of its options; parameters of a sweep are listed by dotted key."""
     data: dict[str, object] = {}
-    for option, value in values:
-        if not option.many:
-            data = merge(data, nest({option.key: value}))
+    for each, value in values:
+        if not each.many:
+            data = merge(data, nest({each.key: value}))
             continue
         rows = value if isinstance(value, dict) else {"": value}
-        varied = {f"{option.entry}.{entry}".rstrip("."): items for entry, items in rows.items()}
-        data = merge(data, {option.table.rstrip("."): varied})
+        varied = {f"{each.entry}.{entry}".rstrip("."): items for entry, items in rows.items()}
+        data = merge(data, {each.table.rstrip("."): varied})
     return data
 
 
-def checked(
-    model: type[AnyModel], data: Mapping[str, object], source: str = "", spelling: Spelling = "file"
-) -> AnyModel:
+def checked(model: type[AnyModel], data: Mapping[str, object], source: str = "", typed: bool = False) -> AnyModel:
     """Return a validated request, configuration or section.
 
     Args:
         model: type of the result.
         data: nested dictionary.
         source: origin of the data, for messages.
-        spelling: names of options in messages: as in the shell, in Python or in a file.
+        typed: name options in messages as the caller writes them, in the shell or in Python, not as keys of a file.
 
     Raises:
         UserError: on an unknown key (with the nearest), a wrong type or a value out of range.
@@ -340,13 +338,13 @@ def checked(
     try:
         return model.model_validate(dict(data))
     except ValidationError as error:
-        refusal = explain(error, model, spelling)
+        refusal = explain(error, model, typed)
     except UserError as error:  # of a validator
         refusal = error
     raise UserError(f"{source}: {refusal}" if source else str(refusal)) from None
 
 
-def explain(error: ValidationError, model: type[BaseModel], spelling: Spelling = "file") -> Exception:
+def explain(error: ValidationError, model: type[BaseModel], typed: bool = False) -> Exception:
     """Return the first error of pydantic as a sentence; arguments as of `checked`."""
     first = min(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
     path = [str(step) for step in first["loc"]]
@@ -359,10 +357,10 @@ def explain(error: ValidationError, model: type[BaseModel], spelling: Spelling =
         return unknown("key", key, [".".join([*path[:-1], name]) for name in fields])
     if isinstance(cause, ValidationError):
         table = None if field is None else metadata_of(field, Options)
-        return explain(cause, table.sections[0] if table else model, spelling)
+        return explain(cause, table.sections[0] if table else model, typed)
     if isinstance(cause, Exception):
         return cause
-    names = {option.key: option.name_in(spelling) for option in options_of(model)}
+    names = {each.key: each.written if typed else each.entry for each in options_of(model)}
     return refused(names.get(key, key), field, first)
 
 

@@ -145,7 +145,7 @@ EXPECTED_VALUES = {
 }
 
 
-def option(row: OptionRow) -> FieldInfo:
+def field(row: OptionRow) -> FieldInfo:
     """Return the field of an option."""
     kind: Any = TYPES[row["type"]]
     if row.get("words"):
@@ -172,7 +172,7 @@ def options(defined: Mapping[str, OptionRow], chosen: Mapping[str, object]) -> d
     fields = {}
     for name, default in chosen.items():
         row: Any = {**defined[name], **(default if isinstance(default, dict) else {"default": default})}
-        fields[name] = option({**row, "default": None if row["default"] == "none" else row["default"]})  # type: ignore[typeddict-item]
+        fields[name] = field({**row, "default": None if row["default"] == "none" else row["default"]})  # type: ignore[typeddict-item]
     return fields
 
 

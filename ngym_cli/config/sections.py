@@ -102,14 +102,7 @@ class CheckpointConfig(Section):
     """Checkpoints, from which a run can be resumed."""
 
     every: Annotated[
-        int,
-        Flag(
-            "Steps between checkpoints; 0 for one when interrupted only.",
-            RUN,
-            names=("--checkpoint-every",),
-            default="100,000",
-        ),
-        Field(ge=0),
+        int, Flag("Steps between checkpoints; 0 for one when interrupted only.", RUN, default="100,000"), Field(ge=0)
     ] = 100_000
     keep: Annotated[
         int,
@@ -127,61 +120,34 @@ class RecordingConfig(Section):
         Field(min_length=1),
     ]
     weight: Annotated[
-        float,
-        Flag("Weight of the recording in the loss.", RECORDING, names=("--recording-weight",), default="1"),
-        Field(gt=0, le=1e6),
+        float, Flag("Weight of the recording in the loss.", RECORDING, default="1"), Field(gt=0, le=1e6)
     ] = 1.0
     map: Annotated[
         Literal["linear", "identity"],
-        Flag(
-            "Read-out of the neurons: linear (from all units), or identity (a unit for each neuron).",
-            RECORDING,
-            names=("--recording-map",),
-        ),
+        Flag("Read-out of the neurons: linear (from all units), or identity (a unit for each neuron).", RECORDING),
     ] = "linear"
     loss: Annotated[
         Literal["variance", "bits"],
-        Flag(
-            "Loss: variance (share left unexplained), or bits (per spike, of counts; Poisson).",
-            RECORDING,
-            names=("--recording-loss",),
-        ),
+        Flag("Loss: variance (share left unexplained), or bits (per spike, of counts; Poisson).", RECORDING),
     ] = "variance"
     scale: Annotated[
         Literal["zscore", "sqrt"],
-        Flag(
-            "Scale of rates before averaging, with variance: zscore, or sqrt, of which the z-score.",
-            RECORDING,
-            names=("--recording-scale",),
-        ),
+        Flag("Scale of rates before averaging, with variance: zscore, or sqrt, of which the z-score.", RECORDING),
     ] = "zscore"
     by: Annotated[
-        Joined,
-        Flag(
-            "Conditions of the recording, as in coh,ground_truth.",
-            RECORDING,
-            names=("--recording-by",),
-            default="those the task shares",
-        ),
+        Joined, Flag("Conditions of the recording, as in coh,ground_truth.", RECORDING, default="those the task shares")
     ] = None
-    area: Annotated[str, Flag("Area of the neurons.", RECORDING, names=("--recording-area",), default="all")] = ""
+    area: Annotated[str, Flag("Area of the neurons.", RECORDING, default="all")] = ""
     seed: Annotated[
-        int,
-        Flag("Random seed of the held-out neurons and trials.", RECORDING, names=("--recording-seed",), default="0"),
-        Field(ge=0, lt=2**63),
+        int, Flag("Random seed of the held-out neurons and trials.", RECORDING, default="0"), Field(ge=0, lt=2**63)
     ] = 0
-    only: Annotated[
-        bool,
-        Flag(
-            "Learn from the recording alone; the task only shows its stimuli.", RECORDING, names=("--recording-only",)
-        ),
-    ] = False
+    only: Annotated[bool, Flag("Learn from the recording alone; the task only shows its stimuli.", RECORDING)] = False
     sha256: str = Field("", description="checksum of the file, made when the run is")
 
     @property
     def conditions(self) -> tuple[str, ...]:
         """Names of the requested conditions; empty for those that the task shares."""
-        return tuple(split_entries(self.by)) if self.by else ()
+        return tuple(split_entries(self.by))
 
 
 class TaskSettings(Section):

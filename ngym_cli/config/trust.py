@@ -14,10 +14,10 @@ from typing import Any, Required
 from typing_extensions import TypedDict
 
 from ngym_cli.config.extensions import file_of, is_reference
-from ngym_cli.config.fields import Spelling, checked
+from ngym_cli.config.fields import checked
 from ngym_cli.config.model import RunConfig
 from ngym_cli.config.values import merge, write_value
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, option
 from ngym_cli.files import reading
 from ngym_cli.files.reading import digest, read_json
 
@@ -95,7 +95,7 @@ def require(config: RunConfig, source: str, requested: RunConfig | None = None) 
         if name not in _made_here(Path(source)):
             raise UserError(
                 f"{source} names {name}, code or files that were not used here before; "
-                "pass --trust if you trust its author, or name it on the command line"
+                f"pass {option('--trust')} if you trust its author, or name it on the command line"
             )
 
 
@@ -118,7 +118,7 @@ def require_names(names: Iterable[str], code: object, trusted: bool, source: str
         if not trusted and name not in unchanged_references(code):
             raise UserError(
                 f"{source} names {name}, which is code that was not run here before in this form; "
-                "pass --trust if you trust its author"
+                f"pass {option('--trust')} if you trust its author"
             )
 
 
@@ -212,9 +212,9 @@ def unchanged_references(code: object) -> tuple[str, ...]:
     return ()
 
 
-def from_dict(data: Mapping[str, object], source: str = "", spelling: Spelling = "file") -> RunConfig:
+def from_dict(data: Mapping[str, object], source: str = "", typed: bool = False) -> RunConfig:
     """Return a validated configuration; see `ngym_cli.config.fields.checked`."""
-    return checked(RunConfig, data, source, spelling)
+    return checked(RunConfig, data, source, typed)
 
 
 def read_toml(path: Path, largest: int = reading.LARGEST_TOML) -> dict[str, Any]:
@@ -235,28 +235,25 @@ def read_toml(path: Path, largest: int = reading.LARGEST_TOML) -> dict[str, Any]
         raise UserError(f"cannot read {path}: {error.strerror}") from None
 
 
-def load(
-    path: Path | None, settings: Mapping[str, object], trust: bool = False, spelling: Spelling = "shell"
-) -> RunConfig:
+def load(path: Path | None, settings: Mapping[str, object], trust: bool = False) -> RunConfig:
     """Return the configuration of a file, overridden by settings.
 
     Args:
         path: the file, or None.
         settings: settings of the shell or of Python.
         trust: accept code that the file names and the settings do not.
-        spelling: names of options in messages.
 
     Raises:
         UserError: see ``read_toml`` and ``from_dict``; or if an untrusted file names code or files.
     """
     if path is None:
-        return from_dict(settings, spelling=spelling)
+        return from_dict(settings, typed=True)
     data = read_toml(path)
     from_dict(data, source=str(path))
     evaluation, in_file = settings.get("evaluation"), data.get("evaluation")
     if isinstance(evaluation, Mapping) and "trials" in evaluation and isinstance(in_file, Mapping):
         data["evaluation"] = {name: value for name, value in in_file.items() if name not in ("half_width", "exact")}
-    config = from_dict(merge(data, settings), spelling=spelling)
+    config = from_dict(merge(data, settings), typed=True)
     if not trust:
         require(config, str(path), from_dict(settings))
     return config

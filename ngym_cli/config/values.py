@@ -170,8 +170,10 @@ def parse_assignments(texts: Iterable[str], flag: str, parse: Callable[[str], ob
 # -- alternatives and ranges ----------------------------------------------------------------------------------------
 
 
-def split_entries(text: str) -> list[str]:
-    """Split a text at commas; empty entries are dropped."""
+def split_entries(text: str | Iterable[object] | None) -> list[str]:
+    """Split a text at commas; empty entries are dropped. Names that are separate already stay so; None is no name."""
+    if not isinstance(text, str):
+        return [str(entry) for entry in text or ()]
     return [entry for entry in (piece.strip() for piece in text.split(",")) if entry]
 
 

@@ -231,7 +231,7 @@ def _value(value: Any, kind: object, key: str) -> Any:
     if (get_origin(kinds[0]) or kinds[0]) in (Sequence, list, tuple):
         return value if value is None or isinstance(value, list | tuple) else [value]
     if kinds[0] in CHECKED:
-        return options.read(key, options.option({"type": CHECKED[kinds[0]]}), value)
+        return options.read(key, options.field({"type": CHECKED[kinds[0]]}), value)
     is_range = key.endswith("_dur") and isinstance(value, list) and len(value) == 2  # of durations
     return tuple(value) if kind is Any and is_range else value
 

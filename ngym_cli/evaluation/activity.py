@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ngym_cli.environments.probes import ONSET
-from ngym_cli.errors import UserError, check_known
+from ngym_cli.errors import UserError, check_known, option
 from ngym_cli.files.hdf5 import open_to_write
 from ngym_cli.runs.recordings import QUANTITIES, Recording
 
@@ -52,7 +52,7 @@ def parse_quantities(names: Iterable[str]) -> tuple[str, ...]:
     for name in names:
         check_known("quantity to record", name, QUANTITIES)
     if not names:
-        raise UserError(f"--record needs one or more of {', '.join(QUANTITIES)}")
+        raise UserError(f"{option('--record')} needs one or more of {', '.join(QUANTITIES)}")
     return names
 
 
@@ -106,7 +106,9 @@ class UnitRecorder:
         for name in self.quantities:
             value = now[name]
             if value is None:
-                raise UserError(f"--record {name}: this agent has none; it has actions, observations and rewards")
+                raise UserError(
+                    f"{option('--record')} {name}: this agent has none; it has actions, observations and rewards"
+                )
             buffer = self._open_trials.get(name)
             if buffer is None or len(buffer) <= self._rows_in_trial.max():
                 buffer = self._open_trials[name] = _longer(buffer, value, int(self._rows_in_trial.max()))

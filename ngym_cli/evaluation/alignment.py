@@ -12,6 +12,7 @@ from neurogym.analysis.trial_tables import Table, with_previous
 from neurogym.behaviour.describe import SubjectDescription, describe_pooled
 from neurogym.behaviour.reading import TableError, from_columns
 from neurogym.behaviour.table import Behaviour
+from ngym_cli.errors import option
 from ngym_cli.evaluation.fitted_agent import SIGNED
 from ngym_cli.figures.behaviour import FLOOR, STRENGTH, share_at_shortest_time
 from ngym_cli.fitting.stored_tables import is_stored
@@ -232,5 +233,5 @@ def describe_agent(both: AlignedTrials) -> tuple[SubjectDescription | None, str]
     kinds = len(behaviour.choices), len(animal.choices)
     if kinds[0] == kinds[1]:
         return describe_pooled(behaviour), ""
-    hint = "; --stochastic draws choices" if kinds[0] == 1 else ""
+    hint = f"; {option('--stochastic')} draws choices" if kinds[0] == 1 else ""
     return None, f"choices of the agent are of {kinds[0]} kinds, those of the table of {kinds[1]}{hint}"

@@ -20,7 +20,7 @@ from neurogym.analysis.trial_tables import Table
 from neurogym.behaviour.describe import SubjectDescription, describe_pooled
 from neurogym.behaviour.table import Behaviour
 from ngym_cli import runs
-from ngym_cli.errors import Question, UserError, message_of
+from ngym_cli.errors import Question, UserError, message_of, option
 from ngym_cli.evaluation.alignment import AlignedTrials, align, describe_agent, name_of
 from ngym_cli.figures.behaviour import STRENGTH, accuracy_axes, chronometric_axes, psychometric_axes
 from ngym_cli.figures.files import save_figure
@@ -49,7 +49,9 @@ def read(data: Path, columns: Path | None) -> Behaviour:
         return read_table(data, {}, columns)
     except Question as question:
         options = quoted("ngym", "data", data, *question.answers[0][0], "--save-columns", "columns.toml")
-        raise UserError(f"{message_of(question)}; answer as in '{options}', then pass --columns columns.toml") from None
+        raise UserError(
+            f"{message_of(question)}; answer as in '{options}', then pass {option('--columns columns.toml')}"
+        ) from None
 
 
 def compare(table: Table, folder: Path, run: runs.RunFolder, data: Path, columns: Path | None) -> AnimalComparison:

@@ -16,7 +16,7 @@ from ngym_cli.agents.acting import rollout
 from ngym_cli.agents.from_config import build_batch
 from ngym_cli.config import ResolvedConfig
 from ngym_cli.environments.properties import TaskProperties
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, option
 from ngym_cli.evaluation.fitted_agent import FittedAgent, FittedModel, actions_of, stimuli_of
 from ngym_cli.fitting import fitted, requests, validation
 from ngym_cli.fitting.design import Candidate, candidate_of, compare
@@ -101,7 +101,9 @@ def _candidates(request: FitRequest, record: FitRecord) -> tuple[list[dict[str, 
             stored = folder.load(label)
             policy = None if stored is None else fitted.stored_policy(model, stored[1], k, data.table)
             if stored is None or policy is None:
-                raise UserError(f"--design: {label} keeps no policy; an own class needs to_arrays and from_arrays")
+                raise UserError(
+                    f"{option('--design')}: {label} keeps no policy; an own class needs to_arrays and from_arrays"
+                )
             rows[label] = candidate_of(label, model, policy, table, fitted.stored_laplace(stored[1], k), request.seed)
         candidates.append(rows)
     return candidates, data.table

@@ -11,7 +11,7 @@ import numpy as np
 from neurogym.analysis.trial_tables import Table
 from ngym_cli import runs
 from ngym_cli.environments.probes import ONSET
-from ngym_cli.errors import UserError, library, one_line
+from ngym_cli.errors import UserError, library, one_line, option
 from ngym_cli.evaluation.activity import SPIKES, spike_rates, spike_scale, spike_times
 from ngym_cli.files.hdf5 import open_to_write
 from ngym_cli.files.writing import atomic_file, atomic_path
@@ -93,7 +93,9 @@ def _npz(folder: Path, run: runs.RunFolder) -> Path:
         content["rates"] = spike_rates(recording)
     size = sum(mask.size * values[:1].nbytes for values in content.values())
     if size > MAX_ARRAY_BYTES:
-        raise UserError(f"the padded arrays would take {size / 1e9:.0f} GB; ask for fewer --trials, or record less")
+        raise UserError(
+            f"the padded arrays would take {size / 1e9:.0f} GB; ask for fewer {option('--trials')}, or record less"
+        )
     for name, values in content.items():
         arrays[name] = np.zeros((*mask.shape, *values.shape[1:]), values.dtype)
         arrays[name][mask] = values

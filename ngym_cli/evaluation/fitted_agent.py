@@ -18,7 +18,7 @@ from ngym_cli.agents.acting import Act, Agent
 from ngym_cli.config.values import split_entries
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.environments.trial_batch import TrialBatch, batch_of, trials_of
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, option, unknown
 
 if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv
@@ -68,12 +68,12 @@ def stimuli_of(
         UserError: if a stimulus or a column does not exist.
     """
     requested: dict[str, tuple[str, float, float]] = {}
-    for entry in split_entries(text or ""):
+    for entry in split_entries(text):
         match = SOURCE_PATTERN.fullmatch(entry)
         if match is None:
-            raise UserError(f"{flag} '{entry}': expected NAME=COLUMN, NAME=COLUMN*2 or NAME=COLUMN*0.1-2")
+            raise UserError(f"{option(flag)} '{entry}': expected NAME=COLUMN, NAME=COLUMN*2 or NAME=COLUMN*0.1-2")
         if match[1].strip() in requested:
-            raise UserError(f"{flag}: '{match[1].strip()}' appears twice")
+            raise UserError(f"{option(flag)}: '{match[1].strip()}' appears twice")
         requested[match[1].strip()] = match[2], float(match[3] or 1), float(match[4] or 0)
     columns = [
         key for key, value in properties.inner.trial.items() if np.ndim(value) == 0 and not isinstance(value, str)
@@ -85,7 +85,8 @@ def stimuli_of(
         signed = name.startswith(SIGNED) or column.startswith(SIGNED)
         column = column.removeprefix(SIGNED)
         if column not in columns:
-            where = f"entry of the trials of {properties.id} (for stimulus {plain} of the fit, {flag} {plain}=NAME)"
+            cure = option(f"{flag} {plain}=NAME")
+            where = f"entry of the trials of {properties.id} (for stimulus {plain} of the fit, {cure})"
             raise unknown(where, column, columns)
         sources.append(Stimulus(name, column, factor, offset, signed))
     for name in requested:

@@ -13,7 +13,7 @@ from ngym_cli.config.fields import Flag, Names, Options, Request, Section, Texts
 from ngym_cli.config.model import CHANGED_CONDITIONS
 from ngym_cli.config.sections import MOST_TRIALS
 from ngym_cli.config.values import Values
-from ngym_cli.errors import UserError, check_known
+from ngym_cli.errors import UserError, check_known, option
 
 if TYPE_CHECKING:
     from ngym_cli.agents.perturbation import Perturbation
@@ -168,18 +168,22 @@ class EvalRequest(Request):
             self._refuse_for_fitted_models()
         for name in OF_SIMULATIONS:
             if self.simulate is None and getattr(self, name) is not None:
-                raise UserError(f"--{name} requires --simulate TASK, which lets a fitted model act")
+                needed = option("--simulate TASK")
+                raise UserError(f"{option(f'--{name}')} requires {needed}, which lets a fitted model act")
         for name in ("compare", "compare_activity"):
             if getattr(self, name) is not None and self.at_checkpoints:
-                raise UserError(f"--{name.replace('_', '-')} takes the final model, not --checkpoints")
+                word = name.replace("_", "-")
+                raise UserError(f"{option(f'--{word}')} takes the final model, not {option('--checkpoints')}")
         if self.compare is None and self.columns is not None:
-            raise UserError("--columns maps the columns of a table of trials, which --compare names")
+            raise UserError(
+                f"{option('--columns')} maps the columns of a table of trials, which {option('--compare')} names"
+            )
         if self.by is not None and self.compare_activity is None:
-            raise UserError("--by names conditions of the recording of --compare-activity")
+            raise UserError(f"{option('--by')} names conditions of the recording of {option('--compare-activity')}")
         if self.spike_rate is not None and "spikes" not in (self.record or ()):
-            raise UserError("--spike-rate is the rate of recorded spikes: add --record spikes")
+            raise UserError(f"{option('--spike-rate')} is the rate of recorded spikes: add {option('--record spikes')}")
         if self.together and len(self.perturbed) < 2:
-            raise UserError("--together applies several perturbations at once: pass two or more")
+            raise UserError(f"{option('--together')} applies several perturbations at once: pass two or more")
         _ = self.separately()  # refuses what cannot be read
         return self
 
@@ -189,7 +193,10 @@ class EvalRequest(Request):
         options = [name for name in OF_NETWORKS if getattr(self, name) != type(self).model_fields[name].default]
         for name in (*perturbations, *options):
             word = name.replace("_", "-")
-            raise UserError(f"--{word} is for evaluations of trained networks; --simulate lets a fitted model act")
+            raise UserError(
+                f"{option(f'--{word}')} is for evaluations of trained networks; {option('--simulate')} lets a "
+                "fitted model act"
+            )
 
     @property
     def at_checkpoints(self) -> str | None:
@@ -212,7 +219,10 @@ class EvalRequest(Request):
         if self.together or len(self.perturbed) < 2:
             return [self]
         if self.name is not None:
-            raise UserError("--name is of one evaluation, and each perturbation has its own; --together combines them")
+            raise UserError(
+                f"{option('--name')} is of one evaluation, and each perturbation has its own; "
+                f"{option('--together')} combines them"
+            )
         texts = [(kind, text) for kind, texts in self.perturbations for text in texts]
         return [self.model_copy(update={"perturbations": Perturbations(**{kind: [text]})}) for kind, text in texts]
 

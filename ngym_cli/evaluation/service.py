@@ -16,7 +16,7 @@ from ngym_cli.agents.trained import load_to_act, remembers
 from ngym_cli.config.values import parse_list, parse_whole
 from ngym_cli.environments import properties as of_task
 from ngym_cli.environments.quota import Progress
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, option, unknown
 from ngym_cli.evaluation import simulation
 from ngym_cli.evaluation.activity import PEAK_RATE, SPIKES
 from ngym_cli.evaluation.request import EvalRequest
@@ -93,7 +93,7 @@ def evaluate(
     if request.compare_activity is not None:
         from ngym_cli.evaluation import activity_comparison
 
-        check_file(request.compare_activity, "--compare-activity")
+        check_file(request.compare_activity, option("--compare-activity"))
         for run in run_folders:
             may_write(activity_comparison.figure_path(run.path, request.compare_activity), named=False)
         recorded = tuple(dict.fromkeys((*(request.record or ()), "activity")))
@@ -143,7 +143,9 @@ def _check_overwrite(folder: Path, request: EvalRequest) -> None:
         UserError: if there is an evaluation of this name.
     """
     if request.name is not None and not request.overwrite and folder.is_dir():
-        raise UserError(f"evaluation {folder} exists; choose another --name or pass --overwrite")
+        raise UserError(
+            f"evaluation {folder} exists; choose another {option('--name')} or pass {option('--overwrite')}"
+        )
 
 
 def _recorded(request: EvalRequest, has_network: bool) -> tuple[str, ...]:
@@ -285,13 +287,15 @@ def _steps(wanted: str, by_step: Mapping[int, Path], best: int | None) -> list[i
     def parse(word: str) -> int | str:
         if word == "best":
             if best is None or best not in by_step:
-                raise UserError("no checkpoint is marked as the best; evaluations in training (--eval-every) find it")
+                raise UserError(
+                    f"no checkpoint is marked as the best; evaluations in training ({option('--eval-every')}) find it"
+                )
             return best
         with contextlib.suppress(ValueError):
             return parse_whole(word)
         return word
 
-    steps = parse_list(wanted, parse, "--checkpoints")
+    steps = parse_list(wanted, parse, option("--checkpoints"))
     for step in steps:
         if step not in by_step:
             raise unknown("checkpoint", str(step), ["all", "best", *map(str, sorted(by_step))])

@@ -23,7 +23,7 @@ from ngym_cli.agents.defaults import FITTED
 from ngym_cli.config import RunConfig, streams, trust
 from ngym_cli.config.tasks import HISTORY
 from ngym_cli.environments.properties import TaskProperties, inspect
-from ngym_cli.errors import UserError, check_known
+from ngym_cli.errors import UserError, check_known, option
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.evaluation.fitted_agent import FittedModel, Stimulus, actions_of, stimuli_of
 from ngym_cli.evaluation.request import EvalRequest
@@ -129,7 +129,7 @@ def _stored(
     subjects = list(about["models"][label]["parameters"])
     if subject is None and len(subjects) > 1:
         names = ", ".join(subjects)
-        raise UserError(f"fit {fit.path} has {len(subjects)} subjects; choose one with --subject: {names}")
+        raise UserError(f"fit {fit.path} has {len(subjects)} subjects; choose one with {option('--subject')}: {names}")
     who = subject or subjects[0]
     check_known("subject of the fit", who, subjects)
     trust.require_names([label], about.get("code"), trusted, str(fit.path))
@@ -185,6 +185,8 @@ def _warnings(ranges: Mapping[str, Sequence[float]], stimuli: Iterable[Stimulus]
         values = np.abs(np.asarray(table[each.column], float) * each.factor + each.offset)
         widest, largest = float(np.nanmax(values)), max(abs(low), abs(high))
         if not 0.2 * largest <= widest <= 5 * largest:
-            change = f"--stimuli {each.name.removeprefix('signed ')}={each.column}*FACTOR+OFFSET changes units"
-            lines.append(f"{each.column} reaches {widest:g} in the task and {largest:g} in the fit; {change}")
+            change = option(f"--stimuli {each.name.removeprefix('signed ')}={each.column}*FACTOR+OFFSET")
+            lines.append(
+                f"{each.column} reaches {widest:g} in the task and {largest:g} in the fit; {change} changes units"
+            )
     return lines

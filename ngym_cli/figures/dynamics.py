@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from neurogym.dynamics import Attractors, Bifurcation, Branch, FlowField, flow_field, follow, linearise
 from ngym_cli.agents.trained import remembers
+from ngym_cli.errors import option
 from ngym_cli.figures import registry
 from ngym_cli.figures.dynamics_data import Dynamics, dynamics_of
 from ngym_cli.figures.style import COLOURS, GREY, FigureUnavailableError, colours, legend_below, new_figure
@@ -271,7 +272,8 @@ def bifurcation(view: PlotData) -> Figure:
             dynamics = dynamics_of(view, (column,))
     if len(dynamics.searched) < 2:
         raise FigureUnavailableError(
-            "needs two inputs; name a column of conditions with --by, or two inputs with --input"
+            f"needs two inputs; name a column of conditions with {option('--by')}, or two inputs with "
+            f"{option('--input')}"
         )
     (first, one), *_, (last, two) = dynamics.searched
     fixed = np.concatenate([each.points.points[each.points.fixed] for each in (one, two)])

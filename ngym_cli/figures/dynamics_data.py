@@ -25,7 +25,7 @@ from ngym_cli.agents.dynamics import (
     read_outs,
     visited_states,
 )
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, option
 from ngym_cli.figures.population import population
 from ngym_cli.figures.style import FigureUnavailableError, unavailable_on
 from ngym_cli.figures.view import PlotData
@@ -77,7 +77,7 @@ class Dynamics:
         try:
             return Plane.through(self.states.mean(axis=0), *(self._direction(axis) for axis in self.axes))
         except ValueError as error:
-            raise UserError(f"--axes {','.join(self.axes)}: {error}") from None
+            raise UserError(f"{option('--axes')} {','.join(self.axes)}: {error}") from None
 
     @cached_property
     def _components(self) -> np.ndarray:
@@ -168,7 +168,10 @@ class Dynamics:
         words += [_orbit(limit, dt) for limit in result.limits if limit.kind in LIMITS]
         if self.is_empty(result):
             where = "far from the visited states" if len(points) else "none"
-            words.append(f"fixed points: {where}; try --input 0, --input NAME=VALUE, or conditions with --by")
+            words.append(
+                f"fixed points: {where}; try {option('--input 0')}, {option('--input NAME=VALUE')}, or conditions "
+                f"with {option('--by')}"
+            )
         moving = sum(limit.share for limit in result.limits if limit.kind == "unsettled")
         if moving and "not settled" not in result.name:
             words.append(f"{100 * moving:.0f} % of the visited states had not settled after {result.max_steps:,} steps")

@@ -20,7 +20,7 @@ from ngym_cli.config.extensions import user_errors
 from ngym_cli.config.tasks import find_task
 from ngym_cli.environments.properties import inner_task
 from ngym_cli.environments.stack import make_env
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, option
 from ngym_cli.figures.html import render
 from ngym_cli.figures.wording import index_names
 from ngym_cli.files.outputs import may_write
@@ -74,7 +74,7 @@ def write_page(
         env.reset(seed=seed)
         block = inner_task(env).session.make_ahead(trials)
     if block.fields["ob"].size > MOST_NUMBERS:
-        raise UserError(f"{trials} trials of {task.name} are too long for a page; expected fewer --trials")
+        raise UserError(f"{trials} trials of {task.name} are too long for a page; expected fewer {option('--trials')}")
     contents = {
         "title": task.name,
         "description": "" if task.several else task.metadata.get("description", ""),

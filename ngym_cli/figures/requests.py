@@ -12,7 +12,7 @@ from neurogym.dynamics import METRICS
 from ngym_cli import runs
 from ngym_cli.config import extensions
 from ngym_cli.config.values import split_entries
-from ngym_cli.errors import UserError, check_known, one_line, unknown
+from ngym_cli.errors import UserError, check_known, one_line, option, unknown
 from ngym_cli.figures.files import FigureFiles, FigureRow, drawing_failed, save_with_table
 from ngym_cli.figures.registry import FIGURES, FigureSpec, find_figure, tags_of
 from ngym_cli.figures.source import Source
@@ -71,43 +71,43 @@ def _is_figure(word: str) -> bool:
 def view(
     references: Sequence[str],
     root: Path,
-    by: str | None = None,
+    by: str | Sequence[str] | None = None,
     compare: str | None = None,
     evaluations: str | None = None,
     trust: bool = False,
     pair: str | None = None,
     held: Sequence[str] = (),
-    axes: str | None = None,
+    axes: str | Sequence[str] | None = None,
 ) -> PlotData:
     """Return the data for the figures of runs.
 
     Args:
         references: folders, names or ``latest``.
         root: folder of all runs.
-        by: columns to split by, separated by commas.
+        by: columns to split by, as a sequence or separated by commas.
         compare: by what runs are put together.
         evaluations: names of the evaluations to draw, separated by commas.
         trust: accept user code named in a run's record.
         pair: two choices out of several, separated by a comma.
         held: constant inputs of figures of dynamics, see ``ngym_cli.agents.dynamics.held_input``.
-        axes: two axes of the plane of figures of dynamics, separated by a comma.
+        axes: two axes of the plane of figures of dynamics, as a sequence or separated by a comma.
 
     Raises:
         UserError: if a run does not exist or is damaged, or the pair or the axes are not two.
     """
     if compare is not None:
-        check_known("word of --group-by", compare, COMPARE)
-    named = tuple(split_entries(evaluations or ""))
+        check_known(f"word of {option('--group-by')}", compare, COMPARE)
+    named = tuple(split_entries(evaluations))
     sources = [Source(runs.find(reference, root), trust) for reference in references]
     for source in sources:
         for name in named:
             source.named(name)
     plane = split_entries(axes or "pc1,pc2")
     if len(plane) != 2:
-        raise UserError(f"--axes takes two axes, as in pc1,output0; got '{axes}'")
+        raise UserError(f"{option('--axes')} takes two axes, as in pc1,output0; got '{','.join(plane)}'")
     return PlotData(
         sources,
-        tuple(split_entries(by or "")),
+        tuple(split_entries(by)),
         compare,
         named,
         _pair(pair),
@@ -118,7 +118,7 @@ def view(
 
 def comparison(
     references: Sequence[str],
-    metrics: str | None = None,
+    metrics: str | Sequence[str] | None = None,
     across: str | None = None,
     delays: int | None = None,
     rank: int | None = None,
@@ -127,7 +127,7 @@ def comparison(
 
     Args:
         references: folders, names or ``latest``, and files.
-        metrics: names of metrics, separated by commas.
+        metrics: names of metrics, as a sequence or separated by commas.
         across: ``period`` or ``layer``.
         delays: delays of the operators; None to choose by the data.
         rank: rank of the operators; None to choose by the data.
@@ -137,8 +137,8 @@ def comparison(
     """
     for flag, number in (("--delays", delays), ("--rank", rank)):
         if number is not None and number < 1:
-            raise UserError(f"{flag} {number}: expected a whole number of 1 or more")
-    choices = (("metric", split_entries(metrics or ""), METRICS), ("part", [across or ""], REPEATED_BY))
+            raise UserError(f"{option(flag)} {number}: expected a whole number of 1 or more")
+    choices = (("metric", split_entries(metrics), METRICS), ("part", [across or ""], REPEATED_BY))
     for kind, chosen, valid in choices:
         for word in chosen:
             if word not in valid:
@@ -148,7 +148,7 @@ def comparison(
         if not path.is_file():
             raise UserError(f"no file {path}")
     rest = [word for word in references if Path(word).suffix not in ENDINGS] or [runs.LATEST]
-    return rest, ComparisonRequest(tuple(split_entries(metrics or "")), across or "", tuple(files), delays, rank)
+    return rest, ComparisonRequest(tuple(split_entries(metrics)), across or "", tuple(files), delays, rank)
 
 
 def _pair(text: str | None) -> tuple[float, float] | None:
@@ -157,7 +157,7 @@ def _pair(text: str | None) -> tuple[float, float] | None:
         return None
     pieces = split_entries(text)
     if len(pieces) != 2 or not all(piece.isdecimal() for piece in pieces) or pieces[0] == pieces[1]:
-        raise UserError(f"--pair takes the numbers of two choices, as in 1,2; got '{text}'")
+        raise UserError(f"{option('--pair')} takes the numbers of two choices, as in 1,2; got '{text}'")
     return float(pieces[0]), float(pieces[1])
 
 

@@ -12,6 +12,7 @@ from neurogym.analysis import from_trials
 from neurogym.analysis.learning import Options, best_choices, cumulative_loss, thompson
 from neurogym.analysis.results import Curve, Estimate
 from neurogym.analysis.trial_tables import in_sequence, numbers, responded, select
+from ngym_cli.errors import option
 from ngym_cli.figures import registry, style
 from ngym_cli.figures.source import Series
 from ngym_cli.figures.view import PlotData
@@ -43,7 +44,7 @@ def _two_choices(view: PlotData) -> None:
         if view.pair is None and len(choices) != 2:
             n = len(choices)
             raise style.FigureUnavailableError(
-                f"a history regression needs two choices, the trials hold {n}; --pair names two"
+                f"a history regression needs two choices, the trials hold {n}; {option('--pair')} names two"
             )
 
 

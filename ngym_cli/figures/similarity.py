@@ -19,6 +19,7 @@ from neurogym.dynamics import (
     Stack,
     compare_populations,
 )
+from ngym_cli.errors import option
 from ngym_cli.figures import registry
 from ngym_cli.figures.population import Population, population
 from ngym_cli.figures.style import (
@@ -51,7 +52,7 @@ def _several(view: PlotData) -> None:
     request = view.comparison
     if len(view.sources) + len(request.files) < 2 and not request.across:
         raise FigureUnavailableError(
-            "needs 2 runs or more, as in ngym plot RUN RUN similarity, a recording, or --across period"
+            f"needs 2 runs or more, as in ngym plot RUN RUN similarity, a recording, or {option('--across period')}"
         )
 
 

@@ -17,7 +17,7 @@ from neurogym.spaces import Action, names_of
 from ngym_cli.config.values import parse_assignments, split_entries
 from ngym_cli.environments.probes import ONSET, PeriodProbe
 from ngym_cli.environments.trial_batch import trials_of
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, option, unknown
 from ngym_cli.figures.wording import Wording
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def conditions_wanted(text: str | None) -> dict[str, str]:
     Raises:
         UserError: if an entry is not ``NAME=VALUE``.
     """
-    return parse_assignments(split_entries(text or ""), "--where (such as coh=51.2,outcome=error)", str)
+    return parse_assignments(split_entries(text), f"{option('--where')} (such as coh=51.2,outcome=error)", str)
 
 
 class RecordedStep(NamedTuple):

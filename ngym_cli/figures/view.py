@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 
 from neurogym.analysis.trial_tables import Table, select
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, option
 from ngym_cli.figures.source import Evaluated, Series, Source
 from ngym_cli.figures.style import COLOURS, FigureUnavailableError, colours, shades, unavailable_on
 from ngym_cli.figures.wording import Wording
@@ -316,7 +316,7 @@ class PlotData:
         conditions = conditions_of(table, self.by)
         n, alone = len(conditions.levels), len(self.series) == 1
         if n > 24:
-            raise UserError(f"--by {','.join(self.by)}: {n} conditions are too many to tell apart")
+            raise UserError(f"{option('--by')} {','.join(self.by)}: {n} conditions are too many to tell apart")
         words = Wording(self.properties.labels, table)
         for k, (level, colour) in enumerate(zip(conditions.levels, shades(n), strict=True)):
             text = ", ".join(words.phrase(name, value) for name, value in level.items())

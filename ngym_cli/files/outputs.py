@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, option
 from ngym_cli.files.reading import digest
 from ngym_cli.files.writing import check_place, exclusive, refuse_non_file, write_json
 from ngym_cli.files.written import WRITTEN, is_ours, listed
@@ -32,7 +32,9 @@ def may_write(path: Path, named: bool, overwrite: bool = False) -> None:
         return
     refuse_non_file(path)
     if os.path.lexists(path) and not overwrite and not is_ours(path):
-        raise UserError(f"{path} was not written by ngym, or was changed since; move it away or pass --overwrite")
+        raise UserError(
+            f"{path} was not written by ngym, or was changed since; move it away or pass {option('--overwrite')}"
+        )
 
 
 def wrote(path: Path) -> None:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import IO
 
 from neurogym.messages.plain_data import plain
-from ngym_cli.errors import InUseError, UserError, os_errors
+from ngym_cli.errors import InUseError, UserError, option, os_errors
 from ngym_cli.files.written import is_ours
 from ngym_cli.processes import start_of_process
 
@@ -303,7 +303,7 @@ def check_place(path: Path, overwrite: bool) -> None:
     """
     refuse_non_file(path)
     if os.path.lexists(path) and not overwrite:
-        raise UserError(f"{path} exists; choose another place or pass --overwrite")
+        raise UserError(f"{path} exists; choose another place or pass {option('--overwrite')}")
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ from neurogym.analysis.psychometric import psychometric_function
 from neurogym.analysis.results import Curve
 from neurogym.behaviour.describe import SubjectDescription
 from neurogym.behaviour.table import Behaviour
+from ngym_cli.errors import option
 from ngym_cli.figures.files import FigureFiles, save_figure
 from ngym_cli.figures.style import COLOURS, guide, interval_bars, interval_points, new_figure, styled
 from ngym_cli.files.outputs import may_write
@@ -62,7 +63,7 @@ def not_drawn(table: Behaviour, statistics: Sequence[SubjectDescription]) -> dic
     timed = bool(np.isfinite(table.join("rt")).any())
     reasons = {
         "psychometric": (first.psychometric, no_stimulus),
-        "conditions": (first.conditions, "--by COLUMN names the condition"),
+        "conditions": (first.conditions, f"{option('--by COLUMN')} names the condition"),
         "chronometric": (first.chronometric, no_stimulus if timed else "no reaction times"),
         "history": (
             _lines_of_history(first),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from neurogym.messages.names import nearest
-from ngym_cli.errors import UserError, message_of, unknown
+from ngym_cli.errors import UserError, message_of, option, unknown
 from ngym_cli.files.writing import atomic_file
 
 #: Folders of the data that come with ngym: installed, and in a checkout.
@@ -65,7 +65,7 @@ class DataSet:
         if self.by_hand:
             raise UserError(f"data set {self.name}: {target} is not there; {self.by_hand}")
         raise UserError(
-            f"data set {self.name}: {target} is not there; --download fetches it from {self.address} "
+            f"data set {self.name}: {target} is not there; {option('--download')} fetches it from {self.address} "
             f"(licence: {self.licence}), or put it there by hand"
         )
 
@@ -73,7 +73,7 @@ class DataSet:
         try:
             import pooch
         except ModuleNotFoundError:
-            raise UserError("--download needs pooch: pip install 'ngym[data]'") from None
+            raise UserError(f"{option('--download')} needs pooch: pip install 'ngym[data]'") from None
         checksum = f"sha256:{self.sha256}" if self.sha256 else None
         name = self.address.rpartition("/")[2] if self.member else self.file
         try:

@@ -12,7 +12,7 @@ from neurogym.behaviour.describe import SUMMARY_COLUMNS, SubjectDescription, des
 from neurogym.behaviour.reading import TableSource
 from neurogym.behaviour.table import Behaviour, Reading
 from ngym_cli.config import read_toml
-from ngym_cli.errors import UserError, check_known, message_of
+from ngym_cli.errors import UserError, check_known, message_of, option
 from ngym_cli.files.outputs import may_write
 from ngym_cli.files.writing import write_text
 from ngym_cli.fitting import data_printing, data_sets
@@ -225,7 +225,7 @@ def data_set_of(request: DataRequest) -> DataSet | None:
     """
     public = data_sets.named_by(request.table[0]) if len(request.table) == 1 else None
     if public is None and request.download:
-        raise UserError("--download fetches a public data set; 'ngym list data' names them")
+        raise UserError(f"{option('--download')} fetches a public data set; 'ngym list data' names them")
     return public
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
+from ngym_cli.errors import option
 from ngym_cli.figures.style import COLOURS, GREY, FigureUnavailableError, footnote, new_figure
 from ngym_cli.fitting.design import STRONG, hardest
 from ngym_cli.fitting.figure_data import FitPlotData
@@ -14,7 +15,7 @@ def design(fit: FitPlotData) -> Figure:
     """Expected log Bayes factor of new trials against their number, for the pair of models that is hardest to tell."""
     record = fit.record.get("design")
     if not record:
-        raise FigureUnavailableError("no new trials were simulated (--design TASK)")
+        raise FigureUnavailableError(f"no new trials were simulated ({option('--design TASK')})")
     rows = hardest(record)
     tasks = list(dict.fromkeys(row["task"] for row in rows))
     figure, axes = new_figure(1, len(tasks), width=4.6, squeeze=False, sharey=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ngym_cli.errors import option
 from ngym_cli.figures.style import FigureUnavailableError
 from ngym_cli.files import arrow, reading
 from ngym_cli.fitting.folder import TRIALS, FitFolder, best_first
@@ -69,7 +70,7 @@ class FitPlotData:
             FigureUnavailableError: if nothing was held out.
         """
         if f"P({self.second}) {label}" not in self.trials:
-            raise FigureUnavailableError("nothing was held out (--folds 1)")
+            raise FigureUnavailableError(f"nothing was held out ({option('--folds 1')})")
         return np.asarray(self.trials[f"P({self.second}) {label}"], float)
 
     def require_two(self) -> None:

@@ -13,7 +13,7 @@ from neurogym.analysis.regression import fit_weights
 from neurogym.analysis.results import Curve
 from neurogym.analysis.trial_tables import Table
 from neurogym.behaviour.psychometrics import levels_of
-from ngym_cli.errors import UserError, check_known
+from ngym_cli.errors import UserError, check_known, option
 from ngym_cli.figures.emptiness import refuse_empty
 from ngym_cli.figures.files import FigureFiles, FigureRow, draw_each
 from ngym_cli.figures.style import COLOURS, GREY, FigureUnavailableError, footnote, interval_points, new_figure, styled
@@ -38,7 +38,9 @@ def likelihood(fit: FitPlotData) -> Figure:
     """Held-out likelihood of each model, chance and the best model as lines."""
     tables = score_tables(fit.record)
     if not tables:
-        raise FigureUnavailableError("nothing was held out (--folds 1), and there is no test table (--test)")
+        raise FigureUnavailableError(
+            f"nothing was held out ({option('--folds 1')}), and there is no test table ({option('--test')})"
+        )
     scores = next(iter(tables.values()))
     names = [name for name in reversed(ranked(scores)) if name != "chance"]
     figure, axes = new_figure(width=5.2, height=0.9 + 0.28 * len(names))

@@ -16,7 +16,7 @@ from neurogym.behaviour.simulate import simulate, world_like
 from neurogym.behaviour.table import Behaviour, padded
 from neurogym.messages.plain_data import plain
 from ngym_cli.config.extensions import user_errors
-from ngym_cli.errors import UserError, check_known
+from ngym_cli.errors import UserError, check_known, option
 from ngym_cli.fitting import posterior, registry, validation
 from ngym_cli.fitting.folder import (
     BASELINE,
@@ -76,13 +76,13 @@ def check(models: Mapping[str, Model], data: FitData) -> None:
             names += timed.fixable(next(iter(validation.groups_of(data).values())))
             fix |= timed.options.fix
     for name in fix:
-        check_known("parameter in --fix", name, dict.fromkeys(names))
+        check_known(f"parameter in {option('--fix')}", name, dict.fromkeys(names))
     table = next(iter(validation.groups_of(data).values()))
     takers = [model for model in models.values() if model.priors]
-    with _one_line("--prior"):
+    with _one_line(option("--prior")):
         known = dict.fromkeys(name for model in takers for name in _priors(model, table))
     for name in dict.fromkeys(name for model in takers for name in model.priors or ()):
-        check_known("parameter in --prior", name, known)
+        check_known(f"parameter in {option('--prior')}", name, known)
 
 
 def _priors(model: Model, table: Behaviour) -> dict[str, PriorRecord]:

@@ -27,7 +27,7 @@ from neurogym.foreign import npz
 from ngym_cli import runs
 from ngym_cli.config.trust import Code
 from ngym_cli.config.values import Values
-from ngym_cli.errors import UserError, message_of, one_line
+from ngym_cli.errors import UserError, message_of, one_line, option
 from ngym_cli.files import reading
 from ngym_cli.files.writing import atomic_file, write_json
 from ngym_cli.runs import FIT, finding, records
@@ -236,7 +236,9 @@ class FitFolder:
         """
         record = self.read()
         if record["status"] != "finished":
-            raise UserError(f"fit {self.path} is not finished; run the same command with --name {self.path.name}")
+            raise UserError(
+                f"fit {self.path} is not finished; run the same command with {option(f'--name {self.path.name}')}"
+            )
         with self.readable():
             models, subjects = record["models"], {*record.get("table", {}).get("subjects", ()), "all"}
             labels = {label for scores in score_tables(record).values() for label in scores} - {"chance", "mixture"}

@@ -18,7 +18,7 @@ from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Fitted, Model, Problem, UnfitError
 from neurogym.behaviour.models.formulas import frame, required_columns
 from neurogym.behaviour.table import Behaviour
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, option
 
 #: Rounds of expectation-maximisation; smallest variance of the subjects, at most a tenth of their squared errors.
 ROUNDS, FLOOR = 6, 1e-3
@@ -99,14 +99,14 @@ def covariates_of(table: Behaviour, between: str | None) -> Covariates:
     try:
         names = required_columns(between)
     except UnfitError as error:
-        raise UserError(f"--between: {error}") from None
+        raise UserError(f"{option('--between')}: {error}") from None
     for name in names:
         for subject in table.subjects:
             rows = [each.conditions[name] for each in table.of(subject).sessions if name in each.conditions]
             values = set(np.concatenate(rows).tolist()) if rows else set()
             if len(values) != 1 or any(isinstance(value, float) and np.isnan(value) for value in values):
                 raise UserError(
-                    f"--between: column '{name}' has {len(values)} values for subject {subject}, expected 1"
+                    f"{option('--between')}: column '{name}' has {len(values)} values for subject {subject}, expected 1"
                 )
             columns.setdefault(name, []).append(values.pop())
     return _design(between, {name: np.array(values) for name, values in columns.items()}, len(table.subjects))
@@ -121,7 +121,8 @@ def _design(between: str, columns: Mapping[str, np.ndarray], subjects: int) -> C
     values = values - values.mean(0) if names else values
     if not names or np.linalg.matrix_rank(values) < len(names) or subjects < len(names) + 3:
         raise UserError(
-            f"--between: '{between}' has {len(names)} covariates for {subjects} subjects; expected covariates that "
+            f"{option('--between')}: '{between}' has {len(names)} covariates for {subjects} subjects; expected "
+            "covariates that "
             "differ between subjects, do not depend on each other, and are at least three fewer than the subjects"
         )
     return Covariates(tuple(names), values)

@@ -23,7 +23,7 @@ from neurogym.behaviour.models.base import Fitted, Model, Problem
 from neurogym.behaviour.models.likelihoods import Likelihood
 from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.table import Behaviour
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, option
 from ngym_cli.fitting import predictive
 from ngym_cli.fitting.group import Group
 
@@ -140,7 +140,7 @@ def require_numpyro() -> None:
         UserError: says how to install it.
     """
     if find_spec("numpyro") is None:
-        raise UserError("--posterior needs NumPyro: pip install 'ngym[fit]'")
+        raise UserError(f"{option('--posterior')} needs NumPyro: pip install 'ngym[fit]'")
 
 
 def sample(target: Target, draws: int, seed: int) -> Samples:

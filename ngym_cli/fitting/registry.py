@@ -19,7 +19,7 @@ from neurogym.behaviour.table import Behaviour
 from ngym_cli.config import options
 from ngym_cli.config.extensions import find_extension, is_reference
 from ngym_cli.config.values import Values, parse_call, parse_value
-from ngym_cli.errors import UserError, check_known, unknown
+from ngym_cli.errors import UserError, check_known, option, unknown
 
 #: Settings of models of times that name parameters.
 MAPPINGS = ("vary", "fix")
@@ -84,18 +84,20 @@ def timed(
     times = settings.pop("times", "none")
     if times == "none":
         if settings:
-            raise UserError(f"model {model.name}: {next(iter(settings))} needs times=ddm or times=lba (or --times)")
+            raise UserError(
+                f"model {model.name}: {next(iter(settings))} needs times=ddm or times=lba (or {option('--times')})"
+            )
         return model
     try:
         make = resolve_name("neurogym.behaviour.models.with_times:TimedModel")
     except ModuleNotFoundError as error:
-        raise UserError(f"--times needs {error.name}: pip install 'ngym[fit]'") from error
+        raise UserError(f"{option('--times')} needs {error.name}: pip install 'ngym[fit]'") from error
     return make(model, times, vary=vary, fix=fix, **settings)
 
 
 FILE = tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))
 #: Arguments of the response of a model of choices and times, by name.
-RESPONSES: dict[str, FieldInfo] = {name: options.option(row) for name, row in FILE["responses"].items()}
+RESPONSES: dict[str, FieldInfo] = {name: options.field(row) for name, row in FILE["responses"].items()}
 MODELS: dict[str, ModelSpec] = {
     name: ModelSpec(name, **{**row, "arguments": options.options(FILE["arguments"], row.get("arguments", {}))})
     for name, row in FILE["models"].items()
@@ -202,20 +204,27 @@ def build(texts: Sequence[str], units: Sequence[int], seeds: int, common: Common
             raise UserError(f"model '{text}': {error}") from None
         for label, model in built:
             if label in models:
-                raise UserError(f"--model names {label} twice")
+                raise UserError(f"{option('--model')} names {label} twice")
             models[label] = model
             if shared.priors and model.priors is not None:
                 model.priors = shared.priors
     if shared.priors and not any(model.priors for model in models.values()):
-        raise UserError("--prior needs a learner, ddm, lba, a model with --times, or a learner of your own")
+        raise UserError(
+            f"{option('--prior')} needs a learner, ddm, lba, a model with {option('--times')}, or a learner of your own"
+        )
     if shared.transition and not any(parse_call(text, "model").name == "glm-hmm" for text in texts):
-        raise UserError("--transition needs --model glm-hmm")
+        raise UserError(f"{option('--transition')} needs {option('--model glm-hmm')}")
     timed_models: list[Any] = [each for each in models.values() if each.has_times]
     if (shared.vary or shared.deadline or shared.fix) and models and not timed_models:
         flag = "--vary" if shared.vary else "--fix" if shared.fix else "--deadline"
-        raise UserError(f"{flag} needs a model of times: --model ddm, or --times ddm for other models")
+        raise UserError(
+            f"{option(flag)} needs a model of times: {option('--model ddm')}, or {option('--times ddm')} for other "
+            "models"
+        )
     if "drift" in shared.vary and models and not any("drift" in each.options.vary for each in timed_models):
-        raise UserError("--vary drift needs --model ddm; the drift of other models is their logit")
+        raise UserError(
+            f"{option('--vary drift')} needs {option('--model ddm')}; the drift of other models is their logit"
+        )
     return models
 
 

@@ -13,7 +13,7 @@ from pydantic import Field, StrictInt, field_validator, model_validator
 from ngym_cli.config.fields import Flag, Joined, Names, Options, Request, Section, Texts, root_of
 from ngym_cli.config.launch import WHERE, LaunchSettings, parse_option
 from ngym_cli.config.values import Values, parse_whole_numbers, split_entries
-from ngym_cli.errors import UserError, check_known
+from ngym_cli.errors import UserError, check_known, option
 
 if TYPE_CHECKING:
     from neurogym.behaviour.models.parameters import Prior
@@ -86,9 +86,11 @@ def formulas(vary: Sequence[str]) -> dict[str, str]:
         for entry in re.split(r",(?=\s*[A-Za-z_]+\s*=)", text):
             name, sign, formula = (each.strip() for each in entry.partition("="))
             if not sign or not name or not formula:
-                raise UserError(f"--vary: expected PARAMETER=FORMULA, as in 'drift=coh*block', not '{entry.strip()}'")
+                raise UserError(
+                    f"{option('--vary')}: expected PARAMETER=FORMULA, as in 'drift=coh*block', not '{entry.strip()}'"
+                )
             if name in result:
-                raise UserError(f"--vary names {name} twice")
+                raise UserError(f"{option('--vary')} names {name} twice")
             result[name] = formula
     return result
 
@@ -110,9 +112,9 @@ def fixed_values(fix: Sequence[str]) -> dict[str, float]:
         except ValueError:
             value = float("nan")
         if not name or not isfinite(value):
-            raise UserError(f"--fix: expected PARAMETER=NUMBER, as in 'lapse=0', not '{entry}'")
+            raise UserError(f"{option('--fix')}: expected PARAMETER=NUMBER, as in 'lapse=0', not '{entry}'")
         if name in values:
-            raise UserError(f"--fix names {name} twice")
+            raise UserError(f"{option('--fix')} names {name} twice")
         values[name] = value
     return values
 
@@ -132,16 +134,18 @@ def priors_of(texts: Sequence[str]) -> dict[str, Prior]:
     for text in texts:
         name, _, prior = (each.strip() for each in text.rpartition("="))
         family, _, numbers = prior.partition(":")
-        check_known("family of --prior", family, FAMILIES)
+        check_known(f"family of {option('--prior')}", family, FAMILIES)
         try:
             first, second = (float(each) for each in numbers.split(","))
         except ValueError:
             first = second = float("nan")
         positive = second > 0 and (first > 0 or family in ("normal", "lognormal"))
         if not name or not (isfinite(first) and isfinite(second) and positive):
-            raise UserError(f"--prior: expected NAME=FAMILY:NUMBER,NUMBER, as in alpha=beta:1.1,1.1, not '{text}'")
+            raise UserError(
+                f"{option('--prior')}: expected NAME=FAMILY:NUMBER,NUMBER, as in alpha=beta:1.1,1.1, not '{text}'"
+            )
         if name in priors:
-            raise UserError(f"--prior names {name} twice")
+            raise UserError(f"{option('--prior')} names {name} twice")
         priors[name] = Prior(family, first, second)
     return priors
 
@@ -255,14 +259,14 @@ class FitSettings(TableRequest):
     @classmethod
     def _is_named(cls, model: object) -> object:
         if isinstance(model, str) and not split_entries(model):
-            raise UserError("--model is empty; expected names as in psytrack,gru")
+            raise UserError(f"{option('--model')} is empty; expected names as in psytrack,gru")
         return model
 
     @field_validator("units", mode="before")
     @classmethod
     def _numbers(cls, units: object) -> object:
         if isinstance(units, str):
-            return parse_whole_numbers(units, "--units")
+            return parse_whole_numbers(units, option("--units"))
         return [units] if isinstance(units, int | float) else units
 
     @field_validator("vary", mode="after")
@@ -351,15 +355,15 @@ class FitRequest(FitSettings):
     @classmethod
     def _numbers_of_trials(cls, trials: object) -> object:
         if isinstance(trials, str):
-            return parse_whole_numbers(trials, "--design-trials")
+            return parse_whole_numbers(trials, option("--design-trials"))
         return [trials] if isinstance(trials, int | float) else trials
 
     @model_validator(mode="after")
     def _has_models(self) -> Self:
         if self.design_stimuli and not self.design:
-            raise UserError("--design-stimuli requires --design TASK")
+            raise UserError(f"{option('--design-stimuli')} requires {option('--design TASK')}")
         if self.design and len(self.model) * len(self.units) == 1:
-            raise UserError("--design compares models; name two or more with --model")
+            raise UserError(f"{option('--design')} compares models; name two or more with {option('--model')}")
         return self
 
 

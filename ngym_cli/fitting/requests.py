@@ -17,7 +17,7 @@ from neurogym.behaviour.models.base import Model
 from neurogym.behaviour.table import Behaviour, Reading
 from neurogym.messages.plain_data import plain
 from ngym_cli.config import trust
-from ngym_cli.errors import InUseError, UserError
+from ngym_cli.errors import InUseError, UserError, option
 from ngym_cli.files import reading, writing
 from ngym_cli.files.reading import digest
 from ngym_cli.files.writing import remove_folder, write_json
@@ -83,7 +83,9 @@ def run(request: FitRequest, hooks: FitHooks) -> FitRecord:
         UserError: if the table, a model or the folder does not suit.
     """
     if request.name is not None and writing.in_use(path := fit_path(request.runs_root, request.table, request.name)):
-        raise InUseError(f"fit {path} is being computed by another process; wait for its end or choose another --name")
+        raise InUseError(
+            f"fit {path} is being computed by another process; wait for its end or choose another {option('--name')}"
+        )
     with contextlib.ExitStack() as held:
         return _run(request, hooks, held)
 
@@ -91,7 +93,7 @@ def run(request: FitRequest, hooks: FitHooks) -> FitRecord:
 def _run(request: FitRequest, hooks: FitHooks, held: contextlib.ExitStack) -> FitRecord:
     """Do what `run` describes; the lock of the folder is held until the stack is closed."""
     if hooks.elsewhere is not None and request.subjects != "each":
-        raise UserError("--on fits subjects one by one; pass --subjects each")
+        raise UserError(f"{option('--on')} fits subjects one by one; pass {option('--subjects each')}")
     models = fitted.models_of(request)  # wrong names are refused before the table is read
     if request.further:
         paths = [request.table, *request.further]
@@ -203,7 +205,8 @@ def _opened(request: FitRequest, held: contextlib.ExitStack) -> tuple[FitFolder,
             same = before["settings"] == plain(settings) and before.get("files") == files
             if not same:
                 raise UserError(
-                    f"fit {path} was made with other settings or data; choose another --name or --overwrite"
+                    f"fit {path} was made with other settings or data; choose another {option('--name')} or "
+                    f"{option('--overwrite')}"
                 )
     about: FitRecord = {
         "status": "running",

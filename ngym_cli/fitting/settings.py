@@ -13,7 +13,7 @@ from neurogym.behaviour import reading
 from neurogym.behaviour.table import Behaviour
 from ngym_cli import config as configuration
 from ngym_cli.config.values import split_entries
-from ngym_cli.errors import Question, UserError, message_of
+from ngym_cli.errors import Question, UserError, message_of, option
 from ngym_cli.fitting import data_sets, validation
 from ngym_cli.fitting.folder import FitRecord
 from ngym_cli.fitting.request import FitSettings
@@ -96,9 +96,9 @@ def read_data(settings: FitSettings) -> validation.FitData:
         else read_table(settings.test, settings.roles, settings.columns, **settings.reading())
     )
     if test is not None:
-        test = with_names(test, table.stimuli, table.choices, "--test")
+        test = with_names(test, table.stimuli, table.choices, option("--test"))
     if settings.between is not None and settings.subjects != "hierarchical":
-        raise UserError("--between needs --subjects hierarchical")
+        raise UserError(f"{option('--between')} needs {option('--subjects hierarchical')}")
     protocol = validation.CrossValidation(
         settings.folds, settings.subjects, settings.seed, settings.between, settings.posterior
     )

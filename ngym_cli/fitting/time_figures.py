@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from neurogym.analysis.results import wilson
+from ngym_cli.errors import option
 from ngym_cli.figures.style import COLOURS, GREY, FigureUnavailableError, footnote, new_figure
 from ngym_cli.fitting.figure_data import FitPlotData
 from ngym_cli.fitting.played import stimulus_weights
@@ -60,7 +61,7 @@ def timed_choices(fit: FitPlotData) -> tuple[list[TimedChoices], list[str]]:
         raise FigureUnavailableError("the trials of this fit have no reaction times; fit again")
     labels = [label for label in fit.labels if "predictive_rt" in fit.arrays(label)]
     if not labels:
-        raise FigureUnavailableError("no model of times was fitted (ddm, or --times ddm)")
+        raise FigureUnavailableError(f"no model of times was fitted (ddm, or {option('--times ddm')})")
     fit.require_two()
     scores = {label: fit.record["models"][label].get("time_score") for label in labels}
     values = {label: -np.inf if row is None else row["together"]["value"] or -np.inf for label, row in scores.items()}
@@ -237,7 +238,7 @@ def delta(fit: FitPlotData) -> Figure:
 
 def trace(fit: FitPlotData) -> Figure:
     """Draws of the posterior of the first subject, chain by chain."""
-    label, arrays = fit.first_with("draws", "no posterior was sampled (--posterior)")
+    label, arrays = fit.first_with("draws", f"no posterior was sampled ({option('--posterior')})")
     draws, names = arrays["draws"], arrays["draws_names"].tolist()
     figure, axes = new_figure(len(names), 1, width=6, height=1.1, squeeze=False, sharex=True)
     for j, name in enumerate(names):

@@ -20,7 +20,7 @@ from neurogym.behaviour.models.base import Fitted, Model, Policy, Problem, log_l
 from neurogym.behaviour.models.logistic import LinearPolicy
 from neurogym.behaviour.models.marks import mark_fit
 from neurogym.behaviour.table import Behaviour, Session
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, option
 from ngym_cli.fitting.folder import BASELINE, CHANCE, MIXTURE
 from ngym_cli.fitting.group import Group, covariates_of, fit_group
 
@@ -99,7 +99,8 @@ def check(models: Iterable[Model], protocol: CrossValidation) -> None:
     refused = [each.name for each in models if not each.takes_prior]
     if protocol.subjects == "hierarchical" and refused:
         raise UserError(
-            f"cannot be fitted hierarchically: {', '.join(refused)}; --model takes logistic, ddm, lba, value learners "
+            f"cannot be fitted hierarchically: {', '.join(refused)}; {option('--model')} takes logistic, ddm, lba, "
+            "value learners "
             "(as in q-learning), two-step learners, win-stay-lose-shift, bayes-reversal and learners of your own there"
         )
 
@@ -117,8 +118,9 @@ def check_test(data: FitData) -> None:
     new = [who for who in data.test.subjects if who not in fitted_subjects]
     if new:
         raise UserError(
-            f"--test has subject {new[0]}, who is not among {', '.join(fitted_subjects)}; try --subjects pooled "
-            "or, without --between, hierarchical"
+            f"{option('--test')} has subject {new[0]}, who is not among {', '.join(fitted_subjects)}; try "
+            f"{option('--subjects pooled')} "
+            f"or, without {option('--between')}, hierarchical"
         )
 
 
@@ -139,7 +141,9 @@ def prepared(data: FitData) -> FitData:
     for name, subject_table in groups_of(data).items():
         answered = np.concatenate(subject_table.blocks(folds))[subject_table.join("choice") >= 0] % folds
         if len(np.unique(answered)) < folds:
-            raise UserError(f"{name} has {subject_table.n_trials} trials, too few for {folds} folds (--folds)")
+            raise UserError(
+                f"{name} has {subject_table.n_trials} trials, too few for {folds} folds ({option('--folds')})"
+            )
     return data
 
 
@@ -157,7 +161,7 @@ def notes_of(data: FitData) -> list[str]:
     """Return what a reader of the held-out scores needs to know: whether blocks are held out, or nothing at all."""
     folds, groups = data.protocol.folds, groups_of(data)
     if not data.protocol.held_out:
-        return ["--folds 1 holds nothing out, so that there are no held-out scores"]
+        return [f"{option('--folds 1')} holds nothing out, so that there are no held-out scores"]
     few = sum(len(table.sessions) < folds for table in groups.values())
     if not few:
         return []

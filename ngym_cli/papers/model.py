@@ -13,7 +13,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, field_validator, mode
 
 from ngym_cli.config import Section, TaskSettings, checked, read_toml
 from ngym_cli.config.values import Values
-from ngym_cli.errors import UserError, check_known, unknown
+from ngym_cli.errors import UserError, check_known, option, unknown
 from ngym_cli.evaluation.request import OF_SIMULATIONS, EvalRequest
 from ngym_cli.papers.verdicts import Criterion, parse_criterion
 
@@ -195,7 +195,9 @@ class PaperConfig(Section):
             if names.count(claim.id) > 1:
                 raise ValueError(f"claims: '{claim.id}' is there twice")
             if claim.id in self.parts:
-                raise ValueError(f"claims: '{claim.id}' is also the name of a part; --only could not tell them apart")
+                raise ValueError(
+                    f"claims: '{claim.id}' is also the name of a part; {option('--only')} could not tell them apart"
+                )
             for name in claim.part:
                 if name not in self.parts:
                     raise ValueError(f"claim {claim.id}: {unknown('part', name, self.parts)}")

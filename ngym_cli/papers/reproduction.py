@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ngym_cli import runs, terminal
 from ngym_cli.config import trust
 from ngym_cli.config.launch import LaunchSettings
-from ngym_cli.errors import InUseError, UserError
+from ngym_cli.errors import InUseError, UserError, option
 from ngym_cli.files import writing
 from ngym_cli.files.outputs import may_write
 from ngym_cli.files.reading import read_json
@@ -103,7 +103,7 @@ def require_trust(paper: Paper, root: Path, trusted: bool) -> trust.Code | None:
         if not trusted and name not in unchanged:
             raise UserError(
                 f"{paper.folder} holds {name.rpartition(':')[0] or name}, which is code that was not run here before, "
-                "or has changed since; pass --trust if you trust its author"
+                f"or has changed since; pass {option('--trust')} if you trust its author"
             )
     return trust.signed(names)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ngym_cli.config import RunConfig, load
-from ngym_cli.errors import InUseError, UserError, os_errors
+from ngym_cli.errors import InUseError, UserError, option, os_errors
 from ngym_cli.files import reading, writing
 from ngym_cli.files.writing import atomic_folder, remove_folder, write_json
 from ngym_cli.files.written import WRITTEN
@@ -222,7 +222,9 @@ def create(path: Path, overwrite: bool, config: str, manifest: Mapping[str, obje
             return RunFolder(target)
         except FileExistsError:  # another process has just made it
             if not rename:
-                raise InUseError(f"run folder {target} exists; choose another --name or pass --overwrite") from None
+                raise InUseError(
+                    f"run folder {target} exists; choose another {option('--name')} or pass {option('--overwrite')}"
+                ) from None
             count += 1
             target = path.with_name(f"{path.name}-{count}")
         except OSError as error:
@@ -253,7 +255,9 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
         if not path.exists():
             return
         if not overwrite:
-            raise InUseError(f"run folder {path} exists; choose another --name or pass --overwrite")
+            raise InUseError(
+                f"run folder {path} exists; choose another {option('--name')} or pass {option('--overwrite')}"
+            )
         is_run = any((path / name).exists() for name in (MANIFEST, CONFIG))
         if not path.is_dir() or (any(path.iterdir()) and not is_run):
             raise UserError(f"{path} is not a run folder; it will not be overwritten")

@@ -14,7 +14,7 @@ from neurogym.analysis.trial_tables import Table
 from neurogym.array_types import FloatArray
 from neurogym.dynamics import PopulationTrials
 from ngym_cli.config.sections import RecordingConfig
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, option
 from ngym_cli.files.reading import digest
 from ngym_cli.runs.populations import (
     WHOLE_TRIALS,
@@ -101,7 +101,7 @@ def read_neural(settings: RecordingConfig, by: Sequence[str], dt: float, periods
             that the run was made with.
     """
     path = Path(settings.file)
-    check_file(path, "--recording")
+    check_file(path, option("--recording"))
     if settings.sha256 not in ("", digest(path)):
         raise UserError(f"{path} has changed since the run was made: another checksum than in the configuration")
     parts = read_parts(path, by, Binning(dt, settings.area))
@@ -112,10 +112,14 @@ def read_neural(settings: RecordingConfig, by: Sequence[str], dt: float, periods
         raise UserError(f"{path.name} has no trial of two steps of {dt:g} ms, or no neurons")
     activity = np.concatenate([trial for each in parts.values() for trial in each.trials])
     if settings.loss == "bits" and ((activity < 0) | (activity != activity.round())).any():
-        raise UserError(f"--recording-loss bits needs counts of spikes; {path.name} has other numbers at {dt:g} ms")
+        raise UserError(
+            f"{option('--recording-loss bits')} needs counts of spikes; {path.name} has other numbers at {dt:g} ms"
+        )
     if settings.loss == "variance" and settings.scale == "sqrt":
         if (activity < 0).any():
-            raise UserError(f"--recording-scale sqrt needs rates of 0 or more; {path.name} has negative numbers")
+            raise UserError(
+                f"{option('--recording-scale sqrt')} needs rates of 0 or more; {path.name} has negative numbers"
+            )
         parts = {k: replace(each, trials=[np.sqrt(trial) for trial in each.trials]) for k, each in parts.items()}
     columns = condition_columns(path, by)
     n = len(next(iter(columns.values())))
@@ -175,7 +179,7 @@ def check_conditions(recorded: NeuralRecording, path: Path, offered: Collection[
     if missing:
         raise UserError(
             f"{path.name} has conditions that the task does not have: {_some(missing)} (the task: "
-            f"{_some(sorted(offered))}); change the task (--task-arg), or choose --recording-by"
+            f"{_some(sorted(offered))}); change the task ({option('--task-arg')}), or choose {option('--recording-by')}"
         )
 
 

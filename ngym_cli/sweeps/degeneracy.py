@@ -29,6 +29,7 @@ from ngym_cli import runs
 from ngym_cli.config import nest
 from ngym_cli.config.values import Values, parse_assignments, parse_value
 from ngym_cli.environments.properties import inner_task
+from ngym_cli.errors import option
 from ngym_cli.evaluation.request import EvalRequest
 from ngym_cli.evaluation.service import evaluate
 from ngym_cli.files.reading import read_json
@@ -104,14 +105,16 @@ class OutsideTraining:
     def changed(self, source: Source) -> dict[str, str]:
         """Return the changed conditions of a run by dotted key."""
         if self.conditions:
-            return parse_assignments(self.conditions, "--outside", str)
+            return parse_assignments(self.conditions, option("--outside"), str)
         from ngym_cli.figures.style import FigureUnavailableError
 
         drawn = {name: Distribution.of(spec) for name, spec in inner_task(source.properties.env).timing.items()}
         rng = np.random.default_rng(0)
         lengths = {name: float(each.sample(rng, 1000).mean()) for name, each in drawn.items() if each.kind != "until"}
         if not lengths:
-            raise FigureUnavailableError("the task has no periods to make longer; --outside names changed conditions")
+            raise FigureUnavailableError(
+                f"the task has no periods to make longer; {option('--outside')} names changed conditions"
+            )
         longest = max(lengths, key=lambda name: lengths[name])
         return {f"timing.{longest}": f"{2 * round(lengths[longest]):g}"}
 

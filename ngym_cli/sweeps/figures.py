@@ -43,7 +43,7 @@ BAND = 500
 def draw(
     sweep: SweepFolder,
     names: Sequence[str],
-    by: str | None,
+    by: str | Sequence[str] | None,
     files: FigureFiles,
     outside: degeneracy.OutsideTraining,
 ) -> list[FigureRow]:
@@ -69,7 +69,7 @@ def draw(
 
 
 def drawers(
-    sweep: SweepFolder, by: str | None, outside: degeneracy.OutsideTraining
+    sweep: SweepFolder, by: str | Sequence[str] | None, outside: degeneracy.OutsideTraining
 ) -> dict[str, Callable[[], tuple[Figure, Table]]]:
     """Return functions that draw the figures of a sweep, by name."""
     keys = parameters(sweep, by)
@@ -82,7 +82,9 @@ def drawers(
     }
 
 
-def figure_of(sweep: SweepFolder, name: str, by: str | None, style: str, outside: degeneracy.OutsideTraining) -> Figure:
+def figure_of(
+    sweep: SweepFolder, name: str, by: str | Sequence[str] | None, style: str, outside: degeneracy.OutsideTraining
+) -> Figure:
     """Return a figure of a sweep.
 
     Args:
@@ -105,7 +107,7 @@ def figure_of(sweep: SweepFolder, name: str, by: str | None, style: str, outside
         raise UserError(f"{name}: {error}") from None
 
 
-def parameters(sweep: SweepFolder, by: str | None) -> list[str]:
+def parameters(sweep: SweepFolder, by: str | Sequence[str] | None) -> list[str]:
     """Return the dotted keys of the parameters to draw by.
 
     Raises:

@@ -25,7 +25,7 @@ from ngym_cli import runs
 from ngym_cli.config import RunConfig, from_dict, merge, nest
 from ngym_cli.config.tasks import usual_algorithm, with_recommended
 from ngym_cli.config.values import Values
-from ngym_cli.errors import InUseError, UserError, message_of, os_errors
+from ngym_cli.errors import InUseError, UserError, message_of, option, os_errors
 from ngym_cli.files import reading, writing
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import write_json, write_text
@@ -149,7 +149,7 @@ def make(root: Path, name: str, recipe: Recipe) -> SweepFolder:
             write_text(path / RECIPE, recipe.to_toml())
         return SweepFolder(path, recipe, tuple(entries))
     if path.exists() and any(path.iterdir()):
-        raise UserError(f"{path} is not the folder of a sweep; choose another --name")
+        raise UserError(f"{path} is not the folder of a sweep; choose another {option('--name')}")
     entries = plan.entries(recipe)
     with os_errors(f"cannot make sweep {path}"):
         _write_list(path, entries)
@@ -174,7 +174,7 @@ def planned(sweep: SweepFolder, recipe: Recipe) -> Sequence[Entry]:
         more = f" and {len(changed) - 4} more" if len(changed) > 4 else ""
         raise UserError(
             f"sweep {sweep.path} was made from another recipe ({'; '.join(changed[:4])}{more}), which the new recipe "
-            "does not contain; choose another --name"
+            f"does not contain; choose another {option('--name')}"
         )
     return entries
 

@@ -17,7 +17,7 @@ from ngym_cli.config.launch import WHERE, LaunchSettings
 from ngym_cli.config.model import RUN_SECTIONS, without_none
 from ngym_cli.config.sections import with_none
 from ngym_cli.config.values import Values, as_list
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, option, unknown
 
 #: Quantities that a search can maximise.
 SearchMetric = Literal["performance", "reward_per_trial"]
@@ -57,7 +57,7 @@ class SearchSettings(Section):
         for key, text in canonical_space.items():
             parse_kind(key, text)
         if not canonical_space:
-            raise ValueError("a search needs --space PARAMETER=KIND:...")
+            raise ValueError(f"a search needs {option('--space PARAMETER=KIND:...')}")
         return canonical_space
 
 
@@ -148,10 +148,13 @@ class Recipe(Section):
             several = [name for name, values in self.grid.items() if name != "seed" and len(values) > 1]
             if several:
                 raise ValueError(
-                    f"a search draws its parameters: pass --space {several[0]}=choice:... instead of a list"
+                    f"a search draws its parameters: pass {option(f'--space {several[0]}=choice:...')} instead of a "
+                    "list"
                 )
             if "seed" in self.search.space:
-                raise ValueError("the seed is not a parameter to search; --seed 0:3 gives every trial three seeds")
+                raise ValueError(
+                    f"the seed is not a parameter to search; {option('--seed 0:3')} gives every trial three seeds"
+                )
         return self
 
     def swept(self) -> list[str]:

@@ -20,7 +20,7 @@ from ngym_cli.config import ResolvedConfig, RunConfig, from_dict, merge, nest, t
 from ngym_cli.config.tasks import RECOMMENDED_KEY, find_task
 from ngym_cli.config.values import Values
 from ngym_cli.environments.properties import TaskProperties
-from ngym_cli.errors import UserError, one_line
+from ngym_cli.errors import UserError, one_line, option
 from ngym_cli.processes import cores
 from ngym_cli.sweeps import plan, space
 from ngym_cli.sweeps.recipe import Recipe
@@ -107,7 +107,7 @@ def _require_metric(recipe: Recipe, setting: Setting) -> None:
     if searched and not setting.properties.has_performance:
         raise UserError(
             f"{setting.config.task} has no performance to maximise, for none of its actions is right or wrong; "
-            "pass --maximize reward_per_trial"
+            f"pass {option('--maximize reward_per_trial')}"
         )
 
 
@@ -155,7 +155,7 @@ def require_trust(recipe: Recipe, source: Path, trusted_recipe: Recipe | None = 
         if name not in allowed:
             raise UserError(
                 f"{source} names {name}, code or files outside the package; "
-                "pass --trust if you trust its author, or name it on the command line"
+                f"pass {option('--trust')} if you trust its author, or name it on the command line"
             )
 
 

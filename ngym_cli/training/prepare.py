@@ -13,7 +13,7 @@ from ngym_cli.agents import defaults
 from ngym_cli.agents.defaults import Prepared
 from ngym_cli.config import ResolvedConfig, RunConfig, streams
 from ngym_cli.environments.properties import TaskProperties, inspect
-from ngym_cli.errors import UserError, library
+from ngym_cli.errors import UserError, library, option
 from ngym_cli.training.curriculum import stages_of
 from ngym_cli.training.stopping import Until
 
@@ -27,7 +27,7 @@ def tracking_library(name: str) -> Any:
     Raises:
         UserError: if it is not installed; says how to install it.
     """
-    return library(name, f"--track {name} needs {name}", name)
+    return library(name, f"{option(f'--track {name}')} needs {name}", name)
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,9 @@ def new_run(
     if resolved.track is not None:
         tracking_library(resolved.track)  # refused before anything is made
     if resolved.hyperparameters.get("consolidation") and not resolved.stages:
-        raise UserError("consolidation protects what earlier stages learned; expected [[stages]] in a --config file")
+        raise UserError(
+            f"consolidation protects what earlier stages learned; expected [[stages]] in a {option('--config')} file"
+        )
     run = _run(resolved, properties, path)
     # A resumed run may be started elsewhere, and "latest" would be the run itself.
     init_from = str(runs.find(config.init_from, root).path.resolve()) if config.init_from else None

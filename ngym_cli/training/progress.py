@@ -17,7 +17,7 @@ from ngym_cli.agents.per_task import LineResult, has_own_stages, learner_of, mea
 from ngym_cli.config import ResolvedConfig, RunConfig
 from ngym_cli.config.tasks import LAST_OUTCOME, Recommended, default_settings, recommended, usual_algorithm
 from ngym_cli.environments.properties import TaskProperties
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, option
 from ngym_cli.runs.records import Summary
 from ngym_cli.runs.summary import breaks_of, performance_of
 from ngym_cli.terminal import LiveView, left_in_words, progress_bars, reference_word
@@ -202,7 +202,7 @@ def advance_notice(config: RunConfig | None, properties: TaskProperties) -> str 
     needed, better = recommended(properties.id), measured(properties.id, "recommended")
     if row is None or row.learned or learner == "recommended" or not (needed and better and better.learned):
         return None
-    does = f"--recommended does ({better.share} seeds): {needed.words}"
+    does = f"{option('--recommended')} does ({better.share} seeds): {option(needed.words)}"
     return f"these settings were measured not to learn the task ({row.share} seeds); {does}"
 
 
@@ -270,30 +270,30 @@ def _suggestions(config: ResolvedConfig, properties: TaskProperties) -> Iterator
         yield f"ngym check {config.network} (whether the network learns)"
     needed = recommended(properties.id)
     if needed is not None and not _has(config, needed):
-        yield "--recommended (wrappers that the task needs)"
+        yield f"{option('--recommended')} (wrappers that the task needs)"
     elif properties.lacks_reward:
         yield f"{_showing_reward(properties)} (the last reward as input)"
     if not algorithm.recurrent and not algorithm.own_class:
-        yield f"--alg {usual_algorithm(properties.id)} (a network with memory)"
+        yield f"{option(f'--alg {usual_algorithm(properties.id)}')} (a network with memory)"
         return
     usual, steps = default_steps(config, properties.id), config.timesteps
     if steps < usual:
-        yield f"--timesteps {usual:_} (default of the task)"
+        yield f"{option(f'--timesteps {usual:_}')} (default of the task)"
     if config.network != algorithm.networks[0]:
-        yield f"--network {algorithm.networks[0]}"
+        yield option(f"--network {algorithm.networks[0]}")
     row = measured(properties.id, learner_of(config) or "default")
     if row is not None and row.learned and steps >= usual:
-        yield f"another --seed ({row.share} seeds learn the task)"
+        yield f"another {option('--seed')} ({row.share} seeds learn the task)"
     if config.units < DEFAULT_UNITS:
-        yield f"--units {DEFAULT_UNITS}"
+        yield option(f"--units {DEFAULT_UNITS}")
     if steps >= usual:
-        yield f"--timesteps {2 * steps:_}"
+        yield option(f"--timesteps {2 * steps:_}")
     yield from _other_signal(config, properties)
 
 
 def _showing_reward(properties: TaskProperties) -> str:
     """Return the flag that shows the agent its last reward."""
-    return "--recommended" if recommended(properties.id) else LAST_OUTCOME.words
+    return option("--recommended" if recommended(properties.id) else LAST_OUTCOME.words)
 
 
 def _has(config: ResolvedConfig, needed: Recommended) -> bool:
@@ -319,4 +319,4 @@ def _other_signal(config: ResolvedConfig, properties: TaskProperties) -> Iterato
         check_pairing(find_algorithm(alternative), None, properties.observation_space, properties.action_space)
     except UserError:
         return
-    yield f"--alg {alternative} (learning from {'reward' if supervised else 'the right actions'})"
+    yield f"{option(f'--alg {alternative}')} (learning from {'reward' if supervised else 'the right actions'})"

@@ -14,7 +14,6 @@ from ngym_cli.agents.algorithms import find_algorithm
 from ngym_cli.agents.defaults import rounding
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.config import ResolvedConfig, RunConfig
-from ngym_cli.config.fields import Spelling
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.evaluation import summary_text
 from ngym_cli.runs import managing
@@ -145,19 +144,16 @@ def better_checkpoint(path: Path, final: Summary) -> str | None:
     return f"a checkpoint was better: {result}; {terminal.quoted('ngym', 'eval', path, '--checkpoint', 'best')}"
 
 
-def train(
-    request: RunRequest, reporter: Reporter, spelling: Spelling = "shell", callbacks: Sequence[BaseCallback] = ()
-) -> RunResult:
+def train(request: RunRequest, reporter: Reporter, callbacks: Sequence[BaseCallback] = ()) -> RunResult:
     """Train as requested.
 
     Args:
         request: the request.
         reporter: follows the run.
-        spelling: names of options in messages.
         callbacks: callbacks as objects.
     """
     managing.check_tags(request.tag)
-    reporter.requested = request.load(spelling)
+    reporter.requested = request.load()
     processes.set_learning_threads(request.threads)
     processes.limit_libraries()
     from ngym_cli.training import main_loop

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ngym_cli import config as configuration
 from ngym_cli.config import RunConfig
-from ngym_cli.config.fields import Flag, Options, Request, Spelling, Texts, root_of
+from ngym_cli.config.fields import Flag, Options, Request, Texts, root_of
 from ngym_cli.config.model import RUN_SECTIONS
 from ngym_cli.config.sections import RUN
 from ngym_cli.config.values import Values
@@ -63,9 +63,9 @@ class RunRequest(Request):
         """Whether a plan or a configuration is printed and nothing is made."""
         return self.dry_run or self.print_config
 
-    def load(self, spelling: Spelling = "shell") -> RunConfig:
-        """Return the configuration before defaults are spelled out; options in messages are spelled as given."""
-        return configuration.load(self.config, self.settings, self.trust, spelling)
+    def load(self) -> RunConfig:
+        """Return the configuration before defaults are spelled out."""
+        return configuration.load(self.config, self.settings, self.trust)
 
 
 class BenchRequest(Request):

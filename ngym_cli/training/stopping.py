@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager
 import numpy as np
 
 from ngym_cli.environments.properties import TaskProperties
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, option
 from ngym_cli.processes import handling_signals
 
 #: Trials of the first interim analysis and of each further one, until one is decisive.
@@ -72,9 +72,10 @@ class Until:
         if fraction is None:
             return None
         if properties.ceiling is None:
-            hint = "--until-performance takes a performance"
+            hint = f"{option('--until-performance')} takes a performance"
             raise UserError(
-                f"--until is a fraction of the ceiling, which is not known ({properties.no_ceiling}); {hint}"
+                f"{option('--until')} is a fraction of the ceiling, which is not known ({properties.no_ceiling}); "
+                f"{hint}"
             )
         return cls(fraction * float(properties.ceiling["performance"]), timesteps, fraction)
 

@@ -22,6 +22,7 @@ from ngym_cli.agents.device.selection import Crossover
 from ngym_cli.agents.from_config import build_model, build_venv, sequences_side_by_side
 from ngym_cli.config import ResolvedConfig, RunConfig
 from ngym_cli.environments.properties import TaskProperties
+from ngym_cli.errors import option
 from ngym_cli.terminal import in_words, print_columns
 from ngym_cli.training.prepare import new_run
 from ngym_cli.training.request import BenchRequest
@@ -290,7 +291,7 @@ def print_timed(outcome: Mapping[str, Any]) -> None:
     out.print(f"\nbest: {outcome['flags']}; {about}", soft_wrap=True)
     if device := outcome["device"]:
         speeds = f"{device['gpu']:,.0f} steps a second on {device['card']}, {device['cpu']:,.0f} on the CPU"
-        out.print(f"{speeds}; --device auto follows this from now on", soft_wrap=True)
+        out.print(f"{speeds}; {option('--device auto')} follows this from now on", soft_wrap=True)
     if len({row["n_envs"] for row in outcome["tried"]}) > 1:
         more = "More environments mean longer rollouts and fewer updates in as many steps"
         out.print(f"{more}; the number of threads changes nothing but time.", soft_wrap=True)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ngym_cli import runs
 from ngym_cli.errors import UserError, check_known, one_line
@@ -15,30 +14,13 @@ from ngym_cli.evaluation import design
 from ngym_cli.fitting import requests
 from ngym_cli.fitting.folder import FitFolder, FitRecord
 from ngym_cli.training.prepare import tracking_library
-from ngym_cli.training.tracking import TRACKERS, key_of
+from ngym_cli.training.tracking import TRACKERS
 
 if TYPE_CHECKING:
     from ngym_cli.fitting.request import FitRequest
 
 #: Characters that a service does not accept in the name of a number.
 _UNUSUAL = re.compile(r"[^\w./ -]")
-
-
-@dataclass(frozen=True)
-class FitInService:
-    """Settings of a fit, see `ngym_cli.training.tracking.TrackedSettings`.
-
-    Attributes:
-        task: name of the table.
-        settings: of the fit.
-    """
-
-    task: str
-    settings: Mapping[str, object]
-
-    def model_dump(self) -> dict[str, Any]:
-        """Return all settings."""
-        return dict(self.settings)
 
 
 def run(request: FitRequest, hooks: requests.FitHooks, say: Callable[[str], object]) -> FitRecord:
@@ -69,9 +51,8 @@ def _copy(service: str, record: FitRecord) -> None:
     """Copy the scores, parameters and figures of a fit to a service."""
     from ngym_cli.fitting.figures import FIT_FIGURES, figure_of
 
-    folder = runs.RunFolder(Path(record["path"]))
-    settings = FitInService(Path(str(record["settings"]["table"])).stem, record["settings"])
-    tracker = TRACKERS[service](folder, settings, key_of(folder))
+    folder, settings = runs.RunFolder(Path(record["path"])), record["settings"]
+    tracker = TRACKERS[service](folder, Path(str(settings["table"])).stem, settings)
     tracker.scalars({_UNUSUAL.sub("-", name): value for name, value in _numbers(record)}, 0)
     for name in FIT_FIGURES:
         try:

@@ -11,7 +11,7 @@ import importlib
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -28,19 +28,16 @@ if TYPE_CHECKING:
 PROJECT = "ngym"
 
 
-class TrackedSettings(Protocol):
-    """Settings of a run or of a fit."""
-
-    @property
-    def task(self) -> str:
-        """Task of the run, or table of the fit, by which a service groups."""
-
-    def model_dump(self) -> dict[str, Any]:
-        """Return all settings."""
-
-
 class Tracker(Protocol):
-    """Run in a tracking service."""
+    """Run in a tracking service, the same whenever the run is continued.
+
+    Args:
+        run: folder of a run or a fit.
+        group: task of the run, or table of the fit.
+        settings: all settings.
+    """
+
+    def __init__(self, run: runs.RunFolder, group: str, settings: Mapping[str, object]): ...
 
     def scalars(self, values: Mapping[str, float], step: int) -> None:
         """Add a point to each curve."""
@@ -53,23 +50,17 @@ class Tracker(Protocol):
 
 
 class WandbTracker:
-    """A run of Weights & Biases.
+    """A run of Weights & Biases, see `Tracker`."""
 
-    Args:
-        run: the run's folder.
-        config: the complete settings.
-        key: the same whenever the run is continued.
-    """
-
-    def __init__(self, run: runs.RunFolder, config: TrackedSettings, key: str):
+    def __init__(self, run: runs.RunFolder, group: str, settings: Mapping[str, object]):
         self._library = tracking_library("wandb")
         self._run = self._library.init(
             project=os.environ.get("WANDB_PROJECT", PROJECT),
             name=run.name,
-            id=key,
+            id=_key(run),
             resume="allow",
-            group=config.task,
-            config=flatten(config.model_dump()),
+            group=group,
+            config=flatten(settings),
             settings=self._library.Settings(console="off", silent=True),
         )
 
@@ -92,16 +83,10 @@ class WandbTracker:
 
 
 class MlflowTracker:
-    """A run of MLflow.
+    """A run of MLflow, see `Tracker`."""
 
-    Args:
-        run: the run's folder.
-        config: the complete settings.
-        key: the same whenever the run is continued.
-    """
-
-    def __init__(self, run: runs.RunFolder, config: TrackedSettings, key: str):
-        library = tracking_library("mlflow")
+    def __init__(self, run: runs.RunFolder, group: str, settings: Mapping[str, object]):
+        library, key = tracking_library("mlflow"), _key(run)
         self._client = library.MlflowClient()
         self._last: dict[str, int] = {}  # step of each curve; a run that was killed continues before it
         name = os.environ.get("MLFLOW_EXPERIMENT_NAME", PROJECT)
@@ -113,10 +98,10 @@ class MlflowTracker:
             for tag in before[0].data.metrics:
                 self._last[tag] = max(point.step for point in self._client.get_metric_history(self._id, tag))
             return
-        created = self._client.create_run(experiment, run_name=run.name, tags={"ngym_key": key, "task": config.task})
+        created = self._client.create_run(experiment, run_name=run.name, tags={"ngym_key": key, "task": group})
         self._id = created.info.run_id
         entities = importlib.import_module("mlflow.entities")
-        parameters = [entities.Param(name, str(value)[:500]) for name, value in flatten(config.model_dump()).items()]
+        parameters = [entities.Param(name, str(value)[:500]) for name, value in flatten(settings).items()]
         for start in range(0, len(parameters), 100):  # as many as the service takes at once
             self._client.log_batch(self._id, params=parameters[start : start + 100])
 
@@ -136,13 +121,10 @@ class MlflowTracker:
         self._client.set_terminated(self._id)
 
 
-TRACKERS: dict[str, Callable[[runs.RunFolder, TrackedSettings, str], Tracker]] = {
-    "wandb": WandbTracker,
-    "mlflow": MlflowTracker,
-}
+TRACKERS: dict[str, type[Tracker]] = {"wandb": WandbTracker, "mlflow": MlflowTracker}
 
 
-def key_of(run: runs.RunFolder) -> str:
+def _key(run: runs.RunFolder) -> str:
     """Return the key of a run or a fit in tracking services, which is the same whenever the run is continued."""
     return hashlib.sha256(f"{run.path.resolve()} {run.manifest().get('started')}".encode()).hexdigest()[:16]
 
@@ -158,9 +140,10 @@ def board_of(
         state: of the board up to a checkpoint.
         say: reports problems of a service to the user; the run continues.
     """
-    if config.track is None:
+    service = config.track
+    if service is None:
         return TensorBoardWriter(run.path, state)
-    return TrackedBoard(run.path, state, lambda: TRACKERS[str(config.track)](run, config, key_of(run)), say)
+    return TrackedBoard(run.path, state, lambda: TRACKERS[service](run, config.task, config.model_dump()), say)
 
 
 class TrackedBoard(TensorBoardWriter):

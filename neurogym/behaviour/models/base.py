@@ -16,6 +16,7 @@ import numpy as np
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.table import Behaviour, Padded, Session, padded
+from neurogym.messages.options import option
 
 TINY = 1e-12
 
@@ -224,7 +225,10 @@ class Model:
         Raises:
             UnfitError: for models without such a function, or that do not suit the table.
         """
-        raise UnfitError(f"{self.name} cannot be sampled (--posterior); learners, ddm and models with --times can")
+        raise UnfitError(
+            f"{self.name} cannot be sampled ({option('--posterior')}); learners, ddm and models with "
+            f"{option('--times')} can"
+        )
 
     def to_arrays(self, policy: Any) -> dict[str, np.ndarray]:
         """Return a fitted policy as plain arrays by name."""

@@ -25,6 +25,7 @@ from neurogym.behaviour.models.base import UnfitError
 from neurogym.behaviour.models.parameters import positive
 from neurogym.behaviour.models.responses import DIFFUSION, DIFFUSION_WORDS, Response, constants
 from neurogym.behaviour.models.scan import rounded
+from neurogym.messages.options import option
 
 #: Points of the grid of decision time, longest time in s, and lowest bound as a share of the first.
 GRID, LONGEST, LOWEST = 240, 8.0, 0.05
@@ -120,7 +121,9 @@ class CollapsingResponse(Response):
         rows = np.stack([p[name] for name in ("A", "c", "z")], 1)
         _, first, group = np.unique(rows, axis=0, return_index=True, return_inverse=True)
         if len(first) > BOUNDS:
-            raise UnfitError(f"collapsing bounds take at most {BOUNDS} different bounds, not {len(first)} (--vary)")
+            raise UnfitError(
+                f"collapsing bounds take at most {BOUNDS} different bounds, not {len(first)} ({option('--vary')})"
+            )
         return np.pad(first, (0, rounded(len(first)) - len(first)), mode="edge"), group.ravel()
 
     def prepared(self, p: Any, nodes: Any) -> Any:

@@ -30,6 +30,7 @@ from neurogym.behaviour.models.time_options import (
 from neurogym.behaviour.models.timed import ResponseParameters, TimedPolicy, TimedPosterior, maximise
 from neurogym.behaviour.models.times import FASTEST, TimeSettings, without_codes
 from neurogym.behaviour.table import Behaviour
+from neurogym.messages.options import option
 
 #: Fewest reaction times of a fit.
 FEWEST = 20
@@ -43,7 +44,7 @@ def require_times(table: Behaviour, name: str) -> None:
     """
     rt = without_codes(table.join("rt"))[0]
     if ((table.join("choice") >= 0) & np.isfinite(rt)).sum() < FEWEST:
-        raise UnfitError(f"{name} needs reaction times (--rt COLUMN)")
+        raise UnfitError(f"{name} needs reaction times ({option('--rt COLUMN')})")
 
 
 def diffusion_response(
@@ -161,13 +162,17 @@ class Diffusion(OneByOne):
             UnfitError: if there are other than two choices, several stimuli, or fewer than 20 reaction times.
         """
         if len(table.choices) > 2:
-            raise UnfitError(f"{self.name} needs two choices; the table has {len(table.choices)} (--model lba)")
+            raise UnfitError(
+                f"{self.name} needs two choices; the table has {len(table.choices)} ({option('--model lba')})"
+            )
         require_two(table, self.name)
         require_times(table, self.name)
         if "drift" not in self.options.formulas(self.response, table) and len(table.stimuli) > 1:
+            vary = option(f'--vary "drift={" + ".join(table.stimuli)}"')
             raise UnfitError(
-                f"{self.name} needs one stimulus, the evidence; the table has {len(table.stimuli)} (--stimuli NAME, "
-                f'--vary "drift={" + ".join(table.stimuli)}", or --model logistic --times ddm)'
+                f"{self.name} needs one stimulus, the evidence; the table has {len(table.stimuli)} "
+                f"({option('--stimuli NAME')}, "
+                f"{vary}, or {option('--model logistic --times ddm')})"
             )
 
     def posterior(self, problem: Problem) -> TimedPosterior:

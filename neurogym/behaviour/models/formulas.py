@@ -17,6 +17,7 @@ import numpy as np
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import UnfitError
 from neurogym.behaviour.table import Session
+from neurogym.messages.options import option
 
 #: Colours and brackets in messages of formulaic.
 MARKUP = re.compile(r"\x1b\[[0-9;]*m|[⧛⧚]")
@@ -56,21 +57,27 @@ class Formula:
         used = required_columns(text)
         for name in used:
             if name not in columns:
-                raise UnfitError(f"--vary names column '{name}'; the table has {', '.join(columns) or 'none'}")
+                raise UnfitError(
+                    f"{option('--vary')} names column '{name}'; the table has {', '.join(columns) or 'none'}"
+                )
             values = columns[name]
             if values.dtype.kind == "f" and not np.isfinite(values).all():
-                raise UnfitError(f"--vary names column '{name}', which has missing values; leave them out with --where")
+                raise UnfitError(
+                    f"{option('--vary')} names column '{name}', which has missing values; leave them out with "
+                    f"{option('--where')}"
+                )
         formula = cls(text, {name: columns[name] for name in used}, tuple(stimuli))
         try:
             matrix = formula.matrix(sessions)
         except Exception as error:
-            raise UnfitError(f"--vary: formula '{text}' cannot be evaluated: {error}") from None
+            raise UnfitError(f"{option('--vary')}: formula '{text}' cannot be evaluated: {error}") from None
         if not matrix.shape[1]:
-            raise UnfitError(f"--vary: formula '{text}' has no predictors; 1 is a constant")
+            raise UnfitError(f"{option('--vary')}: formula '{text}' has no predictors; 1 is a constant")
         rank = int(np.linalg.matrix_rank(matrix / np.maximum(np.abs(matrix).max(0), 1e-300)))
         if rank < matrix.shape[1]:
             raise UnfitError(
-                f"--vary: the predictors of '{text}' depend on each other (rank {rank} of {matrix.shape[1]})"
+                f"{option('--vary')}: the predictors of '{text}' depend on each other (rank {rank} of "
+                f"{matrix.shape[1]})"
             )
         return formula
 

@@ -17,6 +17,7 @@ from neurogym.behaviour.models.one_trial import State, Trial, Values
 from neurogym.behaviour.models.parameters import positive, rate, real, unit
 from neurogym.behaviour.models.scales import power_of_ten, typical_outcome
 from neurogym.behaviour.table import Behaviour
+from neurogym.messages.options import option
 
 #: Base of choice consistency in PVL models: theta = 3^c - 1; c is near 1 in most samples (Ahn et al. 2008).
 CONSISTENCY = 3.0
@@ -59,10 +60,10 @@ class NearOne(Agent):
         size = typical_outcome(table)
         if power_of_ten(size) != 1:
             scale = f"{power_of_ten(size):g}"
-            cure = f"--derive reward=COLUMN/{scale} --reward reward"
+            cure = option(f"--derive reward=COLUMN/{scale} --reward reward")
             if np.isfinite(table.join("gain")).any():
                 won, lost = (str(table.roles.get(role, role)) for role in ("gain", "loss"))
-                cure = f"--derive won={won}/{scale} --derive lost={lost}/{scale} --gain won --loss lost"
+                cure = option(f"--derive won={won}/{scale} --derive lost={lost}/{scale} --gain won --loss lost")
             raise UnfitError(
                 f"{self.name} expects outcomes near 1; those of the table have a typical size of {size:g} ({cure})"
             )

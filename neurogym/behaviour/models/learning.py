@@ -12,6 +12,7 @@ from neurogym.behaviour.models.base import UnfitError
 from neurogym.behaviour.models.one_trial import State, Trial, Values
 from neurogym.behaviour.models.parameters import positive, rate, real
 from neurogym.behaviour.table import Behaviour
+from neurogym.messages.options import option
 
 #: Probability of the common transition that the model-based part assumes once it knows which one is common.
 COMMON_TRANSITION = 0.7
@@ -131,7 +132,9 @@ class TwoStepLearner(Agent):
         super().check(table)
         states = table.join("state")
         if not (states >= 0).any() or states.max() > 1 or table.join("choice2").max() > 1:
-            raise UnfitError(f"{self.name} needs a column of second-stage states with two values (--state COLUMN)")
+            raise UnfitError(
+                f"{self.name} needs a column of second-stage states with two values ({option('--state COLUMN')})"
+            )
 
     def begin(self, p: Values, n: int) -> State:
         """See `Agent.begin`."""

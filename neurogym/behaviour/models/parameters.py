@@ -11,6 +11,7 @@ from scipy.special import digamma, expit, logit, polygamma
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import UnfitError
+from neurogym.messages.options import option
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class Prior:
         """
         if FAMILIES[self.family] != parameter.kind:
             expected = " or ".join(name for name, kind in FAMILIES.items() if kind == parameter.kind)
-            raise UnfitError(f"--prior {parameter.name}: expected {expected}, not {self.family}")
+            raise UnfitError(f"{option('--prior')} {parameter.name}: expected {expected}, not {self.family}")
         a, b = self.first, self.second
         if self.family == "beta":
             mean, variance = digamma(a) - digamma(b), polygamma(1, a) + polygamma(1, b)

@@ -17,6 +17,7 @@ from neurogym.behaviour.models.base import UnfitError
 from neurogym.behaviour.models.one_trial import State, Trial, Values
 from neurogym.behaviour.models.parameters import positive, rate, real, unit
 from neurogym.behaviour.table import Behaviour
+from neurogym.messages.options import option
 
 #: Most cues of a task.
 CUES = 12
@@ -34,7 +35,7 @@ class GoNoGo(Agent):
         super().check(table)
         cue = table.join("cue")
         if not (cue >= 0).any() or cue.max() >= CUES:
-            raise UnfitError(f"{self.name} needs a column of at most {CUES} cues (--cue COLUMN)")
+            raise UnfitError(f"{self.name} needs a column of at most {CUES} cues ({option('--cue COLUMN')})")
 
     def begin(self, p: Values, n: int) -> State:
         """See `Agent.begin`."""

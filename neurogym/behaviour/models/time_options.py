@@ -17,6 +17,7 @@ from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.models.responses import Response
 from neurogym.behaviour.models.times import FASTEST, TimeSettings, time_settings
 from neurogym.behaviour.table import Behaviour, Session
+from neurogym.messages.options import option
 
 #: Parameters that may be fixed at 0, the simpler model.
 MAY_BE_ZERO = ("lapse", "eta", "sz", "st", "c")
@@ -65,7 +66,7 @@ class TimeOptions:
                 constants[name] = _in_range(every[name], word, value)
         for word in self.vary:
             if self.symbol(response, word) in {self.symbol(response, fixed) for fixed in self.fix}:
-                raise UnfitError(f"--fix and --vary both name {word}")
+                raise UnfitError(f"{option('--fix')} and {option('--vary')} both name {word}")
         simpler: Response = replace(response, constants=constants)
         return simpler
 
@@ -92,7 +93,9 @@ class TimeOptions:
             symbol = self.symbol(response, name)
             if symbol not in free:
                 offered = [word for word, target in {"drift": "drift", **response.words}.items() if target in free]
-                raise UnfitError(f"--vary: parameter '{name}' is not estimated; expected {', '.join(offered)}")
+                raise UnfitError(
+                    f"{option('--vary')}: parameter '{name}' is not estimated; expected {', '.join(offered)}"
+                )
             formulas[symbol] = Formula.of(with_states(text, states), table.sessions, table.stimuli)
         return formulas
 
@@ -123,7 +126,7 @@ def _in_range(parameter: ModelParameter, word: str, value: float) -> float:
     if not low <= value <= high or (open_end and value <= 0):
         expected = f"between {low:g} and {high:g}" if high < np.inf else f"{low:g} or above"
         expected = f"above {low:g}" if open_end else expected
-        raise UnfitError(f"--fix {word}={value:g}: expected a value {expected}")
+        raise UnfitError(f"{option('--fix')} {word}={value:g}: expected a value {expected}")
     return value
 
 

@@ -16,6 +16,7 @@ from neurogym.analysis.regression import log_softmax
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import ParallelTrials, UnfitError
 from neurogym.behaviour.table import Behaviour
+from neurogym.messages.options import option
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class TransitionInputs:
         for name in names:
             if name not in ("reward", "choice", *table.stimuli):
                 offered = ", ".join(("reward", "choice", *table.stimuli))
-                raise UnfitError(f"--transition: unknown input '{name}'; expected {offered}")
+                raise UnfitError(f"{option('--transition')}: unknown input '{name}'; expected {offered}")
             columns.append(
                 {"reward": -1, "choice": -2}.get(name, table.stimuli.index(name) if name in table.stimuli else 0)
             )
@@ -55,7 +56,7 @@ class TransitionInputs:
         scale = answered.std(0)
         for name, sd in zip(names, scale, strict=True):
             if sd == 0:
-                raise UnfitError(f"--transition: {name} is the same in all trials")
+                raise UnfitError(f"{option('--transition')}: {name} is the same in all trials")
         return cls(plain.names, plain.columns, answered.mean(0), scale)
 
     def values(self, stimuli: FloatArray, choice: np.ndarray, reward: FloatArray) -> FloatArray:

@@ -34,6 +34,7 @@ from neurogym.behaviour.models.time_options import (
 from neurogym.behaviour.models.timed import ResponseParameters, TimedPolicy, TimedPosterior
 from neurogym.behaviour.models.times import FASTEST
 from neurogym.behaviour.table import Behaviour
+from neurogym.messages.options import option
 
 RESPONSES = ("ddm", "lba")
 #: Times that networks are trained on choices and times, and the response is estimated anew.
@@ -98,10 +99,13 @@ class TimedModel(Model):
         """
         self.model.check(table)
         if self.model.sees_cue:
-            raise UnfitError(f"{self.name} is a model of choices alone; --times takes other models")
+            raise UnfitError(f"{self.name} is a model of choices alone; {option('--times')} takes other models")
         require_times(table, f"{self.name} with times")
         if self.times == "ddm" and len(table.choices) != 2:
-            raise UnfitError(f"--times ddm needs two choices; the table has {len(table.choices)} (--times lba)")
+            raise UnfitError(
+                f"{option('--times ddm')} needs two choices; the table has {len(table.choices)} "
+                f"({option('--times lba')})"
+            )
         self._formulas(self._with_states(table, None))
 
     def response(self, table: Behaviour) -> Response:
@@ -176,7 +180,10 @@ class TimedModel(Model):
         """Return the formulas of parameters that vary."""
         formulas = self.options.formulas(self.response(table), table, self.states)
         if "drift" in formulas:
-            raise UnfitError(f"--vary drift applies only to --model ddm; the drift of {self.name} is its logit")
+            raise UnfitError(
+                f"{option('--vary drift')} applies only to {option('--model ddm')}; the drift of {self.name} is its "
+                "logit"
+            )
         return formulas
 
     def posterior(self, problem: Problem) -> TimedPosterior:
@@ -186,7 +193,9 @@ class TimedModel(Model):
             UnfitError: for a model that is fitted to the choices before.
         """
         if not self.takes_prior:
-            raise UnfitError(f"{self.name} cannot be sampled (--posterior): its choices are fitted before its times")
+            raise UnfitError(
+                f"{self.name} cannot be sampled ({option('--posterior')}): its choices are fitted before its times"
+            )
         evidence = self.model.evidence_of(problem.table, self._columns(problem.table))
         return self._posterior(problem, evidence)
 

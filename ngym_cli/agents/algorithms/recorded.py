@@ -29,7 +29,7 @@ from ngym_cli.agents.networks.structure import Structure
 from ngym_cli.agents.supervised.material import check
 from ngym_cli.config import ResolvedConfig
 from ngym_cli.environments.trial_batch import batch_of
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, option
 from ngym_cli.runs import neural
 from ngym_cli.runs.populations import WHOLE_TRIALS, condition_names, shared_columns
 
@@ -88,7 +88,9 @@ class RecordingObjective:
         by = self.settings.conditions or shared_columns(path, [name for name in ours if name in info])
         for name in by:
             if name not in info:
-                raise UserError(f"--recording-by: the task has no condition {name}; it has {', '.join(info)}")
+                raise UserError(
+                    f"{option('--recording-by')}: the task has no condition {name}; it has {', '.join(info)}"
+                )
         self.recorded = neural.read_neural(self.settings, by, float(config.dt), list(frames[0].trials.starts))
         neural.check_conditions(self.recorded, path, {str(name) for each in frames for name in self._conditions(each)})
         self._averages = self.recorded.averages(~self.recorded.split.trials)
@@ -128,7 +130,7 @@ class RecordingObjective:
             if unknown:
                 raise UserError(
                     f"{Path(self.settings.file).name} has neurons of {', '.join(unknown)}, but the network has the "
-                    f"areas {', '.join(positions)}; --recording-area chooses one, or name the areas alike"
+                    f"areas {', '.join(positions)}; {option('--recording-area')} chooses one, or name the areas alike"
                 )
             for k, name in enumerate(names):
                 allowed[k] = np.isin(np.arange(units), positions[name])
@@ -138,8 +140,8 @@ class RecordingObjective:
                 neurons = np.flatnonzero(names == name) if name else np.arange(n)
                 if len(neurons) > len(where):
                     raise UserError(
-                        f"--recording-map identity needs a unit for each of {len(neurons)} neurons"
-                        f"{f' of {name}' if name else ''}, but there are {len(where)}: --units"
+                        f"{option('--recording-map identity')} needs a unit for each of {len(neurons)} neurons"
+                        f"{f' of {name}' if name else ''}, but there are {len(where)}: {option('--units')}"
                     )
                 allowed[neurons, where[: len(neurons)]] = 1
         return allowed

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from neurogym.messages.plain_data import plain
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, option
 
 if TYPE_CHECKING:
     import torch
@@ -100,7 +100,7 @@ def choose_measured(card: str, network: str, units: int, n_envs: int, crossovers
     for row in rows:
         if row.cpu >= row.gpu and row.units >= units and row.n_envs >= n_envs:
             return DeviceChoice(CPU, f"device cpu: {size}; {_compared(row)}")
-    hint = "ngym bench with the same flags measures it, --device cuda uses the GPU"
+    hint = f"ngym bench with the same flags measures it, {option('--device cuda')} uses the GPU"
     return DeviceChoice(CPU, f"device cpu: nothing was measured on {card} for {size}; {hint}")
 
 

@@ -12,7 +12,7 @@ from ngym_cli.errors import UserError, check_known
 METHODS = ("magnitude",)
 
 #: Range of the final sparsity.
-SPARSITY = options.option({"type": "float", "gt": 0, "lt": 1})
+SPARSITY = options.field({"type": "float", "gt": 0, "lt": 1})
 
 
 class Pruning(NamedTuple):

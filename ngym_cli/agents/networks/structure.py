@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ngym_cli.agents.networks.connectome import from_table
-from ngym_cli.errors import UserError, check_known, unknown
+from ngym_cli.errors import UserError, check_known, option, unknown
 
 #: Parts of a network that can be left untrained.
 UNTRAINABLE = ("input", "recurrent", "bias", "output")
@@ -141,7 +141,7 @@ class Structure:
             return None
         total = self.blocks[-1].units.stop
         if total != units:
-            raise UserError(f"the areas have {total} units altogether, but --units is {units}")
+            raise UserError(f"the areas have {total} units altogether, but {option('--units')} is {units}")
         allowed, signs = np.zeros((units, units)), self.signs(units)
         units_of = {area.name: area.units for area in self.blocks}
         for area in self.blocks:

@@ -28,6 +28,7 @@ from neurogym.stream import Frame, GroundTruthStream
 from neurogym.trials import Trials
 from neurogym.vector import layers
 from ngym_cli.environments.trial_batch import begins, labels
+from ngym_cli.errors import option
 
 
 def answer_rows(trials: Trials) -> np.ndarray:
@@ -352,7 +353,7 @@ def check(env: gym.Env) -> None:
     if adaptive:
         raise ValueError(
             f"supervised learning makes trials in advance, but those of {adaptive[0]} depend on the agent; "
-            "--alg recurrent_ppo --set imitation=10 shows the correct actions while the agent acts"
+            f"{option('--alg recurrent_ppo --set imitation=10')} shows the correct actions while the agent acts"
         )
     stepping = [
         type(layer).__name__ for layer in layers(env) if isinstance(layer, TrialWrapper) and layer.hooks.own_step

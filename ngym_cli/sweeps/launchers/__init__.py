@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ngym_cli.config.launch import LaunchSettings
-from ngym_cli.errors import UserError, unknown
+from ngym_cli.errors import UserError, option, unknown
 
 #: Launchers with description, required packages, and the full form of the name where there is one.
 MEANING = {
@@ -136,5 +136,5 @@ def _name(settings: LaunchSettings) -> tuple[str, str]:
     if address and name != "ray":
         raise UserError(f"launcher {name} takes no address, as in '{settings.on}'")
     if settings.slurm and name != "slurm":
-        raise UserError("--slurm applies only to --on slurm")
+        raise UserError(f"{option('--slurm')} applies only to {option('--on slurm')}")
     return name, address

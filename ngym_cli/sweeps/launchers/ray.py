@@ -9,7 +9,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from ngym_cli.errors import UserError, library, one_line
+from ngym_cli.errors import UserError, library, one_line, option
 from ngym_cli.files.writing import write_text
 from ngym_cli.sweeps.launchers import RETRIES, SECONDS_PER_READING, JobSpec, Perform
 
@@ -32,7 +32,11 @@ class Ray:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("PYTHONSAFEPATH", "1")  # workers import no module of the current folder at start
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-        self.ray, self.address, self.workers = library("ray", "--on ray needs Ray", "ray"), address, workers
+        self.ray, self.address, self.workers = (
+            library("ray", f"{option('--on ray')} needs Ray", "ray"),
+            address,
+            workers,
+        )
 
     def launch(self, order: JobSpec) -> None:
         """Do all jobs; see ``Launcher``."""

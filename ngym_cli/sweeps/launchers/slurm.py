@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ngym_cli import processes
-from ngym_cli.errors import UserError, library, message_of, one_line
+from ngym_cli.errors import UserError, library, message_of, one_line, option
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import write_json
 from ngym_cli.sweeps import folder, status, worker
@@ -52,7 +52,7 @@ class Slurm:
 
     def __init__(self, options: Mapping[str, Any], workers: int | None = None, dry_run: bool = False):
         os.environ["SUBMITIT_PREEMPT_SIGNAL"] = WARNING  # submitit reads it when it is imported
-        submitit = library("submitit", "--on slurm needs submitit", "slurm")
+        submitit = library("submitit", f"{option('--on slurm')} needs submitit", "slurm")
         if not dry_run:
             try:
                 processes.program("sbatch")
@@ -226,7 +226,9 @@ def minutes(text: str) -> int:
         [90, 120, 30, 2160]
     """
     if not re.fullmatch(r"(\d+-)?\d+(:\d+){0,2}", text):
-        raise UserError(f"--slurm time: '{text}' is not a valid time; expected 90 (minutes), 2:00:00 or 1-12:00:00")
+        raise UserError(
+            f"{option('--slurm')} time: '{text}' is not a valid time; expected 90 (minutes), 2:00:00 or 1-12:00:00"
+        )
     days, dash, rest = text.rpartition("-")
     fields = [int(field) for field in rest.split(":")]
     if dash:
@@ -237,5 +239,5 @@ def minutes(text: str) -> int:
         hours, mins, seconds = 0, fields[0], fields[1] if len(fields) == 2 else 0
     total = int(days or 0) * 1440 + hours * 60 + mins + -(-seconds // 60)
     if total < 1:
-        raise UserError(f"--slurm time: '{text}' is less than a minute")
+        raise UserError(f"{option('--slurm')} time: '{text}' is less than a minute")
     return total

@@ -85,7 +85,7 @@ def test_a_fit_predicts_and_scores_other_trials(frame, tmp_path):
         fit.predict(frame.assign(choice=frame["choice"].str.upper()))
     figures = fit.figures.set_index("id")
     assert figures.loc["likelihood", "available"] and "glm-hmm" in figures.loc["states", "reason"]
-    assert "--folds 1" in nc.Fit("g").notes[0] and "--folds 1" in html(nc.Fit("g"))
+    assert "folds=1" in nc.Fit("g").notes[0] and "folds=1" in html(nc.Fit("g"))
     opened = nc.load("f")
     assert isinstance(opened, nc.Fit) and opened.name == "f" and opened.models == fit.models
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import shutil
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import ngym_cli as nc
+from neurogym.messages.options import option
+from ngym_cli import processes
 from ngym_cli.api import wording
+from ngym_cli.evaluation.request import EvalRequest
+from ngym_cli.fitting.request import FitRequest
+from ngym_cli.training.request import RunRequest
 
 
 @pytest.fixture(autouse=True)
@@ -100,22 +106,46 @@ def test_messages_name_arguments_in_place_of_options(run_folder, tmp_path):
     with pytest.raises(nc.UserError) as error:
         run.evaluate(20, name="twice")
     assert "another name= or pass overwrite=True" in str(error.value) and "--" not in str(error.value)
-    assert wording.in_python("--noise needs a number, as --noise 0.1") == "noise= needs a number, as noise=0.1"
-    assert wording.in_python("a -- b, x--y") == "a -- b, x--y"
 
 
 @pytest.mark.parametrize(
-    ("message", "translated"),
+    ("request_model", "typed", "written"),
     [
-        ("--task-arg and --set", "task_args= and hyperparameters="),
-        ("--recommended shows it", "recommended=True shows it"),
-        ("draw with --stochastic", "draw with deterministic=False"),
-        ("--runs names a folder", "runs_root= names a folder"),
-        ("--dry-run, --json and --bogus", "--dry-run, --json and --bogus"),
+        (RunRequest, "--task-arg", "task_args="),
+        (RunRequest, "--recommended", "recommended=True"),
+        (RunRequest, "--alg supervised --set imitation=10", "alg='supervised', hyperparameters={'imitation': 10}"),
+        (RunRequest, "--wrappers a,b:gain=2", "wrappers='a,b:gain=2'"),
+        (RunRequest, "--reward", "rewards="),
+        (FitRequest, "--reward r", "reward='r'"),
+        (FitRequest, "--trial none", "trial='none'"),
+        (FitRequest, "--gain won money --loss lost money", "gain='won money', loss='lost money'"),
+        (FitRequest, "--missed -1", "missed=-1"),
+        (FitRequest, "--where 'phase in a,b'", "where='phase in a,b'"),
+        (FitRequest, "--where it's", 'where="it\'s"'),
+        (FitRequest, "--derive w=a/10 --derive l=b/10 --gain w", "derive=['w=a/10', 'l=b/10'], gain='w'"),
+        (EvalRequest, "--stochastic", "deterministic=False"),
+        (EvalRequest, "--noise 0.1", "noise=0.1"),
+        (EvalRequest, "--eval-every", "eval_every="),
+        (None, "--runs", "runs_root="),
+        (None, "--not-loaded x", "not_loaded='x'"),
+        (RunRequest, "--json", "--json"),
+        (RunRequest, "--dry-run", "--dry-run"),
     ],
 )
-def test_options_become_arguments_with_their_names_in_python(message, translated):
-    assert wording.in_python(message) == translated
+def test_options_are_written_as_arguments_of_the_function_that_was_called(request_model, typed, written):
+    assert wording.in_python(typed, request_model) == written
+
+
+def test_options_are_written_for_whoever_asks():
+    Path("rat.csv").write_text("coh,choice,correct\n" + "6.4,0,1\n51.2,1,0\n" * 20)
+    with pytest.raises(nc.UserError, match="transition= needs model='glm-hmm'"):
+        nc.fit("rat.csv", model="logistic", transition="coh")
+    assert option("--name a") == "--name a"
+
+
+def test_worker_processes_name_options_as_their_parent_does():
+    with wording.called_from_python(RunRequest), ProcessPoolExecutor(1, processes.spawn_context()) as pool:
+        assert pool.submit(option, "--reward x=1").result() == "rewards={'x': 1}"
 
 
 def test_the_traceback_is_one_line_in_notebooks_and_short_elsewhere(monkeypatch, capsys):

@@ -7,7 +7,7 @@ from typing import Annotated
 import pytest
 from pydantic import BaseModel
 
-from ngym_cli.config.options import Float, OmittedByDefault, Whole, complete, option, options, range_of, read
+from ngym_cli.config.options import Float, OmittedByDefault, Whole, complete, field, options, range_of, read
 from ngym_cli.errors import UserError
 
 DEFINED = {
@@ -28,7 +28,7 @@ DEFINED = {
     ],
 )
 def test_values_take_the_type_of_their_option(value, row, result):
-    output = read("key", option(row), value)
+    output = read("key", field(row), value)
     assert output == result and type(output) is type(result)
 
 
@@ -46,7 +46,7 @@ def test_values_take_the_type_of_their_option(value, row, result):
 )
 def test_values_of_another_type_are_refused(value, kind, message):
     with pytest.raises(UserError) as error:
-        read("key", option({"type": kind}), value)
+        read("key", field({"type": kind}), value)
     assert str(error.value) == message
 
 
@@ -86,7 +86,7 @@ def test_what_does_not_fit_is_said_with_what_would(settings, message):
 
 
 def test_an_option_without_a_default_must_be_given():
-    fields = {"gain": option({"type": "float"})}
+    fields = {"gain": field({"type": "float"})}
     with pytest.raises(UserError, match="option 'gain' has no default and must be given"):
         complete(fields, {}, {}, "option")
     assert complete(fields, {}, {"gain": 2}, "option") == {"gain": 2.0}

@@ -202,7 +202,7 @@ def test_a_single_fold_holds_nothing_out(person, ngym):
     score = held_out["scores"]["q-learning"]["log_likelihood"]["value"]
     assert rows[0]["score"] is None and rows[1]["score"] == score
     assert f"q-learning\t{cell(score)}\t60" in ngym("list", "runs").out
-    with pytest.raises(UserError, match="--folds 1"):
+    with pytest.raises(UserError, match="folds=1"):
         whole.plot("likelihood")
     assert "q-learning" in repr(whole) and "q-learning" in html(whole)
     tested = fit(person, "q-learning", folds=1, name="c", test=person)

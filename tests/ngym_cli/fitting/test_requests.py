@@ -188,7 +188,7 @@ def test_without_models_those_that_suit_the_table_are_fitted(rat, people):
 
 def test_a_test_table_with_a_new_subject_is_refused_before_any_fit(people):
     Path("later.csv").write_text(people.read_text().replace("s3,", "s9,"))
-    with pytest.raises(UserError, match="--test has subject s9"):
+    with pytest.raises(UserError, match="test= has subject s9"):
         fit(people, "rescorla-wagner", test="later.csv", folds=2)
     assert not Path("runs").exists()
     assert fit(people, "rescorla-wagner", test="later.csv", folds=2, subjects="pooled")["test_scores"]

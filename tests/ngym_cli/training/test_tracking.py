@@ -68,7 +68,7 @@ def test_a_figure_that_fails_does_not_end_the_tracking(ngym, monkeypatch):
     steps = []
 
     class WithoutFigures:
-        def __init__(self, run, config, key):
+        def __init__(self, run, group, settings):
             pass
 
         def scalars(self, values, step):
@@ -170,13 +170,8 @@ def test_a_resumed_run_has_every_step_once_in_wandb(tmp_path, offline):
 class Noted:
     """Tracker that writes down what it is given."""
 
-    def __init__(self, run, config, key):
-        self.begun, self.values, self.figures, self.closed = (
-            (run.name, config.model_dump()["folds"], config.task),
-            {},
-            [],
-            False,
-        )
+    def __init__(self, run, group, settings):
+        self.begun, self.values, self.figures, self.closed = (run.name, settings["folds"], group), {}, [], False
 
     def scalars(self, values, step):
         """Note numbers."""
