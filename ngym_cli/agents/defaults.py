@@ -29,7 +29,6 @@ from ngym_cli.environments.properties import TaskProperties, inspect, links_tria
 from ngym_cli.environments.quota import TrialQuota
 from ngym_cli.environments.stack import ALWAYS, default_arguments, find_wrapper, keyword_parameters, make_env
 from ngym_cli.errors import UserError, option
-from ngym_cli.files.reading import digest
 
 #: Units of a run, whatever the algorithm.
 DEFAULT_UNITS = 64
@@ -263,11 +262,11 @@ def _recording(settings: RecordingConfig) -> RecordingConfig:
     Raises:
         UserError: if there is no such file.
     """
-    from ngym_cli.runs.populations import check_file
+    from ngym_cli.runs.populations import check_file, checksum
 
     path = Path(settings.file)
     check_file(path, option("--recording"))
-    return settings.model_copy(update={"file": str(path.resolve()), "sha256": settings.sha256 or digest(path)})
+    return settings.model_copy(update={"file": str(path.resolve()), "sha256": settings.sha256 or checksum(path)})
 
 
 def _refuse_recording(config: ResolvedConfig, algorithm: AlgorithmSpec) -> None:

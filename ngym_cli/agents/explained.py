@@ -27,9 +27,9 @@ from neurogym.foreign import npz
 from ngym_cli.agents import weights
 from ngym_cli.config.sections import RecordingConfig
 from ngym_cli.errors import UserError
-from ngym_cli.files.reading import digest
 from ngym_cli.runs import RunFolder, folder, neural
-from ngym_cli.runs.populations import WHOLE_TRIALS
+from ngym_cli.runs.population_parts import WHOLE_TRIALS
+from ngym_cli.runs.populations import checksum
 from ngym_cli.runs.recordings import Recording
 from ngym_cli.runs.records import ExplainedVariance
 
@@ -71,7 +71,7 @@ class Judgement:
 
 def settings_of(config: ResolvedConfig, path: Path) -> tuple[RecordingConfig, bool]:
     """Return the settings by which a file is read, and whether the run learned from the file."""
-    if config.recording is not None and config.recording.sha256 == digest(path):
+    if config.recording is not None and config.recording.sha256 == checksum(path):
         return config.recording.model_copy(update={"file": str(path)}), True
     return RecordingConfig(file=str(path)), False
 

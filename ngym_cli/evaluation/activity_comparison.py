@@ -19,7 +19,8 @@ from ngym_cli.figures.files import save_figure
 from ngym_cli.figures.style import COLOURS, GREY, category_ticks, guide, new_figure, styled
 from ngym_cli.files.writing import write_json
 from ngym_cli.runs.neural import network_trials
-from ngym_cli.runs.populations import WHOLE_TRIALS, read_parts, shared_columns
+from ngym_cli.runs.population_parts import WHOLE_TRIALS
+from ngym_cli.runs.populations import read_parts, shared_columns
 from ngym_cli.runs.recordings import Recording
 from ngym_cli.runs.records import ActivityAgreement, ActivityComparison, ExplainedVariance
 

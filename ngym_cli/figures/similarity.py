@@ -32,7 +32,8 @@ from ngym_cli.figures.style import (
     new_figure,
 )
 from ngym_cli.figures.view import PlotData
-from ngym_cli.runs.populations import condition_names, period_spans, read_population
+from ngym_cli.runs.population_parts import condition_names
+from ngym_cli.runs.populations import period_spans, read_population
 from ngym_cli.runs.recordings import NETWORK_QUANTITIES
 from ngym_cli.runs.trial_table import concatenate
 

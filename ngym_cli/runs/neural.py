@@ -15,17 +15,8 @@ from neurogym.array_types import FloatArray
 from neurogym.dynamics import PopulationTrials
 from ngym_cli.config.sections import RecordingConfig
 from ngym_cli.errors import UserError, option
-from ngym_cli.files.reading import digest
-from ngym_cli.runs.populations import (
-    WHOLE_TRIALS,
-    Binning,
-    areas_of,
-    check_file,
-    condition_columns,
-    condition_names,
-    period_spans,
-    read_parts,
-)
+from ngym_cli.runs.population_parts import WHOLE_TRIALS, Binning, condition_names
+from ngym_cli.runs.populations import areas_of, check_file, checksum, condition_columns, period_spans, read_parts
 from ngym_cli.runs.recordings import Recording
 
 #: Fewest steps of a part of a trial.
@@ -102,7 +93,7 @@ def read_neural(settings: RecordingConfig, by: Sequence[str], dt: float, periods
     """
     path = Path(settings.file)
     check_file(path, option("--recording"))
-    if settings.sha256 not in ("", digest(path)):
+    if settings.sha256 not in ("", checksum(path)):
         raise UserError(f"{path} has changed since the run was made: another checksum than in the configuration")
     parts = read_parts(path, by, Binning(dt, settings.area))
     shared = [period for period in parts if period in periods]

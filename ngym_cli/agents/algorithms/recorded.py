@@ -31,7 +31,8 @@ from ngym_cli.config import ResolvedConfig
 from ngym_cli.environments.trial_batch import batch_of
 from ngym_cli.errors import UserError, option
 from ngym_cli.runs import neural
-from ngym_cli.runs.populations import WHOLE_TRIALS, condition_names, shared_columns
+from ngym_cli.runs.population_parts import WHOLE_TRIALS, condition_names
+from ngym_cli.runs.populations import shared_columns
 
 if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv

@@ -23,7 +23,8 @@ from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs import RunFolder
 from ngym_cli.runs.folder import EXPORTS
-from ngym_cli.runs.populations import columns_of, condition_names, period_spans, read_parts, read_population
+from ngym_cli.runs.population_parts import condition_names
+from ngym_cli.runs.populations import columns_of, period_spans, read_parts, read_population
 from ngym_cli.runs.recordings import ACTIVITY_FILE, QUANTITIES, Recording
 from ngym_cli.runs.trial_table import read_trials
 
