@@ -116,7 +116,7 @@ class RecordingConfig(Section):
 
     file: Annotated[
         str,
-        Flag("Recording that the network also learns from (NWB, HDF5, npz, folder).", RECORDING, names=("--recording",)),
+        Flag("Recording that the network learns from (NWB, HDF5, npz, folder).", RECORDING, names=("--recording",)),
         Field(min_length=1),
     ]
     weight: Annotated[
