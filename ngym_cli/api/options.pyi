@@ -42,6 +42,7 @@ class TrainOptions(TypedDict, total=False):
     recording_scale: Literal["zscore", "sqrt"] | None
     recording_by: str | None
     recording_area: str | None
+    recording_unit_filter: str | None
     recording_seed: float | None
     recording_only: bool | None
     recommended: bool | None
@@ -92,6 +93,7 @@ class SweepOptions(TypedDict, total=False):
     recording_scale: Literal["zscore", "sqrt"] | Iterable[Literal["zscore", "sqrt"]] | None
     recording_by: str | Iterable[str] | None
     recording_area: str | Iterable[str] | None
+    recording_unit_filter: str | Iterable[str] | None
     recording_seed: float | Iterable[float] | None
     recording_only: bool | Iterable[bool] | None
     recommended: bool | Iterable[bool] | None

@@ -138,6 +138,9 @@ class RecordingConfig(Section):
         Joined, Flag("Conditions of the recording, as in coh,ground_truth.", RECORDING, default="those the task shares")
     ] = None
     area: Annotated[str, Flag("Area of the neurons.", RECORDING, default="all")] = ""
+    unit_filter: Annotated[
+        str, Flag("Neurons that are read, by columns of the units, as in 'quality = good'.", RECORDING, default="all")
+    ] = ""
     seed: Annotated[
         int, Flag("Random seed of the held-out neurons and trials.", RECORDING, default="0"), Field(ge=0, lt=2**63)
     ] = 0

@@ -16,7 +16,15 @@ from neurogym.dynamics import PopulationTrials
 from ngym_cli.config.sections import RecordingConfig
 from ngym_cli.errors import UserError, option
 from ngym_cli.runs.population_parts import WHOLE_TRIALS, Binning, condition_names
-from ngym_cli.runs.populations import areas_of, check_file, checksum, condition_columns, period_spans, read_parts
+from ngym_cli.runs.populations import (
+    areas_of,
+    check_file,
+    checksum,
+    condition_columns,
+    kept_units,
+    period_spans,
+    read_parts,
+)
 from ngym_cli.runs.recordings import Recording
 
 #: Fewest steps of a part of a trial.
@@ -95,7 +103,8 @@ def read_neural(settings: RecordingConfig, by: Sequence[str], dt: float, periods
     check_file(path, option("--recording"))
     if settings.sha256 not in ("", checksum(path)):
         raise UserError(f"{path} has changed since the run was made: another checksum than in the configuration")
-    parts = read_parts(path, by, Binning(dt, settings.area))
+    binning = Binning(dt, settings.area, settings.unit_filter)
+    parts = read_parts(path, by, binning)
     shared = [period for period in parts if period in periods]
     parts = {part: parts[part] for part in shared or [WHOLE_TRIALS]}
     first = next(iter(parts.values()))
@@ -121,9 +130,9 @@ def read_neural(settings: RecordingConfig, by: Sequence[str], dt: float, periods
         for name, k in zip(*np.unique(names, return_index=True), strict=True)
         if name in known
     }
-    areas = areas_of(path)
-    if areas is not None and settings.area:
-        areas = areas[areas == settings.area]
+    areas, keep = areas_of(path), kept_units(path, binning)
+    if areas is not None and keep is not None:
+        areas = areas[keep]
     units = first.trials[0].shape[1]
     if areas is not None and len(areas) != units:
         raise UserError(f"{path.name} has the area of {len(areas)} neurons, but {units} neurons")

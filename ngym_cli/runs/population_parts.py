@@ -22,10 +22,12 @@ class Binning(NamedTuple):
     Attributes:
         dt: ms; steps of a file are averaged. Spikes are counted, without smoothing.
         area: area of the neurons; empty for all.
+        unit_filter: conditions on the columns of the units, as in ``quality = good and snr > 2``; empty for all.
     """
 
     dt: float
     area: str = ""
+    unit_filter: str = ""
 
 
 def steps_in(dt: float, recorded: np.ndarray | None) -> int:

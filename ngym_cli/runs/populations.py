@@ -10,9 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
+from neurogym.array_types import BoolArray
+from neurogym.behaviour.conversion import from_mapping
+from neurogym.behaviour.entries import TableError
+from neurogym.behaviour.expressions import rows_where
 from neurogym.dynamics import PopulationTrials
 from neurogym.foreign import hdf5, npz
-from ngym_cli.errors import UserError, check_known, message_of
+from ngym_cli.errors import UserError, check_known, message_of, option
 from ngym_cli.files.reading import digest
 from ngym_cli.runs import spike_folder
 from ngym_cli.runs.population_parts import (
@@ -32,6 +36,7 @@ from ngym_cli.runs.spike_tables import (
     UNITS,
     areas_of_electrodes,
     columns_of_trials,
+    columns_of_units,
     from_tables,
     read_entries,
 )
@@ -41,6 +46,9 @@ CONDITION = "condition_"
 
 #: Prefix of the arrays of periods in npz and HDF5 files: first step and step after the last, shape (2,) or (trials, 2).
 PERIOD = "period_"
+
+#: Prefix of the arrays of neurons in npz and HDF5 files.
+UNIT = "unit_"
 
 #: Names of the array or column with the area of each neuron.
 AREAS = ("area", "location", "brain_area", "brain_region", "region")
@@ -157,14 +165,44 @@ def read_parts(path: Path, by: Sequence[str], binning: Binning | None = None) ->
                 npz.read(path, _is_wanted) if npz_file else hdf5.read(path, list(filter(_is_wanted, hdf5.names(path))))
             )
             parts = _from_arrays(path, arrays, by, 1 if binning is None else steps_in(binning.dt, arrays.get("dt")))
-    if binning is None or not binning.area:
+    keep = None if binning is None else kept_units(path, binning)
+    if keep is None:
         return parts
-    areas = areas_of(path)
-    if areas is None:
-        raise UserError(f"{path.name} does not say the area of each neuron; expected one of {', '.join(AREAS)}")
-    check_known(f"area of {path.name}", binning.area, np.unique(areas).tolist())
-    keep = areas == binning.area
     return {part: replace(each, trials=[trial[:, keep] for trial in each.trials]) for part, each in parts.items()}
+
+
+def kept_units(path: Path, binning: Binning) -> BoolArray | None:
+    """Return which neurons of a file are read, shape (neurons,); None for all.
+
+    Raises:
+        UserError: if the file does not say their areas, lacks a column, or no neuron is left.
+    """
+    keep = None
+    if binning.area:
+        areas = areas_of(path)
+        if areas is None:
+            raise UserError(f"{path.name} does not say the area of each neuron; expected one of {', '.join(AREAS)}")
+        check_known(f"area of {path.name}", binning.area, np.unique(areas).tolist())
+        keep = areas == binning.area
+    if binning.unit_filter:
+        try:
+            units = from_mapping(_unit_columns(path))
+            chosen = np.logical_and.reduce([rows_where(units, each) for each in binning.unit_filter.split(" and ")])
+        except TableError as error:
+            raise UserError(f"{option('--recording-unit-filter')}: units of {path.name}: {error}") from None
+        keep = chosen if keep is None else keep & chosen
+        if not keep.any():
+            raise UserError(f"{option('--recording-unit-filter')}: no neuron of {path.name} is left")
+    return keep
+
+
+def _unit_columns(path: Path) -> dict[str, np.ndarray]:
+    """Return what a file says of each neuron by name: columns of the units, or arrays ``unit_NAME``."""
+    with _readable(path):
+        if not _has_spikes(path):
+            every = npz.names(path) if path.suffix == ".npz" else hdf5.names(path)
+            return _named(path, UNIT, [name.removeprefix(UNIT) for name in every if name.startswith(UNIT)])
+        return columns_of_units(path)
 
 
 def _is_wanted(name: str) -> bool:

@@ -57,6 +57,12 @@ def column_names(path: Path) -> list[str]:
     return list(_columns(path / "trials.csv"))
 
 
+def unit_columns(path: Path) -> list[str]:
+    """Return the names of the columns of ``units.csv``; none where it is missing."""
+    table = path / "units.csv"
+    return list(_columns(table)) if table.is_file() else []
+
+
 def files(path: Path) -> list[Path]:
     """Return the files of a folder that are read."""
     tables = [path / f"{name}.csv" for name in ("trials", "periods", "spikes", "units")]

@@ -47,6 +47,14 @@ def columns_of_trials(path: Path) -> tuple[str, ...]:
     return tuple(spike_folder.column_names(path) if path.is_dir() else hdf5.names(path, TRIALS))
 
 
+def columns_of_units(path: Path) -> dict[str, np.ndarray]:
+    """Return the columns of the units that have an entry for each unit, by name."""
+    names = spike_folder.unit_columns(path) if path.is_dir() else hdf5.names(path, UNITS)
+    entries = read_entries(path, [f"{UNITS}/{name}" for name in ("spike_times_index", *names) if name != "spike_times"])
+    n = len(entries[f"{UNITS}/spike_times_index"])
+    return {name: each for name, each in _table(entries, UNITS).items() if each.shape == (n,) and "_index" not in name}
+
+
 def areas_of_electrodes(path: Path) -> np.ndarray | None:
     """Return the area of the first electrode of each unit; None where units or electrodes have none."""
     entries = read_entries(path, ELECTRODE_ENTRIES)

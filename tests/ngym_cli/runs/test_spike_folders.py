@@ -12,7 +12,7 @@ from ngym_cli.runs import populations
 from ngym_cli.runs.population_parts import WHOLE_TRIALS, Binning
 
 TRIALS, UNITS, DT = 12, 3, 100.0
-AREAS = ["MT", "LIP", "MT"]
+AREAS, QUALITY = ["MT", "LIP", "MT"], ["good", "good", "noise"]
 
 
 def session(rng):
@@ -32,7 +32,8 @@ def folder_of(path, trials, periods, spikes, form="table"):
     trials.to_csv(path / "trials.csv", index=False)
     periods.to_csv(path / "periods.csv", index=False)
     names = [f"unit{k}" for k in range(len(spikes))]
-    pd.DataFrame({"unit": names[::-1], "area": AREAS[::-1]}).to_csv(path / "units.csv", index=False)
+    units = {"unit": names[::-1], "area": AREAS[::-1], "quality": QUALITY[::-1], "snr": [3.0, 2.0, 1.0]}
+    pd.DataFrame(units).to_csv(path / "units.csv", index=False)
     if form == "table":
         table = pd.DataFrame({"unit": np.repeat(names, list(map(len, spikes))), "time": np.concatenate(spikes)})
         table.sample(frac=1, random_state=0).to_csv(path / "spikes.csv", index=False)
@@ -55,13 +56,23 @@ def nwb_of(path, trials, periods, spikes):
                 file[f"intervals/{table}/{name}"] = values.astype("S") if values.dtype == object else values
         file["units/spike_times"] = np.concatenate(spikes)
         file["units/spike_times_index"] = np.cumsum([len(each) for each in spikes])
+        file["units/quality"], file["units/snr"] = np.array(QUALITY, "S"), [1.0, 2.0, 3.0]
         file["units/electrodes"], file["units/electrodes_index"] = [2, 1, 0, 2], [1, 2, 4]
         file["general/extracellular_ephys/electrodes/location"] = np.array(["MT", "LIP", "MT"], "S")
     return path
 
 
+BINNINGS = {
+    "rates": None,
+    "counts": Binning(DT),
+    "one area": Binning(DT, "MT"),
+    "good units": Binning(DT, unit_filter="quality = good and snr > 1"),
+    "good units of an area": Binning(DT, "MT", "quality != noise"),
+}
+
+
 @pytest.mark.parametrize("form", ["table", "npy", "txt"])
-@pytest.mark.parametrize("binning", [None, Binning(DT), Binning(DT, "MT")], ids=["rates", "counts", "one area"])
+@pytest.mark.parametrize("binning", BINNINGS.values(), ids=BINNINGS)
 def test_a_folder_is_read_as_an_nwb_file(tmp_path, form, binning):
     data = session(np.random.default_rng(0))
     folder, nwb = folder_of(tmp_path / "monkey", *data, form), nwb_of(tmp_path / "monkey.nwb", *data)
@@ -121,13 +132,34 @@ def test_what_cannot_be_read_is_refused_in_one_line(tmp_path, name):
 def test_a_network_learns_from_a_folder(ngym, tmp_path):
     folder = folder_of(tmp_path / "monkey", *session(np.random.default_rng(0)))
     line = ["run", "--task", "RDM-v0", "--alg", "supervised", "--timesteps", "1000", "--units", "8"]
-    result = ngym(*line, "--recording", str(folder), "--recording-by", "coh", "--name", "both")
+    more = ["--recording-by", "coh", "--recording-unit-filter", "quality = good"]
+    result = ngym(*line, "--recording", str(folder), *more, "--name", "both")
     assert result.code == 0, result.err
     (saved,) = tmp_path.rglob("recording.npz")
-    assert np.load(saved)["area"].tolist() == AREAS
+    assert np.load(saved)["area"].tolist() == AREAS[:2]
     np.save(folder / "unread.npy", np.zeros(1))
     _change(folder / "units.csv", lambda table: table.assign(area="V1"))
     result = ngym("eval", "both", "--compare-activity", str(folder), "--trials", "40")
     assert result.code == 0, result.err
     result = ngym(*line, "--recording", str(tmp_path / "nothing"))
     assert result.code == 2 and "folders of spike times" in result.err
+
+
+@pytest.mark.parametrize("kind", ["folder", "nwb", "npz"])
+def test_a_filter_of_units_that_does_not_fit_is_refused(tmp_path, kind):
+    data = session(np.random.default_rng(0))
+    path = folder_of(tmp_path / "m", *data) if kind == "folder" else nwb_of(tmp_path / "m.nwb", *data)
+    if kind == "npz":
+        path = tmp_path / "m.npz"
+        arrays = {"activity": np.zeros((4, 5, 3)), "dt": 100.0, "condition_coh": np.zeros(4), "unit_quality": QUALITY}
+        np.savez(path, **arrays)
+        kept = populations.read_parts(path, ["coh"], Binning(DT, unit_filter="quality = good"))
+        assert kept[WHOLE_TRIALS].trials[0].shape[1] == 2
+    for text, message in {
+        "qualty = good": "did you mean 'quality'",
+        "quality = goood": "did you mean 'good'",
+        "quality = good and quality = noise": "no neuron of m",
+    }.items():
+        with pytest.raises(UserError, match=message) as error:
+            populations.read_parts(path, ["coh"], Binning(DT, unit_filter=text))
+        assert "--recording-unit-filter" in str(error.value)
