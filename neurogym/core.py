@@ -67,6 +67,8 @@ __all__ = [
 
 #: Methods of NeuroGym's tasks: a class that defines one of them is served by :mod:`neurogym.compat.trial_env`.
 ORIGINAL = frozenset({"_new_trial", "new_trial", "_step", "post_step"})
+#: Members of NeuroGym's environments that scripts set, of tasks that do not inherit them.
+SETTABLE = frozenset({"choices", "performance", "rng", "tmax"})
 #: The module :mod:`neurogym.compat.trial_env`, which sets this, since it derives from the class below.
 original_style: Any = None
 #: What one entry of each kind of parameter is called.
@@ -194,6 +196,13 @@ class TrialEnv(gym.Env):
     def __getattr__(self, name: str) -> Any:
         """Return a member of NeuroGym's environments that tasks here do without."""
         return original_style.older_member(self, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute; of those members that can be set the effect is the same as on NeuroGym's environments."""
+        if name in SETTABLE:
+            original_style.set_older_member(self, name, value)
+        else:
+            object.__setattr__(self, name, value)
 
     # -- what a task declares -----------------------------------------------------------------------------------------
 

@@ -70,7 +70,7 @@ class IdealObserver:
             env_copy.reset(seed=seed)
             env_copy.stack.keep([env_copy.wrappers[i] for i in index])
         if self.sigma:
-            self.clean.sigma = 0.0  # type: ignore[attr-defined]
+            self.clean.sigma = 0.0
         self._noises = self.noisy.wrappers
         present = self.clean.make_trials(1).starts
         self._random = [name for name, spec in env.timing.items() if name in present and _varies(spec)]

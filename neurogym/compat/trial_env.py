@@ -52,6 +52,7 @@ class TrialEnv(OneTrial, original=True):
         shapes_steps: Whether the task programs ``post_step``.
     """
 
+    __setattr__ = object.__setattr__  # type: ignore[assignment]  # what can be set are properties here
     r_tmax: float = 0
     no_rt: float | None = float("nan")
     overrides_step: ClassVar[bool] = False
@@ -246,6 +247,11 @@ def older_member(task: core.TrialEnv, name: str) -> Any:
         if member is not None and not (name.startswith("__") or isinstance(task, TrialEnv)):
             return member.__get__(task, type(task)) if hasattr(member, "__get__") else member
     raise AttributeError(f"{type(task).__name__!r} object has no attribute {name!r}")
+
+
+def set_older_member(task: core.TrialEnv, name: str, value: Any) -> None:
+    """Set one of the members in ``core.SETTABLE`` of a task that does not inherit it."""
+    getattr(TrialEnv, name).__set__(task, value)
 
 
 core.original_style = sys.modules[__name__]

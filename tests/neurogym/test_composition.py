@@ -131,3 +131,18 @@ def test_of_several_tasks_any_value_that_one_draws_can_be_asked_for():
     assert record["coh"] == 3.2
     with pytest.raises(ValueError, match="did you mean 'second'"):
         env.new_trial(task="secnd")
+
+
+def test_what_scripts_set_on_a_task_that_declares_has_its_effect():
+    task, fresh = (ngym.make("PerceptualDecisionMaking-v0").unwrapped for _ in range(2))
+    task.rng = np.random.default_rng(3)
+    fresh.np_random = np.random.default_rng(3)
+    assert [task.new_trial() for _ in range(20)] == [fresh.new_trial() for _ in range(20)]
+    task.choices = [1]
+    assert task.choices == [1] and "choices" not in vars(task)
+    task.performance = 0.5
+    assert task.session.performance == 0.5
+    with_end = ngym.make("ReadySetGo-v0").unwrapped
+    with_end.reset(seed=0)
+    with_end.tmax = 3 * with_end.dt
+    assert with_end.tmax == 3 * with_end.dt
