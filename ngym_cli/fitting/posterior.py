@@ -18,9 +18,9 @@ import numpy as np
 
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.agent_policy import together
-from neurogym.behaviour.models.agents import Agent
 from neurogym.behaviour.models.base import Fitted, Model, Problem
 from neurogym.behaviour.models.likelihoods import Likelihood
+from neurogym.behaviour.models.one_trial import OneTrial
 from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.errors import UserError, option
@@ -181,7 +181,7 @@ def subject_log_likelihoods(
         tables: sessions of each subject.
         likelihoods: of the model for each table, see `Model.posterior`.
     """
-    if isinstance(model, Agent):
+    if isinstance(model, OneTrial):
         return together(model, likelihoods[0].parameters, tables)
     jax = _optional("jax")
 

@@ -94,3 +94,38 @@ def test_fits_after_a_run_are_not_slowed_by_threads_that_wait():
             [sys.executable, "-c", code], capture_output=True, text=True, check=False, env={**saved, **settings}
         )
         assert process.stdout.splitlines()[-1] == expected, process.stderr
+
+
+#: Runs command lines as if packages were not installed, and reports exit code and errors of each.
+WITHOUT = """
+import contextlib, io, json, sys
+from importlib.machinery import PathFinder
+
+find = PathFinder.find_spec
+PathFinder.find_spec = lambda name, *rest: None if name.partition(".")[0] in {missing!r} else find(name, *rest)
+from ngym_cli.commands.app import main
+found = []
+for line in {lines!r}:
+    sys.argv = ["ngym", *line]
+    output, code = io.StringIO(), 0
+    with contextlib.redirect_stderr(output), contextlib.redirect_stdout(io.StringIO()):
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code or 0
+    found.append((code, output.getvalue()))
+print(json.dumps(found))
+"""
+
+
+def test_without_jax_a_regression_is_fitted_and_other_models_name_the_extra(tmp_path):
+    rows = ["x,choice", *(f"{(7 * k) % 5 - 2},{int((7 * k) % 5 + k % 3 > 3)}" for k in range(120))]
+    (tmp_path / "table.csv").write_text("\n".join(rows))
+    line = ["fit", "table.csv", "--choice", "choice", "--stimuli", "x", "--folds", "2", "--model"]
+    lines = [[*line, model] for model in ("logistic", "glm-hmm", "psytrack")]
+    program = WITHOUT.format(missing=("jax", "jaxlib", "numpyro"), lines=lines)
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
+    (code, _), *others = json.loads(process.stdout.splitlines()[-1])
+    assert code == 0
+    for code, error in others:
+        assert code == 2 and "needs jax: pip install 'ngym[fit]'" in error and "Traceback" not in error
