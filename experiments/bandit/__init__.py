@@ -41,7 +41,7 @@ def regret(p: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 def make(item: str, seed: int, folder: Path, sessions: int = SESSIONS) -> Row:
     """Compare a trained network on fresh sessions; it explores by drawing its actions."""
-    session = neurogym.make("ChangingBandit-v0").unwrapped.session
+    session = neurogym.make("ChangingBandit-v0").unwrapped.trials_per_session
     evaluation = Run(folder).evaluate(sessions * session, seed=10_000 + seed, deterministic=False, progress=False)
     p, chosen = choices(evaluation.trials, session)
     rng = np.random.default_rng(seed)

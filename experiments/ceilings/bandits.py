@@ -62,6 +62,7 @@ def changing_bandit() -> Ceiling:
     """The highest performance and the highest reward; no agent is above either."""
     env = make("ChangingBandit-v0")
     assert env.arms == "independent" and env.n == 2
-    performance, reward = best_performance(env.session), best_policy(env.session)[1] / env.session
+    trials = env.trials_per_session
+    performance, reward = best_performance(trials), best_policy(trials)[1] / trials
     method = "exact: dynamic programming over counts; performance and reward each at its best"
     return Ceiling(performance, reward, 0.0, method, guessed(0.5, 0.5))

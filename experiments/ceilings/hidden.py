@@ -48,7 +48,7 @@ def _two_state(p: float, switch: float, trials: int, start_at: int | None, rng: 
 def two_step() -> Ceiling:
     env = make("TwoStep-v0")
     rng = np.random.default_rng(0)
-    hits = _two_state(env.p_reward, env.p_switch, env.session, None, rng)
+    hits = _two_state(env.p_reward, env.p_switch, env.trials_per_session, None, rng)
     mean, error = mean_and_error(hits.mean(axis=0))
     reward = _two_step_reward(mean, env.p_common, env.p_reward)
     return Ceiling(mean, reward, error, "exact belief, simulated over whole sessions", guessed(0.5, 0.5))
