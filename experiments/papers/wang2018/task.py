@@ -19,7 +19,7 @@ class Objects(SessionsInSequence, Arms):
     """
 
     default_rewards: ClassVar = {"correct": 1.0, "fail": 0.0}
-    session = 6
+    trials_per_session = 6
 
     def __init__(self, dt: float = 100):
         super().__init__(dt=dt)
@@ -57,7 +57,7 @@ class Volatility(SessionsInSequence, Arms):
     """
 
     default_rewards: ClassVar = {"correct": 1.0, "fail": 0.0}
-    session = 100
+    trials_per_session = 100
     p_reward = 0.8  #: of the better arm; the other pays with 1 - p_reward
     p_change = 0.1  #: before each trial of a volatile session
 
