@@ -401,7 +401,7 @@ class TrialEnv(gym.Env):
 
     @property
     def ob(self) -> np.ndarray:
-        """Observations of the current trial, shape (steps, *observation shape); writable."""
+        """Observations of the current trial, a row for each step; writable."""
         trials, k = self.session.block_and_index()
         ob = trials.ob  # lays the trials out if they are not yet
         return ob[trials.span(k)]
@@ -412,7 +412,7 @@ class TrialEnv(gym.Env):
 
     @property
     def gt(self) -> np.ndarray:
-        """Ground truth of the current trial, shape (steps, *action shape); writable."""
+        """Ground truth of the current trial, an entry for each step; writable."""
         trials, k = self.session.block_and_index()
         if self.session.described is None and not trials.has_gt:
             raise AttributeError(f"{type(self).__name__} has no ground truth")
