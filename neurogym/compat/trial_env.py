@@ -233,6 +233,15 @@ def serve(cls: type) -> None:
     served.overrides_step = served.shapes_steps or served._step is not TrialEnv._step
 
 
+#: Members of NeuroGym's environments, by name, that tasks without its style do not inherit.
+_OLDER = {
+    name: member
+    for base in reversed(TrialEnv.__mro__[: TrialEnv.__mro__.index(core.TrialEnv)])
+    for name, member in vars(base).items()
+    if member is not None and not name.startswith("__")
+}
+
+
 def older_member(task: core.TrialEnv, name: str) -> Any:
     """Member of NeuroGym's environments, of a task that does not inherit it.
 
@@ -242,11 +251,10 @@ def older_member(task: core.TrialEnv, name: str) -> Any:
     own = getattr(type(task), name, None)
     if isinstance(own, property) and own.fget is not None:
         return own.fget(task)  # raises the error for which the attribute was not found
-    for base in TrialEnv.__mro__[: TrialEnv.__mro__.index(core.TrialEnv)]:
-        member = vars(base).get(name)
-        if member is not None and not (name.startswith("__") or isinstance(task, TrialEnv)):
-            return member.__get__(task, type(task)) if hasattr(member, "__get__") else member
-    raise AttributeError(f"{type(task).__name__!r} object has no attribute {name!r}")
+    if name not in _OLDER or isinstance(task, TrialEnv):
+        raise AttributeError(f"{type(task).__name__!r} object has no attribute {name!r}")
+    member: Any = _OLDER[name]
+    return member.__get__(task, type(task)) if hasattr(member, "__get__") else member
 
 
 def set_older_member(task: core.TrialEnv, name: str, value: Any) -> None:

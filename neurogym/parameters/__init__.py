@@ -5,8 +5,7 @@ Belongs here: what follows from a change of a parameter. May use: `messages`, `m
 
 from __future__ import annotations
 
-from neurogym.parameters.arguments import recorded
-from neurogym.parameters.changes import arguments_of, forget_trials, has_equal_parameters, names_of, tables_of
+from neurogym.parameters.changes import arguments_of, forget_trials, has_equal_parameters, names_of
 from neurogym.parameters.dictionaries import Conditions, TrackedDict
 
 __all__ = [
@@ -16,6 +15,4 @@ __all__ = [
     "forget_trials",
     "has_equal_parameters",
     "names_of",
-    "recorded",
-    "tables_of",
 ]

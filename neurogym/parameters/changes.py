@@ -23,8 +23,8 @@ from neurogym.parameters.dictionaries import TrackedDict
 TABLES = ("rewards", "timing", "conditions")
 #: Attributes that no change of an argument may change.
 SPACES = ("observation_space", "action_space")
-#: Attributes that Gymnasium keeps, and the session.
-_KEPT = frozenset(gym.Env.__annotations__) | {"session", "_arguments", "_is_made", "_np_random", "_np_random_seed"}
+#: Attributes that Gymnasium keeps, the spaces among them, and those of the session.
+_KEPT = frozenset(gym.Env.__annotations__) | {"session", "_arguments", "_is_made"}
 
 
 def parameters_of(cls: type) -> dict[str, inspect.Parameter]:
@@ -52,17 +52,12 @@ def arguments_of(task: object) -> dict[str, object]:
     return {name: value for name, value in values.items() if name not in OTHERS}
 
 
-def tables_of(task: Any) -> dict[str, TrackedDict]:
-    """The dictionaries of a task, by the name of the attribute."""
-    return {name: getattr(task, name) for name in TABLES}
-
-
 def has_equal_parameters(task: Any, another: Any) -> bool:
     """Whether two tasks have equal arguments and equal later changes."""
 
     def of(task: Any) -> list[object]:
         attributes = {name: vars(task)[name] for name in names_of(task) if name in vars(task)}
-        return [arguments_of(task), [dict(table) for table in tables_of(task).values()], attributes]
+        return [arguments_of(task), [dict(getattr(task, name)) for name in TABLES], attributes]
 
     return type(task) is type(another) and not differ(of(task), of(another))
 
@@ -81,25 +76,24 @@ def other_space(task: Any, twin: Any) -> str:
     return next((name for name in SPACES if getattr(task, name) != getattr(twin, name)), "")
 
 
-def change(task: Any, changes: Mapping[str, object], twin: Any = None) -> None:
+def change(task: Any, changes: Mapping[str, object], twin: Any) -> None:
     """Change arguments of a task.
 
     Args:
         task: The task.
         changes: Argument to value.
-        twin: The task made with these changes, where it has been made.
+        twin: The task made with these changes, see `made_with`.
 
     Raises:
-        ValueError: If the constructor refuses a value, or a space would change.
+        ValueError: If a space would change.
     """
-    twin = made_with(task, changes) if twin is None else twin
     before, after, own = vars(made_with(task, {})), vars(twin), vars(task)
     space = other_space(task, twin).replace("_", " ")
     if space:
         name = type(task).__name__
         raise ValueError(f"{', '.join(changes)} would change the {space} of {name}: make another environment")
     for name, value in after.items():
-        if name in _KEPT or name in SPACES:
+        if name in _KEPT:
             continue
         if isinstance(value, TrackedDict) and isinstance(own.get(name), TrackedDict):
             for key, entry in value.items():

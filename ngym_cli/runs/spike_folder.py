@@ -38,12 +38,13 @@ def read(path: Path, wanted: Iterable[str], trials: str, periods: str, units: st
         ValueError: if a table lacks a column, or the times of spikes and trials do not have one unit.
     """
     listed = tuple(wanted)
-    entries = {f"{trials}/{name}": values for name, values in _columns(path / "trials.csv").items()}
+    columns = _columns(path / "trials.csv")
+    entries = {f"{trials}/{name}": values for name, values in columns.items()}
     if (path / "periods.csv").exists():
         entries |= {f"{periods}/{name}": values for name, values in _columns(path / "periods.csv").items()}
     if any(name.startswith(units) for name in listed):
         spikes = _spikes(path)
-        _check_times(path, spikes, entries, trials)
+        _check_times(path / "trials.csv", columns, spikes)
         entries[f"{units}/spike_times"] = np.concatenate([np.zeros(0), *spikes.values()])
         entries[f"{units}/spike_times_index"] = np.cumsum([len(each) for each in spikes.values()])
         entries |= {f"{units}/{name}": values for name, values in _of_units(path, list(spikes)).items()}
@@ -108,23 +109,16 @@ def _times(path: Path) -> np.ndarray:
     return values.astype(float)
 
 
-def _check_times(path: Path, spikes: Mapping[str, np.ndarray], entries: Mapping[str, np.ndarray], trials: str) -> None:
-    """Refuse spikes whose times cannot have the unit of the trials."""
+def _check_times(path: Path, trials: Mapping[str, np.ndarray], spikes: Mapping[str, np.ndarray]) -> None:
+    """Refuse spikes whose times cannot have the unit of the trials, whose table is in a file."""
     times = np.concatenate([np.zeros(0), *spikes.values()])
-    start, stop = (
-        np.asarray(_column(path / "trials.csv", _of_table(entries, trials), (name,)), float)
-        for name in ("start_time", "stop_time")
-    )
+    start, stop = (np.asarray(_column(path, trials, (name,)), float) for name in ("start_time", "stop_time"))
     inside = np.mean((times >= np.nanmin(start)) & (times <= np.nanmax(stop))) if len(times) else 0.0
     if inside < FEWEST_INSIDE:
         raise ValueError(
             f"{inside:.1%} of the spikes lie between the first and the last trial ({np.nanmin(start):g} to "
             f"{np.nanmax(stop):g}; spikes up to {times.max(initial=0):g}); both need seconds"
         )
-
-
-def _of_table(entries: Mapping[str, np.ndarray], table: str) -> dict[str, np.ndarray]:
-    return {name.removeprefix(f"{table}/"): values for name, values in entries.items() if name.startswith(f"{table}/")}
 
 
 def _of_units(path: Path, names: list[str]) -> dict[str, np.ndarray]:

@@ -248,9 +248,8 @@ def _estimates(
     errors = np.sqrt(np.diag(covariance)[:size]) / np.tile(scale, states)
     labels = [f"state {k + 1}: {name}" for k in range(states) for name in names]
     estimates, marks = marked(list(map(ModelParameter, labels)), chain.weights.ravel(), errors, sds)
-    apart = np.kron(
-        np.eye(states) - 1 / states, np.eye(len(names))
-    )  # each state's weights minus the mean of all states
+    # each state's weights minus the mean of all states
+    apart = np.kron(np.eye(states) - 1 / states, np.eye(len(names)))
     differences = np.sqrt(np.diag(apart @ covariance[:size, :size] @ apart) / (1 - 1 / states))
     same = differences >= INFORMED * PRIOR  # as uncertain as before the data: fewer states would do
     marks |= {label: NOT_IDENTIFIED for label, each in zip(labels, same, strict=True) if each}
