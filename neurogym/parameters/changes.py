@@ -24,7 +24,7 @@ TABLES = ("rewards", "timing", "conditions")
 #: Attributes that no change of an argument may change.
 SPACES = ("observation_space", "action_space")
 #: Attributes that Gymnasium keeps, the spaces among them, and those of the session.
-_KEPT = frozenset(gym.Env.__annotations__) | {"session", "_arguments", "_is_made"}
+_KEPT = (frozenset(gym.Env.__annotations__) - {"metadata"}) | {"session", "_arguments", "_is_made"}
 
 
 def parameters_of(cls: type) -> dict[str, inspect.Parameter]:

@@ -99,6 +99,14 @@ def test_what_is_derived_from_an_argument_follows():
     assert task.gain == fresh.gain and str(task.conditions) == str(fresh.conditions)
 
 
+def test_metadata_that_depend_on_an_argument_follow():
+    task = ngym.make("AnnubesEnv-v0").unwrapped
+    fresh = ngym.make("AnnubesEnv-v0", max_sequential=2).unwrapped
+    assert task.metadata["history_dependent"] != fresh.metadata["history_dependent"]
+    task.update(max_sequential=2)
+    assert task.metadata == fresh.metadata
+
+
 def test_a_scaled_attribute_can_be_assigned_as_it_is():
     """The s.d. per step is derived from an argument of the same name; scripts assign to the attribute."""
     task = rdm(dt=100, sigma=1.0).unwrapped
