@@ -15,6 +15,7 @@ import numpy as np
 
 from neurogym.array_types import FloatArray
 from neurogym.behaviour import entries
+from neurogym.behaviour.column_names import MORE
 from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.evidence import rises, trial_order
 from neurogym.behaviour.questions import Answer, ask
@@ -30,7 +31,6 @@ SIDES = ((r"left", "right"), (r"Left", "Right"), (r"LEFT", "RIGHT"), (r"(?<![A-Z
 SIDES += ((r"(?<![A-Za-z])L(?![A-Za-z])|(?<=[a-z])L$|^L(?=[A-Z])", "R"),)
 #: Names of times of what an animal does.
 ANSWERS = re.compile(r"((?<!c)lick|poke|port|press|resp|lever|spike|reward|key)")
-DURATIONS = ("stimulusduration", "stimduration", "stimdur", "duration", "trialduration", "t", "stimulusdurationms")
 UNITS = {"s": 1.0, "ms": 1e3}
 #: Median length of a train (as written) up to which times are in s, and from which these are in ms.
 LONGEST_S, SHORTEST_MS = 15.0, 60.0
@@ -131,7 +131,7 @@ def pulse_columns(columns: DataFrame) -> tuple[str, str] | None:
 def duration_column(columns: DataFrame) -> str | None:
     """Return the column named like the duration of the stimulus, or None."""
     short = {plain(name): name for name in columns if entries.is_numeric(columns[name])}
-    return next((short[name] for name in DURATIONS if name in short), None)
+    return next((short[name] for name in MORE["duration"] if name in short), None)
 
 
 def with_counts(columns: DataFrame, pair: tuple[str, str]) -> DataFrame:
@@ -197,10 +197,8 @@ def read_pulses(
     words = {name: f"times of pulses in {unit}" for name in pair}
     length = last
     if duration is None:
-        notes.append(
-            f"no column is the duration of the stimulus ({option('--duration COLUMN')}): it ends with the last pulse of "
-            "each trial"
-        )
+        flag = option("--duration COLUMN")
+        notes.append(f"no column is the duration of the stimulus ({flag}): it ends with the last pulse of each trial")
     else:
         given = entries.numbers(columns[duration])
         typical, ends = float(np.nanmedian(given)), float(np.median(last[present])) if present.any() else 1.0

@@ -107,8 +107,8 @@ def pulse_arrays(sessions: Sequence[Session], rows: IntArray) -> dict[str, np.nd
 
 def _growth(x: Array) -> Array:
     """Return (e^x - 1) / x."""
-    small = jnp.abs(x) < 1e-8
-    return jnp.where(small, 1.0, jnp.expm1(x) / jnp.where(small, 1.0, x))
+    small = jnp.abs(x) < 1e-5
+    return jnp.where(small, 1 + x / 2, jnp.expm1(x) / jnp.where(small, 1.0, x))
 
 
 def _sizes(p: Any, arrays: Mapping[str, Array]) -> Array:
@@ -357,7 +357,8 @@ class Accumulator(OneByOne):
         variance = np.diag(covariance)
         sd = own[1] if problem.prior is None else None
         estimates, marks = marked(likelihood.parameters, x, np.sqrt(variance), sd, converged)
-        details = {"unbounded": x, "unbounded_variance": variance, "covariance": covariance}
+        values = {name: each.value for name, each in estimates.items()}
+        details = {"values": values, "unbounded": x, "unbounded_variance": variance, "covariance": covariance}
         score = float(likelihood.pointwise(x).sum())
         return Fitted(self.name, likelihood.policy(x), estimates, score, details, marks)
 
@@ -385,18 +386,11 @@ class Accumulator(OneByOne):
         inverse = inverse_curvature(curvature(slopes, u[:, 0])[0], np.ones(int(free.sum())))
         covariance[np.ix_(free, free)] = inverse * np.outer(prior[1, free], prior[1, free])
         if problem.start is None and not free.all():
-            points = np.repeat(x[None], len(START_BOUNDS), 0)
-            points[:, ~free] = np.log(START_BOUNDS)[:, None]
-            values = [_log_posterior(likelihood, prior, each)[0] for each in points]
-            x = points[int(np.argmax(values))]
+            offsets = np.zeros((1, len(START_BOUNDS), len(x)))
+            offsets[..., ~free] = np.log(START_BOUNDS)[:, None] - x[~free]
+            values, _ = _slopes(likelihood, prior, x, np.eye(len(x)))(offsets)
+            x = x + offsets[0, values[0].argmin()]
         return x, np.linalg.cholesky(covariance)
-
-
-def _log_posterior(likelihood: PulseLikelihood, prior: FloatArray, x: FloatArray) -> tuple[float, FloatArray]:
-    """Return the log-posterior and its gradient at a point, given means and s.d. of the prior."""
-    value, slope = likelihood.log_likelihood(x)
-    z = (x - prior[0]) / prior[1]
-    return value - 0.5 * float(z @ z), slope - z / prior[1]
 
 
 def _slopes(likelihood: PulseLikelihood, prior: FloatArray, origin: FloatArray, scale: FloatArray) -> Slopes:
@@ -404,8 +398,10 @@ def _slopes(likelihood: PulseLikelihood, prior: FloatArray, origin: FloatArray, 
 
     def slopes(u: FloatArray) -> tuple[FloatArray, FloatArray]:
         points = origin + u.reshape(-1, len(origin)) @ scale.T
-        results = [_log_posterior(likelihood, prior, each) for each in points]
-        value, slope = np.array([-v for v, _ in results]), np.array([-g @ scale for _, g in results])
+        z = (points - prior[0]) / prior[1]
+        results = [likelihood.log_likelihood(each) for each in points]
+        value = 0.5 * (z**2).sum(1) - [v for v, _ in results]
+        slope = (z / prior[1] - [g for _, g in results]) @ scale
         return value.reshape(u.shape[:-1]), slope.reshape(u.shape)
 
     return slopes
