@@ -10,7 +10,7 @@ import numpy as np
 
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour import entries
-from neurogym.behaviour.checks import check_contradiction, check_side, say_protocols
+from neurogym.behaviour.checks import check_contradiction, check_side, check_sources, say_protocols
 from neurogym.behaviour.choices import Choices, map_truth, read_choices
 from neurogym.behaviour.column_maps import ColumnMap
 from neurogym.behaviour.column_names import STIMULUS_OR_TRUTH
@@ -107,6 +107,8 @@ class Assembler(RoleColumns):
         choice = choices.index
         correct = np.where(choice < 0, np.nan, correct)
         reward, gain, loss = self.rewards(choice, correct)
+        if "stimuli" not in self.named:
+            check_sources(self, stimuli, names, choice)
         say_protocols(self, stimuli, names)
         stimuli, names = self.oriented(stimuli, names, choice)
         rt = np.where(choice < 0, np.nan, self.read_times(choice, self.settings.rt_unit).seconds)
@@ -250,7 +252,7 @@ class Assembler(RoleColumns):
             return stimuli, names
         second = self.choices.words[1]
         self.words[names[0]] = f"strength; positive where {second} is correct"
-        signed = np.where(valid, np.where(truth == 1, strength, -strength), np.where(strength == 0, 0.0, np.nan))
+        signed = np.where(valid, np.where(truth == 1, strength, 0.0 - strength), np.where(strength == 0, 0.0, np.nan))
         lost = (self.choices.index >= 0) & np.isnan(signed[:]) & np.isfinite(strength)
         if lost.any():
             self.left_out[f"trials whose {names[0]} has no side, which are not scored"] = int(lost.sum())
@@ -280,7 +282,7 @@ class Assembler(RoleColumns):
         self.notes.append(
             f"P({second}) falls with {name}: its sign is turned, so that curves rise; {new} is evidence for {second}"
         )
-        return -stimuli, (new,)
+        return 0.0 - stimuli, (new,)
 
     def pulses(self, names: tuple[str, ...]) -> dict[str, FloatArray]:
         """Return the times of pulses for the first and for the second choice, and durations of stimuli."""
