@@ -7,6 +7,7 @@ stimulus; the difference of the counts of both sides is the stimulus of other mo
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -54,17 +55,16 @@ class PulseTimes(NamedTuple):
     unit: str
 
 
-def right_of(name: str, names: Iterable[str]) -> str | None:
-    """Return the column that a column for the left has as its partner, or None."""
-    others = {re.sub(left, right, name) for left, right in SIDES} - {name}
-    return next((each for each in names if each in others), None)
+def pairs_of(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the names that differ in left and right only, in pairs."""
+    known = dict.fromkeys(names)
+    others = ((name, re.sub(left, right, name)) for name in known for left, right in SIDES)
+    return list(dict.fromkeys((name, other) for name, other in others if other != name and other in known))
 
 
 def sides(names: Iterable[str]) -> set[str]:
-    """Return the names that differ in left and right only."""
-    all_names = list(names)
-    pairs = {name: right_of(name, all_names) for name in all_names}
-    return {each for pair in pairs.items() if pair[1] is not None for each in pair if each is not None}
+    """Return all names of `pairs_of`."""
+    return {name for pair in pairs_of(names) for name in pair}
 
 
 def of_lists(values: Iterable[Any]) -> Series:
@@ -85,26 +85,27 @@ def of_lists(values: Iterable[Any]) -> Series:
     return entries.of_words([*words], np.array(codes, np.int32))
 
 
+@functools.lru_cache(maxsize=16)
+def _parsed(words: tuple[str, ...]) -> list[FloatArray] | None:
+    """Return the list of each word and an empty one, or None if there is another word or a list that falls."""
+    if not all(LIST.fullmatch(word.strip()) for word in words):
+        return None
+    lists = [np.array([float(each) for each in re.findall(NUMBER, word, re.I)]) for word in words]
+    lists = [each[np.isfinite(each)] for each in lists]
+    return None if any(np.any(np.diff(each) < 0) for each in lists) else [*lists, np.zeros(0)]
+
+
 def _lists(column: Series) -> list[FloatArray] | None:
-    """Return the list of each entry of a column, or None if there is another entry or a list that falls."""
+    """Return the list of each entry of a column, or None if an entry is none."""
     if not entries.is_words(column):
         return [np.array([value])[np.isfinite([value])] for value in column]
-    parsed: list[FloatArray] = []
-    for word in entries.words(column):
-        if not LIST.fullmatch(word.strip()):
-            return None
-        numbers = np.array([float(each) for each in re.findall(NUMBER, word, re.I)])
-        parsed.append(numbers[np.isfinite(numbers)])
-        if np.any(np.diff(parsed[-1]) < 0):
-            return None
-    parsed.append(np.zeros(0))
-    return [parsed[k] for k in entries.codes(column)]
+    parsed = _parsed(entries.words(column))
+    return None if parsed is None else [parsed[k] for k in entries.codes(column)]
 
 
 def is_lists(column: Series) -> bool:
     """Return whether entries are rising lists, some of several numbers."""
-    lists = _lists(column) if entries.is_words(column) else None
-    return lists is not None and max(map(len, lists)) > 1
+    return entries.is_words(column) and max(map(len, _parsed(entries.words(column)) or [()])) > 1
 
 
 def pulse_columns(columns: DataFrame) -> tuple[str, str] | None:
@@ -113,15 +114,9 @@ def pulse_columns(columns: DataFrame) -> tuple[str, str] | None:
     Raises:
         TableQuestion: if several pairs may be.
     """
-    pairs = []
-    for name in columns:
-        right = right_of(name, columns)
-        if right is None or ANSWERS.search(name.lower()):
-            continue
-        if (is_lists(columns[name]) or is_lists(columns[right])) and None not in map(
-            _lists, (columns[name], columns[right])
-        ):
-            pairs.append((name, right))
+    pairs = [pair for pair in pairs_of(columns) if not ANSWERS.search(pair[0].lower())]
+    pairs = [pair for pair in pairs if any(is_lists(columns[name]) for name in pair)]
+    pairs = [pair for pair in pairs if all(_lists(columns[name]) is not None for name in pair)]
     if len(pairs) > 1:
         answers = [Answer(("--pulses", ",".join(pair)), "pulses of both sides") for pair in pairs]
         raise ask("several pairs of columns hold times", answers, columns, [name for pair in pairs for name in pair])
@@ -140,12 +135,10 @@ def with_counts(columns: DataFrame, pair: tuple[str, str]) -> DataFrame:
     Raises:
         TableError: if a column holds no lists of times.
     """
-    counts = []
-    for name in pair:
-        lists = _lists(columns[name])
-        if lists is None:
-            raise TableError(f"column {name!r}: expected lists of rising times, as in '0.1 0.25 0.4'")
-        counts.append(np.array(list(map(len, lists)), float))
+    lists = [_lists(columns[name]) for name in pair]
+    if None in lists:
+        raise TableError(f"column {pair[lists.index(None)]!r}: expected lists of rising times, as in '0.1 0.25 0.4'")
+    counts = [np.array(list(map(len, side or ())), float) for side in lists]
     return columns.assign(**{difference(pair): counts[1] - counts[0]})
 
 
@@ -167,6 +160,7 @@ def read_pulses(
         assigned: column of each role.
 
     Raises:
+        TableError: if there are no times.
         TableQuestion: if the unit is not clear.
     """
     lists = [_lists(columns[name]) or [] for name in pair]
@@ -175,24 +169,22 @@ def read_pulses(
     for k, side in enumerate(lists):
         for row, each in zip(times[:, k], side, strict=True):
             row[: len(each)] = each
-    with np.errstate(all="ignore"):
-        first, last = (
-            np.nanmin(np.nan_to_num(times, nan=np.inf), (1, 2)),
-            np.nanmax(np.nan_to_num(times, nan=-np.inf), (1, 2)),
-        )
+    first, last = np.nan_to_num(times, nan=np.inf).min((1, 2)), np.nan_to_num(times, nan=-np.inf).max((1, 2))
     present = np.isfinite(first)
+    if not present.any():
+        raise TableError(f"columns {pair[0]!r} and {pair[1]!r}: found no times of pulses")
     notes: list[str] = []
     gap = float(np.median((last - first)[present] / np.maximum(np.isfinite(times).sum((1, 2))[present] - 1, 1)))
     if rises(np.where(present, first, np.nan), *trial_order(columns, assigned)):
         origin = np.where(present, first, 0.0)
         notes.append(f"{pair[0]} and {pair[1]} are points in time: times count from the first pulse of a trial")
-    elif (earliest := float(first[present].min(initial=np.inf))) > max(gap, 0.0) and np.isfinite(earliest):
+    elif (earliest := float(first.min())) > gap:
         origin = np.full(len(first), earliest)
         notes.append(f"pulses begin {earliest:.4g} after time 0: times count from there")
     else:
         origin = np.zeros(len(first))
     times, last = times - origin[:, None, None], np.where(present, last - origin, 0.0)
-    unit = unit or _unit(columns, pair, float(np.median(last[present])) if present.any() else 0.0)
+    unit = unit or _unit(columns, pair, float(np.median(last[present])))
     times, last = times / UNITS[unit], last / UNITS[unit]
     words = {name: f"times of pulses in {unit}" for name in pair}
     length = last
@@ -201,8 +193,8 @@ def read_pulses(
         notes.append(f"no column is the duration of the stimulus ({flag}): it ends with the last pulse of each trial")
     else:
         given = entries.numbers(columns[duration])
-        typical, ends = float(np.nanmedian(given)), float(np.median(last[present])) if present.any() else 1.0
-        own = min(UNITS, key=lambda name: abs(np.log(max(typical, 1e-9) / UNITS[name] / max(ends, 1e-9))))
+        ratio = max(float(np.nanmedian(given)), 1e-9) / max(float(np.median(last[present])), 1e-9)
+        own = min(UNITS, key=lambda name: abs(np.log(ratio / UNITS[name])))
         length = np.where(np.isfinite(given), given / UNITS[own], last)
         words[duration] = f"duration of the stimulus in {own}"
         if late := int((last > length + 1e-6).sum()):
