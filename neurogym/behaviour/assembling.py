@@ -289,8 +289,8 @@ class Assembler(RoleColumns):
         pair: Any = self.roles.get("pulses")
         if not pair:
             return {}
-        duration = self.roles.get("duration")
-        read = read_pulses(self.columns, pair, duration and str(duration), self.settings.pulse_unit, self.roles)
+        duration: Any = self.roles.get("duration")
+        read = read_pulses(self.columns, pair, duration, self.settings.pulse_unit, self.roles)
         self.pulse_unit = read.unit
         self.words |= read.words
         self.notes += read.notes

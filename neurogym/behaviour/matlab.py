@@ -160,7 +160,7 @@ def _vector(value: object) -> np.ndarray | None:
         return None
     if array.dtype == object:
         cells = [None if _is_empty(cell) else cell for cell in array.tolist()]
-        if any(isinstance(cell, list | dict) or np.ndim(cell) > 1 for cell in cells):
+        if any(isinstance(cell, list | dict) or (isinstance(cell, np.ndarray) and cell.ndim > 1) for cell in cells):
             return None
         array = np.array([*cells, None], object)[:-1]
     return array

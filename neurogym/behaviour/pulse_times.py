@@ -28,8 +28,13 @@ if TYPE_CHECKING:
 NUMBER = r"(?:[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|nan)"
 LIST = re.compile(rf"[\[({{]?\s*(?:{NUMBER}(?:[\s,;|]+{NUMBER})*)?\s*[\])}}]?", re.I)
 #: Names of the left, and of the right in their place.
-SIDES = ((r"left", "right"), (r"Left", "Right"), (r"LEFT", "RIGHT"), (r"(?<![A-Za-z])l(?![A-Za-z])", "r"))
-SIDES += ((r"(?<![A-Za-z])L(?![A-Za-z])|(?<=[a-z])L$|^L(?=[A-Z])", "R"),)
+SIDES = {
+    "left": "right",
+    "Left": "Right",
+    "LEFT": "RIGHT",
+    "(?<![A-Za-z])l(?![A-Za-z])": "r",
+    "(?<![A-Za-z])L(?![A-Za-z])|(?<=[a-z])L$|^L(?=[A-Z])": "R",
+}
 #: Names of times of what an animal does.
 ANSWERS = re.compile(r"((?<!c)lick|poke|port|press|resp|lever|spike|reward|key)")
 UNITS = {"s": 1.0, "ms": 1e3}
@@ -58,7 +63,7 @@ class PulseTimes(NamedTuple):
 def pairs_of(names: Iterable[str]) -> list[tuple[str, str]]:
     """Return the names that differ in left and right only, in pairs."""
     known = dict.fromkeys(names)
-    others = ((name, re.sub(left, right, name)) for name in known for left, right in SIDES)
+    others = ((name, re.sub(left, right, name)) for name in known for left, right in SIDES.items())
     return list(dict.fromkeys((name, other) for name, other in others if other != name and other in known))
 
 
@@ -105,7 +110,8 @@ def _lists(column: Series) -> list[FloatArray] | None:
 
 def is_lists(column: Series) -> bool:
     """Return whether entries are rising lists, some of several numbers."""
-    return entries.is_words(column) and max(map(len, _parsed(entries.words(column)) or [()])) > 1
+    lists = _parsed(entries.words(column)) if entries.is_words(column) else None
+    return lists is not None and max(map(len, lists)) > 1
 
 
 def pulse_columns(columns: DataFrame) -> tuple[str, str] | None:
