@@ -37,12 +37,25 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-__all__ = ["TableError", "TableOptions", "TableQuestion", "from_columns", "read"]
+__all__ = ["NoChoiceError", "TableError", "TableOptions", "TableQuestion", "from_columns", "read"]
 
 #: Tables that can be read: a path or several, a DataFrame, a ``pyarrow.Table``, a dict of arrays, a list of dicts.
 TableSource = Any
 SEVERAL = ("stimuli", "pulses")  #: roles of several columns
 FEWEST_WIDE = 5  #: numbered columns of choices from which a table has a column for each trial
+
+
+class NoChoiceError(TableError):
+    """A table without a column of choices.
+
+    Args:
+        message: what was found.
+        table: the columns.
+    """
+
+    def __init__(self, message: str, table: DataFrame):
+        super().__init__(message)
+        self.table = table
 
 
 @dataclass(frozen=True)
@@ -93,7 +106,8 @@ def read(
     except TableQuestion as question:
         raise question.about(name) from None
     except TableError as error:
-        raise TableError(f"{name}: {error}" if name else str(error)) from None
+        text = f"{name}: {error}" if name else str(error)
+        raise (NoChoiceError(text, error.table) if isinstance(error, NoChoiceError) else TableError(text)) from None
 
 
 def from_columns(table: Mapping[str, Any], given: Roles | None = None, guessing: bool = True) -> Behaviour:
@@ -334,9 +348,10 @@ def _check_choice(columns: DataFrame, assigned: Mapping[str, Any]) -> None:
     reasons = "".join(f"; {why}" for why in roles.unfit("choice", columns))
     if numbered := roles.numbered(columns):
         reasons += f"; {numbered[0]} to {numbered[-1]} look like a trial each (pandas.wide_to_long makes rows of them)"
-    raise TableError(
+    raise NoChoiceError(
         f"found no column of choices among {listed}{reasons}; expected {option('--choice COLUMN')} in a table with "
-        "a row for each trial"
+        "a row for each trial",
+        columns,
     )
 
 

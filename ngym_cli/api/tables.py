@@ -20,7 +20,8 @@ from ngym_cli.api.keywords import request_of, takes
 from ngym_cli.api.training import simulate
 from ngym_cli.files.reading import read_parquet
 from ngym_cli.fitting import validation
-from ngym_cli.fitting.description import Description, columns_of, describe_table, description_of
+from ngym_cli.fitting.described_reports import ReportsDescription
+from ngym_cli.fitting.description import Description, columns_of, describe_table, description_of, save_columns
 from ngym_cli.fitting.folder import TRIALS, FitFolder, FitRecord, ScoreRecord, best_first, find, ranked, verdict
 from ngym_cli.fitting.request import DataRequest, FitRequest
 from ngym_cli.fitting.settings import read_like
@@ -38,8 +39,8 @@ logger = logging.getLogger(__name__)
 
 
 @takes(DataRequest, without=("out", "format", "subjects_shown", "full"))
-def data(table: TableSource, **request: Unpack[DataOptions]) -> Description:
-    """Describe a table of choices, as ``ngym data``.
+def data(table: TableSource, **request: Unpack[DataOptions]) -> Description | ReportsDescription:
+    """Describe a table of choices or of continuous reports, as ``ngym data``.
 
     Args:
         table: DataFrame, dict of arrays, list of dicts, ``pyarrow.Table``, path, or list of paths.
@@ -47,7 +48,8 @@ def data(table: TableSource, **request: Unpack[DataOptions]) -> Description:
 
     Returns:
         A `Description` with ``reading`` (what each column was read as), ``subjects`` (statistics), ``table``,
-        ``plot()`` and ``save_columns()``.
+        ``plot()`` and ``save_columns()``; of continuous reports a `ReportsDescription` with ``reports``, ``rows`` and
+        ``plot()``.
 
     Raises:
         UserError: if the table is unfit.
@@ -63,7 +65,7 @@ def data(table: TableSource, **request: Unpack[DataOptions]) -> Description:
     read = request_of(DataRequest, {**request, "table": [Path("table")]})
     description = describe_table(table, read.roles, columns_of(read), read.by, "table", **read.reading())
     if read.save_columns is not None:
-        description.save_columns(read.save_columns, read.overwrite)
+        save_columns(description, read.save_columns, read.overwrite)
     return description
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,11 @@ SUBJECTS, PREDICTORS = 7, 14
 
 def draw(table: Behaviour, statistics: Sequence[SubjectDescription], folder: Path, files: FigureFiles) -> list[str]:
     """Draw all figures that a table allows and return the paths of the figures."""
-    figures = figures_of(table, statistics)
+    return write_figures(figures_of(table, statistics), folder, files)
+
+
+def write_figures(figures: Mapping[str, Figure], folder: Path, files: FigureFiles) -> list[str]:
+    """Write figures by name and return their paths."""
     paths = [folder / f"{name}.{files.file_format}" for name in figures]
     files.check()
     for path in paths:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neurogym.behaviour.describe import SUMMARY_COLUMNS, SubjectDescription, describe
-from neurogym.behaviour.reading import TableSource
+from neurogym.behaviour.reading import NoChoiceError, TableSource
+from neurogym.behaviour.reports import ReportTable, reports_of
 from neurogym.behaviour.table import Behaviour, Reading
 from ngym_cli.config import read_toml
 from ngym_cli.errors import UserError, check_known, message_of, option
@@ -17,6 +18,7 @@ from ngym_cli.files.outputs import may_write
 from ngym_cli.files.writing import write_text
 from ngym_cli.fitting import data_printing, data_sets
 from ngym_cli.fitting.data_sets import DataSet
+from ngym_cli.fitting.described_reports import ReportsDescription
 from ngym_cli.fitting.request import DataRequest
 from ngym_cli.fitting.settings import read_table
 
@@ -96,6 +98,11 @@ class Description:
 
         return data_figures.draw(self.behaviour, self.subjects, folder, files)
 
+    def show(self, figures: Sequence[str], request: DataRequest) -> None:
+        """Print the statistics of all subjects, and how the table was read."""
+        not_drawn = {} if str(request.out) == "none" else self.not_drawn
+        data_printing.show_table(self.behaviour, self.subjects, figures, request, not_drawn)
+
     @property
     def not_drawn(self) -> dict[str, str]:
         """Why each figure that the table does not allow is not drawn, by name."""
@@ -135,8 +142,7 @@ class Description:
         Raises:
             UserError: if the file exists, unless ``overwrite``.
         """
-        may_write(Path(path), True, overwrite)
-        write_columns(self.reading, Path(path))
+        save_columns(self, Path(path), overwrite)
 
     def __repr__(self) -> str:
         """Return the number of trials and the roles in one line."""
@@ -176,8 +182,8 @@ def describe_table(
     by: str | None = None,
     name: str = "table",
     **options: Any,
-) -> Description:
-    """Return the description of a table.
+) -> Description | ReportsDescription:
+    """Return the description of a table of choices, or of continuous reports.
 
     Args:
         source: see `neurogym.behaviour.reading.read`.
@@ -190,14 +196,27 @@ def describe_table(
     Raises:
         UserError: if the table is unfit, or ``by`` cannot split it.
     """
-    behaviour = read_table(source, roles, columns, keep=() if by is None else (by,), **options)
+    try:
+        behaviour = read_table(source, roles, columns, keep=() if by is None else (by,), **options)
+    except UserError as error:
+        if isinstance(error.__cause__, NoChoiceError) and (found := _reports_of(error.__cause__, by)) is not None:
+            return ReportsDescription(name, found)
+        raise
     try:
         return Description(name, behaviour, describe(behaviour, by))
     except ValueError as error:
         raise UserError(message_of(error)) from None
 
 
-def description_of(request: DataRequest) -> Description:
+def _reports_of(found: NoChoiceError, by: str | None) -> ReportTable | None:
+    """Return the continuous reports of a table without choices, or None if it has none."""
+    try:
+        return reports_of(found.table, by)
+    except ValueError as error:
+        raise UserError(message_of(error)) from None
+
+
+def description_of(request: DataRequest) -> Description | ReportsDescription:
     """Return the description that a request asks for, and write the column file.
 
     Raises:
@@ -213,8 +232,20 @@ def description_of(request: DataRequest) -> Description:
         columns = columns or public.columns
     description = describe_table(source, request.roles, columns, request.by, name, **request.reading())
     if request.save_columns is not None:
-        write_columns(description.reading, request.save_columns)
+        save_columns(description, request.save_columns, request.overwrite)
     return description
+
+
+def save_columns(description: Description | ReportsDescription, path: Path, overwrite: bool) -> None:
+    """Write a column file that reads the described table in the same way without a guess.
+
+    Raises:
+        UserError: if the file exists, unless ``overwrite``, or the table is one of continuous reports.
+    """
+    if isinstance(description, ReportsDescription):
+        raise UserError(f"{option('--save-columns')}: a table of continuous reports has no column file")
+    may_write(path, True, overwrite)
+    write_columns(description.reading, path)
 
 
 def data_set_of(request: DataRequest) -> DataSet | None:

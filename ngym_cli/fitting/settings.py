@@ -51,7 +51,7 @@ def read_table(
         answers = [(answer.options, answer.meaning) for answer in question.answers]
         raise Question(message_of(question), question.candidates, answers) from None
     except ValueError as error:
-        raise UserError(message_of(error)) from None
+        raise UserError(message_of(error)) from error
 
 
 def with_names(table: Behaviour, stimuli: Sequence[str], choices: Sequence[str], name: str) -> Behaviour:
