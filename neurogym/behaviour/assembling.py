@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from neurogym.behaviour.evidence import (
     trial_order,
 )
 from neurogym.behaviour.options import check_options
+from neurogym.behaviour.pulse_times import difference, read_pulses
 from neurogym.behaviour.role_columns import RoleColumns
 from neurogym.behaviour.table import Session
 from neurogym.messages.options import option
@@ -84,6 +85,7 @@ class Assembler(RoleColumns):
         super().__init__(columns, roles, locate)
         self.named, self.settings = named, settings
         self.turned: list[str] = []
+        self.pulse_unit: str | None = None
         self.choices = Choices(np.full(self.n, -1), ())
         self.options: tuple[str, ...] = ()
 
@@ -127,6 +129,7 @@ class Assembler(RoleColumns):
             "loss": loss,
             "cue": cue,
             "confidence": confidence,
+            **self.pulses(names),
         }
         return AssembledTrials(arrays, choices.words, names, self.words, self.left_out, self.notes)
 
@@ -281,6 +284,19 @@ class Assembler(RoleColumns):
         )
         return 0.0 - stimuli, (new,)
 
+    def pulses(self, names: tuple[str, ...]) -> dict[str, FloatArray]:
+        """Return the times of pulses for the first and for the second choice, and durations of stimuli."""
+        pair: Any = self.roles.get("pulses")
+        if not pair:
+            return {}
+        duration: Any = self.roles.get("duration")
+        read = read_pulses(self.columns, pair, duration, self.settings.pulse_unit, self.roles)
+        self.pulse_unit = read.unit
+        self.words |= read.words
+        self.notes += read.notes
+        turned = difference(pair) in self.turned
+        return {"pulses": read.times[:, ::-1] if turned else read.times, "duration": read.duration}
+
     def check_accuracy(self, correct: FloatArray, words: tuple[str, ...]) -> None:
         """Say that accuracy is clearly below one half."""
         valid = correct[np.isfinite(correct)]
@@ -296,7 +312,8 @@ class Assembler(RoleColumns):
 
     def conditions(self, requested: Sequence[str]) -> dict[str, np.ndarray]:
         """Return further columns with few levels, and those that are requested."""
-        used = {str(v) for v in self.roles.values() if isinstance(v, str)} | set(map(str, self.roles["stimuli"]))  # type: ignore[call-overload]
+        used = {str(v) for v in self.roles.values() if isinstance(v, str)}
+        used |= {str(name) for v in self.roles.values() if isinstance(v, tuple) for name in v}
         names = [
             name
             for name in self.columns

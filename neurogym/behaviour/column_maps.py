@@ -12,6 +12,7 @@ from neurogym.behaviour import entries
 from neurogym.behaviour.codings import TIME_UNITS
 from neurogym.behaviour.column_names import COLUMN_NAMES, ROLES
 from neurogym.behaviour.entries import TableError, parse_number
+from neurogym.behaviour.pulse_times import UNITS
 from neurogym.behaviour.roles import Roles
 from neurogym.messages.names import unknown
 
@@ -37,6 +38,7 @@ class ColumnMap:
         choices: the options in order.
         turned: stimuli whose sign is turned.
         rt_unit: unit of reaction times: s, ms or us.
+        pulse_unit: unit of the times of pulses: s or ms.
     """
 
     rules: Mapping[str, Any] = field(default_factory=dict)
@@ -47,6 +49,7 @@ class ColumnMap:
     choices: tuple[str, ...] = ()
     turned: tuple[str, ...] | None = None
     rt_unit: str | None = None
+    pulse_unit: str | None = None
 
     @classmethod
     def of(cls, content: Mapping[str, Any] | None) -> ColumnMap:
@@ -67,6 +70,8 @@ class ColumnMap:
             chosen.rt_unit = rules.pop("rt_unit")
             if chosen.rt_unit not in TIME_UNITS:
                 raise TableError(f"column map: rt_unit is {chosen.rt_unit!r}, expected s, ms or us")
+        if rules.get("pulse_unit") in UNITS:
+            chosen.pulse_unit = rules.pop("pulse_unit")
         roles = rules.pop("roles", None)
         if isinstance(roles, Mapping):
             for role, names in roles.items():
@@ -111,6 +116,8 @@ class ColumnMap:
                 content[key] = list(getattr(self, key))
         if self.rt_unit:
             content["rt_unit"] = self.rt_unit
+        if self.pulse_unit:
+            content["pulse_unit"] = self.pulse_unit
         if self.derive:
             content["derive"] = dict(self.derive)
         content["roles"] = {k: list(v) if isinstance(v, tuple) else v for k, v in (self.roles or {}).items()}

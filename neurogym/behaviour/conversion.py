@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from neurogym.behaviour import entries
 from neurogym.behaviour.entries import TableError
+from neurogym.behaviour.pulse_times import of_lists, sides
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -17,19 +19,20 @@ _DECIMAL_COMMA = re.compile(r"[+-]?(\d+(,\d+)?|,\d+)([eE][+-]?\d+)?")
 
 
 def from_mapping(table: Mapping[Any, Any]) -> DataFrame:
-    """Return a table from arrays or lists by name; columns of lists are left out.
+    """Return a table from arrays or lists by name; columns of lists are left out, but for times of two sides.
 
     Raises:
         TableError: if the columns differ in length.
     """
     import pandas as pd
 
-    columns = {}
+    columns, listed = {}, sides(map(str, table))
     for name, values in table.items():
         try:
             columns[str(name)] = entries.of_values(values)
         except (TableError, ValueError):
-            continue
+            with contextlib.suppress(TableError):
+                columns |= {str(name): of_lists(values)} if str(name) in listed else {}
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         first, n = next(iter(lengths.items()))
@@ -47,11 +50,12 @@ def from_records(records: Iterable[Mapping[str, Any]]) -> DataFrame:
 
     rows = [_flat(row) for row in records]
     names = dict.fromkeys(name for row in rows for name in row)
-    table = {}
+    table, listed = {}, sides(names)
     for name in names:
         values = [row.get(name) for row in rows]
-        kept = [None if isinstance(value, list | dict | tuple) else value for value in values]
-        table[name] = np.array([*kept, None], object)[:-1]
+        nested = (dict,) if name in listed else (dict, list, tuple)
+        kept = [None if isinstance(value, nested) else value for value in values]
+        table[name] = np.array([*kept, None, None], object)[:-2]
     return from_mapping(table)
 
 
@@ -64,7 +68,7 @@ def _flat(row: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def from_arrow(table: Any) -> DataFrame:
-    """Return a table from a ``pyarrow.Table``; columns of lists and structures are left out."""
+    """Return a table from a ``pyarrow.Table``; columns of lists and structures are left out, as in `from_mapping`."""
     import pyarrow as pa
     from pyarrow import types
 
@@ -73,9 +77,13 @@ def from_arrow(table: Any) -> DataFrame:
             return pa.string()
         return pa.float64() if types.is_integer(kind) or types.is_decimal(kind) else kind
 
+    paired = sides(table.column_names)
+    lists = [each.name for each in table.schema if types.is_list(each.type) and each.name in paired]
+    pulses = {name: table.column(name).to_pylist() for name in lists}
     table = table.select([k for k, field in enumerate(table.schema) if not types.is_nested(field.type)])
     table = table.cast(pa.schema([(field.name, kind_of(field.type)) for field in table.schema]))
-    return from_frame(table.to_pandas(strings_to_categorical=True, ignore_metadata=True, split_blocks=True))
+    frame = table.to_pandas(strings_to_categorical=True, ignore_metadata=True, split_blocks=True)
+    return from_mapping({**{name: frame[name] for name in frame.columns}, **pulses}) if pulses else from_frame(frame)
 
 
 def from_frame(table: Any) -> DataFrame:

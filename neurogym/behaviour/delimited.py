@@ -22,6 +22,7 @@ from neurogym.behaviour.conversion import (
     without_thousands,
 )
 from neurogym.behaviour.entries import TableError, check_number_of_columns, is_missing, parse_number
+from neurogym.behaviour.pulse_times import is_lists, sides
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -110,7 +111,11 @@ def read_text(path: Path) -> tuple[DataFrame, TextForm, dict[str, int]]:
         form.encoding, form.damaged = "cp1252", {}
         form.header = _form(head.decode("cp1252", "replace"), "cp1252").header
         table = _parse(source, form, "latin-1")
-    columns = {name: without_thousands(without_brackets(column)) for name, column in from_arrow(table).items()}
+    rows = from_arrow(table)
+    lists = {name for name in sides(rows) if is_lists(rows[name])}
+    columns = {
+        name: column if name in lists else without_thousands(without_brackets(column)) for name, column in rows.items()
+    }
     if form.separator in ";\t| ":
         fixed = {name: with_decimal_points(column) for name, column in columns.items()}
         form.decimal_comma = any(fixed[name] is not columns[name] for name in columns)

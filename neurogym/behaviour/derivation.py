@@ -57,6 +57,7 @@ def with_differences(
     signed = [name for name in assigned["stimuli"] if np.nanmin(entries.numbers(extended[name])) < 0]
     if "choice2" not in assigned:
         outcomes = bool({"reward", "gain"} & set(assigned))
+        assigned_names += assigned.get("pulses", ())
         for left, right in roles.side_pairs(columns, assigned_names):
             if outcomes and all(is_in_blocks(columns[name], *trial_order(columns, assigned)) for name in (left, right)):
                 continue

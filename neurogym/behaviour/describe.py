@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from neurogym.analysis.evidence import psychophysical_kernel
 from neurogym.analysis.intervals import mean_interval
 from neurogym.analysis.regression import fit_weights
 from neurogym.analysis.results import Curve, Estimate
@@ -37,6 +38,7 @@ MANY = 12  #: subjects above which parameters of each get no interval and weight
 LARGE = 20_000  #: trials above which history weights come from a sample of sessions with this many trials
 WIDE = 10.0  #: s.d. of the prior of weights of one of many subjects
 NEWTON_STEPS = 20
+KERNEL = 6  #: parts of the stimulus whose pulses get a weight
 ENOUGH = 5  #: subjects from which numbers of all are means over subjects
 GROUP = "all"  #: name of all subjects together
 
@@ -65,6 +67,7 @@ class SubjectDescription(PsychometricNumbers):
         stay: probability of the same choice after wins and losses.
         two_step: transitions and stay probabilities of a two-step task.
         confidence: calibration and metacognitive sensitivity.
+        kernel: weight of a pulse (logit) by its time from the beginning of the stimulus (ms).
         history_trials: number of trials that history weights come from, if these are a sample of sessions; else None.
         separable: whether the history regression tells the choices apart without error, so that its weights are bounds.
     """
@@ -84,6 +87,7 @@ class SubjectDescription(PsychometricNumbers):
     stay: StayNumbers | None = None
     two_step: TwoStepNumbers | None = None
     confidence: ConfidenceNumbers | None = None
+    kernel: Curve | None = None
     history_trials: int | None = None
     separable: bool = False
 
@@ -186,6 +190,7 @@ def _fitted(table: Behaviour, by: str | None, fast: bool, large: bool) -> dict[s
     out: dict[str, Any] = {}
     if len(table.choices) != 2:
         return out
+    out["kernel"] = _kernel(table)
     plain = _quick_weights(table, 0) if fast or large else dict(Logistic(0).fit([Problem(table)])[0].parameters)
     out["bias"] = plain["bias"]
     if not table.stimuli:
@@ -196,6 +201,25 @@ def _fitted(table: Behaviour, by: str | None, fast: bool, large: bool) -> dict[s
     if by is not None:
         out["conditions"] = by_condition(table, evidence, by)
     return out
+
+
+def _kernel(table: Behaviour) -> Curve | None:
+    """Return the weight of a pulse in each part of the stimulus, or None without times of pulses."""
+    pulses, choice = table.join("pulses"), table.join("choice")
+    valid = choice >= 0
+    end = float(np.nanquantile(table.join("duration")[valid], 0.9)) if np.isfinite(pulses).any() else 0.0
+    if end <= 0:
+        return None
+    part = np.where(pulses < end, np.nan_to_num(pulses) / end * KERNEL, -1).astype(int)
+    part = np.where(np.isfinite(pulses), part, -1)
+    counts = (part[..., None] == np.arange(KERNEL)).sum(2)[valid]
+    width, groups = 1000 * end / KERNEL, table.interval_groups(valid)
+    try:
+        return psychophysical_kernel(
+            counts[:, 1] - counts[:, 0], choice[valid], dt=width, start=width / 2, groups=groups
+        ).weights
+    except ValueError:  # as with a part in which no trial has pulses
+        return None
 
 
 def evidence_of(table: Behaviour, weights: Mapping[str, Estimate]) -> tuple[FloatArray, str]:

@@ -31,6 +31,7 @@ from neurogym.behaviour.column_names import (
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import is_in_blocks, is_known_without_answer, same_information, trial_order
 from neurogym.behaviour.formats import TableFormat, format_of, roles_of_format
+from neurogym.behaviour.pulse_times import difference, duration_column, pulse_columns
 from neurogym.behaviour.questions import Answer, TableQuestion, ask, ask_role
 from neurogym.behaviour.roles import (
     MOST_CHOICES,
@@ -123,7 +124,8 @@ def guess(columns: DataFrame, given: Roles | None = None) -> Guess:
     found.notes += _unfit(free, {*assigned, *given})
     assigned["stimuli"] = tuple(offered)
     found.reasons["stimuli"] = "values"
-    if "choice2" not in known and "stimuli" not in given and not offered:
+    pulses = _settle_pulses(columns, free, given, found)
+    if "choice2" not in known and not pulses and "stimuli" not in given and not offered:
         _settle_stimuli(free, known, form, found)
     return found
 
@@ -370,6 +372,21 @@ def _settle_two_stages(columns: DataFrame, assigned: dict[str, object]) -> None:
         )
     ):
         assigned["cue"] = cues[0]
+
+
+def _settle_pulses(columns: DataFrame, free: DataFrame, given: Roles, found: Guess) -> bool:
+    """Find times of pulses, whose difference of counts is the stimulus, and return whether there are any."""
+    named = given["pulses"] if "pulses" in given else pulse_columns(columns)
+    pair = tuple(named or ())
+    if len(pair) != 2 or difference(pair) not in columns:
+        return False
+    found.roles["pulses"], found.reasons["pulses"] = pair, "values"
+    duration = duration_column(free)
+    if duration is not None and "duration" not in given:
+        found.roles["duration"], found.reasons["duration"] = duration, "name"
+    if "stimuli" not in given:
+        found.roles["stimuli"] = (difference(pair),)
+    return True
 
 
 def _settle_stimuli(columns: DataFrame, assigned: dict[str, Any], form: TableFormat | None, found: Guess) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from neurogym.behaviour import hdf5
 from neurogym.behaviour.conversion import from_mapping, from_records
 from neurogym.behaviour.entries import TableError
+from neurogym.behaviour.pulse_times import sides
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -72,7 +73,12 @@ def _candidates(data: object, depth: int) -> Iterator[DataFrame]:
         for value in data.values():
             yield from _candidates(value, depth + 1)
     elif isinstance(data, list | np.ndarray) and len(records := _records(data)):
-        if all(_is_scalar(value) for row in records for value in row.values()):
+        paired = sides(records[0])
+        if all(
+            _is_scalar(value) or (name in paired and np.ndim(value) == 1)
+            for row in records
+            for name, value in row.items()
+        ):
             yield from_records(records)
         else:
             yield from _joined(records)
@@ -154,7 +160,7 @@ def _vector(value: object) -> np.ndarray | None:
         return None
     if array.dtype == object:
         cells = [None if _is_empty(cell) else cell for cell in array.tolist()]
-        if any(isinstance(cell, list | dict | np.ndarray) for cell in cells):
+        if any(isinstance(cell, list | dict) or (isinstance(cell, np.ndarray) and cell.ndim > 1) for cell in cells):
             return None
         array = np.array([*cells, None], object)[:-1]
     return array

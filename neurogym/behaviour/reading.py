@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from neurogym.array_types import BoolArray, IntArray
-from neurogym.behaviour import assembling, derivation, entries, expressions, grouping, roles, screens
+from neurogym.behaviour import assembling, derivation, entries, expressions, grouping, pulse_times, roles, screens
 from neurogym.behaviour.column_maps import ColumnMap
 from neurogym.behaviour.column_names import COLUMN_NAMES, ROLES
 from neurogym.behaviour.conversion import from_source
@@ -41,6 +41,7 @@ __all__ = ["NoChoiceError", "TableError", "TableOptions", "TableQuestion", "from
 
 #: Tables that can be read: a path or several, a DataFrame, a ``pyarrow.Table``, a dict of arrays, a list of dicts.
 TableSource = Any
+SEVERAL = ("stimuli", "pulses")  #: roles of several columns
 FEWEST_WIDE = 5  #: numbered columns of choices from which a table has a column for each trial
 
 
@@ -153,7 +154,7 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
 
     columns, remarks = expressions.derived(table, chosen.derive, order)
     notes = [*source.notes, *notes, *remarks]
-    columns = _filtered(columns, chosen.where, left_out, order)
+    columns, options = _with_pulses(_filtered(columns, chosen.where, left_out, order), options, chosen)
     mapped: Roles | None = None
     if not chosen.rules:
         _check(columns, options.roles)
@@ -161,7 +162,7 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
     if chosen.rules:
         columns, mapped = chosen.apply(columns)
     elif chosen.roles is not None:
-        mapped = {**chosen.roles, "stimuli": tuple(_names(chosen.roles.get("stimuli")))}
+        mapped = {**chosen.roles, **{role: tuple(_names(chosen.roles.get(role))) for role in SEVERAL}}
     if not chosen.rules:
         tentative: dict[str, Any] = {**(mapped or guess(columns, options.roles).roles), **options.roles}
         columns = _without_screens(columns, tentative, chosen, left_out)
@@ -202,9 +203,12 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
 def _settings(options: TableOptions) -> ColumnMap:
     """Return the content of the column file, and what else the user says about the table."""
     chosen = ColumnMap.of(options.columns)
+    names = _names(options.roles.get("pulses"))
+    unit = names[2] if len(names) == 3 and names[2] in pulse_times.UNITS else None
     formulas = dict(options.derive) if isinstance(options.derive, Mapping) else _formulas(options.derive)
     return replace(
         chosen,
+        pulse_unit=unit or chosen.pulse_unit,
         where=(*chosen.where, *options.where),
         derive={**chosen.derive, **formulas},
         missed=tuple(map(str, options.missed)) or chosen.missed,
@@ -218,6 +222,25 @@ def _formulas(texts: Sequence[str]) -> dict[str, str]:
         if not (name.strip() and sign and formula.strip()):
             raise TableError(f"formula {text!r}: expected NAME=FORMULA, as in signed=contrastRight-contrastLeft")
     return {name.strip(): formula.strip() for name, _, formula in pairs}
+
+
+def _with_pulses(columns: DataFrame, options: TableOptions, chosen: ColumnMap) -> tuple[DataFrame, TableOptions]:
+    """Return the table with the difference of the pulses of both sides, and options without the unit of the pulses."""
+    if "pulses" in options.roles:
+        names = _names(options.roles["pulses"])
+        if len(names) == 3 and names[2] == chosen.pulse_unit:
+            names = names[:2]
+        options = replace(options, roles={**options.roles, "pulses": names})
+    elif chosen.roles is None and not chosen.rules:
+        names = list(pulse_times.pulse_columns(columns) or ())
+    else:
+        names = _names((chosen.roles or {}).get("pulses"))
+    if not names:
+        return columns, options
+    if len(names) != 2:
+        raise TableError(f"{option('--pulses')}: expected two columns, and s or ms, as in left,right,ms; found {names}")
+    _check(columns, {"pulses": names})
+    return pulse_times.with_counts(columns, (names[0], names[1])), options
 
 
 def _filtered(columns: DataFrame, where: Sequence[str], left_out: dict[str, int], order: TrialOrder) -> DataFrame:
@@ -291,7 +314,7 @@ def _assigned(columns: DataFrame, given: Roles, mapped: Roles | None) -> tuple[d
         assigned = {k: v for k, v in assigned.items() if k == "stimuli" or v not in names}
         assigned["stimuli"] = tuple(each for each in assigned["stimuli"] if each not in names)
         named.append(role)
-        if role == "stimuli":
+        if role in SEVERAL:
             assigned[role] = tuple(names)
         elif value is not None:
             assigned[role] = names[0]
@@ -370,6 +393,7 @@ def column_map_of(chosen: ColumnMap, assigned: Mapping[str, Any], assembler: ass
         choices=assembler.options,
         turned=tuple(assembler.turned),
         rt_unit=assembler.times.unit if "rt" in assigned and not assembler.times.groups else None,
+        pulse_unit=assembler.pulse_unit,
     )
     return saved.to_dict()
 

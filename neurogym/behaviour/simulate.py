@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any, Protocol
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models.base import ParallelTrials, Policy
-from neurogym.behaviour.table import Behaviour, Session
+from neurogym.behaviour.table import Behaviour, Session, session
 
 #: Bandit of simulations when rewards of other choices are not in the table.
 BETTER, BLOCK = 0.8, (40, 60)
@@ -42,10 +42,17 @@ class World(Protocol):
 
 @dataclass
 class Decisions:
-    """Trials of a table with known correct choices; correct choices have reward 1."""
+    """Trials of a table with known correct choices; correct choices have reward 1.
+
+    Attributes:
+        stimuli: shape (sessions, trials, stimuli).
+        truth: correct choices, shape (sessions, trials).
+        further: other columns of the trials that policies see, by name, shape (sessions, trials, ...).
+    """
 
     stimuli: FloatArray
     truth: IntArray
+    further: Mapping[str, FloatArray] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
@@ -209,7 +216,9 @@ def world_like(table: Behaviour, sessions: int, trials: int, rng: np.random.Gene
     labelled = truth >= 0
     if table.stimuli and labelled.any():
         drawn = rng.choice(np.flatnonzero(labelled), (sessions, trials))
-        return Decisions(stimuli[drawn], truth[drawn])
+        return Decisions(
+            stimuli[drawn], truth[drawn], {name: table.join(name)[drawn] for name in ("pulses", "duration")}
+        )
     return ReversingBandit(sessions, trials, len(table.choices), rng)
 
 
@@ -224,6 +233,12 @@ def simulate(policy: Policy, world: World, table: Behaviour, rng: np.random.Gene
     """
     timed: Any = policy
     state = policy.begin(world.n)
+    further = world.further if isinstance(world, Decisions) else {}
+    known = None
+    if policy.sees_pulses:
+        blank = np.zeros(world.trials, np.int64)
+        seen = [session(blank, **{name: values[k] for name, values in further.items()}) for k in range(world.n)]
+        known = np.stack(policy.predict(seen))
     rows: list[ParallelTrials] = []
     rt = np.full((world.n, world.trials), np.nan)
     stimuli = world.stimuli
@@ -233,7 +248,7 @@ def simulate(policy: Policy, world: World, table: Behaviour, rng: np.random.Gene
         if timed.has_times:
             choice, rt[:, t] = timed.respond(state, stimuli[:, t], rng)
         else:
-            p = policy.probabilities(state, stimuli[:, t])
+            p = policy.probabilities(state, stimuli[:, t]) if known is None else known[:, t]
             choice = np.minimum((rng.random((world.n, 1)) > np.cumsum(p, 1)).sum(1), p.shape[1] - 1)
         reward, reached, second = world.outcome(t, np.maximum(choice, 0), partial(policy.second, state))
         reward = np.where(choice < 0, 0.0, reward)
@@ -244,6 +259,7 @@ def simulate(policy: Policy, world: World, table: Behaviour, rng: np.random.Gene
     arrays = {name: np.stack([getattr(row, name) for row in rows], 1) for name in names}
     if isinstance(world, GoNoGoWorld):
         arrays |= {"cue": world.cues, "stimuli": np.zeros((world.n, world.trials, len(table.stimuli)))}
+    arrays |= further
     sessions = []
     for k in range(world.n):
         own = {name: values[k] for name, values in arrays.items()}

@@ -13,7 +13,14 @@ from neurogym.array_types import BoolArray, FloatArray, IntArray
 
 NO_COLUMN: Any = np.zeros(0)  #: default of columns that a table does not have
 #: Value of the columns of a session that a table does not have.
-OPTIONAL: dict[str, float] = {"gain": np.nan, "loss": np.nan, "cue": -1, "confidence": np.nan, "scored": True}
+OPTIONAL: dict[str, float] = {
+    "gain": np.nan,
+    "loss": np.nan,
+    "cue": -1,
+    "confidence": np.nan,
+    "scored": True,
+    "duration": np.nan,
+}
 
 
 @dataclass(frozen=True)
@@ -37,6 +44,9 @@ class Session:
         confidence: confidence judgement, nan if unknown, shape (trials,).
         scored: whether a fit counts the choice; a trial that does not count, as in a held-out block within a session,
             still leads to the state of the next one, shape (trials,).
+        pulses: times of the pulses for the first and for the second choice, in s from the beginning of the stimulus,
+            nan beyond the last, shape (trials, 2, pulses).
+        duration: of the stimulus in s, nan if unknown, shape (trials,).
         conditions: further columns by name, numbers or words, shape (trials,) each.
     """
 
@@ -55,6 +65,8 @@ class Session:
     cue: IntArray = field(default_factory=lambda: NO_COLUMN)
     confidence: FloatArray = field(default_factory=lambda: NO_COLUMN)
     scored: BoolArray = field(default_factory=lambda: NO_COLUMN)
+    pulses: FloatArray = field(default_factory=lambda: NO_COLUMN)
+    duration: FloatArray = field(default_factory=lambda: NO_COLUMN)
     conditions: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -62,6 +74,8 @@ class Session:
         for name, value in OPTIONAL.items():
             if getattr(self, name) is NO_COLUMN:
                 object.__setattr__(self, name, np.full(len(self.choice), value))
+        if self.pulses is NO_COLUMN:
+            object.__setattr__(self, "pulses", np.full((len(self.choice), 2, 0), np.nan))
 
     def __len__(self) -> int:
         """Return the number of trials."""
@@ -100,6 +114,7 @@ def session(choice: Sequence[int] | IntArray, subject: str = "subject", name: st
         "state": unknown,
         "choice2": unknown,
         "stimuli": np.zeros((n, 0)),
+        "pulses": np.zeros((n, 2, 0)),
         **{name: np.full(n, value) for name, value in OPTIONAL.items()},
     }
     conditions = columns.pop("conditions", {})

@@ -247,6 +247,8 @@ class DataOptions(TypedDict, total=False):
     ground_truth: str | None
     rt: str | None
     stimuli: str | None
+    pulses: str | None
+    duration: str | None
     state: str | None
     choice2: str | None
     gain: str | None
@@ -276,6 +278,8 @@ class FitOptions(TypedDict, total=False):
     ground_truth: str | None
     rt: str | None
     stimuli: str | None
+    pulses: str | None
+    duration: str | None
     state: str | None
     choice2: str | None
     gain: str | None

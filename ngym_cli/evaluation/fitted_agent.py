@@ -187,6 +187,11 @@ class FittedModel:
     onset: str = ""
     hurried: list[int] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        """Refuse a model of pulses, whose times no stimulus of a task says."""
+        if self.policy.sees_pulses:
+            raise UserError("a model of pulses cannot act in a task; its predictions are in the fit (ngym plot)")
+
     def around(self, env: gym.Env) -> gym.Env:
         """Return the stack with the probe."""
         return TrialProbe(env, self.stimuli, int(self.actions[0]), self.onset)

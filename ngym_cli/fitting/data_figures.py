@@ -19,7 +19,19 @@ from ngym_cli.figures.files import FigureFiles, save_figure
 from ngym_cli.figures.style import COLOURS, guide, interval_bars, interval_points, new_figure, styled
 from ngym_cli.files.outputs import may_write
 
-DATA_FIGURES = ("psychometric", "conditions", "chronometric", "history", "stay", "choices", "learning", "confidence")
+DATA_FIGURES = (
+    "psychometric",
+    "conditions",
+    "chronometric",
+    "history",
+    "stay",
+    "choices",
+    "learning",
+    "confidence",
+    "kernel",
+)
+#: Value of curves that says nothing.
+GUIDES = {"psychometric": 0.5, "kernel": 0.0}
 #: Most subjects with a curve, and most predictors with a line.
 SUBJECTS, PREDICTORS = 7, 14
 
@@ -56,6 +68,7 @@ def figures_of(table: Behaviour, statistics: Sequence[SubjectDescription]) -> di
             "choices": _choices(statistics[0]),
             "learning": _curves(statistics, "learning", xlabel="session", ylabel="accuracy"),
             "confidence": _confidence(statistics[0]),
+            "kernel": _curves(statistics, "kernel", xlabel="time of a pulse (ms)", ylabel="weight of a pulse (logit)"),
         }
     return {name: figure for name, figure in drawn.items() if figure is not None}
 
@@ -80,6 +93,7 @@ def not_drawn(table: Behaviour, statistics: Sequence[SubjectDescription]) -> dic
         "choices": (first.psychometric is None, "the psychometric curve shows them"),
         "learning": (first.learning, "a single session" if len(table.sessions) < 2 else "correctness is unknown"),
         "confidence": (first.confidence, "no confidence judgements"),
+        "kernel": (first.kernel, "no times of pulses"),
     }
     return {name: reason for name, (content, reason) in reasons.items() if not content}
 
@@ -89,7 +103,7 @@ def _curves(statistics: Sequence[SubjectDescription], kind: str, **labels: Any) 
 
     Args:
         statistics: descriptions of the subjects.
-        kind: psychometric, chronometric or learning.
+        kind: psychometric, chronometric, learning or kernel.
         **labels: of the axes; ``{}`` stands for the evidence.
     """
     drawn = [each for each in statistics if getattr(each, kind) is not None]
@@ -98,12 +112,12 @@ def _curves(statistics: Sequence[SubjectDescription], kind: str, **labels: Any) 
     figure, axes = new_figure()
     for each, colour in zip(drawn[:SUBJECTS], COLOURS, strict=False):
         curve = getattr(each, kind)
-        trials = each.trials - each.misses if kind == "psychometric" else curve.n.sum()
+        trials = each.trials - each.misses if kind in ("psychometric", "kernel") else curve.n.sum()
         label = f"{each.subject}, {trials:,} trials"
         fitted = kind == "psychometric" and _fitted(axes, curve, each, colour)
         interval_points(axes, curve, fmt="o" if fitted else _points(curve), color=colour, label=label)
-    if kind == "psychometric":
-        guide(axes, y=0.5)
+    if kind in GUIDES:
+        guide(axes, y=GUIDES[kind])
     axes.set(**{**labels, "xlabel": labels["xlabel"].format(drawn[0].evidence)})
     axes.legend()
     return figure

@@ -30,6 +30,7 @@ CURVES = {
     "accuracy_by_level": "size of evidence",
     "chronometric": "size of evidence",
     "learning": "session",
+    "kernel": "time of a pulse (ms)",
 }
 
 

@@ -114,8 +114,8 @@ class Description:
         """Return a figure of the table.
 
         Args:
-            figure: psychometric, chronometric, conditions, history, stay, choices, learning or confidence; None for
-                the first that the table allows.
+            figure: psychometric, chronometric, conditions, history, stay, choices, learning, confidence or kernel;
+                None for the first that the table allows.
 
         Raises:
             UserError: if the figure does not exist, or the table does not allow it.

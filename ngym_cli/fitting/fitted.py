@@ -357,12 +357,12 @@ def phase(policy: Policy, table: Behaviour) -> dict[str, np.ndarray]:
 
     Args:
         policy: of a fitted model.
-        table: two choices; others give no portrait, nor do policies that answer a cue.
+        table: two choices; others give no portrait, nor do policies that answer a cue or pulses.
 
     Returns:
         ``logit``, ``change`` and ``condition`` (2 x choice + rewarded), shape (points,).
     """
-    if len(table.choices) != 2 or policy.sees_cue:
+    if len(table.choices) != 2 or policy.sees_cue or policy.sees_pulses:
         return {}
     data = padded(table.sessions)
     none = np.zeros((len(data.choice), len(table.stimuli)))

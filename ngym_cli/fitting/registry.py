@@ -108,8 +108,8 @@ def suited(table: Behaviour, subjects: str) -> tuple[str, ...]:
     """Return the models that are fitted to a table where none are named.
 
     Value learners are among them where rewards say more than which choice was correct, or where there are no stimuli;
-    two-step learners where second-stage states are known, drift diffusion where reaction times are, learners of gains
-    and losses where these are separate, go/no-go learners where cues are known.
+    accumulators where times of pulses are known, two-step learners where second-stage states are, drift diffusion where
+    reaction times are, learners of gains and losses where these are separate, go/no-go learners where cues are known.
 
     Args:
         table: the behaviour.
@@ -133,6 +133,7 @@ def suited(table: Behaviour, subjects: str) -> tuple[str, ...]:
         return (*linear, *learners)
     if two and (len(table.stimuli) == 1 or not (table.stimuli or learners)) and np.isfinite(rt).mean() > 0.5:
         linear.append("ddm")
+    linear += ["accumulator"] * bool(two and table.join("pulses").size)
     if two:
         linear += ["psytrack", "glm-hmm"]
     return (*linear, *learners, "gru", *["gru:drift=true"] * two, f"disentangled{drift}")

@@ -34,6 +34,10 @@ class ColumnRoles(Section):
     ground_truth: Annotated[Joined, Flag("Column of the correct choice.", COLUMNS)] = None
     rt: Annotated[Joined, Flag("Column of the reaction time (s or ms).", COLUMNS)] = None
     stimuli: Annotated[Joined, Flag("Columns of the stimuli, as in s1,s2; 'none' for none.", COLUMNS)] = None
+    pulses: Annotated[
+        Joined, Flag("Columns of the times of pulses on the left and on the right, as in l,r or l,r,ms.", COLUMNS)
+    ] = None
+    duration: Annotated[Joined, Flag("Column of the duration of the stimulus, beside pulses.", COLUMNS)] = None
     state: Annotated[Joined, Flag("Column of the second-stage state of a two-step task.", COLUMNS)] = None
     choice2: Annotated[Joined, Flag("Column of the second-stage choice of a two-step task.", COLUMNS)] = None
     gain: Annotated[Joined, Flag("Column of the amount won, beside --loss.", COLUMNS)] = None

@@ -43,7 +43,7 @@ def read_table(
     for role, text in roles.items():
         if text is not None:
             entries = [] if text == "none" else split_entries(text)
-            named[role] = entries if role == "stimuli" else entries[0] if entries else None
+            named[role] = entries if role in reading.SEVERAL else entries[0] if entries else None
     try:
         content = configuration.read_toml(columns) if isinstance(columns, Path) else columns
         return reading.read(source, named, content, **options)

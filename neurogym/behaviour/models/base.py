@@ -55,9 +55,11 @@ class Policy:
 
     Attributes:
         has_times: whether choices have times: the policy then also has ``respond`` and ``log_densities``.
+        sees_pulses: whether choices depend on the times of pulses, which `predict` takes from sessions.
     """
 
     has_times = False
+    sees_pulses = False
 
     @property
     def sees_cue(self) -> bool:

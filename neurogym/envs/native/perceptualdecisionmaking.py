@@ -125,6 +125,8 @@ def _periods(n_bin: int) -> dict[str, int]:
 class PulseDecisionMaking(ChoiceTask):
     """Report the side with more pulses. For equal numbers, a random side is correct.
 
+    The record of a trial has the times of pulses on either side, as words, and the duration of the stimulus (ms).
+
     Args:
         dt: Time step (ms). A pulse lasts at least one step.
         rewards: Replaces entries of ``default_rewards``.
@@ -180,6 +182,13 @@ class PulseDecisionMaking(ChoiceTask):
         trials.add_ob(1, list(self.default_timing)[:-1], where="fixation")
         for i in range(self.n_bin):
             trials.add_ob(pulses[:, i], f"cue{i}", where="stimulus")
+        onset = (
+            np.stack([trials.starts[f"cue{i}"] - trials.starts["cue0"] for i in range(self.n_bin)], axis=1) * self.dt
+        )
+        for side, name in enumerate(("left_pulses", "right_pulses")):
+            rows = zip(onset, pulses[:, :, side] > 0, strict=True)
+            trials.info[name] = np.array([" ".join(map(str, times[shown])) for times, shown in rows])
+        trials.info["stimulus_duration"] = (trials.starts["decision"] - trials.starts["cue0"]) * self.dt
         trials.set_groundtruth(trials.info["ground_truth"], "decision", where="choice")
 
     def closed_form(self) -> Score | None:

@@ -114,6 +114,21 @@ def sample_and_test(env, trials):
     return decided(sums, counts, np.array([m for m, _ in cases]), one_hot([a for _, a in cases], 3), env.sigma)
 
 
+def category(env, trials):
+    """Whether sample and test lie in one half of the circle, angles being uniform within the halves."""
+    theta, (grid, step) = 2 * np.pi * np.arange(env.dim_ring) / env.dim_ring, np.linspace(-0.5, 0.5, 400, retstep=True)
+    halves = []
+    for name in ("sample", "test"):
+        sums, count = summed(trials, name, range(1, 1 + env.dim_ring))
+        log = []
+        for half in (0, 1):
+            means = 0.5 + 0.5 * np.cos(theta - np.pi * (half + (grid[1:] - step / 2)[:, None]))
+            log.append((sums @ means.T - 0.5 * count * (means**2).sum(1)) / max(env.sigma, 1e-3) ** 2)
+        weight = np.exp(log - np.max(log, axis=(0, 2), keepdims=True)).sum(2)
+        halves.append(weight[1] / weight.sum(0))
+    return np.where(halves[0] * halves[1] + (1 - halves[0]) * (1 - halves[1]) >= 0.5, 1, 2)
+
+
 def strongest(env, trials):
     return 1 + summed(trials, "stimulus", range(1, 1 + env.n_ch))[0].argmax(axis=1)
 
@@ -225,6 +240,7 @@ RULES: dict[str, Callable] = {
     "AuditoryComparison-v0": comparison,
     "ContextDecisionMaking-v0": context,
     "DelayComparison-v0": comparison,
+    "DelayMatchCategory-v0": category,
     "DelayMatchSample-v0": sample_and_test,
     "DelayPairedAssociation-v0": odours,
     "EconomicDecisionMaking-v0": offers,

@@ -61,6 +61,7 @@ ARGUMENTS: dict[str, Draw] = {
         "dim_ring": int(rng.choice([2, 3])),
     },
     "DelayComparison-v0": lambda rng: {"vpairs": pairs(rng), "sigma": rng.uniform(0.3, 4)},
+    "DelayMatchCategory-v0": lambda rng: [{}, {"dim_ring": 2, "sigma": rng.uniform(0.5, 12)}][rng.integers(2)],
     "DelayMatchSample-v0": lambda rng: {"dim_ring": int(rng.choice([2, 3, 6])), "sigma": rng.uniform(1, 20)},
     "DelayPairedAssociation-v0": lambda rng: {
         "sigma": rng.uniform(5, 30),
