@@ -146,12 +146,12 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
                 raise ValueError(f"{name} needs actions to choose from, not continuous actions")
         if self.imitation:
             check_ground_truth(batch_of(self.env).envs[0])
+        obstacle = CompiledLearner.obstacle(self.policy)
+        self.compiled = None if obstacle or on_device else CompiledLearner(self.policy, self.rollout_buffer)
         # Compiled passes know no other objective.
         changed = self.penalties or any(getattr(self, name) for name in TORCH_OBJECTIVES)
         usual = type(self).loss is RecurrentPPO.loss and not changed
-        self.in_torch = CompiledLearner.obstacle(self.policy) if usual else "the objective is not the usual one"
-        in_torch = self.in_torch or on_device
-        self.compiled = None if in_torch else CompiledLearner(self.policy, self.rollout_buffer)
+        self.in_torch = obstacle if usual else "the objective is not the usual one"
         self.clip_range = FloatSchedule(self.clip_range)
         if self.clip_range_vf is not None:
             self.clip_range_vf = FloatSchedule(self.clip_range_vf)
@@ -219,7 +219,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         self.set_learning_rate()
         find = (
             self.gradients()
-            if self.compiled is None
+            if self.compiled is None or self.in_torch
             else partial(self.compiled.gradient, coefficients=self.coefficients())
         )
         segments = cut(rollout.starts[:-1], self.bptt)
@@ -247,10 +247,9 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
     ) -> bool:
         """Learn from each minibatch once; False if the policy has moved too far from the policy that acted."""
         most_kl = inf if self.target_kl is None else 1.5 * self.target_kl
-        compiled = self.compiled
         numbers = None
-        if compiled is not None and not self.adds_gradients:
-            numbers = compiled.apply(dealt, self.coefficients(), most_kl, self.max_grad_norm)
+        if self.compiled is not None and not self.in_torch and not self.adds_gradients:
+            numbers = self.compiled.apply(dealt, self.coefficients(), most_kl, self.max_grad_norm)
         if numbers is not None:
             statistics.append(numbers)
             return most_kl == inf or not (numbers[:, KL] > most_kl).any()

@@ -322,6 +322,17 @@ def test_preferences_become_differences_of_returns_divided_by_the_temperature():
     assert numbers[:2].abs().max() < 1e-2
 
 
+@pytest.mark.parametrize("objective", [{"l2_rate": 0.1}, {"value_temperature": 0.05}], ids=str)
+def test_acting_does_not_depend_on_the_objective(recall, objective):
+    rollouts = []
+    for changed in ({}, objective):
+        model = build(recall(), n_epochs=1, **changed)
+        model.learn(model.n_steps * model.n_envs)
+        rollouts.append(model.rollout_buffer)
+    for name in ("actions", "logits", "values", "log_probs"):
+        assert np.array_equal(*(getattr(rollout, name) for rollout in rollouts))
+
+
 def test_action_values_are_learned_by_torch_from_discrete_actions(recall):
     model = build(recall(), value_temperature=0.05)
     assert model.in_torch == "the objective is not the usual one"
