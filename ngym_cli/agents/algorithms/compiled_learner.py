@@ -19,9 +19,9 @@ from ngym_cli.agents import compiled
 from ngym_cli.agents.acting import Act, Agent, within
 from ngym_cli.agents.algorithms.objective import LossCoefficients
 from ngym_cli.agents.algorithms.rollout import Minibatches, PackedRollout, Rollout
-from ngym_cli.agents.compiled import AgentSizes, CompiledAgent, loops
+from ngym_cli.agents.compiled import AgentSizes, CompiledAgent, autograd
 from ngym_cli.agents.compiled.agent import Arguments, MinibatchSequences
-from ngym_cli.agents.compiled.steps import ArrayState
+from ngym_cli.agents.compiled.network import ArrayState
 from ngym_cli.agents.networks.base import RecurrentNetwork
 from ngym_cli.agents.networks.places import PlaceCode
 from ngym_cli.agents.networks.policy import RecurrentPolicy
@@ -82,7 +82,7 @@ class CompiledPolicy:
             "observations are not flat": not flat,
             "actions are read out as places": isinstance(policy.action_net, PlaceCode),
             "actions have several dimensions": not simple,
-            f"numbers are {str(weight.dtype).removeprefix('torch.')} on {weight.device}": not loops.usable(weight),
+            f"numbers are {str(weight.dtype).removeprefix('torch.')} on {weight.device}": not autograd.usable(weight),
         }
         return next((reason for reason, exists in obstacles.items() if exists), "")
 

@@ -205,8 +205,10 @@ class Penalties:
             rates: activity of the actor's top layer (step, unit).
         """
         total = rates.new_zeros(())
-        if self.l1_rate or self.l2_rate:
-            total = self.l1_rate * rates.abs().mean() + self.l2_rate * rates.square().mean()
+        if self.l1_rate:
+            total = total + self.l1_rate * rates.abs().mean()
+        if self.l2_rate:
+            total = total + self.l2_rate * rates.square().mean()
         if self.participation:
             total = total + self.participation * participation(rates) / rates.shape[-1]
         return total + self.on_weights(policy) if self.l1_weight or self.l2_weight else total

@@ -11,6 +11,15 @@
 void agent_act(const struct agent *a, const struct packed_weights *p, const struct rollout *o, struct workspace *w,
                int64_t time, int64_t first, int64_t end, const float *draws);
 
+/* All networks over the sequences in the workspace, forward, and back from the gradient at the activity of the top layers,
+   `dh` of the workspace, over all n steps. A team may share in both, or null. */
+void forward_layers(const struct agent *a, const struct packed_weights *p, struct workspace *w, struct team *team);
+void backward_layers(const struct agent *a, const struct packed_weights *p, struct workspace *w, int64_t n,
+                     struct gradient_sums *sums, struct team *team);
+
+/* Where the last step of a sequence lies among those of all. */
+int64_t last_step(const struct loop *l, int64_t sequence);
+
 /* Groups of sequences that are taken forward and back one after the other. */
 int64_t count_groups(const struct sequences *s);
 

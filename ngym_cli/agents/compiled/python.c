@@ -5,52 +5,8 @@
 
 #include <math.h>
 
-#define MAX_SIZE (1 << 20)
 _Static_assert(sizeof(struct shared_update) <= 8 * 96, "the memory that threads share is too small");
 
-enum { ACTION_HEAD = 8, VALUE_HEAD, VALUED, HEAD }; /* places among the sizes of an agent */
-
-/* An agent of these sizes: cell, features, units, layers, networks, actions, whether they are continuous, activation of
-   heads, hidden layers of the action head and of the value head, whether there is a value, then the sizes of the hidden
-   layers. Returns what does not fit, or null. */
-static const char *parse_agent(struct agent *a, const int64_t *shape, int64_t length) {
-    memset(a, 0, sizeof *a);
-    if (length < HEAD) return "the agent has no sizes";
-    a->cell = shape[0], a->features = shape[1], a->units = shape[2], a->layers = shape[3], a->networks = shape[4];
-    a->actions = shape[5], a->continuous = shape[6] != 0, a->activation = shape[7];
-    if (a->cell < LSTM || a->cell > SOFTPLUS) return "there is no such cell";
-    if (a->layers < 1 || a->layers > MAX_LAYERS || a->networks < 1 || a->networks > 2) return "there are no layers";
-    if (a->features < 0 || a->units < 1 || a->actions < 1) return "there are no units or no actions";
-    if (a->features > MAX_SIZE || a->units > MAX_SIZE || a->actions > MAX_SIZE) return "the agent is too large";
-    if (a->activation < TANH_UNITS || a->activation > RELU_UNITS) return "there is no such activation";
-    const int64_t *hidden = shape + HEAD, *end = shape + length;
-    a->gate_rows = GATES[a->cell] * a->units;
-    a->joint = shape[VALUED] && a->networks == 1 && !shape[ACTION_HEAD] && !shape[VALUE_HEAD];
-    a->heads = shape[VALUED] && !a->joint ? 2 : 1;
-    if (!shape[VALUED] && (a->networks > 1 || shape[VALUE_HEAD])) return "without a value there is no critic";
-    for (int64_t c = 0; c < 2; c++) {
-        int64_t layers = shape[ACTION_HEAD + c];
-        if (layers < 0 || layers >= MAX_HEAD_LAYERS || hidden + layers > end) return "a head has too many layers";
-        a->head_layers[c] = layers + 1;
-        a->head_width[c][0] = a->units;
-        for (int64_t d = 1; d < a->head_layers[c]; d++) {
-            a->head_width[c][d] = *hidden++;
-            if (a->head_width[c][d] < 1 || a->head_width[c][d] > MAX_SIZE) return "a layer of a head has no units";
-        }
-        a->head_width[c][a->head_layers[c]] = c ? 1 : a->actions + a->joint;
-    }
-    for (int64_t l = 0; l < a->layers; l++) {
-        int64_t inputs = l ? a->units : a->features;
-        a->weights += a->networks * a->gate_rows * (a->units + inputs + 2);
-    }
-    for (int64_t c = 0; c < a->heads; c++)
-        for (int64_t d = 0; d < a->head_layers[c]; d++)
-            a->weights += (a->head_width[c][d] + 1) * a->head_width[c][d + 1];
-    if (a->continuous) a->weights += a->actions;
-    return 0;
-}
-
-static const char BUFFER_TOO_SMALL[] = "a buffer is too small for the agent";
 static const char SIZE_MISMATCH[] = "the rollout does not fit the sizes of the agent";
 
 #define SIZES(X) X(IN, shape, int64, length) X(INT, noisy) X(INT, envs) X(INT, longest) X(OUT, found, int64, 5)
@@ -112,6 +68,7 @@ static const char *parse_shared_arguments(const struct call *c, struct agent *a,
     TAKE(rollout);
     const char *problem = parse_agent(a, given.shape, size.length);
     if (problem) return problem;
+    if (!a->heads) return "a network alone does not act";
     *o = (struct rollout){
         .envs = size.envs, .times = size.times, .obs = given.obs, .noise = {given.noise}, .h = {given.h},
         .c = {given.c}, .chosen = given.chosen, .moved = given.moved, .alpha = given.alpha,

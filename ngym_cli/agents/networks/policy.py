@@ -15,10 +15,9 @@ from stable_baselines3.common.preprocessing import is_image_space
 from stable_baselines3.common.torch_layers import FlattenExtractor
 from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor, nn
-from torch.nn.functional import linear
 
 from ngym_cli.agents.acting import Actor, Layer, ReadOut
-from ngym_cli.agents.compiled.steps import ArrayState
+from ngym_cli.agents.compiled.network import ArrayState
 from ngym_cli.agents.networks import SPATIAL_CHANNELS, constraints, find_network
 from ngym_cli.agents.networks.base import RecurrentNetwork, State, to_numpy
 from ngym_cli.agents.networks.images import ConvolutionalFront, FeatureCache, SpatialFront, distinct
@@ -232,12 +231,6 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
 
     def heads(self, activity: list[Tensor]) -> tuple[Tensor, Tensor]:
         """Action preferences or means (step, action), and values (step,), of the top activity of each network."""
-        linear_heads = not isinstance(self.action_net, PlaceCode)
-        if len(activity) == 1 and not self.net_arch and linear_heads:  # both heads read the same units: one product
-            heads = (self.action_net, self.value_net)
-            weight, bias = torch.cat([head.weight for head in heads]), torch.cat([head.bias for head in heads])
-            both = linear(activity[0], weight, bias)
-            return both[..., :-1], both[..., -1]
         values = self.value_net(self.mlp_extractor.forward_critic(activity[-1])).squeeze(-1)
         return self.action_net(self.mlp_extractor.forward_actor(activity[0])), values
 
