@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define MOST_ARGUMENTS 48
+#define MOST_ARGUMENTS 56
 #define MOST_SIZES 20
 
 union value {

@@ -125,6 +125,7 @@ int64_t layout_workspace(const struct agent *a, int64_t steps, int noisy, struct
     for (int64_t net = 0; net < a->networks; net++) PLACE(w->dh[net], steps * a->units);
     PLACE(w->counts, 2 * steps);
     PLACE(w->chosen, 2 * steps);
+    PLACE(w->correct, 2 * steps);
     PLACE(w->moved, a->continuous ? steps * a->actions : 0);
     PLACE(w->x, steps * a->features);
     for (int k = 0; k < PER_STEP; k++) PLACE(w->per_step[k], steps);

@@ -52,6 +52,7 @@ enum { OLD_LOG_PROB, ADVANTAGE, RETURN, OLD_VALUE, WEIGHT, PER_STEP, DUE = OLD_L
 struct workspace {
     struct loop loop[2][MAX_LAYERS];
     int64_t *counts, *chosen;      /* (time): sequences that have this step; (step): discrete actions */
+    int64_t *correct;              /* (step): actions that are imitated */
     float *x, *moved;              /* (step, feature), (step, action): inputs, continuous actions */
     float *per_step[PER_STEP];     /* (step) */
     float *head_out[2][MAX_HEAD_LAYERS], *d_input, *dh[2];
@@ -72,6 +73,7 @@ struct rollout {
     float *old;                        /* (place): log-probabilities of the actions */
     const float *advantages, *returns; /* (place) */
     const uint8_t *counts;             /* (place): whether it is learned from */
+    const int64_t *correct;            /* (place): actions that are imitated, or null */
     const float *weight;               /* (place): of the step in the loss of a supervised agent, else null */
     const uint8_t *due;                /* (place): whether an answer is due */
     float alpha, noise_scale;

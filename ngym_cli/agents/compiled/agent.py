@@ -21,7 +21,8 @@ COMPILED_ACTIVATIONS = ("Tanh", "ReLU")  #: of read-outs, in the order of `agent
 MAX_HIDDEN_LAYERS = 4  #: of a read-out
 #: Arguments of an update in which no Adam step is taken.
 NO_STEP: Arguments = dict.fromkeys(("rate", "keep_mean", "keep_square", "small", "most"), 0.0)
-N_RESULTS = 6  #: results of each minibatch: five sums over its steps, and the number of steps learned from
+#: Results of each minibatch: five sums over its steps, the penalty on rates, and the number of steps learned from.
+N_RESULTS = 7
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,7 @@ class CompiledAgent:
             columns: arrays of the rollout and coefficients of the objective.
 
         Returns:
-            Five sums over steps and the number of steps (1, `N_RESULTS`); `weight_gradient` holds the gradient.
+            Sums over steps (1, `N_RESULTS`); `weight_gradient` holds the gradient.
         """
         return self._update(objective, sequences, columns, NO_STEP)
 
@@ -195,7 +196,7 @@ class CompiledAgent:
             max_norm: length that longer gradients are shortened to.
 
         Returns:
-            Five sums over steps and the number of steps, of each minibatch that was looked at (minibatch, `N_RESULTS`).
+            Sums over steps of each minibatch that was looked at (minibatch, `N_RESULTS`).
         """
         return self._update(objective, sequences, columns, {**adam, "most": max_norm})
 

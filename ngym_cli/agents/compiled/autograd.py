@@ -90,5 +90,5 @@ class _Run(torch.autograd.Function):
         gradient = torch.from_numpy(network.backward(packed, work, counts, state, top, slopes, d_seq, draws))
         pieces = gradient.split([shape.numel() for shape in ctx.shapes])
         d_weights = [piece.view(shape) for piece, shape in zip(pieces, ctx.shapes, strict=True)]
-        d_state = [torch.from_numpy(array) for array in slopes] or [None] * n
+        d_state: list[Tensor | None] = [*map(torch.from_numpy, slopes)] or [None] * n
         return None, None, None, None if d_seq is None else torch.from_numpy(d_seq), *d_state, *d_weights

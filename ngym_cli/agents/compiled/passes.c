@@ -186,6 +186,7 @@ static int64_t gather(const struct agent *a, const struct rollout *o, const stru
                 w->per_step[DUE][n] = o->due[place];
                 continue;
             }
+            if (o->correct) w->correct[n] = o->correct[place];
             w->per_step[OLD_LOG_PROB][n] = o->old[place];
             w->per_step[ADVANTAGE][n] = (o->advantages[place] - j->mean) * j->scale;
             w->per_step[RETURN][n] = o->returns[place];

@@ -168,7 +168,7 @@ static const char *misfit(const struct update *u, const struct agent *a) {
 #define UPDATE(X)                                                                                                      \
     X(INT, rank) X(INT, threads) X(OUT, team, int64, 96) X(IN, first, int64, sequences)                               \
     X(IN, length, int64, sequences) X(IN, begin, int64, bounds) X(OUT, sums, float32, most,sums)                       \
-    X(OUT, numbers, float64, minibatches,6) X(IN, weights, float32, n) X(OUT, slopes, float32, n)                      \
+    X(OUT, numbers, float64, minibatches,7) X(IN, weights, float32, n) X(OUT, slopes, float32, n)                      \
     X(IN, place, int64, parts) X(IN, size, int64, parts) X(OUT, gradient, float32, all)                                \
     X(MAYBE_OUT, vector, float32, all) X(MAYBE_OUT, mean, float32, all) X(MAYBE_OUT, square, float32, all)             \
     X(MAYBE_OUT, step, float32) X(FLOAT, rate) X(FLOAT, keep_mean) X(FLOAT, keep_square) X(FLOAT, small)               \
@@ -195,7 +195,9 @@ static const char *share_update(struct call *c, const struct agent *a, const str
     for (int64_t i = 0; o->weight && o->h[0] && i < size.sequences; i++)
         if (m.first[i] >= o->envs) return "states are known at the beginning only";
     for (int64_t i = 0; !a->continuous && i < o->envs * o->times; i++)
-        if ((uint64_t)o->chosen[i] >= (uint64_t)a->actions) return "there is no such action";
+        if ((uint64_t)o->chosen[i] >= (uint64_t)a->actions ||
+            (o->correct && (uint64_t)o->correct[i] >= (uint64_t)a->actions))
+            return "there is no such action";
     if (size.n != a->weights) return "there are not as many weights as the agent has";
     if (size.most < MAX_CHUNKS || size.sums < layout_gradient_sums(a, &sums, 0)) return BUFFER_TOO_SMALL;
     int64_t longest = 0;
@@ -218,7 +220,8 @@ static const char *share_update(struct call *c, const struct agent *a, const str
 #define PPO_GRADIENT(X)                                                                                                       \
     AGENT(X, OUT, MAYBE, MAYBE) CRITIC(X, MAYBE, IN) UPDATE(X) X(IN, advantages, float32, times,envs)                  \
     X(IN, returns, float32, times,envs) X(IN, counts, uint8, times,envs) X(INT, normalize) X(FLOAT, clip)              \
-    X(FLOAT, clip_range_vf) X(FLOAT, ent_coef) X(FLOAT, vf_coef) X(FLOAT, most_kl)
+    X(FLOAT, clip_range_vf) X(FLOAT, ent_coef) X(FLOAT, vf_coef) X(FLOAT, most_kl) X(FLOAT, l1) X(FLOAT, l2)           \
+    X(FLOAT, imitation) X(MAYBE, correct, int64, times,envs)
 DECLARE(ppo_gradient, PPO_GRADIENT, UPDATE_SIZES)
 
 static const char *run_ppo_gradient(struct call *c) {
@@ -227,10 +230,11 @@ static const char *run_ppo_gradient(struct call *c) {
     struct rollout o;
     const char *problem = parse_rollout(c, &a, &o);
     if (problem) return problem;
-    o.advantages = given.advantages, o.returns = given.returns, o.counts = given.counts;
+    o.advantages = given.advantages, o.returns = given.returns, o.counts = given.counts, o.correct = given.correct;
+    if (given.imitation && (!o.correct || a.continuous)) return "there are no correct actions to imitate";
     struct update u = {
-        .normalize = given.normalize, .most_kl = given.most_kl,
-        .objective = {given.clip, given.clip_range_vf, given.ent_coef, given.vf_coef, .scale = 1}};
+        .normalize = given.normalize, .most_kl = given.most_kl, .l1 = given.l1, .l2 = given.l2,
+        .objective = {given.clip, given.clip_range_vf, given.ent_coef, given.vf_coef, given.imitation, .scale = 1}};
     return share_update(c, &a, &o, &u, offsetof(struct ppo_gradient_arguments, rank));
 }
 
@@ -248,7 +252,7 @@ static const char *run_supervised_gradient(struct call *c) {
     if (a.heads + a.joint > 1) return "a supervised agent has no value";
     if (o.h[0] && size.moments < 1) return SIZE_MISMATCH;
     o.weight = given.weight, o.due = given.due;
-    struct update u = {.most_kl = INFINITY, .objective = {.l1 = given.l1, .l2 = given.l2}};
+    struct update u = {.most_kl = INFINITY, .l1 = given.l1, .l2 = given.l2};
     return share_update(c, &a, &o, &u, offsetof(struct supervised_gradient_arguments, rank));
 }
 

@@ -126,10 +126,8 @@ class Stepper:
         if len(x) != len(self._top):
             self._top = np.empty((len(x), self.shape[1]), np.float32)
             self._counts, self._work = np.array([len(x)]), network.workspace(len(x), bool(self.noise))
-        draws = None if noise is None else noise.swapaxes(0, 1)
-        inputs, draws, *before = (
-            None if array is None else np.ascontiguousarray(array, np.float32) for array in (x, draws, *state)
-        )
+        draws = None if noise is None else np.ascontiguousarray(noise.swapaxes(0, 1), np.float32)
+        inputs, *before = (np.ascontiguousarray(array, np.float32) for array in (x, *state))
         network.forward(self._packed, self._work, self._counts, inputs, before, self._top, out, draws)
         return out[0][-1]
 

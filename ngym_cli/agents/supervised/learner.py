@@ -253,10 +253,8 @@ class Supervised(Learner):
             draws = noise if isinstance(noise, np.ndarray) else None
             gradient, sums = self.compiled.gradient(material, sequences, self.carried_state, draws)
             total, per_step, penalty, right = sums
-            if self.penalties.l1_weight or self.penalties.l2_weight:
-                on_weights = self.penalties.on_weights(self.policy)
-                gradient = gradient + self.policy.gradient(on_weights)
-                total, penalty = total + on_weights.item(), penalty + on_weights.item()
+            gradient, on_weights = self.penalties.add_for_weights(self.policy, gradient)
+            total, penalty = total + on_weights, penalty + on_weights
             due = max(1, int(np.count_nonzero(material.due)))
             numbers = torch.tensor([total, per_step, penalty, right / due])
         if self.adds_gradients:

@@ -7,6 +7,7 @@ from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.callbacks import BaseCallback
 
 import neurogym as ngym
+from neurogym import kernels
 from neurogym.vector import make_vec
 from neurogym.wrappers import wrapper_class
 from ngym_cli.agents.algorithms.objective import LossCoefficients, Minibatch, action_value_loss
@@ -367,6 +368,28 @@ def test_imitation_teaches_correct_actions_where_trials_depend_on_the_agent(imit
 
     before_update(model, check, 40)
     assert (np.mean(waits_when_due[-5:]) > 0.95) == learned
+
+
+@pytest.mark.skipif(not kernels.available(), reason="no compiled functions are built")
+@pytest.mark.parametrize(
+    "objective",
+    [{"imitation": 0.5}, {"l1_rate": 0.3, "l2_rate": 0.2}, {"l2_rate": 0.2, "l1_weight": 0.5, "l2_weight": 0.4}],
+    ids=str,
+)
+def test_penalties_and_imitation_are_learned_as_in_torch(objective):
+    weights, penalties = [], []
+    for form, options in ((kernels.variant(), objective), (kernels.PLAIN, objective), (kernels.PLAIN, {})):
+        with kernels.use(form):
+            model = build(foraging_without_rewards(), **options)
+            assert bool(model.in_torch) == (form == kernels.PLAIN)
+            model.learn(2 * model.n_steps * model.n_envs)
+        weights.append(torch.nn.utils.parameters_to_vector(model.policy.parameters()))
+        penalties.append(model.logger.name_to_value.get("train/penalty_loss", 0.0))
+    compiled, reference, without = weights
+    assert (compiled - reference).norm() < 1e-4 * reference.norm()
+    assert (without - reference).norm() > 1e-3 * reference.norm()
+    assert penalties[0] == pytest.approx(penalties[1], rel=1e-4)
+    assert bool(penalties[0]) == ("imitation" not in objective)
 
 
 def test_imitation_needs_correct_discrete_actions(recall):
