@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from docs.site.writing import Site, escaped, hidden_tree, page, render, table
+from docs.site.writing import Site, escaped, figure, hidden_tree, page, render, table
+from ngym_cli.figures.style import COLOURS, GREY, styled
 from ngym_cli.papers import collection, results
 from ngym_cli.papers.collection import Paper
 from ngym_cli.papers.model import PROVENANCE
 from ngym_cli.papers.reproduction import claim_row
+
+#: Sizes of the picture of a paper's claims, in inches.
+WIDTH, ROW, HEAD = 6.5, 0.16, 0.72
 
 
 def write(site: Site) -> None:
@@ -19,7 +26,7 @@ def write(site: Site) -> None:
         paper = collection.load(collection.library() / name)
         seeds = record.get(name, {})
         verdicts = results.verdicts(paper, seeds)
-        site.write(f"papers/{name}.md", text(paper, seeds))
+        site.write(f"papers/{name}.md", text(paper, seeds, drawn(site, paper, seeds)))
         states = [verdict.state for verdict in verdicts.values()]
         counts = {state: states.count(state) for state in states}
         took = results.minutes(paper, seeds)
@@ -39,12 +46,13 @@ def write(site: Site) -> None:
     site.write("papers/index.md", page("# Papers", said, table(head, rows, "sortable"), hidden_tree(collection.ids())))
 
 
-def text(paper: Paper, seeds: Mapping[str, Any]) -> str:
+def text(paper: Paper, seeds: Mapping[str, Any], picture: str = "") -> str:
     """Return the page of a paper.
 
     Args:
         paper: which.
         seeds: the rows that the record keeps of it.
+        picture: of the claims, as Markdown.
     """
     config, found = paper.config, results.verdicts(paper, seeds)
     settings = [
@@ -55,6 +63,7 @@ def text(paper: Paper, seeds: Mapping[str, Any]) -> str:
     return render(
         "paper.md.jinja",
         id=paper.id,
+        picture=picture,
         config=config,
         seeds=len(seeds),
         claims=list(_claims(paper, seeds)),
@@ -62,6 +71,65 @@ def text(paper: Paper, seeds: Mapping[str, Any]) -> str:
         controls=[tuple(map(escaped, line)) for line in lines],
         settings=settings,
     )
+
+
+def drawn(site: Site, paper: Paper, seeds: Mapping[str, Any]) -> str:
+    """Return a picture of the numbers of all claims next to those of their controls; empty if the record has none.
+
+    Args:
+        site: where it goes.
+        paper: which.
+        seeds: the rows that the record keeps of it.
+    """
+    found = results.verdicts(paper, seeds)
+    claims = [(claim, claim_row(claim, found[claim.id])) for claim in paper.config.claims]
+    panels = [(claim, row, lines) for claim, row in claims if (lines := _dots(row))]
+    if not panels:
+        return ""
+    with styled():
+        path = site.picture(f"papers/{paper.id}-claims", _panels(panels))
+    said = "Each dot is a network. Blue: the networks of the paper; grey: controls; shaded: the criterion of the claim."
+    return figure(Path(path).name, f"Numbers of the claims of {paper.id} and of their controls", said)
+
+
+def _dots(row: Mapping[str, Any]) -> list[tuple[str, str, list[float]]]:
+    """Return name, colour and values of each line of a claim: its numbers, then those of its controls."""
+    of_all = {"": row["numbers"], **row["controls"]}
+    lines = [
+        (": ".join(filter(None, (control.replace("_", " "), name))) or "network", control, number["seeds"])
+        for control, numbers in of_all.items()
+        for name, number in numbers.items()
+    ]
+    known = [(name, control, [v for v in values if v is not None]) for name, control, values in lines]
+    return [(name, GREY if control else COLOURS[0], values) for name, control, values in known if values]
+
+
+def _panels(panels: Sequence[tuple[Any, Mapping[str, Any], list[tuple[str, str, list[float]]]]]) -> Any:
+    """Draw a panel for each claim, one below the other, with a line for each number."""
+    from matplotlib.figure import Figure
+
+    heights = [HEAD + ROW * len(lines) for *_, lines in panels]
+    drawn_on = Figure(figsize=(WIDTH, sum(heights)))
+    drawn_on.set_layout_engine("none")
+    top = sum(heights)
+    for (claim, row, lines), height in zip(panels, heights, strict=True):
+        top -= height
+        place = (0.37, (top + 0.3) / sum(heights), 0.6, ROW * len(lines) / sum(heights))
+        ax = drawn_on.add_axes(place)
+        for y, (_, colour, values) in enumerate(lines):
+            ax.plot(values, [y] * len(values), "o", color=colour, alpha=0.7, markersize=4)
+        ends, criterion = ax.get_xlim(), claim.criteria[0]
+        if not criterion.relative:
+            bounds = zip((criterion.low, criterion.high), ends, strict=True)
+            low, high = (bound if math.isfinite(bound) else end for bound, end in bounds)
+            ax.axvspan(low, high, color=COLOURS[0], alpha=0.1, lw=0)
+            ax.set_xlim(min(ends[0], low), max(ends[1], high))
+        ax.set_yticks(range(len(lines)), [textwrap.shorten(name, 40, placeholder="...") for name, *_ in lines])
+        ax.set_ylim(len(lines) - 0.5, -0.5)
+        ax.tick_params(labelsize=7)
+        title = textwrap.shorten(f"{row['verdict']}: {claim.title}", 160, placeholder="...")
+        ax.set_title(textwrap.fill(title, 80), loc="left", fontsize=7.5, x=-0.58)
+    return drawn_on
 
 
 def _claims(paper: Paper, seeds: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:

@@ -16,6 +16,7 @@ from ngym_cli.figures.solutions import catalogue, catalogue_figure
 from ngym_cli.figures.style import styled
 
 #: Runs that figures are drawn of, as arguments of `ngym_cli.train`, by figure; the first serves all others.
+#: A recording is the activity of the run that it names.
 RUNS: dict[str, dict[str, Any]] = {
     "all others": {
         "task": "RDM-v0",
@@ -35,6 +36,7 @@ RUNS: dict[str, dict[str, Any]] = {
         "timesteps": 100_000,
         "eval_every": 10_000,
     },
+    "recording": {"task": "RDM-v0", "alg": "supervised", "timesteps": 200_000, "recording": "all others"},
 }
 
 #: Flags that a figure needs.
@@ -52,6 +54,10 @@ def run(which: str) -> Any:
     made = next((path.parent for path in KEPT.glob(f"*/*/{name}/manifest.json")), None)
     if made is not None and nc.Run(made).status == "finished":
         return nc.Run(made)
+    if "recording" in settings:
+        teacher = run(settings["recording"])
+        teacher.evaluate(400, record="activity", export="npz", name="recorded", overwrite=True)
+        settings = {**settings, "recording": teacher.path / "eval" / "recorded" / "trials.npz"}
     trained_now = nc.train(**settings, seed=0, name=name, runs_root=KEPT, overwrite=True, progress=False)
     if "checkpoint_every" in settings:
         trained_now.evaluate(200, checkpoints="all")

@@ -45,15 +45,13 @@ class Site:
 
         from ngym_cli.figures.style import styled
 
-        vectors = io.BytesIO()
+        drawn, ending = io.BytesIO(), "svg"
         with styled(), matplotlib.rc_context(VECTORS):
-            figure.savefig(vectors, format="svg", metadata={"Date": None}, dpi=PIXELS)
-        data, ending = vectors.getvalue(), "svg"
-        if len(data) > LARGEST_VECTOR:
-            pixels = io.BytesIO()
-            figure.savefig(pixels, format="png", dpi=PIXELS, metadata={"Software": None})
-            data, ending = pixels.getvalue(), "png"
-        self.write(f"{name}.{ending}", data)
+            figure.savefig(drawn, format="svg", metadata={"Date": None}, dpi=PIXELS)
+            if drawn.tell() > LARGEST_VECTOR:
+                drawn, ending = io.BytesIO(), "png"
+                figure.savefig(drawn, format="png", dpi=PIXELS, metadata={"Software": None})
+        self.write(f"{name}.{ending}", drawn.getvalue())
         return f"{name}.{ending}"
 
     def copy(self, file: Path, name: str) -> str:

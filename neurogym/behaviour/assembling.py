@@ -247,7 +247,7 @@ class Assembler(RoleColumns):
             return stimuli, names
         second = self.choices.words[1]
         self.words[names[0]] = f"strength; positive where {second} is correct"
-        signed = np.where(valid, np.where(truth == 1, strength, -strength), np.where(strength == 0, 0.0, np.nan))
+        signed = np.where(valid, np.where(truth == 1, strength, 0.0 - strength), np.where(strength == 0, 0.0, np.nan))
         lost = (self.choices.index >= 0) & np.isnan(signed[:]) & np.isfinite(strength)
         if lost.any():
             self.left_out[f"trials whose {names[0]} has no side, which are not scored"] = int(lost.sum())

@@ -26,7 +26,7 @@ COMPONENT_NAMES = {
 SIDES = _WORDS["sides"]
 
 STIMULUS = re.compile(
-    r"^(kontrast|kohärenz|contraste|cohérence|coherencia|s|x|stim|stimulus|stimuli|coh|coherence|contrast|evidence|strength|intensity|freq|frequency|loudness|tone|sound|"
+    r"^(kontrast|stärke|staerke|fuerza|intensität|intensidad|intensité|kohärenz|contraste|cohérence|coherencia|s|x|stim|stimulus|stimuli|coh|coherence|contrast|evidence|strength|intensity|freq|frequency|loudness|tone|sound|"
     r"click|clicks|duration|angle|orientation|ori|tilt|motion|level|amplitude|difference|delta|diff|signed\w*|signal|"
     r"cue|offer|left|right|morph|ratio|dotcoh|f)\d*([ab]|left|right|l|r|db|ms|hz|strength|level|contrast|coherence|evidence|diff|"
     r"difference|intensity|freq|frequency|value|clicks)?\d*$"

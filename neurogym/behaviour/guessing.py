@@ -179,6 +179,8 @@ def settle_choice(columns: DataFrame, free: DataFrame, found: Guess) -> None:
         assigned["choice"], found.reasons["choice"] = names[0], "name"
     elif names:
         why = f"{names[0]} may be the choice, or the side of the stimulus"
+        if others := _like_answers(free.drop(columns=[*assigned.values(), *names], errors="ignore")):
+            why, names = f"{' and '.join(others)} may be the choice, and {names[0]} as well", [*others, *names]
         found.questions["choice"] = ask_role(why, "choice", names, columns)
     elif not ({plain(name) for name in columns} & CLOCKS and not assigned):  # a log of events
         names = unnamed_choices(free.drop(columns=[*assigned.values()], errors="ignore"))
@@ -202,13 +204,17 @@ def _other_answers(free: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
     if "choice" not in assigned:
         return []
     rest = free.drop(columns=[*assigned.values()], errors="ignore")
+    return [name for name in _like_answers(rest) if not same_information(rest[name], free[assigned["choice"]])]
+
+
+def _like_answers(columns: DataFrame) -> list[str]:
+    """Return the columns of words that sound like an answer."""
     return [
         name
-        for name in unnamed_choices(rest)
+        for name in unnamed_choices(columns)
         if LIKE_A_CHOICE.search(name.lower())
         and not NOT_CHOICES.search(name.lower())
-        and not entries.is_numeric(rest[name])
-        and not same_information(rest[name], free[assigned["choice"]])
+        and not entries.is_numeric(columns[name])
     ]
 
 

@@ -309,10 +309,11 @@ def _check_choice(columns: DataFrame, assigned: Mapping[str, Any]) -> None:
         return
     listed = ", ".join(list(columns)[:20]) + (", ..." if columns.shape[1] > 20 else "")
     reasons = "".join(f"; {why}" for why in roles.unfit("choice", columns))
+    if numbered := roles.numbered(columns):
+        reasons += f"; {numbered[0]} to {numbered[-1]} look like a trial each (pandas.wide_to_long makes rows of them)"
     raise TableError(
         f"found no column of choices among {listed}{reasons}; expected {option('--choice COLUMN')} in a table with "
-        "a row for each "
-        "trial"
+        "a row for each trial"
     )
 
 
@@ -336,6 +337,11 @@ def _offers(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
         may_be = roles.unnamed_stimuli(columns, assigned)
         stimuli = option(f"--stimuli {','.join(may_be)}")
         notes += [f"choices depend on {' and '.join(may_be)}: {stimuli} if these are stimuli"] * bool(may_be)
+    if not {"ground_truth", "correct"} & set(assigned):
+        notes += [
+            f"{name} has the entries of the choice: {option(f'--ground-truth {name}')} if it is the correct one"
+            for name in roles.like_the_choice(columns, assigned)
+        ]
     return notes
 
 

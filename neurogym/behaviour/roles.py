@@ -180,6 +180,25 @@ def unnamed_stimuli(columns: DataFrame, assigned: Mapping[str, object]) -> list[
     return [name for name in free if goes_with_answers(entries.numbers(columns[name]), columns, assigned)]
 
 
+def like_the_choice(columns: DataFrame, assigned: Mapping[str, object]) -> list[str]:
+    """Return the columns of words without a role that have the entries of the choice, and not in the same rows."""
+    choice = columns[str(assigned["choice"])]
+    taken = [name for value in assigned.values() for name in ([value] if isinstance(value, str) else value or ())]
+    rest = [name for name in columns if name not in taken and entries.is_words(columns[name])]
+    rest = [name for name in rest if set(entries.words(columns[name])) <= set(entries.words(choice))]
+    return [name for name in rest if len(entries.words(columns[name])) > 1 and not columns[name].equals(choice)]
+
+
+def numbered(columns: DataFrame) -> list[str]:
+    """Return the longest run of columns ``NAME1``, ``NAME2``, ... of more than two."""
+    stems: dict[str, list[str]] = {}
+    for name in columns:
+        if found := re.fullmatch(r"(.*?\D)(\d+)", name):
+            stems.setdefault(found[1], []).append(name)
+    longest = max(stems.values(), key=len, default=[])
+    return longest if len(longest) > 2 else []
+
+
 def goes_with_answers(values: FloatArray, columns: DataFrame, assigned: Mapping[str, object]) -> bool:
     """Return whether a number, or its size, correlates with an answer or with correctness beyond chance."""
     for role in ("choice", "correct", "ground_truth"):

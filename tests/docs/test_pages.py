@@ -16,7 +16,7 @@ from neurogym.envs.registration import every_task
 from ngym_cli.catalog import addresses, pages
 from ngym_cli.catalog.reference import plural
 from ngym_cli.commands.app import COMMANDS
-from ngym_cli.papers import collection
+from ngym_cli.papers import collection, results
 
 #: One of each sort: plain, image, collection, history, continuous, without ground truth, empty, many periods.
 SOME = (
@@ -111,6 +111,15 @@ def test_the_page_of_a_figure_shows_it_from_the_record(written):
     ((name, words),) = FIGURE.findall(text)
     assert "A network trained on" in words and (site.folder / "figures" / name).stat().st_size > 5_000
     assert "ngym plot latest psychometric" in text
+
+
+def test_a_paper_shows_the_numbers_of_its_claims_beside_those_of_its_controls(written):
+    site, _ = written
+    record, without = results.record(), []
+    for name in collection.ids():
+        if name in record and "-claims" not in (site.folder / f"papers/{name}.md").read_text():
+            without.append(name)
+    assert record and without == [], without
 
 
 def test_other_figures_are_drawn_of_a_run_that_is_trained_once(tmp_path, monkeypatch):

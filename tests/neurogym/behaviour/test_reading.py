@@ -202,3 +202,32 @@ def test_two_columns_that_may_be_the_choice_are_both_named():
     columns = {"vari": rng.choice(["rot", "blau"], 50), "paikka": rng.choice(["oben", "unten"], 50), "x": range(50)}
     with pytest.raises(reading.TableQuestion, match=r"--choice vari .* or --choice paikka"):
         reading.from_columns(columns)
+
+
+def test_a_side_in_words_beside_an_answer_in_words_is_not_offered_alone_as_the_choice():
+    rng = np.random.default_rng(0)
+    target = rng.choice(["T1", "T2"], 60)
+    saccade = np.where(rng.random(60) < 0.2, "T1", target)
+    with pytest.raises(reading.TableQuestion, match=r"--choice Saccade .* or --choice Target"):
+        reading.from_columns({"Target": target, "Saccade": saccade})
+    table = reading.from_columns({"Target": target, "Saccade": saccade}, {"choice": "Saccade"})
+    np.testing.assert_array_equal(table.join("correct"), target == saccade)
+    table = reading.from_columns({"Better": target, "Saccade": saccade}, {"choice": "Saccade"})
+    assert "Better has the entries of the choice: --ground-truth Better" in " ".join(table.reading.notes)
+
+
+def test_a_german_side_and_a_strength_without_side_are_one_stimulus():
+    rng = np.random.default_rng(0)
+    strength, side = rng.choice([0, 0.1, 0.4], 300), rng.choice(["links", "rechts"], 300)
+    wrong = rng.random(300) > 0.6 + strength
+    answer = np.where(wrong, np.where(side == "links", "rechts", "links"), side)
+    table = reading.from_columns({"Vp": np.ones(300, int), "Reiz": side, "Stärke": strength, "Antwort": answer})
+    evidence = table.join("stimuli")[:, 0]
+    np.testing.assert_array_equal(evidence, np.where(side == "rechts", strength, -strength))
+    assert not np.signbit(evidence[evidence == 0]).any() and np.nanmean(table.join("correct")) == np.mean(~wrong)
+
+
+def test_a_table_with_a_row_for_a_game_is_refused_with_a_way_on():
+    games = {f"{letter}{k}": np.arange(60) for k in range(1, 6) for letter in "cr"}
+    with pytest.raises(reading.TableError, match=r"c1 to c5 look like a trial each \(pandas.wide_to_long"):
+        reading.from_columns({"Subject": np.ones(60), "gameLength": np.full(60, 5), **games})
