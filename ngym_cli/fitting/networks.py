@@ -118,7 +118,7 @@ def stimulus_scale(table: Behaviour) -> FloatArray:
 
 @dataclass
 class PackedSessions:
-    """Sessions packed for the compiled loops, longest first.
+    """Sessions packed for the compiled passes, longest first.
 
     Attributes:
         x: inputs of the cell before each trial, shape (steps, features).

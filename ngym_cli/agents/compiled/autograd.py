@@ -65,7 +65,7 @@ class _Run(torch.autograd.Function):
         state, weights = [_array(array) for array in tensors[:n]], tensors[n:]
         draws = None if noise is None else _array(noise)
         packed, work = network.pack(map(_array, weights)), network.workspace(len(seq), noise is not None)
-        results = seq.new_empty(len(seq), network.units), *(torch.empty_like(array) for array in tensors[:n])
+        results = seq.new_empty(len(seq), network.units), *(seq.new_empty(array.shape) for array in tensors[:n])
         top, *after = (array.numpy() for array in results)
         network.forward(packed, work, counts, _array(seq), state, top, after, draws)
         ctx.passed = packed, work, counts, state, draws

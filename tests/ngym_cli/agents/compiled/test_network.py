@@ -120,6 +120,20 @@ def test_huge_inputs_saturate_and_nan_stays(name):
 
 
 @pytest.mark.usefixtures("compiled")
+def test_inputs_may_lie_in_any_order():
+    net = build("lstm")
+    arrays = [torch.randn(3, 8), *(torch.randn(21, 4, 2) for _ in range(2))]
+    seq, *state = (array.permute(*reversed(range(array.ndim))) for array in arrays)
+    in_order = [array.contiguous() for array in (seq, *state)]
+    for ours, expected in zip(
+        everything(net, net.sequence, seq.requires_grad_(), state, None, [4, 4]),
+        everything(net, net.sequence, in_order[0].requires_grad_(), in_order[1:], None, [4, 4]),
+        strict=True,
+    ):
+        assert torch.equal(ours, expected)
+
+
+@pytest.mark.usefixtures("compiled")
 def test_going_back_twice_is_refused():
     net = build("lstm")
     activity, _ = net.sequence(torch.randn(5, 3), [5], net.initial_state(5))
