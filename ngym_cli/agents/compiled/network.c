@@ -80,7 +80,7 @@ static const char *run_forward(struct call *c) {
     const char *problem = lay_out_network(c, &a, &p, &w);
     if (problem) return problem;
     if (size.features != a.features) return "the inputs do not fit the network";
-    if (a.cell == LSTM && given.h && !given.c) return "an LSTM has a state c, others have none";
+    if (given.h && (a.cell == LSTM) != (given.c != 0)) return "an LSTM has a state c, others have none";
     if (given.rank) return join_team((struct team *)given.team, given.rank);
     w.loop[0][0].x = given.x, w.loop[0][a.layers - 1].h = given.top;
     int64_t row = a.units;
@@ -91,12 +91,7 @@ static const char *run_forward(struct call *c) {
     struct team *team = team_of(given.team, given.threads);
     forward_layers(&a, &p, &w, team);
     if (team) end_work(team);
-    for (int64_t k = 0; given.h && k < a.layers; k++)
-        for (int64_t s = 0; s < size.sequences; s++) {
-            int64_t from = last_step(&w.loop[0][k], s) * row, to = (k * size.sequences + s) * row;
-            memcpy(given.h + to, w.loop[0][k].h + from, 4 * row);
-            if (a.cell == LSTM) memcpy(given.c + to, w.loop[0][k].c + from, 4 * row);
-        }
+    keep_last(&a, &w, size.sequences, 0, size.sequences, given.h, given.c);
     return 0;
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
@@ -149,15 +148,3 @@ class CompiledNetwork:
             call(0, 1, None, *self._constant)
         else:
             share_pass(n, lambda rank, team: call(rank, n, team, *self._constant))
-
-
-@functools.lru_cache(64)
-def _made(variant: str, *sizes: float) -> CompiledNetwork:
-    return CompiledNetwork(*sizes)  # type: ignore[arg-type]
-
-
-def compiled_network(
-    cell: str, features: int, units: int, layers: int, alpha: float, noise_scale: float
-) -> CompiledNetwork:
-    """Return the `CompiledNetwork` of these sizes in the compiled functions in use; they are made once."""
-    return _made(kernels.variant(), cell, features, units, layers, alpha, noise_scale)

@@ -200,23 +200,18 @@ static int64_t gather(const struct agent *a, const struct rollout *o, const stru
     return n;
 }
 
-int64_t last_step(const struct loop *l, int64_t sequence) {
-    int64_t at = sequence;
-    for (int64_t t = 0; t + 1 < l->times && sequence < l->counts[t + 1]; t++) at += l->counts[t];
-    return at;
-}
-
-/* Keeps the states after the last steps of sequences, which began at time 0, in the place of those before the first. */
-static void keep_last(const struct agent *a, const struct rollout *o, const struct workspace *w,
-                      const struct sequences *s) {
+void keep_last(const struct agent *a, const struct workspace *w, int64_t n, const int64_t *columns, int64_t apart,
+               float *h, float *c) {
     int64_t units = a->units;
-    for (int64_t l = 0; l < a->layers; l++)
-        for (int64_t k = 0; k < s->n; k++) {
-            int64_t at = last_step(&w->loop[0][l], k);
-            int64_t to = (l * o->envs + s->first[k]) * units;
-            memcpy(o->h[0] + to, w->loop[0][l].h + at * units, 4 * units);
-            if (o->c[0]) memcpy(o->c[0] + to, w->loop[0][l].c + at * units, 4 * units);
+    for (int64_t k = 0; h && k < a->layers; k++) {
+        const struct loop *l = &w->loop[0][k];
+        for (int64_t s = 0; s < n; s++) {
+            int64_t at = s, to = (k * apart + (columns ? columns[s] : s)) * units;
+            for (int64_t t = 0; t + 1 < l->times && s < l->counts[t + 1]; t++) at += l->counts[t];
+            memcpy(h + to, l->h + at * units, 4 * units);
+            if (c) memcpy(c + to, l->c + at * units, 4 * units);
         }
+    }
 }
 
 /* Bounds of a part of the sequences of a loop. */
@@ -284,7 +279,7 @@ static void forward_backward(const struct agent *a, const struct packed_weights 
                              const struct objective *j, struct workspace *w, int64_t n, const struct sequences *s,
                              struct gradient_sums *sums, double *statistics, struct team *team) {
     forward_layers(a, p, w, team);
-    if (o->weight && o->h[0]) keep_last(a, o, w, s);
+    if (o->weight) keep_last(a, w, s->n, s->first, o->envs, o->h[0], o->c[0]);
     forward_heads(a, p, w, n);
     if (o->weight) add_supervised_loss(a, w, n, statistics);
     else add_ppo_objective(a, p, j, w, n, sums, statistics);

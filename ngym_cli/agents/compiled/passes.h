@@ -17,8 +17,10 @@ void forward_layers(const struct agent *a, const struct packed_weights *p, struc
 void backward_layers(const struct agent *a, const struct packed_weights *p, struct workspace *w, int64_t n,
                      struct gradient_sums *sums, struct team *team);
 
-/* Where the last step of a sequence lies among those of all. */
-int64_t last_step(const struct loop *l, int64_t sequence);
+/* Keeps the states of the first network after the last steps of n sequences, in these columns (null: in order) of h and
+   c (layer, column, unit), of which there are so many; none if h is null. c is null in networks without. */
+void keep_last(const struct agent *a, const struct workspace *w, int64_t n, const int64_t *columns, int64_t apart,
+               float *h, float *c);
 
 /* Groups of sequences that are taken forward and back one after the other. */
 int64_t count_groups(const struct sequences *s);

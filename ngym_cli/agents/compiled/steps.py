@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from ngym_cli.agents.compiled.network import ArrayState, CompiledNetwork, compiled_network
+from ngym_cli.agents.compiled.network import ArrayState, CompiledNetwork
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -134,6 +134,6 @@ class Stepper:
     def _pack(self) -> CompiledNetwork:
         """Pack the weights for the compiled pass."""
         features, noise_scale = self.weights[0][1].shape[1], scale_of_noise(self.noise, self.alpha)
-        self._network = compiled_network(str(self.cell), features, *self.shape[::-1], self.alpha, noise_scale)
+        self._network = CompiledNetwork(str(self.cell), features, *self.shape[::-1], self.alpha, noise_scale)
         self._packed = self._network.pack(chain.from_iterable(self.weights))
         return self._network

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from neurogym import kernels
 from ngym_cli.agents.compiled import autograd
-from ngym_cli.agents.compiled.network import MAX_LAYERS, ArrayState, compiled_network
+from ngym_cli.agents.compiled.network import MAX_LAYERS, ArrayState, CompiledNetwork
 from ngym_cli.agents.compiled.steps import Stepper, draw_noise
 
 State = tuple[Tensor, ...]
@@ -115,7 +115,7 @@ class RecurrentNetwork(nn.Module):
             return self.in_torch(seq, counts, state, noise)
         sizes = self.input_size, self.hidden_size, self.num_layers, self.alpha, self.noise_scale
         weights = [weight for layer in range(self.num_layers) for weight in self.weights(layer)]
-        top, *after = autograd.run(compiled_network(str(self.cell), *sizes), seq, counts, weights, state, noise)
+        top, *after = autograd.run(CompiledNetwork(str(self.cell), *sizes), seq, counts, weights, state, noise)
         return top, tuple(after)
 
     @property

@@ -26,36 +26,6 @@ from ngym_cli.agents.networks.places import PlaceCode
 from ngym_cli.agents.networks.structure import Structure
 
 
-class Categorical(torch.autograd.Function):
-    """Log-probability of the actions taken (...,) and entropy (...,) from action preferences (..., action)."""
-
-    @staticmethod
-    def forward(ctx: Any, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
-        """Log-probabilities of ``actions`` and entropies."""
-        by_action = logits.flatten(0, -2).t().contiguous()  # sums over few actions are slow along the last axis
-        chosen = actions.reshape(1, -1).long()
-        by_action = by_action - by_action.amax(0)  # a new array: a single row is transposed without a copy
-        probs = by_action.exp()
-        total = probs.sum(0)
-        probs /= total
-        log_probs = by_action.sub_(total.log_())
-        entropy = -(probs * log_probs).sum(0)
-        ctx.save_for_backward(probs, log_probs, entropy, chosen)
-        ctx.shape = logits.shape
-        return log_probs.gather(0, chosen).view(actions.shape), entropy.view(actions.shape)
-
-    @staticmethod
-    def backward(ctx: Any, d_log_prob: Tensor, d_entropy: Tensor | None) -> tuple[Tensor, None]:
-        """With p the probabilities: d log p(a) = 1(a) - p, d H = -p (log p + H)."""
-        probs, log_probs, entropy, chosen = ctx.saved_tensors
-        d_log_prob = d_log_prob.reshape(1, -1)
-        slope = -d_log_prob
-        if d_entropy is not None:
-            slope = slope - (log_probs + entropy) * d_entropy.reshape(1, -1)
-        d_logits = (probs * slope).scatter_add_(0, chosen, d_log_prob)
-        return d_logits.t().reshape(ctx.shape), None
-
-
 @dataclass(frozen=True)
 class PackedSequences:
     """Packed sequences without a reset inside.
@@ -261,7 +231,9 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
     def log_prob_and_entropy(self, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
         """Log-probabilities of actions and entropies, of action preferences or means."""
         if isinstance(self.action_space, spaces.Discrete):
-            return Categorical.apply(logits, actions)
+            every = torch.log_softmax(logits, -1)
+            log_probs = every.gather(-1, actions.long().unsqueeze(-1)).squeeze(-1)
+            return log_probs, -(every.exp() * every).sum(-1)
         z = (actions - logits) * torch.exp(-self.log_std)
         log_norm = self.log_std + 0.5 * np.log(2 * np.pi)
         return -(0.5 * z * z + log_norm).sum(-1), (0.5 + log_norm).sum().expand(z.shape[:-1])

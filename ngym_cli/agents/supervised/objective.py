@@ -18,7 +18,7 @@ from ngym_cli.agents.algorithms.compiled_learner import CompiledPolicy
 from ngym_cli.agents.algorithms.rollout import PackedRollout
 from ngym_cli.agents.compiled.agent import MinibatchSequences
 from ngym_cli.agents.networks.places import PlaceCode
-from ngym_cli.agents.networks.policy import Categorical, RecurrentPolicy
+from ngym_cli.agents.networks.policy import RecurrentPolicy
 from ngym_cli.agents.supervised.material import TrialBuffer
 
 
@@ -44,7 +44,7 @@ class Choices:
 
     def losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Return the loss of each step (steps,) for targets (steps,), or (steps, component) if continuous."""
-        return -Categorical.apply(outputs, targets)[0]
+        return torch.nn.functional.cross_entropy(outputs, targets.long(), reduction="none")
 
     def right(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Return for each step (steps,) whether the answer is correct, or minus its squared error if continuous."""
