@@ -51,6 +51,10 @@ class InUseError(UserError):
     """A run folder that another process writes, or has just made."""
 
 
+class DivergedError(UserError):
+    """A network whose activity grows without bound, so that it has no action."""
+
+
 class NotFinite(UserError):
     """A reward or an observation that is not a finite number.
 

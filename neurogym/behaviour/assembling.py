@@ -10,7 +10,7 @@ import numpy as np
 
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour import entries
-from neurogym.behaviour.checks import check_contradiction, check_side, say_protocols
+from neurogym.behaviour.checks import check_contradiction, check_side, check_sources, say_protocols
 from neurogym.behaviour.choices import Choices, map_truth, read_choices
 from neurogym.behaviour.column_maps import ColumnMap
 from neurogym.behaviour.column_names import STIMULUS_OR_TRUTH
@@ -105,6 +105,8 @@ class Assembler(RoleColumns):
         choice = choices.index
         correct = np.where(choice < 0, np.nan, correct)
         reward, gain, loss = self.rewards(choice, correct)
+        if "stimuli" not in self.named:
+            check_sources(self, stimuli, names, choice)
         say_protocols(self, stimuli, names)
         stimuli, names = self.oriented(stimuli, names, choice)
         rt = np.where(choice < 0, np.nan, self.read_times(choice, self.settings.rt_unit).seconds)
@@ -277,7 +279,7 @@ class Assembler(RoleColumns):
         self.notes.append(
             f"P({second}) falls with {name}: its sign is turned, so that curves rise; {new} is evidence for {second}"
         )
-        return -stimuli, (new,)
+        return 0.0 - stimuli, (new,)
 
     def check_accuracy(self, correct: FloatArray, words: tuple[str, ...]) -> None:
         """Say that accuracy is clearly below one half."""

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from neurogym.array_types import FloatArray, IntArray
+from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.choices import CONTRARY, Choices
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import ENOUGH_TRIALS, agrees, correlation, is_by_chance, listed, same_information
-from neurogym.behaviour.questions import Answer, ask, ask_role
+from neurogym.behaviour.questions import Answer, TableQuestion, ask, ask_role
 from neurogym.behaviour.role_columns import RoleColumns
 from neurogym.messages.options import option
 
 BEYOND_CHANCE = 3.0  #: standard errors from which a correlation is not by chance
+CLEAR_SLOPE = 4.5  #: the same for one of many subjects
+MOST_NAMED = 4  #: files or subjects that a question names
+FEWEST_PERCENT = 5.0  #: largest strength from which it is no fraction
 MOST_LEVELS = 30  #: of a stimulus, whose levels are compared between stages
 #: Names of columns of stages of training, and most stages.
 PROTOCOLS, MOST_PROTOCOLS = re.compile(r"(stage|phase|protocol|tasktype|trainingstatus|sessiontype)"), 6
@@ -79,6 +82,82 @@ def check_side(trials: RoleColumns, choices: Choices, name: str, strength: Float
     if sides:
         raise ask_role(question, "ground_truth", sides[:3], trials.columns, "the side is not known")
     trials.notes.append(f"{question}: {option('--ground-truth COLUMN')}")
+
+
+def check_sources(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str], choice: IntArray) -> None:
+    """Ask about a stimulus that has another unit, or that choices follow with another sign, in some files or subjects.
+
+    Raises:
+        TableQuestion: if it is in percent and fractions, or choices clearly rise with it in some and fall in others.
+    """
+    for source in filter(trials.columns.__contains__, map(str, trials.groups[:2])):
+        labels, group = entries.texts(trials.columns[source])
+        for shown, values in zip(names, stimuli.T, strict=True) if len(labels) > 1 else ():
+            name, valid = shown.removeprefix("signed "), np.isfinite(values) & (group >= 0)
+            if name in trials.columns:
+                _check_unit(name, source, labels, group[valid], values[valid])
+            if name in trials.columns and choice.max(initial=0) < 2:
+                valid &= choice >= 0
+                _check_sign(name, source, labels, group[valid], values[valid], choice[valid])
+
+
+def _check_unit(name: str, source: str, labels: Sequence[str], group: IntArray, values: FloatArray) -> None:
+    """Ask about a stimulus that is in percent in some groups, and in fractions of one in others."""
+    largest = np.zeros(len(labels))
+    np.maximum.at(largest, group, np.abs(values))
+    fractions, percents = (largest > 0) & (largest <= 1), largest >= FEWEST_PERCENT
+    if fractions.any() and percents.any() and 20 <= largest.max() / largest[fractions].max() <= 500:
+        why = f"{name} is at most {largest[fractions].max():g} in {{}} and up to {largest.max():g} in {{}}"
+        factors = {"1+99*": "all in percent", "1-0.99*": "all as fractions"}
+        raise _question(why, name, source, labels, (fractions, percents), factors)
+
+
+def _check_sign(
+    name: str, source: str, labels: Sequence[str], group: IntArray, values: FloatArray, choice: IntArray
+) -> None:
+    """Ask about a stimulus with which the second of two choices is more frequent in some groups, and less in others."""
+    z = _slopes(values, choice, group, len(labels))
+    rising, falling = z > CLEAR_SLOPE, z < -CLEAR_SLOPE
+    if rising.any() and falling.any():
+        why = f"choices of the second option rise with {name} in {{}} and fall in {{}}"
+        raise _question(why, name, source, labels, (rising, falling), {"1-2*": "all with one sign"})
+
+
+def _slopes(values: FloatArray, choice: IntArray, group: IntArray, n: int) -> FloatArray:
+    """Return the correlation of values and choices in each of n groups, in standard errors; 0 for few trials."""
+    count = np.bincount(group, minlength=n)
+    products = values, choice, values**2, choice**2, values * choice
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mx, my, xx, yy, xy = (np.bincount(group, each, n) / count for each in products)
+        z = (xy - mx * my) / np.sqrt((xx - mx**2) * (yy - my**2)) * np.sqrt(count)
+    return np.where((count >= ENOUGH_TRIALS) & np.isfinite(z), z, 0.0)
+
+
+def _question(
+    why: str,
+    name: str,
+    source: str,
+    labels: Sequence[str],
+    sides: tuple[BoolArray, BoolArray],
+    factors: Mapping[str, str],
+) -> TableQuestion:
+    """Return the question whether a stimulus is to be multiplied in the fewer of two sets of files or subjects.
+
+    Args:
+        why: with places for the names of both sets.
+        name: of the stimulus.
+        source: column of files or subjects, with these labels.
+        labels: of the files or subjects.
+        sides: members of both sets.
+        factors: begin of the factor, to its meaning; for each set, or for both.
+    """
+    members = [[label for label, at in zip(labels, side, strict=True) if at] for side in sides]
+    where = [listed(each[:MOST_NAMED]) + (", ..." if len(each) > MOST_NAMED else "") for each in members]
+    fewer = int(len(members[1]) < len(members[0]))
+    rows = "+".join(f'(`{source}`=="{label}")' for label in members[fewer])
+    factor, meaning = list(factors.items())[min(fewer, len(factors) - 1)]
+    derived = Answer(("--derive", f"same=`{name}`*({factor}({rows}))", "--stimuli", "same"), meaning)
+    return TableQuestion(why.format(*where), [derived, Answer(("--stimuli", name), "as it is")])
 
 
 def say_protocols(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str]) -> None:

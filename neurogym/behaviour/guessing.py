@@ -120,6 +120,7 @@ def guess(columns: DataFrame, given: Roles | None = None) -> Guess:
             found.reasons.setdefault(role, "name")
         else:
             del assigned[role]
+    found.notes += _unfit(free, {*assigned, *given})
     assigned["stimuli"] = tuple(offered)
     found.reasons["stimuli"] = "values"
     if "choice2" not in known and "stimuli" not in given and not offered:
@@ -147,6 +148,16 @@ def _named(role: str, columns: DataFrame, taken: Sequence[str] = ()) -> list[str
     if role == "session":
         fits.sort(key=lambda name: len(entries.distinct(columns[name])) < 2)
     return fits
+
+
+def _unfit(columns: DataFrame, known: set[str]) -> list[str]:
+    """Return what keeps columns of words from the role of numbers that they are named after."""
+    return [
+        f"{name} is named like {of_what} and is not read: its entries are words, as {entries.words(columns[name])[0]}"
+        for role, of_what in (("rt", "a time"), ("reward", "a reward"), ("confidence", "a confidence judgement"))
+        for name in columns
+        if role not in known and plain(name) in COLUMN_NAMES[role] and entries.words(columns[name])
+    ]
 
 
 def _rewards_of_trials(

@@ -183,8 +183,7 @@ def unnamed_stimuli(columns: DataFrame, assigned: Mapping[str, object]) -> list[
 def like_the_choice(columns: DataFrame, assigned: Mapping[str, object]) -> list[str]:
     """Return the columns of words without a role that have the entries of the choice, and not in the same rows."""
     choice = columns[str(assigned["choice"])]
-    taken = [name for value in assigned.values() for name in ([value] if isinstance(value, str) else value or ())]
-    rest = [name for name in columns if name not in taken and entries.is_words(columns[name])]
+    rest = [name for name in columns if name not in assigned.values() and entries.is_words(columns[name])]
     rest = [name for name in rest if set(entries.words(columns[name])) <= set(entries.words(choice))]
     return [name for name in rest if len(entries.words(columns[name])) > 1 and not columns[name].equals(choice)]
 

@@ -14,6 +14,7 @@ from gymnasium import spaces
 
 from ngym_cli.agents.compiled.network import ArrayState
 from ngym_cli.agents.compiled.steps import Stepper
+from ngym_cli.errors import DivergedError
 
 #: Weight (in, out), bias and the name of the activation that follows, or "".
 Layer = tuple[np.ndarray, np.ndarray, str]
@@ -192,6 +193,8 @@ class Actor(Agent):
         noise = [None if array is None else array[0] for array in draws]
         activity = self.step(self.features(observations), state, out, noise)
         logits, values = self.heads(activity)
+        if not np.isfinite(logits).all():
+            raise DivergedError("the network gives no action: its activity is not finite any more")
         actions = self.choose(logits, None if self._deterministic else self.draw(logits.shape, self._rng))
         return Act(within(self.action_space, actions), values, activity[0], logits), out
 

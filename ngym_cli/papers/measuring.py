@@ -17,7 +17,7 @@ import neurogym
 from neurogym.analysis.results import UndeterminedError
 from neurogym.messages.plain_data import plain
 from ngym_cli import processes, runs
-from ngym_cli.errors import UserError, one_line
+from ngym_cli.errors import DivergedError, UserError, one_line
 from ngym_cli.files.reading import read_json
 from ngym_cli.files.writing import write_json
 from ngym_cli.papers import collection
@@ -215,6 +215,9 @@ def _controls(paper: Paper, claim: ClaimConfig, seed: int, opened: Callable[...,
     for name in dict.fromkeys((UNTRAINED, *claim.control)):
         try:
             paper_runs = [opened(part_name, name) for part_name in claim.part]
+        except DivergedError as error:
+            results[name] = _refused(claim, seed, error)
+            continue
         except ValueError as error:
             raise UserError(f"{paper.script.path}: control {name}, seed {seed}: {one_line(error)}") from error
         results[name] = _measure(paper, claim, seed, paper_runs, name)
@@ -224,21 +227,25 @@ def _controls(paper: Paper, claim: ClaimConfig, seed: int, opened: Callable[...,
 def _measure(
     paper: Paper, claim: ClaimConfig, seed: int, paper_runs: Sequence[PaperRun], control: str = ""
 ) -> ClaimResult:
-    """Return the result of a measure; a refusal (`UndeterminedError`) is a result without a value.
+    """Return the result of a measure; a refusal (`UndeterminedError`, `DivergedError`) is a result without a value.
 
     Raises:
         UserError: if the measure fails in any other way.
     """
     try:
         value = paper.script.measure(str(claim.measure))(*paper_runs)
-    except UndeterminedError as error:
-        return ClaimResult(claim.id, seed, None, f"seed {seed}: {' '.join(str(error).split())}")
+    except (UndeterminedError, DivergedError) as error:
+        return _refused(claim, seed, error)
     except UserError:
         raise
     except Exception as error:
         of = f" of control {control}" if control else ""
         raise UserError(f"{paper.script.path}: {claim.measure}{of}, seed {seed}: {one_line(error)}") from error
     return ClaimResult(claim.id, seed, _checked(value, paper, claim))
+
+
+def _refused(claim: ClaimConfig, seed: int, error: Exception) -> ClaimResult:
+    return ClaimResult(claim.id, seed, None, f"seed {seed}: {' '.join(str(error).split())}")
 
 
 def _checked(value: Any, paper: Paper, claim: ClaimConfig) -> Value:

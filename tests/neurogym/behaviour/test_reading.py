@@ -231,3 +231,34 @@ def test_a_table_with_a_row_for_a_game_is_refused_with_a_way_on():
     games = {f"{letter}{k}": np.arange(60) for k in range(1, 6) for letter in "cr"}
     with pytest.raises(reading.TableError, match=r"c1 to c5 look like a trial each \(pandas.wide_to_long"):
         reading.from_columns({"Subject": np.ones(60), "gameLength": np.full(60, 5), **games})
+
+
+def two_monkeys(factor_of_b, n=200):
+    rng = np.random.default_rng(1)
+    evidence = rng.choice([-0.5, -0.25, 0.1, 0.25, 0.5], 2 * n)
+    right = rng.random(2 * n) < 1 / (1 + np.exp(-8 * evidence))
+    monkey = np.repeat(["A", "B"], n)
+    factor = np.where(monkey == "B", factor_of_b, 1)
+    return {"monkey": monkey, "coh": evidence * factor, "choice": np.where(right, "right", "left")}, evidence
+
+
+@pytest.mark.parametrize(
+    ("factor", "seen", "changed"),
+    [(100, "at most 0.5 in A and up to 50 in B", 100), (-1, "rise with coh in A and fall in B", 1)],
+)
+def test_another_unit_or_sign_of_one_subject_is_asked(factor, seen, changed):
+    columns, evidence = two_monkeys(factor)
+    with pytest.raises(reading.TableQuestion, match=seen) as asked:
+        reading.from_columns(columns)
+    _, formula, _, stimuli = asked.value.answers[0].options
+    table = reading.read(columns, {"stimuli": [stimuli]}, derive=[formula])
+    assert abs(table.join("stimuli")[:, 0]) == pytest.approx(abs(changed * evidence))
+    assert np.corrcoef(table.join("stimuli")[:, 0], evidence)[0, 1] ** 2 == pytest.approx(1)
+    assert reading.from_columns(columns, {"stimuli": ["coh"]}).stimuli == ("coh",)  # named: as it is
+    reading.from_columns(two_monkeys(1)[0])
+
+
+def test_a_time_in_words_is_not_left_unread_in_silence():
+    columns, _ = two_monkeys(1)
+    table = reading.from_columns({**columns, "rt": [f"{k} ms" for k in range(300, 700)]})
+    assert "rt is named like a time and is not read" in " ".join(table.reading.notes)

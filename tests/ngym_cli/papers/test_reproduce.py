@@ -303,6 +303,21 @@ def test_a_claim_whose_controls_refuse_is_unchallenged(ngym, study):
     assert row["silent"] == {name: "seed 0: nothing is answered" for name in ("untrained", "other")}
 
 
+@pytest.mark.usefixtures("in_process")
+def test_a_control_whose_network_diverges_gives_no_number(ngym, study):
+    text = (study / "figures.py").read_text()
+    before = 'answered(run, lambda table: {**table, "choice": 0 * table["choice"] + 9})'
+    assert before in text
+    diverging = "rewired(run, lambda tensors: {name: value.sign() * 3e38 for name, value in tensors.items()})"
+    text = text.replace(before, diverging).replace("import answered", "import rewired")
+    (study / "figures.py").write_text(text)
+    result = ngym("reproduce", "study", "--trust", *ONE, "--only", "number", "--json")
+    assert result.code == 0, result.err
+    (row,) = json.loads(result.out)["claims"]
+    assert row["silent"]["other"] == "seed 0: the network gives no action: its activity is not finite any more"
+    assert "untrained" not in row["silent"]
+
+
 def test_nothing_else_is_written_over(ngym, study, tmp_path):
     (tmp_path / "reproductions" / "study").mkdir(parents=True)
     (tmp_path / "reproductions" / "study" / "mine.txt").write_text("mine")
