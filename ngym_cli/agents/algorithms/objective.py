@@ -217,10 +217,9 @@ class Penalties:
             rates: activity of the actor's top layer (step, unit).
         """
         total = rates.new_zeros(())
-        if self.l1_rate:
-            total = total + self.l1_rate * rates.abs().mean()
-        if self.l2_rate:
-            total = total + self.l2_rate * rates.square().mean()
+        for weight, cost in ((self.l1_rate, torch.abs), (self.l2_rate, torch.square)):
+            if weight:
+                total = total + weight * cost(rates).mean()
         if self.participation:
             total = total + self.participation * participation(rates) / rates.shape[-1]
         return total + self.on_weights(policy) if self.weighs_weights else total

@@ -82,10 +82,8 @@ class _Run(torch.autograd.Function):
         steps, slopes = int(counts.sum()), list[np.ndarray]()
         top = np.zeros((steps, network.units), np.float32) if d_top is None else _array(d_top)
         if any(ctx.needs_input_grad[4 : 4 + n]) or any(gradient is not None for gradient in d_after):
-            slopes = [
-                np.zeros_like(array) if gradient is None else _array(gradient).copy()
-                for array, gradient in zip(state, d_after, strict=True)
-            ]
+            ends = zip(state, d_after, strict=True)
+            slopes = [np.zeros_like(array) if end is None else _array(end).copy() for array, end in ends]
         d_seq = np.empty((steps, network.features), np.float32) if ctx.needs_input_grad[3] else None
         gradient = torch.from_numpy(network.backward(packed, work, counts, state, top, slopes, d_seq, draws))
         pieces = gradient.split([shape.numel() for shape in ctx.shapes])

@@ -144,7 +144,4 @@ class CompiledNetwork:
     def _run(self, counts: np.ndarray, call: Callable[..., object]) -> None:
         """Call a compiled function in as many threads as have enough work, with rank, threads, memory and constants."""
         n = processes.useful_threads(int(counts.sum()) * self._n_weights, int(counts.max(initial=0)))
-        if n == 1:
-            call(0, 1, None, *self._constant)
-        else:
-            share_pass(n, lambda rank, team: call(rank, n, team, *self._constant))
+        share_pass(n, lambda rank, team: call(rank, n, team, *self._constant))

@@ -15,6 +15,7 @@ from ngym_cli.agents.compiled.network import ArrayState, CompiledNetwork
 if TYPE_CHECKING:
     from torch import Tensor
 
+LayerWeights = Sequence[np.ndarray]  #: of h, of the inputs, and two biases
 Array = TypeVar("Array", np.ndarray, "Tensor")
 
 #: Rows of stored weights for each unit, of each network whose step is compiled.
@@ -89,12 +90,7 @@ class Stepper:
     """
 
     def __init__(
-        self,
-        cell: str | None,
-        weights: Sequence[Sequence[np.ndarray]],
-        units: int,
-        alpha: float = 1.0,
-        noise: float = 0.0,
+        self, cell: str | None, weights: Sequence[LayerWeights], units: int, alpha: float = 1.0, noise: float = 0.0
     ) -> None:
         self.cell, self.weights, self.alpha, self.noise = cell, list(weights), alpha, noise
         self.shape, self.state_sizes = (len(weights), units), (units,) * (1 + (cell == "lstm"))
