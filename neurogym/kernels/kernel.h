@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define MOST_ARGUMENTS 48
+#define MOST_ARGUMENTS 56
 #define MOST_SIZES 20
 
 union value {
@@ -80,6 +80,6 @@ typedef int32_t int32;
 typedef uint8_t uint8;
 _Static_assert(sizeof(void *) == sizeof(union value), "every member is as wide as a value");
 
-extern const struct kernel BATCH_KERNELS[], FILLING_KERNELS[], LOOPS_KERNELS[], AGENT_KERNELS[], ADAM_KERNELS[];
+extern const struct kernel BATCH_KERNELS[], FILLING_KERNELS[], AGENT_KERNELS[], NETWORK_KERNELS[], ADAM_KERNELS[];
 
 #endif

@@ -184,8 +184,7 @@ static int add(PyObject *module, PyObject *signatures, struct function *f, const
 const char *processor(void);
 
 static int fill(PyObject *module) {
-    static const struct kernel *const all[] = {BATCH_KERNELS, FILLING_KERNELS, LOOPS_KERNELS, AGENT_KERNELS,
-                                               ADAM_KERNELS};
+    static const struct kernel *const all[] = {BATCH_KERNELS, FILLING_KERNELS, AGENT_KERNELS, NETWORK_KERNELS, ADAM_KERNELS};
     PyObject *signatures = PyDict_New();
     int failed = !signatures || PyModule_AddObjectRef(module, "SIGNATURES", signatures), n = 0;
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 #: Digest of all names and signatures, so that a module from other sources is not called; a test prints the new digest.
-ABI = "7dff5b8eb057bbf8"
+ABI = "92564cd17acd2d0a"
 
 
 class Kernel(NamedTuple):
@@ -23,12 +23,12 @@ _ROWS_SOURCE = "neurogym/trials/rows.c"
 _ROWS_TEST = "tests/neurogym/trials/test_rows.py"
 _COMPILED = "ngym_cli/agents/compiled"
 _AGENT = "ngym_cli.agents.compiled.agent:CompiledAgent"
-_LOOP = "ngym_cli.agents.compiled.loops:run"
+_PASS = "ngym_cli.agents.compiled.network:CompiledNetwork"
 _PPO = "ngym_cli.agents.algorithms.recurrent_ppo:RecurrentPPO.loss"
 _ACT = "ngym_cli.agents.algorithms.compiled_learner:RolloutAgent"
 _NETWORK = "ngym_cli.agents.networks.base:RecurrentNetwork.in_torch"
 _PASSES_TEST = "tests/ngym_cli/agents/compiled/test_passes.py"
-_LOOPS_TEST = "tests/ngym_cli/agents/compiled/test_loops.py"
+_NETWORK_TEST = "tests/ngym_cli/agents/compiled/test_network.py"
 
 KERNELS: Mapping[str, Kernel] = {
     "advance": Kernel(
@@ -54,9 +54,8 @@ KERNELS: Mapping[str, Kernel] = {
     "run_out": Kernel(
         _ROWS_SOURCE, "neurogym.trials.rows:Tables.run_out", "neurogym.trials.rows:Tables.run_out", _ROWS_TEST
     ),
-    "forward": Kernel(f"{_COMPILED}/loops.c", _NETWORK, _LOOP, _LOOPS_TEST),
-    "backward": Kernel(f"{_COMPILED}/loops.c", _NETWORK, _LOOP, _LOOPS_TEST),
-    "packed_size": Kernel(f"{_COMPILED}/loops.c", _NETWORK, "ngym_cli.agents.compiled.steps:packed_size", _LOOPS_TEST),
+    "forward": Kernel(f"{_COMPILED}/network.c", _NETWORK, f"{_PASS}.forward", _NETWORK_TEST),
+    "backward": Kernel(f"{_COMPILED}/network.c", _NETWORK, f"{_PASS}.backward", _NETWORK_TEST),
     "sizes": Kernel(f"{_COMPILED}/python.c", _PPO, f"{_AGENT}.reserve", _PASSES_TEST),
     "prepare": Kernel(f"{_COMPILED}/python.c", _PPO, f"{_AGENT}.prepare", _PASSES_TEST),
     "act": Kernel(f"{_COMPILED}/python.c", _ACT, f"{_AGENT}.act", _PASSES_TEST),

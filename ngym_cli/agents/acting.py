@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from gymnasium import spaces
 
-from ngym_cli.agents.compiled.steps import ArrayState, Stepper
+from ngym_cli.agents.compiled.network import ArrayState
+from ngym_cli.agents.compiled.steps import Stepper
 from ngym_cli.errors import DivergedError
 
 #: Weight (in, out), bias and the name of the activation that follows, or "".

@@ -13,7 +13,8 @@ from neurogym.analysis.trial_tables import Table
 from neurogym.dynamics import find_attractors, find_between, find_fixed_points, spread, systems
 from neurogym.spaces import Index
 from ngym_cli.agents.acting import Actor
-from ngym_cli.agents.compiled.steps import GATES, Stepper
+from ngym_cli.agents.compiled.network import GATES
+from ngym_cli.agents.compiled.steps import Stepper
 from ngym_cli.config.values import Scalar, split_entries
 from ngym_cli.errors import UserError, check_known, option
 from ngym_cli.runs import summary
@@ -81,7 +82,7 @@ def system_of(network: Stepper | RecurrentNetwork) -> System:
     stepper: Any = network if isinstance(network, Stepper) else copy.deepcopy(network).cpu().stepper()
     source: Any = stepper if stepper.cell is not None else stepper.net  # in torch where nothing is compiled
     if source.cell is not None:
-        weights = source.weights if source is stepper else source.joint_weights()
+        weights = source.weights if source is stepper else source.arrays()
         layers = [_layer(source.cell, weight, source.alpha) for weight in weights]
         return layers[0] if len(layers) == 1 else systems.Stack(layers, [stepper.shape[1]] * len(layers))
     if stepper.shape[0] > 1:
@@ -89,11 +90,11 @@ def system_of(network: Stepper | RecurrentNetwork) -> System:
     return _in_torch(stepper.net)
 
 
-def _layer(cell: str, weight: np.ndarray, alpha: float) -> System:
-    """Return a layer from the joint matrix of ``compiled.steps.joint``."""
-    matrix = np.asarray(weight, float)
-    units = len(matrix) // GATES[cell]
-    recurrent, inputs, bias = matrix[:, :units], matrix[:, units:-1], matrix[:, -1]
+def _layer(cell: str, weights: Sequence[np.ndarray], alpha: float) -> System:
+    """Return a layer from its weights as ``CompiledNetwork.pack`` takes them."""
+    added = *weights[:2], np.add(*weights[2:])  # in the precision of the network
+    recurrent, inputs, bias = (np.asarray(array, float) for array in added)
+    units = len(recurrent) // GATES[cell]
     if cell == "lstm":
         return systems.LSTM(recurrent, inputs, bias)
     if cell != "gru":

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from ngym_cli import runs
 from ngym_cli.agents.acting import Act
-from ngym_cli.agents.compiled.steps import ArrayState
+from ngym_cli.agents.compiled.network import ArrayState
 from ngym_cli.agents.defaults import read_config
 from ngym_cli.agents.saving import load_policy
 from ngym_cli.agents.trained import is_recurrent

@@ -14,7 +14,7 @@ from ngym_cli.config.values import Values, parse_call, parse_scalar, parse_whole
 from ngym_cli.errors import UserError, check_known, option, unknown
 
 if TYPE_CHECKING:
-    from ngym_cli.agents.compiled.steps import ArrayState
+    from ngym_cli.agents.compiled.network import ArrayState
 
 #: Arguments of each kind; a bare number stands for the first.
 KEYS = {

@@ -17,7 +17,8 @@ from gymnasium import spaces
 from neurogym import kernels
 from ngym_cli import processes, runs
 from ngym_cli.agents.acting import Act, Actor, Agent, Layer, Perturb, ReadOut
-from ngym_cli.agents.compiled.steps import WEIGHT_ROWS, Stepper, joint, leak, unpack_weights
+from ngym_cli.agents.compiled.network import MAX_LAYERS
+from ngym_cli.agents.compiled.steps import WEIGHT_ROWS, Stepper, leak, unpack_weights
 from ngym_cli.agents.device.selection import CPU
 from ngym_cli.agents.from_config import build_batch
 from ngym_cli.agents.saving import WEIGHTS, load_policy, read_description
@@ -122,7 +123,7 @@ def _read(folder: Path, config: ResolvedConfig) -> tuple[Actor, int] | None:
     network, units, args = config.network, config.units, config.network_args
     if network not in WEIGHT_ROWS or not (folder / WEIGHTS).is_file() or not kernels.available():
         return None
-    if args.get("critic_reads") == "activity":
+    if args.get("critic_reads") == "activity" or args["layers"] > MAX_LAYERS:
         return None
     batch = build_batch(config, 1)
     batch.close()
@@ -172,5 +173,5 @@ def _stepper(take: Take, module: str, network: str, units: int, features: int, a
         arrays += [take(f"{module}.bias_{end}_l{layer}", rows) for end in ("ih", "hh")]
         if sign is not None:
             arrays[0] = np.abs(arrays[0]) * (take(f"{module}.mask_l{layer}", units, units) * sign)
-        weights.append(joint(np, *(unpack_weights(np, units, arrays) if network == "gru" else arrays)))
+        weights.append(unpack_weights(np, units, arrays) if network == "gru" else arrays)
     return Stepper(cell, weights, units, alpha, args.get("noise", 0.0))

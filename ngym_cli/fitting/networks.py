@@ -23,7 +23,7 @@ from neurogym.behaviour.models.base import EvidenceLikelihood, Fitted, Model, Pa
 from neurogym.behaviour.models.marks import few_trials_of_network
 from neurogym.behaviour.table import Behaviour, Session
 from ngym_cli import processes
-from ngym_cli.agents.compiled.steps import ArrayState
+from ngym_cli.agents.compiled.network import ArrayState
 from ngym_cli.agents.networks import find_network
 from ngym_cli.fitting.readout import DriftingReadout, arrays_of_nets, fit_readout, from_arrays, require_drift, to_arrays
 
@@ -118,7 +118,7 @@ def stimulus_scale(table: Behaviour) -> FloatArray:
 
 @dataclass
 class PackedSessions:
-    """Sessions packed for the compiled loops, longest first.
+    """Sessions packed for the compiled passes, longest first.
 
     Attributes:
         x: inputs of the cell before each trial, shape (steps, features).

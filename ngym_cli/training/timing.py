@@ -14,7 +14,6 @@ from neurogym.messages.plain_data import plain
 from ngym_cli import config as configuration
 from ngym_cli import processes, terminal
 from ngym_cli.agents.algorithms import ALGORITHMS
-from ngym_cli.agents.algorithms.hyperparameters import TORCH_OBJECTIVES
 from ngym_cli.agents.compiled.steps import WEIGHT_ROWS
 from ngym_cli.agents.defaults import prepare, trials_along_training
 from ngym_cli.agents.device import selection
@@ -86,8 +85,7 @@ def expected(config: ResolvedConfig, properties: TaskProperties) -> float | None
     """
     shape, algorithm = properties.observation_space.shape or (1,), ALGORITHMS.get(config.alg)
     images = len(properties.inner.observation_space.shape or ()) > 1  # drawn, even if a wrapper reduces them
-    unusual = any(config.hyperparameters.get(name) for name in TORCH_OBJECTIVES)
-    in_torch = config.network not in WEIGHT_ROWS or unusual
+    in_torch = config.network not in WEIGHT_ROWS or config.hyperparameters.get("value_temperature")
     if algorithm is None or not algorithm.recurrent or images or in_torch:
         return None
     features = int(np.prod(shape))

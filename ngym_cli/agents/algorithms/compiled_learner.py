@@ -19,9 +19,9 @@ from ngym_cli.agents import compiled
 from ngym_cli.agents.acting import Act, Agent, within
 from ngym_cli.agents.algorithms.objective import LossCoefficients
 from ngym_cli.agents.algorithms.rollout import Minibatches, PackedRollout, Rollout
-from ngym_cli.agents.compiled import AgentSizes, CompiledAgent, loops
+from ngym_cli.agents.compiled import AgentSizes, CompiledAgent, autograd
 from ngym_cli.agents.compiled.agent import Arguments, MinibatchSequences
-from ngym_cli.agents.compiled.steps import ArrayState
+from ngym_cli.agents.compiled.network import ArrayState
 from ngym_cli.agents.networks.base import RecurrentNetwork
 from ngym_cli.agents.networks.places import PlaceCode
 from ngym_cli.agents.networks.policy import RecurrentPolicy
@@ -82,7 +82,7 @@ class CompiledPolicy:
             "observations are not flat": not flat,
             "actions are read out as places": isinstance(policy.action_net, PlaceCode),
             "actions have several dimensions": not simple,
-            f"numbers are {str(weight.dtype).removeprefix('torch.')} on {weight.device}": not loops.usable(weight),
+            f"numbers are {str(weight.dtype).removeprefix('torch.')} on {weight.device}": not autograd.usable(weight),
         }
         return next((reason for reason, exists in obstacles.items() if exists), "")
 
@@ -125,6 +125,9 @@ class CompiledLearner(CompiledPolicy):
     Args:
         policy: a policy without an `obstacle`.
         rollout: filled by `act`, read by `gradient`.
+
+    Attributes:
+        penalties: on the activity, in each minibatch of the last call that had steps that count.
     """
 
     def __init__(self, policy: RecurrentPolicy, rollout: Rollout) -> None:
@@ -187,15 +190,17 @@ class CompiledLearner(CompiledPolicy):
 
     def _statistics(self, sums: np.ndarray, coefficients: LossCoefficients) -> Tensor:
         """Numbers in `STATISTICS` of the minibatches with steps that count."""
-        rows = sums[sums[:, -1] > 0]
-        policy_loss, value_loss, entropy_loss = rows.T[:3]
-        rows[:, -1] = policy_loss + coefficients.ent_coef * entropy_loss + coefficients.vf_coef * value_loss
-        return torch.from_numpy(rows.astype(np.float32))
+        *rows, self.penalties, _ = sums[sums[:, -1] > 0].T
+        policy_loss, value_loss, entropy_loss = rows[:3]
+        loss = policy_loss + coefficients.ent_coef * entropy_loss + coefficients.vf_coef * value_loss
+        return torch.from_numpy(np.stack([*rows, loss], 1).astype(np.float32))
 
     def _arguments(self, coefficients: LossCoefficients, max_kl: float) -> Arguments:
         """Arrays that are learned from, and coefficients."""
         rollout = self.rollout
         targets = {"advantages": rollout.advantages, "returns": rollout.returns, "counts": rollout.counts}
+        if coefficients.imitation:
+            targets["correct"] = rollout.correct
         return {**self._columns(), **targets, **coefficients._asdict(), "most_kl": max_kl}
 
     def _columns(self) -> dict[str, object]:

@@ -152,8 +152,6 @@ ValueTemperature = Annotated[
     ),
     About(source="Schulman et al. 2017, arXiv:1704.06440", aliases=("temperature", "soft_q")),
 ]
-#: Hyperparameters that change the objective, which is then learned in torch and not in the compiled passes.
-TORCH_OBJECTIVES = ("value_temperature", "imitation")
 BufferSize = Annotated[
     Whole,
     Field(ge=1, description="steps that are remembered for learning"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import astuple, dataclass, fields
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -31,6 +32,9 @@ class LossCoefficients(NamedTuple):
         clip_range_vf: largest change of values from the old values; infinite for no limit.
         ent_coef: weight of the entropy.
         vf_coef: weight of the error of values.
+        imitation: weight of the cross-entropy of the correct actions.
+        l1: penalty on the mean absolute activity of the actor's top layer.
+        l2: penalty on its mean square.
     """
 
     normalize: bool
@@ -38,6 +42,9 @@ class LossCoefficients(NamedTuple):
     clip_range_vf: float
     ent_coef: float
     vf_coef: float
+    imitation: float = 0.0
+    l1: float = 0.0
+    l2: float = 0.0
 
 
 class Objective(torch.autograd.Function):
@@ -91,6 +98,12 @@ def _compare_policies(log_ratio: Tensor, weight: Tensor, clip: float) -> tuple[T
     return ratio, inside, kl, weight.dot((ratio != inside).to(weight.dtype).flatten())
 
 
+def within_limit(values: Tensor, batch: Minibatch, coefficients: LossCoefficients) -> Tensor:
+    """Return values that are held within the largest change from the old ones."""
+    limit = coefficients.clip_range_vf
+    return values if limit == inf else batch.values + (values - batch.values).clamp(-limit, limit)
+
+
 def action_value_loss(
     logits: Tensor, values: Tensor, batch: Minibatch, coefficients: LossCoefficients, temperature: float
 ) -> tuple[Tensor, Tensor]:
@@ -126,7 +139,7 @@ def action_value_loss(
 
 
 def imitation_loss(
-    logits: Tensor, values: Tensor, batch: Minibatch, coefficients: LossCoefficients, imitation: float
+    logits: Tensor, values: Tensor, batch: Minibatch, coefficients: LossCoefficients
 ) -> tuple[Tensor, Tensor]:
     """The loss of `Objective` plus the weighted cross-entropy of correct actions, and the numbers in `STATISTICS`.
 
@@ -134,15 +147,14 @@ def imitation_loss(
         logits: preferences (step, action).
         values: predicted returns (step,).
         batch: the minibatch.
-        coefficients: weights of entropy and values.
-        imitation: weight of the cross-entropy.
+        coefficients: weights of entropy, values and the cross-entropy.
     """
     log_probs = torch.log_softmax(logits, -1)
     chosen, correct = (log_probs.gather(1, each.long().view(-1, 1))[:, 0] for each in (batch.actions, batch.correct))
     entropies = -(log_probs.exp() * log_probs).sum(-1)
     shape = batch.weight.shape
     loss, numbers = Objective.apply(chosen.view(shape), entropies.view(shape), values.view(shape), batch, coefficients)
-    return loss - imitation * batch.weight.flatten().dot(correct), numbers
+    return loss - coefficients.imitation * batch.weight.flatten().dot(correct), numbers
 
 
 @dataclass(frozen=True)
@@ -205,11 +217,24 @@ class Penalties:
             rates: activity of the actor's top layer (step, unit).
         """
         total = rates.new_zeros(())
-        if self.l1_rate or self.l2_rate:
-            total = self.l1_rate * rates.abs().mean() + self.l2_rate * rates.square().mean()
+        for weight, cost in ((self.l1_rate, torch.abs), (self.l2_rate, torch.square)):
+            if weight:
+                total = total + weight * cost(rates).mean()
         if self.participation:
             total = total + self.participation * participation(rates) / rates.shape[-1]
-        return total + self.on_weights(policy) if self.l1_weight or self.l2_weight else total
+        return total + self.on_weights(policy) if self.weighs_weights else total
+
+    @property
+    def weighs_weights(self) -> bool:
+        """Whether there is a penalty on weights."""
+        return bool(self.l1_weight or self.l2_weight)
+
+    def add_for_weights(self, policy: RecurrentPolicy, gradient: Tensor) -> tuple[Tensor, float]:
+        """Add the gradient of the penalty on weights to a gradient; return the sum and the penalty."""
+        if not self.weighs_weights:
+            return gradient, 0.0
+        penalty = self.on_weights(policy)
+        return gradient + policy.gradient(penalty), penalty.item()
 
     def on_weights(self, policy: RecurrentPolicy) -> Tensor:
         """Penalty on every weight matrix of the acting network, summed over matrices."""

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from itertools import islice
 from math import inf
 from typing import Any, ClassVar
@@ -34,7 +33,6 @@ from torch import Tensor
 from ngym_cli.agents import acting
 from ngym_cli.agents.algorithms import check_ranges
 from ngym_cli.agents.algorithms.compiled_learner import CompiledLearner, RolloutAgent
-from ngym_cli.agents.algorithms.hyperparameters import TORCH_OBJECTIVES
 from ngym_cli.agents.algorithms.objective import (
     KL,
     SEQUENCES,
@@ -46,6 +44,7 @@ from ngym_cli.agents.algorithms.objective import (
     Penalties,
     action_value_loss,
     imitation_loss,
+    within_limit,
 )
 from ngym_cli.agents.algorithms.rollout import Experience, Minibatches, PackedRollout, Rollout, cut, minibatches
 from ngym_cli.agents.algorithms.sb3 import Learner
@@ -141,17 +140,17 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             self.rollout_buffer, self._step = rollout, ActingStep(self.policy, rollout)
         else:
             self.rollout_buffer = Rollout(*sizes)
-        for name in TORCH_OBJECTIVES:
+        for name in ("value_temperature", "imitation"):
             if getattr(self, name) and not discrete:
                 raise ValueError(f"{name} needs actions to choose from, not continuous actions")
         if self.imitation:
             check_ground_truth(batch_of(self.env).envs[0])
+        obstacle = CompiledLearner.obstacle(self.policy)
+        self.compiled = None if obstacle or on_device else CompiledLearner(self.policy, self.rollout_buffer)
         # Compiled passes know no other objective.
-        changed = self.penalties or any(getattr(self, name) for name in TORCH_OBJECTIVES)
+        changed = self.penalties.participation or self.value_temperature
         usual = type(self).loss is RecurrentPPO.loss and not changed
-        self.in_torch = CompiledLearner.obstacle(self.policy) if usual else "the objective is not the usual one"
-        in_torch = self.in_torch or on_device
-        self.compiled = None if in_torch else CompiledLearner(self.policy, self.rollout_buffer)
+        self.in_torch = obstacle if usual else "the objective is not the usual one"
         self.clip_range = FloatSchedule(self.clip_range)
         if self.clip_range_vf is not None:
             self.clip_range_vf = FloatSchedule(self.clip_range_vf)
@@ -217,11 +216,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         policy, rollout = self.policy, self.rollout_buffer
         policy.set_training_mode(True)
         self.set_learning_rate()
-        find = (
-            self.gradients()
-            if self.compiled is None
-            else partial(self.compiled.gradient, coefficients=self.coefficients())
-        )
+        find = self.gradients() if self.compiled is None or self.in_torch else self._compiled_gradient
         segments = cut(rollout.starts[:-1], self.bptt)
         statistics: list[Tensor] = []
         self._penalty = []
@@ -247,12 +242,13 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
     ) -> bool:
         """Learn from each minibatch once; False if the policy has moved too far from the policy that acted."""
         most_kl = inf if self.target_kl is None else 1.5 * self.target_kl
-        compiled = self.compiled
         numbers = None
-        if compiled is not None and not self.adds_gradients:
-            numbers = compiled.apply(dealt, self.coefficients(), most_kl, self.max_grad_norm)
-        if numbers is not None:
+        adds = self.in_torch or self.adds_gradients or self.penalties.weighs_weights
+        if self.compiled is not None and not adds:
+            numbers = self.compiled.apply(dealt, self.coefficients(), most_kl, self.max_grad_norm)
+        if self.compiled is not None and numbers is not None:
             statistics.append(numbers)
+            self._penalty += self.compiled.penalties.tolist() if self.penalties else []
             return most_kl == inf or not (numbers[:, KL] > most_kl).any()
         for minibatch in dealt:
             result = find(minibatch)
@@ -280,6 +276,16 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
                 _, log_probs, _ = self.policy.evaluate_sequences(batch.sequences, batch.actions)
                 del self.policy.activity
                 yield -log_probs.sum() / mean**0.5
+
+    def _compiled_gradient(self, segments: PackedRollout) -> GradientAndStatistics:
+        """Gradient and statistics of a minibatch in compiled passes; None if no step counts."""
+        assert self.compiled is not None
+        result = self.compiled.gradient(segments, self.coefficients())
+        if result is None or not self.penalties:
+            return result
+        gradient, penalty = self.penalties.add_for_weights(self.policy, result[0])
+        self._penalty.append(penalty + float(self.compiled.penalties[0]))
+        return gradient, result[1]
 
     def gradients(self) -> Callable[[PackedRollout], GradientAndStatistics]:
         """Return a function that computes gradient and statistics of a minibatch; None if no step counts."""
@@ -310,8 +316,8 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
     def coefficients(self) -> LossCoefficients:
         """Coefficients of the objective at the present stage of training."""
         clip_range_vf = inf if self.clip_range_vf is None else self.clip_range_vf(self.left)
-        clip_range = self.clip_range(self.left)
-        return LossCoefficients(self.normalize_advantage, clip_range, clip_range_vf, self.ent_coef, self.vf_coef)
+        weights = self.ent_coef, self.vf_coef, self.imitation, self.penalties.l1_rate, self.penalties.l2_rate
+        return LossCoefficients(self.normalize_advantage, self.clip_range(self.left), clip_range_vf, *weights)
 
     def loss(self, batch: Minibatch) -> tuple[Tensor, Tensor]:
         """The clipped objective of a minibatch, and the numbers to log in the order of `STATISTICS`."""
@@ -321,11 +327,9 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             return action_value_loss(logits, values, batch, coefficients, self.value_temperature)
         if self.imitation:
             logits, values = self.policy.outputs(batch.sequences)
-            return imitation_loss(logits, values, batch, coefficients, self.imitation)
+            return imitation_loss(logits, within_limit(values, batch, coefficients), batch, coefficients)
         values, log_probs, entropies = self.policy.evaluate_sequences(batch.sequences, batch.actions)
-        limit = coefficients.clip_range_vf
-        if limit < inf:
-            values = batch.values + (values - batch.values).clamp(-limit, limit)
+        values = within_limit(values, batch, coefficients)
         return Objective.apply(log_probs, entropies, values, batch, coefficients)
 
     def _log(self, means: list[float]) -> None:

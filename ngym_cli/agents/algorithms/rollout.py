@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ngym_cli.agents.algorithms.objective import Minibatch, silent_units
-from ngym_cli.agents.compiled.steps import ArrayState
+from ngym_cli.agents.compiled.network import ArrayState
 from ngym_cli.agents.networks.base import RecurrentNetwork
 from ngym_cli.agents.networks.policy import PackedSequences
 

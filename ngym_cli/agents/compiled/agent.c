@@ -5,7 +5,50 @@
 
 #include "agent.h"
 
+/* -- sizes --------------------------------------------------------------------------------------------------------- */
+
+const char *parse_agent(struct agent *a, const int64_t *shape, int64_t length) {
+    memset(a, 0, sizeof *a);
+    if (length < HEAD) return "the agent has no sizes";
+    a->cell = shape[0], a->features = shape[1], a->units = shape[2], a->layers = shape[3], a->networks = shape[4];
+    a->actions = shape[5], a->continuous = shape[6] != 0, a->activation = shape[7];
+    if (a->cell < LSTM || a->cell > SOFTPLUS) return "there is no such cell";
+    if (a->layers < 1 || a->layers > MAX_LAYERS || a->networks < 1 || a->networks > 2) return "there are no layers";
+    if (a->features < 0 || a->units < 1 || a->actions < 0) return "there are no units or no actions";
+    if (a->features > MAX_SIZE || a->units > MAX_SIZE || a->actions > MAX_SIZE) return "the agent is too large";
+    if (a->activation < TANH_UNITS || a->activation > RELU_UNITS) return "there is no such activation";
+    const int64_t *hidden = shape + HEAD, *end = shape + length;
+    a->gate_rows = GATES[a->cell] * a->units;
+    a->joint = shape[VALUED] && a->networks == 1 && !shape[ACTION_HEAD] && !shape[VALUE_HEAD];
+    a->heads = !a->actions ? 0 : shape[VALUED] && !a->joint ? 2 : 1;
+    if (!a->heads && (a->networks > 1 || a->continuous || shape[VALUED])) return "networks without heads are alone";
+    if (!shape[VALUED] && (a->networks > 1 || shape[VALUE_HEAD])) return "without a value there is no critic";
+    for (int64_t c = 0; c < 2; c++) {
+        int64_t layers = shape[ACTION_HEAD + c];
+        if (layers < 0 || layers >= MAX_HEAD_LAYERS || hidden + layers > end) return "a head has too many layers";
+        a->head_layers[c] = layers + 1;
+        a->head_width[c][0] = a->units;
+        for (int64_t d = 1; d < a->head_layers[c]; d++) {
+            a->head_width[c][d] = *hidden++;
+            if (a->head_width[c][d] < 1 || a->head_width[c][d] > MAX_SIZE) return "a layer of a head has no units";
+        }
+        a->head_width[c][a->head_layers[c]] = c ? 1 : a->actions + a->joint;
+    }
+    for (int64_t l = 0; l < a->layers; l++) {
+        int64_t inputs = l ? a->units : a->features;
+        a->weights += a->networks * a->gate_rows * (a->units + inputs + 2);
+    }
+    for (int64_t c = 0; c < a->heads; c++)
+        for (int64_t d = 0; d < a->head_layers[c]; d++)
+            a->weights += (a->head_width[c][d] + 1) * a->head_width[c][d + 1];
+    if (a->continuous) a->weights += a->actions;
+    return 0;
+}
+
 /* -- memory -------------------------------------------------------------------------------------------------------- */
+
+/* Whether the gradient at the inputs of a layer may be asked for. */
+static int learns_inputs(const struct agent *a, int64_t layer) { return layer || !a->heads; }
 
 #define PLACE(pointer, size) ((pointer) = (void *)(begin + at), at += ((size) + 15) / 16 * 16)
 
@@ -19,7 +62,7 @@ int64_t layout_weights(const struct agent *a, struct packed_weights *p, float *m
             PLACE(p->layer[net][l].weight, a->gate_rows * row_length(a, l));
             PLACE(p->layer[net][l].gates, packed_size(row_length(a, l), a->gate_rows));
             PLACE(p->layer[net][l].state, packed_size(a->gate_rows, a->units));
-            PLACE(p->layer[net][l].inputs, l ? packed_size(a->gate_rows, a->units) : 0);
+            PLACE(p->layer[net][l].inputs, learns_inputs(a, l) ? packed_size(a->gate_rows, layer_inputs(a, l)) : 0);
         }
     for (int64_t c = 0; c < a->heads; c++)
         for (int64_t d = 0; d < a->head_layers[c]; d++) {
@@ -63,6 +106,7 @@ static void layout_loop(const struct agent *a, int64_t layer, int64_t steps, int
     PLACE(l->c, c);
     PLACE(l->squashed, c);
     if (!noisy) l->noise = 0;
+    l->h0_fixed = 1;
     l->cell = a->cell, l->features = layer_inputs(a, layer), l->units = a->units;
     *memory = begin + at;
 }
@@ -81,6 +125,7 @@ int64_t layout_workspace(const struct agent *a, int64_t steps, int noisy, struct
     for (int64_t net = 0; net < a->networks; net++) PLACE(w->dh[net], steps * a->units);
     PLACE(w->counts, 2 * steps);
     PLACE(w->chosen, 2 * steps);
+    PLACE(w->correct, 2 * steps);
     PLACE(w->moved, a->continuous ? steps * a->actions : 0);
     PLACE(w->x, steps * a->features);
     for (int k = 0; k < PER_STEP; k++) PLACE(w->per_step[k], steps);
@@ -117,7 +162,7 @@ static void pack_layer(const struct agent *a, const struct packed_weights *p, in
     }
     pack(weight, 1, depth, depth, gate_rows, p->layer[net][l].gates);
     pack(weight, depth, 1, gate_rows, units, p->layer[net][l].state);
-    if (l) pack(weight + units, depth, 1, gate_rows, inputs, p->layer[net][l].inputs);
+    if (learns_inputs(a, l)) pack(weight + units, depth, 1, gate_rows, inputs, p->layer[net][l].inputs);
     *at = second + gate_rows;
 }
 

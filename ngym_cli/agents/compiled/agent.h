@@ -8,6 +8,7 @@
 #define GROUP_STEPS 256       /* steps of the sequences that are learned from at a time, so that their gates stay in */
 #define MIN_GROUP_SEQUENCES 8 /* the cache; at least so many sequences, however long they are */
 #define MAX_CHUNKS 8
+#define MAX_SIZE (1 << 20)
 #define MAX_LAYERS 8
 #define MAX_HEAD_LAYERS 5 /* the last one included */
 
@@ -15,7 +16,8 @@ enum { TANH_UNITS, RELU_UNITS };
 
 /* The agent has one or two recurrent networks, and two heads: action preferences (means, if actions are continuous)
    read from the first network, the value from the last. Heads of one layer on the same network are computed as one
-   product: then `heads` is 1, and the value is its last output (`joint`). A supervised agent has no value. */
+   product: then `heads` is 1, and the value is its last output (`joint`). A supervised agent has no value. A network
+   alone has no heads. */
 struct agent {
     int64_t cell, features, units, layers, networks, actions, continuous, activation;
     int64_t gate_rows;                          /* rows of a layer's weights: gates * units */
@@ -50,6 +52,7 @@ enum { OLD_LOG_PROB, ADVANTAGE, RETURN, OLD_VALUE, WEIGHT, PER_STEP, DUE = OLD_L
 struct workspace {
     struct loop loop[2][MAX_LAYERS];
     int64_t *counts, *chosen;      /* (time): sequences that have this step; (step): discrete actions */
+    int64_t *correct;              /* (step): actions that are imitated */
     float *x, *moved;              /* (step, feature), (step, action): inputs, continuous actions */
     float *per_step[PER_STEP];     /* (step) */
     float *head_out[2][MAX_HEAD_LAYERS], *d_input, *dh[2];
@@ -70,6 +73,7 @@ struct rollout {
     float *old;                        /* (place): log-probabilities of the actions */
     const float *advantages, *returns; /* (place) */
     const uint8_t *counts;             /* (place): whether it is learned from */
+    const int64_t *correct;            /* (place): actions that are imitated, or null */
     const float *weight;               /* (place): of the step in the loss of a supervised agent, else null */
     const uint8_t *due;                /* (place): whether an answer is due */
     float alpha, noise_scale;
@@ -98,6 +102,15 @@ static inline struct outputs head_outputs(const struct agent *a, const struct wo
 }
 
 #define HALF_LOG_2_PI 0.918938533f
+
+enum { ACTION_HEAD = 8, VALUE_HEAD, VALUED, HEAD }; /* places among the sizes of an agent */
+
+/* An agent of these sizes: cell, features, units, layers, networks, actions, whether they are continuous, activation of
+   heads, hidden layers of the action head and of the value head, whether there is a value, then the sizes of the hidden
+   layers. A network alone has no actions. Returns what does not fit, or null. */
+const char *parse_agent(struct agent *a, const int64_t *shape, int64_t length);
+
+#define BUFFER_TOO_SMALL "a buffer is too small for the agent"
 
 /* Each points the arrays of a structure into `memory` and returns how many numbers that takes; with no memory it only
    returns how many. */

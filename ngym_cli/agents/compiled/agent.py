@@ -11,18 +11,18 @@ import numpy as np
 
 from neurogym import kernels
 from ngym_cli import processes
-from ngym_cli.agents.compiled.steps import COMPILED_CELLS
+from ngym_cli.agents.compiled.network import COMPILED_CELLS, MAX_LAYERS, share_pass
 
 Objective = Literal["ppo", "supervised"]
 #: Arrays and coefficients of a call, by the names in `python.c`.
 Arguments = Mapping[str, object]
 
-TEAM_SIZE, ENDED = 96, -1  #: numbers through which threads share an update; the first of them when it has ended
 COMPILED_ACTIVATIONS = ("Tanh", "ReLU")  #: of read-outs, in the order of `agent.h`
-MAX_LAYERS, MAX_HIDDEN_LAYERS = 8, 4  #: recurrent layers, hidden layers of a read-out
+MAX_HIDDEN_LAYERS = 4  #: of a read-out
 #: Arguments of an update in which no Adam step is taken.
 NO_STEP: Arguments = dict.fromkeys(("rate", "keep_mean", "keep_square", "small", "most"), 0.0)
-N_RESULTS = 6  #: results of each minibatch: five sums over its steps, and the number of steps learned from
+#: Results of each minibatch: five sums over its steps, the penalty on rates, and the number of steps learned from.
+N_RESULTS = 7
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class CompiledAgent:
             columns: arrays of the rollout and coefficients of the objective.
 
         Returns:
-            Five sums over steps and the number of steps (1, `N_RESULTS`); `weight_gradient` holds the gradient.
+            Sums over steps (1, `N_RESULTS`); `weight_gradient` holds the gradient.
         """
         return self._update(objective, sequences, columns, NO_STEP)
 
@@ -196,7 +196,7 @@ class CompiledAgent:
             max_norm: length that longer gradients are shortened to.
 
         Returns:
-            Five sums over steps and the number of steps, of each minibatch that was looked at (minibatch, `N_RESULTS`).
+            Sums over steps of each minibatch that was looked at (minibatch, `N_RESULTS`).
         """
         return self._update(objective, sequences, columns, {**adam, "most": max_norm})
 
@@ -205,7 +205,6 @@ class CompiledAgent:
     ) -> np.ndarray:
         """Compute an update with all threads; without arrays of Adam, only the gradient."""
         function = self.functions[f"{objective}_gradient"]
-        team = np.zeros(TEAM_SIZE, np.int64)  # its own, for threads may still look at that of the last update
         results = np.empty((len(sequences.begin) - 1, N_RESULTS))
         n = len(self.workspaces)
         counts = np.zeros(n, np.int64)
@@ -214,20 +213,17 @@ class CompiledAgent:
             **sequences._asdict(),
             **{"weights": self.weights, "place": self._places[0], "size": self._places[1]},
             **{"slopes": self.weight_gradient, "gradient": self.vector_gradient},
-            **{"team": team, "sums": self._sums, "numbers": results},
+            **{"sums": self._sums, "numbers": results},
             **columns,
             **adam,
             "threads": n,
         }
 
-        def take_part(rank: int) -> None:
-            counts[rank] = function(rank=rank, packed=self._packed[rank], work=self.workspaces[rank], **arguments)
+        def take_part(rank: int, team: np.ndarray) -> None:
+            memory = {"packed": self._packed[rank], "work": self.workspaces[rank], "team": team}
+            counts[rank] = function(rank=rank, **memory, **arguments)
 
-        try:
-            processes.share_work(take_part, range(n))
-        except BaseException:
-            team[0] = ENDED  # so that no thread waits for a leader that never started
-            raise
+        share_pass(n, take_part)
         return results[: counts[0]]
 
 

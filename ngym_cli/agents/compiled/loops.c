@@ -6,8 +6,9 @@
    have one, and so on; the longest sequences come first. At each step a cell multiplies the rows [h, x, 1] by the
    weights (gate, unit; row), and its own few lines make the new h of the products. */
 
-#include "kernel.h"
 #include "loops.h"
+
+#include <string.h>
 
 /* -- cells: one sequence at one step ------------------------------------------------------------------------------- */
 
@@ -122,7 +123,6 @@ void loop_forward_some(const struct loop *l, int64_t first, int64_t end) {
     int64_t units = l->units, features = l->features, depth = units + features + 1, wide = GATES[l->cell] * units;
     int64_t at = first; /* in the arrays over steps: the first of these sequences at this time */
     const float *h = l->h0 + first * units, *c = l->c0 ? l->c0 + first * units : 0;
-    if (l->weight) pack(l->weight, 1, depth, depth, wide, l->panels);
     for (int64_t t = 0; t < l->times; t++) {
         int64_t n = among(l->counts[t], first, end);
         if (n <= 0) break;
@@ -152,7 +152,6 @@ void loop_backward_some(const struct loop *l, int64_t first, int64_t end) {
     int64_t units = l->units, depth = units + l->features + 1, wide = GATES[l->cell] * units, at = first;
     float *dh0 = l->dh0 + first * units;
     for (int64_t t = 0; t < l->times; t++) at += l->counts[t];
-    if (l->weight) pack(l->weight, depth, 1, wide, units, l->panels);
     for (int64_t t = l->times - 1; t >= 0; t--) {
         int64_t n = among(l->counts[t], first, end);
         at -= l->counts[t];
@@ -172,84 +171,3 @@ void loop_backward_some(const struct loop *l, int64_t first, int64_t end) {
         if (t || !l->h0_fixed) multiply(gates, n, wide, l->panels, dh0, units, 1);
     }
 }
-
-/* -- as Python calls them ------------------------------------------------------------------------------------------ */
-
-/* What does not fit together in the shapes that Python gave. */
-static const char *misfit(const struct loop *l, int64_t sequences, int64_t steps, int64_t depth, int64_t wide,
-                          int64_t first, int64_t end) {
-    if (l->cell < LSTM || l->cell > SOFTPLUS) return "there is no such cell";
-    if (depth != l->units + l->features + 1) return "the weights do not fit the features and units";
-    if (wide != GATES[l->cell] * l->units) return "the gates do not fit the units";
-    if (l->cell == LSTM && !(l->c0 && l->c && l->squashed)) return "an LSTM has a state c";
-    if (first < 0 || first > end || end > sequences) return "there are no such sequences";
-    int64_t total = 0;
-    for (int64_t t = 0; t < l->times; total += l->counts[t++]) {
-        int64_t most = t ? l->counts[t - 1] : sequences;
-        if (l->counts[t] < 0 || l->counts[t] > most || l->counts[t] > steps - total) return "sequences are not packed";
-    }
-    return total == steps ? 0 : "sequences are not packed";
-}
-
-/* The arguments of both directions: the loop and its sequences, and the values of a forward pass. */
-#define SEQUENCES(X)                                                                                                   \
-    X(INT, cell) X(FLOAT, alpha) X(INT, first) X(INT, end) X(IN, counts, int64, times)
-#define VALUES(X)                                                                                                      \
-    X(IN, h0, float32, sequences,units) X(MAYBE, c0, float32, sequences,units) X(OUT, rows, float32, steps,depth)      \
-    X(OUT, gates, float32, steps,wide) X(MAYBE_OUT, c, float32, steps,units)                                           \
-    X(MAYBE_OUT, squashed, float32, steps,units) X(OUT, h, float32, steps,units)
-
-#define FORWARD(X)                                                                                                     \
-    SEQUENCES(X) X(IN, x, float32, steps,features) X(MAYBE, noise, float32, steps,wide)                                \
-    X(MAYBE, weight, float32, wide,depth) VALUES(X) X(OUT, panels, float32, room)
-DECLARE(forward, FORWARD, times, steps, features, wide, depth, sequences, units, room)
-
-static const char *run_forward(struct call *c) {
-    TAKE(forward);
-    struct loop l = {
-        .cell = given.cell, .times = size.times, .features = size.features, .units = size.units,
-        .counts = given.counts, .alpha = given.alpha, .x = given.x, .noise = given.noise, .weight = given.weight,
-        .h0 = given.h0, .c0 = given.c0, .rows = given.rows, .gates = given.gates, .c = given.c,
-        .squashed = given.squashed, .h = given.h, .panels = given.panels};
-    const char *problem = misfit(&l, size.sequences, size.steps, size.depth, size.wide, given.first, given.end);
-    if (problem) return problem;
-    if (size.room < packed_size(size.depth, size.wide)) return "the buffer for packed weights is too small";
-    loop_forward_some(&l, given.first, given.end);
-    return 0;
-}
-
-#define BACKWARD(X)                                                                                                    \
-    SEQUENCES(X) X(IN, weight, float32, wide,depth) VALUES(X) X(IN, dh, float32, steps,units)                          \
-    X(MAYBE, dc, float32, steps,units) X(OUT, dh0, float32, sequences,units)                                           \
-    X(MAYBE_OUT, dc0, float32, sequences,units) X(OUT, panels, float32, room)
-DECLARE(backward, BACKWARD, times, wide, depth, sequences, units, steps, room)
-
-static const char *run_backward(struct call *c) {
-    TAKE(backward);
-    struct loop l = {
-        .cell = given.cell, .times = size.times, .features = size.depth - size.units - 1, .units = size.units,
-        .counts = given.counts, .alpha = given.alpha, .weight = given.weight, .h0 = given.h0, .c0 = given.c0,
-        .rows = given.rows, .gates = given.gates, .c = given.c, .squashed = given.squashed, .h = given.h,
-        .panels = given.panels, .dh = given.dh, .dc = given.dc, .dh0 = given.dh0, .dc0 = given.dc0};
-    const char *problem = misfit(&l, size.sequences, size.steps, size.depth, size.wide, given.first, given.end);
-    if (problem) return problem;
-    if (l.cell == LSTM && !l.dc0) return "an LSTM has a state c";
-    if (size.room < packed_size(size.wide, size.units)) return "the buffer for packed weights is too small";
-    loop_backward_some(&l, given.first, given.end);
-    return 0;
-}
-
-#define PACKED_SIZE(X) X(INT, depth) X(INT, columns)
-DECLARE(packed_size, PACKED_SIZE, none)
-
-static const char *run_packed_size(struct call *c) {
-    TAKE(packed_size);
-    if (given.depth < 0 || given.columns < 0) return "a matrix has no negative size";
-    int64_t panels = given.columns / WIDTH + 1;
-    if (given.depth && panels > INT64_MAX / (int64_t)sizeof(float) / WIDTH / given.depth)
-        return "the matrix is too large";
-    c->result = packed_size(given.depth, given.columns);
-    return 0;
-}
-
-const struct kernel LOOPS_KERNELS[] = {KERNEL(forward, 1), KERNEL(backward, 1), KERNEL(packed_size, 0), {0}};

@@ -14,13 +14,12 @@ struct loop {
     float alpha;             /* rate units: how far h goes towards its new value */
     const float *x;          /* (step, feature) */
     const float *noise;      /* (step, gate * unit), added to the products; or null */
-    const float *weight;     /* (gate * unit, unit + feature + 1); null if the panels hold it already */
     const float *h0, *c0;    /* (sequence, unit) */
     float *rows;             /* (step, unit + feature + 1): [h before, x, 1] */
     float *gates;            /* (step, gate * unit): values of the gates; backward makes them their gradients */
     float *c, *squashed;     /* (step, unit), LSTM: c, tanh(c) */
     float *h;                /* (step, unit) */
-    float *panels;           /* packed weights */
+    const float *panels;     /* packed weights */
     const float *dh, *dc;    /* (step, unit): given gradients of h and c; dc may be null */
     float *dh0, *dc0;        /* (sequence, unit): zeros, become gradients of h0 and c0 */
     int64_t h0_fixed;        /* not 0: its gradient is not asked for */

@@ -79,7 +79,7 @@ void add_ppo_objective(const struct agent *a, const struct packed_weights *packe
         lanes by_log_prob = -choose(gain <= bounded, gain * weight, none), by_entropy = -o->ent_coef * weight;
         lanes by_value = 2 * o->vf_coef * choose(held == moved, error * weight, none);
         for (int64_t k = 0; k < actions && !a->continuous; k++)
-            x[k] = -p[k] * (by_log_prob + by_entropy * (x[k] + entropy));
+            x[k] = -p[k] * (by_log_prob + by_entropy * (x[k] + entropy)) + o->imitation * weight * p[k];
         for (int64_t k = 0; k < actions && a->continuous; k++) {
             x[k] = by_log_prob * p[k] * expf(-packed->log_std[k]);
             gradients->log_std[k] += sum_of(by_log_prob * (p[k] * p[k] - 1.f) + by_entropy);
@@ -87,6 +87,7 @@ void add_ppo_objective(const struct agent *a, const struct packed_weights *packe
         for (int64_t i = 0; i < left; i++) {
             for (int64_t k = 0; k < actions; k++) logits[i * f.logits_apart + k] = x[k][i];
             if (!a->continuous) logits[i * f.logits_apart + chosen[i]] += by_log_prob[i];
+            if (o->imitation) logits[i * f.logits_apart + w->correct[at + i]] -= o->imitation * weight[i];
             values[i * f.value_apart] = by_value[i];
         }
     }
@@ -108,7 +109,7 @@ static lanes most_preferred(const lanes *x, int64_t actions) {
 void add_supervised_loss(const struct agent *a, const struct workspace *w, int64_t n, double *statistics) {
     int64_t actions = a->actions;
     struct outputs f = head_outputs(a, w);
-    lanes *x = w->logits, *p = w->probabilities, sums[RATES];
+    lanes *x = w->logits, *p = w->probabilities, sums[SUPERVISED];
     memset(sums, 0, sizeof sums);
     for (int64_t at = 0; at < n; at += LANES) {
         int64_t left = n - at < LANES ? n - at : LANES;
@@ -140,7 +141,7 @@ void add_supervised_loss(const struct agent *a, const struct workspace *w, int64
             if (!a->continuous) logits[i * f.logits_apart + chosen[i]] -= weight[i];
         }
     }
-    for (int64_t k = 0; k < RATES; k++) statistics[k] += sum_of(sums[k]);
+    for (int64_t k = 0; k < SUPERVISED; k++) statistics[k] += sum_of(sums[k]);
 }
 
 /* Adds the penalty on the activity of the top layer to the statistics, and its gradient to that of the activity. */

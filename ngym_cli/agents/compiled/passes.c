@@ -186,6 +186,7 @@ static int64_t gather(const struct agent *a, const struct rollout *o, const stru
                 w->per_step[DUE][n] = o->due[place];
                 continue;
             }
+            if (o->correct) w->correct[n] = o->correct[place];
             w->per_step[OLD_LOG_PROB][n] = o->old[place];
             w->per_step[ADVANTAGE][n] = (o->advantages[place] - j->mean) * j->scale;
             w->per_step[RETURN][n] = o->returns[place];
@@ -199,17 +200,18 @@ static int64_t gather(const struct agent *a, const struct rollout *o, const stru
     return n;
 }
 
-/* Keeps the states after the last steps of sequences, which began at time 0, in the place of those before the first. */
-static void keep_last(const struct agent *a, const struct rollout *o, const struct workspace *w,
-                      const struct sequences *s) {
+void keep_last(const struct agent *a, const struct workspace *w, int64_t n, const int64_t *columns, int64_t apart,
+               float *h, float *c) {
     int64_t units = a->units;
-    for (int64_t l = 0; l < a->layers; l++)
-        for (int64_t k = 0, at, t; k < s->n; k++) {
-            for (at = k, t = 0; t + 1 < s->length[k]; t++) at += w->counts[t];
-            int64_t to = (l * o->envs + s->first[k]) * units;
-            memcpy(o->h[0] + to, w->loop[0][l].h + at * units, 4 * units);
-            if (o->c[0]) memcpy(o->c[0] + to, w->loop[0][l].c + at * units, 4 * units);
+    for (int64_t k = 0; h && k < a->layers; k++) {
+        const struct loop *l = &w->loop[0][k];
+        for (int64_t s = 0; s < n; s++) {
+            int64_t at = s, to = (k * apart + (columns ? columns[s] : s)) * units;
+            for (int64_t t = 0; t + 1 < l->times && s < l->counts[t + 1]; t++) at += l->counts[t];
+            memcpy(h + to, l->h + at * units, 4 * units);
+            if (c) memcpy(c + to, l->c + at * units, 4 * units);
         }
+    }
 }
 
 /* Bounds of a part of the sequences of a loop. */
@@ -248,34 +250,42 @@ static void work_on(struct team *team, void (*run)(const void *, int64_t, int64_
     share_work(team, &work, l->counts[0]);
 }
 
-/* Computes n steps of sequences that have been gathered: forward, what is minimised, and back. */
-static void forward_backward(const struct agent *a, const struct packed_weights *p, const struct rollout *o,
-                             const struct objective *j, struct workspace *w, int64_t n, const struct sequences *s,
-                             struct gradient_sums *sums, double *statistics, struct team *team) {
+void forward_layers(const struct agent *a, const struct packed_weights *p, struct workspace *w, struct team *team) {
     for (int64_t net = 0; net < a->networks; net++)
         for (int64_t k = 0; k < a->layers; k++) {
             w->loop[net][k].panels = p->layer[net][k].gates;
             work_on(team, run_forward_part, &w->loop[net][k], &w->loop[net][k]);
         }
-    if (o->weight && o->h[0]) keep_last(a, o, w, s);
-    forward_heads(a, p, w, n);
-    if (o->weight) add_supervised_loss(a, w, n, statistics);
-    else add_ppo_objective(a, p, j, w, n, sums, statistics);
-    backward_heads(a, p, w, n, sums);
-    if (j->l1 || j->l2) add_penalty_on_rates(a, j, w, n, statistics);
+}
+
+void backward_layers(const struct agent *a, const struct packed_weights *p, struct workspace *w, int64_t n,
+                     struct gradient_sums *sums, struct team *team) {
     for (int64_t net = 0; net < a->networks; net++)
         for (int64_t k = a->layers - 1; k >= 0; k--) {
             struct loop l = w->loop[net][k];
             l.panels = p->layer[net][k].state;
             l.dh = w->dh[net];
-            l.h0_fixed = 1;
-            memset(l.dh0, 0, 4 * s->n * a->units);
-            if (a->cell == LSTM) memset(l.dc0, 0, 4 * s->n * a->units);
+            if (l.h0_fixed) memset(l.dh0, 0, 4 * l.counts[0] * a->units);
+            if (l.h0_fixed && a->cell == LSTM) memset(l.dc0, 0, 4 * l.counts[0] * a->units);
             work_on(team, run_backward_part, &l, &l);
             struct weight_gradient g = {&l, sums->layer[net][k], n};
             work_on(team, run_weight_gradient_part, &g, &l);
             if (k) multiply(l.gates, n, a->gate_rows, p->layer[net][k].inputs, w->dh[net], a->units, 0);
         }
+}
+
+/* Computes n steps of sequences that have been gathered: forward, what is minimised, and back. */
+static void forward_backward(const struct agent *a, const struct packed_weights *p, const struct rollout *o,
+                             const struct objective *j, struct workspace *w, int64_t n, const struct sequences *s,
+                             struct gradient_sums *sums, double *statistics, struct team *team) {
+    forward_layers(a, p, w, team);
+    if (o->weight) keep_last(a, w, s->n, s->first, o->envs, o->h[0], o->c[0]);
+    forward_heads(a, p, w, n);
+    if (o->weight) add_supervised_loss(a, w, n, statistics);
+    else add_ppo_objective(a, p, j, w, n, sums, statistics);
+    backward_heads(a, p, w, n, sums);
+    if (j->l1 || j->l2) add_penalty_on_rates(a, j, w, n, statistics);
+    backward_layers(a, p, w, n, sums, team);
 }
 
 /* Where the group of sequences that begins with this one ends. */

@@ -5,52 +5,8 @@
 
 #include <math.h>
 
-#define MAX_SIZE (1 << 20)
 _Static_assert(sizeof(struct shared_update) <= 8 * 96, "the memory that threads share is too small");
 
-enum { ACTION_HEAD = 8, VALUE_HEAD, VALUED, HEAD }; /* places among the sizes of an agent */
-
-/* An agent of these sizes: cell, features, units, layers, networks, actions, whether they are continuous, activation of
-   heads, hidden layers of the action head and of the value head, whether there is a value, then the sizes of the hidden
-   layers. Returns what does not fit, or null. */
-static const char *parse_agent(struct agent *a, const int64_t *shape, int64_t length) {
-    memset(a, 0, sizeof *a);
-    if (length < HEAD) return "the agent has no sizes";
-    a->cell = shape[0], a->features = shape[1], a->units = shape[2], a->layers = shape[3], a->networks = shape[4];
-    a->actions = shape[5], a->continuous = shape[6] != 0, a->activation = shape[7];
-    if (a->cell < LSTM || a->cell > SOFTPLUS) return "there is no such cell";
-    if (a->layers < 1 || a->layers > MAX_LAYERS || a->networks < 1 || a->networks > 2) return "there are no layers";
-    if (a->features < 0 || a->units < 1 || a->actions < 1) return "there are no units or no actions";
-    if (a->features > MAX_SIZE || a->units > MAX_SIZE || a->actions > MAX_SIZE) return "the agent is too large";
-    if (a->activation < TANH_UNITS || a->activation > RELU_UNITS) return "there is no such activation";
-    const int64_t *hidden = shape + HEAD, *end = shape + length;
-    a->gate_rows = GATES[a->cell] * a->units;
-    a->joint = shape[VALUED] && a->networks == 1 && !shape[ACTION_HEAD] && !shape[VALUE_HEAD];
-    a->heads = shape[VALUED] && !a->joint ? 2 : 1;
-    if (!shape[VALUED] && (a->networks > 1 || shape[VALUE_HEAD])) return "without a value there is no critic";
-    for (int64_t c = 0; c < 2; c++) {
-        int64_t layers = shape[ACTION_HEAD + c];
-        if (layers < 0 || layers >= MAX_HEAD_LAYERS || hidden + layers > end) return "a head has too many layers";
-        a->head_layers[c] = layers + 1;
-        a->head_width[c][0] = a->units;
-        for (int64_t d = 1; d < a->head_layers[c]; d++) {
-            a->head_width[c][d] = *hidden++;
-            if (a->head_width[c][d] < 1 || a->head_width[c][d] > MAX_SIZE) return "a layer of a head has no units";
-        }
-        a->head_width[c][a->head_layers[c]] = c ? 1 : a->actions + a->joint;
-    }
-    for (int64_t l = 0; l < a->layers; l++) {
-        int64_t inputs = l ? a->units : a->features;
-        a->weights += a->networks * a->gate_rows * (a->units + inputs + 2);
-    }
-    for (int64_t c = 0; c < a->heads; c++)
-        for (int64_t d = 0; d < a->head_layers[c]; d++)
-            a->weights += (a->head_width[c][d] + 1) * a->head_width[c][d + 1];
-    if (a->continuous) a->weights += a->actions;
-    return 0;
-}
-
-static const char BUFFER_TOO_SMALL[] = "a buffer is too small for the agent";
 static const char SIZE_MISMATCH[] = "the rollout does not fit the sizes of the agent";
 
 #define SIZES(X) X(IN, shape, int64, length) X(INT, noisy) X(INT, envs) X(INT, longest) X(OUT, found, int64, 5)
@@ -112,6 +68,7 @@ static const char *parse_shared_arguments(const struct call *c, struct agent *a,
     TAKE(rollout);
     const char *problem = parse_agent(a, given.shape, size.length);
     if (problem) return problem;
+    if (!a->heads) return "a network alone does not act";
     *o = (struct rollout){
         .envs = size.envs, .times = size.times, .obs = given.obs, .noise = {given.noise}, .h = {given.h},
         .c = {given.c}, .chosen = given.chosen, .moved = given.moved, .alpha = given.alpha,
@@ -211,7 +168,7 @@ static const char *misfit(const struct update *u, const struct agent *a) {
 #define UPDATE(X)                                                                                                      \
     X(INT, rank) X(INT, threads) X(OUT, team, int64, 96) X(IN, first, int64, sequences)                               \
     X(IN, length, int64, sequences) X(IN, begin, int64, bounds) X(OUT, sums, float32, most,sums)                       \
-    X(OUT, numbers, float64, minibatches,6) X(IN, weights, float32, n) X(OUT, slopes, float32, n)                      \
+    X(OUT, numbers, float64, minibatches,7) X(IN, weights, float32, n) X(OUT, slopes, float32, n)                      \
     X(IN, place, int64, parts) X(IN, size, int64, parts) X(OUT, gradient, float32, all)                                \
     X(MAYBE_OUT, vector, float32, all) X(MAYBE_OUT, mean, float32, all) X(MAYBE_OUT, square, float32, all)             \
     X(MAYBE_OUT, step, float32) X(FLOAT, rate) X(FLOAT, keep_mean) X(FLOAT, keep_square) X(FLOAT, small)               \
@@ -238,7 +195,9 @@ static const char *share_update(struct call *c, const struct agent *a, const str
     for (int64_t i = 0; o->weight && o->h[0] && i < size.sequences; i++)
         if (m.first[i] >= o->envs) return "states are known at the beginning only";
     for (int64_t i = 0; !a->continuous && i < o->envs * o->times; i++)
-        if ((uint64_t)o->chosen[i] >= (uint64_t)a->actions) return "there is no such action";
+        if ((uint64_t)o->chosen[i] >= (uint64_t)a->actions ||
+            (o->correct && (uint64_t)o->correct[i] >= (uint64_t)a->actions))
+            return "there is no such action";
     if (size.n != a->weights) return "there are not as many weights as the agent has";
     if (size.most < MAX_CHUNKS || size.sums < layout_gradient_sums(a, &sums, 0)) return BUFFER_TOO_SMALL;
     int64_t longest = 0;
@@ -261,7 +220,8 @@ static const char *share_update(struct call *c, const struct agent *a, const str
 #define PPO_GRADIENT(X)                                                                                                       \
     AGENT(X, OUT, MAYBE, MAYBE) CRITIC(X, MAYBE, IN) UPDATE(X) X(IN, advantages, float32, times,envs)                  \
     X(IN, returns, float32, times,envs) X(IN, counts, uint8, times,envs) X(INT, normalize) X(FLOAT, clip)              \
-    X(FLOAT, clip_range_vf) X(FLOAT, ent_coef) X(FLOAT, vf_coef) X(FLOAT, most_kl)
+    X(FLOAT, clip_range_vf) X(FLOAT, ent_coef) X(FLOAT, vf_coef) X(FLOAT, most_kl) X(FLOAT, l1) X(FLOAT, l2)           \
+    X(FLOAT, imitation) X(MAYBE, correct, int64, times,envs)
 DECLARE(ppo_gradient, PPO_GRADIENT, UPDATE_SIZES)
 
 static const char *run_ppo_gradient(struct call *c) {
@@ -270,10 +230,11 @@ static const char *run_ppo_gradient(struct call *c) {
     struct rollout o;
     const char *problem = parse_rollout(c, &a, &o);
     if (problem) return problem;
-    o.advantages = given.advantages, o.returns = given.returns, o.counts = given.counts;
+    o.advantages = given.advantages, o.returns = given.returns, o.counts = given.counts, o.correct = given.correct;
+    if (given.imitation && (!o.correct || a.continuous)) return "there are no correct actions to imitate";
     struct update u = {
-        .normalize = given.normalize, .most_kl = given.most_kl,
-        .objective = {given.clip, given.clip_range_vf, given.ent_coef, given.vf_coef, .scale = 1}};
+        .normalize = given.normalize, .most_kl = given.most_kl, .l1 = given.l1, .l2 = given.l2,
+        .objective = {given.clip, given.clip_range_vf, given.ent_coef, given.vf_coef, given.imitation, .scale = 1}};
     return share_update(c, &a, &o, &u, offsetof(struct ppo_gradient_arguments, rank));
 }
 
@@ -291,7 +252,7 @@ static const char *run_supervised_gradient(struct call *c) {
     if (a.heads + a.joint > 1) return "a supervised agent has no value";
     if (o.h[0] && size.moments < 1) return SIZE_MISMATCH;
     o.weight = given.weight, o.due = given.due;
-    struct update u = {.most_kl = INFINITY, .objective = {.l1 = given.l1, .l2 = given.l2}};
+    struct update u = {.most_kl = INFINITY, .l1 = given.l1, .l2 = given.l2};
     return share_update(c, &a, &o, &u, offsetof(struct supervised_gradient_arguments, rank));
 }
 

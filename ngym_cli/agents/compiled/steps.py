@@ -1,39 +1,25 @@
-"""Single steps of recurrent networks in the compiled loops (`loops.c`), from plain arrays; torch is not imported."""
+"""Single steps of recurrent networks in the compiled passes, from plain arrays; torch is not imported here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from itertools import chain
 from math import exp, sqrt
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from neurogym import kernels
+from ngym_cli.agents.compiled.network import ArrayState, CompiledNetwork
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-GATES = {"lstm": 4, "gru": 4, "tanh": 1, "relu": 1, "softplus": 1}  #: rows of weights for each unit
-#: Arrays (layer, environment, unit) of a recurrent state; the first holds the activity.
-ArrayState = tuple[np.ndarray, ...]
+LayerWeights = Sequence[np.ndarray]  #: of h, of the inputs, and two biases
 Array = TypeVar("Array", np.ndarray, "Tensor")
-COMPILED_CELLS = tuple(GATES)  #: in the order of `loops.c`
 
 #: Rows of stored weights for each unit, of each network whose step is compiled.
 WEIGHT_ROWS = {"lstm": 4, "gru": 3, "rnn": 1, "ctrnn": 1, "ei_rnn": 1}
-
-
-def joint(library: ModuleType, recurrent: Array, inputs: Array, *biases: Array) -> Array:
-    """Join weights and biases to a matrix (gate * unit, unit + feature + 1) for products with the rows `[h, x, 1]`.
-
-    Args:
-        library: `numpy` or `torch`, whichever the weights are of.
-        recurrent: weights of h (gate * unit, unit).
-        inputs: weights of the inputs (gate * unit, feature).
-        *biases: two (gate * unit,), which are added.
-    """
-    return library.concatenate([recurrent, inputs, library.add(*biases)[:, None]], axis=1)
 
 
 def unpack_weights(library: ModuleType, units: int, weights: Sequence[Array]) -> tuple[Array, ...]:
@@ -93,7 +79,7 @@ class Stepper:
 
     Args:
         cell: a name in `COMPILED_CELLS`; None for a subclass with steps of its own.
-        weights: of each layer (gate * unit, unit + feature + 1), for products with the rows `[h, x, 1]`; see `joint`.
+        weights: of each layer those of h (gate * unit, unit) and of the inputs, and two biases; see `CompiledNetwork`.
         units: number of units of each layer.
         alpha: how far h of a leaky network goes towards its new value.
         noise: standard deviation of the recurrent noise.
@@ -103,17 +89,13 @@ class Stepper:
         state_sizes: size of each array of the state.
     """
 
-    _forward: Callable[..., int]
-
     def __init__(
-        self, cell: str | None, weights: Sequence[np.ndarray], units: int, alpha: float = 1.0, noise: float = 0.0
+        self, cell: str | None, weights: Sequence[LayerWeights], units: int, alpha: float = 1.0, noise: float = 0.0
     ) -> None:
         self.cell, self.weights, self.alpha, self.noise = cell, list(weights), alpha, noise
         self.shape, self.state_sizes = (len(weights), units), (units,) * (1 + (cell == "lstm"))
-        self._noise_scale = np.float32(scale_of_noise(noise, alpha))
-        self._counts = np.zeros(1, np.int64)
-        self._buffers: list[list[np.ndarray]] = []
-        self._packed = False
+        self._top = np.empty((0, units), np.float32)
+        self._network: CompiledNetwork | None = None
 
     @property
     def n_states(self) -> int:
@@ -136,31 +118,18 @@ class Stepper:
         Returns:
             The activity of the top layer (environment, unit), a view of `out`.
         """
-        if len(x) != self._counts[0]:
-            self._prepare(len(x))
-        for layer, (rows, gates, squashed, panels) in enumerate(self._buffers):
-            draws = None if noise is None else self._noise_scale * noise[layer]
-            inputs = (x, draws, *(array[layer] for array in state))
-            read = [None if array is None else np.ascontiguousarray(array, np.float32) for array in inputs]
-            h0, c0 = (*read[2:], None)[:2]
-            h, c = (*(array[layer] for array in out), None)[:2]
-            weight = None if self._packed else self.weights[layer]
-            arrays = (self._counts, *read[:2], weight, h0, c0, rows, gates, c, squashed, h, panels)
-            self._forward(COMPILED_CELLS.index(str(self.cell)), self.alpha, 0, len(x), *arrays)
-            x = out[0][layer]
-        self._packed = True
+        network = self._network or self._pack()
+        if len(x) != len(self._top):
+            self._top = np.empty((len(x), self.shape[1]), np.float32)
+            self._counts, self._work = np.array([len(x)]), network.workspace(len(x), bool(self.noise))
+        draws = None if noise is None else np.ascontiguousarray(noise.swapaxes(0, 1), np.float32)
+        inputs, *before = (np.ascontiguousarray(array, np.float32) for array in (x, *state))
+        network.forward(self._packed, self._work, self._counts, inputs, before, self._top, out, draws)
         return out[0][-1]
 
-    def _prepare(self, n: int) -> None:
-        """Look up the compiled pass and make the buffers of each layer for batches of this size."""
-        self._forward = kernels.require("forward")
-        self._counts[0], self._packed, self._buffers = n, False, []
-        for weight in self.weights:
-            wide, depth = weight.shape
-            shapes = ((n, depth), (n, wide), (n, self.shape[1]), (packed_size(depth, wide),))
-            self._buffers.append([np.empty(shape, np.float32) for shape in shapes])
-
-
-def packed_size(depth: int, columns: int) -> int:
-    """Numbers in a packed matrix."""
-    return kernels.require("packed_size")(depth, columns)
+    def _pack(self) -> CompiledNetwork:
+        """Pack the weights for the compiled pass."""
+        features, noise_scale = self.weights[0][1].shape[1], scale_of_noise(self.noise, self.alpha)
+        self._network = CompiledNetwork(str(self.cell), features, *self.shape[::-1], self.alpha, noise_scale)
+        self._packed = self._network.pack(chain.from_iterable(self.weights))
+        return self._network

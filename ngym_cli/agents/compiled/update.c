@@ -43,14 +43,14 @@ void join_update(const struct agent *a, const struct packed_weights *p, const st
 }
 
 /* Shares the objective of a minibatch: with mean and scale of its advantages, and the weight of a step. Returns the number of steps that are learned from. */
-static double share_objective(const struct rollout *o, const struct sequences *s, const struct update *u,
+static double share_objective(const struct rollout *o, const struct sequences *s, int64_t units, const struct update *u,
                             struct shared_update *b) {
     double n = 0, sum = 0, squares = 0;
+    int64_t steps = 0;
+    for (int64_t k = 0; k < s->n; k++) steps += s->length[k];
     b->objective = u->objective;
-    if (o->weight) {
-        for (int64_t k = 0; k < s->n; k++) n += s->length[k];
-        return n;
-    }
+    b->objective.l1 = u->l1 / (steps * units), b->objective.l2 = u->l2 / (steps * units);
+    if (o->weight) return steps;
     for (int pass = 0; pass < 2; pass++)
         for (int64_t k = 0; k < s->n; k++)
             for (int64_t t = 0; t < s->length[k]; t++) {
@@ -84,7 +84,7 @@ int64_t lead_update(const struct agent *a, const struct packed_weights *p, const
         struct sequences s = sequences_of(m, k);
         double *numbers = u->numbers + k * (STATISTICS + 1);
         memset(numbers, 0, 8 * (STATISTICS + 1));
-        if (!(numbers[STATISTICS] = share_objective(o, &s, u, b))) continue;
+        if (!(numbers[STATISTICS] = share_objective(o, &s, a->units, u, b))) continue;
         int64_t groups = count_groups(&s), chunks = groups < MAX_CHUNKS ? groups : MAX_CHUNKS;
         struct work work = {.minibatch = k};
         if (chunks == 1) compute_chunk(a, p, o, m, u, w, b, k, 0, 1, &packed);

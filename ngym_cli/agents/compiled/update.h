@@ -26,7 +26,8 @@ struct shared_update {
 /* What the steps of an update are taken with. */
 struct update {
     int64_t normalize;          /* not 0: advantages of a minibatch are scaled to mean 0 and standard deviation 1 */
-    struct objective objective; /* all but `mean`, `scale` and `share`, which each minibatch has its own */
+    struct objective objective; /* all but `mean`, `scale`, `share`, `l1` and `l2`, which each minibatch has its own */
+    double l1, l2;              /* penalties on the mean of |h| and of h^2 over units and steps */
     double most_kl;             /* a minibatch whose KL divergence is larger ends the update; may be infinite */
     const float *weights;        /* in the order of pack_weights; used only where no step is taken */
     float *slopes;               /* the gradient in the same order */

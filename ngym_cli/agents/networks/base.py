@@ -3,7 +3,7 @@
 Both forms read the same parameters. Sequences are laid out (time, environment, unit), or packed if they differ in
 length: (step, unit), first the first step of every sequence, then the second of all that have one, and so on, the
 longest sequences first. A state is a tuple of arrays (layer, environment, unit): `(h,)`, or `(h, c)` for the LSTM.
-Both run in the compiled loops (`loops`), or in torch where there are none.
+Both run in compiled passes, or in torch where there are none.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ import torch
 from torch import Tensor, nn
 
 from neurogym import kernels
-from ngym_cli.agents.compiled import loops
-from ngym_cli.agents.compiled.steps import ArrayState, Stepper, draw_noise, joint
+from ngym_cli.agents.compiled import autograd
+from ngym_cli.agents.compiled.network import MAX_LAYERS, ArrayState, CompiledNetwork
+from ngym_cli.agents.compiled.steps import Stepper, draw_noise
 
 State = tuple[Tensor, ...]
 WeightKind = Literal["input", "recurrent", "bias"]
@@ -59,7 +60,7 @@ class RecurrentNetwork(nn.Module):
         noise: standard deviation of the recurrent noise; 0 for networks that have none.
         noise_scale: factor on its standard normal draws.
         alpha: fraction of the way to the new value that leaky units go in a step.
-        cell: name of the step in `loops`; None for networks that run in torch only.
+        cell: name of the compiled step; None for networks that run in torch only.
         signed: whether the recurrent weights have fixed signs without constraints.
     """
 
@@ -110,22 +111,22 @@ class RecurrentNetwork(nn.Module):
         Returns:
             The top layer's activity (step, unit) and the state after the last step of each sequence, or ().
         """
-        if self.cell is None or not loops.usable(seq):
+        if not self.is_compiled or not autograd.usable(seq):
             return self.in_torch(seq, counts, state, noise)
-        after = []
-        for layer in range(self.num_layers):
-            draws = None if noise is None else self.noise_scale * noise[:, layer]
-            before = [array[layer] for array in state]
-            results = loops.run(self.cell, seq, counts, self.weights(layer), before, draws, self.alpha)
-            seq = results[0]
-            if last:
-                after.append([last_steps(array, counts) for array in results])
-        return seq, tuple(torch.stack(layers) for layers in zip(*after, strict=True))
+        sizes = self.input_size, self.hidden_size, self.num_layers, self.alpha, self.noise_scale
+        weights = [weight for layer in range(self.num_layers) for weight in self.weights(layer)]
+        top, *after = autograd.run(CompiledNetwork(str(self.cell), *sizes), seq, counts, weights, state, noise)
+        return top, tuple(after)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the compiled passes know the cell and so many layers."""
+        return self.cell is not None and self.num_layers <= MAX_LAYERS
 
     def in_torch(
         self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
     ) -> tuple[Tensor, State]:
-        """`sequence` without the compiled loops, layer by layer and step by step."""
+        """`sequence` without the compiled passes, layer by layer and step by step."""
         after = []
         for layer in range(self.num_layers):
             draws = [None] * len(counts) if noise is None else noise[:, layer].split(list(counts))
@@ -162,7 +163,7 @@ class RecurrentNetwork(nn.Module):
         """Return the arrays of a layer's state (environment, unit) after a step; `noise` are the layer's draws."""
         raise NotImplementedError
 
-    def weights(self, layer: int) -> loops.Weights:
+    def weights(self, layer: int) -> autograd.Weights:
         """Weights of the activity and of the inputs of a layer, and the biases."""
         return self.recurrent_weight(layer), *self.parameters_of(layer)[1:]
 
@@ -170,7 +171,7 @@ class RecurrentNetwork(nn.Module):
         """The matrix (gate * unit, from) that multiplies the activity of a layer."""
         return self.parameters_of(layer)[0]
 
-    def parameters_of(self, layer: int) -> loops.Weights:
+    def parameters_of(self, layer: int) -> autograd.Weights:
         """Parameters of a layer in torch order: weights of h and of the inputs, biases of the inputs and of h."""
         names = ("weight_hh", "weight_ih", "bias_ih", "bias_hh")
         weight_hh, weight_ih, bias_ih, bias_hh = (getattr(self, f"{name}_l{layer}") for name in names)
@@ -197,13 +198,13 @@ class RecurrentNetwork(nn.Module):
 
     def stepper(self) -> Stepper:
         """Return the present weights as a network that steps in NumPy; call again after each update."""
-        if self.cell is None or not kernels.available() or any_weight(self).device.type != "cpu":
+        if not self.is_compiled or not kernels.available() or any_weight(self).device.type != "cpu":
             return TorchStepper(self)
-        return Stepper(self.cell, self.joint_weights(), self.hidden_size, self.alpha, self.noise)
+        return Stepper(self.cell, self.arrays(), self.hidden_size, self.alpha, self.noise)
 
-    def joint_weights(self) -> list[np.ndarray]:
-        """Return the present weights of each layer as a matrix (gate * unit, unit + feature + 1), see `joint`."""
-        return [joint(np, *map(to_numpy, self.weights(layer))) for layer in range(self.num_layers)]
+    def arrays(self) -> list[list[np.ndarray]]:
+        """Return a copy of the present weights of each layer, see `weights`."""
+        return [list(map(to_numpy, self.weights(layer))) for layer in range(self.num_layers)]
 
     def initial_state(self, n: int, like: Tensor | None = None) -> State:
         """Zero state for `n` environments, of the type and device of `like` (default: of the weights)."""
@@ -235,7 +236,7 @@ def any_weight(network: nn.Module) -> Tensor:
 
 
 class TorchStepper(Stepper):
-    """Network that advances a batch of environments by a single step in torch, where compiled loops are missing."""
+    """Network that advances a batch of environments by a single step in torch, where compiled passes are missing."""
 
     def __init__(self, net: RecurrentNetwork) -> None:
         super().__init__(None, (), net.hidden_size, net.alpha, net.noise)

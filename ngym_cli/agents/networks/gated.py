@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ngym_cli.agents.compiled import loops
+from ngym_cli.agents.compiled import autograd
 from ngym_cli.agents.compiled.steps import unpack_weights
 from ngym_cli.agents.networks.base import RecurrentNetwork, State
 
@@ -66,7 +66,7 @@ class GatedNetwork(RecurrentNetwork):
         self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None, last: bool = True
     ) -> tuple[Tensor, State]:
         """See `RecurrentNetwork.sequence`."""
-        if self.padded and not last and not loops.usable(seq):
+        if self.padded and not last and not autograd.usable(seq):
             return self.in_torch_padded(seq, counts, state), ()
         return super().sequence(seq, counts, state, noise, last)
 
@@ -131,7 +131,7 @@ class GRU(GatedNetwork, nn.GRU):  # type: ignore[misc]
     function = staticmethod(torch.gru)
     step_function = staticmethod(torch.gru_cell)
 
-    def weights(self, layer: int) -> loops.Weights:
+    def weights(self, layer: int) -> autograd.Weights:
         """See `RecurrentNetwork.weights`; the candidate's parts from the inputs and from h stay separate."""
         w_hh, w_ih, b_ih, b_hh = unpack_weights(torch, self.hidden_size, self.parameters_of(layer))
         return w_hh, w_ih, b_ih, b_hh

@@ -15,46 +15,15 @@ from stable_baselines3.common.preprocessing import is_image_space
 from stable_baselines3.common.torch_layers import FlattenExtractor
 from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor, nn
-from torch.nn.functional import linear
 
 from ngym_cli.agents.acting import Actor, Layer, ReadOut
-from ngym_cli.agents.compiled.steps import ArrayState
+from ngym_cli.agents.compiled.network import ArrayState
 from ngym_cli.agents.networks import SPATIAL_CHANNELS, constraints, find_network
 from ngym_cli.agents.networks.base import RecurrentNetwork, State, to_numpy
 from ngym_cli.agents.networks.images import ConvolutionalFront, FeatureCache, SpatialFront, distinct
 from ngym_cli.agents.networks.optimizer import Adam, Optimizer
 from ngym_cli.agents.networks.places import PlaceCode
 from ngym_cli.agents.networks.structure import Structure
-
-
-class Categorical(torch.autograd.Function):
-    """Log-probability of the actions taken (...,) and entropy (...,) from action preferences (..., action)."""
-
-    @staticmethod
-    def forward(ctx: Any, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
-        """Log-probabilities of ``actions`` and entropies."""
-        by_action = logits.flatten(0, -2).t().contiguous()  # sums over few actions are slow along the last axis
-        chosen = actions.reshape(1, -1).long()
-        by_action = by_action - by_action.amax(0)  # a new array: a single row is transposed without a copy
-        probs = by_action.exp()
-        total = probs.sum(0)
-        probs /= total
-        log_probs = by_action.sub_(total.log_())
-        entropy = -(probs * log_probs).sum(0)
-        ctx.save_for_backward(probs, log_probs, entropy, chosen)
-        ctx.shape = logits.shape
-        return log_probs.gather(0, chosen).view(actions.shape), entropy.view(actions.shape)
-
-    @staticmethod
-    def backward(ctx: Any, d_log_prob: Tensor, d_entropy: Tensor | None) -> tuple[Tensor, None]:
-        """With p the probabilities: d log p(a) = 1(a) - p, d H = -p (log p + H)."""
-        probs, log_probs, entropy, chosen = ctx.saved_tensors
-        d_log_prob = d_log_prob.reshape(1, -1)
-        slope = -d_log_prob
-        if d_entropy is not None:
-            slope = slope - (log_probs + entropy) * d_entropy.reshape(1, -1)
-        d_logits = (probs * slope).scatter_add_(0, chosen, d_log_prob)
-        return d_logits.t().reshape(ctx.shape), None
 
 
 @dataclass(frozen=True)
@@ -232,12 +201,6 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
 
     def heads(self, activity: list[Tensor]) -> tuple[Tensor, Tensor]:
         """Action preferences or means (step, action), and values (step,), of the top activity of each network."""
-        linear_heads = not isinstance(self.action_net, PlaceCode)
-        if len(activity) == 1 and not self.net_arch and linear_heads:  # both heads read the same units: one product
-            heads = (self.action_net, self.value_net)
-            weight, bias = torch.cat([head.weight for head in heads]), torch.cat([head.bias for head in heads])
-            both = linear(activity[0], weight, bias)
-            return both[..., :-1], both[..., -1]
         values = self.value_net(self.mlp_extractor.forward_critic(activity[-1])).squeeze(-1)
         return self.action_net(self.mlp_extractor.forward_actor(activity[0])), values
 
@@ -268,7 +231,9 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
     def log_prob_and_entropy(self, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
         """Log-probabilities of actions and entropies, of action preferences or means."""
         if isinstance(self.action_space, spaces.Discrete):
-            return Categorical.apply(logits, actions)
+            every = torch.log_softmax(logits, -1)
+            log_probs = every.gather(-1, actions.long().unsqueeze(-1)).squeeze(-1)
+            return log_probs, -(every.exp() * every).sum(-1)
         z = (actions - logits) * torch.exp(-self.log_std)
         log_norm = self.log_std + 0.5 * np.log(2 * np.pi)
         return -(0.5 * z * z + log_norm).sum(-1), (0.5 + log_norm).sum().expand(z.shape[:-1])

@@ -41,11 +41,7 @@ from ngym_cli.agents.networks.base import State
 from ngym_cli.agents.networks.images import distinct
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 from ngym_cli.agents.supervised.batches import BatchSampler, TaskDrawing
-from ngym_cli.agents.supervised.material import (
-    TrialBuffer,
-    check_weights,
-    row_weights,
-)
+from ngym_cli.agents.supervised.material import TrialBuffer, check_weights, row_weights
 from ngym_cli.agents.supervised.objective import SupervisedKernel, Values, read_out
 from ngym_cli.agents.trained import agent_for
 from ngym_cli.environments.trial_batch import trials_of
@@ -140,11 +136,8 @@ class Supervised(Learner):
         self.carried = trials_of(self.env).reset_state != "trial"
         self._begin_streams()
         unusual = self.penalties.participation or type(self).loss is not Supervised.loss
-        self.in_torch = (
-            "the objective is not the usual one"
-            if unusual
-            else SupervisedKernel.obstacle(self.policy, has_values=False)
-        )
+        obstacle = SupervisedKernel.obstacle(self.policy, has_values=False)
+        self.in_torch = "the objective is not the usual one" if unusual else obstacle
         rates = self.penalties.l1_rate, self.penalties.l2_rate
         self.split, self._upload = BatchSplitter(), Upload(self.device)
         in_torch = self.in_torch or self.learns_on_device
@@ -253,10 +246,8 @@ class Supervised(Learner):
             draws = noise if isinstance(noise, np.ndarray) else None
             gradient, sums = self.compiled.gradient(material, sequences, self.carried_state, draws)
             total, per_step, penalty, right = sums
-            if self.penalties.l1_weight or self.penalties.l2_weight:
-                on_weights = self.penalties.on_weights(self.policy)
-                gradient = gradient + self.policy.gradient(on_weights)
-                total, penalty = total + on_weights.item(), penalty + on_weights.item()
+            gradient, on_weights = self.penalties.add_for_weights(self.policy, gradient)
+            total, penalty = total + on_weights, penalty + on_weights
             due = max(1, int(np.count_nonzero(material.due)))
             numbers = torch.tensor([total, per_step, penalty, right / due])
         if self.adds_gradients:

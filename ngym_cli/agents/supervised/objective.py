@@ -18,7 +18,7 @@ from ngym_cli.agents.algorithms.compiled_learner import CompiledPolicy
 from ngym_cli.agents.algorithms.rollout import PackedRollout
 from ngym_cli.agents.compiled.agent import MinibatchSequences
 from ngym_cli.agents.networks.places import PlaceCode
-from ngym_cli.agents.networks.policy import Categorical, RecurrentPolicy
+from ngym_cli.agents.networks.policy import RecurrentPolicy
 from ngym_cli.agents.supervised.material import TrialBuffer
 
 
@@ -44,7 +44,7 @@ class Choices:
 
     def losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Return the loss of each step (steps,) for targets (steps,), or (steps, component) if continuous."""
-        return -Categorical.apply(outputs, targets)[0]
+        return torch.nn.functional.cross_entropy(outputs, targets.long(), reduction="none")
 
     def right(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Return for each step (steps,) whether the answer is correct, or minus its squared error if continuous."""
@@ -112,7 +112,7 @@ def read_out(policy: RecurrentPolicy) -> Choices:
     return Places(policy, head) if isinstance(head, PlaceCode) else Values(policy)
 
 
-LOSS, STEP_LOSS, CORRECT, RATES = range(4)  #: places of sums, as in `objective.h`
+LOSS, STEP_LOSS, CORRECT, RATES = 0, 1, 2, 5  #: places of sums, as in `objective.h`
 
 
 class SupervisedKernel(CompiledPolicy):
@@ -145,10 +145,10 @@ class SupervisedKernel(CompiledPolicy):
         n_envs, steps = int(sequences.env.max()) + 1, int(sequences.length.sum())
         self._grow(n_envs, int(sequences.length.max()))
         self.copy_weights()
-        net, shape = self.policy.networks[0], (len(material) // n_envs, n_envs)
+        shape = (len(material) // n_envs, n_envs)
         discrete = isinstance(self.policy.action_space, spaces.Discrete)
         answers = np.ascontiguousarray(material.gt, np.int64 if discrete else np.float32).reshape(*shape, -1)
-        l1, l2 = (size / (steps * net.hidden_size) for size in self.on_rates)
+        l1, l2 = self.on_rates
         arrays = {
             "obs": np.ascontiguousarray(material.ob, np.float32).reshape(*shape, -1),
             "chosen" if discrete else "moved": answers[..., 0] if discrete else answers,

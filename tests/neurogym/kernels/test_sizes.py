@@ -34,41 +34,12 @@ def test_rows_whose_lengths_add_up_to_more_than_any_integer():
         kernels.get("rows")(np.zeros(4, np.int64), start, end, empty, empty.copy(), empty.copy())
 
 
-@given(WHOLE, WHOLE)
-def test_packed_sizes_are_those_of_integers_without_bound(depth, columns):
-    ask = kernels.get("packed_size")
-    width = ask(1, 1)
-    exact = depth * -(-columns // width) * width
-    if depth < 0 or columns < 0 or exact * 4 > LARGEST:
-        with pytest.raises(ValueError, match=r"negative size|too large"):
-            ask(depth, columns)
-    elif depth * (columns // width + 1) * width * 4 <= LARGEST:
-        assert ask(depth, columns) == exact
-
-
-@pytest.mark.parametrize("counts", [[2, 2**62, 2**62], [1, -1], [2, 2, 1]])
-def test_sequences_that_are_not_packed_are_refused(counts):
-    steps, units, features = 4, 2, 1
-    single = np.float32
-    weight = np.zeros((units, units + features + 1), single)
-    rows, gates, h = np.zeros((steps, 4), single), np.zeros((steps, units), single), np.zeros((steps, units), single)
-    panels = np.zeros(kernels.get("packed_size")(4, units), single)
-    with pytest.raises(ValueError, match="not packed"):
-        kernels.get("forward")(
-            2,
-            1.0,
-            0,
-            2,
-            np.array(counts, np.int64),
-            np.zeros((steps, features), single),
-            None,
-            weight,
-            np.zeros((2, units), single),
-            None,
-            rows,
-            gates,
-            None,
-            None,
-            h,
-            panels,
-        )
+@given(st.lists(st.integers(0, 3) | WHOLE, min_size=11, max_size=13), WHOLE, st.integers(1, 9) | WHOLE)
+def test_sizes_of_agents_are_of_arrays_that_can_exist(shape, envs, longest):
+    result = np.full(5, -7, np.int64)
+    try:
+        kernels.get("sizes")(np.array(shape, np.int64), 0, envs, longest, result)
+    except ValueError:
+        assert (result == -7).all()
+    else:
+        assert (result[:4] >= 0).all()

@@ -7,6 +7,7 @@ from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.callbacks import BaseCallback
 
 import neurogym as ngym
+from neurogym import kernels
 from neurogym.vector import make_vec
 from neurogym.wrappers import wrapper_class
 from ngym_cli.agents.algorithms.objective import LossCoefficients, Minibatch, action_value_loss
@@ -322,6 +323,17 @@ def test_preferences_become_differences_of_returns_divided_by_the_temperature():
     assert numbers[:2].abs().max() < 1e-2
 
 
+@pytest.mark.parametrize("objective", [{"l2_rate": 0.1}, {"value_temperature": 0.05}], ids=str)
+def test_acting_does_not_depend_on_the_objective(recall, objective):
+    rollouts = []
+    for changed in ({}, objective):
+        model = build(recall(), n_epochs=1, **changed)
+        model.learn(model.n_steps * model.n_envs)
+        rollouts.append(model.rollout_buffer)
+    for name in ("actions", "logits", "values", "log_probs"):
+        assert np.array_equal(*(getattr(rollout, name) for rollout in rollouts))
+
+
 def test_action_values_are_learned_by_torch_from_discrete_actions(recall):
     model = build(recall(), value_temperature=0.05)
     assert model.in_torch == "the objective is not the usual one"
@@ -356,6 +368,28 @@ def test_imitation_teaches_correct_actions_where_trials_depend_on_the_agent(imit
 
     before_update(model, check, 40)
     assert (np.mean(waits_when_due[-5:]) > 0.95) == learned
+
+
+@pytest.mark.skipif(not kernels.available(), reason="no compiled functions are built")
+@pytest.mark.parametrize(
+    "objective",
+    [{"imitation": 0.5}, {"l1_rate": 0.3, "l2_rate": 0.2}, {"l2_rate": 0.2, "l1_weight": 0.5, "l2_weight": 0.4}],
+    ids=str,
+)
+def test_penalties_and_imitation_are_learned_as_in_torch(objective):
+    weights, penalties = [], []
+    for form, options in ((kernels.variant(), objective), (kernels.PLAIN, objective), (kernels.PLAIN, {})):
+        with kernels.use(form):
+            model = build(foraging_without_rewards(), **options)
+            assert bool(model.in_torch) == (form == kernels.PLAIN)
+            model.learn(2 * model.n_steps * model.n_envs)
+        weights.append(torch.nn.utils.parameters_to_vector(model.policy.parameters()))
+        penalties.append(model.logger.name_to_value.get("train/penalty_loss", 0.0))
+    compiled, reference, without = weights
+    assert (compiled - reference).norm() < 1e-4 * reference.norm()
+    assert (without - reference).norm() > 1e-3 * reference.norm()
+    assert penalties[0] == pytest.approx(penalties[1], rel=1e-4)
+    assert bool(penalties[0]) == ("imitation" not in objective)
 
 
 def test_imitation_needs_correct_discrete_actions(recall):

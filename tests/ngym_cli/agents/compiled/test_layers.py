@@ -17,7 +17,7 @@ LAYERS = [
     ("agent",),
     ("objective",),
     ("passes",),
-    ("update",),
+    ("network", "update"),
     ("python",),
 ]
 RANK = {name: rank for rank, row in enumerate(LAYERS) for name in row}

@@ -386,7 +386,7 @@ def test_penalties_act_under_learning_from_reward(alg):
     def rates(**penalties):
         model = build("ctrnn", alg, hyper={"learning_rate": 5e-3, **penalties})
         model.learn(20 * model.n_steps * model.n_envs)
-        assert bool(model.in_torch) == bool(penalties or not kernels.available())
+        assert bool(model.in_torch) == ("participation" in penalties or not kernels.available())
         net = model.policy.networks[0]
         activity = torch.from_numpy(model.rollout_buffer.states[0][1:, -1].reshape(-1, 10))
         return (

@@ -1,4 +1,4 @@
-"""The compiled loops compute what the networks compute in torch."""
+"""The compiled passes compute what the networks compute in torch."""
 
 import copy
 
@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from neurogym import kernels
 from ngym_cli import processes
-from ngym_cli.agents.compiled import loops
 from ngym_cli.agents.networks import NETWORKS, find_network
 
 RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent and not spec.spatial]
@@ -102,12 +101,9 @@ def test_the_result_is_the_same_for_any_number_of_threads(name, counts, monkeypa
     for n in (1, 2, 3, 20):
         processes.set_learning_threads(n)
         try:
-            ranges = loops.shares(np.array(counts), 1000)
             results.append(everything(net, net.sequence, seq.requires_grad_(), state, noise, counts))
         finally:
             processes.set_learning_threads(1)
-        assert [begin for begin, _ in ranges] + [counts[0]] == [0] + [end for _, end in ranges]
-        assert len(ranges) == min(n, counts[0])
     for second in results[1:]:
         assert all(map(torch.equal, results[0], second))
 
@@ -121,6 +117,20 @@ def test_huge_inputs_saturate_and_nan_stays(name):
     assert activity[:2].isfinite().all() and activity[:2].abs().max() <= 1
     assert activity[2].isnan().all()
     torch.testing.assert_close(activity[3], net.sequence(seq[3:], [1], net.initial_state(1))[0][0])
+
+
+@pytest.mark.usefixtures("compiled")
+def test_inputs_may_lie_in_any_order():
+    net = build("lstm")
+    arrays = [torch.randn(3, 8), *(torch.randn(21, 4, 2) for _ in range(2))]
+    seq, *state = (array.permute(*reversed(range(array.ndim))) for array in arrays)
+    in_order = [array.contiguous() for array in (seq, *state)]
+    for ours, expected in zip(
+        everything(net, net.sequence, seq.requires_grad_(), state, None, [4, 4]),
+        everything(net, net.sequence, in_order[0].requires_grad_(), in_order[1:], None, [4, 4]),
+        strict=True,
+    ):
+        assert torch.equal(ours, expected)
 
 
 @pytest.mark.usefixtures("compiled")
@@ -142,13 +152,13 @@ def test_steps_go_into_arrays_that_can_hold_them():
 
 @pytest.mark.usefixtures("compiled")
 def test_what_does_not_fit_is_refused():
-    """The compiled loops would read beyond the arrays."""
+    """The compiled pass would read beyond the arrays."""
     net = build("gru", layers=1)
     state = (np.zeros((1, 4, 21), np.float32),)
     for shape in [(4, 2), (5, 3), (4, 4)]:
         with pytest.raises(ValueError, match=r"fit|packed"):
             net.stepper().step(np.zeros(shape, np.float32), state, (state[0].copy(),))
-    for counts in ([4, 3], [3, 5], [5, 3]):
+    for counts in ([4, 3], [3, 5], [5, 3], [4, 2**62, 2**62], [4, 4, 0], [9, -1], []):
         with pytest.raises(ValueError, match="not packed"):
             net.sequence(torch.zeros(8, 3), counts, net.initial_state(4))
     with pytest.raises(ValueError, match="expected 3 features, got 2"):
