@@ -108,6 +108,7 @@ def test_known_parameters_are_found_in_intervals():
     assert (np.abs(np.mean(values, 0) - [-0.5, 0.3, 0.08]) < [1.0, 0.15, 0.04]).all()
 
 
+@pytest.mark.long
 def test_a_bound_is_found_and_predicts_better_than_none():
     changes = {"B": 2.5, "sigma_a": 0.3, "sigma_i": 0.2, "sigma_s": 0.3, "phi": 1.0, "bias": 0.0, "lambda": 0.0}
     data = subject(250, 4, 0.5, **changes)
