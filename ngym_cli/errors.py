@@ -51,7 +51,7 @@ class InUseError(UserError):
     """A run folder that another process writes, or has just made."""
 
 
-class DivergedError(UserError):
+class DivergedError(UserError, FloatingPointError):
     """A network whose activity grows without bound, so that it has no action."""
 
 

@@ -25,6 +25,8 @@ NOT_RUN = {
     "run --task RDM-v0 --units 1024 --n-envs 1024 --device cuda": "needs a GPU",
     "fit people.csv --model q-learning,gru --on": "needs workers or a cluster",
     "fit dots.csv --model ddm,ddm:collapse=exponential --design": "fits simulated subjects for minutes",
+    "fit clicks.csv --model logistic,accumulator": "follows densities for a minute; see test_accumulator.py",
+    "fit beeps.csv": "the same",
     "eval latest --compare-activity rates.npz": "needs the file that NEMOS makes",
     "eval rat1": "needs a network fitted to comparisons of two sounds",
     "fit akrami2018": "takes a minute; its output is in the records",
@@ -89,6 +91,18 @@ def bandit(trials: int = 120, seed: int = 1) -> pandas.DataFrame:
     return frame.assign(choice=choice + 1, reward=reward, rt=0.3 + rng.gamma(2.0, 0.15, trials))
 
 
+def clicks(trials: int = 80) -> pandas.DataFrame:
+    """Choices of the side with more clicks, whose times are lists."""
+    rng = np.random.default_rng(0)
+    left, right = ([np.sort(rng.uniform(0, 1, n)) for n in rng.poisson(6, trials)] for _ in range(2))
+    more = np.array([len(b) > len(a) for a, b in zip(left, right, strict=True)])
+    listed = [[" ".join(f"{t:.3f}" for t in each) for each in side] for side in (left, right)]
+    columns = {"leftbups": listed[0], "rightbups": listed[1], "T": 1.0}
+    return pandas.DataFrame({"subject": 1, **columns, "went_right": more ^ (rng.random(trials) < 0.2)}).astype(
+        {"went_right": int}
+    )
+
+
 @pytest.fixture
 def workspace(tmp_path, run_folder, ngym, in_process):
     """What a reader of the guide has: runs, sweeps, tables, recordings, files of settings."""
@@ -102,6 +116,7 @@ def workspace(tmp_path, run_folder, ngym, in_process):
         dots().to_csv(tmp_path / name, index=False)
     dots().assign(session=2).to_csv(tmp_path / "session2.csv", index=False)
     bandit().to_csv(tmp_path / "bandit.csv", index=False)
+    clicks().to_csv(tmp_path / "clicks.csv", index=False)
     return tmp_path
 
 
