@@ -67,7 +67,7 @@ def reports_of(table: DataFrame, by: str | None = None) -> ReportTable | None:
         by: column that takes the place of the set size.
 
     Raises:
-        TableError: if several columns may be the target.
+        TableError: if several columns may be the target, or reports are too few.
     """
     numeric = [name for name in table if entries.is_numeric(table[name])]
     continuous = [name for name in numeric if len(entries.distinct(table[name])) > CONTINUOUS]
@@ -81,12 +81,15 @@ def reports_of(table: DataFrame, by: str | None = None) -> ReportTable | None:
     subject = guess(table.drop(columns=[reports[0], targets[0]])).roles.get("subject")
     sizes = [name for name in table if plain(name) in SIZES and 1 < len(entries.distinct(table[name])) <= MOST_SIZES]
     size = by or next(iter(sizes), None)
-    ring, groups = _ring(target), dict[tuple[str, str], ContinuousReports]()
+    ring = None if plain(targets[0]) in DURATIONS else _ring(target)
+    groups = dict[tuple[str, str], ContinuousReports]()
     for who, of_person in _parts(table, str(subject) if subject else None):
         for level, of_level in _parts(table, size):
             rows = np.isfinite(report - target) & of_person & of_level
             if rows.sum() >= FEWEST:
                 groups[who, level] = continuous_reports(report[rows], target[rows], ring=ring)
+    if not groups:
+        raise TableError(f"{reports[0]} and {targets[0]}: expected {FEWEST} continuous reports or more")
     names = {"target": targets[0], "report": reports[0], "subject": str(subject) if subject else None, "size": size}
     return ReportTable(names, ring, groups)
 

@@ -66,3 +66,8 @@ def test_the_command_prints_draws_and_refuses(ngym, tmp_path):
     pd.DataFrame({**reports(100), "angle": np.arange(100)}).to_csv(tmp_path / "two.csv", index=False)
     result = ngym("data", "two.csv")
     assert result.code == 2 and "target and angle may both be the target of response" in result.err
+    few = pd.DataFrame(reports(50))
+    few["target"], few["response"] = few["target"].where(few.index < 28), few["response"].where(few.index >= 22)
+    few.to_csv(tmp_path / "few.csv", index=False)
+    result = ngym("data", "few.csv")
+    assert result.code == 2 and "expected 10 continuous reports or more" in result.err
