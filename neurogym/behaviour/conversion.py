@@ -73,7 +73,7 @@ def from_arrow(table: Any) -> DataFrame:
     from pyarrow import types
 
     def kind_of(kind: Any) -> Any:
-        if types.is_boolean(kind) or types.is_temporal(kind):
+        if types.is_boolean(kind) or (types.is_temporal(kind) and not types.is_duration(kind)):
             return pa.string()
         return pa.float64() if types.is_integer(kind) or types.is_decimal(kind) else kind
 

@@ -96,7 +96,7 @@ def constant(word: str, n: int) -> Series:
 
 
 def of_values(values: Any) -> Series:
-    """Return a column from an array or list of numbers, words, truth values or a mixture.
+    """Return a column from an array or list of numbers, words, truth values, durations (in s) or a mixture.
 
     Raises:
         TableError: if an entry is a list or a mapping.
@@ -113,11 +113,13 @@ def of_values(values: Any) -> Series:
         return of_words([*map(_text, kind.categories)], codes(column))
     if pd.api.types.is_bool_dtype(kind):
         return of_words(("False", "True"), column.to_numpy(np.int32, na_value=-1))
+    if kind.kind == "m":
+        return pd.Series(column.dt.total_seconds().to_numpy(np.float64))
     objects = pd.api.types.is_object_dtype(kind)
     if pd.api.types.is_numeric_dtype(kind) or (objects and len(column) and all(map(_is_number, column))):
         return pd.Series(column.to_numpy(np.float64, na_value=np.nan))
     try:
-        index, distinct = pd.factorize(column.to_numpy().astype(str) if kind.kind in "mM" else column)
+        index, distinct = pd.factorize(column.to_numpy().astype(str) if kind.kind == "M" else column)
     except TypeError:
         raise TableError("found entries with several values, expected a number or a word for each trial") from None
     return of_words([*map(_text, distinct)], index)

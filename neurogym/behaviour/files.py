@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -191,12 +191,16 @@ def _json(path: Path) -> Source:
     return Source(_from_json(data), "JSON")
 
 
+def _has_rows(key: str) -> Callable[[Mapping[str, Any]], bool]:
+    """Return a function that says whether an entry of a mapping is a list of mappings."""
+    return lambda row: isinstance(row.get(key), list) and all(isinstance(each, dict) for each in row[key])
+
+
 def _from_json(data: Any) -> DataFrame:
     if isinstance(data, list) and data and all(isinstance(row, list) for row in data):
         data = [row for rows in data for row in rows]
     if isinstance(data, list) and all(isinstance(row, dict) for row in data):
-        if data and all("trials" in row or "data" in row for row in data):
-            key = "trials" if "trials" in data[0] else "data"
+        for key in [each for each in ("trials", "data") if data and all(map(_has_rows(each), data))][:1]:
             data = [{**{k: v for k, v in row.items() if k != key}, **trial} for row in data for trial in row[key]]
         return from_records(data)
     if isinstance(data, dict):

@@ -58,6 +58,8 @@ if TYPE_CHECKING:
 
 #: Names of flags of signal detection, beside which ``hit`` does not mean correct.
 DETECTED = set(DETECTION) - {"hit"}
+#: Names of flags that are set where an answer is wrong.
+ERRORS = {"error", "errors", "iserror", "incorrect", "wrong", "mistake", "fehler"}
 
 
 @dataclass
@@ -122,6 +124,11 @@ def guess(columns: DataFrame, given: Roles | None = None) -> Guess:
         else:
             del assigned[role]
     found.notes += _unfit(free, {*assigned, *given})
+    found.notes += [
+        f"{name} is named like errors: {option(f'--derive right=1-{name} --correct right')} if 1 is an error"
+        for name in free
+        if plain(name) in ERRORS and is_flag(columns[name]) and not {"correct", "ground_truth"} & {*assigned, *given}
+    ]
     assigned["stimuli"] = tuple(offered)
     found.reasons["stimuli"] = "values"
     pulses = _settle_pulses(columns, free, given, found)

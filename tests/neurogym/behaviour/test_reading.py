@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -262,3 +263,30 @@ def test_a_time_in_words_is_not_left_unread_in_silence():
     columns, _ = two_monkeys(1)
     table = reading.from_columns({**columns, "rt": [f"{k} ms" for k in range(300, 700)]})
     assert "rt is named like a time and is not read" in " ".join(table.reading.notes)
+
+
+def test_durations_of_data_frames_are_seconds(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    columns, _ = two_monkeys(1)
+    seconds = np.random.default_rng(0).uniform(0.3, 0.9, 400)
+    frame = pandas.DataFrame({**columns, "rt": pandas.to_timedelta(seconds, unit="s")})
+    frame.to_parquet(tmp_path / "t.parquet")
+    for source in (frame, tmp_path / "t.parquet"):
+        assert reading.read(source).join("rt") == pytest.approx(seconds, abs=1e-6)
+
+
+def test_data_of_a_trial_in_json_are_columns_of_it(tmp_path):
+    columns, evidence = two_monkeys(1)
+    rows = [{"choice": side, "data": {"coh": value}} for side, value in zip(columns["choice"], evidence, strict=True)]
+    (tmp_path / "t.json").write_text(json.dumps(rows))
+    table = reading.read(tmp_path / "t.json", {"stimuli": ["data.coh"]})
+    np.testing.assert_array_equal(table.join("stimuli")[:, 0], evidence)
+
+
+def test_a_flag_of_errors_is_offered_as_the_opposite_of_correct():
+    columns, evidence = two_monkeys(1)
+    wrong = (columns["choice"] == "right") != (evidence > 0)
+    table = reading.from_columns({**columns, "error": wrong.astype(int)})
+    assert "--derive right=1-error --correct right" in " ".join(table.reading.notes)
+    table = reading.read({**columns, "error": wrong.astype(int)}, {"correct": "right"}, derive=["right=1-error"])
+    np.testing.assert_array_equal(table.join("correct"), ~wrong)
