@@ -40,6 +40,7 @@ ENCODES_SIDE, BEYOND_CHANCE = (0.3, 0.7), 3.0
 MOST_LEVELS, MOST_CONDITIONS = 30, 16  #: of a further column that is kept, and most such columns
 #: Choices of the International Brain Laboratory: a clockwise turn of the wheel reports the left.
 WHEEL = {"1": "left", "-1": "right"}
+CONTRASTS = ("contrastleft", "contrastright")
 
 
 @dataclass
@@ -150,8 +151,7 @@ class Assembler(RoleColumns):
         if choices.note:
             self.notes.append(f"{name}: {choices.note}")
         self.options = choices.words
-        turned_wheel = {"contrastleft", "contrastright"} <= {plain(each) for each in self.columns}
-        if turned_wheel and set(choices.words) == set(WHEEL):
+        if set(choices.words) == set(WHEEL) and self.turns_wheel(choices):
             if choices.words != tuple(WHEEL):
                 choices.index = np.where(choices.index < 0, -1, 1 - choices.index)
             choices.words, self.options = tuple(WHEEL.values()), tuple(WHEEL)
@@ -166,6 +166,18 @@ class Assembler(RoleColumns):
         listed = ", ".join(w if w == o else f"{o} = {w}" for o, w in zip(self.options, choices.words, strict=True))
         self.words[name] = f"{listed}; no answer: {', '.join(missed)}" if missed else listed
         return choices
+
+    def turns_wheel(self, choices: Choices) -> bool:
+        """Return whether 1 and -1 beside contrasts of two sides are turns of a wheel: unless choices say otherwise."""
+        sides = {
+            plain(name): entries.numbers(column) for name, column in self.columns.items() if plain(name) in CONTRASTS
+        }
+        if len(sides) < len(CONTRASTS):
+            return False
+        left, right = (np.nan_to_num(sides[name]) for name in CONTRASTS)
+        valid = choices.index >= 0
+        ones = choices.index == choices.words.index("1")
+        return correlation(right - left, ones, valid) * np.sqrt(valid.sum()) < BEYOND_CHANCE
 
     def truth(self, choices: Choices, correct: FloatArray) -> IntArray:
         """Return the index of the correct choice, -1 if unknown; a column that does not name choices is dropped.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ import numpy as np
 from neurogym.array_types import IntArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.entries import TableError, label, plain
-from neurogym.behaviour.evidence import FILE
+from neurogym.behaviour.evidence import FILE, listed
 from neurogym.behaviour.questions import Answer, ask
 from neurogym.behaviour.roles import changes_between_blocks, fits_role
 from neurogym.messages.options import option
@@ -79,6 +79,7 @@ def group(columns: DataFrame, roles: dict[str, object], locate: Callable[[int], 
     if "subject" in roles:
         subjects, subject = entries.texts(columns[str(roles["subject"])])
         groups.words[str(roles["subject"])] = _count(len(subjects), "subject")
+        groups.notes += _spelled_alike(subjects)
     trial = np.broadcast_to(np.nan, n)
     if "trial" in roles and entries.is_numeric(columns[str(roles["trial"])]):
         trial = entries.numbers(columns[str(roles["trial"])])
@@ -112,6 +113,16 @@ def group(columns: DataFrame, roles: dict[str, object], locate: Callable[[int], 
     groups.sessions.sort(key=lambda each: (_natural(each[0]), _natural(each[1])))
     _say_sessions(groups, roles, len(set(subject[valid].tolist())), restarted)
     return groups
+
+
+def _spelled_alike(subjects: Sequence[str]) -> list[str]:
+    """Return a remark on subjects whose names differ in capitals, blanks or leading zeros only."""
+    alike: dict[str, list[str]] = {}
+    for name in subjects:
+        alike.setdefault(" ".join(name.lower().split()).lstrip("0") or "0", []).append(name)
+    several = [each for each in alike.values() if len(each) > 1]
+    said = "; ".join(listed([repr(name) for name in each]) for each in several[:3]) + ("; ..." if several[3:] else "")
+    return [f"subjects {said} may be the same: they are told apart as written"] * bool(several)
 
 
 def _say_sessions(groups: Groups, roles: dict[str, object], subjects: int, restarted: int) -> None:

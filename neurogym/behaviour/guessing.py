@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 
 #: Names of flags of signal detection, beside which ``hit`` does not mean correct.
 DETECTED = set(DETECTION) - {"hit"}
+FRACTION = re.compile(r"[-+]?\d+(/\d+)?")
 #: Names of flags that are set where an answer is wrong.
 ERRORS = {"error", "errors", "iserror", "incorrect", "wrong", "mistake", "fehler"}
 
@@ -161,7 +163,13 @@ def _named(role: str, columns: DataFrame, taken: Sequence[str] = ()) -> list[str
 
 def _unfit(columns: DataFrame, known: set[str]) -> list[str]:
     """Return what keeps columns of words from the role of numbers that they are named after."""
-    return [
+    fractions = [
+        f"{name} is not read as a stimulus: write its fractions, as {entries.words(columns[name])[0]}, as numbers"
+        for name in columns
+        if STIMULUS.match(plain(name)) and entries.words(columns[name])
+        if all(FRACTION.fullmatch(word) for word in entries.words(columns[name]))
+    ]
+    return fractions + [
         f"{name} is named like {of_what} and is not read: its entries are words, as {entries.words(columns[name])[0]}"
         for role, of_what in (("rt", "a time"), ("reward", "a reward"), ("confidence", "a confidence judgement"))
         for name in columns

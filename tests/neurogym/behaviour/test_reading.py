@@ -275,6 +275,17 @@ def test_durations_of_data_frames_are_seconds(tmp_path):
         assert reading.read(source).join("rt") == pytest.approx(seconds, abs=1e-6)
 
 
+def test_what_may_be_the_same_subject_and_fractions_in_words_are_said():
+    columns, evidence = two_monkeys(1)
+    fractions = np.where(evidence > 0, "1/4", "-1/4")
+    table = reading.from_columns(
+        {"rat": np.repeat(["01", "1"], 200), "contrast": fractions, "choice": columns["choice"]}
+    )
+    said = " ".join(table.reading.notes)
+    assert "subjects '01', '1' may be the same" in said and "1/4, as numbers" in said
+    assert not any("the same" in note for note in reading.from_columns(columns).reading.notes)
+
+
 def test_data_of_a_trial_in_json_are_columns_of_it(tmp_path):
     columns, evidence = two_monkeys(1)
     rows = [{"choice": side, "data": {"coh": value}} for side, value in zip(columns["choice"], evidence, strict=True)]
@@ -290,3 +301,14 @@ def test_a_flag_of_errors_is_offered_as_the_opposite_of_correct():
     assert "--derive right=1-error --correct right" in " ".join(table.reading.notes)
     table = reading.read({**columns, "error": wrong.astype(int)}, {"correct": "right"}, derive=["right=1-error"])
     np.testing.assert_array_equal(table.join("correct"), ~wrong)
+
+
+@pytest.mark.parametrize(("one", "words"), [("left", ("left", "right")), ("right", ("-1", "1"))])
+def test_one_beside_contrasts_is_a_turn_of_the_wheel_unless_choices_follow_the_other_side(one, words):
+    _, evidence = two_monkeys(1)
+    right = np.random.default_rng(0).random(len(evidence)) < 1 / (1 + np.exp(-8 * evidence))
+    choice = np.where(right == (one == "right"), 1, -1)
+    sides = {"contrast_left": np.maximum(-evidence, 0), "contrast_right": np.maximum(evidence, 0)}
+    table = reading.from_columns({"mouse": np.ones(len(choice), int), **sides, "choice": choice})
+    assert table.choices == words and not any("is turned" in note for note in table.reading.notes)
+    np.testing.assert_array_equal(table.join("choice"), right)
