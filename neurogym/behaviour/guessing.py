@@ -163,16 +163,16 @@ def _named(role: str, columns: DataFrame, taken: Sequence[str] = ()) -> list[str
 
 def _unfit(columns: DataFrame, known: set[str]) -> list[str]:
     """Return what keeps columns of words from the role of numbers that they are named after."""
+    in_words = [name for name in columns if entries.is_words(columns[name]) and not entries.is_numeric(columns[name])]
     fractions = [
         f"{name} is not read as a stimulus: write its fractions, as {entries.words(columns[name])[0]}, as numbers"
-        for name in columns
-        if STIMULUS.match(plain(name)) and entries.words(columns[name])
-        if all(FRACTION.fullmatch(word) for word in entries.words(columns[name]))
+        for name in in_words
+        if STIMULUS.match(plain(name)) and all(map(FRACTION.fullmatch, entries.words(columns[name])))
     ]
     return fractions + [
         f"{name} is named like {of_what} and is not read: its entries are words, as {entries.words(columns[name])[0]}"
         for role, of_what in (("rt", "a time"), ("reward", "a reward"), ("confidence", "a confidence judgement"))
-        for name in columns
+        for name in in_words
         if role not in known and plain(name) in COLUMN_NAMES[role] and entries.words(columns[name])
     ]
 

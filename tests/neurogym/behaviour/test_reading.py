@@ -275,7 +275,7 @@ def test_durations_of_data_frames_are_seconds(tmp_path):
         assert reading.read(source).join("rt") == pytest.approx(seconds, abs=1e-6)
 
 
-def test_what_may_be_the_same_subject_and_fractions_in_words_are_said():
+def test_what_may_be_the_same_subject_and_fractions_in_words_are_said(tmp_path):
     columns, evidence = two_monkeys(1)
     fractions = np.where(evidence > 0, "1/4", "-1/4")
     table = reading.from_columns(
@@ -283,7 +283,11 @@ def test_what_may_be_the_same_subject_and_fractions_in_words_are_said():
     )
     said = " ".join(table.reading.notes)
     assert "subjects '01', '1' may be the same" in said and "1/4, as numbers" in said
-    assert not any("the same" in note for note in reading.from_columns(columns).reading.notes)
+    rows = "".join(
+        f"a,{round(8 * abs(value))},{side}\n" for value, side in zip(evidence, columns["choice"], strict=True)
+    )
+    notes = " ".join(reading.read(write(tmp_path, f"rat,offer,choice\n{rows}")).reading.notes)
+    assert "the same" not in notes and "fractions" not in notes
 
 
 def test_data_of_a_trial_in_json_are_columns_of_it(tmp_path):
