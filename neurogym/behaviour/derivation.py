@@ -26,6 +26,11 @@ STARTS = (
     re.compile(r"(start|begin|onset|init)"),
 )
 NOT_STARTS = re.compile(r"(off|end|stop|feedback|reward|resp|choice|lick|press|iti|fix)")
+#: Names of flags of hits, misses, false alarms and correct rejections.
+OUTCOMES = (
+    *(("hit", "hits"), ("miss", "misses"), ("falsealarm", "fa", "falsealarms")),
+    ("correctreject", "correctrejection", "cr", "correctrejections"),
+)
 FEWEST_TOTALS = 10  #: distinct amounts from which a reward that never falls is a running total
 
 
@@ -46,6 +51,21 @@ def with_rewards(columns: DataFrame, chosen: ColumnMap) -> DataFrame:
                 chosen.derive["reward"] = f"max(`{left}`, `{right}`)"
                 return expressions.derived(columns, {"reward": chosen.derive["reward"]})[0]
     return columns
+
+
+def with_detection(columns: DataFrame, chosen: ColumnMap, notes: list[str]) -> DataFrame:
+    """Return the table with response, correctness and signal, where it has a flag for each outcome of a detection."""
+    short = {plain(name): name for name in columns if roles.is_flag(columns[name])}
+    found = [next((short[name] for name in names if name in short), None) for names in OUTCOMES]
+    if None in found or any(plain(name) in COLUMN_NAMES["choice"] for name in columns):
+        return columns
+    hit, miss, alarm, rejection = (f"`{name}`" for name in found)
+    of_all = f"({hit}+{miss}+{alarm}+{rejection})"  # 0 in other trials, whose entries are then missing
+    pairs = {"response": (hit, alarm), "correct": (hit, rejection), "signal": (hit, miss)}
+    formulas = {name: f"({a}+{b})/{of_all}" for name, (a, b) in pairs.items() if name not in columns}
+    chosen.derive |= formulas
+    notes.append(f"{', '.join(formulas)} are derived from {', '.join(map(str, found))}")
+    return expressions.derived(columns, formulas)[0]
 
 
 def with_differences(

@@ -167,9 +167,7 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
         tentative: dict[str, Any] = {**(mapped or guess(columns, options.roles).roles), **options.roles}
         columns = _without_screens(columns, tentative, chosen, left_out)
     if mapped is None:
-        columns = derivation.with_rewards(columns, chosen)
-        if "choice" not in options.roles:
-            _refuse_wide(columns)
+        columns = _with_outcomes(columns, chosen, notes, options.roles)
     assigned, given, guessed = _assigned(columns, options.roles, mapped)
     _check_choice(columns, assigned)
     notes += guessed.notes
@@ -339,6 +337,15 @@ def _check(columns: DataFrame, named: Mapping[str, Any]) -> None:
         for name in _names(value):
             if name not in columns:
                 raise TableError(unknown("column", name, columns))
+
+
+def _with_outcomes(columns: DataFrame, chosen: ColumnMap, notes: list[str], given: Roles) -> DataFrame:
+    """Return the table with columns that follow from others, such as flags of outcomes; refuse one for each trial."""
+    columns = derivation.with_rewards(columns, chosen)
+    if "choice" not in given:
+        columns = derivation.with_detection(columns, chosen, notes)
+        _refuse_wide(columns)
+    return columns
 
 
 def _check_choice(columns: DataFrame, assigned: Mapping[str, Any]) -> None:

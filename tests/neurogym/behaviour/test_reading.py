@@ -316,3 +316,21 @@ def test_one_beside_contrasts_is_a_turn_of_the_wheel_unless_choices_follow_the_o
     table = reading.from_columns({"mouse": np.ones(len(choice), int), **sides, "choice": choice})
     assert table.choices == words and not any("is turned" in note for note in table.reading.notes)
     np.testing.assert_array_equal(table.join("choice"), right)
+
+
+def test_flags_of_hits_and_false_alarms_give_response_correctness_and_signal():
+    rng = np.random.default_rng(0)
+    signal, pressed, aborted = rng.random(300) < 0.7, rng.random(300) < 0.6, np.arange(300) % 30 == 7
+    flags = {
+        "hit": signal & pressed & ~aborted,
+        "miss": signal & ~pressed & ~aborted,
+        "false_alarm": ~signal & pressed & ~aborted,
+        "correct_reject": ~signal & ~pressed & ~aborted,
+    }
+    table = reading.from_columns({"mouse": np.ones(300, int), **flags})
+    np.testing.assert_array_equal(table.join("choice"), np.where(aborted, -1, pressed))
+    np.testing.assert_array_equal(table.join("correct")[~aborted], (signal == pressed)[~aborted])
+    np.testing.assert_array_equal(table.join("stimuli")[~aborted, 0], signal[~aborted])
+    assert "response, correct, signal are derived from hit, miss" in " ".join(table.reading.notes)
+    named = reading.from_columns({**flags, "lick": pressed.astype(int)}, {"choice": "lick"})
+    assert not any("derived from hit" in note for note in named.reading.notes)
