@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 
 FILE = "file"  #: column with the file of each trial, where there are several
+#: Name of the column with the first of several folders in which the names of files differ.
+FOLDER = "folder"
 FEWEST = 8  #: pairs of trials below which nothing is concluded from their order
 ALMOST_ALL, MOSTLY = 0.95, 0.9
 ENOUGH_TRIALS = 30  #: trials below which nothing is concluded from what goes together

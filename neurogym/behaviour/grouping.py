@@ -12,7 +12,7 @@ import numpy as np
 from neurogym.array_types import IntArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.entries import TableError, label, plain
-from neurogym.behaviour.evidence import FILE, listed
+from neurogym.behaviour.evidence import FILE, FOLDER, listed
 from neurogym.behaviour.questions import Answer, ask
 from neurogym.behaviour.roles import changes_between_blocks, fits_role
 from neurogym.messages.options import option
@@ -197,6 +197,14 @@ def _by_files(columns: DataFrame, roles: dict[str, object], groups: Groups, asks
         subject, file = entries.texts(columns[str(roles["subject"])])[1], entries.texts(columns[FILE])[1]
         if "session" not in roles and len(np.unique(file)) > len(np.unique(subject)):
             roles["session"] = FILE
+        return
+    folders = entries.words(columns[FOLDER]) if FOLDER in columns and asks and "session" not in roles else ()
+    if folders and not any(_SESSION_FILE.search(name.lower()) for name in folders):
+        roles["subject"], roles["session"] = FOLDER, FILE
+        groups.notes.append(
+            f"each folder ({listed(folders[:3])}) is read as a subject, and each file as a session; "
+            f"{option('--subject none')} if they are sessions of one"
+        )
         return
     common = {re.sub(r"[\d\W_]+", "", name.rpartition("/")[2].lower()) for name in names}
     if all(_SUBJECT_FILE.search(name.lower()) for name in names):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from neurogym.behaviour import entries
-from neurogym.behaviour.evidence import FILE
+from neurogym.behaviour.evidence import FILE, FOLDER
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -56,18 +56,22 @@ def joined(read: list[tuple[Path, Source]]) -> Source:
 
     sources = [source for _, source in read]
     notes = _told_apart(sources)
-    tables = [source.table for source in sources]
+    tables = _with_one_spelling([source.table for source in sources])
     names = dict.fromkeys(name for table in tables for name in table)
+    lacking = [name for name in names if any(name not in table for table in tables)]
     tables = [table.reindex(columns=[*names]) for table in tables]
     stems = _short_names([path for path, _ in read])
     columns = {name: entries.joined([table[name] for table in tables]) for name in names}
-    columns[FILE] = entries.of_words(stems, np.repeat(np.arange(len(stems)), [*map(len, tables)]))
+    file = np.repeat(np.arange(len(stems)), [*map(len, tables)])
+    if (folders := _folders(stems)) and FOLDER not in columns:
+        distinct = list(dict.fromkeys(folders))
+        columns[FOLDER] = entries.of_words(distinct, np.array([distinct.index(each) for each in folders])[file])
+    columns[FILE] = entries.of_words(stems, file)
     left_out: Counter[str] = Counter()
     for source in sources:
         left_out.update(source.left_out)
     forms = dict.fromkeys(source.form for source in sources)
     naming = dict.fromkeys(name for source in sources for name in source.names)
-    lacking = [name for name in names if any(name not in source.table for source in sources)]
     notes += [f"columns that some files lack: {', '.join(lacking[:8])}"] if lacking else []
     ends = np.cumsum([*map(len, tables)])
 
@@ -101,6 +105,29 @@ def _told_apart(sources: Sequence[Source]) -> list[str]:
                 f"{len(identities)} sessions of {called[0]} are called {called[-1]}: told apart by their start"
             )
     return notes
+
+
+def _with_one_spelling(tables: Sequence[DataFrame]) -> list[DataFrame]:
+    """Return tables in which names of columns that differ in capitals only are spelled as in the first of them."""
+    spelled: dict[str, str] = {}
+    result = []
+    for table in tables:
+        names = {
+            name: spelled.get(name.casefold(), name) for name in table if spelled.get(name.casefold()) not in table
+        }
+        result.append(table.rename(columns=names))
+        for name in result[-1]:
+            spelled.setdefault(name.casefold(), name)
+    return result
+
+
+def _folders(names: Sequence[str]) -> list[str]:
+    """Return the first folder in which the names of files differ, if they differ in a folder or file below as well."""
+    parts = [name.split("/") for name in names]
+    if len({*map(len, parts)}) > 1:
+        return []
+    differ = [k for k in range(len(parts[0])) if len({each[k] for each in parts}) > 1]
+    return [each[differ[0]] for each in parts] if len(differ) > 1 and differ[0] < len(parts[0]) - 1 else []
 
 
 def _short_names(paths: Sequence[Path]) -> list[str]:

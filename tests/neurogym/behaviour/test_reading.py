@@ -334,3 +334,25 @@ def test_flags_of_hits_and_false_alarms_give_response_correctness_and_signal():
     assert "response, correct, signal are derived from hit, miss" in " ".join(table.reading.notes)
     named = reading.from_columns({**flags, "lick": pressed.astype(int)}, {"choice": "lick"})
     assert not any("derived from hit" in note for note in named.reading.notes)
+
+
+def test_folders_of_subjects_and_of_days_are_told_apart(tmp_path):
+    for who in ("ada", "bob"):
+        for day in ("2024-01-01", "2024-01-02"):
+            (tmp_path / "a" / who / day).mkdir(parents=True)
+            (tmp_path / "b" / day / who).mkdir(parents=True)
+            for path in (tmp_path / "a" / who / day, tmp_path / "b" / day / who):
+                rows = np.random.default_rng(len(list(tmp_path.rglob("*")))).integers(0, 2, (40, 2))
+                np.savetxt(path / "trials.csv", rows, "%d", ",", header="choice,reward", comments="")
+    table = reading.read(tmp_path / "a")
+    assert table.subjects == ("ada", "bob") and len(table.sessions) == 4
+    assert "each folder (ada, bob) is read as a subject" in " ".join(table.reading.notes)
+    assert len(reading.read(tmp_path / "a", {"subject": None}).subjects) == 1
+    assert not {"2024-01-01"} & set(reading.read(tmp_path / "b", {"subject": None}).subjects)
+
+
+def test_columns_of_files_that_differ_in_capitals_only_are_one(tmp_path):
+    for name, header, late in (("s1", "Choice,RT", 0.6), ("s2", "choice,rt", 0.7)):
+        (tmp_path / f"{name}.csv").write_text(f"{header}\n" + f"left,0.5\nright,{late}\n" * 10)
+    table = reading.read(tmp_path)
+    assert table.n_trials == 40 and np.isfinite(table.join("rt")).all() and (table.join("choice") >= 0).all()
