@@ -145,13 +145,17 @@ def test_the_comparison_is_part_of_what_is_printed(monkeypatch, capsys):
     assert "5,000 steps a second on a card, 1,000 on the CPU" in capsys.readouterr().out.replace("\n", " ")
 
 
-def test_a_plan_says_how_long_its_line_took_and_that_correct_actions_are_shown(ngym):
+def test_a_plan_says_how_long_its_line_took(ngym):
     """Learning in torch is beyond the arithmetic, but the line was measured."""
-    command = ("run", "--task", "DynamicForaging-v0", "--dry-run")
-    row = per_task.measured("DynamicForaging-v0")
+    command = ("run", "--task", "ChangingBandit-v0", "--dry-run")
+    row = per_task.measured("ChangingBandit-v0")
     assert json.loads(ngym(*command, "--json").out)["seconds"] == pytest.approx(row.seconds)
     half = ngym(*command, "--timesteps", str(row.steps // 2), "--json")
     assert json.loads(half.out)["seconds"] == pytest.approx(row.seconds / 2, rel=0.01)
+
+
+def test_a_plan_says_that_correct_actions_are_shown(ngym):
+    command = ("run", "--task", "DynamicForaging-v0", "--dry-run")
     assert "learns from reward and the correct action of each step" in ngym(*command).out
     rewards = ngym(*command, "--set", "imitation=0")
     assert rewards.code == 0 and "correct action" not in rewards.out
