@@ -191,16 +191,17 @@ def _json(path: Path) -> Source:
     return Source(_from_json(data), "JSON")
 
 
-def _has_rows(key: str) -> Callable[[Mapping[str, Any]], bool]:
-    """Return a function that says whether an entry of a mapping is a list of mappings."""
-    return lambda row: isinstance(row.get(key), list) and all(isinstance(each, dict) for each in row[key])
+def _has_rows(row: Mapping[str, Any], key: str) -> bool:
+    """Return whether an entry of a mapping is a list of mappings."""
+    return isinstance(row.get(key), list) and all(isinstance(each, dict) for each in row[key])
 
 
 def _from_json(data: Any) -> DataFrame:
     if isinstance(data, list) and data and all(isinstance(row, list) for row in data):
         data = [row for rows in data for row in rows]
     if isinstance(data, list) and all(isinstance(row, dict) for row in data):
-        for key in [each for each in ("trials", "data") if data and all(map(_has_rows(each), data))][:1]:
+        key = next((each for each in ("trials", "data") if all(_has_rows(row, each) for row in data)), None)
+        if key is not None:
             data = [{**{k: v for k, v in row.items() if k != key}, **trial} for row in data for trial in row[key]]
         return from_records(data)
     if isinstance(data, dict):

@@ -6,7 +6,6 @@ its name and its values, entries become choices, times and amounts, and rows bec
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -261,12 +260,8 @@ def _refuse_wide(columns: DataFrame) -> None:
     Raises:
         TableError: with the Python that turns the table into one with a row for each trial.
     """
-    numbered: dict[str, list[int]] = {}
-    for name in columns:
-        if match := re.fullmatch(r"(.*\D)(\d+)", name):
-            numbered.setdefault(match[1], []).append(int(match[2]))
-    for stem, trials in numbered.items():
-        base = stem.rstrip("_.- ")
+    for stem, numbers in roles.numbered(columns).items():
+        base, trials = stem.rstrip("_.- "), [*map(int, numbers)]
         if len(trials) >= FEWEST_WIDE and plain(base) in COLUMN_NAMES["choice"]:
             wide = f"frame.assign(row=range(len(frame))), [{base!r}], 'row', 'trial', {stem.removeprefix(base)!r}"
             raise TableError(
@@ -353,8 +348,10 @@ def _check_choice(columns: DataFrame, assigned: Mapping[str, Any]) -> None:
         return
     listed = ", ".join(list(columns)[:20]) + (", ..." if columns.shape[1] > 20 else "")
     reasons = "".join(f"; {why}" for why in roles.unfit("choice", columns))
-    if numbered := roles.numbered(columns):
-        reasons += f"; {numbered[0]} to {numbered[-1]} look like a trial each (pandas.wide_to_long makes rows of them)"
+    stem, numbers = max(roles.numbered(columns).items(), key=lambda each: len(each[1]), default=("", []))
+    if len(numbers) > 2:
+        reasons += f"; {stem}{numbers[0]} to {stem}{numbers[-1]} look like a trial each"
+        reasons += " (pandas.wide_to_long makes rows of them)"
     raise NoChoiceError(
         f"found no column of choices among {listed}{reasons}; expected {option('--choice COLUMN')} in a table with "
         "a row for each trial",

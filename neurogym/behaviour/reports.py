@@ -50,6 +50,17 @@ class ReportTable:
     groups: dict[tuple[str, str], ContinuousReports]
 
     @property
+    def by_size(self) -> dict[str, ContinuousReports]:
+        """Statistics by set size, of all subjects together or of the only one."""
+        first, _ = next(iter(self.groups))
+        return {size: each for (subject, size), each in self.groups.items() if subject == first}
+
+    @property
+    def by_subject(self) -> dict[str, ContinuousReports]:
+        """Statistics of each of several subjects, of all set sizes together."""
+        return {who: each for (who, size), each in self.groups.items() if who != EVERY and size == EVERY}
+
+    @property
     def on(self) -> str:
         """What reports lie on, in words."""
         if self.ring is None:

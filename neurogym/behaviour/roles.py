@@ -188,14 +188,13 @@ def like_the_choice(columns: DataFrame, assigned: Mapping[str, object]) -> list[
     return [name for name in rest if len(entries.words(columns[name])) > 1 and not columns[name].equals(choice)]
 
 
-def numbered(columns: DataFrame) -> list[str]:
-    """Return the longest run of columns ``NAME1``, ``NAME2``, ... of more than two."""
-    stems: dict[str, list[str]] = {}
+def numbered(columns: DataFrame) -> dict[str, list[str]]:
+    """Return the numbers at the end of the names of columns, by what stands before them."""
+    numbers: dict[str, list[str]] = {}
     for name in columns:
-        if found := re.fullmatch(r"(.*?\D)(\d+)", name):
-            stems.setdefault(found[1], []).append(name)
-    longest = max(stems.values(), key=len, default=[])
-    return longest if len(longest) > 2 else []
+        if match := re.fullmatch(r"(.*\D)(\d+)", name):
+            numbers.setdefault(match[1], []).append(match[2])
+    return numbers
 
 
 def goes_with_answers(values: FloatArray, columns: DataFrame, assigned: Mapping[str, object]) -> bool:

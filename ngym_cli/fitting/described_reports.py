@@ -57,8 +57,7 @@ class ReportsDescription:
         from ngym_cli.figures.style import COLOURS, GREY, legend_below, new_figure, styled
 
         check_known("figure of continuous reports", figure or "reports", ["reports"])
-        (first, _), _ = next(iter(self.reports.groups.items()))
-        parts = {size: each for (subject, size), each in self.reports.groups.items() if subject == first}
+        parts = self.reports.by_size
         sizes = [size for size in parts if size != EVERY] or [EVERY]
         with styled():
             drawn, axes = new_figure(width=4.6)
@@ -87,11 +86,8 @@ class ReportsDescription:
         out.print(
             f"continuous reports on {self.reports.on}: {columns['report']} of {columns['target']}", soft_wrap=True
         )
-        groups = self.reports.groups
-        (first, _), _ = next(iter(groups.items()))
-        by_size = {size: each for (subject, size), each in groups.items() if subject == first}
-        self._print(columns["size"] or "", by_size)
-        subjects = {who: each for (who, size), each in groups.items() if size == EVERY and who != first}
+        self._print(columns["size"] or "", self.reports.by_size)
+        subjects = self.reports.by_subject
         if len(subjects) > 1:
             out.print("\neach subject")
             self._print("subject", dict(list(subjects.items())[: request.subjects_shown]))
