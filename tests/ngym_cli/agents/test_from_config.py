@@ -52,7 +52,7 @@ def test_the_time_step_of_the_task_reaches_networks_with_time_constants():
 @pytest.mark.parametrize(
     ("settings", "steps"),
     [
-        ({"task": "RDM-v0"}, 400_000),
+        ({"task": "RDM-v0"}, 300_000),
         ({"task": "NBack-v0"}, BUDGETS["NBack-v0"]),
         ({"task": "NBack-v0", "alg": "recurrent_a2c", "network": "gru"}, BUDGETS["NBack-v0"]),
         ({"task": "NBack-v0", "alg": "ppo"}, 400_000),
