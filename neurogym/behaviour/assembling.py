@@ -10,7 +10,7 @@ import numpy as np
 
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour import entries
-from neurogym.behaviour.checks import check_contradiction, check_side, check_sources, say_protocols
+from neurogym.behaviour.checks import check_contradiction, check_side, check_sources, check_times, say_protocols
 from neurogym.behaviour.choices import Choices, map_truth, read_choices
 from neurogym.behaviour.column_maps import ColumnMap
 from neurogym.behaviour.column_names import STIMULUS_OR_TRUTH
@@ -112,7 +112,10 @@ class Assembler(RoleColumns):
             check_sources(self, stimuli, names, choice)
         say_protocols(self, stimuli, names)
         stimuli, names = self.oriented(stimuli, names, choice)
-        rt = np.where(choice < 0, np.nan, self.read_times(choice, self.settings.rt_unit).seconds)
+        times = self.read_times(choice, self.settings.rt_unit)
+        if "rt" not in self.named and not self.settings.rt_unit:
+            check_times(self, times)
+        rt = np.where(choice < 0, np.nan, times.seconds)
         state, choice2 = self.second_stage(choice)
         cue = self.labels("cue") if "cue" in self.roles else np.broadcast_to(np.int64(-1), self.n)
         confidence = self.numbers(self.roles.get("confidence"))
@@ -137,7 +140,11 @@ class Assembler(RoleColumns):
     def read_choices(self, correct: FloatArray) -> Choices:
         """Return the choices and the reading of their column."""
         name, column = self.column("choice")
-        gone = self.marked_as_missed()
+        gone, order = self.marked_as_missed(), self.settings.choices
+        if len({word.lower() for word in order}) == len(order):
+            column, respelled = entries.in_one_case(column, order)
+            listed = ", ".join(f"{a} as {b}" for a, b in respelled.items())
+            self.notes += [f"{name}: entries that differ in case alone are one option: {listed}"] * bool(respelled)
         if not self.settings.choices:
             check_options(self.columns, name, entries.without(column, gone), self.groups[:2], self.settings.missed)
         try:
@@ -147,7 +154,11 @@ class Assembler(RoleColumns):
         if not choices.words:
             raise TableError(f"column {name!r}: found no choice in any row; {option('--choice')} names another column")
         if len(choices.words) == 1:
-            self.notes.append(f"{name} is {choices.words[0]} in all answered rows: models need at least two choices")
+            pressed = option(f"--derive 'pressed=known(`{name}`)' --choice pressed")
+            cure = f"; {pressed} if an empty entry is an answer as well" if entries.missing(column).any() else ""
+            self.notes.append(
+                f"{name} is {choices.words[0]} in all answered rows: models need at least two choices{cure}"
+            )
         if choices.note:
             self.notes.append(f"{name}: {choices.note}")
         self.options = choices.words

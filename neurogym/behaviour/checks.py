@@ -10,6 +10,7 @@ import numpy as np
 from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.choices import CONTRARY, Choices
+from neurogym.behaviour.codings import TIME_UNITS, Times, two_units
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import ENOUGH_TRIALS, agrees, correlation, is_by_chance, listed, same_information
 from neurogym.behaviour.questions import Answer, TableQuestion, ask, ask_role
@@ -56,6 +57,25 @@ def check_contradiction(
         Answer(("--choice", chosen, "--correct", "none"), f"{flag} is not correctness"),
     ]
     raise ask(question, answers, trials.columns, [chosen, name, flag, *others[:3]])
+
+
+def check_times(trials: RoleColumns, times: Times) -> None:
+    """Ask about reaction times of two kinds, as of seconds and milliseconds, that no file or subject tells apart.
+
+    Raises:
+        TableQuestion: if there are two, a wide gap apart.
+    """
+    gap = None if times.groups else two_units(times.seconds)
+    if gap is None:
+        return
+    name, edge = str(trials.roles["rt"]), float(f"{gap * TIME_UNITS[times.unit][1]:.2g}")
+    formula = f"seconds=`{name}`*(`{name}`<{edge:g})+`{name}`/1000*(`{name}`>={edge:g})"
+    answers = [
+        Answer(("--derive", formula, "--rt", "seconds"), "seconds below, milliseconds above"),
+        Answer(("--rt", name), "one unit"),
+    ]
+    question = f"{name} has many entries below and above {edge:g}, and none near it"
+    raise ask(question, answers, trials.columns, [name])
 
 
 def check_side(trials: RoleColumns, choices: Choices, name: str, strength: FloatArray) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 #: Numbers that laboratories write for a reaction time or an amount that does not exist.
 TIME_CODES = (0.0, 9.0, 99.0, 999.0, 9999.0, 99999.0, 999999.0)
 TWO_UNITS = 200  #: ratio of median times of two files, subjects or sessions from which they are in different units
+WIDE_GAP = 20  #: ratio of times, none of which lies between, from which these are in different units
 #: Median from which times are in a unit, and units in a second.
 TIME_UNITS = {"us": (100_000.0, 1e6), "ms": (30.0, 1e3), "s": (0.0, 1.0)}
 
@@ -151,6 +152,17 @@ def _units_apart(values: FloatArray, group: IntArray) -> BoolArray | None:
     if len(medians) < 2 or medians.max() < TWO_UNITS * medians.min():
         return None
     return np.isin(group, present[medians > np.sqrt(medians.max() * medians.min())])
+
+
+def two_units(seconds: FloatArray) -> float | None:
+    """Return a time between two kinds of times a wide gap apart, of which none is rare; None without such a gap."""
+    ordered = np.sort(seconds[seconds > 0])
+    if len(ordered) < 2:
+        return None
+    ratios = ordered[1:] / ordered[:-1]
+    k = int(np.argmax(ratios))
+    share = (k + 1) / len(ordered)
+    return float(np.sqrt(ordered[k] * ordered[k + 1])) if ratios[k] > WIDE_GAP and 0.05 < share < 0.95 else None
 
 
 def read_times(

@@ -26,7 +26,7 @@ COMPONENT_NAMES = {
 SIDES = _WORDS["sides"]
 
 STIMULUS = re.compile(
-    r"^(kontrast|stärke|staerke|fuerza|intensität|intensidad|intensité|kohärenz|contraste|cohérence|coherencia|s|x|stim|stimulus|stimuli|coh|coherence|contrast|evidence|strength|intensity|freq|frequency|loudness|tone|sound|"
+    rf"^({'|'.join(_WORDS['strengths'])}|s|x|stim|stimulus|stimuli|coh|coherence|contrast|evidence|strength|intensity|freq|frequency|loudness|tone|sound|"
     r"click|clicks|duration|angle|orientation|ori|tilt|motion|level|amplitude|difference|delta|diff|signed\w*|signal|"
     r"cue|offer|left|right|morph|ratio|dotcoh|f)\d*([ab]|left|right|l|r|db|ms|hz|strength|level|contrast|coherence|evidence|diff|"
     r"difference|intensity|freq|frequency|value|clicks)?\d*$"
@@ -46,6 +46,8 @@ NOT_CHOICES = re.compile(
 LIKE_A_CHOICE = re.compile(
     r"(chose|choice|chosen|pick|select|resp|answer|went|key|press|poke|lick|saccade|wheel|^p[rl]$)"
 )
+#: Parts of names of columns of outcomes.
+LIKE_A_REWARD = re.compile(r"(reward|outcome|feedback|payoff|earned)")
 #: Names of ground truth that may as well name a graded stimulus.
 STIMULUS_OR_TRUTH = _WORDS["stimulus_or_truth"]
 #: Names of pairs that are stimuli although neither is alone, and of screens in tables of jsPsych.

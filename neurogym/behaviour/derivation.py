@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: Names of the beginning of a reaction time, the best first: the stimulus, or the start of the trial.
 STARTS = (
-    re.compile(r"(stim|target|dots?|gocue|cue|tone|sound|probe|sample|item|image)"),
+    re.compile(r"(stim|target|dots?|gocue|cue|tone|sound|probe|sample|item|image|change)"),
     re.compile(r"(start|begin|onset|init)"),
 )
 NOT_STARTS = re.compile(r"(off|end|stop|feedback|reward|resp|choice|lick|press|iti|fix)")
@@ -165,7 +165,8 @@ def with_time_differences(
     difference = f"{name}-{start}"
     chosen.derive[difference] = f"{_quoted(name)}-{_quoted(start)}"
     notes.append(f"{name} is a point in time: the reaction time is {difference}")
-    extended, _ = expressions.derived(columns, {difference: chosen.derive[difference]})
+    extended, remarks = expressions.derived(columns, {difference: chosen.derive[difference]})
+    notes += remarks
     return extended, {**assigned, "rt": difference}
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MISSING_WORDS = frozenset({"", "na", "nan", "null", "none", "undefined", "missing"})
 _MISSING_MARKS = frozenset({".", "-", "--", "?", "<NA>", "n/a", "N/A"})
 _TRUTH = {"true": 1.0, "false": 0.0}
+CURRENCIES = "$€£¥"
 SAMPLE = 20_000  #: rows from which a column is judged to have many distinct numbers, and most words that are numbers
 MOST_COLUMNS = 10_000  #: of a table
 MOST_LISTED_ENTRIES = 6  #: entries that are listed of a column
@@ -54,8 +55,10 @@ def is_missing(word: str) -> bool:
 
 
 def parse_number(word: str) -> float | None:
-    """Return a word as a number, or None; a percent sign is a unit."""
+    """Return a word as a number, or None; a percent sign and a sign of a currency are units."""
     stripped = word.strip()
+    if stripped.lstrip("+-")[:1] in tuple(CURRENCIES):
+        stripped = stripped.translate(dict.fromkeys(map(ord, CURRENCIES)))
     if stripped.lower() in _TRUTH:
         return _TRUTH[stripped.lower()]
     if "_" in stripped:
@@ -264,6 +267,26 @@ def without(column: Series, rows: BoolArray) -> Series:
     """Return the column with missing entries in some rows."""
     column = column.mask(rows)
     return column.cat.remove_unused_categories() if is_words(column) else column
+
+
+def in_one_case(column: Series, preferred: Sequence[str] = ()) -> tuple[Series, dict[str, str]]:
+    """Return the column with words that differ in case alone as one, and what has become of other spellings.
+
+    Nothing changes where one word alone would be left.
+
+    Args:
+        column: the column.
+        preferred: spellings that are kept; of others the most frequent one.
+    """
+    written = words(column)
+    spelling: dict[str, str] = {word.lower(): word for word in preferred if word in written}
+    counts = np.bincount(codes(column)[codes(column) >= 0], minlength=len(written)) if written else np.zeros(0)
+    for k in np.argsort(-counts, kind="stable").tolist():
+        spelling.setdefault(written[k].lower(), written[k])
+    if len(spelling) in (1, len(written)):
+        return column, {}
+    kept = [spelling[word.lower()] for word in written]
+    return of_words(kept, codes(column)), {a: b for a, b in zip(written, kept, strict=True) if a != b}
 
 
 def take(table: DataFrame, rows: BoolArray) -> DataFrame:

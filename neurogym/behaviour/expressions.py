@@ -55,8 +55,10 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "min": np.minimum,
     "max": np.maximum,
 }
+FEWEST_OF_A_SIDE = 0.02  #: share of the rows with one of two columns from which both are missing in turn
 #: Functions of a trial and those before it in its session.
 _WITHIN_SESSIONS = ("previous", "since", "count")
+_OF_COLUMNS = (*_WITHIN_SESSIONS, "known")  #: functions whose names columns do not hide
 
 
 def rows_where(columns: DataFrame, condition: str, order: TrialOrder | None = None) -> BoolArray:
@@ -76,7 +78,7 @@ def rows_where(columns: DataFrame, condition: str, order: TrialOrder | None = No
     if re.search(r"\s(and|or|&&|\|\|)\s", text):
         cure = f"repeat {option('--where')} for 'and'; 'NAME in a,b' is 'or'"
         raise TableError(f"condition {text!r}: expected one comparison ({cure})")
-    if re.match(rf"({'|'.join((*_FUNCTIONS, *_WITHIN_SESSIONS))})\(", text):
+    if re.match(rf"({'|'.join((*_FUNCTIONS, *_OF_COLUMNS))})\(", text):
         return np.nan_to_num(_evaluated(columns, text, order)[0]) != 0
     if (match := _MEMBER.match(text)) and _name(match[1]) in columns:
         words = re.findall(r"'[^']*'|\"[^\"]*\"|[^,\s]+", match[3].strip().strip("[](){}"))
@@ -142,7 +144,8 @@ def derived(
         columns: the table.
         formulas: by the name of their column: numbers, columns (in backticks if their names hold other characters than
             letters, digits and dots), + - * / ** %, comparisons (1 or 0), abs, log, log2, log10, sqrt, exp, sign, min
-            and max. Within a session, ``previous(x)`` and ``previous(x, 2)`` are the value one and two trials before,
+            and max; ``known(x)`` is 1 where column x has an entry and else 0. Within a session, ``previous(x)`` and
+            ``previous(x, 2)`` are the value one and two trials before,
             ``since(x)`` is the number of trials since x last held (0 where it holds, missing before it ever did), and
             ``count(x)`` is the number of trials until now, this one included, in which x held.
         order: of the trials within sessions, for formulas that need it.
@@ -165,7 +168,7 @@ def _evaluated(columns: DataFrame, formula: str, order: TrialOrder | None) -> tu
             return match[0]
         word = match[0].strip("`")
         called = formula[match.end() :].lstrip().startswith("(")
-        if called and (word in _WITHIN_SESSIONS or (word in _FUNCTIONS and word not in columns)):
+        if called and (word in _OF_COLUMNS or (word in _FUNCTIONS and word not in columns)):
             return word
         if word in columns:
             return names.setdefault(word, f"_{len(names)}_")
@@ -203,14 +206,20 @@ class _Formula:
         return self.replaced.get(short, entries.numbers(column))
 
     def fill_one_sided(self, tree: ast.expr) -> str:
-        """Read a missing entry as 0 in a difference of two columns, of which most rows have one (IBL's contrasts)."""
+        """Read a missing entry as 0 in a difference of two columns, of which most rows have one, now this, now that.
+
+        IBL's contrasts are written so. Where only one of the two is ever missing, as a time without a response beside
+        that of the stimulus, the difference is missing.
+        """
         if not (isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Sub | ast.Add)) or len(self.full) != 2:
             return ""
         if not (isinstance(tree.left, ast.Name) and isinstance(tree.right, ast.Name)):
             return ""
         a, b = self.numbers(tree.left.id), self.numbers(tree.right.id)
         alone = np.isnan(a) != np.isnan(b)
-        if np.mean(alone) <= 0.5:
+        in_turn = [np.sum(alone & np.isnan(side)) > FEWEST_OF_A_SIDE * np.sum(alone) for side in (a, b)]
+        empty = np.isnan(a).all() or np.isnan(b).all()
+        if np.mean(alone) <= 0.5 or not (all(in_turn) or empty):
             return ""
         self.replaced = {
             tree.left.id: np.where(alone & np.isnan(a), 0.0, a),
@@ -231,6 +240,8 @@ class _Formula:
                 return _OPERATORS[type(sign)](self.value(operand))
             case ast.Compare(left=left, ops=[sign], comparators=[right]) if type(sign) in _SIGNS:
                 return self.relation(left, _SIGNS[type(sign)], right)
+            case ast.Call(func=ast.Name(id="known"), args=[ast.Name(id=name)], keywords=[]) if name in self.full:
+                return np.where(entries.missing(self.columns[self.full[name]]), 0.0, 1.0)
             case ast.Call(func=ast.Name(id="previous"), args=[x, ast.Constant(value=int() as lag)], keywords=[]):
                 return self.within_sessions("previous", self.value(x), lag)
             case ast.Call(func=ast.Name(id=name), args=[x], keywords=[]) if name in _WITHIN_SESSIONS:
@@ -238,7 +249,7 @@ class _Formula:
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
                 if len(arguments) == (2 if name in ("min", "max") else 1):
                     return _FUNCTIONS[name](*map(self.value, arguments))
-        names = ", ".join((*_FUNCTIONS, *_WITHIN_SESSIONS))
+        names = ", ".join((*_FUNCTIONS, *_OF_COLUMNS))
         raise TableError(f"formula {self.text!r}: expected columns, numbers, + - * / ** %, comparisons, {names}")
 
     def relation(self, left: ast.expr, sign: str, right: ast.expr) -> Any:

@@ -379,6 +379,9 @@ def _offers(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
         may_be = roles.unnamed_stimuli(columns, assigned)
         stimuli = option(f"--stimuli {','.join(may_be)}")
         notes += [f"choices depend on {' and '.join(may_be)}: {stimuli} if these are stimuli"] * bool(may_be)
+    if not {"reward", "gain", "correct"} & set(assigned) and (outcomes := roles.like_a_reward(columns, assigned)):
+        reward = option(f"--reward {outcomes[0]}")
+        notes.append(f"{', '.join(outcomes)} not read as rewards: {reward} if that is what the choice earned")
     if not {"ground_truth", "correct"} & set(assigned):
         notes += [
             f"{name} has the entries of the choice: {option(f'--ground-truth {name}')} if it is the correct one"

@@ -14,6 +14,7 @@ from neurogym.behaviour.column_names import (
     COLUMN_NAMES,
     DETECTION,
     LIKE_A_CHOICE,
+    LIKE_A_REWARD,
     MISSED,
     NO,
     NOT_CHOICES,
@@ -185,7 +186,14 @@ def like_the_choice(columns: DataFrame, assigned: Mapping[str, object]) -> list[
     choice = columns[str(assigned["choice"])]
     rest = [name for name in columns if name not in assigned.values() and entries.is_words(columns[name])]
     rest = [name for name in rest if set(entries.words(columns[name])) <= set(entries.words(choice))]
+    rest = [name for name in rest if not re.search(rf"(prev|last|{LIKE_A_REWARD.pattern})", plain(name))]
     return [name for name in rest if len(entries.words(columns[name])) > 1 and not columns[name].equals(choice)]
+
+
+def like_a_reward(columns: DataFrame, assigned: Mapping[str, object]) -> list[str]:
+    """Return the columns without a role that are named like outcomes."""
+    rest = [name for name in columns if name not in assigned.values() and LIKE_A_REWARD.search(plain(name))]
+    return [name for name in rest if not re.search(r"(prob|time|prev|last|type|state)", plain(name))]
 
 
 def numbered(columns: DataFrame) -> dict[str, list[str]]:

@@ -45,6 +45,51 @@ def test_a_point_on_a_clock_is_no_reaction_time(d, table, unit, start):
     np.testing.assert_allclose(reading.read(table | times).join("rt"), d.seconds, atol=1e-3)
 
 
+def test_a_response_that_most_trials_lack_has_no_time_in_them(d, table):
+    clock, answered = np.tile(np.arange(150) * 3.0, 2), np.random.default_rng(1).random(300) < 0.4
+    table |= {"response_time": np.where(answered, clock + d.seconds, np.nan), "stim_on": clock}
+    result = reading.read(table)
+    np.testing.assert_allclose(result.join("rt"), np.where(answered, d.seconds, np.nan), atol=1e-3)
+
+
+def test_a_single_key_names_the_way_to_read_trials_without_it():
+    rng = np.random.default_rng(0)
+    signal = rng.random(100) < 0.5
+    table = {"is_target": signal * 1, "key": np.where(signal ^ (rng.random(100) < 0.1), "space", "")}
+    result = reading.read(table)
+    assert "--derive 'pressed=known(`key`)' --choice pressed" in notes_of(result)
+    pressed = reading.read(table, {"choice": "pressed", "stimuli": ["is_target"]}, derive=["pressed=known(`key`)"])
+    np.testing.assert_array_equal(pressed.join("choice"), table["key"] == "space")
+
+
+def test_times_of_two_units_that_no_subject_tells_apart_are_asked(d, table):
+    online = np.arange(300) % 2 == 1
+    table["rt"] = np.where(online, 1000 * d.seconds, d.seconds)
+    in_seconds, as_written = answers_of(table)
+    result = reading.read(table, {"rt": in_seconds[3]}, derive=[in_seconds[1]])
+    np.testing.assert_allclose(result.join("rt"), d.seconds, atol=1e-3)
+    assert "rt" in reading.read(table, {"rt": as_written[1]}).roles
+
+
+def test_options_that_differ_in_case_alone_are_one(d, table):
+    table["choice"] = np.where(np.arange(300) % 7 == 0, table["choice"], np.char.capitalize(table["choice"]))
+    result = reading.read(table)
+    assert result.choices == ("Left", "Right") and "left as Left" in notes_of(result)
+    np.testing.assert_array_equal(result.join("choice"), d.right * 1)
+    np.testing.assert_array_equal(reading.read(table, choices=["left", "right"]).join("choice"), d.right * 1)
+    keys = {"choice": np.where(d.right, "a", "A"), "contrast": d.signed}
+    assert set(reading.read(keys).choices) == {"a", "A"}
+
+
+def test_amounts_of_money_are_numbers_and_outcomes_without_a_role_are_named():
+    rng = np.random.default_rng(0)
+    chosen, other = rng.random((2, 100)) < 0.5
+    table = {"choice": rng.integers(0, 2, 100), "payoff": np.where(chosen, "$0.10", "-$0.05")}
+    np.testing.assert_array_equal(reading.read(table).join("reward"), np.where(chosen, 0.1, -0.05))
+    table = {"choice": table["choice"], "outcome_chosen": chosen * 1, "outcome_unchosen": other * 1}
+    assert "--reward outcome_chosen if that is what the choice earned" in notes_of(reading.read(table))
+
+
 def test_a_running_total_is_no_reward(d, table):
     table["points"] = np.concatenate([np.cumsum(d.correct[d.subject == k]) for k in (0, 1)])
     result = reading.read(table)
