@@ -181,7 +181,7 @@ def _question(
 
 
 def say_protocols(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str]) -> None:
-    """Say that the levels of a stimulus differ between stages of training, which are described together."""
+    """Say that stages of training, or such with other levels of a stimulus, are described together."""
     for stage, column in trials.columns.items():
         words, index = entries.levels(column) if PROTOCOLS.search(plain(stage)) else ((), np.zeros(0))
         if stage in trials.roles.values() or not 1 < len(words) <= MOST_PROTOCOLS:
@@ -190,8 +190,9 @@ def say_protocols(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str]
             known = np.isfinite(values)
             levels = [set(np.unique(values[known & (index == k)]).tolist()) for k in range(len(words))]
             few = max(map(len, levels)) <= MOST_LEVELS and min(map(len, levels)) > 0
-            if few and any(each != levels[0] for each in levels):
+            differ = few and any(each != levels[0] for each in levels)
+            if differ or any(plain(word).startswith("train") for word in words):
                 trials.notes.append(
-                    f"levels of {name} differ between {listed(words)} of {stage}, described together: "
+                    f"{f'levels of {name} differ between ' * differ}{listed(words)} of {stage} are described together: "
                     f"""{option(f"--where '{stage} == {words[-1]}'")} for one, {option(f"--by {stage}")} for each"""
                 )

@@ -17,11 +17,11 @@ import numpy as np
 from neurogym.array_types import BoolArray, IntArray
 from neurogym.behaviour import assembling, derivation, entries, expressions, grouping, pulse_times, roles, screens
 from neurogym.behaviour.column_maps import ColumnMap
-from neurogym.behaviour.column_names import COLUMN_NAMES, ROLES
+from neurogym.behaviour.column_names import COLUMN_NAMES, ROLES, STIMULUS
 from neurogym.behaviour.conversion import from_source
 from neurogym.behaviour.copies import without_copies
 from neurogym.behaviour.entries import TableError, check_number_of_columns, plain
-from neurogym.behaviour.evidence import trials_of_sessions
+from neurogym.behaviour.evidence import FILE, listed, trials_of_sessions
 from neurogym.behaviour.expressions import TrialOrder
 from neurogym.behaviour.files import read_source
 from neurogym.behaviour.guessing import Guess, guess
@@ -169,6 +169,7 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
         columns = _with_outcomes(columns, chosen, notes, options.roles)
     assigned, given, guessed = _assigned(columns, options.roles, mapped)
     _check_choice(columns, assigned)
+    columns = _with_choices(columns, str(assigned["choice"]), left_out)
     notes += guessed.notes
     columns, assigned = derivation.with_time_differences(columns, assigned, chosen, notes, given)
     assigned = derivation.without_totals(columns, assigned, notes, given)
@@ -359,6 +360,17 @@ def _check_choice(columns: DataFrame, assigned: Mapping[str, Any]) -> None:
     )
 
 
+def _with_choices(columns: DataFrame, choice: str, left_out: dict[str, int]) -> DataFrame:
+    """Return the table without the files in which no row has a choice, as those of another task."""
+    labels, file = entries.texts(columns[FILE]) if FILE in columns else ((), np.zeros(0, int))
+    empty = np.bincount(file, ~entries.missing(columns[choice]), len(labels)) == 0 if labels else np.zeros(0, bool)
+    if not empty.any() or empty.all():
+        return columns
+    names = [label for label, without in zip(labels, empty, strict=True) if without]
+    left_out[f"rows of {listed(names)}, where {choice} is empty"] = int(empty[file].sum())
+    return entries.take(columns, ~empty[file])
+
+
 def _check_kept(columns: DataFrame, names: Sequence[str]) -> None:
     for name in names:
         if name not in columns:
@@ -379,6 +391,13 @@ def _offers(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
         may_be = roles.unnamed_stimuli(columns, assigned)
         stimuli = option(f"--stimuli {','.join(may_be)}")
         notes += [f"choices depend on {' and '.join(may_be)}: {stimuli} if these are stimuli"] * bool(may_be)
+    if not {"ground_truth", "choice2"} & set(assigned) and not assigned["stimuli"]:
+        notes += [
+            f"{name} holds {len(words)} words and is not read as a stimulus; {option(f'--by {name}')} describes each"
+            for name in columns
+            if STIMULUS.match(plain(name)) and name not in assigned.values()
+            if len(words := entries.words(columns[name])) > 1 and not entries.is_numeric(columns[name])
+        ]
     if not {"reward", "gain", "correct"} & set(assigned) and (outcomes := roles.like_a_reward(columns, assigned)):
         reward = option(f"--reward {outcomes[0]}")
         notes.append(f"{', '.join(outcomes)} not read as rewards: {reward} if that is what the choice earned")

@@ -90,6 +90,22 @@ def test_amounts_of_money_are_numbers_and_outcomes_without_a_role_are_named():
     assert "--reward outcome_chosen if that is what the choice earned" in notes_of(reading.read(table))
 
 
+def test_files_of_another_task_are_left_out_with_their_number(d, table, tmp_path):
+    laboratories.write_csv(tmp_path / "rdm.csv", {name: table[name] for name in ("subject", "contrast", "choice")})
+    laboratories.write_csv(tmp_path / "gonogo.csv", {"subject": np.repeat([0, 1], 20), "sound": ["a", "b"] * 20})
+    result = reading.read(tmp_path)
+    assert sum(map(len, result.sessions)) == 300
+    assert result.reading.left_out["rows of gonogo, where choice is empty"] == 40
+
+
+def test_stages_of_training_and_words_named_stimulus_are_said(d, table):
+    phase = np.where(np.arange(300) % 150 < 50, "training", "test")
+    assert "--where 'phase == training'" in notes_of(reading.read(table | {"phase": phase}))
+    words = np.where(d.signed > 0, "R", "L").astype(object) + np.abs(100 * d.signed).astype(int).astype(str)
+    result = reading.read({"subject": d.subject, "stimulus": words, "choice": table["choice"]})
+    assert "stimulus holds" in notes_of(result) and "--by stimulus" in notes_of(result)
+
+
 def test_a_running_total_is_no_reward(d, table):
     table["points"] = np.concatenate([np.cumsum(d.correct[d.subject == k]) for k in (0, 1)])
     result = reading.read(table)
