@@ -10,10 +10,18 @@ import numpy as np
 
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour import entries
-from neurogym.behaviour.checks import check_contradiction, check_side, check_sources, check_times, say_protocols
+from neurogym.behaviour.checks import (
+    check_angles,
+    check_contradiction,
+    check_correctness,
+    check_side,
+    check_sources,
+    check_times,
+    say_protocols,
+)
 from neurogym.behaviour.choices import Choices, map_truth, read_choices
 from neurogym.behaviour.column_maps import ColumnMap
-from neurogym.behaviour.column_names import STIMULUS_OR_TRUTH
+from neurogym.behaviour.column_names import COLUMN_NAMES, STIMULUS_OR_TRUTH
 from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.evidence import (
     ENOUGH_TRIALS,
@@ -110,6 +118,7 @@ class Assembler(RoleColumns):
         reward, gain, loss = self.rewards(choice, correct)
         if "stimuli" not in self.named:
             check_sources(self, stimuli, names, choice)
+            check_angles(self, stimuli, names)
         say_protocols(self, stimuli, names)
         stimuli, names = self.oriented(stimuli, names, choice)
         times = self.read_times(choice, self.settings.rt_unit)
@@ -203,6 +212,8 @@ class Assembler(RoleColumns):
         result = map_truth(column, choices, correct)
         if result is not None and unclear and is_by_chance(result[0], choices.index, len(choices.words)):
             result = None
+        if result is not None and plain(name) in COLUMN_NAMES["correct"] and "ground_truth" not in self.named:
+            check_correctness(self, name, column, result[0], choices)
         if result is not None and "reward" in self.roles and "ground_truth" not in self.named:
             order, follows = trial_order(self.columns, self.roles)
             if is_in_blocks(column, order, follows):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +14,12 @@ from neurogym.behaviour.choices import CONTRARY, Choices
 from neurogym.behaviour.codings import TIME_UNITS, Times, two_units
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import ENOUGH_TRIALS, agrees, correlation, is_by_chance, listed, same_information
-from neurogym.behaviour.questions import Answer, TableQuestion, ask, ask_role
+from neurogym.behaviour.questions import Answer, TableQuestion, ask, ask_role, which_is_correct
 from neurogym.behaviour.role_columns import RoleColumns
 from neurogym.messages.options import option
+
+if TYPE_CHECKING:
+    from pandas import Series
 
 BEYOND_CHANCE = 3.0  #: standard errors from which a correlation is not by chance
 CLEAR_SLOPE = 4.5  #: the same for one of many subjects
@@ -76,6 +80,37 @@ def check_times(trials: RoleColumns, times: Times) -> None:
     ]
     question = f"{name} has many entries below and above {edge:g}, and none near it"
     raise ask(question, answers, trials.columns, [name])
+
+
+def check_correctness(trials: RoleColumns, name: str, column: Series, truth: IntArray, choices: Choices) -> None:
+    """Ask whether a column named like correctness with the entries of the choice says the correct choice.
+
+    Raises:
+        TableQuestion: if choices do not go with it.
+    """
+    if is_by_chance(truth, choices.index, len(choices.words)):
+        words = entries.levels(column)[0]
+        answers = [*which_is_correct(name, words), Answer(("--ground-truth", name), "it is the correct choice")]
+        question = f"{name} has the entries of the choice and does not go with it, so that it may be correctness"
+        raise ask(question, answers, trials.columns, [name])
+
+
+def check_angles(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str]) -> None:
+    """Ask about angles on both sides of 0 that are written as 0 to 360, so that -1 is 359.
+
+    Raises:
+        TableQuestion: if there are such.
+    """
+    for name, values in zip(names, stimuli.T, strict=True):
+        known = values[np.isfinite(values)]
+        low, high = (known >= 0) & (known < 90), (known > 270) & (known <= 360)
+        if name in trials.columns and (low | high).all() and min(low.sum(), high.sum()) > 0.05 * len(known):
+            answers = [
+                Answer(("--derive", f"signed=(`{name}`+180)%360-180", "--stimuli", "signed"), "angles around 0"),
+                Answer(("--stimuli", name), "as it is"),
+            ]
+            question = f"{name} is below 90 or above 270 in all trials, as angles around 0 are"
+            raise ask(question, answers, trials.columns, [name])
 
 
 def check_side(trials: RoleColumns, choices: Choices, name: str, strength: FloatArray) -> None:

@@ -56,7 +56,7 @@ def is_missing(word: str) -> bool:
 
 def parse_number(word: str) -> float | None:
     """Return a word as a number, or None; a percent sign and a sign of a currency are units."""
-    stripped = word.strip()
+    stripped = word.strip().replace("\N{MINUS SIGN}", "-")
     if stripped.lstrip("+-")[:1] in tuple(CURRENCIES):
         stripped = stripped.translate(dict.fromkeys(map(ord, CURRENCIES)))
     if stripped.lower() in _TRUTH:

@@ -33,7 +33,7 @@ from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import is_in_blocks, is_known_without_answer, same_information, trial_order
 from neurogym.behaviour.formats import TableFormat, format_of, roles_of_format
 from neurogym.behaviour.pulse_times import difference, duration_column, pulse_columns
-from neurogym.behaviour.questions import Answer, TableQuestion, ask, ask_role
+from neurogym.behaviour.questions import Answer, TableQuestion, ask, ask_role, which_is_correct
 from neurogym.behaviour.roles import (
     MOST_CHOICES,
     Roles,
@@ -293,11 +293,8 @@ def _ask_for_yes(columns: DataFrame, assigned: Mapping[str, Any], given: Roles, 
     known = [] if entries.is_numeric(columns[name]) else [word for word in words if word.lower() in YES | NO]
     if len(words) != 2 or known or set(words) <= set(options):
         return
-    answers = [
-        Answer(("--derive", f'right=(`{name}`=="{word}")', "--correct", "right"), f"{word} is correct")
-        for word in words
-    ]
-    found.questions["correct"] = ask(f"{name} does not say which entry means correct", answers, columns, [name])
+    question = f"{name} does not say which entry means correct"
+    found.questions["correct"] = ask(question, which_is_correct(name, words), columns, [name])
 
 
 def _settle_correct(columns: DataFrame, assigned: dict[str, object]) -> None:
@@ -317,7 +314,9 @@ def _settle_correct(columns: DataFrame, assigned: dict[str, object]) -> None:
 
 
 def _settle_rewards(columns: DataFrame, assigned: dict[str, object]) -> None:
-    """Keep gains and losses only together, and read outcomes such as ``error`` as correctness."""
+    """Keep gains and losses only together, and no right beside a left as reward."""
+    if assigned.get("reward") in ("R", "r") and {"L", "l"} & set(columns):
+        assigned.pop("reward")
     if is_for_or_against(str(assigned.get("choice", "")), columns) and {"gain", "loss"} <= set(assigned):
         offers = assigned.pop("gain"), assigned.pop("loss")
         if assigned.get("reward") in offers:

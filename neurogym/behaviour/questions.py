@@ -59,6 +59,14 @@ def ask(question: str, answers: Sequence[Answer], columns: DataFrame, names: Seq
     return TableQuestion(question, answers, [(name, entries.describe(columns[name])) for name in names])
 
 
+def which_is_correct(name: str, words: Sequence[str]) -> list[Answer]:
+    """Return the answers to the question which entry of a column means a correct choice."""
+    return [
+        Answer(("--derive", f'right=(`{name}`=="{word}")', "--correct", "right"), f"{word} is correct")
+        for word in words
+    ]
+
+
 def ask_role(question: str, role: str, names: Sequence[str], columns: DataFrame, without: str = "") -> TableQuestion:
     """Return the question which of several columns has a role.
 

@@ -244,7 +244,7 @@ def side_pairs(columns: DataFrame, used: Sequence[object] = ()) -> list[tuple[st
     """Return the pairs of numeric columns for the left and the right, as in ``contrastLeft`` and ``contrastRight``."""
     pairs = []
     for name in columns:
-        match = re.fullmatch(r"(?i)(.*?)left(.*)", name)
+        match = re.fullmatch(r"(?i)(.*?)left(.*)|l", name)
         partner = None if match is None else _right_of(name)
         if partner is None or partner not in columns or {name, partner} & set(map(str, used)):
             continue
@@ -259,6 +259,8 @@ def side_pairs(columns: DataFrame, used: Sequence[object] = ()) -> list[tuple[st
 
 
 def _right_of(name: str) -> str:
+    if name in ("L", "l"):
+        return {"L": "R", "l": "r"}[name]
     return re.sub("left", "right", re.sub("Left", "Right", re.sub("LEFT", "RIGHT", name)))
 
 

@@ -106,6 +106,36 @@ def test_stages_of_training_and_words_named_stimulus_are_said(d, table):
     assert "stimulus holds" in notes_of(result) and "--by stimulus" in notes_of(result)
 
 
+def test_angles_around_zero_that_are_written_as_0_to_360_are_asked(d, table):
+    signed = (60 * d.signed).round()
+    columns = {"subject": d.subject, "orientation": signed % 360, "choice": table["choice"]}
+    around, as_written = answers_of(columns)
+    result = reading.read(columns, {"stimuli": [around[3]]}, derive=[around[1]])
+    np.testing.assert_array_equal(result.join("stimuli")[:, 0], signed)
+    assert reading.read(columns, {"stimuli": [as_written[1]]}).roles["stimuli"] == ("orientation",)
+
+
+def test_correctness_with_the_codes_of_the_choice_is_asked(d, table):
+    right = d.right == d.target
+    columns = {"contrast": d.signed, "choice": d.right + 1, "correct": np.where(right, 1, 2)}
+    first, _, truth = answers_of(columns)
+    result = reading.read(columns, {"correct": first[3]}, derive=[first[1]])
+    np.testing.assert_array_equal(result.join("correct"), right)
+    assert truth == ("--ground-truth", "correct")
+    columns["correct"] = d.target + 1  # the correct choice of each trial, which choices follow
+    np.testing.assert_array_equal(reading.read(columns).join("correct"), right)
+
+
+def test_columns_l_and_r_are_two_sides_and_signs_of_minus_are_read(d, table):
+    rng = np.random.default_rng(0)
+    left, right = rng.poisson(5, 300), rng.poisson(5, 300)
+    result = reading.read({"L": left, "R": right, "choice": np.where(rng.random(300) < 0.5, "R", "L")})
+    np.testing.assert_array_equal(result.join("stimuli")[:, 0], right - left)
+    assert "reward" not in result.roles
+    written = [f"{each:+g}".replace("-", "\N{MINUS SIGN}") for each in d.signed]
+    np.testing.assert_array_equal(reading.read(table | {"contrast": written}).join("stimuli")[:, 0], d.signed)
+
+
 def test_a_running_total_is_no_reward(d, table):
     table["points"] = np.concatenate([np.cumsum(d.correct[d.subject == k]) for k in (0, 1)])
     result = reading.read(table)
