@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -144,7 +145,7 @@ def _without_each(
     if count < 2:
         return np.full_like(information, np.inf), 2
     free = weights.reshape(-1, x.shape[1])
-    p = np.exp(log_softmax(np.column_stack([np.zeros(len(x)), x @ free.T])))
+    p = np.exp(log_softmax(with_reference(x @ free.T)))
     moved = []
     for rows in members:
         score = ((target[rows] - p[rows])[:, 1:].T @ x[rows]).ravel()
@@ -157,9 +158,27 @@ def _without_each(
 def log_softmax(logits: FloatArray) -> FloatArray:
     """Return log-probabilities from logits along the last axis."""
     # NumPy reduces an axis of a few entries three times as slowly as it combines columns.
-    shifted = logits - reduce(np.maximum, np.moveaxis(logits, -1, 0))[..., None]
-    total = reduce(np.add, np.moveaxis(np.exp(shifted), -1, 0))
+    shifted = logits - reduce(np.maximum, logits.T).T[..., None]
+    total = reduce(np.add, np.exp(shifted).T).T
     return np.asarray(shifted - np.log(total)[..., None])
+
+
+def with_reference(logits: FloatArray) -> FloatArray:
+    """Return logits of the choices but the first, along the last axis, with a 0 for the first."""
+    return np.concatenate([np.zeros((*logits.shape[:-1], 1)), logits], -1)
+
+
+def log_chosen(logits: Any, choice: Any, xp: Any = np) -> Any:
+    """Return the log-probability of each choice, 0 for misses; a function of NumPy or ``jax.numpy``.
+
+    Args:
+        logits: of the choices but the first, whose logit is 0, shape (..., choices - 1).
+        choice: index of each choice, -1 for a miss; its shape broadcasts to (...).
+        xp: NumPy or ``jax.numpy``.
+    """
+    columns = [logits[..., k] for k in range(logits.shape[-1])]
+    chosen = sum(xp.where(choice == k, column, 0.0) for k, column in enumerate(columns, 1))
+    return xp.where(choice < 0, 0.0, chosen - reduce(xp.logaddexp, columns, 0.0))
 
 
 def fit_weights(
@@ -190,7 +209,7 @@ def fit_weights(
     centre = np.zeros((n - 1) * d) if mean is None else mean
 
     def logs(flat: FloatArray) -> FloatArray:
-        return log_softmax(np.concatenate([np.zeros((len(x), 1)), x @ flat.reshape(n - 1, d).T], 1))
+        return log_softmax(with_reference(x @ flat.reshape(n - 1, d).T))
 
     def loss(flat: FloatArray) -> tuple[float, FloatArray]:
         every, away = logs(flat), flat - centre
@@ -198,13 +217,7 @@ def fit_weights(
         return float(value), ((np.exp(every[:, 1:]) - target).T @ x).ravel() + precision * away
 
     def information(flat: FloatArray) -> FloatArray:
-        p = np.exp(logs(flat))[:, 1:]
-        out = np.zeros(((n - 1) * d, (n - 1) * d))
-        for a in range(n - 1):
-            for b in range(n - 1):
-                each = p[:, a] * ((a == b) - p[:, b])
-                out[a * d : (a + 1) * d, b * d : (b + 1) * d] = (x * each[:, None]).T @ x
-        return out + np.diag(precision)
+        return _information(x, np.exp(logs(flat))) + np.diag(precision)
 
     method = "trust-exact" if len(centre) < 60 else "trust-ncg"
     solution = minimize(
@@ -262,7 +275,7 @@ def _bias_reduced(
 ) -> tuple[float, FloatArray, FloatArray]:
     """Return penalised log-likelihood, its slope and the information at flat weights."""
     n, d = target.shape[1], x.shape[1]
-    logs = log_softmax(np.column_stack([np.zeros(len(x)), x @ flat.reshape(n - 1, d).T]))
+    logs = log_softmax(with_reference(x @ flat.reshape(n - 1, d).T))
     p = np.exp(logs)
     information = _information(x, p) + np.diag(precision)
     blocks = np.linalg.inv(information).reshape(n - 1, d, n - 1, d)

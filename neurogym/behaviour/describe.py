@@ -255,8 +255,7 @@ def _quick_weights(table: Behaviour, history: int) -> dict[str, Estimate]:
     rows = np.concatenate([features.matrix(each) for each in table.sessions])[choice >= 0]
     weights, information = _wide_fit(rows, choice[choice >= 0], n)
     errors = np.sqrt(np.diag(np.linalg.inv(information))).reshape(n - 1, -1)
-    names = [name if n == 2 else f"{name} -> {word}" for word in table.choices[1:] for name in features.names]
-    return dict(zip(names, map(Estimate.normal, weights[1:].ravel(), errors.ravel()), strict=True))
+    return dict(zip(features.weight_names, map(Estimate.normal, weights[1:].ravel(), errors.ravel()), strict=True))
 
 
 def _wide_fit(x: FloatArray, choice: IntArray, n: int) -> tuple[FloatArray, FloatArray]:

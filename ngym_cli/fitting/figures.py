@@ -64,21 +64,21 @@ def weights(fit: FitPlotData) -> Figure:
     lengths = arrays["lengths"].tolist()
     mean = np.concatenate([arrays["weights"][:n, k] for k, n in enumerate(lengths)])[:SHOWN]
     sd = np.concatenate([arrays["weights_sd"][:n, k] for k, n in enumerate(lengths)])[:SHOWN]
-    figure, axes = new_figure(width=7)
-    for k, name in enumerate(arrays["names"].tolist()[:7]):
-        axes.plot(mean[:, k], label=name, color=COLOURS[k])
-        axes.fill_between(
-            np.arange(len(mean)),
-            mean[:, k] - 1.96 * sd[:, k],
-            mean[:, k] + 1.96 * sd[:, k],
-            color=COLOURS[k],
-            alpha=0.2,
-            linewidth=0,
-        )
-    _session_lines(axes, lengths, len(mean))
-    axes.axhline(0, color=GREY, linewidth=1, zorder=0)
-    axes.set(xlabel="trial", ylabel="weight (logit)", title=f"{label}, {fit.first}, given all choices")
-    figure.legend(loc="outside lower left", ncols=4)
+    options = _weights_by_option(fit, arrays)
+    figure, panels = new_figure(len(options), 1, width=7, squeeze=False, sharex=True)
+    for axes, (option_label, names, columns) in zip(panels[:, 0], options, strict=True):
+        for k, (name, column) in enumerate(zip(names[:7], columns, strict=False)):
+            value, spread = mean[:, column], 1.96 * sd[:, column]
+            axes.plot(value, label=name, color=COLOURS[k])
+            axes.fill_between(
+                np.arange(len(value)), value - spread, value + spread, color=COLOURS[k], alpha=0.2, linewidth=0
+            )
+        _session_lines(axes, lengths, len(mean))
+        axes.axhline(0, color=GREY, linewidth=1, zorder=0)
+        axes.set(ylabel=f"weight (logit{option_label})")
+    panels[0, 0].set_title(f"{label}, {fit.first}, given all choices")
+    panels[-1, 0].set_xlabel("trial")
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower left", ncols=4)
     return figure
 
 
@@ -87,20 +87,33 @@ def states(fit: FitPlotData) -> Figure:
     label, arrays = fit.first_with("states", "no model with hidden states was fitted (glm-hmm)")
     lengths = arrays["lengths"].tolist()
     probabilities = np.concatenate([arrays["states"][k, :n] for k, n in enumerate(lengths)])[:SHOWN_STATES]
-    figure, (left, right) = new_figure(1, 2, width=4.8)
+    options = _weights_by_option(fit, arrays)
+    figure, (left, *panels) = new_figure(1, 1 + len(options), width=4.8)
     for k in range(probabilities.shape[1]):
         left.plot(probabilities[:, k], color=COLOURS[k], label=f"state {k + 1}", linewidth=1)
-        right.plot(
-            arrays["weights"][k], "o-", color=COLOURS[k], label=f"state {k + 1}, stay {arrays['transitions'][k, k]:.3f}"
-        )
+        for axes, (_, _, columns) in zip(panels, options, strict=True):
+            stay = f"state {k + 1}, stay {arrays['transitions'][k, k]:.3f}"
+            axes.plot(arrays["weights"][k, columns], "o-", color=COLOURS[k], label=stay)
     _session_lines(left, lengths, len(probabilities))
     left.set(xlabel="trial", ylabel="P(state | all choices)", ylim=(-0.02, 1.02), title=f"{label}, {fit.first}")
-    names = arrays["names"].tolist()
-    right.set_xticks(range(len(names)), names, rotation=35, ha="right")
-    right.axhline(0, color=GREY, linewidth=1, zorder=0)
-    right.set(ylabel="weight (logit)")
-    right.legend()
+    for axes, (option_label, names, _) in zip(panels, options, strict=True):
+        axes.set_xticks(range(len(names)), names, rotation=35, ha="right")
+        axes.axhline(0, color=GREY, linewidth=1, zorder=0)
+        axes.set(ylabel=f"weight (logit{option_label})")
+    panels[0].legend()
     return figure
+
+
+def _weights_by_option(fit: FitPlotData, arrays: Mapping[str, np.ndarray]) -> list[tuple[str, list[str], np.ndarray]]:
+    """Return a label, names of weights and their columns, for each choice but the first."""
+    first, *others = fit.choices
+    columns = np.arange(len(arrays["names"])).reshape(len(others), -1)
+    names = [
+        [name.removesuffix(f" -> {word}") for name in arrays["names"][row]]
+        for word, row in zip(others, columns, strict=True)
+    ]
+    labels = [""] if len(others) == 1 else [f" of {word} against {first}" for word in others]
+    return list(zip(labels, names, columns, strict=True))
 
 
 def phase(fit: FitPlotData) -> Figure:

@@ -53,8 +53,7 @@ class DriftingReadout(Policy):
 
     def probabilities(self, state: State, stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`."""
-        p = walks.probability(state.belief, _predictors(self.model, state.model, state.last, stimuli))
-        return np.stack([1 - p, p], 1)
+        return walks.probabilities(state.belief, _predictors(self.model, state.model, state.last, stimuli))
 
     def advance(self, state: State, trial: ParallelTrials) -> State:
         """See `Policy.advance`."""

@@ -379,14 +379,6 @@ class OneByOne(Model):
 
     policy: type[Policy]
 
-    def check(self, table: Behaviour) -> None:
-        """Refuse tables that do not suit the model.
-
-        Raises:
-            UnfitError: if there are other than two choices.
-        """
-        require_two(table, self.name)
-
     def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
         """See `Model.fit`."""
         for each in problems:

@@ -17,8 +17,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from scipy.special import expit
 
+from neurogym.analysis.regression import log_chosen
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.scan import filled
 from neurogym.behaviour.models.search import curvature, inverse_curvature, minimise
@@ -34,7 +34,7 @@ class Chain:
     """Parameters of the model.
 
     Attributes:
-        weights: shape (states, predictors).
+        weights: of the choices but the first, shape (states, (choices - 1) predictors).
         transitions: probability of each state after each, shape (states, states); row: before.
         start: probability of each state in the first trial of a session, shape (states,).
         inputs: weights of inputs of the transitions, shape (states, inputs); see `TransitionInputs`.
@@ -75,11 +75,14 @@ class ChainTrials(NamedTuple):
     inputs: Any
 
 
+def state_logits(weights: Any, x: Any) -> Any:
+    """Return the logits of the choices but the first, in each state, shape (..., states, choices - 1)."""
+    return (x @ weights.reshape(-1, x.shape[-1]).T).reshape(*x.shape[:-1], len(weights), -1)
+
+
 def emission(chain: Chain, x: FloatArray, choice: np.ndarray) -> FloatArray:
     """Return the likelihood of each choice in each state, 1 for misses, shape (..., states)."""
-    p = expit(x @ chain.weights.T)
-    out = np.where(choice[..., None] == 1, p, 1 - p)
-    return np.where(choice[..., None] < 0, 1.0, np.clip(out, 1e-12, 1))
+    return np.maximum(np.exp(log_chosen(state_logits(chain.weights, x), choice[..., None])), 1e-12)
 
 
 def fit_chain(starts: Sequence[Chain], trials: ChainTrials) -> tuple[Chain, float]:
@@ -89,7 +92,7 @@ def fit_chain(starts: Sequence[Chain], trials: ChainTrials) -> tuple[Chain, floa
     points, values, _ = minimise(slopes, points[:, values[0].argsort()[:KEPT]])
     best = points[0, values[0].argmin()]
     chain = _unpacked(best[np.prod(shape) :], best[: np.prod(shape)].reshape(shape))
-    return chain, float(-values.min() - _prior(best, shape[0], trials))
+    return chain, float(-values.min() - _prior(best, *shape))
 
 
 def chain_covariance(chain: Chain, trials: ChainTrials) -> FloatArray:
@@ -178,17 +181,15 @@ def _chain_prior(rest: Any, states: int) -> Array:
     return counts - 0.5 * (inputs**2).sum() / INPUT_PRIOR**2
 
 
-def _prior(x: Any, states: int, trials: ChainTrials) -> Array:
-    size = states * trials.predictors.shape[-1]
+def _prior(x: Any, states: int, weights: int) -> Array:
+    size = states * weights
     return _chain_prior(x[size:], states) - 0.5 * (x[:size] ** 2).sum() / PRIOR**2
 
 
-def _loss(states: int, x: Array, trials: ChainTrials) -> Array:
-    weights = x[: states * trials.predictors.shape[-1]].reshape(states, -1)
-    logit = trials.predictors @ weights.T
-    log = jax.nn.log_sigmoid(jnp.where(trials.choice[..., None] == 1, logit, -logit))
-    emissions = jnp.where(trials.choice[..., None] < 0, 0.0, log)
-    return -_log_likelihood(emissions, x[weights.size :], trials.inputs) - _prior(x, states, trials)
+def _loss(shape: tuple[int, int], x: Array, trials: ChainTrials) -> Array:
+    weights, rest = jnp.split(x, [shape[0] * shape[1]])
+    emissions = log_chosen(state_logits(weights.reshape(shape), trials.predictors), trials.choice[..., None], jnp)
+    return -_log_likelihood(emissions, rest, trials.inputs) - _prior(x, *shape)
 
 
 def _chain_loss(rest: Array, log_emissions: Array, inputs: Array) -> Array:
@@ -200,8 +201,8 @@ _chain_slopes = jax.jit(jax.vmap(jax.vmap(jax.value_and_grad(_chain_loss), (0, N
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _slopes(states: int, x: Array, trials: ChainTrials) -> Any:
-    each = jax.value_and_grad(functools.partial(_loss, states))
+def _slopes(shape: tuple[int, int], x: Array, trials: ChainTrials) -> Any:
+    each = jax.value_and_grad(functools.partial(_loss, shape))
     return jax.vmap(jax.vmap(each, (0, None)), (0, None))(x, trials)
 
 
@@ -209,7 +210,7 @@ def _slopes_of(chain: Chain, trials: ChainTrials) -> Any:
     """Return the negative log-posterior with gradients, as `minimise` takes it."""
     fills = ChainTrials(0.0, -1, 0.0)
     data = jax.device_put(ChainTrials(*(filled(each, 2, fill) for each, fill in zip(trials, fills, strict=True))))
-    return lambda x: _as_numpy(_slopes(len(chain.start), x, data))
+    return lambda x: _as_numpy(_slopes(chain.weights.shape, x, data))
 
 
 def _as_numpy(results: tuple[Array, Array]) -> tuple[FloatArray, FloatArray]:

@@ -1,10 +1,10 @@
 """Logistic regression whose weights drift from trial to trial (Roy et al. 2021, 10.1016/j.neuron.2020.12.004).
 
-logit P(choice 1) = w_t . x_t; w_{t+1} = w_t + N(0, sigma_k^2); each session begins with w_1 ~ N(mu, diag(s_k^2)). The
-posterior over weights is followed by a Gaussian filter with exact moments of the logit, so a prediction uses only
-earlier trials of the session. mu, s and sigma maximise the marginal likelihood; the smoother of Rauch, Tung and
-Striebel gives the weights over trials with intervals. The code is ours; PsyTrack finds sigma by a decoupled Laplace
-approximation of the same likelihood.
+P(choice = c) is proportional to exp(w_ct . x_t) with w_0t = 0; w_{t+1} = w_t + N(0, sigma_k^2); each session begins
+with w_1 ~ N(mu, diag(s_k^2)). The posterior over weights is followed by a Gaussian filter with moments of the logits by
+quadrature, so a prediction uses only earlier trials of the session. mu, s and sigma maximise the marginal likelihood;
+the smoother of Rauch, Tung and Striebel gives the weights over trials with intervals. The code is ours; PsyTrack finds
+sigma by a decoupled Laplace approximation of the same likelihood.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from neurogym.behaviour.models.walks import (
     advance,
     begin,
     deviation,
-    probability,
+    probabilities,
+    require_few_choices,
 )
-from neurogym.behaviour.table import rectangle
+from neurogym.behaviour.table import Behaviour, rectangle
 
 
 @dataclass
@@ -50,8 +51,7 @@ class DriftingPolicy(Policy):
 
     def probabilities(self, state: tuple[FloatArray, Belief], stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`."""
-        p = probability(state[1], self.features.now(state[0], stimuli))
-        return np.stack([1 - p, p], 1)
+        return probabilities(state[1], self.features.now(state[0], stimuli))
 
     def advance(self, state: tuple[FloatArray, Belief], trial: ParallelTrials) -> tuple[FloatArray, Belief]:
         """See `Policy.advance`."""
@@ -78,21 +78,26 @@ class Drifting(OneByOne):
     def __init__(self, history: int = 1, name: str = "psytrack", sigma: float = -1.0, sigma_max: float = 0.0):
         self.name, self.history, self.limits = name, history, WalkLimits.of(sigma, sigma_max)
 
+    def check(self, table: Behaviour) -> None:
+        """See `OneByOne.check`."""
+        require_few_choices(table, self.name)
+
     def _fit(self, problem: Problem) -> Fitted:
         table = problem.table
-        features = Features.of(table, self.history)
+        features, n = Features.of(table, self.history), len(table.choices)
+        names = features.weight_names
         x, choice = design(features, problem)
         flat, chosen = x[choice >= 0], choice[choice >= 0]
         scale = np.where(flat.std(0) > 0, flat.std(0), 1.0)
-        mean = fit_weights(flat, chosen, 2, np.where(flat.std(0) > 0, 3.0 / scale, 10.0))[0][1]
-        posterior = WalkPosterior(x, choice, self.limits.prior(mean, scale), self.limits)
+        mean = fit_weights(flat, chosen, n, np.where(flat.std(0) > 0, 3.0 / scale, 10.0))[0][1:].ravel()
+        posterior = WalkPosterior(x, choice, self.limits.prior(mean, np.tile(scale, n - 1)), self.limits)
         walk, score = posterior.maximum()
         smoothed = posterior.smoothed(walk)
-        means = estimated_weights(flat, chosen, 2, table.interval_groups(table.join("scored_choice") >= 0))
-        estimates = dict(zip(features.names, means, strict=True))
-        marks = self.limits.marks({f"sigma {name}": walk.step[k] for k, name in enumerate(features.names)})
+        means = estimated_weights(flat, chosen, n, table.interval_groups(table.join("scored_choice") >= 0))
+        estimates = dict(zip(names, means, strict=True))
+        marks = self.limits.marks({f"sigma {name}": walk.step[k] for k, name in enumerate(names)})
         errors = posterior.spread(walk) if problem.intervals else np.full(2 * len(mean), np.nan)
-        for k, name in enumerate(features.names):
+        for k, name in enumerate(names):
             for label, variance, error in (
                 (f"sigma {name}", walk.step[k], errors[len(mean) + k]),
                 (f"sigma at start {name}", walk.start[k], errors[k]),
@@ -108,7 +113,7 @@ class Drifting(OneByOne):
             {
                 "weights": smoothed.mean,
                 "weights_sd": np.sqrt(np.diagonal(smoothed.covariance, 0, 2, 3)),
-                "names": features.names,
+                "names": names,
                 "lengths": [len(each) for each in table.sessions],
             },
             marks,

@@ -1,10 +1,10 @@
 """Hidden states with a logistic regression each, whose weights drift from trial to trial.
 
-Between `drifting` (one state) and `glm_hmm` (no drift): logit P(choice 1 | state k) = w_kt . x_t with w_k,t+1 = w_kt +
-N(0, sigma_k^2). States and weights are independent in the approximate posterior: given the probabilities of the states,
-the weights of a state follow from choices that count by its probability; given the weights, the states follow from the
-forward-backward algorithm with the expected log-likelihood of each choice (Ghahramani & Hinton 2000,
-10.1162/089976600300015619). Predictions use filtered states and weights.
+Between `drifting` (one state) and `glm_hmm` (no drift): P(choice = c | state k) is proportional to exp(w_kct . x_t)
+with w_k0t = 0 and w_kc,t+1 = w_kct + N(0, sigma_kc^2). States and weights are independent in the approximate posterior:
+given the probabilities of the states, the weights of a state follow from choices that count by its probability; given
+the weights, the states follow from the forward-backward algorithm with the expected log-likelihood of each choice
+(Ghahramani & Hinton 2000, 10.1162/089976600300015619). Predictions use filtered states and weights.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_expit
 
+from neurogym.analysis.regression import log_chosen
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import ParallelTrials, Policy
 from neurogym.behaviour.models.chains import Chain
 from neurogym.behaviour.models.logistic import Features
 from neurogym.behaviour.models.transitions import TransitionInputs
 from neurogym.behaviour.models.walks import (
-    LOGIT_WEIGHTS,
-    NODES,
     Belief,
     Walk,
     advance,
     begin,
-    probability,
+    logits_at_points,
+    probabilities,
+    quadrature,
 )
 
 ALTERNATIONS = 6  #: of weights and states
@@ -40,11 +40,9 @@ def expected_log_likelihood(smoothed: Belief, x: FloatArray, choice: np.ndarray)
         x: predictors, shape (sessions, trials, predictors).
         choice: shape (sessions, trials).
     """
-    logit = np.einsum("tsk,stk->st", smoothed.mean, x)
-    variance = np.einsum("tskl,stk,stl->st", smoothed.covariance, x, x)
-    points = logit[..., None] + np.sqrt(2 * np.maximum(variance, 0))[..., None] * NODES
-    log = log_expit(np.where(choice == 1, 1.0, -1.0)[..., None] * points) @ LOGIT_WEIGHTS
-    return np.where(choice < 0, 0.0, log)
+    each = Belief(*(np.concatenate(part.swapaxes(0, 1)) for part in smoothed))
+    logits, ways = logits_at_points(each, np.concatenate(x))
+    return np.asarray(log_chosen(logits, choice.reshape(-1, 1)) @ quadrature(len(ways))[1]).reshape(choice.shape)
 
 
 def state_columns(p: FloatArray) -> dict[str, FloatArray]:
@@ -93,8 +91,7 @@ class DriftingStatesPolicy(Policy):
     ) -> FloatArray:
         """See `Policy.probabilities`."""
         x = self.features.now(state[0], stimuli)
-        p = (np.stack([probability(each, x) for each in state[2]], 1) * state[1]).sum(1)
-        return np.stack([1 - p, p], 1)
+        return np.einsum("ksc,sk->sc", [probabilities(each, x) for each in state[2]], state[1])
 
     def advance(
         self, state: tuple[FloatArray, FloatArray, tuple[Belief, ...]], trial: ParallelTrials
@@ -102,8 +99,7 @@ class DriftingStatesPolicy(Policy):
         """See `Policy.advance`."""
         past, states, beliefs = state
         x = self.features.now(past, trial.stimuli)
-        p = np.stack([probability(each, x) for each in beliefs], 1)
-        likelihood = np.where(trial.choice[:, None] == 1, p, 1 - p)
+        likelihood = np.stack([probabilities(each, x)[np.arange(len(x)), trial.choice] for each in beliefs], 1)
         joint = states * np.where(trial.choice[:, None] < 0, 1.0, np.clip(likelihood, 1e-12, 1))
         responsible = joint / joint.sum(1, keepdims=True)
         after = tuple(

@@ -1,8 +1,8 @@
 """Hidden Markov model with a logistic regression in each state (Ashwood et al. 2022, 10.1038/s41593-021-01007-z).
 
-P(choice 1 | state k) = logistic(w_k . x); the state follows a Markov chain with transitions A, newly drawn from pi in
-each session. The posterior probability is maximised from several starts (see `neurogym.behaviour.models.chains`);
-intervals follow from its curvature, and predictions use the filtered state.
+P(choice = c | state k) is proportional to exp(w_kc . x), w_k0 = 0; the state follows a Markov chain with transitions A,
+newly drawn from pi in each session. The posterior probability is maximised from several starts (see
+`neurogym.behaviour.models.chains`); intervals follow from its curvature, and predictions use the filtered state.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import expit, logit, polygamma
 
-from neurogym.analysis.regression import fit_weights
+from neurogym.analysis.regression import fit_weights, log_softmax, with_reference
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import (
@@ -36,6 +36,7 @@ from neurogym.behaviour.models.chains import (
     expected_states,
     fit_chain,
     improve_chain,
+    state_logits,
     states_given,
 )
 from neurogym.behaviour.models.drifting import design
@@ -49,7 +50,7 @@ from neurogym.behaviour.models.logistic import Features
 from neurogym.behaviour.models.marks import INFORMED, NOT_IDENTIFIED, marked
 from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.models.transitions import TransitionInputs
-from neurogym.behaviour.models.walks import SPREAD, WalkLimits, WalkPosterior
+from neurogym.behaviour.models.walks import SPREAD, WalkLimits, WalkPosterior, require_few_choices
 from neurogym.behaviour.table import Behaviour, padded
 
 STARTS = 6  #: of the search
@@ -83,9 +84,8 @@ class ChainPolicy(Policy):
 
     def probabilities(self, state: tuple[FloatArray, FloatArray], stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`."""
-        each = expit(self.features.now(state[0], stimuli) @ self.chain.weights.T)
-        p = (each * state[1]).sum(1)
-        return np.stack([1 - p, p], 1)
+        logits = state_logits(self.chain.weights, self.features.now(state[0], stimuli))
+        return np.einsum("skc,sk->sc", np.exp(log_softmax(with_reference(logits))), state[1])
 
     def advance(self, state: tuple[FloatArray, FloatArray], trial: ParallelTrials) -> tuple[FloatArray, FloatArray]:
         """See `Policy.advance`."""
@@ -129,7 +129,8 @@ class GlmHmm(OneByOne):
 
     def check(self, table: Behaviour) -> None:
         """See `OneByOne.check`."""
-        super().check(table)
+        if self.drift:
+            require_few_choices(table, f"{self.name} with drift")
         TransitionInputs.of(self.transition, table)
 
     def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
@@ -150,28 +151,28 @@ class GlmHmm(OneByOne):
         return [fits[k] for k in range(len(problems))]
 
     def _fit(self, problem: Problem, like: FloatArray | None = None) -> Fitted:
-        features = Features.of(problem.table, self.history)
+        features, n = Features.of(problem.table, self.history), len(problem.table.choices)
         x, choice = design(features, problem)
         flat, chosen = x[choice >= 0], choice[choice >= 0]
-        scale = np.where(flat.std(0) > 0, flat.std(0), 1.0)
-        base = fit_weights(flat / scale, chosen, 2, np.full(len(scale), PRIOR))[0][1]
+        sds = np.where(flat.std(0) > 0, flat.std(0), 1.0)
+        base, scale = fit_weights(flat / sds, chosen, n, np.full(len(sds), PRIOR))[0][1:], np.tile(sds, n - 1)
         rng = np.random.default_rng(problem.seed)
         source = TransitionInputs.of(self.transition, problem.table)
         data = padded(problem.table.sessions)
         inputs = source.values(data.stimuli, data.choice, data.reward)
         trials = ChainTrials(x, choice, inputs)
-        scaled_trials = ChainTrials(x / scale, choice, inputs)
+        scaled_trials = ChainTrials(x / sds, choice, inputs)
         scaled, score = fit_chain([self._start(base, rng, k) for k in range(STARTS)], scaled_trials)
-        scaled = scaled.reordered(_order(scaled, len(problem.table.stimuli), None if like is None else like * scale))
+        scaled = scaled.reordered(_order(scaled, features, None if like is None else like * scale))
         covariance = chain_covariance(scaled, scaled_trials)
         chain = replace(scaled, weights=scaled.weights / scale)
         states = expected_states(chain, x, choice, inputs)
-        estimates, marks = _estimates(chain, features.names, scale, covariance)
+        estimates, marks = _estimates(chain, features.weight_names, scale, covariance)
         details = {
             "states": states,
             "transitions": chain.transitions,
             "weights": chain.weights,
-            "names": features.names,
+            "names": features.weight_names,
             "lengths": [len(each) for each in problem.table.sessions],
             "transition_weights": chain.inputs,
         }
@@ -221,13 +222,14 @@ class GlmHmm(OneByOne):
     def _start(self, base: FloatArray, rng: np.random.Generator, number: int) -> Chain:
         """Return starting values: plain regression weights with noise; every second start spreads the biases."""
         k = self.states
-        weights = base + rng.normal(0, 0.5, (k, len(base)))
+        weights = base + rng.normal(0, 0.5, (k, *base.shape))
         if number % 2 == 0:
-            weights[:, 0] = base[0] + np.r_[0.0, np.linspace(-1.5, 1.5, k - 1) if k > 2 else 1.5]
+            option = number // 2 % len(base)
+            weights[:, option, 0] = base[option, 0] + np.r_[0.0, np.linspace(-1.5, 1.5, k - 1) if k > 2 else 1.5]
         stay = (0.9, 0.95, 0.98)[number % 3]
         transitions = np.full((k, k), (1 - stay) / (k - 1))
         np.fill_diagonal(transitions, stay)
-        return Chain(weights, transitions, np.full(k, 1 / k), np.zeros((k, len(self.transition))))
+        return Chain(weights.reshape(k, -1), transitions, np.full(k, 1 / k), np.zeros((k, len(self.transition))))
 
 
 def _estimates(
@@ -239,8 +241,8 @@ def _estimates(
 
     Args:
         chain: parameters with the largest posterior probability.
-        names: of the predictors.
-        scale: s.d. of the predictors.
+        names: of the weights of a state.
+        scale: s.d. of the predictor of each.
         covariance: see `chain_covariance`.
     """
     states, size = len(chain.weights), chain.weights.size
@@ -266,18 +268,19 @@ def _estimates(
     return estimates, marks
 
 
-def _order(chain: Chain, stimuli: int, like: FloatArray | None) -> np.ndarray:
+def _order(chain: Chain, features: Features, like: FloatArray | None) -> np.ndarray:
     """Return the order of the states: nearest to those of another fit, or largest stimulus weights first, then by bias.
 
     Args:
         chain: parameters, with weights of scaled predictors.
-        stimuli: number of stimuli.
-        like: such weights of another fit of the same subjects, shape (states, predictors).
+        features: predictors.
+        like: such weights of another fit of the same subjects, shape (states, weights).
     """
     if like is not None and like.shape == chain.weights.shape:
         distance = ((like[:, None] - chain.weights) ** 2).sum(-1)
         return np.asarray(linear_sum_assignment(np.minimum(distance, FAR))[1])
-    size = (chain.weights[:, 1 : 1 + stimuli] ** 2).sum(1) if stimuli else np.abs(chain.weights).sum(1)
+    stimuli = chain.weights.reshape(len(chain.weights), -1, len(features.names))[..., 1 : 1 + len(features.stimuli)]
+    size = (stimuli**2).sum((1, 2)) if features.stimuli else np.abs(chain.weights).sum(1)
     engaged = int(size.argmax())
     rest = sorted(set(range(len(chain.weights))) - {engaged}, key=lambda k: float(chain.weights[k, 0]))
     return np.array([engaged, *rest])

@@ -86,7 +86,7 @@ class Features:
             centre,
             past_stimuli,
             plain_outcomes and outcomes and not more,
-            plain_outcomes and more,
+            more,
         )
 
     @property
@@ -115,6 +115,12 @@ class Features:
             names += [f"outcome, {lag} back"] * self.plain_outcomes
             names += [f"{name}, {lag} back" for name in self.stimuli * self.past_stimuli]
         return tuple(names)
+
+    @property
+    def weight_names(self) -> tuple[str, ...]:
+        """Names of the weights of each choice but the first; those of two choices are those of the predictors."""
+        words = [""] if len(self.choices) == 2 else [f" -> {word}" for word in self.choices[1:]]
+        return tuple(f"{name}{word}" for word in words for name in self.names)
 
     def begin(self, n: int) -> FloatArray:
         """Return the history of ``n`` sessions that begin, shape (sessions, predictors from the past)."""
@@ -202,9 +208,6 @@ class Logistic(OneByOne):
     def __init__(self, history: int = 0, stimuli: bool = True, past_stimuli: bool = True, name: str = "logistic"):
         self.name, self.history, self.stimuli, self.past_stimuli = name, history, stimuli, past_stimuli
 
-    def check(self, table: Behaviour) -> None:
-        """Accept tables with any number of choices."""
-
     def features(self, table: Behaviour) -> Features:
         """Return the predictors of a trial that a table allows."""
         return Features.of(table, self.history, self.stimuli, self.past_stimuli, plain_outcomes=True)
@@ -233,7 +236,6 @@ class Logistic(OneByOne):
         rows, chosen = np.concatenate([features.matrix(each) for each in table.sessions]), table.join("scored_choice")
         valid = chosen >= 0
         rows, chosen, fold = rows[valid], chosen[valid], fold[valid]
-        names = [name if n == 2 else f"{name} -> {word}" for word in table.choices[1:] for name in features.names]
         scale = np.where(rows.std(0) > 0, rows.std(0), 1.0)
         details: dict[str, Any] = {}
         if problem.prior is None:
@@ -249,7 +251,7 @@ class Logistic(OneByOne):
         details["separable"] = n == 2 and is_separable(rows, chosen)
         details |= {"unbounded": weights[1:].ravel(), "unbounded_variance": variance}
         policy = LinearPolicy(features, weights)
-        return Fitted(self.name, policy, dict(zip(names, estimates, strict=True)), score, details)
+        return Fitted(self.name, policy, dict(zip(features.weight_names, estimates, strict=True)), score, details)
 
 
 def estimated_weights(x: FloatArray, choice: np.ndarray, n: int, groups: np.ndarray | None) -> list[Estimate]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from neurogym.analysis.regression import log_softmax
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.base import ParallelTrials, UnfitError
+from neurogym.behaviour.models.base import ParallelTrials, UnfitError, require_two
 from neurogym.behaviour.table import Behaviour
 from neurogym.messages.options import option
 
@@ -40,8 +40,11 @@ class TransitionInputs:
         """Return inputs by name.
 
         Raises:
-            UnfitError: for a name that is neither reward, choice nor a stimulus, or an input that is constant.
+            UnfitError: for a name that is neither reward, choice nor a stimulus, an input that is constant, or one of
+                more than two choices.
         """
+        if "choice" in names:
+            require_two(table, option("--transition choice"))
         columns = []
         for name in names:
             if name not in ("reward", "choice", *table.stimuli):

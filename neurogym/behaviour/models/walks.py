@@ -1,8 +1,9 @@
 """Weights that drift from trial to trial: Gaussian filter and smoother, and the variances of their steps.
 
-The posterior over weights is followed by a Gaussian filter with exact moments of the logit. Its log-likelihood, a scan
-over trials that JAX differentiates, is maximised by the mean and the variances of the weights. The smoother of Rauch,
-Tung and Striebel gives the most probable weights over trials. Needs JAX (extra ``fit``).
+P(choice = c) is proportional to exp(w_c . x) with w_0 = 0; the weights of the other choices drift. The posterior over
+weights is followed by a Gaussian filter with moments of the logits by quadrature. Its log-likelihood, a scan over
+trials that JAX differentiates, is maximised by the mean and the variances of the weights. The smoother of Rauch, Tung
+and Striebel gives the most probable weights over trials. Needs JAX (extra ``fit``).
 """
 
 from __future__ import annotations
@@ -17,19 +18,29 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from neurogym.analysis.regression import log_chosen, log_softmax, with_reference
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
+from neurogym.behaviour.models.base import UnfitError
 from neurogym.behaviour.models.scan import filled
 from neurogym.behaviour.models.search import curvature, inverse_curvature, minimise
+from neurogym.behaviour.table import Behaviour
 
 SMOOTHING_ROUNDS = 8  #: repetitions after which the smoothed weights are the most probable ones
 SPREAD = 4 * np.log(2)  #: s.d. of the prior of the logarithm of the variance of a step: a factor of 4 in the s.d.
 START_PRIOR = 0.1  #: sessions that the prior of the start counts for, which keeps a single one from a variance of zero
 FLOOR, STILL = 1e-8, 1e-12  #: smallest variance of a step of the weights that is estimated, and that is fixed
 LEAST = 1e-12  #: smallest variance of a logit
-#: Points and weights of Gauss-Hermite quadrature over a logit.
-NODES, LOGIT_WEIGHTS = np.polynomial.hermite.hermgauss(16)
-LOGIT_WEIGHTS = LOGIT_WEIGHTS / np.sqrt(np.pi)
+#: Points of quadrature over each of one logit, two logits, and so on; their product is the number of points.
+NODES = (16, 8, 6, 4, 3)
+
+
+@functools.cache
+def quadrature(logits: int) -> tuple[FloatArray, FloatArray]:
+    """Return points (points, logits) and weights of Gauss-Hermite quadrature over standard normal numbers."""
+    rule = np.polynomial.hermite_e.hermegauss(NODES[logits - 1])
+    points, weights = (np.stack(np.meshgrid(*[each] * logits), -1).reshape(-1, logits) for each in rule)
+    return points, weights.prod(1) / weights.prod(1).sum()
 
 
 @functools.partial(jax.tree_util.register_dataclass, data_fields=("mean", "start", "step"), meta_fields=())
@@ -38,7 +49,7 @@ class Walk:
     """Distribution of drifting weights.
 
     Attributes:
-        mean: of the weights when a session begins, shape (weights,).
+        mean: of the weights of the choices but the first when a session begins, shape ((choices - 1) predictors,).
         start: variance of the weights when a session begins, shape (weights,).
         step: variance of the change from trial to trial, shape (weights,).
     """
@@ -115,31 +126,61 @@ def begin(walk: Walk, n: int, xp: Any = np) -> Belief:
 def learn(belief: Belief, x: Any, choice: Any, count: Any = 1.0, xp: Any = np) -> tuple[Belief, Any]:
     """Return the belief after a choice, and the logarithm of the expected likelihood of the choice (sessions,).
 
-    Mean and variance of the logit given the choice are found by quadrature and determine those of the weights.
+    Mean and covariance of the logits given the choice are found by quadrature and determine those of the weights.
 
     Args:
         belief: before the choice.
-        x: predictors, shape (sessions, weights).
-        choice: 0, 1 or -1 (a miss, from which nothing is learned), shape (sessions,).
+        x: predictors, shape (sessions, predictors).
+        choice: index, or -1 (a miss, from which nothing is learned), shape (sessions,).
         count: exponent of the likelihood of each choice, shape (sessions,).
         xp: NumPy or ``jax.numpy``.
     """
-    px = xp.einsum("sij,sj->si", belief.covariance, x)
-    variance = xp.maximum((px * x).sum(1), LEAST)
-    away = xp.sqrt(2 * variance)[:, None] * NODES
-    signed = xp.where(choice == 1, 1.0, -1.0)[:, None] * ((belief.mean * x).sum(1)[:, None] + away)
-    p = xp.exp(-xp.where(choice < 0, 0.0, count)[:, None] * xp.logaddexp(0.0, -signed)) * LOGIT_WEIGHTS
+    logits, ways = logits_at_points(belief, x, xp)
+    points, weights = quadrature(len(ways))
+    p = xp.exp(xp.asarray(count)[..., None] * log_chosen(logits, choice[:, None], xp)) * weights
     total = p.sum(1)
     p = p / total[:, None]
-    shift = (p * away).sum(1)
-    shrink = (variance - (p * (away - shift[:, None]) ** 2).sum(1)) / variance**2
-    covariance = belief.covariance - shrink[:, None, None] * px[:, :, None] * px[:, None, :]
-    return Belief(belief.mean + px * (shift / variance)[:, None], covariance), xp.log(total)
+    shift, squares = p @ points, points[:, :, None] * points[:, None]
+    shrink = np.eye(len(ways)) - xp.einsum("sp,pjk->sjk", p, squares) + shift[:, :, None] * shift[:, None]
+    mean, covariance = belief
+    for j, way in enumerate(ways):
+        change = sum(shrink[:, j, k, None] * other for k, other in enumerate(ways))
+        mean, covariance = mean + way * shift[:, j, None], covariance - way[:, :, None] * change[:, None]
+    return Belief(mean, covariance), xp.log(total)
 
 
-def probability(belief: Belief, x: FloatArray) -> FloatArray:
-    """Return the probability of choice 1, uncertainty about the weights included, shape (sessions,)."""
-    return np.asarray(np.exp(learn(belief, x, np.ones(len(x)))[1]))
+def logits_at_points(belief: Belief, x: Any, xp: Any = np) -> tuple[Any, list[Any]]:
+    """Return logits at the points of `quadrature`, and the change of the weights along each of its axes.
+
+    The changes are those of one s.d.; the second does not change the first logit, the third neither of both, as in a
+    Cholesky decomposition of the covariance of the logits.
+
+    Returns:
+        Logits of the choices but the first, shape (sessions, points, choices - 1), and changes (sessions, weights).
+    """
+    along = logits_of(belief.covariance, x[:, None])
+    ways, slopes = list[Any](), list[Any]()
+    for k in range(along.shape[-1]):
+        way = along[..., k] - sum(each * slope[:, k, None] for each, slope in zip(ways, slopes, strict=True))
+        slope = logits_of(way, x)
+        sd = xp.sqrt(xp.maximum(slope[:, k], LEAST))[:, None]
+        ways.append(way / sd)
+        slopes.append(slope / sd)
+    points = quadrature(len(ways))[0]
+    away = sum(points[:, k, None] * slope[:, None] for k, slope in enumerate(slopes))
+    return logits_of(belief.mean, x)[:, None] + away, ways
+
+
+def logits_of(weights: Any, x: Any) -> Any:
+    """Return logits (..., choices - 1) given weights (..., weights) and predictors (..., predictors)."""
+    return (weights.reshape(*weights.shape[:-1], -1, x.shape[-1]) * x[..., None, :]).sum(-1)
+
+
+def probabilities(belief: Belief, x: FloatArray) -> FloatArray:
+    """Return the probability of each choice, uncertainty about the weights included, shape (sessions, choices)."""
+    logits, ways = logits_at_points(belief, x)
+    p = np.exp(log_softmax(with_reference(logits)))
+    return np.einsum("spc,p->sc", p, quadrature(len(ways))[1])
 
 
 def advance(belief: Belief, walk: Walk, x: FloatArray, choice: np.ndarray, count: Any = 1.0) -> Belief:
@@ -152,12 +193,23 @@ def diffuse(belief: Belief, walk: Walk, xp: Any = np) -> Belief:
     return Belief(belief.mean, belief.covariance + xp.diag(walk.step))
 
 
+def require_few_choices(table: Behaviour, model: str) -> None:
+    """Refuse tables with more choices than a quadrature over their logits takes.
+
+    Raises:
+        UnfitError: if there are more.
+    """
+    most = 1 + len(NODES)
+    if len(table.choices) > most:
+        raise UnfitError(f"{model} needs at most {most} choices; the table has {len(table.choices)}")
+
+
 class WalkTrials(NamedTuple):
     """Trials of drifting weights.
 
     Attributes:
-        x: predictors, shape (sessions, trials, weights).
-        choice: 0, 1 or -1, shape (sessions, trials).
+        x: predictors, shape (sessions, trials, predictors).
+        choice: index or -1, shape (sessions, trials).
         count: exponent of the likelihood of each choice, shape (sessions, trials).
     """
 
@@ -173,8 +225,8 @@ class WalkPosterior:
     a wide log-normal one, which keeps them from falling to zero.
 
     Args:
-        x: predictors, shape (sessions, trials, weights).
-        choice: 0, 1 or -1, shape (sessions, trials).
+        x: predictors, shape (sessions, trials, predictors).
+        choice: index or -1, shape (sessions, trials).
         prior: means of the priors.
         limits: of the s.d. of a step.
         count: exponent of the likelihood of each choice, shape (sessions, trials); None for 1.
@@ -239,7 +291,8 @@ def _filter(walk: Walk, trials: WalkTrials) -> tuple[Belief, Array]:
         learned, log = learn(belief, *trial, xp=jnp)
         return diffuse(learned, walk, jnp), (learned, log)
 
-    beliefs, logs = jax.lax.scan(step, begin(walk, len(trials.x), jnp), _by_trial(trials))[1]
+    # Steps that are computed again take less time than their numbers that are kept for the gradient.
+    beliefs, logs = jax.lax.scan(jax.checkpoint(step), begin(walk, len(trials.x), jnp), _by_trial(trials))[1]
     return beliefs, logs.sum()
 
 
@@ -252,14 +305,18 @@ def _log_likelihood(walk: Walk, trials: WalkTrials) -> Array:
 def _smooth(walk: Walk, trials: WalkTrials) -> Belief:
     """Return the most probable weights, found by expanding the likelihood around those of the round before."""
     x, choice, count = _by_trial(trials)
-    count = jnp.where(choice < 0, 0.0, count)
+    free = len(walk.mean) // x.shape[-1]
+    count = jnp.where(choice < 0, 0.0, count)[..., None]
+    chosen = jax.nn.one_hot(choice, free + 1)[..., 1:]
 
     def filtered(belief: Belief, trial: Any) -> tuple[Belief, Belief]:
         row, precision, target = trial
-        px = jnp.einsum("sij,sj->si", belief.covariance, row)
-        share = precision / (1 + precision * (px * row).sum(1))
-        mean = belief.mean + px * (share * (target - (belief.mean * row).sum(1)))[:, None]
-        learned = Belief(mean, belief.covariance - share[:, None, None] * px[:, :, None] * px[:, None, :])
+        px = logits_of(belief.covariance, row[:, None])
+        noise = jnp.eye(free) + precision @ logits_of(px.swapaxes(1, 2), row[:, None])
+        surprise = target - (precision @ logits_of(belief.mean, row)[..., None])[..., 0]
+        shares = jnp.linalg.solve(noise, jnp.concatenate([precision, surprise[..., None]], -1))
+        mean = belief.mean + (px @ shares[..., -1:])[..., 0]
+        learned = Belief(mean, belief.covariance - px @ shares[..., :-1] @ px.swapaxes(1, 2))
         return diffuse(learned, walk, jnp), learned
 
     def back(after: Belief, belief: Belief) -> tuple[Belief, Belief]:
@@ -270,10 +327,10 @@ def _smooth(walk: Walk, trials: WalkTrials) -> Belief:
         return smoothed, smoothed
 
     def again(_: int, smoothed: Belief) -> Belief:
-        logit = jnp.einsum("tsk,tsk->ts", smoothed.mean, x)
-        p = jnp.clip(jax.nn.sigmoid(logit), 1e-4, 1 - 1e-4)
-        precision = p * (1 - p)
-        rows = (x, count * precision, logit + (choice - p) / precision)
+        logits = logits_of(smoothed.mean, x)
+        p = jnp.clip(jax.nn.softmax(jnp.pad(logits, ((0, 0), (0, 0), (1, 0))))[..., 1:], 1e-4, 1 - 1e-4)
+        precision = count[..., None] * (p[..., None] * jnp.eye(free) - p[..., None] * p[..., None, :])
+        rows = (x, precision, count * (chosen - p) + (precision @ logits[..., None])[..., 0])
         last, beliefs = jax.lax.scan(filtered, begin(walk, x.shape[1], jnp), rows)
         return jax.lax.scan(back, last, beliefs, reverse=True)[1]
 

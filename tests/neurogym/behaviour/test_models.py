@@ -148,12 +148,12 @@ def test_three_choices():
     like = Behaviour((), ("a", "b", "c"))
     choice = rng.integers(0, 3, 400)
     table = like.only([session(choice, reward=(choice == 1).astype(float))])
-    for model in (Logistic(1), q, WinStayLoseShift("wsls")):
+    for model in (Logistic(1), q, WinStayLoseShift("wsls"), GlmHmm(2, 0), Drifting(0)):
         p = predict(model.fit([Problem(table)])[0].policy, table.sessions)[0]
         assert p.shape == (400, 3)
         assert np.nanmean(log_likelihoods(p, choice)) > np.log(1 / 3) - 0.02
     with pytest.raises(UnfitError, match="needs two choices"):
-        GlmHmm(2).fit([Problem(table)])
+        BayesianReversal("bayes").fit([Problem(table)])
 
 
 def test_choices_after_errors_lean_to_a_side():

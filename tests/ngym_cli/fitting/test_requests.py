@@ -91,6 +91,25 @@ def test_figures_of_a_fit_are_drawn_and_others_say_why_not(rat, tmp_path):
         figures.draw(path, ["fase"], FigureFiles())
 
 
+def test_figures_show_the_weights_of_each_of_three_choices(tmp_path):
+    from ngym_cli.fitting import figures, folder
+
+    rng = np.random.default_rng(1)
+    data = pd.DataFrame({"stimulus": rng.normal(size=150).round(2), "choice": rng.choice([*"abc"], 150)})
+    data.to_csv(tmp_path / "three.csv", index=False)
+    models = "psytrack:history=0,glm-hmm:states=2:history=0"
+    result = fit(tmp_path / "three.csv", model=models, folds=1, runs=tmp_path / "runs", name="f")
+    assert {"state 2: stimulus -> c", "state 1: stay"} <= {
+        *result["models"][models.split(",")[1]]["parameters"]["subject"]
+    }
+    path = folder.named("f", tmp_path / "runs")
+    labels = ["weight (logit of b against a)", "weight (logit of c against a)"]
+    for name in ("weights", "states"):
+        axes = figures.figure_of(path, name).axes[-2:]
+        assert [each.get_ylabel() for each in axes] == labels and all(len(each.lines) >= 2 for each in axes)
+    assert [each.get_text() for each in axes[1].get_xticklabels()] == ["bias", "stimulus"]
+
+
 def test_held_out_sessions_are_not_seen():
     rng = np.random.default_rng(1)
     table = Behaviour(tuple(session(rng.integers(0, 2, 50), name=str(k)) for k in range(6)))
@@ -516,8 +535,7 @@ def test_a_model_that_is_given_correctness_has_no_ceiling_of_an_observer_of_rewa
 @pytest.mark.parametrize(
     ("models", "words"),
     [
-        ("logistic,psytrack", "psytrack needs two choices"),
-        ("logistic,glm-hmm", "glm-hmm needs two choices"),
+        ("logistic,glm-hmm:transition=choice", "--transition choice needs two choices"),
         ("logistic,gru:drift=true:units=1", "with drift needs two choices"),
         ("logistic,disentangled:drift=true", "with drift needs two choices"),
         ("logistic,hybrid", "needs two choices"),
