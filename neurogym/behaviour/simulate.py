@@ -205,7 +205,18 @@ class GoNoGoWorld:
 
 
 def world_like(table: Behaviour, sessions: int, trials: int, rng: np.random.Generator) -> World:
-    """Return a world like a table's: the trials if correct choices are known, else a bandit or two-step task."""
+    """Return a world like a table's: the trials if correct choices are known, else a bandit or two-step task.
+
+    Stimuli without a correct choice are those of random trials of the table.
+    """
+    world = _world_like(table, sessions, trials, rng)
+    if table.stimuli and not world.stimuli.shape[-1]:
+        stimuli = np.nan_to_num(table.join("stimuli"))
+        world.stimuli = stimuli[rng.integers(len(stimuli), size=(sessions, trials))]
+    return world
+
+
+def _world_like(table: Behaviour, sessions: int, trials: int, rng: np.random.Generator) -> World:
     if (table.join("state") >= 0).any():
         return TwoStepWorld(sessions, trials, rng)
     if (table.join("cue") >= 0).any() and len(table.choices) == 2:
