@@ -42,11 +42,11 @@ class World(Protocol):
 
 @dataclass
 class Decisions:
-    """Trials of a table with known correct choices; correct choices have reward 1.
+    """Trials of a table; correct choices have reward 1, choices in trials without a known correct one 0.
 
     Attributes:
         stimuli: shape (sessions, trials, stimuli).
-        truth: correct choices, shape (sessions, trials).
+        truth: correct choices, -1 where unknown, shape (sessions, trials).
         further: other columns of the trials that policies see, by name, shape (sessions, trials, ...).
     """
 
@@ -205,7 +205,7 @@ class GoNoGoWorld:
 
 
 def world_like(table: Behaviour, sessions: int, trials: int, rng: np.random.Generator) -> World:
-    """Return a world like a table's: the trials if correct choices are known, else a bandit or two-step task.
+    """Return a world like a table's: its trials if correct choices or pulses are known, else a bandit or two-step task.
 
     Stimuli without a correct choice are those of random trials of the table.
     """
@@ -224,9 +224,9 @@ def _world_like(table: Behaviour, sessions: int, trials: int, rng: np.random.Gen
     if np.nan_to_num(table.join("loss").astype(float)).any():
         return gains_and_losses(sessions, trials, len(table.choices), rng)
     truth, stimuli = table.join("truth"), np.nan_to_num(table.join("stimuli"))
-    labelled = truth >= 0
-    if table.stimuli and labelled.any():
-        drawn = rng.choice(np.flatnonzero(labelled), (sessions, trials))
+    complete = (truth >= 0) | np.isfinite(table.join("pulses")).any((1, 2))
+    if table.stimuli and complete.any():
+        drawn = rng.choice(np.flatnonzero(complete), (sessions, trials))
         return Decisions(
             stimuli[drawn], truth[drawn], {name: table.join(name)[drawn] for name in ("pulses", "duration")}
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -140,6 +141,8 @@ def test_simulated_trials_have_the_pulses_of_the_table():
     assert each.pulses.shape == (400, 2, 80)
     np.testing.assert_array_equal(np.isfinite(each.pulses).sum(2) @ [-1, 1], each.stimuli[:, 0])
     assert each.correct.mean() > 0.7
+    unknown = data.only([replace(data.sessions[0], truth=np.full(300, -1))])
+    assert np.isfinite(simulate(policy(), world_like(unknown, 2, 40, rng), unknown, rng).sessions[1].pulses).any()
 
 
 def test_tables_without_pulses_are_refused():

@@ -18,7 +18,7 @@ from neurogym.behaviour.models.glm_hmm import ChainPolicy, GlmHmm
 from neurogym.behaviour.models.learning import BayesianReversal, QLearning, TwoStepLearner, WinStayLoseShift
 from neurogym.behaviour.models.logistic import Features, Logistic
 from neurogym.behaviour.models.walks import Walk, WalkPosterior
-from neurogym.behaviour.simulate import Decisions, ReversingBandit, TwoStepWorld, simulate
+from neurogym.behaviour.simulate import Decisions, ReversingBandit, TwoStepWorld, simulate, world_like
 from neurogym.behaviour.table import Behaviour, session
 
 DATA = Path(__file__).parents[3] / "experiments" / "data"
@@ -154,6 +154,14 @@ def test_three_choices():
         assert np.nanmean(log_likelihoods(p, choice)) > np.log(1 / 3) - 0.02
     with pytest.raises(UnfitError, match="needs two choices"):
         BayesianReversal("bayes").fit([Problem(table)])
+
+
+def test_simulated_stimuli_without_a_correct_choice_are_those_of_the_table():
+    stimuli = np.array([[-1.5], [0.5], [2.5]])
+    world = world_like(
+        Behaviour((session([0, 1, 2], stimuli=stimuli),), ("a", "b", "c"), ("x",)), 2, 50, np.random.default_rng(0)
+    )
+    assert world.stimuli.shape == (2, 50, 1) and set(world.stimuli.flat) == set(stimuli.flat)
 
 
 def test_choices_after_errors_lean_to_a_side():
