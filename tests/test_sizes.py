@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 LIMITS = {
     "neurogym": 9_510,
     "neurogym/analysis": 3_220,
-    "neurogym/behaviour": 5_380,
+    "neurogym/behaviour": 5_400,
     "neurogym/behaviour/models": 3_830,
     "neurogym/dynamics": 1_800,
     "neurogym/envs": 6_470,

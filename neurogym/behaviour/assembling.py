@@ -14,6 +14,7 @@ from neurogym.behaviour.checks import (
     check_angles,
     check_contradiction,
     check_correctness,
+    check_omissions,
     check_side,
     check_sources,
     check_times,
@@ -149,6 +150,8 @@ class Assembler(RoleColumns):
     def read_choices(self, correct: FloatArray) -> Choices:
         """Return the choices and the reading of their column."""
         name, column = self.column("choice")
+        if "reward" not in self.named:
+            check_omissions(self, column)
         gone, order = self.marked_as_missed(), self.settings.choices
         if len({word.lower() for word in order}) == len(order):
             column, respelled = entries.in_one_case(column, order)

@@ -12,6 +12,7 @@ from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.choices import CONTRARY, Choices
 from neurogym.behaviour.codings import TIME_UNITS, Times, two_units
+from neurogym.behaviour.column_names import YES
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import ENOUGH_TRIALS, agrees, correlation, is_by_chance, listed, same_information
 from neurogym.behaviour.questions import Answer, TableQuestion, ask, ask_role, which_is_correct
@@ -61,6 +62,27 @@ def check_contradiction(
         Answer(("--choice", chosen, "--correct", "none"), f"{flag} is not correctness"),
     ]
     raise ask(question, answers, trials.columns, [chosen, name, flag, *others[:3]])
+
+
+def check_omissions(trials: RoleColumns, choice: Series) -> None:
+    """Ask whether an omission in a column of rewards is that of the reward, where there are choices beside it.
+
+    Raises:
+        TableQuestion: if most omissions stand beside a choice.
+    """
+    name = str(trials.roles.get("reward"))
+    words = entries.words(trials.columns[name]) if name in trials.columns else ()
+    omitted = [word for word in words if plain(word) in ("omission", "omitted")]
+    rows = trials.columns[name].isin(omitted) if omitted else np.zeros(trials.n, bool)
+    if not rows.any() or entries.missing(choice)[rows].mean() > 0.5:
+        return
+    rewarded = "+".join(f'(`{name}`=="{word}")' for word in words if word.lower() in YES)
+    rewarded = rewarded or f'`{name}`!="{omitted[0]}"'
+    answers = [
+        Answer(("--derive", f"rewarded={rewarded}", "--reward", "rewarded"), "no reward was given"),
+        Answer(("--reward", name), "no answer was given"),
+    ]
+    raise ask(f"{omitted[0]} stands in {name} beside choices", answers, trials.columns, [name])
 
 
 def check_times(trials: RoleColumns, times: Times) -> None:

@@ -44,7 +44,7 @@ NOT_CHOICES = re.compile(
 )
 #: Parts of names that sound like an answer, where no name is that of a choice.
 LIKE_A_CHOICE = re.compile(
-    r"(chose|choice|chosen|pick|select|resp|answer|went|key|press|poke|lick|saccade|wheel|^p[rl]$)"
+    r"(chose|choice|chosen|pick|select|resp|answer|went|key|press|poke|lick|saccade|wheel|^p[rl]$|^seen$|detected)"
 )
 #: Parts of names of columns of outcomes.
 LIKE_A_REWARD = re.compile(r"(reward|outcome|feedback|payoff|earned)")

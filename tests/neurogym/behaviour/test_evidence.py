@@ -136,6 +136,15 @@ def test_columns_l_and_r_are_two_sides_and_signs_of_minus_are_read(d, table):
     np.testing.assert_array_equal(reading.read(table | {"contrast": written}).join("stimuli")[:, 0], d.signed)
 
 
+def test_an_omission_beside_a_choice_is_asked(table):
+    rewarded = np.random.default_rng(0).random(300) < 0.6
+    table = {"choice": table["choice"], "outcome": np.where(rewarded, "reward", "omission")}
+    no_reward, no_answer = answers_of(table)
+    result = reading.read(table, {"reward": no_reward[3]}, derive=[no_reward[1]])
+    np.testing.assert_array_equal(result.join("reward"), rewarded)
+    assert (reading.read(table, {"reward": no_answer[1]}).join("choice") >= 0).sum() == rewarded.sum()
+
+
 def test_a_running_total_is_no_reward(d, table):
     table["points"] = np.concatenate([np.cumsum(d.correct[d.subject == k]) for k in (0, 1)])
     result = reading.read(table)
