@@ -35,7 +35,7 @@ demo: $(STAMP)  ## train random-dots motion, evaluate it, draw the figures
 	$(BIN)/ngym plot runs/RDM-v0/recurrent_ppo/demo
 
 test: $(STAMP)  ## run the tests (without those that train to a criterion)
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --durations=60
 
 coverage: $(STAMP)  ## run the tests and report the share of lines that they run
 	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term --cov-report=xml:build/coverage.xml
