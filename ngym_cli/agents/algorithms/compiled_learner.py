@@ -11,19 +11,15 @@ from math import inf
 
 import numpy as np
 import torch
-from gymnasium import spaces
-from stable_baselines3.common.torch_layers import FlattenExtractor
-from torch import Tensor, nn
+from torch import Tensor
 
-from ngym_cli.agents import compiled
 from ngym_cli.agents.acting import Act, Agent, within
 from ngym_cli.agents.algorithms.objective import LossCoefficients
 from ngym_cli.agents.algorithms.rollout import Minibatches, PackedRollout, Rollout
-from ngym_cli.agents.compiled import AgentSizes, CompiledAgent, autograd
+from ngym_cli.agents.compiled import CompiledAgent
 from ngym_cli.agents.compiled.agent import Arguments, MinibatchSequences
 from ngym_cli.agents.compiled.network import ArrayState
-from ngym_cli.agents.networks.base import RecurrentNetwork
-from ngym_cli.agents.networks.places import PlaceCode
+from ngym_cli.agents.networks.passes import PolicyWeights
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 
 
@@ -40,22 +36,17 @@ class CompiledPolicy:
     """
 
     def __init__(self, policy: RecurrentPolicy, has_values: bool) -> None:
-        self.policy, extractor = policy, policy.mlp_extractor
-        networks = policy.networks
-        self._networks = networks if has_values else networks[:1]
-        heads = [(extractor.policy_net, policy.action_net), (extractor.value_net, policy.value_net)]
-        self._heads = heads if has_values else heads[:1]
-        parameters, self._weights = list(policy.parameters()), self._find_weights()
-        modules = [*self._networks, *(module for head in self._heads for module in head)]
+        self.policy, self._ordered = policy, PolicyWeights(policy, has_values)
+        parameters, self._weights = list(policy.parameters()), self._ordered.present()
         direct = {id(weight) for weight in self._weights}
         # Parameters from which the other weights are computed.
-        self._underlying = [p for module in modules for p in module.parameters() if id(p) not in direct]
+        self._underlying = [p for module in self._ordered.modules for p in module.parameters() if id(p) not in direct]
         ends = np.cumsum([0, *(p.numel() for p in parameters)])
         begins = dict(zip(map(id, parameters), ends, strict=False))
         places = [(begins[id(weight)], weight.numel()) for weight in self._weights if id(weight) in begins]
         self.direct = len(places) == len(self._weights)
         columns = np.array(places, np.int64).reshape(-1, 2).T.copy()
-        self.agent = CompiledAgent(_sizes(policy, self._networks, has_values), columns, int(ends[-1]))
+        self.agent = CompiledAgent(self._ordered.sizes, columns, int(ends[-1]))
         sizes = [weight.numel() for weight in self._weights]
         self._weight_views, self._gradient_views = (
             [view.view_as(weight) for view, weight in zip(buffer.split(sizes), self._weights, strict=True)]
@@ -65,31 +56,10 @@ class CompiledPolicy:
         slots = self._gradient.split([p.numel() for p in parameters])
         self._gradient_of = {id(p): slot.view_as(p) for p, slot in zip(parameters, slots, strict=True)}
 
-    @staticmethod
-    def obstacle(policy: RecurrentPolicy, has_values: bool = True) -> str:
-        """Reason why this policy, with values or without, cannot act and learn in compiled passes; empty if it can."""
-        space, actions = policy.observation_space, policy.action_space
-        flat = isinstance(space, spaces.Box) and space.dtype in (np.float32, np.float64)
-        flat = flat and policy.features_extractor_class is FlattenExtractor
-        simple = isinstance(actions, spaces.Discrete) or (isinstance(actions, spaces.Box) and len(actions.shape) == 1)
-        network, weight = policy.networks[0], next(policy.parameters())
-        agent_obstacle = compiled.obstacle(
-            network.cell, network.num_layers, _hidden(policy), policy.activation_fn.__name__
-        )
-        obstacles = {
-            agent_obstacle: bool(agent_obstacle),
-            "the critic reads the activity of the actor": policy.chained and has_values,
-            "observations are not flat": not flat,
-            "actions are read out as places": isinstance(policy.action_net, PlaceCode),
-            "actions have several dimensions": not simple,
-            f"numbers are {str(weight.dtype).removeprefix('torch.')} on {weight.device}": not autograd.usable(weight),
-        }
-        return next((reason for reason, exists in obstacles.items() if exists), "")
-
     def copy_weights(self) -> None:
         """Copy the present weights into the compiled agent."""
         if self._underlying:
-            self._weights = self._find_weights()  # stays, for automatic differentiation of what was computed
+            self._weights = self._ordered.present()  # stay, for automatic differentiation of what was computed
         with torch.no_grad():
             for view, weight in zip(self._weight_views, self._weights, strict=True):
                 view.copy_(weight)
@@ -106,17 +76,6 @@ class CompiledPolicy:
             for parameter, slope in zip(self._underlying, gradients, strict=True):
                 self._gradient_of[id(parameter)].copy_(slope)
         return self._gradient
-
-    def _find_weights(self) -> list[Tensor]:
-        """Weights in the order of `CompiledAgent.weights`."""
-        policy, weights = self.policy, list[Tensor]()
-        for network in self._networks:
-            for layer in range(network.num_layers):
-                weights += network.weights(layer)
-        for hidden, head in self._heads:
-            for linear in (*_linear_layers(hidden), head):
-                weights += [linear.weight, linear.bias]
-        return [*weights, policy.log_std] if isinstance(policy.action_space, spaces.Box) else weights
 
 
 class CompiledLearner(CompiledPolicy):
@@ -215,37 +174,6 @@ class CompiledLearner(CompiledPolicy):
             **dict(zip(states, rollout.states, strict=False)),
             **dict(zip(("noise", "critic_noise"), rollout.noise, strict=False)),
         }
-
-
-def _sizes(policy: RecurrentPolicy, networks: Sequence[RecurrentNetwork], has_values: bool) -> AgentSizes:
-    """Dimensions of a policy with some of its networks."""
-    network, (hidden, value_hidden) = networks[0], _hidden(policy)
-    return AgentSizes(
-        cell=str(network.cell),
-        features=network.input_size,
-        units=network.hidden_size,
-        layers=network.num_layers,
-        networks=len(networks),
-        actions=policy.action_net.out_features,
-        continuous=isinstance(policy.action_space, spaces.Box),
-        activation=policy.activation_fn.__name__,
-        hidden=(hidden, value_hidden if has_values else ()),
-        has_values=has_values,
-        alpha=network.alpha,
-        noise_scale=network.noise_scale,
-    )
-
-
-def _hidden(policy: RecurrentPolicy) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Sizes of the hidden layers of the read-outs of actions and of values."""
-    extractor = policy.mlp_extractor
-    hidden, value_hidden = map(_linear_layers, (extractor.policy_net, extractor.value_net))
-    return tuple(layer.out_features for layer in hidden), tuple(layer.out_features for layer in value_hidden)
-
-
-def _linear_layers(read_out: nn.Module) -> Sequence[nn.Linear]:
-    """The linear layers of a read-out."""
-    return [module for module in read_out.modules() if isinstance(module, nn.Linear)]
 
 
 class RolloutAgent(Agent):

@@ -1,4 +1,4 @@
-"""Objective of PPO over packed sequences, with an explicit gradient; penalties; and batches that fit into memory."""
+"""Objective of PPO over packed sequences; penalties; and batches that fit into memory."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
+from gymnasium import spaces
 from torch import Tensor
 from torch.nn.utils import parameters_to_vector
 
+from ngym_cli.agents.compiled import autograd, ppo_objective
+from ngym_cli.agents.compiled.autograd import to_array
 from ngym_cli.agents.networks.policy import PackedSequences
 
 if TYPE_CHECKING:
@@ -24,7 +27,7 @@ KL = STATISTICS.index("approx_kl")
 
 
 class LossCoefficients(NamedTuple):
-    """Coefficients of the objective that is maximised; see `Objective`.
+    """Coefficients of the objective that is maximised; see `clipped_loss`.
 
     Attributes:
         normalize: scale advantages to mean 0 and standard deviation 1 over the sequences of a minibatch.
@@ -47,41 +50,65 @@ class LossCoefficients(NamedTuple):
     l2: float = 0.0
 
 
-class Objective(torch.autograd.Function):
-    """-min(r A, clip(r) A) - c_H H + c_V (R - V)^2 averaged over steps, with r the ratio to the old probability.
+def clipped_loss(
+    policy: RecurrentPolicy, logits: Tensor, values: Tensor, batch: Minibatch, coefficients: LossCoefficients
+) -> tuple[Tensor, Tensor]:
+    """-min(r A, clip(r) A) - c_H H + c_V (R - V)^2 averaged over steps, and the numbers in `STATISTICS`.
 
-    Takes log-probabilities, entropies and values (one per step), a `Minibatch` and `LossCoefficients`. Returns the loss
-    and the numbers in `STATISTICS`. The gradient is explicit: the objective acts on one number per step, so its time
-    goes into the number of calls, and automatic differentiation makes three times as many.
+    r is the ratio to the old probability of the action. The objective acts on a few numbers per step, so that calls of
+    torch take most of its time; on the CPU it is compiled.
+
+    Args:
+        policy: the policy.
+        logits: action preferences or means (step, action).
+        values: predicted returns (step,).
+        batch: the minibatch.
+        coefficients: of the objective.
     """
+    if autograd.usable(logits):
+        log_std = None if isinstance(policy.action_space, spaces.Discrete) else policy.log_std
+        compiled: tuple[Tensor, Tensor] = CompiledLoss.apply(logits, values, log_std, batch, coefficients)
+        return compiled
+    log_probs, entropies = policy.log_prob_and_entropy(logits, batch.actions)
+    mean = batch.weight.dot
+    ratio, inside, kl, clipped = _compare_policies(log_probs - batch.log_probs, batch.weight, coefficients.clip)
+    policy_loss = -mean(torch.minimum(batch.advantages * ratio, batch.advantages * inside))
+    limit = coefficients.clip_range_vf
+    values = values if limit == inf else batch.values + (values - batch.values).clamp(-limit, limit)
+    value_loss, entropy_loss = mean((values - batch.returns).square()), -mean(entropies)
+    loss = policy_loss + coefficients.ent_coef * entropy_loss + coefficients.vf_coef * value_loss
+    return loss, torch.stack([policy_loss, value_loss, entropy_loss, kl, clipped, loss]).detach()
+
+
+class CompiledLoss(torch.autograd.Function):
+    """`clipped_loss` of logits, values, logarithms of standard deviations or None, a minibatch and coefficients."""
 
     @staticmethod
     def forward(
-        ctx: Any, log_probs: Tensor, entropies: Tensor, values: Tensor, batch: Minibatch, coefficients: LossCoefficients
+        ctx: Any,
+        logits: Tensor,
+        values: Tensor,
+        log_std: Tensor | None,
+        batch: Minibatch,
+        coefficients: LossCoefficients,
     ) -> tuple[Tensor, Tensor]:
-        """The loss, and the numbers in `STATISTICS`; the gradients are worked out on the way."""
-        weight, log_ratio = batch.weight, log_probs - batch.log_probs
-        flat = weight.flatten()
-        ratio, inside, kl, clipped = _compare_policies(log_ratio, flat, coefficients.clip)
-        gain, bounded = batch.advantages * ratio, batch.advantages * inside
-        error = values - batch.returns
-        weighted_error = error * weight
-        policy_loss = -flat.dot(torch.minimum(gain, bounded).flatten())
-        value_loss = weighted_error.flatten().dot(error.flatten())
-        entropy_loss = -flat.dot(entropies.flatten())
-        loss = policy_loss + coefficients.ent_coef * entropy_loss + coefficients.vf_coef * value_loss
-        ctx.save_for_backward((gain <= bounded) * gain * weight, weight, weighted_error)
-        ctx.coefficients = coefficients
-        numbers = torch.stack([policy_loss, value_loss, entropy_loss, kl, clipped, loss])
-        ctx.mark_non_differentiable(numbers)
-        return loss, numbers
+        """Return loss and numbers; the gradients are found on the way."""
+        columns = batch.actions, batch.log_probs, batch.advantages, batch.returns, batch.values, batch.weight
+        (*arrays,) = (to_array(column) for column in columns)
+        scales = None if log_std is None else to_array(log_std)
+        gradients, numbers = ppo_objective(to_array(logits), to_array(values), scales, arrays, coefficients[1:5])
+        ctx.gradients = [torch.from_numpy(array) for array in gradients]
+        policy_loss, value_loss, entropy_loss = numbers[:3]
+        numbers[-1] = policy_loss + coefficients.ent_coef * entropy_loss + coefficients.vf_coef * value_loss
+        statistics = torch.from_numpy(numbers.astype(np.float32))
+        ctx.mark_non_differentiable(statistics)
+        return statistics[-1].clone(), statistics
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        """Return the explicit gradient: the clipped objective has a slope where the unclipped term is the smaller."""
-        gain, weight, weighted_error = ctx.saved_tensors
-        d_entropy = weight * (-ctx.coefficients.ent_coef * grad) if ctx.needs_input_grad[1] else None
-        return -grad * gain, d_entropy, weighted_error * (2 * ctx.coefficients.vf_coef * grad), None, None
+        """Return the gradients at logits, values and standard deviations."""
+        d_logits, d_values, d_log_std = (gradient * grad for gradient in ctx.gradients)
+        return d_logits, d_values, d_log_std if ctx.needs_input_grad[2] else None, None, None
 
 
 def _compare_policies(log_ratio: Tensor, weight: Tensor, clip: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -96,12 +123,6 @@ def _compare_policies(log_ratio: Tensor, weight: Tensor, clip: float) -> tuple[T
     inside = ratio.clamp(1 - clip, 1 + clip)
     kl = weight.dot((ratio - 1 - log_ratio).flatten())
     return ratio, inside, kl, weight.dot((ratio != inside).to(weight.dtype).flatten())
-
-
-def within_limit(values: Tensor, batch: Minibatch, coefficients: LossCoefficients) -> Tensor:
-    """Return values that are held within the largest change from the old ones."""
-    limit = coefficients.clip_range_vf
-    return values if limit == inf else batch.values + (values - batch.values).clamp(-limit, limit)
 
 
 def action_value_loss(
@@ -138,23 +159,10 @@ def action_value_loss(
     return loss, numbers
 
 
-def imitation_loss(
-    logits: Tensor, values: Tensor, batch: Minibatch, coefficients: LossCoefficients
-) -> tuple[Tensor, Tensor]:
-    """The loss of `Objective` plus the weighted cross-entropy of correct actions, and the numbers in `STATISTICS`.
-
-    Args:
-        logits: preferences (step, action).
-        values: predicted returns (step,).
-        batch: the minibatch.
-        coefficients: weights of entropy, values and the cross-entropy.
-    """
-    log_probs = torch.log_softmax(logits, -1)
-    chosen, correct = (log_probs.gather(1, each.long().view(-1, 1))[:, 0] for each in (batch.actions, batch.correct))
-    entropies = -(log_probs.exp() * log_probs).sum(-1)
-    shape = batch.weight.shape
-    loss, numbers = Objective.apply(chosen.view(shape), entropies.view(shape), values.view(shape), batch, coefficients)
-    return loss - coefficients.imitation * batch.weight.flatten().dot(correct), numbers
+def imitation_loss(logits: Tensor, batch: Minibatch) -> Tensor:
+    """The cross-entropy of correct actions, averaged over steps, of preferences (step, action)."""
+    correct = torch.log_softmax(logits, -1).gather(1, batch.correct.long().view(-1, 1))
+    return -batch.weight.dot(correct[:, 0])
 
 
 @dataclass(frozen=True)

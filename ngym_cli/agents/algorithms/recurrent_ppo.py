@@ -40,16 +40,16 @@ from ngym_cli.agents.algorithms.objective import (
     BatchSplitter,
     LossCoefficients,
     Minibatch,
-    Objective,
     Penalties,
     action_value_loss,
+    clipped_loss,
     imitation_loss,
-    within_limit,
 )
 from ngym_cli.agents.algorithms.rollout import Experience, Minibatches, PackedRollout, Rollout, cut, minibatches
 from ngym_cli.agents.algorithms.sb3 import Learner
 from ngym_cli.agents.device.acting import ActingStep, DeviceRolloutAgent
 from ngym_cli.agents.device.rollout import DeviceRollout
+from ngym_cli.agents.networks import passes
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 from ngym_cli.environments.trial_batch import batch_of, trials_of
 
@@ -145,7 +145,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
                 raise ValueError(f"{name} needs actions to choose from, not continuous actions")
         if self.imitation:
             check_ground_truth(batch_of(self.env).envs[0])
-        obstacle = CompiledLearner.obstacle(self.policy)
+        obstacle = passes.obstacle(self.policy)
         self.compiled = None if obstacle or on_device else CompiledLearner(self.policy, self.rollout_buffer)
         # Compiled passes know no other objective.
         changed = self.penalties.participation or self.value_temperature
@@ -301,7 +301,8 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         result: GradientAndStatistics = None
         steps, penalties = int(segments.length.sum()), []
         for batch in experience.minibatches(segments, self.normalize_advantage, n_parts):
-            loss, numbers = self.loss(batch)
+            with self.policy.remember_outputs():
+                loss, numbers = self.loss(batch)
             if self.penalties:
                 penalty = self.penalties(self.policy, self.policy.activity)
                 penalties.append(penalty.item() * len(batch.weight) / steps)
@@ -322,15 +323,11 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
     def loss(self, batch: Minibatch) -> tuple[Tensor, Tensor]:
         """The clipped objective of a minibatch, and the numbers to log in the order of `STATISTICS`."""
         coefficients = self.coefficients()
+        logits, values = self.policy.outputs(batch.sequences)
         if self.value_temperature:
-            logits, values = self.policy.outputs(batch.sequences)
             return action_value_loss(logits, values, batch, coefficients, self.value_temperature)
-        if self.imitation:
-            logits, values = self.policy.outputs(batch.sequences)
-            return imitation_loss(logits, within_limit(values, batch, coefficients), batch, coefficients)
-        values, log_probs, entropies = self.policy.evaluate_sequences(batch.sequences, batch.actions)
-        values = within_limit(values, batch, coefficients)
-        return Objective.apply(log_probs, entropies, values, batch, coefficients)
+        loss, numbers = clipped_loss(self.policy, logits, values, batch, coefficients)
+        return loss + self.imitation * imitation_loss(logits, batch) if self.imitation else loss, numbers
 
     def _log(self, means: list[float]) -> None:
         self.log_update(dict(zip(STATISTICS, means, strict=True)))

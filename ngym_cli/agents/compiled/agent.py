@@ -4,65 +4,23 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from neurogym import kernels
 from ngym_cli import processes
-from ngym_cli.agents.compiled.network import COMPILED_CELLS, MAX_LAYERS, share_pass
+from ngym_cli.agents.compiled.network import COMPILED_ACTIVATIONS, MAX_LAYERS, AgentSizes, share_pass
 
 Objective = Literal["ppo", "supervised"]
 #: Arrays and coefficients of a call, by the names in `python.c`.
 Arguments = Mapping[str, object]
 
-COMPILED_ACTIVATIONS = ("Tanh", "ReLU")  #: of read-outs, in the order of `agent.h`
 MAX_HIDDEN_LAYERS = 4  #: of a read-out
 #: Arguments of an update in which no Adam step is taken.
 NO_STEP: Arguments = dict.fromkeys(("rate", "keep_mean", "keep_square", "small", "most"), 0.0)
 #: Results of each minibatch: five sums over its steps, the penalty on rates, and the number of steps learned from.
 N_RESULTS = 7
-
-
-@dataclass(frozen=True)
-class AgentSizes:
-    """Dimensions of an agent: recurrent networks and the read-outs of actions and values.
-
-    Attributes:
-        cell: a name in `COMPILED_CELLS`.
-        features: inputs of the first layer.
-        units: units of each layer.
-        layers: recurrent layers of each network.
-        networks: 1, or 2 if the critic has a network of its own.
-        actions: discrete actions, or components of a continuous action.
-        continuous: whether actions are continuous.
-        activation: of hidden layers, a name in `COMPILED_ACTIVATIONS`.
-        hidden: sizes of the hidden layers of the read-outs of actions and of values.
-        has_values: whether values are predicted.
-        alpha: fraction of the way to the new value that leaky units go in a step.
-        noise_scale: factor on the draws of the recurrent noise; 0 for none.
-    """
-
-    cell: str
-    features: int
-    units: int
-    layers: int
-    networks: int
-    actions: int
-    continuous: bool
-    activation: str
-    hidden: tuple[tuple[int, ...], tuple[int, ...]]
-    has_values: bool
-    alpha: float
-    noise_scale: float
-
-    def as_array(self) -> np.ndarray:
-        """Dimensions in the order in which `parse_agent` in `python.c` reads them."""
-        network = (COMPILED_CELLS.index(self.cell), self.features, self.units, self.layers, self.networks)
-        read_out = (self.actions, self.continuous, COMPILED_ACTIVATIONS.index(self.activation))
-        counts = [len(layers) for layers in self.hidden]
-        return np.array([*network, *read_out, *counts, self.has_values, *self.hidden[0], *self.hidden[1]], np.int64)
 
 
 class MinibatchSequences(NamedTuple):
@@ -79,8 +37,8 @@ class MinibatchSequences(NamedTuple):
     begin: np.ndarray
 
 
-def obstacle(cell: str | None, layers: int, hidden: Sequence[Sequence[int]], activation: str) -> str:
-    """Reason why the compiled functions cannot run an agent; empty if they can.
+def unknown_structure(cell: str | None, layers: int, hidden: Sequence[Sequence[int]], activation: str) -> str:
+    """Reason why the compiled functions do not know the structure of an agent; empty if they do.
 
     Args:
         cell: name of the step of its networks; None for steps in torch.
@@ -89,7 +47,6 @@ def obstacle(cell: str | None, layers: int, hidden: Sequence[Sequence[int]], act
         activation: name of the class of the activation of hidden layers.
     """
     obstacles = {
-        "there are no compiled functions": not kernels.available(),
         "the step of the network is written in torch": cell is None,
         "the layers of the read-out are not the usual ones": activation not in COMPILED_ACTIVATIONS
         or max(map(len, hidden)) > MAX_HIDDEN_LAYERS,
@@ -237,3 +194,32 @@ def apply_adam(adam: Arguments, gradient: np.ndarray, max_norm: float) -> None:
     """
     weights = {"weights" if name == "vector" else name: value for name, value in adam.items()}
     kernels.named("adam")(gradient=gradient, most=max_norm, **weights)
+
+
+def ppo_objective(
+    logits: np.ndarray,
+    values: np.ndarray,
+    log_std: np.ndarray | None,
+    columns: Sequence[np.ndarray],
+    coefficients: Sequence[float],
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Find the gradient of the objective of PPO at the outputs of an agent.
+
+    Args:
+        logits: preferences or means (step, action).
+        values: predicted returns (step,).
+        log_std: logarithms of standard deviations of continuous actions; None for discrete actions.
+        columns: actions, their old log-probabilities, advantages, returns, old values and weight of each step.
+        coefficients: largest deviation of the ratio and change of values, weights of entropy and values.
+
+    Returns:
+        The gradients at the three outputs; sums over steps of the losses of policy, values and entropy, divergence and
+        share of clipped steps, and an unused place.
+    """
+    actions, *known = columns
+    gradients = [logits.copy(), values.copy(), np.empty(logits.shape[1], np.float32)]
+    numbers, work = np.empty(6), np.empty(32 * logits.shape[1] + 16, np.float32)
+    chosen, moved = (None, actions) if log_std is not None else (actions, None)
+    outputs = *gradients[:2], log_std, chosen, moved
+    kernels.require("ppo_objective")(*outputs, *known, *coefficients, gradients[2], numbers, work)
+    return gradients, numbers

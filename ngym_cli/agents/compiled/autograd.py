@@ -1,4 +1,4 @@
-"""Compiled passes of a recurrent network inside torch's automatic differentiation.
+"""Compiled passes of an agent, or of a recurrent network alone, inside torch's automatic differentiation.
 
 torch spends more time on the calls of each step than on the arithmetic of networks of our size. Without compiled
 functions (see `neurogym.kernels`), on other devices and in double precision the networks run in torch.
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from neurogym import kernels
-from ngym_cli.agents.compiled.network import CompiledNetwork
+from ngym_cli.agents.compiled.network import AgentSizes, CompiledNetwork, compiled_network
 
 Weights = tuple[Tensor, Tensor, Tensor, Tensor]  #: of h (gate * unit, unit) and inputs (.., feature), two biases (..)
 
@@ -25,68 +25,89 @@ def usable(seq: Tensor) -> bool:
 
 
 def run(
-    network: CompiledNetwork,
+    sizes: AgentSizes,
     seq: Tensor,
     counts: Sequence[int],
     weights: Sequence[Tensor],
     state: Sequence[Tensor],
-    noise: Tensor | None = None,
+    noise: Sequence[Tensor | None] = (),
 ) -> tuple[Tensor, ...]:
-    """Run a network over packed sequences.
+    """Run an agent, or a network alone, over packed sequences.
 
     Args:
-        network: the compiled passes.
-        seq: (step, feature), packed.
+        sizes: of the agent.
+        seq: (step, feature), packed; of an agent, without a gradient.
         counts: number of sequences with each step, largest first.
-        weights: of all layers, as in `CompiledNetwork.pack`.
-        state: before the first steps (layer, sequence, unit) each, h and for the LSTM c.
-        noise: standard normal draws (step, layer, unit).
+        weights: as in `CompiledNetwork.pack`.
+        state: of each network before the first steps (layer, sequence, unit), h and for the LSTM c; of an agent,
+            without a gradient.
+        noise: standard normal draws (step, layer, unit) of each network.
 
     Returns:
-        The activity of the top layer (step, unit), and the states after the last steps.
+        The activity of the top layer of the first network (step, unit); then of an agent preferences or means (step,
+        action) and values (step,), of a network alone the states after the last steps.
     """
-    if seq.shape[1] != network.features:
-        raise ValueError(f"expected {network.features} features, got {seq.shape[1]}")
+    if seq.shape[1] != sizes.features:
+        raise ValueError(f"expected {sizes.features} features, got {seq.shape[1]}")
+    network = compiled_network(sizes, kernels.variant())
     results: tuple[Tensor, ...] = _Run.apply(network, np.asarray(counts, np.int64), noise, seq, *state, *weights)
     return results
 
 
-def _array(tensor: Tensor) -> np.ndarray:
+def to_array(tensor: Tensor) -> np.ndarray:
     """C-contiguous numbers of a tensor, not copied if they are so already."""
-    return tensor.detach().contiguous().numpy()
+    tensor = tensor.detach() if tensor.requires_grad else tensor
+    return tensor.contiguous().numpy()
+
+
+def _array_or_none(tensor: Tensor | None) -> np.ndarray | None:
+    return None if tensor is None else to_array(tensor)
 
 
 class _Run(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, network: CompiledNetwork, counts: np.ndarray, noise: Tensor | None, seq: Tensor, *tensors: Tensor
+        ctx: Any,
+        network: CompiledNetwork,
+        counts: np.ndarray,
+        noise: Sequence[Tensor | None],
+        seq: Tensor,
+        *tensors: Tensor,
     ) -> tuple[Tensor, ...]:
-        n = network.n_states
-        state, weights = [_array(array) for array in tensors[:n]], tensors[n:]
-        draws = None if noise is None else _array(noise)
-        packed, work = network.pack(map(_array, weights)), network.workspace(len(seq), noise is not None)
-        results = seq.new_empty(len(seq), network.units), *(seq.new_empty(array.shape) for array in tensors[:n])
-        top, *after = (array.numpy() for array in results)
-        network.forward(packed, work, counts, _array(seq), state, top, after, draws)
-        ctx.passed = packed, work, counts, state, draws
+        sizes, steps = network.sizes, len(seq)
+        n = sizes.n_states
+        state, weights = [to_array(tensor) for tensor in tensors[:n]], tensors[n:]
+        draws = [_array_or_none(tensor) for tensor in noise]
+        memory = network.take_memory(steps, any(array is not None for array in draws))
+        network.pack(map(to_array, weights), memory)
+        top = seq.new_empty(steps, sizes.units)
+        outputs = [seq.new_empty(steps, sizes.actions)] if sizes.actions else []
+        outputs += [seq.new_empty(steps)] if sizes.has_values else []
+        after = [] if sizes.actions else [seq.new_empty(array.shape) for array in state]
+        arrays = top.numpy(), [tensor.numpy() for tensor in outputs], [tensor.numpy() for tensor in after]
+        network.forward(memory, counts, to_array(seq), state, draws, *arrays)
+        ctx.passed = memory, counts, state, draws
         ctx.network, ctx.shapes = network, [weight.shape for weight in weights]
         ctx.set_materialize_grads(False)
-        return results
+        return top, *outputs, *after
 
     @staticmethod
-    def backward(ctx: Any, d_top: Tensor | None, *d_after: Tensor | None) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, d_top: Tensor | None, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         if ctx.passed is None:
             raise RuntimeError("backward() was called twice on a compiled pass, where it is possible only once")
-        (packed, work, counts, state, draws), ctx.passed = ctx.passed, None
-        network, n = ctx.network, ctx.network.n_states
-        steps, slopes = int(counts.sum()), list[np.ndarray]()
-        top = np.zeros((steps, network.units), np.float32) if d_top is None else _array(d_top)
+        (memory, counts, state, draws), ctx.passed = ctx.passed, None
+        network, sizes = ctx.network, ctx.network.sizes
+        n, slopes = sizes.n_states, list[np.ndarray]()
+        d_outputs, d_after = (gradients, ()) if sizes.actions else ((), gradients)
         if any(ctx.needs_input_grad[4 : 4 + n]) or any(gradient is not None for gradient in d_after):
             ends = zip(state, d_after, strict=True)
-            slopes = [np.zeros_like(array) if end is None else _array(end).copy() for array, end in ends]
-        d_seq = np.empty((steps, network.features), np.float32) if ctx.needs_input_grad[3] else None
-        gradient = torch.from_numpy(network.backward(packed, work, counts, state, top, slopes, d_seq, draws))
-        pieces = gradient.split([shape.numel() for shape in ctx.shapes])
+            slopes = [np.zeros_like(array) if end is None else to_array(end).copy() for array, end in ends]
+        d_seq = np.empty((int(counts.sum()), sizes.features), np.float32) if ctx.needs_input_grad[3] else None
+        outputs = [_array_or_none(gradient) for gradient in d_outputs]
+        d_top = d_top if outputs or d_top is not None else torch.zeros(int(counts.sum()), sizes.units)
+        found = network.backward(memory, counts, state, draws, _array_or_none(d_top), outputs, slopes, d_seq)
+        network.return_memory(memory)
+        pieces = torch.from_numpy(found).split([shape.numel() for shape in ctx.shapes])
         d_weights = [piece.view(shape) for piece, shape in zip(pieces, ctx.shapes, strict=True)]
         d_state: list[Tensor | None] = [*map(torch.from_numpy, slopes)] or [None] * n
         return None, None, None, None if d_seq is None else torch.from_numpy(d_seq), *d_state, *d_weights

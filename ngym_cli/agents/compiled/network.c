@@ -1,5 +1,6 @@
-/* A recurrent network alone over packed sequences, as Python calls it (network.py): forward to the activity, and back from
-   the gradient at the activity to those of weights, inputs and first states. */
+/* The networks and heads of an agent, or a recurrent network alone, over packed sequences, as Python calls them
+   (network.py): forward to activity and outputs, and back from their gradients to those of weights, inputs and first
+   states. */
 
 #include "kernel.h"
 #include "passes.h"
@@ -7,18 +8,30 @@
 #define NETWORK(X)                                                                                                     \
     X(INT, rank) X(INT, threads) X(MAYBE_OUT, team, int64, 96) X(IN, shape, int64, length) X(FLOAT, alpha)             \
     X(FLOAT, noise_scale) X(OUT, packed, float32, packed) X(OUT, work, float32, work) X(IN, counts, int64, times)      \
-    X(MAYBE, noise, float32, steps,layers,units) X(IN, h0, float32, layers,sequences,units)                            \
-    X(MAYBE, c0, float32, layers,sequences,units) X(OUT, top, float32, steps,units)
-#define NETWORK_SIZES length, packed, work, times, steps, layers, units, sequences, features
+    X(MAYBE, noise, float32, steps,layers,units) X(MAYBE, critic_noise, float32, steps,layers,units)                   \
+    X(IN, h0, float32, layers,sequences,units) X(MAYBE, critic_h0, float32, layers,sequences,units)                    \
+    X(MAYBE, c0, float32, layers,sequences,units) X(MAYBE, critic_c0, float32, layers,sequences,units)                 \
+    X(MAYBE_OUT, top, float32, steps,units) X(MAYBE_OUT, logits, float32, steps,actions)                               \
+    X(MAYBE_OUT, values, float32, steps)
+#define NETWORK_SIZES length, packed, work, times, steps, layers, units, sequences, features, actions
 STRUCTS(network, NETWORK, NETWORK_SIZES)
+
+static int has_values(const struct agent *a) { return a->joint || a->heads > 1; }
 
 /* What does not fit together in the sequences that Python gave. */
 static const char *misfit_of_sequences(const struct network_arguments *given, const struct network_sizes *size,
                                        const struct agent *a) {
-    if (a->heads) return "a network alone has no heads";
+    const float *h0[2] = {given->h0, given->critic_h0}, *c0[2] = {given->c0, given->critic_c0};
+    const float *noise[2] = {given->noise, given->critic_noise};
     if (size->layers != a->layers || size->units != a->units) return "the states do not fit the network";
-    if ((a->cell == LSTM) != (given->c0 != 0)) return "an LSTM has a state c, others have none";
+    for (int64_t net = 0; net < 2; net++) {
+        int64_t exists = net < a->networks;
+        if (exists != (h0[net] != 0)) return "the states do not fit the network";
+        if ((exists && a->cell == LSTM) != (c0[net] != 0)) return "an LSTM has a state c, others have none";
+        if ((exists && given->noise) != (noise[net] != 0)) return "one network has noise, the other has none";
+    }
     if (given->noise && a->gate_rows != a->units) return "there is no noise in such a cell";
+    if (given->logits && size->actions != a->actions) return "the outputs do not fit the heads";
     if (given->threads < 1 || given->threads > 255 || (given->threads > 1 && !given->team))
         return "there cannot be so many threads";
     int64_t total = 0;
@@ -41,12 +54,13 @@ static const char *lay_out_network(const struct call *c, struct agent *a, struct
     if (size.work < layout_workspace(a, size.steps, given.noise != 0, w, 0)) return BUFFER_TOO_SMALL;
     layout_weights(a, p, given.packed);
     layout_workspace(a, size.steps, given.noise != 0, w, given.work);
-    for (int64_t k = 0; k < a->layers; k++) {
-        struct loop *l = &w->loop[0][k];
-        l->alpha = given.alpha, l->times = size.times, l->counts = given.counts;
-        l->h0 = given.h0 + k * size.sequences * a->units;
-        if (given.c0) l->c0 = given.c0 + k * size.sequences * a->units;
-    }
+    for (int64_t net = 0; net < a->networks; net++)
+        for (int64_t k = 0, at = 0; k < a->layers; k++, at += size.sequences * a->units) {
+            struct loop *l = &w->loop[net][k];
+            l->alpha = given.alpha, l->times = size.times, l->counts = given.counts;
+            l->h0 = (net ? given.critic_h0 : given.h0) + at;
+            if (given.c0) l->c0 = (net ? given.critic_c0 : given.c0) + at;
+        }
     return 0;
 }
 
@@ -67,6 +81,15 @@ static struct team *team_of(int64_t *memory, int64_t threads) {
     return team;
 }
 
+/* Scales the noise (step, layer, unit) of a network. */
+static void put_noise(const struct agent *a, struct workspace *w, int64_t net, int64_t steps, const float *noise,
+                      float scale) {
+    int64_t row = a->units;
+    for (int64_t k = 0; noise && k < a->layers; k++)
+        for (int64_t i = 0; i < steps * row; i++)
+            ((float *)w->loop[net][k].noise)[i] = scale * noise[(i / row * a->layers + k) * row + i % row];
+}
+
 #define FORWARD(X)                                                                                                     \
     NETWORK(X) X(IN, x, float32, steps,features) X(MAYBE_OUT, h, float32, layers,sequences,units)                      \
     X(MAYBE_OUT, c, float32, layers,sequences,units)
@@ -80,23 +103,42 @@ static const char *run_forward(struct call *c) {
     const char *problem = lay_out_network(c, &a, &p, &w);
     if (problem) return problem;
     if (size.features != a.features) return "the inputs do not fit the network";
+    if (!given.top || (a.heads && !given.logits) || (has_values(&a) && !given.values)) return "an output is missing";
     if (given.h && (a.cell == LSTM) != (given.c != 0)) return "an LSTM has a state c, others have none";
     if (given.rank) return join_team((struct team *)given.team, given.rank);
-    w.loop[0][0].x = given.x, w.loop[0][a.layers - 1].h = given.top;
-    int64_t row = a.units;
-    for (int64_t k = 0; given.noise && k < a.layers; k++)
-        for (int64_t i = 0; i < size.steps * row; i++)
-            ((float *)w.loop[0][k].noise)[i] =
-                (float)given.noise_scale * given.noise[(i / row * a.layers + k) * row + i % row];
+    for (int64_t net = 0; net < a.networks; net++) {
+        w.loop[net][0].x = given.x;
+        put_noise(&a, &w, net, size.steps, net ? given.critic_noise : given.noise, given.noise_scale);
+    }
     struct team *team = team_of(given.team, given.threads);
     forward_layers(&a, &p, &w, team);
     if (team) end_work(team);
+    memcpy(given.top, w.loop[0][a.layers - 1].h, 4 * size.steps * a.units);
     keep_last(&a, &w, size.sequences, 0, size.sequences, given.h, given.c);
+    if (!a.heads) return 0;
+    forward_heads(&a, &p, &w, size.steps);
+    struct outputs f = head_outputs(&a, &w);
+    for (int64_t r = 0; r < size.steps; r++) {
+        memcpy(given.logits + r * a.actions, f.logits + r * f.logits_apart, 4 * a.actions);
+        if (has_values(&a)) given.values[r] = f.value[r * f.value_apart];
+    }
     return 0;
 }
 
-/* `top` is the gradient at the activity of the top layer; `h` and `c` are gradients at the last states, and become those
-   at the first; `slopes` are those of the weights. */
+/* Goes back over the heads from gradients at their outputs, of which each may be missing. */
+static void run_heads_backward(const struct agent *a, const struct packed_weights *p, struct workspace *w,
+                               int64_t steps, const float *logits, const float *values, struct gradient_sums *sums) {
+    struct outputs f = head_outputs(a, w);
+    for (int64_t r = 0; r < steps; r++) {
+        for (int64_t k = 0; k < a->actions; k++)
+            f.logits[r * f.logits_apart + k] = logits ? logits[r * a->actions + k] : 0;
+        if (has_values(a)) f.value[r * f.value_apart] = values ? values[r] : 0;
+    }
+    backward_heads(a, p, w, steps, sums);
+}
+
+/* `top`, `logits` and `values` are gradients at the activity and the outputs; `h` and `c` are gradients at the last
+   states, and become those at the first; `slopes` are those of the weights. */
 #define BACKWARD(X)                                                                                                    \
     NETWORK(X) X(MAYBE_OUT, h, float32, layers,sequences,units) X(MAYBE_OUT, c, float32, layers,sequences,units)       \
     X(MAYBE_OUT, x, float32, steps,features) X(OUT, sums, float32, sums) X(OUT, slopes, float32, n)
@@ -110,6 +152,7 @@ static const char *run_backward(struct call *c) {
     struct gradient_sums sums;
     const char *problem = lay_out_network(c, &a, &p, &w);
     if (problem) return problem;
+    if (a.heads && (given.x || given.h)) return "heads know no gradients at inputs and states";
     if (given.x && size.features != a.features) return "the inputs do not fit the network";
     if (given.h && (a.cell == LSTM) != (given.c != 0)) return "an LSTM has a state c, others have none";
     if (size.sums < layout_gradient_sums(&a, &sums, 0)) return BUFFER_TOO_SMALL;
@@ -117,7 +160,9 @@ static const char *run_backward(struct call *c) {
     if (given.rank) return join_team((struct team *)given.team, given.rank);
     layout_gradient_sums(&a, &sums, given.sums);
     memset(sums.memory, 0, 4 * sums.size);
-    memcpy(w.dh[0], given.top, 4 * size.steps * a.units);
+    if (a.heads) run_heads_backward(&a, &p, &w, size.steps, given.logits, given.values, &sums);
+    else memset(w.dh[0], 0, 4 * size.steps * a.units);
+    for (int64_t i = 0; given.top && i < size.steps * a.units; i++) w.dh[0][i] += given.top[i];
     for (int64_t k = 0; given.h && k < a.layers; k++) {
         struct loop *l = &w.loop[0][k];
         l->h0_fixed = 0, l->dh0 = given.h + k * size.sequences * a.units;

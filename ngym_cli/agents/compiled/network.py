@@ -1,8 +1,12 @@
-"""A recurrent network in compiled passes over packed sequences, from plain arrays; torch is not imported here."""
+"""Networks and heads of an agent in compiled passes over packed sequences, from plain arrays, without torch."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +18,7 @@ ArrayState = tuple[np.ndarray, ...]
 
 GATES = {"lstm": 4, "gru": 4, "tanh": 1, "relu": 1, "softplus": 1}  #: rows of weights for each unit
 COMPILED_CELLS = tuple(GATES)  #: in the order of `loops.c`
+COMPILED_ACTIVATIONS = ("Tanh", "ReLU")  #: of read-outs, in the order of `agent.h`
 MAX_LAYERS = 8  #: recurrent layers
 TEAM_SIZE, ENDED = 96, -1  #: numbers through which threads share a pass; the first of them when it has ended
 
@@ -33,29 +38,87 @@ def share_pass(n: int, take_part: Callable[[int, np.ndarray], object]) -> None:
         raise
 
 
+@dataclass(frozen=True)
+class AgentSizes:
+    """Dimensions of an agent: recurrent networks, read-outs of actions and values; or of a network, without actions.
+
+    Attributes:
+        cell: a name in `COMPILED_CELLS`.
+        features: inputs of the first layer.
+        units: units of each layer.
+        layers: recurrent layers of each network.
+        networks: 1, or 2 if the critic has a network of its own.
+        actions: discrete actions, or components of a continuous action.
+        continuous: whether actions are continuous.
+        activation: of hidden layers, a name in `COMPILED_ACTIVATIONS`.
+        hidden: sizes of the hidden layers of the read-outs of actions and of values.
+        has_values: whether values are predicted.
+        alpha: fraction of the way to the new value that leaky units go in a step.
+        noise_scale: factor on the draws of the recurrent noise; 0 for none.
+    """
+
+    cell: str
+    features: int
+    units: int
+    layers: int
+    networks: int = 1
+    actions: int = 0
+    continuous: bool = False
+    activation: str = COMPILED_ACTIVATIONS[0]
+    hidden: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    has_values: bool = False
+    alpha: float = 1.0
+    noise_scale: float = 0.0
+
+    @property
+    def n_states(self) -> int:
+        """Arrays in the states of all networks."""
+        return self.networks * (1 + (self.cell == "lstm"))
+
+    def as_array(self) -> np.ndarray:
+        """Dimensions in the order in which `parse_agent` in `python.c` reads them."""
+        network = (COMPILED_CELLS.index(self.cell), self.features, self.units, self.layers, self.networks)
+        read_out = (self.actions, self.continuous, COMPILED_ACTIVATIONS.index(self.activation))
+        counts = [len(layers) for layers in self.hidden]
+        return np.array([*network, *read_out, *counts, self.has_values, *self.hidden[0], *self.hidden[1]], np.int64)
+
+
+class Memory(NamedTuple):
+    """Memory of a pass: weights as the passes read them, what `forward` leaves to `backward`, and sums of gradients."""
+
+    packed: np.ndarray
+    work: np.ndarray
+    sums: np.ndarray
+
+
+@functools.lru_cache(maxsize=16)
+def compiled_network(sizes: AgentSizes, variant: str) -> CompiledNetwork:
+    """The compiled passes of agents of these sizes, which use the same memory again.
+
+    Args:
+        sizes: dimensions.
+        variant: of the compiled functions, see `neurogym.kernels.variant`.
+    """
+    return CompiledNetwork(sizes)
+
+
 class CompiledNetwork:
-    """Recurrent layers over packed sequences, forward and back.
+    """Networks and heads of an agent, or a network alone, over packed sequences, forward and back.
 
     Sequences are packed: arrays over steps hold the first step of every sequence, then the second of all that have one,
     and so on, the longest sequences first; `counts` says how many sequences have each step. Arrays are float32 and
     C-contiguous; a mismatch is a `ValueError` and changes nothing.
 
     Args:
-        cell: a name in `COMPILED_CELLS`.
-        features: inputs of the first layer.
-        units: units of each layer.
-        layers: at most `MAX_LAYERS`.
-        alpha: fraction of the way to the new value that leaky units go in a step.
-        noise_scale: factor on the draws of the recurrent noise.
+        sizes: dimensions.
     """
 
-    def __init__(
-        self, cell: str, features: int, units: int, layers: int, alpha: float = 1.0, noise_scale: float = 0.0
-    ) -> None:
-        self.features, self.units, self.layers, self.n_states = features, units, layers, 1 + (cell == "lstm")
-        self._shape = np.array([COMPILED_CELLS.index(cell), features, units, layers, 1, *[0] * 6], np.int64)
-        self._constant = self._shape, alpha, noise_scale
+    def __init__(self, sizes: AgentSizes) -> None:
+        self.sizes = sizes
+        self._shape = sizes.as_array()
+        self._constant = self._shape, sizes.alpha, sizes.noise_scale
         self._n_weights, self._packed_size, self._sums_size, *_ = self._find_sizes(1, False)
+        self._spare: list[Memory] = []
 
     def _find_sizes(self, steps: int, noisy: bool) -> list[int]:
         """Numbers in all weights, in packed weights, in sums of gradients and in a workspace."""
@@ -63,85 +126,104 @@ class CompiledNetwork:
         kernels.require("sizes")(self._shape, int(noisy), steps, 1, result)
         return result.tolist()
 
-    def pack(self, weights: Iterable[np.ndarray]) -> np.ndarray:
-        """Return weights as the passes read them.
+    def take_memory(self, steps: int, noisy: bool) -> Memory:
+        """Return memory for a pass over so many steps, with recurrent noise or without."""
+        size = self._find_sizes(steps, noisy)[3]
+        with contextlib.suppress(IndexError):
+            memory = self._spare.pop()
+            if len(memory.work) >= size:
+                return memory
+        return Memory(*(np.empty(numbers, np.float32) for numbers in (self._packed_size, size, self._sums_size)))
+
+    def return_memory(self, memory: Memory) -> None:
+        """Keep memory for the next pass, in which it is still in the cache of the processor."""
+        if not self._spare:
+            self._spare.append(memory)
+
+    def pack(self, weights: Iterable[np.ndarray], memory: Memory) -> None:
+        """Write weights as the passes read them.
 
         Args:
-            weights: of each layer those of h (gate * unit, unit), of the inputs (gate * unit, input) and two biases
-                (gate * unit). Gates of the LSTM: i f g o; of the GRU: r z, the candidate's part from the inputs, that
+            weights: of each network and layer those of h (gate * unit, unit), of the inputs (gate * unit, input) and
+                two biases (gate * unit); of each layer of the heads (out, in) and a bias; logarithms of standard
+                deviations. Gates of the LSTM: i f g o; of the GRU: r z, the candidate's part from the inputs, that
                 from h.
+            memory: of the passes.
         """
         numbers = np.concatenate([np.asarray(weight, np.float32).ravel() for weight in weights])
-        packed = np.empty(self._packed_size, np.float32)
-        kernels.require("prepare")(self._shape, numbers, packed)
-        return packed
-
-    def workspace(self, steps: int, noisy: bool) -> np.ndarray:
-        """Return memory for a pass over so many steps, which `forward` leaves to `backward`."""
-        return np.empty(self._find_sizes(steps, noisy)[3], np.float32)
+        kernels.require("prepare")(self._shape, numbers, memory.packed)
 
     def forward(
         self,
-        packed: np.ndarray,
-        work: np.ndarray,
+        memory: Memory,
         counts: np.ndarray,
         x: np.ndarray,
         state: Sequence[np.ndarray],
+        noise: Sequence[np.ndarray | None],
         top: np.ndarray,
-        after: Sequence[np.ndarray],
-        noise: np.ndarray | None = None,
+        outputs: Sequence[np.ndarray] = (),
+        after: Sequence[np.ndarray] = (),
     ) -> None:
         """Run over packed sequences.
 
         Args:
-            packed: result of `pack`.
-            work: result of `workspace`.
+            memory: of this pass, with packed weights.
             counts: number of sequences with each step, largest first, int64.
             x: inputs (step, feature).
-            state: states before the first steps (layer, sequence, unit), h and for the LSTM c.
-            top: receives the activity of the top layer (step, unit).
-            after: receive the states after the last steps, as `state`; empty if they are not asked for.
-            noise: standard normal draws (step, layer, unit).
+            state: states of each network before the first steps (layer, sequence, unit), h and for the LSTM c.
+            noise: standard normal draws (step, layer, unit) of each network, or None.
+            top: receives the activity of the top layer of the first network (step, unit).
+            outputs: receive those of the heads, preferences or means (step, action) and values (step,).
+            after: receive the states of a network alone after the last steps, as `state`; empty if not asked for.
         """
-        before, last = (*state, None)[:2], (*after, None, None)[:2]
-        call = kernels.require("forward")
-        self._run(counts, lambda *team: call(*team, packed, work, counts, noise, *before, top, x, *last))
+        call, before = kernels.require("forward"), self._before(state, noise)
+        results = top, *_fill(outputs), x, *_fill(after)
+        self._run(counts, lambda *team: call(*team, memory.packed, memory.work, counts, *before, *results))
 
     def backward(
         self,
-        packed: np.ndarray,
-        work: np.ndarray,
+        memory: Memory,
         counts: np.ndarray,
         state: Sequence[np.ndarray],
-        top: np.ndarray,
-        slopes: Sequence[np.ndarray],
+        noise: Sequence[np.ndarray | None],
+        top: np.ndarray | None,
+        outputs: Sequence[np.ndarray | None] = (),
+        slopes: Sequence[np.ndarray] = (),
         x: np.ndarray | None = None,
-        noise: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Go back over the sequences of the last `forward` with this workspace, once.
+        """Go back over the sequences of the last `forward` with this memory, once.
 
         Args:
-            packed: as in `forward`.
-            work: as `forward` left it.
+            memory: as `forward` left it.
             counts: as in `forward`.
             state: as in `forward`.
-            top: gradient at the activity of the top layer (step, unit).
-            slopes: gradients at the last states, which become those at the first; empty if they are not asked for.
-            x: receives the gradient at the inputs (step, feature), if asked for.
             noise: as in `forward`.
+            top: gradient at the activity of the top layer (step, unit); None for zeros.
+            outputs: gradients at the outputs of the heads, each None for zeros.
+            slopes: gradients at the last states of a network alone, which become those at the first; empty if they are
+                not asked for.
+            x: receives the gradient at the inputs (step, feature) of a network alone, if asked for.
 
         Returns:
             The gradient of all weights, in the order of `pack`.
         """
-        sums, gradient = np.empty(self._sums_size, np.float32), np.empty(self._n_weights, np.float32)
-        before, ends = (*state, None)[:2], (*slopes, None, None)[:2]
-        call = kernels.require("backward")
-        self._run(
-            counts, lambda *team: call(*team, packed, work, counts, noise, *before, top, *ends, x, sums, gradient)
-        )
+        gradient = np.empty(self._n_weights, np.float32)
+        call, before = kernels.require("backward"), self._before(state, noise)
+        results = top, *_fill(outputs), *_fill(slopes), x, memory.sums, gradient
+        self._run(counts, lambda *team: call(*team, memory.packed, memory.work, counts, *before, *results))
         return gradient
+
+    def _before(self, state: Sequence[np.ndarray], noise: Sequence[np.ndarray | None]) -> tuple[np.ndarray | None, ...]:
+        """Noise and states of the first network and of that of the critic."""
+        n = self.sizes.n_states // self.sizes.networks
+        return *_fill(noise), *_fill(state[::n]), *_fill(state[1::n] if n > 1 else ())
 
     def _run(self, counts: np.ndarray, call: Callable[..., object]) -> None:
         """Call a compiled function in as many threads as have enough work, with rank, threads, memory and constants."""
         n = processes.useful_threads(int(counts.sum()) * self._n_weights, int(counts.max(initial=0)))
         share_pass(n, lambda rank, team: call(rank, n, team, *self._constant))
+
+
+def _fill(arrays: Sequence[np.ndarray | None]) -> tuple[np.ndarray | None, ...]:
+    """Return two arrays, None for those that are missing."""
+    return (*arrays, None, None)[:2]

@@ -26,8 +26,7 @@ static void activate(float *y, int64_t n, int64_t activation) {
     }
 }
 
-/* Outputs of all layers of all heads for n steps. */
-static void forward_heads(const struct agent *a, const struct packed_weights *p, struct workspace *w, int64_t n) {
+void forward_heads(const struct agent *a, const struct packed_weights *p, struct workspace *w, int64_t n) {
     for (int64_t c = 0; c < a->heads; c++) {
         const float *from = w->loop[network_of_head(a, c)][a->layers - 1].h;
         for (int64_t d = 0; d < a->head_layers[c]; d++) {
@@ -67,9 +66,8 @@ static void add_transposed_product(const float *a, const float *b, int64_t n, in
     add_columns(a, b, n, depth, columns, sum, 0, columns);
 }
 
-/* Back from the outputs, which have become their gradient, to dh. */
-static void backward_heads(const struct agent *a, const struct packed_weights *p, struct workspace *w, int64_t n,
-                           struct gradient_sums *sums) {
+void backward_heads(const struct agent *a, const struct packed_weights *p, struct workspace *w, int64_t n,
+                    struct gradient_sums *sums) {
     for (int64_t c = 0; c < a->heads; c++) {
         int64_t net = network_of_head(a, c);
         for (int64_t d = a->head_layers[c] - 1; d >= 0; d--) {

@@ -17,6 +17,11 @@ void forward_layers(const struct agent *a, const struct packed_weights *p, struc
 void backward_layers(const struct agent *a, const struct packed_weights *p, struct workspace *w, int64_t n,
                      struct gradient_sums *sums, struct team *team);
 
+/* All heads of n steps: their outputs, and back from these, which have become their gradient, to `dh`. */
+void forward_heads(const struct agent *a, const struct packed_weights *p, struct workspace *w, int64_t n);
+void backward_heads(const struct agent *a, const struct packed_weights *p, struct workspace *w, int64_t n,
+                    struct gradient_sums *sums);
+
 /* Keeps the states of the first network after the last steps of n sequences, in these columns (null: in order) of h and
    c (layer, column, unit), of which there are so many; none if h is null. c is null in networks without. */
 void keep_last(const struct agent *a, const struct workspace *w, int64_t n, const int64_t *columns, int64_t apart,

@@ -256,6 +256,37 @@ static const char *run_supervised_gradient(struct call *c) {
     return share_update(c, &a, &o, &u, offsetof(struct supervised_gradient_arguments, rank));
 }
 
+/* The objective of PPO alone, at outputs of heads, which become its gradient. */
+#define PPO_OBJECTIVE(X)                                                                                               \
+    X(OUT, logits, float32, steps,actions) X(OUT, values, float32, steps) X(MAYBE, log_std, float32, actions)          \
+    X(MAYBE, chosen, int64, steps) X(MAYBE, moved, float32, steps,actions) X(IN, old, float32, steps)                  \
+    X(IN, advantages, float32, steps) X(IN, returns, float32, steps) X(IN, old_values, float32, steps)                 \
+    X(IN, weight, float32, steps) X(FLOAT, clip) X(FLOAT, clip_range_vf) X(FLOAT, ent_coef) X(FLOAT, vf_coef)          \
+    X(OUT, log_std_gradient, float32, actions) X(OUT, numbers, float64, 6) X(OUT, work, float32, work)
+DECLARE(ppo_objective, PPO_OBJECTIVE, steps, actions, work)
+
+static const char *run_ppo_objective(struct call *c) {
+    TAKE(ppo_objective);
+    struct agent a = {.actions = size.actions, .continuous = given.moved != 0, .heads = 2, .head_layers = {1, 1}};
+    if (a.continuous ? !given.log_std : !given.chosen) return "there are no actions";
+    for (int64_t i = 0; !a.continuous && i < size.steps; i++)
+        if ((uint64_t)given.chosen[i] >= (uint64_t)a.actions) return "there is no such action";
+    if (size.work < 2 * a.actions * LANES + 16) return BUFFER_TOO_SMALL;
+    lanes *work = (void *)(((uintptr_t)given.work + 63) / 64 * 64);
+    struct workspace w = {
+        .chosen = (int64_t *)given.chosen, .moved = (float *)given.moved, .logits = work,
+        .probabilities = work + a.actions, .head_out = {{given.logits}, {given.values}},
+        .per_step = {(float *)given.old, (float *)given.advantages, (float *)given.returns, (float *)given.old_values,
+                     (float *)given.weight}};
+    struct packed_weights p = {.log_std = (float *)given.log_std};
+    struct gradient_sums sums = {.log_std = given.log_std_gradient};
+    struct objective o = {given.clip, given.clip_range_vf, given.ent_coef, given.vf_coef};
+    memset(given.numbers, 0, 8 * STATISTICS);
+    memset(given.log_std_gradient, 0, 4 * a.actions);
+    add_ppo_objective(&a, &p, &o, &w, size.steps, &sums, given.numbers);
+    return 0;
+}
+
 const struct kernel AGENT_KERNELS[] = {
     KERNEL(sizes, 0),        KERNEL(prepare, 0), KERNEL(act, 1), KERNEL(ppo_gradient, 1),
-    KERNEL(supervised_gradient, 1), {0}};
+    KERNEL(supervised_gradient, 1), KERNEL(ppo_objective, 1), {0}};

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from ngym_cli.agents.compiled.network import ArrayState, CompiledNetwork
+from ngym_cli.agents.compiled.network import AgentSizes, ArrayState, CompiledNetwork, Memory
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -118,18 +118,23 @@ class Stepper:
         Returns:
             The activity of the top layer (environment, unit), a view of `out`.
         """
-        network = self._network or self._pack()
+        network = self._network = self._network or self._build()
         if len(x) != len(self._top):
             self._top = np.empty((len(x), self.shape[1]), np.float32)
-            self._counts, self._work = np.array([len(x)]), network.workspace(len(x), bool(self.noise))
+            self._counts, self._memory = np.array([len(x)]), self._pack(network, len(x))
         draws = None if noise is None else np.ascontiguousarray(noise.swapaxes(0, 1), np.float32)
         inputs, *before = (np.ascontiguousarray(array, np.float32) for array in (x, *state))
-        network.forward(self._packed, self._work, self._counts, inputs, before, self._top, out, draws)
+        network.forward(self._memory, self._counts, inputs, before, [draws], self._top, after=out)
         return out[0][-1]
 
-    def _pack(self) -> CompiledNetwork:
-        """Pack the weights for the compiled pass."""
-        features, noise_scale = self.weights[0][1].shape[1], scale_of_noise(self.noise, self.alpha)
-        self._network = CompiledNetwork(str(self.cell), features, *self.shape[::-1], self.alpha, noise_scale)
-        self._packed = self._network.pack(chain.from_iterable(self.weights))
-        return self._network
+    def _build(self) -> CompiledNetwork:
+        """Return the compiled passes."""
+        features, (layers, units) = self.weights[0][1].shape[1], self.shape
+        scale = scale_of_noise(self.noise, self.alpha)
+        return CompiledNetwork(AgentSizes(str(self.cell), features, units, layers, alpha=self.alpha, noise_scale=scale))
+
+    def _pack(self, network: CompiledNetwork, n: int) -> Memory:
+        """Return memory for steps of a number of environments, with packed weights."""
+        memory = network.take_memory(n, bool(self.noise))
+        network.pack(chain.from_iterable(self.weights), memory)
+        return memory

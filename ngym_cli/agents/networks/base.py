@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from neurogym import kernels
 from ngym_cli.agents.compiled import autograd
-from ngym_cli.agents.compiled.network import MAX_LAYERS, ArrayState, CompiledNetwork
+from ngym_cli.agents.compiled.network import MAX_LAYERS, AgentSizes, ArrayState
 from ngym_cli.agents.compiled.steps import Stepper, draw_noise
 
 State = tuple[Tensor, ...]
@@ -113,10 +113,17 @@ class RecurrentNetwork(nn.Module):
         """
         if not self.is_compiled or not autograd.usable(seq):
             return self.in_torch(seq, counts, state, noise)
-        sizes = self.input_size, self.hidden_size, self.num_layers, self.alpha, self.noise_scale
-        weights = [weight for layer in range(self.num_layers) for weight in self.weights(layer)]
-        top, *after = autograd.run(CompiledNetwork(str(self.cell), *sizes), seq, counts, weights, state, noise)
+        top, *after = autograd.run(self.sizes(), seq, counts, self.weights_in_order(), state, [noise])
         return top, tuple(after)
+
+    def sizes(self, **heads: Any) -> AgentSizes:
+        """Dimensions for the compiled passes, of the network alone or with the heads of an agent."""
+        numbers = self.input_size, self.hidden_size, self.num_layers
+        return AgentSizes(str(self.cell), *numbers, alpha=self.alpha, noise_scale=self.noise_scale, **heads)
+
+    def weights_in_order(self) -> list[Tensor]:
+        """Weights of all layers in the order of the compiled passes."""
+        return [weight for layer in range(self.num_layers) for weight in self.weights(layer)]
 
     @property
     def is_compiled(self) -> bool:

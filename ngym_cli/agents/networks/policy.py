@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,11 +18,13 @@ from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor, nn
 
 from ngym_cli.agents.acting import Actor, Layer, ReadOut
+from ngym_cli.agents.compiled import autograd
 from ngym_cli.agents.compiled.network import ArrayState
 from ngym_cli.agents.networks import SPATIAL_CHANNELS, constraints, find_network
 from ngym_cli.agents.networks.base import RecurrentNetwork, State, to_numpy
 from ngym_cli.agents.networks.images import ConvolutionalFront, FeatureCache, SpatialFront, distinct
 from ngym_cli.agents.networks.optimizer import Adam, Optimizer
+from ngym_cli.agents.networks.passes import PolicyWeights, unusual_structure
 from ngym_cli.agents.networks.places import PlaceCode
 from ngym_cli.agents.networks.structure import Structure
 
@@ -150,6 +153,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         self.vector_optimizer = Optimizer(list(self.parameters()))
         self.optimizer = optimizer([self.vector_optimizer.vector], lr=lr_schedule(1), **self.optimizer_kwargs)
         self.rng = np.random.default_rng(int(torch.randint(2**31, (1,))))
+        self._last: tuple[()] | tuple[PackedSequences, tuple[Tensor, Tensor]] | None = None  # None: not remembered
 
     def descend(self, gradient: Tensor, max_norm: float) -> None:
         """Step the optimiser down a gradient.
@@ -181,6 +185,28 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
 
     def outputs(self, sequences: PackedSequences) -> tuple[Tensor, Tensor]:
         """Action preferences or means (step, action), and values (step,)."""
+        if self._last is None or not torch.is_grad_enabled():
+            return self._run(sequences)
+        if not self._last or self._last[0] is not sequences:
+            self._last = sequences, self._run(sequences)
+        return self._last[1]
+
+    @contextlib.contextmanager
+    def remember_outputs(self) -> Iterator[None]:
+        """Run sequences once in this context, in which weights stay as they are, however often outputs are read."""
+        self._last = ()
+        try:
+            yield
+        finally:
+            self._last = None
+
+    def _run(self, sequences: PackedSequences) -> tuple[Tensor, Tensor]:
+        """Run the networks and read-outs over sequences."""
+        known, seq = self.compiled_weights, sequences.obs
+        if known is not None and sequences.rows is None and autograd.usable(seq) and not seq.requires_grad:
+            arguments = seq.flatten(1), sequences.counts, known.present(), sequences.state, sequences.noise or ()
+            self.activity, logits, values = autograd.run(known.sizes, *arguments)
+            return logits, values
 
         def run(network: RecurrentNetwork, x: Tensor, state: State, noise: Tensor | None) -> tuple[Tensor, State]:
             return network.sequence(x, sequences.counts, state, noise, last=False)
@@ -192,6 +218,11 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
         activity = [top.to(sequences.state[0].dtype) for top in activity]
         self.activity = activity[0]
         return self.heads(activity)
+
+    @functools.cached_property
+    def compiled_weights(self) -> PolicyWeights | None:
+        """Weights for the compiled passes; None if these do not know the structure of the policy."""
+        return None if unusual_structure(self) else PolicyWeights(self)
 
     def autocast(self) -> contextlib.AbstractContextManager[object]:
         """Context in which products are computed in the precision of the policy."""

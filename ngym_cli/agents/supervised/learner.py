@@ -37,6 +37,7 @@ from ngym_cli.agents.algorithms.objective import SEQUENCES, BatchSplitter, Penal
 from ngym_cli.agents.algorithms.rollout import PackedRollout, pack
 from ngym_cli.agents.algorithms.sb3 import Learner
 from ngym_cli.agents.device.rollout import Prefetch, Upload
+from ngym_cli.agents.networks import passes
 from ngym_cli.agents.networks.base import State
 from ngym_cli.agents.networks.images import distinct
 from ngym_cli.agents.networks.policy import RecurrentPolicy
@@ -136,7 +137,7 @@ class Supervised(Learner):
         self.carried = trials_of(self.env).reset_state != "trial"
         self._begin_streams()
         unusual = self.penalties.participation or type(self).loss is not Supervised.loss
-        obstacle = SupervisedKernel.obstacle(self.policy, has_values=False)
+        obstacle = passes.obstacle(self.policy, has_values=False)
         self.in_torch = "the objective is not the usual one" if unusual else obstacle
         rates = self.penalties.l1_rate, self.penalties.l2_rate
         self.split, self._upload = BatchSplitter(), Upload(self.device)

@@ -13,6 +13,7 @@ from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
 from ngym_cli.agents.algorithms.rollout import Minibatches, cut, minibatches
 from ngym_cli.agents.from_config import make_model
 from ngym_cli.agents.networks import NETWORKS
+from ngym_cli.agents.networks.passes import obstacle
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 
 CLIPPED, VALUE_LOSS = STATISTICS.index("clip_fraction"), STATISTICS.index("value_loss")
@@ -77,7 +78,7 @@ def test_read_outs_may_differ_and_have_rectified_units(recall, readout):
 def test_images_are_learned_from_by_automatic_differentiation():
     image = spaces.Box(0, 255, (3, 36, 36), np.uint8)
     policy = RecurrentPolicy(image, spaces.Discrete(3), lambda _: 1e-3, units=8)
-    assert CompiledLearner.obstacle(policy)
+    assert obstacle(policy)
 
 
 def test_a_saved_model_goes_on(recall, tmp_path):

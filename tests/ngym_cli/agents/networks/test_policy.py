@@ -111,3 +111,18 @@ def test_predict_in_the_manner_of_stable_baselines():
     single, _ = policy.predict(np.ones(5, np.float32), deterministic=True)
     assert single.shape == (2,)
     policy.predict(np.ones((3, 5), np.float32), state, np.array([True, False, False]))
+
+
+def test_outputs_that_are_remembered_are_those_of_a_single_run():
+    policy = make()
+    state = tuple(torch.from_numpy(array) for array in policy.initial_state(2))
+    first, second = (PackedSequences(torch.randn(6, 5), [2, 2, 2], state) for _ in range(2))
+    with policy.remember_outputs():
+        with torch.no_grad():
+            assert not policy.outputs(first)[0].requires_grad
+        logits, values = policy.outputs(first)
+        assert policy.outputs(first)[0] is logits and logits.requires_grad
+        assert not torch.equal(policy.outputs(second)[0], logits)
+    gradient = policy.gradient(values.sum())
+    policy.descend(gradient, 1.0)
+    assert not torch.equal(policy.outputs(first)[1], values)
