@@ -22,8 +22,9 @@ class Kernel(NamedTuple):
 _ROWS_SOURCE = "neurogym/trials/rows.c"
 _ROWS_TEST = "tests/neurogym/trials/test_rows.py"
 _COMPILED = "ngym_cli/agents/compiled"
-_AGENT = "ngym_cli.agents.compiled.agent:CompiledAgent"
-_PASS = "ngym_cli.agents.compiled.network:CompiledNetwork"
+_LEARNING = "ngym_cli.agents.compiled"
+_AGENT = f"{_LEARNING}.agent:CompiledAgent"
+_PASS = f"{_LEARNING}.network:CompiledNetwork"
 _PPO = "ngym_cli.agents.algorithms.recurrent_ppo:RecurrentPPO.loss"
 _ACT = "ngym_cli.agents.algorithms.compiled_learner:RolloutAgent"
 _NETWORK = "ngym_cli.agents.networks.base:RecurrentNetwork.in_torch"
@@ -66,12 +67,7 @@ KERNELS: Mapping[str, Kernel] = {
         f"{_AGENT}.gradient",
         _PASSES_TEST,
     ),
-    "ppo_objective": Kernel(
-        f"{_COMPILED}/python.c",
-        "ngym_cli.agents.algorithms.objective:clipped_loss",
-        "ngym_cli.agents.compiled.agent:ppo_objective",
-        _PASSES_TEST,
-    ),
+    "ppo_objective": Kernel(f"{_COMPILED}/python.c", _PPO, f"{_LEARNING}.agent:ppo_objective", _PASSES_TEST),
     "adam": Kernel(
         f"{_COMPILED}/adam.c",
         "ngym_cli.agents.networks.optimizer:Optimizer.step",

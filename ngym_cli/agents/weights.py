@@ -48,9 +48,9 @@ def replayed(policy: RecurrentPolicy, observations: np.ndarray, offsets: np.ndar
     """
     import torch
 
-    from ngym_cli.agents.algorithms.rollout import pack
+    from ngym_cli.agents.sequences import Sequences
 
-    layout, network = pack(np.diff(offsets), offsets[:-1]), policy.networks[0]
+    layout, network = Sequences(offsets[:-1], np.diff(offsets)).pack(), policy.networks[0]
     with torch.no_grad():
         features = policy.features(torch.from_numpy(observations[layout.steps]).to(policy.device))
         state = network.initial_state(int(layout.counts[0]))

@@ -15,12 +15,13 @@ from torch import Tensor
 
 from ngym_cli.agents.acting import Act, Agent, within
 from ngym_cli.agents.algorithms.objective import LossCoefficients
-from ngym_cli.agents.algorithms.rollout import Minibatches, PackedRollout, Rollout
+from ngym_cli.agents.algorithms.rollout import Rollout
 from ngym_cli.agents.compiled import CompiledAgent
-from ngym_cli.agents.compiled.agent import Arguments, MinibatchSequences
+from ngym_cli.agents.compiled.agent import Arguments
 from ngym_cli.agents.compiled.network import ArrayState
 from ngym_cli.agents.networks.passes import PolicyWeights
 from ngym_cli.agents.networks.policy import RecurrentPolicy
+from ngym_cli.agents.sequences import Minibatches, Sequences
 
 
 class CompiledPolicy:
@@ -107,7 +108,7 @@ class CompiledLearner(CompiledPolicy):
             self.agent.prepare({**self._columns(), "logits": self.rollout.logits}, self._n_envs)
         self.agent.act(time, draws)
 
-    def gradient(self, segments: PackedRollout, coefficients: LossCoefficients) -> tuple[Tensor, Tensor] | None:
+    def gradient(self, segments: Sequences, coefficients: LossCoefficients) -> tuple[Tensor, Tensor] | None:
         """The gradient with respect to all parameters, overwritten by the next, and the numbers in `STATISTICS`.
 
         None if no step counts.
@@ -117,8 +118,7 @@ class CompiledLearner(CompiledPolicy):
             coefficients: of the objective.
         """
         self.copy_weights()
-        minibatch = Minibatches(segments, np.array([0, len(segments)]))
-        sums = self.agent.gradient("ppo", self._sequences(minibatch), self._arguments(coefficients, inf))
+        sums = self.agent.gradient("ppo", Minibatches.single(segments), self._arguments(coefficients, inf))
         statistics = self._statistics(sums, coefficients)
         return (self.gradient_of_parameters(), statistics[0]) if len(statistics) else None
 
@@ -140,12 +140,8 @@ class CompiledLearner(CompiledPolicy):
         if adam is None:
             return None
         arguments = self._arguments(coefficients, max_kl)
-        sums = self.agent.apply("ppo", self._sequences(minibatches), arguments, adam, max_norm)
+        sums = self.agent.apply("ppo", minibatches, arguments, adam, max_norm)
         return self._statistics(sums, coefficients)
-
-    def _sequences(self, minibatches: Minibatches) -> MinibatchSequences:
-        segments = minibatches.segments[minibatches.longest_first]
-        return MinibatchSequences(segments.first(self._n_envs), segments.length, minibatches.begin)
 
     def _statistics(self, sums: np.ndarray, coefficients: LossCoefficients) -> Tensor:
         """Numbers in `STATISTICS` of the minibatches with steps that count."""

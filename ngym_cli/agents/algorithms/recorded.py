@@ -24,8 +24,8 @@ from torch import Tensor, nn
 
 from neurogym.analysis.encoding import Averages
 from neurogym.stream import Frame, GroundTruthStream
-from ngym_cli.agents.algorithms.rollout import pack
 from ngym_cli.agents.networks.structure import Structure
+from ngym_cli.agents.sequences import Sequences
 from ngym_cli.agents.supervised.material import check
 from ngym_cli.config import ResolvedConfig
 from ngym_cli.environments.trial_batch import batch_of
@@ -245,7 +245,7 @@ class RecordingObjective:
 
     def _rates(self, frame: Frame, rng: np.random.Generator) -> Tensor:
         """Return the activity of the acting network, in the order of a frame's rows (step, unit)."""
-        policy, layout = self._policy, pack(frame.length)
+        policy, layout = self._policy, Sequences.in_a_row(frame.length).pack()
         network, counts = policy.networks[0], layout.counts.tolist()
         ob = frame.ob[layout.steps]
         ob = np.moveaxis(ob, -1, 1) if self._images else ob

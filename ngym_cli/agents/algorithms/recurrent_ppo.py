@@ -45,12 +45,13 @@ from ngym_cli.agents.algorithms.objective import (
     clipped_loss,
     imitation_loss,
 )
-from ngym_cli.agents.algorithms.rollout import Experience, Minibatches, PackedRollout, Rollout, cut, minibatches
+from ngym_cli.agents.algorithms.rollout import Experience, Rollout
 from ngym_cli.agents.algorithms.sb3 import Learner
 from ngym_cli.agents.device.acting import ActingStep, DeviceRolloutAgent
 from ngym_cli.agents.device.rollout import DeviceRollout
 from ngym_cli.agents.networks import passes
 from ngym_cli.agents.networks.policy import RecurrentPolicy
+from ngym_cli.agents.sequences import Minibatches, Sequences, cut, minibatches
 from ngym_cli.environments.trial_batch import batch_of, trials_of
 
 GradientAndStatistics = tuple[Tensor, Tensor] | None  #: gradient and statistics of a minibatch
@@ -226,7 +227,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             self.count_update()
         self._log(torch.cat(statistics).mean(0).tolist())
 
-    def minibatches(self, segments: PackedRollout | None = None) -> Minibatches:
+    def minibatches(self, segments: Sequences | None = None) -> Minibatches:
         """Deal the sequences of the rollout at random into minibatches.
 
         Args:
@@ -238,7 +239,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         return minibatches(segments, n, self.rng)
 
     def _epoch(
-        self, dealt: Minibatches, find: Callable[[PackedRollout], GradientAndStatistics], statistics: list[Tensor]
+        self, dealt: Minibatches, find: Callable[[Sequences], GradientAndStatistics], statistics: list[Tensor]
     ) -> bool:
         """Learn from each minibatch once; False if the policy has moved too far from the policy that acted."""
         most_kl = inf if self.target_kl is None else 1.5 * self.target_kl
@@ -277,7 +278,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
                 del self.policy.activity
                 yield -log_probs.sum() / mean**0.5
 
-    def _compiled_gradient(self, segments: PackedRollout) -> GradientAndStatistics:
+    def _compiled_gradient(self, segments: Sequences) -> GradientAndStatistics:
         """Gradient and statistics of a minibatch in compiled passes; None if no step counts."""
         assert self.compiled is not None
         result = self.compiled.gradient(segments, self.coefficients())
@@ -287,19 +288,19 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         self._penalty.append(penalty + float(self.compiled.penalties[0]))
         return gradient, result[1]
 
-    def gradients(self) -> Callable[[PackedRollout], GradientAndStatistics]:
+    def gradients(self) -> Callable[[Sequences], GradientAndStatistics]:
         """Return a function that computes gradient and statistics of a minibatch; None if no step counts."""
         experience = self.rollout_buffer.experience(self.device)
 
-        def find(segments: PackedRollout) -> GradientAndStatistics:
+        def find(segments: Sequences) -> GradientAndStatistics:
             return self.split(len(segments), lambda n_parts: self._gradient(experience, segments, n_parts))
 
         return find
 
-    def _gradient(self, experience: Experience, segments: PackedRollout, n_parts: int) -> GradientAndStatistics:
+    def _gradient(self, experience: Experience, segments: Sequences, n_parts: int) -> GradientAndStatistics:
         """Gradient and statistics of a minibatch, computed in parts."""
         result: GradientAndStatistics = None
-        steps, penalties = int(segments.length.sum()), []
+        steps, penalties = segments.n_steps, []
         for batch in experience.minibatches(segments, self.normalize_advantage, n_parts):
             with self.policy.remember_outputs():
                 loss, numbers = self.loss(batch)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
 from neurogym import kernels
 from ngym_cli import processes
 from ngym_cli.agents.compiled.network import COMPILED_ACTIVATIONS, MAX_LAYERS, AgentSizes, share_pass
+from ngym_cli.agents.sequences import Minibatches
 
 Objective = Literal["ppo", "supervised"]
 #: Arrays and coefficients of a call, by the names in `python.c`.
@@ -21,20 +22,6 @@ MAX_HIDDEN_LAYERS = 4  #: of a read-out
 NO_STEP: Arguments = dict.fromkeys(("rate", "keep_mean", "keep_square", "small", "most"), 0.0)
 #: Results of each minibatch: five sums over its steps, the penalty on rates, and the number of steps learned from.
 N_RESULTS = 7
-
-
-class MinibatchSequences(NamedTuple):
-    """Sequences of minibatches in a rollout of steps (time, environment), the longest of each minibatch first.
-
-    Attributes:
-        first: index of the first step of each sequence, time * environments + environment, int64.
-        length: steps of each sequence, int64.
-        begin: first sequence of each minibatch, and the number of sequences, int64.
-    """
-
-    first: np.ndarray
-    length: np.ndarray
-    begin: np.ndarray
 
 
 def unknown_structure(cell: str | None, layers: int, hidden: Sequence[Sequence[int]], activation: str) -> str:
@@ -127,27 +114,27 @@ class CompiledAgent:
         act = self.functions["act"]
         processes.share_work(lambda arguments: act(time=time, draws=draws, **arguments), self._acting)
 
-    def gradient(self, objective: Objective, sequences: MinibatchSequences, columns: Arguments) -> np.ndarray:
+    def gradient(self, objective: Objective, minibatches: Minibatches, columns: Arguments) -> np.ndarray:
         """Find the gradient of the present weights over the sequences of a single minibatch.
 
         Args:
             objective: what is minimised.
-            sequences: of the minibatch.
+            minibatches: a single minibatch.
             columns: arrays of the rollout and coefficients of the objective.
 
         Returns:
             Sums over steps (1, `N_RESULTS`); `weight_gradient` holds the gradient.
         """
-        return self._update(objective, sequences, columns, NO_STEP)
+        return self._update(objective, minibatches, columns, NO_STEP)
 
     def apply(
-        self, objective: Objective, sequences: MinibatchSequences, columns: Arguments, adam: Arguments, max_norm: float
+        self, objective: Objective, minibatches: Minibatches, columns: Arguments, adam: Arguments, max_norm: float
     ) -> np.ndarray:
         """Take a step of Adam down the gradient of each minibatch.
 
         Args:
             objective: what is minimised.
-            sequences: of the minibatches.
+            minibatches: sequences of the rollout.
             columns: arrays of the rollout and coefficients of the objective.
             adam: vector of all parameters, moments and coefficients of Adam.
             max_norm: length that longer gradients are shortened to.
@@ -155,19 +142,19 @@ class CompiledAgent:
         Returns:
             Sums over steps of each minibatch that was looked at (minibatch, `N_RESULTS`).
         """
-        return self._update(objective, sequences, columns, {**adam, "most": max_norm})
+        return self._update(objective, minibatches, columns, {**adam, "most": max_norm})
 
     def _update(
-        self, objective: Objective, sequences: MinibatchSequences, columns: Arguments, adam: Arguments
+        self, objective: Objective, minibatches: Minibatches, columns: Arguments, adam: Arguments
     ) -> np.ndarray:
         """Compute an update with all threads; without arrays of Adam, only the gradient."""
         function = self.functions[f"{objective}_gradient"]
-        results = np.empty((len(sequences.begin) - 1, N_RESULTS))
+        results, sequences = np.empty((len(minibatches), N_RESULTS)), minibatches.longest_first()
         n = len(self.workspaces)
         counts = np.zeros(n, np.int64)
         arguments = {
             **self._dimensions,
-            **sequences._asdict(),
+            **{"first": sequences.first, "length": sequences.length, "begin": minibatches.begin},
             **{"weights": self.weights, "place": self._places[0], "size": self._places[1]},
             **{"slopes": self.weight_gradient, "gradient": self.vector_gradient},
             **{"sums": self._sums, "numbers": results},

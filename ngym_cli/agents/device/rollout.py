@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from ngym_cli.agents.algorithms.objective import SILENT
-from ngym_cli.agents.algorithms.rollout import LOOK_EVERY, Experience, PackedSteps, Rollout
+from ngym_cli.agents.algorithms.rollout import LOOK_EVERY, Experience, Rollout
 from ngym_cli.agents.networks.base import RecurrentNetwork
 from ngym_cli.agents.networks.policy import PackedSequences
+from ngym_cli.agents.sequences import PackedSteps
 
 
 class Upload:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -14,8 +14,7 @@ from ngym_cli.agents import compiled
 from ngym_cli.agents.compiled import autograd
 from ngym_cli.agents.networks.places import PlaceCode
 
-if TYPE_CHECKING:
-    from ngym_cli.agents.networks.policy import RecurrentPolicy
+RecurrentPolicy = Any  #: of `ngym_cli.agents.networks.policy`, which imports this module
 
 
 def obstacle(policy: RecurrentPolicy, has_values: bool = True) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from stable_baselines3.common.vec_env import VecEnv
 
 from neurogym.envs.multi import ScheduleEnvs
-from ngym_cli.agents.algorithms.rollout import PackedRollout
+from ngym_cli.agents.sequences import Sequences
 from ngym_cli.agents.supervised.material import TaskDraw, TrialBuffer, TrialStream, Weigh, check, side_by_side
 from ngym_cli.environments.trial_batch import STRETCHES, batch_of, trials_of
 
@@ -38,7 +38,7 @@ class SampledBatch(NamedTuple):
     """
 
     material: TrialBuffer
-    sequences: PackedRollout
+    sequences: Sequences
     begins: np.ndarray
 
 
@@ -86,11 +86,9 @@ class BatchSampler:
         """Return the next batch."""
         if not self.carried:
             material = self.streams[0].trials(self.batch_size * self.seq_len)
-            length = material.length.astype(np.int64)
-            sequences = PackedRollout(np.zeros_like(length), np.cumsum(length) - length, length)
+            sequences = Sequences.in_a_row(material.length.astype(np.int64))
             return SampledBatch(material, sequences, np.zeros(0, bool))
         begins = np.array([stream.begins for stream in self.streams])
         blocks = [stream.rows(self.seq_len) for stream in self.streams]
-        session, begin = np.arange(self.batch_size), np.zeros(self.batch_size, np.int64)
-        lengths = np.array([len(block) for block in blocks])
-        return SampledBatch(side_by_side(blocks), PackedRollout(session, begin, lengths), begins)
+        sequences = Sequences(np.arange(self.batch_size), np.array([len(block) for block in blocks]), self.batch_size)
+        return SampledBatch(side_by_side(blocks), sequences, begins)

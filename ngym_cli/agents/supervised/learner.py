@@ -34,13 +34,13 @@ from torch import Tensor
 from ngym_cli.agents import acting
 from ngym_cli.agents.algorithms import check_ranges
 from ngym_cli.agents.algorithms.objective import SEQUENCES, BatchSplitter, Penalties, silent_units
-from ngym_cli.agents.algorithms.rollout import PackedRollout, pack
 from ngym_cli.agents.algorithms.sb3 import Learner
 from ngym_cli.agents.device.rollout import Prefetch, Upload
 from ngym_cli.agents.networks import passes
 from ngym_cli.agents.networks.base import State
 from ngym_cli.agents.networks.images import distinct
 from ngym_cli.agents.networks.policy import RecurrentPolicy
+from ngym_cli.agents.sequences import Sequences
 from ngym_cli.agents.supervised.batches import BatchSampler, TaskDrawing
 from ngym_cli.agents.supervised.material import TrialBuffer, check_weights, row_weights
 from ngym_cli.agents.supervised.objective import SupervisedKernel, Values, read_out
@@ -204,14 +204,14 @@ class Supervised(Learner):
             self.note_progress(total)
             self.set_learning_rate()
             material, sequences = self.batch()
-            left = total - self.num_timesteps - int(sequences.length.sum())
+            left = total - self.num_timesteps - sequences.n_steps
             if self.learns_on_device and k + 1 < self.n_updates and left > 0:
                 self._batches.start()
             gradient, numbers = self.gradient(material, sequences)
             self.policy.descend(gradient, self.max_grad_norm)
             seen.append(numbers)
             self.count_update()
-            self.num_timesteps += int(sequences.length.sum())
+            self.num_timesteps += sequences.n_steps
             if self.num_timesteps >= total:
                 break
         means = torch.stack(seen).mean(0).tolist()
@@ -225,7 +225,7 @@ class Supervised(Learner):
         variance = max(squared_error / self.policy.log_std.numel(), SMALLEST_STD**2)
         self.policy.log_std.fill_(0.5 * float(np.log(variance)))
 
-    def batch(self) -> tuple[TrialBuffer, PackedRollout]:
+    def batch(self) -> tuple[TrialBuffer, Sequences]:
         """Return fresh trials and sequences; the first step of all sessions comes before the second."""
         material, sequences, begins = self._batches.take()
         if self.carried_state is not None:
@@ -234,7 +234,7 @@ class Supervised(Learner):
                 state[:, reset] = 0
         return material, sequences
 
-    def gradient(self, material: TrialBuffer, sequences: PackedRollout) -> tuple[Tensor, Tensor]:
+    def gradient(self, material: TrialBuffer, sequences: Sequences) -> tuple[Tensor, Tensor]:
         """The gradient with respect to all weights, and the numbers named by the read-out."""
         material = replace(material, weight=material.weight / material.total_weight)
         noise = self._draw_noise(material)
@@ -259,7 +259,7 @@ class Supervised(Learner):
     def _gradient_in_torch(
         self,
         material: TrialBuffer,
-        sequences: PackedRollout,
+        sequences: Sequences,
         noise: Noise,
         state: State | None,
         n_parts: int,
@@ -273,8 +273,8 @@ class Supervised(Learner):
         n_due = max(1, int(np.count_nonzero(material.due)))
         for k in range(n_parts):
             chosen = sequences[slice(k, None, n_parts)]
-            rows = pack(chosen.length, chosen.first(self._sessions), self._sessions).steps
-            self._share = share = len(rows) / int(sequences.length.sum())
+            rows = chosen.pack().steps
+            self._share = share = len(rows) / sequences.n_steps
             try:
                 loss, numbers = self.loss(material, chosen, noise)
             finally:
@@ -284,12 +284,7 @@ class Supervised(Learner):
         gradients, statistics = zip(*results, strict=True)
         return torch.stack(gradients).sum(0), torch.stack(statistics).sum(0)
 
-    @property
-    def _sessions(self) -> int:
-        """Number of sessions that are interleaved in a batch."""
-        return self.batch_size if self.carried else 1
-
-    def loss(self, material: TrialBuffer, sequences: PackedRollout, noise: Noise) -> tuple[Tensor, Tensor]:
+    def loss(self, material: TrialBuffer, sequences: Sequences, noise: Noise) -> tuple[Tensor, Tensor]:
         """Loss to be minimised by automatic differentiation, and the numbers named by the read-out.
 
         Args:
@@ -297,7 +292,7 @@ class Supervised(Learner):
             sequences: of the material.
             noise: standard normal draws (time, layer, session, unit).
         """
-        layout = pack(sequences.length, sequences.first(self._sessions), self._sessions)
+        layout = sequences.pack()
         rows = layout.steps
         order = self._tensor(layout.first)  # of sessions, where their states are carried
         before = self.carried_state and tuple(state[:, order] for state in self.carried_state)
@@ -324,8 +319,8 @@ class Supervised(Learner):
             material, sequences = self.batch()
             weight = np.sqrt(material.weight * (len(sequences) / material.total_weight))
             noise = self._draw_noise(material)
-            for k, first in enumerate(sequences.first(self._sessions)):
-                rows = first + self._sessions * np.arange(sequences.length[k])
+            for k, first in enumerate(sequences.first):
+                rows = first + sequences.stride * np.arange(sequences.length[k])
                 carry = self.carried_state and tuple(states[:, k : k + 1] for states in self.carried_state)
                 rates, _ = self._rates(material.ob, rows, [1] * len(rows), noise, carry)
                 outputs = self.read_out.outputs(rates)
@@ -363,7 +358,7 @@ class Supervised(Learner):
 
     def _draw_noise(self, material: TrialBuffer) -> Noise:
         """Standard normal draws (time, layer, session, unit); on a device made there, (row, layer, unit)."""
-        network, n = self.policy.networks[0], self._sessions
+        network, n = self.policy.networks[0], self.batch_size if self.carried else 1
         if not self.learns_on_device or not network.noise:
             return network.draw_noise(len(material) // n, n, self.rng)
         generator = torch.Generator(self.device).manual_seed(int(self.rng.integers(2**31)))

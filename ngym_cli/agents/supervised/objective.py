@@ -15,10 +15,9 @@ from gymnasium import spaces
 from torch import Tensor
 
 from ngym_cli.agents.algorithms.compiled_learner import CompiledPolicy
-from ngym_cli.agents.algorithms.rollout import PackedRollout
-from ngym_cli.agents.compiled.agent import MinibatchSequences
 from ngym_cli.agents.networks.places import PlaceCode
 from ngym_cli.agents.networks.policy import RecurrentPolicy
+from ngym_cli.agents.sequences import Minibatches, Sequences
 from ngym_cli.agents.supervised.material import TrialBuffer
 
 
@@ -128,7 +127,7 @@ class SupervisedKernel(CompiledPolicy):
         self.on_rates, self._room = on_rates, (0, 0)
 
     def gradient(
-        self, material: TrialBuffer, sequences: PackedRollout, carry: Sequence[Tensor] | None, noise: np.ndarray | None
+        self, material: TrialBuffer, sequences: Sequences, carry: Sequence[Tensor] | None, noise: np.ndarray | None
     ) -> tuple[Tensor, list[float]]:
         """The gradient of the loss with respect to all weights, overwritten by the next, and four numbers.
 
@@ -142,7 +141,7 @@ class SupervisedKernel(CompiledPolicy):
             The gradient; the loss without penalties on weights, the mean loss of a step, the penalty on rates, the sum
             over the steps at which an answer is due of what is right (of minus the squared error).
         """
-        n_envs, steps = int(sequences.env.max()) + 1, int(sequences.length.sum())
+        n_envs = sequences.stride
         self._grow(n_envs, int(sequences.length.max()))
         self.copy_weights()
         shape = (len(material) // n_envs, n_envs)
@@ -156,11 +155,9 @@ class SupervisedKernel(CompiledPolicy):
             "due": material.due.reshape(shape),
             **{name: state.numpy()[None] for name, state in zip(("h", "c"), carry or (), strict=False)},
         }
-        longest_first = sequences[np.argsort(-sequences.length, kind="stable")]
-        minibatch = MinibatchSequences(longest_first.first(n_envs), longest_first.length, np.array([0, len(sequences)]))
         columns = {**arrays, "noise": noise, "l1": l1, "l2": l2}
-        sums = self.agent.gradient("supervised", minibatch, columns)[0].tolist()
-        numbers = [sums[LOSS] + sums[RATES], sums[STEP_LOSS] / steps, sums[RATES], sums[CORRECT]]
+        sums = self.agent.gradient("supervised", Minibatches.single(sequences), columns)[0].tolist()
+        numbers = [sums[LOSS] + sums[RATES], sums[STEP_LOSS] / sequences.n_steps, sums[RATES], sums[CORRECT]]
         return self.gradient_of_parameters(), numbers
 
     def _grow(self, n_envs: int, longest: int) -> None:

@@ -13,8 +13,9 @@ import pytest
 import torch
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-from ngym_cli.agents.algorithms.rollout import Experience, cut
+from ngym_cli.agents.algorithms.rollout import Experience
 from ngym_cli.agents.from_config import make_model
+from ngym_cli.agents.sequences import cut
 
 LEARNERS = ("recurrent_ppo", "recurrent_a2c", "reinforce")
 

@@ -10,11 +10,11 @@ from ngym_cli import processes
 from ngym_cli.agents.algorithms.compiled_learner import CompiledLearner
 from ngym_cli.agents.algorithms.objective import STATISTICS
 from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
-from ngym_cli.agents.algorithms.rollout import Minibatches, cut, minibatches
 from ngym_cli.agents.from_config import make_model
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.networks.passes import obstacle
 from ngym_cli.agents.networks.policy import RecurrentPolicy
+from ngym_cli.agents.sequences import Minibatches, cut, minibatches
 
 CLIPPED, VALUE_LOSS = STATISTICS.index("clip_fraction"), STATISTICS.index("value_loss")
 RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent and not spec.spatial]
@@ -118,7 +118,7 @@ def test_a_minibatch_without_a_step_that_counts_is_passed_over(recall):
     rollout, learner = model.rollout_buffer, model.compiled
     arrays = minibatches(cut(rollout.starts[:-1]), model.n_envs, np.random.default_rng(0))
     first = next(iter(arrays))
-    rollout.counts[:, first.env] = False
+    rollout.counts[:, first.first % first.stride] = False
     before = torch.nn.utils.parameters_to_vector(model.policy.parameters()).clone()
     assert len(learner.apply(Minibatches(first, arrays.begin[:2]), model.coefficients(), np.inf, 1.0)) == 0
     assert torch.equal(before, torch.nn.utils.parameters_to_vector(model.policy.parameters()))

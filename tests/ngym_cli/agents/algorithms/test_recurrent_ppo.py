@@ -12,10 +12,11 @@ from neurogym.vector import make_vec
 from neurogym.wrappers import wrapper_class
 from ngym_cli.agents.algorithms.objective import LossCoefficients, Minibatch, action_value_loss
 from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
-from ngym_cli.agents.algorithms.rollout import Experience, cut, minibatches
+from ngym_cli.agents.algorithms.rollout import Experience
 from ngym_cli.agents.algorithms.sb3 import TrialVecEnv
 from ngym_cli.agents.from_config import make_model
 from ngym_cli.agents.networks import NETWORKS
+from ngym_cli.agents.sequences import cut, minibatches
 
 RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent and not spec.spatial]
 

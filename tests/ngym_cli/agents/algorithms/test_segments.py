@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from ngym_cli.agents.algorithms.rollout import cut, minibatches, pack
+from ngym_cli.agents.sequences import cut, minibatches
 
 
 @pytest.mark.parametrize("bptt", [None, 1, 4, 7, 100])
@@ -16,7 +16,7 @@ def test_every_step_is_in_exactly_one_sequence(bptt, rate):
     segments = cut(starts, bptt)
     seen = np.zeros(23 * 9, int)
     for array in minibatches(segments, 4, rng):
-        packed = pack(array.length, array.begin * 9 + array.env, 9)
+        packed = array.pack()
         np.add.at(seen, packed.steps, 1)
         times = np.split(packed.steps, np.cumsum(packed.counts)[:-1])
         assert (times[0] == packed.first).all()

@@ -10,9 +10,9 @@ from neurogym import kernels
 from ngym_cli import processes
 from ngym_cli.agents.algorithms.compiled_learner import CompiledLearner
 from ngym_cli.agents.algorithms.objective import STATISTICS
-from ngym_cli.agents.algorithms.rollout import cut, minibatches
 from ngym_cli.agents.from_config import make_model
 from ngym_cli.agents.networks import NETWORKS
+from ngym_cli.agents.sequences import cut, minibatches
 from ngym_cli.agents.supervised.objective import SupervisedKernel
 
 VARIANTS = [name for name in kernels.runnable() if name != kernels.PLAIN]

@@ -9,12 +9,12 @@ import torch
 
 from neurogym import kernels
 from ngym_cli.agents.algorithms.objective import participation, silent_units
-from ngym_cli.agents.algorithms.rollout import cut
 from ngym_cli.agents.defaults import prepare
 from ngym_cli.agents.from_config import build_model, build_venv, make_model
 from ngym_cli.agents.networks import NETWORKS, constraints, find_network, pruning
 from ngym_cli.agents.networks.connectome import as_table, from_table
 from ngym_cli.agents.networks.structure import Structure
+from ngym_cli.agents.sequences import cut
 from ngym_cli.config import from_dict
 from ngym_cli.errors import UserError
 from ngym_cli.training.sb3_callback import PruningCallback

@@ -69,7 +69,7 @@ def test_importance_is_the_curvature_of_the_loss(learner, reset):
         material, sequences = model.batch()
         share = torch.from_numpy(material.weight * (len(sequences) / material.weight.sum()))
         stride, carry = (8, model.carried_state) if reset == "never" else (1, None)
-        for k, first in enumerate(sequences.first(stride)):
+        for k, first in enumerate(sequences.first):
             rows = first + stride * np.arange(sequences.length[k])
             state = model.policy.networks[0].initial_state(1) if carry is None else (carry[0][:, k : k + 1],)
             rates, _ = model.policy.networks[0](torch.from_numpy(material.ob[rows])[:, None], state)
