@@ -12,12 +12,14 @@ from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.checks import (
     check_angles,
+    check_choices_of_sides,
     check_contradiction,
     check_correctness,
     check_omissions,
     check_side,
     check_sources,
     check_times,
+    chosen_side,
     say_protocols,
 )
 from neurogym.behaviour.choices import Choices, map_truth, read_choices
@@ -107,6 +109,7 @@ class Assembler(RoleColumns):
         """
         correct = self.flags("correct")
         choices = self.choices = self.read_choices(correct)
+        check_choices_of_sides(self, self.named, choices, correct)
         truth = self.truth(choices, correct)
         if np.isnan(correct).all() and (truth >= 0).any():
             correct = np.where(truth >= 0, (choices.index == truth).astype(float), np.nan)
@@ -236,9 +239,12 @@ class Assembler(RoleColumns):
         shown = ", ".join(entries.levels(column)[0][:6])
         if "ground_truth" in self.named:
             raise TableError(f"column {name!r}: found {shown}, expected one of {', '.join(choices.words)}")
-        return self.without_truth(
-            f"{name} ({shown}) is not read as the correct choice: the choices do not depend on it"
-        )
+        note = f"{name} ({shown}) is not read as the correct choice: the choices do not depend on it"
+        if set(choices.words) == {"0", "1"} and len(entries.levels(column)[0]) == 2:
+            formula = chosen_side(self.columns, name, str(self.roles["choice"]))
+            way = option(f"--derive '{formula}' --choice chosen --ground-truth {name}")
+            note += f"; {way} if {self.roles['choice']} says whether they are correct, as in HDDM"
+        return self.without_truth(note)
 
     def without_truth(self, note: str) -> IntArray:
         """Drop the column of correct choices, with a remark."""

@@ -12,7 +12,7 @@ from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.choices import CONTRARY, Choices
 from neurogym.behaviour.codings import TIME_UNITS, Times, two_units
-from neurogym.behaviour.column_names import YES
+from neurogym.behaviour.column_names import NOT_STIMULI, YES
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import ENOUGH_TRIALS, agrees, correlation, is_by_chance, listed, same_information
 from neurogym.behaviour.questions import Answer, TableQuestion, ask, ask_role, which_is_correct
@@ -20,12 +20,13 @@ from neurogym.behaviour.role_columns import RoleColumns
 from neurogym.messages.options import option
 
 if TYPE_CHECKING:
-    from pandas import Series
+    from pandas import DataFrame, Series
 
 BEYOND_CHANCE = 3.0  #: standard errors from which a correlation is not by chance
 CLEAR_SLOPE = 4.5  #: the same for one of many subjects
 MOST_NAMED = 4  #: files or subjects that a question names
 FEWEST_PERCENT = 5.0  #: largest strength from which it is no fraction
+MOST_CONTEXTS = 4  #: entries of a column on which the sign of a stimulus may depend
 MOST_LEVELS = 30  #: of a stimulus, whose levels are compared between stages
 #: Names of columns of stages of training, and most stages.
 PROTOCOLS, MOST_PROTOCOLS = re.compile(r"(stage|phase|protocol|tasktype|trainingstatus|sessiontype)"), 6
@@ -104,6 +105,38 @@ def check_times(trials: RoleColumns, times: Times) -> None:
     raise ask(question, answers, trials.columns, [name])
 
 
+def check_choices_of_sides(trials: RoleColumns, named: Sequence[str], choices: Choices, correct: FloatArray) -> None:
+    """Ask whether entries of the choice say that it was correct, if they equal correctness in all trials.
+
+    Raises:
+        TableQuestion: if they do, and some choices are errors.
+    """
+    judged = (choices.index >= 0) & np.isfinite(correct)
+    if "correct" not in trials.roles or {"choice", "correct"} <= set(named) or judged.sum() < ENOUGH_TRIALS:
+        return
+    equal = choices.index[judged] == correct[judged]
+    if len(choices.words) != 2 or not (equal.all() or not equal.any()) or not np.ptp(correct[judged]):
+        return
+    chosen, flag = str(trials.roles["choice"]), str(trials.roles["correct"])
+    used = {*trials.roles.values(), *trials.roles["stimuli"]} - {trials.roles.get("ground_truth")}  # type: ignore[misc]
+    free = [name for name in trials.columns if name not in used and not NOT_STIMULI.search(name.lower())]
+    sides = [name for name in free if len(entries.levels(trials.columns[name])[0]) == 2]
+    answers = [
+        Answer(
+            ("--derive", chosen_side(trials.columns, side, flag), "--choice", "chosen"), f"{side} is the correct side"
+        )
+        for side in sides[:3]
+    ]
+    answers.append(Answer(("--choice", chosen, "--correct", flag), "both are what they are called"))
+    raise ask(f"{chosen} says the same as {flag} in all trials", answers, trials.columns, [chosen, flag])
+
+
+def chosen_side(columns: DataFrame, side: str, flag: str) -> str:
+    """Return the formula of the choice from the correct side, a column of two entries, and correctness as 1 and 0."""
+    second = entries.levels(columns[side])[0][1]
+    return f'chosen=(`{flag}`==1)*(`{side}`=="{second}")+(`{flag}`==0)*(`{side}`!="{second}")'
+
+
 def check_correctness(trials: RoleColumns, name: str, column: Series, truth: IntArray, choices: Choices) -> None:
     """Ask whether a column named like correctness with the entries of the choice says the correct choice.
 
@@ -164,10 +197,12 @@ def check_side(trials: RoleColumns, choices: Choices, name: str, strength: Float
 def check_sources(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str], choice: IntArray) -> None:
     """Ask about a stimulus that has another unit, or that choices follow with another sign, in some files or subjects.
 
+    Sessions are told apart as well; of other columns, such as a context, it is said that the sign depends on them.
+
     Raises:
         TableQuestion: if it is in percent and fractions, or choices clearly rise with it in some and fall in others.
     """
-    for source in filter(trials.columns.__contains__, map(str, trials.groups[:2])):
+    for source in filter(trials.columns.__contains__, map(str, trials.groups)):
         labels, group = entries.texts(trials.columns[source])
         for shown, values in zip(names, stimuli.T, strict=True) if len(labels) > 1 else ():
             name, valid = shown.removeprefix("signed "), np.isfinite(values) & (group >= 0)
@@ -176,6 +211,19 @@ def check_sources(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str]
             if name in trials.columns and choice.max(initial=0) < 2:
                 valid &= choice >= 0
                 _check_sign(name, source, labels, group[valid], values[valid], choice[valid])
+    used = {*trials.roles.values(), *trials.roles["stimuli"]}  # type: ignore[misc]
+    for context, column in trials.columns.items():
+        labels, group = entries.texts(column)
+        if context in used or not 1 < len(labels) <= MOST_CONTEXTS or choice.max(initial=0) > 1:
+            continue
+        for name, values in zip(names, stimuli.T, strict=True):
+            valid = np.isfinite(values) & (group >= 0) & (choice >= 0)
+            rising, falling, where = _signs(labels, group[valid], values[valid], choice[valid])
+            if rising.any() and falling.any():
+                trials.notes.append(
+                    f"choices rise with {name} where {context} is {where[0]} and fall where it is {where[1]}: "
+                    f"{option(f'--by {context}')} for each"
+                )
 
 
 def _check_unit(name: str, source: str, labels: Sequence[str], group: IntArray, values: FloatArray) -> None:
@@ -193,11 +241,20 @@ def _check_sign(
     name: str, source: str, labels: Sequence[str], group: IntArray, values: FloatArray, choice: IntArray
 ) -> None:
     """Ask about a stimulus with which the second of two choices is more frequent in some groups, and less in others."""
-    z = _slopes(values, choice, group, len(labels))
-    rising, falling = z > CLEAR_SLOPE, z < -CLEAR_SLOPE
+    rising, falling, _ = _signs(labels, group, values, choice)
     if rising.any() and falling.any():
         why = f"choices of the second option rise with {name} in {{}} and fall in {{}}"
         raise _question(why, name, source, labels, (rising, falling), {"1-2*": "all with one sign"})
+
+
+def _signs(
+    labels: Sequence[str], group: IntArray, values: FloatArray, choice: IntArray
+) -> tuple[BoolArray, BoolArray, tuple[str, str]]:
+    """Return in which groups the second choice clearly becomes more and less frequent, and the names of both."""
+    z = _slopes(values, choice, group, len(labels))
+    rising, falling = z > CLEAR_SLOPE, z < -CLEAR_SLOPE
+    named = (listed([each for each, at in zip(labels, side, strict=True) if at]) for side in (rising, falling))
+    return rising, falling, tuple(named)  # type: ignore[return-value]
 
 
 def _slopes(values: FloatArray, choice: IntArray, group: IntArray, n: int) -> FloatArray:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 #: Numbers that laboratories write for a reaction time or an amount that does not exist.
 TIME_CODES = (0.0, 9.0, 99.0, 999.0, 9999.0, 99999.0, 999999.0)
 TWO_UNITS = 200  #: ratio of median times of two files, subjects or sessions from which they are in different units
+FEWEST_LAST = 8  #: equal times, the longest of all, that may be the end of the time allowed
 WIDE_GAP = 20  #: ratio of times, none of which lies between, from which these are in different units
 #: Median from which times are in a unit, and units in a second.
 TIME_UNITS = {"us": (100_000.0, 1e6), "ms": (30.0, 1e3), "s": (0.0, 1.0)}
@@ -131,6 +132,15 @@ class Times:
     negative: int = 0
     signed: bool = False
     groups: dict[str, BoolArray] = field(default_factory=dict)
+
+    def longest(self) -> tuple[float, int]:
+        """Return the longest time, in the unit of the table, and in how many rows it is; 0 unless it stands out."""
+        valid = self.seconds[np.isfinite(self.seconds)]
+        last = valid == valid.max(initial=0)
+        if self.groups or not 0.02 * len(valid) < last.sum() < 0.5 * len(valid) or last.sum() < FEWEST_LAST:
+            return 0.0, 0
+        usual = np.unique(valid[~last], return_counts=True)[1].max()
+        return float(valid.max() * TIME_UNITS[self.unit][1]), int(last.sum()) if last.sum() > 3 * usual else 0
 
 
 def _unit_of(short: str, typical: float) -> str:

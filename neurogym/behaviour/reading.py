@@ -396,7 +396,7 @@ def _offers(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
             f"{name} holds {len(words)} words and is not read as a stimulus; {option(f'--by {name}')} describes each"
             for name in columns
             if STIMULUS.match(plain(name)) and name not in assigned.values()
-            if len(words := entries.words(columns[name])) > 1 and not entries.is_numeric(columns[name])
+            if len(words := entries.words(columns[name])) > 2 and not entries.is_numeric(columns[name])
         ]
     if not {"reward", "gain", "correct"} & set(assigned) and (outcomes := roles.like_a_reward(columns, assigned)):
         reward = option(f"--reward {outcomes[0]}")

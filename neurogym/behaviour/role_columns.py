@@ -218,6 +218,12 @@ class RoleColumns:
             self.notes.append(f"{name} has two units: {where}")
         if times.negative:
             self.left_out[f"reaction times below 0 in {name}"] = times.negative
+        longest, rows = times.longest()
+        if rows:
+            self.notes.append(
+                f"{name} is {longest:g} in {rows:,} trials, and never longer: "
+                f"""{option(f"--where '{name} < {longest:g}'")} if these are time-outs"""
+            )
         answered = choice >= 0
         untimed = int((answered & np.isnan(times.seconds)).sum())
         if untimed and np.isfinite(times.seconds).any():

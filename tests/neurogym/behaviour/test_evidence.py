@@ -145,6 +145,32 @@ def test_an_omission_beside_a_choice_is_asked(table):
     assert (reading.read(table, {"reward": no_answer[1]}).join("choice") >= 0).sum() == rewarded.sum()
 
 
+def test_a_choice_that_says_whether_it_was_correct_is_asked(d, table):
+    columns = {"contrast": abs(d.signed), "direction": np.where(d.signed > 0, "R", "L"), "response": table["correct"]}
+    derived, _ = answers_of(columns | {"accuracy": table["correct"]})
+    known = np.where(d.signed == 0, 1, table["correct"])
+    result = reading.read(columns | {"accuracy": known}, {"choice": "chosen"}, derive=[derived[1]])
+    np.testing.assert_array_equal(result.join("choice"), (columns["direction"] == "R") == (known == 1))
+    assert "if response says whether they are correct" in notes_of(reading.read(columns, {"stimuli": ["contrast"]}))
+
+
+def test_keys_and_units_that_change_between_sessions_are_asked_and_contexts_are_said(d, table):
+    second = np.arange(300) % 2 == 1
+    table["choice"] = np.where(d.right ^ second, "j", "f")
+    table.pop("correct")
+    one_sign, _ = answers_of(table | {"session": second + 1})
+    derived = reading.read(table | {"session": second + 1}, {"stimuli": ["same"]}, derive=[one_sign[1]])
+    assert np.ptp(np.abs(derived.join("stimuli"))) > 0
+    context = reading.read(table | {"context": np.where(second, "colour", "motion")}, {"subject": "subject"})
+    assert "--by context" in notes_of(context)
+
+
+def test_the_end_of_the_time_allowed_is_said(d, table):
+    late = np.random.default_rng(0).random(300) < 0.1
+    table["rt"] = np.where(late, 2.0, np.minimum(d.seconds, 1.9))
+    assert f"rt is 2 in {late.sum()} trials, and never longer" in notes_of(reading.read(table))
+
+
 def test_a_running_total_is_no_reward(d, table):
     table["points"] = np.concatenate([np.cumsum(d.correct[d.subject == k]) for k in (0, 1)])
     result = reading.read(table)
