@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 
 LARGEST = 2**30  #: unpacked bytes of an archive
+NEARLY = 0.05  #: share of the rows of a table by which a vector of its trials may be too long or too short
 WIDEST = 20  #: columns of an array that become columns of a table
 
 
@@ -48,8 +50,17 @@ def check_archive(path: Path) -> None:
         raise TableError(f"found {size >> 20:,} MB when unpacked, expected at most {LARGEST >> 20:,}")
 
 
-def read_npz(path: Path) -> DataFrame:
-    """Read named arrays of one length; ``inpt`` (sessions, trials, predictors) and its likes become one row a trial.
+def of_other_lengths(content: Mapping[str, Any], rows: int) -> list[str]:
+    """Return a remark on vectors that are nearly as long as a table, and are not read with it."""
+    sizes = {name: np.size(each) for name, each in content.items() if isinstance(each, np.ndarray)}
+    near = [f"{name} ({size:,})" for name, size in sizes.items() if 0 < abs(size - rows) <= max(3, NEARLY * rows)]
+    return [f"{', '.join(near)}: not as long as the table ({rows:,} rows), and not read"] if near else []
+
+
+def read_npz(path: Path) -> tuple[DataFrame, list[str]]:
+    """Read named arrays of one length, and return remarks on those of nearly this length.
+
+    ``inpt`` (sessions, trials, predictors) and its likes become one row a trial.
 
     Raises:
         TableError: if no arrays have one length, or an array holds Python objects.
@@ -75,7 +86,9 @@ def read_npz(path: Path) -> DataFrame:
     if not lengths:
         raise TableError("found no arrays of numbers or words, expected one entry for each trial")
     n = max(set(lengths), key=lengths.count)
-    return from_mapping({name: column for name, column in columns.items() if len(column) == n})
+    return from_mapping({name: column for name, column in columns.items() if len(column) == n}), of_other_lengths(
+        columns, n
+    )
 
 
 def read_excel(path: Path) -> tuple[DataFrame, int, list[str]]:

@@ -206,14 +206,15 @@ def _from_json(data: Any) -> DataFrame:
         return from_records(data)
     if isinstance(data, dict):
         if "trials" in data and isinstance(data["trials"], list):
-            return _from_json(data["trials"])
+            return _from_json([{k: v for k, v in data.items() if k == "trials" or not isinstance(v, list | dict)}])
         if data and all(isinstance(values, list) for values in data.values()):
             return from_mapping(data)
     raise TableError("found JSON of another form, expected a list of trials or a list of values for each column")
 
 
 def _matlab(path: Path) -> Source:
-    return Source(*matlab.read_matlab(path))
+    columns, form, notes = matlab.read_matlab(path)
+    return Source(columns, form, notes=notes)
 
 
 def _hdf5(path: Path) -> Source:
@@ -224,7 +225,8 @@ def _hdf5(path: Path) -> Source:
 
 
 def _npz(path: Path) -> Source:
-    return Source(arrays.read_npz(path), "NumPy")
+    columns, notes = arrays.read_npz(path)
+    return Source(columns, "NumPy", notes=notes)
 
 
 def _excel(path: Path) -> Source:
@@ -250,7 +252,7 @@ def _isolated(path: Path) -> Source:
         name: entries.of_values(values) if words is None else entries.of_words(words, values)
         for (name, words), values in zip(reply["columns"], contents, strict=True)
     }
-    return Source(from_mapping(columns), reply["form"], identity=reply["identity"])
+    return Source(from_mapping(columns), reply["form"], notes=reply["notes"], identity=reply["identity"])
 
 
 def _read_here(path: Path) -> isolation.Reply:
@@ -262,7 +264,8 @@ def _read_here(path: Path) -> isolation.Reply:
     columns = [*source.table.items()]
     about = [(name, entries.words(column) if entries.is_words(column) else None) for name, column in columns]
     contents = [entries.codes(column) if entries.is_words(column) else column.to_numpy() for _, column in columns]
-    return {"form": source.form, "identity": source.identity, "columns": about}, contents
+    known = {"form": source.form, "notes": source.notes, "identity": source.identity, "columns": about}
+    return known, contents
 
 
 _READERS: dict[str, Callable[[Path], Source]] = {

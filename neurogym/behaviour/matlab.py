@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from neurogym.behaviour import hdf5
+from neurogym.behaviour.arrays import of_other_lengths
 from neurogym.behaviour.conversion import from_mapping, from_records
 from neurogym.behaviour.entries import TableError
 from neurogym.behaviour.pulse_times import sides
@@ -28,8 +29,8 @@ MOSTLY = 0.5  #: share of trials that must enter a state of a side, so that stat
 Vectors = dict[str, Any]  #: arrays or lists of equal length by name
 
 
-def read_matlab(path: Path) -> tuple[DataFrame, str]:
-    """Read the table of a MATLAB file and its form in words; v5 by SciPy, v7.3 by h5py.
+def read_matlab(path: Path) -> tuple[DataFrame, str, list[str]]:
+    """Read the table of a MATLAB file, its form in words and remarks; v5 by SciPy, v7.3 by h5py.
 
     Raises:
         TableError: if the file has no equally long vectors, or holds a table object, which only MATLAB reads.
@@ -48,7 +49,11 @@ def read_matlab(path: Path) -> tuple[DataFrame, str]:
     if opaque and not list(_candidates(content, 0)):
         raise TableError("found an object that only MATLAB reads; save s = table2struct(T, 'ToScalar', true)")
     session = bpod_session(content)
-    return (largest_table(content), "MATLAB") if session is None else (from_mapping(session[0]), session[1])
+    if session is not None:
+        return from_mapping(session[0]), session[1], []
+    table = largest_table(content)
+    nested = {key: each for value in content.values() if isinstance(value, Mapping) for key, each in value.items()}
+    return table, "MATLAB", of_other_lengths({**content, **nested}, len(table))
 
 
 def largest_table(content: Mapping[str, Any]) -> DataFrame:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
+from scipy.io import savemat
 
 from neurogym.behaviour import reading
 from tests.neurogym.behaviour import laboratories
@@ -169,6 +172,21 @@ def test_the_end_of_the_time_allowed_is_said(d, table):
     late = np.random.default_rng(0).random(300) < 0.1
     table["rt"] = np.where(late, 2.0, np.minimum(d.seconds, 1.9))
     assert f"rt is 2 in {late.sum()} trials, and never longer" in notes_of(reading.read(table))
+
+
+def test_vectors_of_nearly_the_length_of_a_table_are_named(d, tmp_path):
+    columns = {"choice": d.right * 1, "contrast": d.signed, "rt": d.seconds[1:], "levels": np.arange(7)}
+    np.savez(tmp_path / "a.npz", **columns)
+    savemat(tmp_path / "a.mat", {"data": columns})
+    for name in ("a.npz", "a.mat"):
+        notes = notes_of(reading.read(tmp_path / name))
+        assert "rt (299): not as long as the table (300 rows)" in notes and "levels" not in notes
+
+
+def test_what_json_says_of_all_trials_is_kept(d, tmp_path):
+    trials = [{"choice": int(right), "contrast": contrast} for right, contrast in zip(d.right, d.signed, strict=True)]
+    (tmp_path / "a.json").write_text(json.dumps({"subject": "rat7", "settings": [1, 2], "trials": trials}))
+    assert reading.read(tmp_path / "a.json").subjects == ("rat7",)
 
 
 def test_a_running_total_is_no_reward(d, table):
