@@ -11,8 +11,8 @@ import numpy as np
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.checks import (
+    check_accuracy_coding,
     check_angles,
-    check_choices_of_sides,
     check_contradiction,
     check_correctness,
     check_omissions,
@@ -109,7 +109,7 @@ class Assembler(RoleColumns):
         """
         correct = self.flags("correct")
         choices = self.choices = self.read_choices(correct)
-        check_choices_of_sides(self, self.named, choices, correct)
+        check_accuracy_coding(self, self.named, choices, correct)
         truth = self.truth(choices, correct)
         if np.isnan(correct).all() and (truth >= 0).any():
             correct = np.where(truth >= 0, (choices.index == truth).astype(float), np.nan)

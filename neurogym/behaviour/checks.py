@@ -105,7 +105,7 @@ def check_times(trials: RoleColumns, times: Times) -> None:
     raise ask(question, answers, trials.columns, [name])
 
 
-def check_choices_of_sides(trials: RoleColumns, named: Sequence[str], choices: Choices, correct: FloatArray) -> None:
+def check_accuracy_coding(trials: RoleColumns, named: Sequence[str], choices: Choices, correct: FloatArray) -> None:
     """Ask whether entries of the choice say that it was correct, if they equal correctness in all trials.
 
     Raises:
