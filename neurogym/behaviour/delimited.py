@@ -203,6 +203,8 @@ def _encoding(head: bytes) -> str:
 def _form(text: str, encoding: str) -> TextForm:
     """Return the form of a file from its beginning."""
     text = text.removeprefix("\ufeff")
+    if "*** LogFrame Start ***" in text:
+        raise TableError("found a log of E-Prime, expected a table; E-DataAid and E-Merge export one as text")
     lines = re.split(r"\r\n|\n|\r", text)
     check_number_of_columns(1 + max(line.count(mark) for line in lines[:LINES] for mark in ",;\t|"))
     skipped, comments, titles = _above_header(lines)
@@ -221,6 +223,12 @@ def _form(text: str, encoding: str) -> TextForm:
         header = ["row", *header]  # as R writes a table with names of rows
     elif counts and min(counts) == len(header) - 1 and not header[-1]:
         header = header[:-1]
+    numbers = [name for name in header if _is_entry(name)]
+    if len(numbers) == len(header) or (2 * len(numbers) > len(header) and any("." in each for each in numbers)):
+        raise TableError(
+            f"line {skipped + 1}: found numbers ({', '.join(header[:4])}), expected names of columns; write a line of "
+            "names above, as in subject,trial,choice,reward"
+        )
     doubled = sorted({name for name in header if name and header.count(name) > 1})
     if doubled:
         raise TableError(
@@ -228,11 +236,6 @@ def _form(text: str, encoding: str) -> TextForm:
             "the rest"
         )
     names = [name or f"column {k}" for k, name in enumerate(header, 1)]
-    if names and all(map(_is_entry, header)):
-        raise TableError(
-            f"line {skipped + 1}: found numbers ({', '.join(header[:4])}), expected names of columns; write a line of "
-            "names above, as in subject,trial,choice,reward"
-        )
     wide = [row[: len(names)] for row in rows[1:] if len(row) == len(names)]
     decimals = [name for name, column in zip(names, zip(*wide, strict=True), strict=False) if _is_decimal(column)]
     return TextForm(separator, encoding, names, skipped + 1, comments, titles, decimals=tuple(decimals))

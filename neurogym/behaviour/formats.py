@@ -23,12 +23,14 @@ class TableFormat:
         needs: names of columns (see `neurogym.behaviour.columns.plain`) that only this form has together.
         roles: name of the column of a role, or several of which the first that is there counts.
         states: columns that are states of the task, never stimuli.
+        missed: entries of the choice that mean no answer.
     """
 
     name: str
     needs: Sequence[str]
     roles: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     states: Sequence[str] = ()
+    missed: Sequence[str] = ()
 
 
 _FILE = tomllib.loads(Path(__file__).with_name("formats.toml").read_text(encoding="utf-8"))

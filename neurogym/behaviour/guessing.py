@@ -73,12 +73,14 @@ class Guess:
         reasons: why a column has its role, by role.
         questions: of roles that names and values leave open, by role.
         notes: remarks that the user should see.
+        missed: entries of the choice that mean no answer in a known form.
     """
 
     roles: dict[str, object] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     questions: dict[str, TableQuestion] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    missed: tuple[str, ...] = ()
 
 
 def guess(columns: DataFrame, given: Roles | None = None) -> Guess:
@@ -97,6 +99,7 @@ def guess(columns: DataFrame, given: Roles | None = None) -> Guess:
     for role, name in ({} if form is None else roles_of_format(free, form)).items():
         if role not in given and fits_role(role, columns[name], short[name]):
             assigned[role], found.reasons[role] = name, f"format {form.name}"  # type: ignore[union-attr]
+            found.missed = tuple(form.missed) if role == "choice" else found.missed  # type: ignore[union-attr]
     for role in (*(each for each in COLUMN_NAMES if each not in ("choice", "ground_truth")), "choice", "ground_truth"):
         if role in given or role in assigned:
             continue

@@ -170,6 +170,7 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
     assigned, given, guessed = _assigned(columns, options.roles, mapped)
     _check_choice(columns, assigned)
     columns = _with_choices(columns, str(assigned["choice"]), left_out)
+    chosen.missed = chosen.missed or guessed.missed
     notes += guessed.notes
     columns, assigned = derivation.with_time_differences(columns, assigned, chosen, notes, given)
     assigned = derivation.without_totals(columns, assigned, notes, given)

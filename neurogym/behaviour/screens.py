@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PHASE_COLUMNS = (
     "task", "phase", "block", "blocktype", "stage", "section", "testpart", "part", "trialpart", "trialtype", "screen",
     "screenid", "screenname", "event", "eventtype", "display", "label", "name", "condition", "tasktype", "blockname",
-    "taskname", "zonetype",
+    "taskname", "zonetype", "sender",
 )  # fmt: skip
 IDLE = re.compile(
     r"(prac(tice|tise)?(trials?|block)?\d*|instr(uctions?)?\w*|tutorial|demo|warmup|example|fix(ation)?(cross)?|iti|"

@@ -189,6 +189,43 @@ def test_what_json_says_of_all_trials_is_kept(d, tmp_path):
     assert reading.read(tmp_path / "a.json").subjects == ("rat7",)
 
 
+def test_ignored_trials_of_foraging_mice_are_no_third_choice_however_few(d):
+    choice = d.right + 0
+    choice[[5, 70]] = 2
+    right = choice == 1
+    table = {"animal_response": choice, "rewarded_historyL": ~right, "rewarded_historyR": right}
+    result = reading.read(table)
+    assert result.choices == ("0", "1") and (result.join("choice") < 0).sum() == 2
+
+
+def test_screens_of_lab_js_are_no_trials_and_its_durations_are_times(d):
+    rows = [
+        row
+        for right, contrast, seconds in zip(d.right, d.signed, d.seconds, strict=True)
+        for row in (
+            {"sender": "Fixation", "response": "", "duration": 500.0, "contrast": np.nan},
+            {"sender": "Dots", "response": "fj"[int(right)], "duration": 1000 * seconds, "contrast": contrast},
+        )
+    ]
+    result = reading.read(rows)
+    np.testing.assert_array_equal(result.join("choice"), d.right * 1)
+    np.testing.assert_allclose(result.join("rt"), d.seconds)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("main 0.5 2 1 539\nmain 0.1 1 1 610\n", "expected names of columns"),
+        ("1,-0.5,1,0.5\n1,0.5,0,0.4\n", "expected names of columns"),
+        ("*** Header Start ***\nLevel: 1\n*** LogFrame Start ***\nStim.RESP: 2\n", "E-DataAid"),
+    ],
+)
+def test_tables_without_names_and_logs_are_refused_with_a_way_on(tmp_path, text, message):
+    (tmp_path / "a.txt").write_text(text)
+    with pytest.raises(reading.TableError, match=message):
+        reading.read(tmp_path / "a.txt")
+
+
 def test_a_running_total_is_no_reward(d, table):
     table["points"] = np.concatenate([np.cumsum(d.correct[d.subject == k]) for k in (0, 1)])
     result = reading.read(table)
