@@ -86,9 +86,8 @@ def read_npz(path: Path) -> tuple[DataFrame, list[str]]:
     if not lengths:
         raise TableError("found no arrays of numbers or words, expected one entry for each trial")
     n = max(set(lengths), key=lengths.count)
-    return from_mapping({name: column for name, column in columns.items() if len(column) == n}), of_other_lengths(
-        columns, n
-    )
+    table = from_mapping({name: column for name, column in columns.items() if len(column) == n})
+    return table, of_other_lengths(columns, n)
 
 
 def read_excel(path: Path) -> tuple[DataFrame, int, list[str]]:

@@ -20,6 +20,7 @@ from neurogym.behaviour.checks import (
     check_sources,
     check_times,
     chosen_side,
+    say_contexts,
     say_protocols,
 )
 from neurogym.behaviour.choices import Choices, map_truth, read_choices
@@ -123,6 +124,7 @@ class Assembler(RoleColumns):
         if "stimuli" not in self.named:
             check_sources(self, stimuli, names, choice)
             check_angles(self, stimuli, names)
+            say_contexts(self, stimuli, names, choice)
         say_protocols(self, stimuli, names)
         stimuli, names = self.oriented(stimuli, names, choice)
         times = self.read_times(choice, self.settings.rt_unit)
@@ -355,13 +357,7 @@ class Assembler(RoleColumns):
 
     def conditions(self, requested: Sequence[str]) -> dict[str, np.ndarray]:
         """Return further columns with few levels, and those that are requested."""
-        used = {str(v) for v in self.roles.values() if isinstance(v, str)}
-        used |= {str(name) for v in self.roles.values() if isinstance(v, tuple) for name in v}
-        names = [
-            name
-            for name in self.columns
-            if name not in used and 1 < len(entries.distinct(self.columns[name])) <= MOST_LEVELS
-        ]
+        names = [name for name in self.free if 1 < len(entries.distinct(self.columns[name])) <= MOST_LEVELS]
         names = [*requested, *(name for name in names if name not in requested)][: MOST_CONDITIONS + len(requested)]
         return {name: entries.values(self.columns[name]) for name in names}
 

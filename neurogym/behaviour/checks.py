@@ -118,14 +118,13 @@ def check_accuracy_coding(trials: RoleColumns, named: Sequence[str], choices: Ch
     if len(choices.words) != 2 or not (equal.all() or not equal.any()) or not np.ptp(correct[judged]):
         return
     chosen, flag = str(trials.roles["choice"]), str(trials.roles["correct"])
-    used = {*trials.roles.values(), *trials.roles["stimuli"]} - {trials.roles.get("ground_truth")}  # type: ignore[misc]
-    free = [name for name in trials.columns if name not in used and not NOT_STIMULI.search(name.lower())]
-    sides = [name for name in free if len(entries.levels(trials.columns[name])[0]) == 2]
+    free = (*trials.free, trials.roles.get("ground_truth"))
+    names = [name for name in trials.columns if name in free and not NOT_STIMULI.search(name.lower())]
     answers = [
         Answer(
             ("--derive", chosen_side(trials.columns, side, flag), "--choice", "chosen"), f"{side} is the correct side"
         )
-        for side in sides[:3]
+        for side in _with_two_entries(trials, names)[:3]
     ]
     answers.append(Answer(("--choice", chosen, "--correct", flag), "both are what they are called"))
     raise ask(f"{chosen} says the same as {flag} in all trials", answers, trials.columns, [chosen, flag])
@@ -180,13 +179,10 @@ def check_side(trials: RoleColumns, choices: Choices, name: str, strength: Float
         return
     if abs(correlation(strength, choice, rows)) * np.sqrt(rows.sum()) > BEYOND_CHANCE:
         return
-    used = {*trials.roles.values(), *trials.roles["stimuli"]}  # type: ignore[misc]
     sides = [
-        each
-        for each, column in trials.columns.items()
-        if each not in used
-        and len(entries.levels(column)[0]) == 2
-        and not is_by_chance(entries.levels(column)[1], choice, 2)
+        name
+        for name in _with_two_entries(trials, trials.free)
+        if not is_by_chance(entries.levels(trials.columns[name])[1], choice, 2)
     ]
     question = f"choices do not depend on {name}, which has no sign, and no column is named like the correct choice"
     if sides:
@@ -194,10 +190,15 @@ def check_side(trials: RoleColumns, choices: Choices, name: str, strength: Float
     trials.notes.append(f"{question}: {option('--ground-truth COLUMN')}")
 
 
+def _with_two_entries(trials: RoleColumns, names: Sequence[str]) -> list[str]:
+    """Return the columns with two entries, as the correct side has."""
+    return [name for name in names if len(entries.levels(trials.columns[name])[0]) == 2]
+
+
 def check_sources(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str], choice: IntArray) -> None:
     """Ask about a stimulus that has another unit, or that choices follow with another sign, in some files or subjects.
 
-    Sessions are told apart as well; of other columns, such as a context, it is said that the sign depends on them.
+    Sessions are told apart as well.
 
     Raises:
         TableQuestion: if it is in percent and fractions, or choices clearly rise with it in some and fall in others.
@@ -211,11 +212,14 @@ def check_sources(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str]
             if name in trials.columns and choice.max(initial=0) < 2:
                 valid &= choice >= 0
                 _check_sign(name, source, labels, group[valid], values[valid], choice[valid])
-    used = {*trials.roles.values(), *trials.roles["stimuli"]}  # type: ignore[misc]
-    for context, column in trials.columns.items():
-        labels, group = entries.texts(column)
-        if context in used or not 1 < len(labels) <= MOST_CONTEXTS or choice.max(initial=0) > 1:
+
+
+def say_contexts(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str], choice: IntArray) -> None:
+    """Say that choices rise with a stimulus where another column has one entry, and fall where it has another."""
+    for context in trials.free if choice.max(initial=0) <= 1 else ():
+        if not 1 < len(entries.distinct(trials.columns[context])) <= MOST_CONTEXTS:
             continue
+        labels, group = entries.texts(trials.columns[context])
         for name, values in zip(names, stimuli.T, strict=True):
             valid = np.isfinite(values) & (group >= 0) & (choice >= 0)
             rising, falling, where = _signs(labels, group[valid], values[valid], choice[valid])

@@ -17,7 +17,7 @@ import numpy as np
 from neurogym.array_types import BoolArray, IntArray
 from neurogym.behaviour import assembling, derivation, entries, expressions, grouping, pulse_times, roles, screens
 from neurogym.behaviour.column_maps import ColumnMap
-from neurogym.behaviour.column_names import COLUMN_NAMES, ROLES, STIMULUS
+from neurogym.behaviour.column_names import COLUMN_NAMES, ROLES
 from neurogym.behaviour.conversion import from_source
 from neurogym.behaviour.copies import without_copies
 from neurogym.behaviour.entries import TableError, check_number_of_columns, plain
@@ -192,7 +192,7 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
         source.form,
         tuple(_reading(columns, assigned, conditions, words, _reasons(assigned, given, guessed))),
         {**left_out, **trials.left_out},
-        tuple(dict.fromkeys([*notes, *trials.notes, *groups.notes, *_offers(columns, assigned)])),
+        tuple(dict.fromkeys([*notes, *trials.notes, *groups.notes, *roles.remarks_on(columns, assigned)])),
         saved,
     )
     unused = tuple(name for name in columns if name not in used)
@@ -380,34 +380,6 @@ def _check_kept(columns: DataFrame, names: Sequence[str]) -> None:
 
 def _names(value: Any) -> list[str]:
     return [] if value is None else [value] if isinstance(value, str) else list(value)
-
-
-def _offers(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
-    pairs = roles.numbered_pairs(columns, assigned["stimuli"])
-    notes = [
-        f"{a} and {b} are two stimuli; {option(f'--derive difference={b}-{a} --stimuli difference')} makes one"
-        for a, b in pairs
-    ]
-    if not assigned["stimuli"] and not {"reward", "gain", "choice2"} & set(assigned):
-        may_be = roles.unnamed_stimuli(columns, assigned)
-        stimuli = option(f"--stimuli {','.join(may_be)}")
-        notes += [f"choices depend on {' and '.join(may_be)}: {stimuli} if these are stimuli"] * bool(may_be)
-    if not {"ground_truth", "choice2"} & set(assigned) and not assigned["stimuli"]:
-        notes += [
-            f"{name} holds {len(words)} words and is not read as a stimulus; {option(f'--by {name}')} describes each"
-            for name in columns
-            if STIMULUS.match(plain(name)) and name not in assigned.values()
-            if len(words := entries.words(columns[name])) > 2 and not entries.is_numeric(columns[name])
-        ]
-    if not {"reward", "gain", "correct"} & set(assigned) and (outcomes := roles.like_a_reward(columns, assigned)):
-        reward = option(f"--reward {outcomes[0]}")
-        notes.append(f"{', '.join(outcomes)} not read as rewards: {reward} if that is what the choice earned")
-    if not {"ground_truth", "correct"} & set(assigned):
-        notes += [
-            f"{name} has the entries of the choice: {option(f'--ground-truth {name}')} if it is the correct one"
-            for name in roles.like_the_choice(columns, assigned)
-        ]
-    return notes
 
 
 def column_map_of(chosen: ColumnMap, assigned: Mapping[str, Any], assembler: assembling.Assembler) -> dict[str, Any]:

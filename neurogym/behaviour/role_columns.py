@@ -59,6 +59,13 @@ class RoleColumns:
         """Names of the columns of files, subjects and sessions, each of which may have codings of its own."""
         return [FILE, self.roles.get("subject"), self.roles.get("session")]
 
+    @property
+    def free(self) -> list[str]:
+        """Names of the columns without a role."""
+        parts = [role if isinstance(role, tuple) else (role,) for role in self.roles.values()]
+        used = {str(name) for part in parts for name in part}
+        return [name for name in self.columns if name not in used]
+
     def column(self, role: str) -> tuple[str, Series]:
         """Return name and column of a role."""
         name = str(self.roles[role])

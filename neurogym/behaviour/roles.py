@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,11 +22,13 @@ from neurogym.behaviour.column_names import (
     OFFER_CHOICES,
     ORDERED,
     SAFE,
+    STIMULUS,
     VALUE,
     YES,
 )
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import correlation
+from neurogym.messages.options import option
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -268,3 +270,37 @@ def numbered_pairs(columns: DataFrame, stimuli: Sequence[str]) -> list[tuple[str
     """Return the pairs of stimuli that differ in a final 1 and 2, as ``s1`` and ``s2``."""
     ends = [(name, f"{name[:-1]}2") for name in stimuli if name.endswith("1")]
     return [pair for pair in ends if pair[1] in stimuli]
+
+
+def remarks_on(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
+    """Return remarks on columns that may have a role, each with the option that gives it.
+
+    Args:
+        columns: the table.
+        assigned: column of each role; ``stimuli`` a tuple.
+    """
+    pairs = numbered_pairs(columns, assigned["stimuli"])
+    notes = [
+        f"{a} and {b} are two stimuli; {option(f'--derive difference={b}-{a} --stimuli difference')} makes one"
+        for a, b in pairs
+    ]
+    if not assigned["stimuli"] and not {"reward", "gain", "choice2"} & set(assigned):
+        may_be = unnamed_stimuli(columns, assigned)
+        stimuli = option(f"--stimuli {','.join(may_be)}")
+        notes += [f"choices depend on {' and '.join(may_be)}: {stimuli} if these are stimuli"] * bool(may_be)
+    if not {"ground_truth", "choice2"} & set(assigned) and not assigned["stimuli"]:
+        notes += [
+            f"{name} holds {len(words)} words and is not read as a stimulus; {option(f'--by {name}')} describes each"
+            for name in columns
+            if STIMULUS.match(plain(name)) and name not in assigned.values()
+            if len(words := entries.words(columns[name])) > 2 and not entries.is_numeric(columns[name])
+        ]
+    if not {"reward", "gain", "correct"} & set(assigned) and (outcomes := like_a_reward(columns, assigned)):
+        reward = option(f"--reward {outcomes[0]}")
+        notes.append(f"{', '.join(outcomes)} not read as rewards: {reward} if that is what the choice earned")
+    if not {"ground_truth", "correct"} & set(assigned):
+        notes += [
+            f"{name} has the entries of the choice: {option(f'--ground-truth {name}')} if it is the correct one"
+            for name in like_the_choice(columns, assigned)
+        ]
+    return notes
