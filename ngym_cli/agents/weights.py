@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ngym_cli.agents.from_config import build_model, build_venv
+from ngym_cli.agents.sequences import Sequences
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -47,8 +48,6 @@ def replayed(policy: RecurrentPolicy, observations: np.ndarray, offsets: np.ndar
         offsets: first step of each trial and the end of the last, shape (trials + 1,).
     """
     import torch
-
-    from ngym_cli.agents.sequences import Sequences
 
     layout, network = Sequences(offsets[:-1], np.diff(offsets)).pack(), policy.networks[0]
     with torch.no_grad():

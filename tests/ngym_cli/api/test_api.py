@@ -82,7 +82,7 @@ def test_objects_train_evaluate_and_draw(user_parts):
     result = run.evaluate(60, task_args={"cohs": [4, 20]})
     assert set(result.trials["coh"]) <= {4.0, 20.0} and result.summary["trials"] == 60
     assert isinstance(result.plot("learning"), matplotlib.figure.Figure)
-    Path("rat.csv").write_text("coh,choice,correct\n" + "6.4,0,1\n51.2,1,0\n" * 20)
+    Path("rat.csv").write_text("coh,choice,correct\n" + "6.4,0,1\n6.4,1,0\n51.2,1,1\n" * 20)
     compared = run.evaluate(20, compare="rat.csv", name="beside")
     statistics = compared.comparison.plot()
     assert [axes.get_xlabel() for axes in compared.plot().axes] == [axes.get_xlabel() for axes in statistics.axes]
