@@ -337,3 +337,14 @@ def cores() -> int:
         path = Path(f"/sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list")
         shared.add(path.read_text() if path.exists() else str(processor))
     return len(shared)
+
+
+#: Memory maps of a process above which compiled functions are released; Linux ends a process with more than 65,530.
+MOST_MAPS = 20_000
+
+
+def release_compiled() -> None:
+    """Drop compiled functions of JAX where many are loaded: each holds several memory maps, whose number is limited."""
+    jax, maps = sys.modules.get("jax"), Path("/proc/self/maps")
+    if jax is not None and maps.exists() and maps.read_bytes().count(b"\n") > MOST_MAPS:
+        jax.clear_caches()

@@ -12,11 +12,15 @@ if "JAX_COMPILATION_CACHE_DIR" not in os.environ:  # one folder for all workers,
     os.environ["JAX_COMPILATION_CACHE_DIR"] = tempfile.mkdtemp(prefix="ngym-compiled-")
     os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
     atexit.register(shutil.rmtree, os.environ["JAX_COMPILATION_CACHE_DIR"], ignore_errors=True)
+if "SB3_LOGDIR" not in os.environ:  # Stable-Baselines3 makes a folder for each logger
+    os.environ["SB3_LOGDIR"] = tempfile.mkdtemp(prefix="ngym-logs-")
+    atexit.register(shutil.rmtree, os.environ["SB3_LOGDIR"], ignore_errors=True)
 
 import pytest
 
 from neurogym import kernels
 from neurogym.compat import leniency
+from ngym_cli.processes import release_compiled
 
 pytest.register_assert_rewrite("tests.ngym_cli.sameness")
 
@@ -29,6 +33,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def warnings_anew():
     """What is warned of once is warned of once in every test."""
     leniency.forget()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_compiled():
+    """The many compiled functions of one process end with their module."""
+    yield
+    release_compiled()
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from neurogym.behaviour.checks import (
     check_angles,
     check_contradiction,
     check_correctness,
+    check_objects,
     check_omissions,
     check_side,
     check_sources,
@@ -121,6 +122,8 @@ class Assembler(RoleColumns):
         choice = choices.index
         correct = np.where(choice < 0, np.nan, correct)
         reward, gain, loss = self.rewards(choice, correct)
+        if "choice" not in self.named and {"reward", "gain"} & set(self.roles):
+            check_objects(self, self.options, choices, reward)
         if "stimuli" not in self.named:
             check_sources(self, stimuli, names, choice)
             check_angles(self, stimuli, names)

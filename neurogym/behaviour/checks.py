@@ -17,6 +17,7 @@ from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import ENOUGH_TRIALS, agrees, correlation, is_by_chance, listed, same_information
 from neurogym.behaviour.questions import Answer, TableQuestion, ask, ask_role, which_is_correct
 from neurogym.behaviour.role_columns import RoleColumns
+from neurogym.behaviour.roles import is_among, object_pairs
 from neurogym.messages.options import option
 
 if TYPE_CHECKING:
@@ -134,6 +135,42 @@ def chosen_side(columns: DataFrame, side: str, flag: str) -> str:
     """Return the formula of the choice from the correct side, a column of two entries, and correctness as 1 and 0."""
     second = entries.levels(columns[side])[0][1]
     return f'chosen=(`{flag}`==1)*(`{side}`=="{second}")+(`{flag}`==0)*(`{side}`!="{second}")'
+
+
+def check_objects(trials: RoleColumns, options: Sequence[str], choices: Choices, reward: FloatArray) -> None:
+    """Ask or say that rewards depend on the object that was chosen, on whichever side it lay, and not on the side.
+
+    Args:
+        trials: columns with roles.
+        options: entries of the choice, in order.
+        choices: the choices, of two sides.
+        reward: of each trial, nan where unknown.
+
+    Raises:
+        TableQuestion: if there are two objects, which may be the options.
+    """
+    valid = (choices.index >= 0) & np.isfinite(reward)
+    if len(options) != 2 or valid.sum() < ENOUGH_TRIALS:
+        return
+    by_side = abs(correlation(reward, choices.index, valid))
+    for pair in object_pairs(trials.columns, trials.free):
+        objects, first = sorted(entries.words(trials.columns[pair[0]])), choices.index == 0
+        chosen = [np.where(first, *(is_among(trials.columns[each], [word]) for each in pair)) for word in objects]
+        by_object = max(abs(correlation(reward, each, valid)) for each in chosen)
+        if by_object < 2 * by_side or by_object * np.sqrt(valid.sum()) < BEYOND_CHANCE:
+            continue
+        name = str(trials.roles["choice"])
+        why = f"rewards depend on which of {listed(objects)} was chosen ({' or '.join(pair)}) and not on the side"
+        if len(objects) > 2:
+            trials.notes.append(f"{why}, which models of choice take for the option")
+            continue
+        sides = [f'(`{name}`=="{option}")' for option in options]
+        second = [f'{side}*(`{each}`=="{objects[1]}")' for side, each in zip(sides, pair, strict=True)]
+        answers = [
+            Answer(("--derive", f"object=({'+'.join(second)})/({'+'.join(sides)})", "--choice", "object"), "objects"),
+            Answer(("--choice", name), "sides"),
+        ]
+        raise ask(f"{why}, so that it may be the option", answers, trials.columns, list(pair))
 
 
 def check_correctness(trials: RoleColumns, name: str, column: Series, truth: IntArray, choices: Choices) -> None:

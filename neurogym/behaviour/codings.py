@@ -10,9 +10,9 @@ import numpy as np
 
 from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour import entries
-from neurogym.behaviour.column_names import DETECTION, MISSED, NO, YES
+from neurogym.behaviour.column_names import MISSED, NO, YES
 from neurogym.behaviour.entries import TableError, label, parse_number, plain
-from neurogym.behaviour.roles import is_detection
+from neurogym.behaviour.roles import detected, is_detection
 
 if TYPE_CHECKING:
     from pandas import Series
@@ -55,8 +55,8 @@ def read_flags(column: Series) -> tuple[FloatArray, str]:
     lookup = np.full(len(entries.words(column)) + 1, np.nan)
     detection = is_detection(entries.words(column))
     for k, word in enumerate(entries.words(column)):
-        if detection and plain(word) in DETECTION:
-            lookup[k] = DETECTION[plain(word)]
+        if detection and (correct := detected(word)) is not None:
+            lookup[k] = correct
             continue
         small = _short(word)
         if small in YES or small in NO:

@@ -44,7 +44,11 @@ NOT_CHOICES = re.compile(
 )
 #: Parts of names that sound like an answer, where no name is that of a choice.
 LIKE_A_CHOICE = re.compile(
-    r"(chose|choice|chosen|pick|select|resp|answer|went|key|press|poke|lick|saccade|wheel|^p[rl]$|^seen$|detected)"
+    r"(chose|choice|chosen|pick|select|resp|answer|went|key|press|poke|lick|saccade|wheel|release|touch|^p[rl]$|^seen$|detected)"
+)
+#: Names of times of answers, where no name is that of a reaction time.
+LIKE_A_TIME = re.compile(
+    r"(resp|answer|choice|press|key|poke|lick|saccade|release|decision|react)\w*?[_. ]?(times?|latency|onset|rt|ms)$"
 )
 #: Parts of names of columns of outcomes.
 LIKE_A_REWARD = re.compile(r"(reward|outcome|feedback|payoff|earned)")
@@ -59,6 +63,8 @@ MISSED = _WORDS["missed"]
 MISSED_FLAGS = (*MISSED, *_WORDS["missed_flags"])
 #: Outcomes of signal detection: beside these, a miss is an error and not a trial without an answer.
 DETECTION: dict[str, bool] = _FILE["detection"]
+#: Letters for some of these, beside others.
+LETTERS = {"h": "hit", "m": "miss"}
 #: Choices for or against an offer, whose gains and losses are what is offered.
 OFFER_CHOICES = _WORDS["offer_choices"]
 CLOCKS = set(_WORDS["clocks"])

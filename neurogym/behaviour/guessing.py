@@ -128,7 +128,8 @@ def guess(columns: DataFrame, given: Roles | None = None) -> Guess:
             found.reasons.setdefault(role, "name")
         else:
             del assigned[role]
-    found.notes += _unfit(free, {*assigned, *given})
+    without_role = free.drop(columns=[*assigned.values()], errors="ignore")
+    found.notes += _unfit(without_role, {*assigned, *given})
     found.notes += [
         f"{name} is named like errors: {option(f'--derive right=1-{name} --correct right')} if 1 is an error"
         for name in free
@@ -166,7 +167,7 @@ def _named(role: str, columns: DataFrame, taken: Sequence[str] = ()) -> list[str
 
 def _unfit(columns: DataFrame, known: set[str]) -> list[str]:
     """Return what keeps columns of words from the role of numbers that they are named after."""
-    in_words = [name for name in columns if entries.is_words(columns[name]) and not entries.is_numeric(columns[name])]
+    in_words = [name for name in columns if entries.words(columns[name]) and not entries.is_numeric(columns[name])]
     fractions = [
         f"{name} is not read as a stimulus: write its fractions, as {entries.words(columns[name])[0]}, as numbers"
         for name in in_words
@@ -176,7 +177,7 @@ def _unfit(columns: DataFrame, known: set[str]) -> list[str]:
         f"{name} is named like {of_what} and is not read: its entries are words, as {entries.words(columns[name])[0]}"
         for role, of_what in (("rt", "a time"), ("reward", "a reward"), ("confidence", "a confidence judgement"))
         for name in in_words
-        if role not in known and plain(name) in COLUMN_NAMES[role] and entries.words(columns[name])
+        if role not in known and plain(name) in COLUMN_NAMES[role]
     ]
 
 

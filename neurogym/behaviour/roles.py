@@ -13,8 +13,10 @@ from neurogym.behaviour import entries
 from neurogym.behaviour.column_names import (
     COLUMN_NAMES,
     DETECTION,
+    LETTERS,
     LIKE_A_CHOICE,
     LIKE_A_REWARD,
+    LIKE_A_TIME,
     MISSED,
     NO,
     NOT_CHOICES,
@@ -42,16 +44,21 @@ MOST_CHOICES = 12
 MOST_LETTERS = 40  #: of a word for a choice
 
 
+def detected(word: str) -> bool | None:
+    """Return whether an outcome of signal detection is a correct one; None for another word."""
+    return DETECTION.get(LETTERS.get(plain(word), plain(word)))
+
+
 def is_detection(words: Sequence[str]) -> bool:
     """Return whether words are the outcomes of signal detection, as hit, miss, FA and CR."""
-    short = {plain(word) for word in words}
-    return "miss" in short and len(short & set(DETECTION)) >= 3
+    misses = {plain(word) for word in words} & {"miss", "m"}
+    return bool(misses) and len([word for word in words if detected(word) is not None]) >= 3
 
 
 def missed_words(words: Sequence[str]) -> list[str]:
     """Return the words among the entries of a column that mean no answer."""
     detection = is_detection(words)
-    return [word for word in words if plain(word) in MISSED and not (detection and plain(word) in DETECTION)]
+    return [word for word in words if plain(word) in MISSED and not (detection and detected(word) is not None)]
 
 
 def is_among(column: Series, words: Sequence[str]) -> BoolArray:
@@ -102,7 +109,7 @@ def fits_role(role: str, column: Series, short: str = "") -> bool:
         return entries.is_numeric(column) and n > 1
     if role in ("gain", "loss"):
         return entries.is_numeric(column)
-    return entries.is_numeric(column) or n <= 4
+    return entries.is_numeric(column) or is_flag(column)
 
 
 def unfit(role: str, columns: DataFrame) -> list[str]:
@@ -144,20 +151,21 @@ def is_flag(column: Series, fractions: bool = False) -> bool:
         low = np.unique(values[:100_000])
         return low.size > 0 and any(set(low) <= pair for pair in ({-1, 0, 1}, {0, 100}))
     if is_detection(entries.words(column)):
-        return all(plain(word) in (*DETECTION, *MISSED) for word in entries.words(column))
+        return all(detected(word) is not None or plain(word) in MISSED for word in entries.words(column))
     return all(word.lower() in YES | NO or plain(word) in MISSED for word in entries.words(column))
 
 
 def unnamed_choices(columns: DataFrame) -> list[str]:
     """Return the columns without a telling name that may be choices; those that sound like an answer before others.
 
-    Of the rest, pairs such as left and right come before other words, and numbers are not considered.
+    Of the rest, pairs such as left and right come before other words, and these before numbers.
     """
     names = [name for name, column in columns.items() if _is_choice(column) and not changes_between_blocks(column)]
     answers = [name for name in names if LIKE_A_CHOICE.search(name.lower())]
-    names = [name for name in names if not entries.is_numeric(columns[name]) and not NOT_CHOICES.search(name.lower())]
+    names = [name for name in names if not NOT_CHOICES.search(name.lower())]
+    in_words = [name for name in names if not entries.is_numeric(columns[name])]
     pairs = [name for name in names if {plain(word) for word in entries.levels(columns[name])[0]} in map(set, ORDERED)]
-    return answers or pairs or names
+    return answers or pairs or in_words + [name for name in names if name not in in_words]
 
 
 def changes_between_blocks(column: Series) -> bool:
@@ -266,6 +274,26 @@ def _right_of(name: str) -> str:
     return re.sub("left", "right", re.sub("Left", "Right", re.sub("LEFT", "RIGHT", name)))
 
 
+def object_pairs(columns: DataFrame, names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the pairs of columns that say in words what lay on the left and the right, always different objects."""
+    pairs = []
+    for name in names:
+        match = re.search("(?i)left|1$", name)
+        other = "" if match is None else name[: match.start()] + _SECOND[match[0].lower()] + name[match.end() :]
+        partner = next((each for each in names if each.lower() == other.lower()), None)
+        if partner is None or not entries.is_words(columns[name]) or not entries.is_words(columns[partner]):
+            continue
+        words = entries.words(columns[name])
+        same = set(words) == set(entries.words(columns[partner])) and len(words) <= MOST_CHOICES
+        twice = [is_among(columns[name], [word]) & is_among(columns[partner], [word]) for word in words if same]
+        if same and not np.any(twice):
+            pairs.append((name, partner))
+    return pairs
+
+
+_SECOND = {"left": "right", "1": "2"}
+
+
 def numbered_pairs(columns: DataFrame, stimuli: Sequence[str]) -> list[tuple[str, str]]:
     """Return the pairs of stimuli that differ in a final 1 and 2, as ``s1`` and ``s2``."""
     ends = [(name, f"{name[:-1]}2") for name in stimuli if name.endswith("1")]
@@ -298,6 +326,12 @@ def remarks_on(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
     if not {"reward", "gain", "correct"} & set(assigned) and (outcomes := like_a_reward(columns, assigned)):
         reward = option(f"--reward {outcomes[0]}")
         notes.append(f"{', '.join(outcomes)} not read as rewards: {reward} if that is what the choice earned")
+    if "rt" not in assigned:
+        notes += [
+            f"{name} is not read as a time: {option(f'--rt {name}')} if that is the time of the answer"
+            for name in columns
+            if LIKE_A_TIME.search(name.lower()) and name not in assigned.values() and entries.is_numeric(columns[name])
+        ][:2]
     if not {"ground_truth", "correct"} & set(assigned):
         notes += [
             f"{name} has the entries of the choice: {option(f'--ground-truth {name}')} if it is the correct one"

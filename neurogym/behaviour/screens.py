@@ -27,12 +27,13 @@ PHASE_COLUMNS = (
     "taskname", "zonetype", "sender",
 )  # fmt: skip
 IDLE = re.compile(
-    r"(prac(tice|tise)?(trials?|block)?\d*|instr(uctions?)?\w*|tutorial|demo|warmup|example|fix(ation)?(cross)?|iti|"
+    r"^(prac(tice|tise)?(trials?|block)?\d*|instr(uctions?)?\w*|tutorial|demo|warmup|example|fix(ation)?(cross)?|iti|"
     r"feedback\w*|debrief\w*|consent\w*|welcome\w*|end|thanks|thankyou|survey\w*|questionnaire\w*|demographics\w*|"
-    r"content\w*|continue\w*|preload|(enter|exit)?fullscreen|attentioncheck|browsercheck|break|rest|pause|intro(duction)?|goodbye)"
+    r"content\w*|continue\w*|preload|(enter|exit)?fullscreen|attentioncheck|browsercheck|break|rest|pause|intro(duction)?|goodbye)$"
 )
 END_OF_FILE = "END OF FILE"  #: last row of a table of Gorilla
-PRACTICE = ("practice", "ispractice", "practise", "practicetrial")
+PRACTICE = re.compile(r"practi[cs]e|^prac|^warmup")  #: words for phases of practice
+PRACTICE_FLAG = re.compile(r"(is)?(prac(tice|tise)?|warmup)(trials?|block)?")  #: names of flags of it
 #: Roles whose entries show that a row is a trial.
 DESIGN = ("correct", "ground_truth", "stimuli", "reward", "gain", "state")
 
@@ -60,11 +61,11 @@ def trial_rows(
     for name, column in columns.items():
         if name in filtered or name == choice:
             continue
-        if plain(name) in PRACTICE and is_flag(column) and len(entries.distinct(column)) > 1:
+        if PRACTICE_FLAG.fullmatch(plain(name)) and is_flag(column) and len(entries.distinct(column)) > 1:
             listed = ",".join(entries.levels(column)[0])
             remove(read_flags(column)[0] == 1, f"practice ({name}); to keep these, {_kept(name, listed)}")
-        elif plain(name) in PHASE_COLUMNS and entries.is_words(column) and name not in roles.values():
-            _remove_phases(name, column, remove)
+        elif entries.is_words(column) and name not in roles.values():
+            _remove_phases(name, column, IDLE if plain(name) in PHASE_COLUMNS else PRACTICE, remove)
     for _, column in columns.items():
         ends = [k for k, word in enumerate(entries.words(column)) if word == END_OF_FILE]
         if ends and entries.is_words(column):
@@ -90,8 +91,8 @@ def form_of(columns: DataFrame) -> str:
     return "BIDS events" if {"onset", "duration", "trialtype"} <= short else ""
 
 
-def _remove_phases(name: str, column: Series, remove: object) -> None:
-    idle = [k for k, word in enumerate(entries.words(column)) if IDLE.fullmatch(plain(word))]
+def _remove_phases(name: str, column: Series, pattern: re.Pattern[str], remove: object) -> None:
+    idle = [k for k, word in enumerate(entries.words(column)) if pattern.search(plain(word))]
     if not idle or len(idle) == len(entries.words(column)) or not callable(remove):
         return
     for k in idle:

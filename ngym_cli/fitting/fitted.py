@@ -15,6 +15,7 @@ from neurogym.behaviour.models.base import Model, Policy, Problem, UnfitError, a
 from neurogym.behaviour.simulate import simulate, world_like
 from neurogym.behaviour.table import Behaviour, padded
 from neurogym.messages.plain_data import plain
+from ngym_cli import processes
 from ngym_cli.config.extensions import user_errors
 from ngym_cli.errors import UserError, check_known, option
 from ngym_cli.fitting import posterior, registry, validation
@@ -120,6 +121,7 @@ def fit_model(label: str, model: Model, data: FitData, folder: FitFolder) -> tup
         UserError: if the model does not suit the table, or a user's own code fails.
     """
     draws = data.protocol.draws if label != BASELINE else 0
+    processes.release_compiled()
     with _one_line(label):
         if draws:
             posterior.require_numpyro()

@@ -134,3 +134,15 @@ def test_a_program_that_fails_to_write_a_film_is_reported_in_one_line(run_folder
     result = ngym("watch", run_folder, "--trials", "1", "--out", tmp_path / "film.mp4")
     assert result.code == 2 and "film.mp4: ffmpeg: no such codec; a .gif" in result.err.splitlines()[-1], result.err
     assert not (tmp_path / "film.mp4").exists()
+
+
+def test_compiled_functions_are_released_where_many_are_loaded(monkeypatch):
+    jax = pytest.importorskip("jax")
+    double = jax.jit(lambda x: 2 * x)
+    assert double(3.0) == 6
+    loaded = double._cache_size()
+    processes.release_compiled()
+    assert double._cache_size() == loaded
+    monkeypatch.setattr(processes, "MOST_MAPS", 0)
+    processes.release_compiled()
+    assert double._cache_size() == 0 and double(4.0) == 8

@@ -1,0 +1,81 @@
+"""Tables as Inquisit, EMC2, JATOS, learning tasks with objects and rigs for animals write them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from neurogym.behaviour import reading
+from tests.neurogym.behaviour import laboratories
+
+
+@pytest.fixture(scope="module")
+def d():
+    return laboratories.detection(np.random.default_rng(0), sessions=1)
+
+
+@pytest.fixture
+def sides(d):
+    return {key: np.where(getattr(d, key), "right", "left") for key in ("right", "target")}
+
+
+def test_practice_is_left_out_whatever_its_column_is_called(d, sides):
+    block = np.where(np.arange(300) % 150 < 20, "practice", "test")
+    table = {"subject": d.subject, "blockcode": block, "contrast": d.signed, "response": sides["right"]}
+    assert sum(session.choice.size for session in reading.read(table).sessions) == 260
+
+
+def test_s_and_r_beside_times_are_stimulus_and_response(d, sides):
+    table = {"subjects": d.subject, "S": sides["target"], "R": sides["right"], "rt": d.seconds}
+    result = reading.read(table)
+    assert (result.roles["choice"], result.roles["ground_truth"]) == ("R", "S") and not result.reading.notes
+
+
+def test_lines_of_jatos_each_hold_the_trials_of_a_person(d, sides, tmp_path):
+    trial = {"trial_type": "rdk", "stimulus": None}
+    rows = [
+        trial | {"trial_index": k + 1, "coherence": strength, "response": response}
+        for k, (strength, response) in enumerate(zip(d.signed.tolist(), sides["right"].tolist(), strict=True))
+    ]
+    welcome = {"trial_type": "html", "trial_index": 0, "stimulus": "<p>Welcome</p>", "response": " "}
+    lines = [json.dumps([welcome, *rows[:150]]), json.dumps([welcome, *rows[150:]])]
+    (tmp_path / "results.txt").write_text("\n".join(lines))
+    result = reading.read(tmp_path / "results.txt", where=["trial_type == rdk"])
+    np.testing.assert_array_equal(result.join("choice"), d.right)
+
+
+def test_letters_of_detection_say_what_is_correct(d):
+    outcome = np.where(d.target, np.where(d.right, "H", "M"), np.where(d.right, "FA", "CR"))
+    result = reading.read({"subject": d.subject, "licked": d.right * 1, "outcome": outcome})
+    np.testing.assert_array_equal(result.join("correct"), d.right == d.target)
+
+
+@pytest.mark.parametrize("objects", [("A", "B"), ("A", "B", "C")])
+def test_objects_that_earn_on_either_side_are_asked_or_said(objects):
+    rng = np.random.default_rng(0)
+    lay = np.array([rng.permutation(objects)[:2] for _ in range(300)])
+    right = rng.random(300) < 0.5
+    chosen = lay[np.arange(300), right * 1]
+    reward = rng.random(300) < np.where(chosen == "B", 0.8, 0.2)
+    side = np.where(right, "right", "left")
+    table = {"stim_left": lay[:, 0], "stim_right": lay[:, 1], "resp": side, "fb": reward * 1}
+    if len(objects) > 2:
+        assert any("which of A, B, C was chosen" in note for note in reading.read(table).reading.notes)
+        return
+    with pytest.raises(reading.TableQuestion) as asked:
+        reading.read(table)
+    derived, *rest = asked.value.answers[0].options[1:]
+    result = reading.read(table, {"choice": rest[-1]}, derive=[derived])
+    np.testing.assert_array_equal(result.join("choice"), chosen == "B")
+    assert reading.read(table, {"choice": "resp"}).choices == ("left", "right")
+
+
+def test_columns_of_flags_are_among_the_candidates_for_a_choice():
+    rng = np.random.default_rng(0)
+    sample, test = (rng.choice(list("ABCD"), 200) for _ in range(2))
+    flags = {"Moved": rng.integers(0, 2, 200), "Match": (sample == test) * 1}
+    with pytest.raises(reading.TableQuestion) as asked:
+        reading.read({"Sample": sample, "Test": test, **flags})
+    assert ("--choice", "Moved") in [answer.options for answer in asked.value.answers]
