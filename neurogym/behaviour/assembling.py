@@ -15,11 +15,13 @@ from neurogym.behaviour.checks import (
     check_angles,
     check_contradiction,
     check_correctness,
+    check_forced,
     check_objects,
     check_omissions,
     check_side,
     check_sources,
     check_times,
+    check_withheld,
     chosen_side,
     say_contexts,
     say_protocols,
@@ -112,6 +114,9 @@ class Assembler(RoleColumns):
         correct = self.flags("correct")
         choices = self.choices = self.read_choices(correct)
         check_accuracy_coding(self, self.named, choices, correct)
+        if "choice" not in self.named:
+            check_forced(self)
+            check_withheld(self, choices.index, correct)
         truth = self.truth(choices, correct)
         if np.isnan(correct).all() and (truth >= 0).any():
             correct = np.where(truth >= 0, (choices.index == truth).astype(float), np.nan)

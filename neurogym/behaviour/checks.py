@@ -11,13 +11,13 @@ import numpy as np
 from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.choices import CONTRARY, Choices
-from neurogym.behaviour.codings import TIME_UNITS, Times, two_units
+from neurogym.behaviour.codings import TIME_UNITS, Times, read_flags, two_units
 from neurogym.behaviour.column_names import NOT_STIMULI, YES
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import ENOUGH_TRIALS, agrees, correlation, is_by_chance, listed, same_information
 from neurogym.behaviour.questions import Answer, TableQuestion, ask, ask_role, which_is_correct
 from neurogym.behaviour.role_columns import RoleColumns
-from neurogym.behaviour.roles import is_among, object_pairs
+from neurogym.behaviour.roles import is_among, is_flag, object_pairs
 from neurogym.messages.options import option
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 BEYOND_CHANCE = 3.0  #: standard errors from which a correlation is not by chance
 CLEAR_SLOPE = 4.5  #: the same for one of many subjects
+FEWEST_WITHHELD = 5  #: trials that are correct without an answer
+#: Names of flags of trials with one option, or of those with a free choice.
+FORCED = re.compile(r"(?:is|was)?(?:forced|instructed|guided|(free))(?:choice|trial)?s?")
 MOST_NAMED = 4  #: files or subjects that a question names
 FEWEST_PERCENT = 5.0  #: largest strength from which it is no fraction
 MOST_CONTEXTS = 4  #: entries of a column on which the sign of a stimulus may depend
@@ -85,6 +88,44 @@ def check_omissions(trials: RoleColumns, choice: Series) -> None:
         Answer(("--reward", name), "no answer was given"),
     ]
     raise ask(f"{omitted[0]} stands in {name} beside choices", answers, trials.columns, [name])
+
+
+def check_withheld(trials: RoleColumns, choice: IntArray, correct: FloatArray) -> None:
+    """Ask whether the choice is to answer or not, because no answer is correct in some trials, as after a stop signal.
+
+    Raises:
+        TableQuestion: if it is.
+    """
+    missed = (choice < 0) & np.isfinite(correct)
+    right = correct[missed] == 1
+    if right.sum() < FEWEST_WITHHELD or right.mean() < 0.2:
+        return
+    name = str(trials.roles["choice"])
+    answers = [
+        Answer(("--derive", f"answered=known(`{name}`)", "--choice", "answered"), "the choice is to answer or not"),
+        Answer(("--choice", name), "these trials are misses"),
+    ]
+    question = f"{right.sum():,} trials without an answer in {name} are correct by {trials.roles['correct']}"
+    raise ask(question, answers, trials.columns, [name])
+
+
+def check_forced(trials: RoleColumns) -> None:
+    """Ask about choices that were not free, if a flag says which these are.
+
+    Raises:
+        TableQuestion: if some were free and some not.
+    """
+    for name in trials.free:
+        column, kind = trials.columns[name], FORCED.fullmatch(plain(name))
+        if kind is None or not is_flag(column):
+            continue
+        forced = read_flags(column)[0] == (kind[1] is None)
+        if 0 < forced.mean() < 1:
+            answers = [
+                Answer(("--where", name if kind[1] else f"not {name}"), "free choices alone, and what they taught"),
+                Answer(("--choice", str(trials.roles["choice"])), "all choices count"),
+            ]
+            raise ask(f"choices of {forced.sum():,} trials were not free by {name}", answers, trials.columns, [name])
 
 
 def check_times(trials: RoleColumns, times: Times) -> None:

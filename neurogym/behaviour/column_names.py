@@ -40,11 +40,17 @@ NOT_STIMULI = re.compile(
 #: Parts of names of columns of words that are no choices: kinds of rows, groups of subjects, conditions.
 NOT_CHOICES = re.compile(
     r"(type|kind|event|phase|block|task|stage|screen|sex|gender|group|cond|hand|version|lang|browser|strain|genotype|"
-    r"species|treatment|drug|session|date|day|status|stim|cue|context|environment|room|site|device|difficulty)"
+    r"species|treatment|drug|session|date|day|status|stim|cue|context|environment|room|site|device|difficulty|"
+    r"direction|orient|sample|omission|premature|early)"
 )
 #: Parts of names that sound like an answer, where no name is that of a choice.
 LIKE_A_CHOICE = re.compile(
     r"(chose|choice|chosen|pick|select|resp|answer|went|key|press|poke|lick|saccade|wheel|release|touch|^p[rl]$|^seen$|detected)"
+)
+#: Names of flags of trials that differ from others by what was done to the subject, or by what is earned.
+SPECIAL = re.compile(
+    r"(is)?(catch|attentioncheck|autowater|autoreward(ed)?|freereward|laser|opto(genetics|stim)?|stimulation|"
+    r"microstim(ulation)?|inactivation|muscimol)(on|trial)?s?"
 )
 #: Names of times of answers, where no name is that of a reaction time.
 LIKE_A_TIME = re.compile(

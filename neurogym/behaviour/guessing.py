@@ -139,7 +139,7 @@ def guess(columns: DataFrame, given: Roles | None = None) -> Guess:
     found.reasons["stimuli"] = "values"
     pulses = _settle_pulses(columns, free, given, found)
     if "choice2" not in known and not pulses and "stimuli" not in given and not offered:
-        _settle_stimuli(free, known, form, found)
+        _settle_stimuli(columns, known, form, found)
     return found
 
 

@@ -24,6 +24,7 @@ from neurogym.behaviour.column_names import (
     OFFER_CHOICES,
     ORDERED,
     SAFE,
+    SPECIAL,
     STIMULUS,
     VALUE,
     YES,
@@ -161,7 +162,7 @@ def unnamed_choices(columns: DataFrame) -> list[str]:
     Of the rest, pairs such as left and right come before other words, and these before numbers.
     """
     names = [name for name, column in columns.items() if _is_choice(column) and not changes_between_blocks(column)]
-    answers = [name for name in names if LIKE_A_CHOICE.search(name.lower())]
+    answers = [name for name in columns if LIKE_A_CHOICE.search(name.lower()) and _is_choice(columns[name], 8)]
     names = [name for name in names if not NOT_CHOICES.search(name.lower())]
     in_words = [name for name in names if not entries.is_numeric(columns[name])]
     pairs = [name for name in names if {plain(word) for word in entries.levels(columns[name])[0]} in map(set, ORDERED)]
@@ -175,10 +176,10 @@ def changes_between_blocks(column: Series) -> bool:
     return 1 < n <= len(index) / 2 and index.min() >= 0 and int(np.count_nonzero(np.diff(index))) == n - 1
 
 
-def _is_choice(column: Series) -> bool:
-    """Return whether a column without a telling name holds two to four words or numbers, each several times."""
+def _is_choice(column: Series, most: int = 4) -> bool:
+    """Return whether a column without a telling name holds a few words or whole numbers, each several times."""
     words_of_flags = is_flag(column) and not entries.is_numeric(column)
-    if not 2 <= len(entries.distinct(column)) <= 4 or not _is_label(column) or words_of_flags:
+    if not 2 <= len(entries.distinct(column)) <= most or not _is_label(column) or words_of_flags:
         return False
     index = entries.levels(column)[1]
     return int(np.bincount(index[index >= 0]).min()) > 1
@@ -326,6 +327,13 @@ def remarks_on(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
     if not {"reward", "gain", "correct"} & set(assigned) and (outcomes := like_a_reward(columns, assigned)):
         reward = option(f"--reward {outcomes[0]}")
         notes.append(f"{', '.join(outcomes)} not read as rewards: {reward} if that is what the choice earned")
+    notes += [
+        f"{name} is set in some trials, which are described with the others: {option(f'--by {name}')} for each, "
+        f"""{option(f"--where 'not {name}'")} without them"""
+        for name in columns
+        if SPECIAL.fullmatch(plain(name)) and name not in assigned.values()
+        if is_flag(columns[name]) and len(entries.distinct(columns[name])) > 1
+    ]
     if "rt" not in assigned:
         notes += [
             f"{name} is not read as a time: {option(f'--rt {name}')} if that is the time of the answer"

@@ -79,3 +79,36 @@ def test_columns_of_flags_are_among_the_candidates_for_a_choice():
     with pytest.raises(reading.TableQuestion) as asked:
         reading.read({"Sample": sample, "Test": test, **flags})
     assert ("--choice", "Moved") in [answer.options for answer in asked.value.answers]
+
+
+def test_a_number_that_answers_depend_on_is_asked_about_beside_a_named_choice(d, sides):
+    table = {"subject": d.subject, "loud": d.signed, "x": sides["right"], "correct": (d.right == d.target) * 1}
+    with pytest.raises(reading.TableQuestion, match="loud"):
+        reading.read(table, {"choice": "x"})
+
+
+def test_trials_that_are_right_without_an_answer_are_asked(d, sides):
+    stopped = np.random.default_rng(0).random(300) < 0.2
+    table = {"response": np.where(stopped, "", sides["right"]), "correct": (stopped | (d.right == d.target)) * 1}
+    with pytest.raises(reading.TableQuestion, match="without an answer") as asked:
+        reading.read(table)
+    answer = asked.value.answers[0].options
+    result = reading.read(table, {"choice": "answered"}, derive=[answer[1]])
+    np.testing.assert_array_equal(result.join("choice"), ~stopped)
+    assert (reading.read(table, {"choice": "response"}).join("choice") < 0).sum() == stopped.sum()
+
+
+@pytest.mark.parametrize(("name", "free"), [("forced", 0), ("free_choice", 1)])
+def test_choices_that_were_not_free_are_asked(d, sides, name, free):
+    flag = (np.arange(300) % 5 > 1) == bool(free)
+    table = {"choice": sides["right"], "reward": d.target * 1, name: flag * 1}
+    with pytest.raises(reading.TableQuestion, match="not free") as asked:
+        reading.read(table)
+    assert sum(map(len, reading.read(table, where=[asked.value.answers[0].options[1]]).sessions)) == 180
+    assert len(reading.read(table, {"choice": "choice"}).join("choice")) == 300
+
+
+@pytest.mark.parametrize("name", ["laser_on", "is_catch", "autowater"])
+def test_trials_that_differ_by_what_was_done_are_said(d, sides, name):
+    table = {"choice": sides["right"], "contrast": d.signed, name: np.arange(300) % 5 == 0}
+    assert any(name in note and "--by" in note for note in reading.read(table).reading.notes)
