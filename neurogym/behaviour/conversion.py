@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from neurogym.behaviour import entries
-from neurogym.behaviour.entries import TableError
+from neurogym.behaviour.column_names import COLUMN_NAMES
+from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.pulse_times import of_lists, sides
 
 if TYPE_CHECKING:
@@ -39,6 +40,12 @@ def from_mapping(table: Mapping[Any, Any]) -> DataFrame:
         differing = next(name for name, length in lengths.items() if length != n)
         raise TableError(f"column {differing!r}: found {lengths[differing]} entries, expected {n} as in {first!r}")
     return pd.DataFrame(columns, copy=False)
+
+
+def name_of_groups(groups: Iterable[str]) -> str:
+    """Return the role that names of groups of trials share, as ``session`` for ``session_1`` and ``session_2``."""
+    words = {plain(re.sub(r"[\W\d_]+$", "", each)) for each in groups}
+    return next((role for role in ("subject", "session") if words <= set(COLUMN_NAMES[role])), "group")
 
 
 def from_records(records: Iterable[Mapping[str, Any]]) -> DataFrame:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neurogym.behaviour import arrays, entries, hdf5, matlab
-from neurogym.behaviour.conversion import from_arrow, from_mapping, from_records
+from neurogym.behaviour.conversion import from_arrow, from_mapping, from_records, name_of_groups
 from neurogym.behaviour.delimited import line_of, open_binary, read_text
 from neurogym.behaviour.entries import TableError, check_number_of_columns, plain
 from neurogym.behaviour.formats import NOT_READ
@@ -197,8 +197,12 @@ def _has_rows(row: Mapping[str, Any], key: str) -> bool:
 
 
 def _from_json(data: Any) -> DataFrame:
-    if isinstance(data, list) and data and all(isinstance(row, list) for row in data):
-        data = [row for rows in data for row in rows]
+    if isinstance(data, list) and data and all(isinstance(rows, list) for rows in data):
+        data = {str(k): rows for k, rows in enumerate(data, 1)}
+    if isinstance(data, dict) and "trials" not in data and data and all(_has_rows(data, name) for name in data):
+        group = name_of_groups(data)
+        of_group = {name: {group: name} if len(data) > 1 else {} for name in data}
+        data = [{**of_group[name], **row} for name, rows in data.items() for row in rows]
     if isinstance(data, list) and all(isinstance(row, dict) for row in data):
         key = next((each for each in ("trials", "data") if all(_has_rows(row, each) for row in data)), None)
         if key is not None:

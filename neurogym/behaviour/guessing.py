@@ -168,12 +168,17 @@ def _named(role: str, columns: DataFrame, taken: Sequence[str] = ()) -> list[str
 def _unfit(columns: DataFrame, known: set[str]) -> list[str]:
     """Return what keeps columns of words from the role of numbers that they are named after."""
     in_words = [name for name in columns if entries.words(columns[name]) and not entries.is_numeric(columns[name])]
-    fractions = [
+    notes = [
         f"{name} is not read as a stimulus: write its fractions, as {entries.words(columns[name])[0]}, as numbers"
         for name in in_words
         if STIMULUS.match(plain(name)) and all(map(FRACTION.fullmatch, entries.words(columns[name])))
     ]
-    return fractions + [
+    notes += [
+        f"{name} is named like correctness and is not read: its entries are not 0 and 1 alone"
+        for name in columns
+        if "correct" not in known and plain(name) in COLUMN_NAMES["correct"] and entries.is_numeric(columns[name])
+    ]
+    return notes + [
         f"{name} is named like {of_what} and is not read: its entries are words, as {entries.words(columns[name])[0]}"
         for role, of_what in (("rt", "a time"), ("reward", "a reward"), ("confidence", "a confidence judgement"))
         for name in in_words

@@ -11,7 +11,7 @@ import numpy as np
 
 from neurogym.behaviour import hdf5
 from neurogym.behaviour.arrays import of_other_lengths
-from neurogym.behaviour.conversion import from_mapping, from_records
+from neurogym.behaviour.conversion import from_mapping, from_records, name_of_groups
 from neurogym.behaviour.entries import TableError
 from neurogym.behaviour.pulse_times import sides
 
@@ -75,6 +75,10 @@ def _candidates(data: object, depth: int) -> Iterator[DataFrame]:
     if isinstance(data, Mapping):
         for vectors in (*_matrices(data), *_tables(data)):
             yield from_mapping(vectors)
+        structures = {name: each for name, each in data.items() if isinstance(each, dict)}
+        members = {name: max(_tables(each), key=len, default={}) for name, each in structures.items()}
+        if len(members) > 1 and len({frozenset(each) for each in members.values()}) == 1:
+            yield from _joined([*members.values()], name_of_groups(members), [*members])
         for value in data.values():
             yield from _candidates(value, depth + 1)
     elif isinstance(data, list | np.ndarray) and len(records := _records(data)):
@@ -86,7 +90,7 @@ def _candidates(data: object, depth: int) -> Iterator[DataFrame]:
         ):
             yield from_records(records)
         else:
-            yield from _joined(records)
+            yield from _joined(records, "element", np.arange(1.0, len(records) + 1))
 
 
 def _records(data: Any) -> list[Mapping[str, Any]]:
@@ -100,16 +104,16 @@ def _is_empty(value: object) -> bool:
     return isinstance(value, np.ndarray) and not value.size
 
 
-def _joined(records: list[Mapping[str, Any]]) -> Iterator[DataFrame]:
-    """Yield the table of a structure array whose elements are tables, with the number of the element."""
+def _joined(records: list[Mapping[str, Any]], name: str, keys: Sequence[Any] | np.ndarray) -> Iterator[DataFrame]:
+    """Yield the table of several tables, with a column that says which each row is from."""
     import pandas as pd
 
     tables = [max(_tables(row), key=len, default=None) for row in records]
     if not all(tables):
         return
     frames = [pd.DataFrame(each, dtype=object) for each in tables]
-    joined = pd.concat(frames, keys=np.arange(1.0, len(frames) + 1), names=["element", None])
-    rest = [] if "element" in joined else ["element"]
+    joined = pd.concat(frames, keys=keys, names=[name, None])
+    rest = [] if name in joined else [name]
     yield from_mapping(joined.reset_index(rest))
 
 

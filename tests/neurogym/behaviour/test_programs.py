@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import h5py
 import numpy as np
 import pytest
 
@@ -42,7 +43,8 @@ def test_lines_of_jatos_each_hold_the_trials_of_a_person(d, sides, tmp_path):
     welcome = {"trial_type": "html", "trial_index": 0, "stimulus": "<p>Welcome</p>", "response": " "}
     lines = [json.dumps([welcome, *rows[:150]]), json.dumps([welcome, *rows[150:]])]
     (tmp_path / "results.txt").write_text("\n".join(lines))
-    result = reading.read(tmp_path / "results.txt", where=["trial_type == rdk"])
+    result = reading.read(tmp_path / "results.txt", {"subject": "group"}, where=["trial_type == rdk"])
+    assert [len(each) for each in result.sessions] == [150, 150]
     np.testing.assert_array_equal(result.join("choice"), d.right)
 
 
@@ -112,3 +114,26 @@ def test_choices_that_were_not_free_are_asked(d, sides, name, free):
 def test_trials_that_differ_by_what_was_done_are_said(d, sides, name):
     table = {"choice": sides["right"], "contrast": d.signed, name: np.arange(300) % 5 == 0}
     assert any(name in note and "--by" in note for note in reading.read(table).reading.notes)
+
+
+@pytest.mark.parametrize(("names", "role"), [(("session_1", "session_2"), "session"), (("anna", "bob"), "group")])
+def test_groups_of_one_file_are_all_read(d, sides, tmp_path, names, role):
+    halves = {name: slice(150 * k, 150 * (k + 1)) for k, name in enumerate(names)}
+    with h5py.File(tmp_path / "t.h5", "w") as file:
+        for name, rows in halves.items():
+            file[f"{name}/contrast"], file[f"{name}/choice"] = d.signed[rows], d.right[rows] * 1
+    pairs = list(zip(d.signed.tolist(), sides["right"].tolist(), strict=True))
+    trials = {name: [{"contrast": a, "choice": b} for a, b in pairs[rows]] for name, rows in halves.items()}
+    (tmp_path / "t.json").write_text(json.dumps(trials))
+    for path in (tmp_path / "t.h5", tmp_path / "t.json"):
+        if role == "group":
+            with pytest.raises(reading.TableQuestion, match="group changes only from one block"):
+                reading.read(path)
+        result = reading.read(path, {"subject": "group"} if role == "group" else {})
+        assert [len(each) for each in result.sessions] == [150, 150]
+        np.testing.assert_array_equal(result.join("choice"), d.right)
+
+
+def test_correctness_that_is_no_flag_is_said(d, sides):
+    table = {"choice": sides["right"], "contrast": d.signed, "correct": np.where(np.arange(300) == 299, 0.8, 1)}
+    assert any("correct is named like correctness" in note for note in reading.read(table).reading.notes)
