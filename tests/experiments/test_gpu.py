@@ -21,6 +21,7 @@ def result(monkeypatch, tmp_path):
     return json.loads(path.read_text())
 
 
+@pytest.mark.long
 def test_everything_is_measured_and_stated(result):
     assert [entry for entry in result["left_out"] if not entry.startswith("jax")] == []
     for row in result["grid"]:
@@ -50,6 +51,7 @@ def test_the_case_of_the_goals_comes_first():
     assert cases[1] == ("lstm", 64, 64) and cases[-1] == ("ctrnn", 2048, 4096)
 
 
+@pytest.mark.long
 def test_the_program_in_jax_runs():
     pytest.importorskip("jax")
     from experiments.benchmarks import gpu_jax

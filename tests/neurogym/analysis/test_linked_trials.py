@@ -197,7 +197,7 @@ def test_sigmas_of_cues_are_covered():
     """Bootstraps of few trials gave sigmas of single cues 89 %."""
     truth = {"a": 12.0, "b": 18.0, "both": 12 * 18 / np.hypot(12, 18)}
     covered = []
-    for rng in np.random.default_rng(4).spawn(150):
+    for rng in np.random.default_rng(4).spawn(60):
         kind, x = rng.choice(list(truth), 450), rng.choice([-32, -16, -8, -4, 4, 8, 16, 32], 450)
         choice = rng.normal(x, [truth[each] for each in kind]) > 0
         result = cue_combination(x, choice, kind, lapse=0.0, n_boot=0)

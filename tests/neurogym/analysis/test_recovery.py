@@ -4,8 +4,11 @@ import pytest
 
 from experiments.coverage import NAMES, coverage
 
-#: Rows whose experiments take longer; the record of coverage has them.
-SLOW = ("covariate", "two_step_learner", "learner_with_times", "go_no_go", "optimal_cues", "vpp")
+#: Rows whose experiments take longer; the record of coverage has them, and tests of the models recover most.
+SLOW = (
+    "covariate", "two_step_learner", "learner_with_times", "go_no_go", "optimal_cues", "vpp", "lba", "gain_loss",
+    "kalman", "orl", "pvl_delta", "ewa", "fictive", "drifting_weight", "hidden_states", "two_rates", "diffusion",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("observer", [name for name in NAMES if name not in SLOW])

@@ -69,7 +69,12 @@ def paths(data: Session, trial: int, p: dict[str, float], n: int, dt: float = 1e
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"lambda": 1.5, "B": 4.0, "sigma_i": 0.1}, {"sigma_a": 2.5, "B": 3.0, "phi": 0.9}, {"B": 25.0, "phi": 0.1}],
+    [
+        {"lambda": 1.5, "B": 4.0, "sigma_i": 0.1},
+        pytest.param({}, marks=pytest.mark.long),
+        pytest.param({"sigma_a": 2.5, "B": 3.0, "phi": 0.9}, marks=pytest.mark.long),
+        pytest.param({"B": 25.0, "phi": 0.1}, marks=pytest.mark.long),
+    ],
 )
 def test_probabilities_are_those_of_simulated_paths(changes):
     data = trains(10, np.random.default_rng(1))
@@ -122,6 +127,7 @@ def test_a_bound_is_found_and_predicts_better_than_none():
     np.testing.assert_allclose(stored.predict(data.sessions)[0], p)
 
 
+@pytest.mark.long  # with the bound, a gradient is compiled for long
 def test_the_gradient_is_that_of_the_log_likelihood():
     data = subject(24, 5, 0.5)
     likelihood = Accumulator().posterior(Problem(data))

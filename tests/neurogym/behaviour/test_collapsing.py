@@ -16,6 +16,7 @@ from neurogym.behaviour.models.times import TimedTrials, TimeSettings
 from neurogym.behaviour.table import Behaviour, session
 
 VALUES = {name: np.array(value) for name, value in {"A": 1.3, "t_R": 0.3, "z": 0.55, "lapse": 0.02, "c": 0.8}.items()}
+LONG = pytest.mark.long  # compiled functions of their own
 CONSTANT = {name: VALUES[name] for name in ("A", "t_R", "z", "lapse")}
 
 
@@ -26,7 +27,9 @@ def test_bounds_that_do_not_collapse_have_the_density_of_the_closed_form():
         np.testing.assert_allclose(np.exp(solution.log_density[int(side)]), np.exp(exact), atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["timed", "untimed", "omitted", "withheld"])
+@pytest.mark.parametrize(
+    "kind", ["timed", "withheld", *(pytest.param(kind, marks=LONG) for kind in ("untimed", "omitted"))]
+)
 def test_likelihoods_agree_with_those_of_constant_bounds(kind):
     rng, n = np.random.default_rng(0), 40
     evidence = rng.normal(0, 2, (n, 1))
@@ -42,7 +45,9 @@ def test_likelihoods_agree_with_those_of_constant_bounds(kind):
         np.testing.assert_allclose(first.evidence, second.evidence, atol=2e-2)
 
 
-@pytest.mark.parametrize("form", ["exponential", "hyperbolic", "linear"])
+@pytest.mark.parametrize(
+    "form", ["exponential", *(pytest.param(form, marks=LONG) for form in ("hyperbolic", "linear"))]
+)
 def test_simulated_times_have_the_density(form):
     rng, n = np.random.default_rng(1), 20_000
     response = CollapsingResponse(form, {"eta": 0.0})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import jax
@@ -116,7 +117,7 @@ CASES = {
 
 
 #: Models whose fits take longest.
-LONG = ("vpp", "orl", "go-no-go")
+LONG = ("vpp", "orl", "go-no-go", "gain-loss", "fictive")
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name in LONG)) for name in CASES])
@@ -146,7 +147,7 @@ def test_parameters_are_recovered(name):
         assert reached > true - 5  # the maximum is about as likely as the truth, or more
 
 
-@pytest.mark.parametrize("name", ["gain-loss", "forager", "go-no-go"])  # one scan steps all models
+@pytest.mark.parametrize("name", ["go-no-go", pytest.param("forager", marks=pytest.mark.long)])  # one scan steps all
 def test_subjects_stepped_together_have_the_likelihood_of_each_alone(name):
     model, table, world, _, _ = CASES[name]
     rng = np.random.default_rng(3)
@@ -195,8 +196,7 @@ SCALED = {
 }
 
 
-@pytest.mark.parametrize("scale", [100.0, 0.01])
-@pytest.mark.parametrize("name", SCALED)
+@pytest.mark.parametrize(("name", "scale"), zip(SCALED, itertools.cycle([100.0, 0.01]), strict=False))
 def test_the_unit_of_outcomes_changes_only_what_depends_on_it(name, scale):
     model, per_outcome, in_outcomes = SCALED[name]
     rng, n = np.random.default_rng(5), 80

@@ -51,7 +51,7 @@ SAMPLE = [
         for id_, names in itertools.product(LINKED, [("TimeOut",), ("CatchTrials", "PassReward")])
     ),
     *itertools.product(["RDMHist-v0", "Priors-v0"], [("Variable_nch",)]),
-    *itertools.product(["PerceptualDecisionMaking-v0"], STACKS[len(ONE_WRAPPER) :]),
+    *itertools.product(["PerceptualDecisionMaking-v0"], STACKS[len(ONE_WRAPPER) + 3 :]),
     ("PostDecisionWager-v0", ("ReactionTime",)),
 ]
 

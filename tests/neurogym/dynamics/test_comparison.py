@@ -100,7 +100,7 @@ def test_delays_and_rank_are_the_smallest_on_the_plateau_of_the_sweep():
     assert np.isnan(result.p).all()  # two shuffles have no p value
 
 
-@pytest.mark.parametrize("metric", ["dsa", "cka"])
+@pytest.mark.parametrize("metric", [pytest.param("dsa", marks=pytest.mark.long), "cka"])
 def test_p_values_of_populations_that_do_not_differ_from_shuffles_are_spread(metric):
     rng = np.random.default_rng(1)
     ps = []

@@ -38,7 +38,9 @@ def _check_record(env, where: str) -> None:
 
 
 @pytest.mark.parametrize("inner", EVERY)
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize(
+    "task", ["RDM", *(pytest.param(name, marks=pytest.mark.long) for name in ("GoNogo", "Conditional"))]
+)
 def test_every_pair_works_or_says_why_not(task: str, inner: str) -> None:
     try:
         put(inner, TASKS[task])

@@ -232,7 +232,7 @@ def test_nwb_is_valid_and_holds_trials_periods_and_activity(ngym, run):
 def test_padded_arrays_hold_every_step_with_conditions_and_spikes_of_known_rate(ngym, run):
     requested = (
         "--trials",
-        "300",
+        "80",
         "--record",
         "spikes",
         "--spike-rate",
