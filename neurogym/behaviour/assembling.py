@@ -16,6 +16,7 @@ from neurogym.behaviour.checks import (
     check_contradiction,
     check_correctness,
     check_forced,
+    check_logarithms,
     check_objects,
     check_omissions,
     check_side,
@@ -297,6 +298,8 @@ class Assembler(RoleColumns):
             check_side(self, self.choices, names[0], strength)
         if strength is None or len(self.choices.words) != 2 or not valid.any() or not np.isfinite(strength).any():
             return stimuli, names
+        if "stimuli" not in self.named and np.nanmax(strength) <= 0:
+            check_logarithms(self, names[0], strength, self.choices.index)
         if np.nanmin(strength) < 0 or len(np.unique(strength[np.isfinite(strength)])) < 2:
             return stimuli, names
         if abs(correlation(np.nan_to_num(strength), truth, valid)) > np.clip(

@@ -15,6 +15,7 @@ from neurogym.behaviour.codings import TIME_UNITS, Times, read_flags, two_units
 from neurogym.behaviour.column_names import NOT_STIMULI, YES
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import ENOUGH_TRIALS, agrees, correlation, is_by_chance, listed, same_information
+from neurogym.behaviour.grouping import is_of_an_agent
 from neurogym.behaviour.questions import Answer, TableQuestion, ask, ask_role, which_is_correct
 from neurogym.behaviour.role_columns import RoleColumns
 from neurogym.behaviour.roles import is_among, is_flag, object_pairs
@@ -28,6 +29,13 @@ CLEAR_SLOPE = 4.5  #: the same for one of many subjects
 FEWEST_WITHHELD = 5  #: trials that are correct without an answer
 #: Names of flags of trials with one option, or of those with a free choice.
 FORCED = re.compile(r"(?:is|was)?(?:forced|instructed|guided|(free))(?:choice|trial)?s?")
+FASTEST, SLOWEST = 0.1, 60.0  #: median reaction times (s) between which the unit is not doubtful
+IMPOSSIBLE = 0.03  #: the same for times that seem to be in s
+PLAUSIBLE = (0.15, 10.0)  #: median reaction times (s) of another unit
+LEAST_SPREAD = 0.12  #: standard deviation of reaction times of some seconds, over their mean
+MILLISECONDS = ("ms", "msec", "millis")  #: ends of names of columns that say their unit
+#: Units of times besides those that are guessed, by their length in s.
+OTHER_UNITS = {1e-9: "nanoseconds", 0.01: "hundredths of a second", 1 / 60: "frames at 60 Hz", 60.0: "minutes"}
 MOST_NAMED = 4  #: files or subjects that a question names
 FEWEST_PERCENT = 5.0  #: largest strength from which it is no fraction
 MOST_CONTEXTS = 4  #: entries of a column on which the sign of a stimulus may depend
@@ -132,8 +140,11 @@ def check_times(trials: RoleColumns, times: Times) -> None:
     """Ask about reaction times of two kinds, as of seconds and milliseconds, that no file or subject tells apart.
 
     Raises:
-        TableQuestion: if there are two, a wide gap apart.
+        TableQuestion: if there are two, a wide gap apart, or if most times are too short or long, or logarithms.
     """
+    n = np.isfinite(times.seconds).sum() + times.negative
+    if not times.groups and n >= ENOUGH_TRIALS and not is_of_an_agent(trials.columns):
+        _check_scale(trials, str(trials.roles["rt"]), times)
     gap = None if times.groups else two_units(times.seconds)
     if gap is None:
         return
@@ -145,6 +156,29 @@ def check_times(trials: RoleColumns, times: Times) -> None:
     ]
     question = f"{name} has many entries below and above {edge:g}, and none near it"
     raise ask(question, answers, trials.columns, [name])
+
+
+def _check_scale(trials: RoleColumns, name: str, times: Times) -> None:
+    """Ask about times that are no reaction times in the unit that they seem to have."""
+    seconds = times.seconds[np.isfinite(times.seconds)]
+    typical = float(np.median(seconds)) if len(seconds) else 0.0
+    spread = float(np.std(seconds)) / typical if typical else 0.0
+    says_unit = plain(name).endswith(MILLISECONDS)
+    if times.negative > 0.1 * len(seconds):
+        formulas, why = {f"exp(`{name}`)": "logarithms of seconds"}, "is below 0 in many trials, as logarithms are"
+    elif typical < (FASTEST if times.unit == "ms" else IMPOSSIBLE) or typical > SLOWEST:
+        number = typical * TIME_UNITS[times.unit][1]
+        factors = [each for each in OTHER_UNITS if PLAUSIBLE[0] < number * each < PLAUSIBLE[1]]
+        formulas = {f"`{name}`{f'*{each:g}' if each > 1 else f'/{1 / each:g}'}": OTHER_UNITS[each] for each in factors}
+        ends = "within" if typical < FASTEST else "after"
+        why = f"does not say its unit: in {times.unit} half of the answers would come {ends} {typical:.3g} s"
+    elif times.unit == "s" and typical > 3 and spread < LEAST_SPREAD:
+        formulas, why = {f"exp(`{name}`)/1000": "logarithms of milliseconds"}, "varies as little as logarithms do"
+    else:
+        return
+    answers = [Answer(("--derive", f"seconds={each}", "--rt", "seconds"), unit) for each, unit in formulas.items()]
+    if answers and not says_unit:
+        raise ask(f"{name} {why}", [*answers, Answer(("--rt", name), times.unit)], trials.columns, [name])
 
 
 def check_accuracy_coding(trials: RoleColumns, named: Sequence[str], choices: Choices, correct: FloatArray) -> None:
@@ -271,6 +305,19 @@ def check_side(trials: RoleColumns, choices: Choices, name: str, strength: Float
 def _with_two_entries(trials: RoleColumns, names: Sequence[str]) -> list[str]:
     """Return the columns with two entries, as the correct side has."""
     return [name for name in names if len(entries.levels(trials.columns[name])[0]) == 2]
+
+
+def check_logarithms(trials: RoleColumns, name: str, strength: FloatArray, choice: IntArray) -> None:
+    """Ask about a strength below 0 in all trials that no choice depends on, as logarithms of strengths are.
+
+    Raises:
+        TableQuestion: if it is such.
+    """
+    rows = (choice >= 0) & np.isfinite(strength)
+    if abs(correlation(strength, choice, rows)) * np.sqrt(rows.sum()) < BEYOND_CHANCE:
+        linear = Answer(("--derive", f"linear=10**`{name}`", "--stimuli", "linear"), "logarithms to base 10")
+        question = f"{name} is below 0 in all trials and says no side"
+        raise ask(question, [linear, Answer(("--stimuli", name), "as it is")], trials.columns, [name])
 
 
 def check_sources(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str], choice: IntArray) -> None:

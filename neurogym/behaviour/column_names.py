@@ -54,7 +54,8 @@ SPECIAL = re.compile(
 )
 #: Names of times of answers, where no name is that of a reaction time.
 LIKE_A_TIME = re.compile(
-    r"(resp|answer|choice|press|key|poke|lick|saccade|release|decision|react)\w*?[_. ]?(times?|latency|onset|rt|ms)$"
+    r"(^|_)rt(_|$)|(resp|answer|choice|press|key|poke|lick|saccade|release|decision|react)\w*?[_. ]?"
+    r"(times?|latency|onset|rt|ms)$"
 )
 #: Parts of names of columns of outcomes.
 LIKE_A_REWARD = re.compile(r"(reward|outcome|feedback|payoff|earned)")

@@ -15,8 +15,6 @@ from neurogym.behaviour.column_names import DETECTION, MISSED_FLAGS
 from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.evidence import FILE, group_index, group_names, listed, within_states
 from neurogym.behaviour.expressions import rows_where
-from neurogym.behaviour.grouping import is_of_an_agent
-from neurogym.behaviour.questions import Answer, ask
 from neurogym.behaviour.roles import MOST_CHOICES, is_flag, missed_words
 from neurogym.messages.options import option
 
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
 
 
 MOST_CURED, LARGEST_CURE = 8, 0.2  #: entries that are left out by one condition, and share of rows
-FASTEST = 0.1  #: median reaction time (s) below which the unit is doubtful
-MILLISECONDS = ("ms", "msec", "millis")  #: ends of names of columns that say so
 ROLES_OF_MISSES = ("correct", "reward", "outcome")
 
 
@@ -208,15 +204,6 @@ class RoleColumns:
         words = [times.unit] + (["the sign is that of the choice"] if times.signed else [])
         words += [f"no time: {', '.join(f'{code} ({n:,})' for code, n in times.codes.items())}"] if times.codes else []
         self.words[name] = "; ".join(words)
-        is_guessed = times.unit == "ms" and unit is None and not plain(name).endswith(MILLISECONDS)
-        short = np.isfinite(times.seconds).any() and float(np.nanmedian(times.seconds)) < FASTEST
-        if short and is_guessed and not is_of_an_agent(self.columns):
-            why = f"{name} does not say its unit; in ms most answers would come within {1000 * FASTEST:.0f} ms"
-            answers = [
-                Answer(("--derive", f"seconds=`{name}`/100", "--rt", "seconds"), "hundredths of a second"),
-                Answer(("--derive", f"rt_ms=`{name}`", "--rt", "rt_ms"), "milliseconds"),
-            ]
-            raise ask(why, answers, self.columns, [name])
         if times.groups:
             where = "; ".join(
                 f"{unit} in {listed(group_names(self.columns, self.groups, rows))}"

@@ -137,3 +137,34 @@ def test_groups_of_one_file_are_all_read(d, sides, tmp_path, names, role):
 def test_correctness_that_is_no_flag_is_said(d, sides):
     table = {"choice": sides["right"], "contrast": d.signed, "correct": np.where(np.arange(300) == 299, 0.8, 1)}
     assert any("correct is named like correctness" in note for note in reading.read(table).reading.notes)
+
+
+@pytest.mark.parametrize(
+    ("change", "entry"),
+    [
+        (lambda t: 60 * t, r"/60"),
+        (lambda t: t / 60, r"\*60"),
+        (lambda t: 1e9 * t, r"/1e\+09"),
+        (lambda t: np.log(1000 * t), r"exp\(`rt`\)/1000"),
+        (np.log, r"exp\(`rt`\)"),
+    ],
+)
+def test_times_in_a_unit_that_cannot_be_are_asked(d, sides, change, entry):
+    seconds = 0.3 + np.random.default_rng(0).gamma(3, 0.1, 300)
+    table = {"choice": sides["right"], "rt": change(seconds)}
+    with pytest.raises(reading.TableQuestion, match=entry) as asked:
+        reading.read(table)
+    formulas = [answer.options[1] for answer in asked.value.answers if answer.options[0] == "--derive"]
+    times = [reading.read(table, {"rt": "seconds"}, derive=[each]).join("rt") for each in formulas]
+    assert any(np.allclose(each, seconds) for each in times)
+    assert len(reading.read(table, {"rt": "rt"}).join("rt")) == 300
+
+
+def test_strengths_in_logarithms_are_asked(d, sides):
+    table = {
+        "choice": sides["right"],
+        "correct": (d.right == d.target) * 1,
+        "contrast": np.log10(0.1 + np.abs(d.signed) / 2),
+    }
+    with pytest.raises(reading.TableQuestion, match="says no side"):
+        reading.read(table)
