@@ -58,7 +58,9 @@ LIKE_A_TIME = re.compile(
     r"(times?|latency|onset|rt|ms)$"
 )
 #: Parts of names of columns of outcomes.
-LIKE_A_REWARD = re.compile(r"(reward|outcome|feedback|payoff|earned)")
+LIKE_A_REWARD = re.compile(r"(reward|outcome|feedback|payoff|payout|earned|result|^won|^fb|reinforced|pellet|treasure)")
+#: Names of what was so in the trial before.
+OF_TRIAL_BEFORE = re.compile(r"^(prev|last)|(prev|last|previous)$")
 #: Names of ground truth that may as well name a graded stimulus.
 STIMULUS_OR_TRUTH = _WORDS["stimulus_or_truth"]
 #: Names of pairs that are stimuli although neither is alone, and of screens in tables of jsPsych.

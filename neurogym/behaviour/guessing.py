@@ -178,9 +178,16 @@ def _unfit(columns: DataFrame, known: set[str]) -> list[str]:
         for name in columns
         if "correct" not in known and plain(name) in COLUMN_NAMES["correct"] and entries.is_numeric(columns[name])
     ]
+    for name in in_words:
+        if "reward" not in known and plain(name) in COLUMN_NAMES["reward"]:
+            won = f'won=`{name}`=="{(word := entries.words(columns[name])[0])}"'
+            notes.append(
+                f"{name} is named like a reward and is not read: its entries are words; "
+                f"""{option(f"--derive '{won}' --reward won")} if {word} is a win"""
+            )
     return notes + [
         f"{name} is named like {of_what} and is not read: its entries are words, as {entries.words(columns[name])[0]}"
-        for role, of_what in (("rt", "a time"), ("reward", "a reward"), ("confidence", "a confidence judgement"))
+        for role, of_what in (("rt", "a time"), ("confidence", "a confidence judgement"))
         for name in in_words
         if role not in known and plain(name) in COLUMN_NAMES[role]
     ]

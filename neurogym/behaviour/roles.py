@@ -21,6 +21,7 @@ from neurogym.behaviour.column_names import (
     NO,
     NOT_CHOICES,
     NOT_STIMULI,
+    OF_TRIAL_BEFORE,
     OFFER_CHOICES,
     ORDERED,
     SAFE,
@@ -161,6 +162,7 @@ def unnamed_choices(columns: DataFrame) -> list[str]:
 
     Of the rest, pairs such as left and right come before other words, and these before numbers.
     """
+    columns = columns[[name for name in columns if not OF_TRIAL_BEFORE.search(plain(name))]]
     names = [name for name, column in columns.items() if _is_choice(column) and not changes_between_blocks(column)]
     answers = [name for name in columns if LIKE_A_CHOICE.search(name.lower()) and _is_choice(columns[name], 8)]
     names = [name for name in names if not NOT_CHOICES.search(name.lower())]
@@ -197,14 +199,15 @@ def like_the_choice(columns: DataFrame, assigned: Mapping[str, object]) -> list[
     choice = columns[str(assigned["choice"])]
     rest = [name for name in columns if name not in assigned.values() and entries.is_words(columns[name])]
     rest = [name for name in rest if set(entries.words(columns[name])) <= set(entries.words(choice))]
-    rest = [name for name in rest if not re.search(rf"(prev|last|{LIKE_A_REWARD.pattern})", plain(name))]
+    rest = [name for name in rest if not LIKE_A_REWARD.search(plain(name)) and not OF_TRIAL_BEFORE.search(plain(name))]
     return [name for name in rest if len(entries.words(columns[name])) > 1 and not columns[name].equals(choice)]
 
 
 def like_a_reward(columns: DataFrame, assigned: Mapping[str, object]) -> list[str]:
     """Return the columns without a role that are named like outcomes."""
     rest = [name for name in columns if name not in assigned.values() and LIKE_A_REWARD.search(plain(name))]
-    return [name for name in rest if not re.search(r"(prob|time|prev|last|type|state)", plain(name))]
+    rest = [name for name in rest if not re.search(r"(prob|time|type|state|valid)", plain(name))]
+    return [name for name in rest if fits_role("reward", columns[name]) and not OF_TRIAL_BEFORE.search(plain(name))]
 
 
 def numbered(columns: DataFrame) -> dict[str, list[str]]:
@@ -282,7 +285,7 @@ def object_pairs(columns: DataFrame, names: Sequence[str]) -> list[tuple[str, st
         match = re.search("(?i)left|1$", name)
         other = "" if match is None else name[: match.start()] + _SECOND[match[0].lower()] + name[match.end() :]
         partner = next((each for each in names if each.lower() == other.lower()), None)
-        if partner is None or not entries.is_words(columns[name]) or not entries.is_words(columns[partner]):
+        if partner is None or entries.is_numeric(columns[name]) or entries.is_numeric(columns[partner]):
             continue
         words = entries.words(columns[name])
         same = set(words) == set(entries.words(columns[partner])) and len(words) <= MOST_CHOICES

@@ -168,3 +168,20 @@ def test_strengths_in_logarithms_are_asked(d, sides):
     }
     with pytest.raises(reading.TableQuestion, match="says no side"):
         reading.read(table)
+
+
+def test_probabilities_are_no_objects_and_choices_before_are_no_choices():
+    rng = np.random.default_rng(0)
+    good = np.repeat([0, 1, 0, 1], 75)
+    right = rng.random(300) < np.where(good, 0.7, 0.3)
+    reward = rng.random(300) < np.where(right == good, 0.8, 0.2)
+    table = {"p_left": 0.8 - 0.6 * good, "p_right": 0.2 + 0.6 * good, "choice": np.where(right, "R", "L")}
+    result = reading.read(table | {"reward": reward * 1, "prev_choice": np.roll(table["choice"], 1)})
+    assert result.roles["choice"] == "choice" and result.choices == ("L", "R")
+
+
+def test_outcomes_in_words_say_how_they_are_read(sides):
+    table = {"choice": sides["right"], "outcome": np.where(np.arange(300) % 3, "big", "small")}
+    note = next(note for note in reading.read(table).reading.notes if "--derive" in note)
+    formula = note.split("'")[1]
+    assert set(reading.read(table, {"reward": "won"}, derive=[formula]).join("reward")) == {0, 1}
