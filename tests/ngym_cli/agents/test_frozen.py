@@ -51,13 +51,7 @@ def untrained_run(tmp_path):
     return make
 
 
-@pytest.mark.parametrize("command", ["eval", "plot"])
-def test_commands_do_without_torch(run_folder, tmp_path, command):
-    folder = shutil.copytree(run_folder, tmp_path / "run")
-    _without_torch(tmp_path, command, str(folder))
-
-
-def test_figures_of_recorded_activity_do_without_torch(run_folder, tmp_path):
+def test_evaluations_and_figures_do_without_torch(run_folder, tmp_path):
     folder = shutil.copytree(run_folder, tmp_path / "run")
     _without_torch(tmp_path, "eval", str(folder), "--trials=60", "--record=activity")
     _without_torch(tmp_path, "plot", str(folder))
