@@ -9,6 +9,7 @@ import typer
 
 from docs.site.writing import Site, code, escaped, hidden_tree, page, prose, table
 from ngym_cli.commands.app import COMMANDS, app
+from ngym_cli.commands.shell import shown_names
 
 
 def write(site: Site) -> None:
@@ -59,7 +60,7 @@ def _options(parameters: Iterable[Any], level: int) -> Iterator[str]:
 def _option(parameter: Any) -> tuple[str, str, str]:
     argument = parameter.param_type_name == "argument"
     written = [(parameter.metavar or parameter.name).upper()]
-    flags = written if argument else [*parameter.opts, *parameter.secondary_opts]
+    flags = written if argument else [*shown_names(parameter), *parameter.secondary_opts]
     default = parameter.default
     shown = "" if callable(default) or default in (None, False, "", [], ()) else f"`{default}`"
     return " ".join(f"`{flag}`" for flag in flags), prose(parameter.help or ""), shown

@@ -156,7 +156,7 @@ def written(option: Option, value: Any) -> Any:
         return _perturbations(value)
     if option.kind == "table":
         return simple(dictionary(option.name, value))
-    if option.name == "where" and option.kind == "word" and isinstance(value, Mapping):
+    if option.name == "only" and option.kind == "word" and isinstance(value, Mapping):
         return ",".join(f"{column}={simple(entry)}" for column, entry in value.items())
     try:
         return simple(value)

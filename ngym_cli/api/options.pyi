@@ -132,7 +132,7 @@ class EvaluateOptions(TypedDict, total=False):
     compare: TableSource | None
     columns: str | Path | None
     compare_activity: TableSource | None
-    by: Columns | None
+    recording_by: Columns | None
     name: str | None
     overwrite: bool | None
 
@@ -147,9 +147,9 @@ class SimulateOptions(TypedDict, total=False):
     timing: Mapping[str, object] | None
     rewards: Mapping[str, object] | None
     together: bool | None
-    model: str | None
-    subject: str | None
-    stimuli: str | None
+    fitted_model: str | None
+    fitted_subject: str | None
+    task_stimuli: str | None
     compare: TableSource | None
     columns: str | Path | None
     name: str | None
@@ -160,7 +160,7 @@ class PlotOptions(TypedDict, total=False):
     """Keyword arguments of `ngym_cli.plot`."""
 
     by: Columns | None
-    compare: str | None
+    group_by: str | None
     evaluation: str | None
     pair: Columns | None
     metric: Columns | None
@@ -211,7 +211,7 @@ class DiffOptions(TypedDict, total=False):
 class WatchOptions(TypedDict, total=False):
     """Keyword arguments of `ngym_cli.watch`."""
 
-    where: str | Mapping[str, object] | None
+    only: str | Mapping[str, object] | None
     overwrite: bool | None
     speed: float | None
     stochastic: bool | None
@@ -308,7 +308,7 @@ class FitOptions(TypedDict, total=False):
     recover: float | None
     design: str | Sequence[object] | None
     design_trials: str | Sequence[object] | None
-    design_stimuli: str | None
+    task_stimuli: str | None
     on: str | None
     workers: float | None
     slurm: Mapping[str, object] | None

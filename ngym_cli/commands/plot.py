@@ -31,7 +31,7 @@ class PlotRequest(Request):
         ngym plot --list latest
     """
 
-    common = ("list_figures", "by", "compare", "evaluation", "format", "style", "out", "overwrite")
+    common = ("list_figures", "by", "group_by", "evaluation", "format", "style", "out", "overwrite")
 
     words: Annotated[
         list[str],
@@ -46,7 +46,7 @@ class PlotRequest(Request):
         False
     )
     by: Annotated[Joined, Flag("Columns to split by, as in coh,context; for a sweep its parameters.")] = None
-    compare: Annotated[
+    group_by: Annotated[
         str | None, Flag("Group runs by alg, network, seed, task or run.", names=("--group-by", "--compare"))
     ] = None
     evaluation: Annotated[
@@ -89,7 +89,7 @@ NAME_WIDTH = 16
 
 #: Options of the figures of runs, sweeps and fits; those that all have are not among them.
 OPTIONS = {
-    "run": ("by", "compare", "evaluation", "pair", "metric", "across", "input", "axes", "list_figures", "trust"),
+    "run": ("by", "group_by", "evaluation", "pair", "metric", "across", "input", "axes", "list_figures", "trust"),
     "sweep": ("by", "outside", "trust"),
     "fit": ("trust",),
 }
@@ -235,7 +235,7 @@ def view_of(request: PlotRequest, tell: Callable[[str], object]) -> tuple[PlotDa
         references,
         request.runs_root,
         request.by,
-        request.compare,
+        request.group_by,
         request.evaluation,
         request.trust,
         request.pair,

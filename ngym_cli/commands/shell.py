@@ -65,8 +65,10 @@ def epilog_of(request: type[Request]) -> str:
 def _help_text(context: typer.Context, common: Collection[str] = ()) -> str:
     """Return the help of a command: the most used options and the names of the others, or all options explained."""
     command, options = context.command, [each for each in context.command.params if isinstance(each, TyperOption)]
-    before = [(each, each.hidden, each.rich_help_panel) for each in options]
+    before = [(each, each.opts, each.hidden, each.rich_help_panel) for each in options]
     epilog, rest = command.epilog, dict[str | None, list[str]]()
+    for each in options:
+        each.opts = shown_names(each)
     for each in options if common else []:
         is_common = each.name in common or each.name in ("help", "help_all")
         if not (is_common or each.hidden):
@@ -80,8 +82,13 @@ def _help_text(context: typer.Context, common: Collection[str] = ()) -> str:
         return context.get_help()
     finally:
         command.epilog = epilog
-        for each, hidden, panel in before:
-            each.hidden, each.rich_help_panel = hidden, panel
+        for each, opts, hidden, panel in before:
+            each.opts, each.hidden, each.rich_help_panel = opts, hidden, panel
+
+
+def shown_names(parameter: TyperOption) -> list[str]:
+    """Return the names of an option in the help, without its older names."""
+    return [name for k, name in enumerate(parameter.opts) if k == 0 or not name.startswith("--")]
 
 
 def _help(

@@ -25,7 +25,7 @@ class WatchRequest(Request):
 
     run: RunName = "latest"
     trials: Annotated[int, Flag("Number of trials."), Field(ge=1, le=12)] = 3
-    where: Annotated[
+    only: Annotated[
         str | None, Flag("Only trials with these columns, as in coh=51.2,outcome=error.", names=("--only", "--where"))
     ] = None
     out: Annotated[
@@ -59,7 +59,7 @@ def execute(request: WatchRequest) -> None:
             err.print(line, style="dim")
 
     tell(f"recording {request.trials} trials")
-    trials = record(source, request.trials, request.seed, conditions_wanted(request.where), request.stochastic)
+    trials = record(source, request.trials, request.seed, conditions_wanted(request.only), request.stochastic)
     if not request.steps:
         path = watch.save(source, trials, request.out, request.speed, request.overwrite, tell)
         terminal.print_outcome({"id": str(path)}, path, request.as_json)

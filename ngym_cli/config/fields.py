@@ -86,7 +86,8 @@ class Flag:
     Attributes:
         help: help text.
         panel: group of options in the help.
-        names: spellings in the shell, if different from the field's name.
+        names: spellings in the shell, if different from the field's name; those after the first are older, and read
+            but not shown.
         completes: name of a completion function in ``ngym_cli.commands.completion``.
         key: dotted key of the value, if different from the field's name.
         parse: function that reads a value of a table.
@@ -120,6 +121,12 @@ class Flag:
 def root_of(results: str, panel: str | None = None) -> Flag:
     """Return the presentation of the folder of all runs or all sweeps."""
     return Flag(f"Folder of all {results}.", panel, names=(f"--{results}-root", f"--{results}"))
+
+
+def stimuli_in_task(panel: str, older: str) -> Flag:
+    """Return the presentation of the entries of a task's trials that a fitted model sees, with an older spelling."""
+    text = "Entries of the task's trials for stimuli of the fit, as in s1=v1*0.1-2."
+    return Flag(text, panel, names=("--task-stimuli", older))
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ def run(request: FitRequest, hooks: FitHooks) -> FitRecord:
     rows = []
     for task in tasks:
         agents = {
-            label: [_agent(each[label].policy, table, task, request.design_stimuli) for each in candidates]
+            label: [_agent(each[label].policy, table, task, request.task_stimuli) for each in candidates]
             for label in candidates[0]
         }
         simulated = {}
@@ -110,7 +110,7 @@ def _candidates(request: FitRequest, record: FitRecord) -> tuple[list[dict[str, 
 
 
 def _agent(policy: Policy, table: Behaviour, task: DesignTask, stimuli: str | None) -> FittedModel:
-    sources = stimuli_of(table.stimuli, stimuli, task.properties, "--design-stimuli")
+    sources = stimuli_of(table.stimuli, stimuli, task.properties)
     return FittedModel(policy, sources, actions_of(task.properties, len(table.choices)), "reward" not in table.roles)
 
 

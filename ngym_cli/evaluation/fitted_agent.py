@@ -53,21 +53,19 @@ class Stimulus:
     signed: bool = False
 
 
-def stimuli_of(
-    names: Iterable[str], text: str | None, properties: TaskProperties, flag: str = "--stimuli"
-) -> tuple[Stimulus, ...]:
+def stimuli_of(names: Iterable[str], text: str | None, properties: TaskProperties) -> tuple[Stimulus, ...]:
     """Return the source of each stimulus of a model.
 
     Args:
         names: stimuli of the model.
         text: ``NAME=COLUMN`` or ``NAME=COLUMN*FACTOR+OFFSET``, with commas between; other stimuli are found by name.
         properties: properties of the task.
-        flag: option that holds the text, for messages.
 
     Raises:
         UserError: if a stimulus or a column does not exist.
     """
     requested: dict[str, tuple[str, float, float]] = {}
+    flag = "--task-stimuli"
     for entry in split_entries(text):
         match = SOURCE_PATTERN.fullmatch(entry)
         if match is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
 
-from ngym_cli.config.fields import Flag, Names, Options, Request, Section, Texts, root_of
+from ngym_cli.config.fields import Flag, Names, Options, Request, Section, Texts, root_of, stimuli_in_task
 from ngym_cli.config.model import CHANGED_CONDITIONS
 from ngym_cli.config.sections import MOST_TRIALS
 from ngym_cli.config.values import Values
@@ -23,8 +23,11 @@ LONGEST_LABEL = 120
 #: Groups of options in the help.
 TRIALS, PERTURBATION, FITTED, OUTPUT = "Trials", "Perturbation", "Fitted models", "Output"
 #: Options that only evaluations of trained networks have, and those that only simulations have.
-OF_NETWORKS = ("checkpoints", "balanced", "device", "record", "spike_rate", "export", "by", "compare_activity")
-OF_SIMULATIONS = ("model", "subject", "stimuli")
+OF_NETWORKS = (
+    *("checkpoints", "balanced", "device", "record", "spike_rate", "export"),
+    *("compare_activity", "recording_by"),
+)
+OF_SIMULATIONS = ("fitted_model", "fitted_subject", "task_stimuli")
 
 
 class Perturbations(Section):
@@ -92,11 +95,14 @@ class EvalRequest(Request):
         str | None,
         Flag("Task in which a fitted model acts; RUN is then a fit of ngym fit.", FITTED, completes="tasks"),
     ] = None
-    model: Annotated[str | None, Flag("Model of the fit.", FITTED, default="best held-out score")] = None
-    subject: Annotated[str | None, Flag("Subject of the fit, if there are several.", FITTED)] = None
-    stimuli: Annotated[
-        str | None, Flag("Entries of the task's trials for stimuli of the fit, as in s1=v1*0.1-2.", FITTED)
+    fitted_model: Annotated[
+        str | None,
+        Flag("Model of the fit.", FITTED, names=("--fitted-model", "--model"), default="best held-out score"),
     ] = None
+    fitted_subject: Annotated[
+        str | None, Flag("Subject of the fit, if there are several.", FITTED, names=("--fitted-subject", "--subject"))
+    ] = None
+    task_stimuli: Annotated[str | None, stimuli_in_task(FITTED, "--stimuli")] = None
     record: Annotated[
         Names | None,
         Flag("Record activity, spikes, values, logits, observations, actions, rewards (commas).", OUTPUT),
@@ -114,9 +120,14 @@ class EvalRequest(Request):
     compare_activity: Annotated[Path | None, Flag("Recording to compare activity with (NWB, HDF5, npz).", OUTPUT)] = (
         None
     )
-    by: Annotated[
+    recording_by: Annotated[
         Names | None,
-        Flag("Conditions of --compare-activity, as in coh,ground_truth.", OUTPUT, default="those both have"),
+        Flag(
+            "Conditions of the recording of --compare-activity, as in coh,ground_truth.",
+            OUTPUT,
+            names=("--recording-by", "--by"),
+            default="those both have",
+        ),
     ] = None
     name: Annotated[str | None, Flag("Name of the evaluation.", OUTPUT, default="made from its settings")] = None
     overwrite: Annotated[bool, Flag("Replace an evaluation of this name.", OUTPUT)] = False
@@ -169,7 +180,8 @@ class EvalRequest(Request):
         for name in OF_SIMULATIONS:
             if self.simulate is None and getattr(self, name) is not None:
                 needed = option("--simulate TASK")
-                raise UserError(f"{option(f'--{name}')} requires {needed}, which lets a fitted model act")
+                flag = option(f"--{name.replace('_', '-')}")
+                raise UserError(f"{flag} requires {needed}, which lets a fitted model act")
         for name in ("compare", "compare_activity"):
             if getattr(self, name) is not None and self.at_checkpoints:
                 word = name.replace("_", "-")
@@ -178,8 +190,9 @@ class EvalRequest(Request):
             raise UserError(
                 f"{option('--columns')} maps the columns of a table of trials, which {option('--compare')} names"
             )
-        if self.by is not None and self.compare_activity is None:
-            raise UserError(f"{option('--by')} names conditions of the recording of {option('--compare-activity')}")
+        if self.recording_by is not None and self.compare_activity is None:
+            flag = option("--recording-by")
+            raise UserError(f"{flag} names conditions of the recording of {option('--compare-activity')}")
         if self.spike_rate is not None and "spikes" not in (self.record or ()):
             raise UserError(f"{option('--spike-rate')} is the rate of recorded spikes: add {option('--record spikes')}")
         if self.together and len(self.perturbed) < 2:

@@ -245,7 +245,7 @@ def _evaluate_run(
         if request.compare_activity is not None:
             names = columns_of_performance(properties.conditions, result.table)
             result.summary["activity"] = activity_comparison.compare(
-                result.table, folder, run, request.compare_activity, request.by or (), names, config
+                result.table, folder, run, request.compare_activity, request.recording_by or (), names, config
             )
         yield result.summary, folder
 

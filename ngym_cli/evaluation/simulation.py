@@ -60,9 +60,9 @@ def simulate(
     )
     config, properties = defaults.prepare(requested)
     recorded = defaults.with_task_of(requested, config)  # nothing of it is trained
-    label, subject, policy, about = load(fit, request.model, request.subject, request.trust)
+    label, subject, policy, about = load(fit, request.fitted_model, request.fitted_subject, request.trust)
     names = about["table"]["stimuli"]
-    stimuli = stimuli_of(names, request.stimuli, properties)
+    stimuli = stimuli_of(names, request.task_stimuli, properties)
     actions = actions_of(properties, len(about["table"]["choices"]))
     by_correctness = "reward" not in about["table"]["roles"]
     agent = FittedModel(policy, stimuli, actions, by_correctness, _onset(policy, properties))
@@ -129,7 +129,8 @@ def _stored(
     subjects = list(about["models"][label]["parameters"])
     if subject is None and len(subjects) > 1:
         names = ", ".join(subjects)
-        raise UserError(f"fit {fit.path} has {len(subjects)} subjects; choose one with {option('--subject')}: {names}")
+        which = f"choose one with {option('--fitted-subject')}: {names}"
+        raise UserError(f"fit {fit.path} has {len(subjects)} subjects; {which}")
     who = subject or subjects[0]
     check_known("subject of the fit", who, subjects)
     trust.require_names([label], about.get("code"), trusted, str(fit.path))
@@ -185,7 +186,7 @@ def _warnings(ranges: Mapping[str, Sequence[float]], stimuli: Iterable[Stimulus]
         values = np.abs(np.asarray(table[each.column], float) * each.factor + each.offset)
         widest, largest = float(np.nanmax(values)), max(abs(low), abs(high))
         if not 0.2 * largest <= widest <= 5 * largest:
-            change = option(f"--stimuli {each.name.removeprefix('signed ')}={each.column}*FACTOR+OFFSET")
+            change = option(f"--task-stimuli {each.name.removeprefix('signed ')}={each.column}*FACTOR+OFFSET")
             lines.append(
                 f"{each.column} reaches {widest:g} in the task and {largest:g} in the fit; {change} changes units"
             )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, StrictInt, field_validator, model_validator
 
-from ngym_cli.config.fields import Flag, Joined, Names, Options, Request, Section, Texts, root_of
+from ngym_cli.config.fields import Flag, Joined, Names, Options, Request, Section, Texts, root_of, stimuli_in_task
 from ngym_cli.config.launch import WHERE, LaunchSettings, parse_option
 from ngym_cli.config.values import Values, parse_whole_numbers, split_entries
 from ngym_cli.errors import UserError, check_known, option
@@ -339,9 +339,7 @@ class FitRequest(FitSettings):
         Flag("Numbers of trials of --design, as in 100,300.", DESIGN),
         Field(min_length=1),
     ] = (50, 100, 200)
-    design_stimuli: Annotated[
-        str | None, Flag("Entries of the task's trials for stimuli of the fit, as in s1=v1*0.1-2.", DESIGN)
-    ] = None
+    task_stimuli: Annotated[str | None, stimuli_in_task(DESIGN, "--design-stimuli")] = None
     launch: Annotated[Values, Options((FitLaunch,))] = {}
     track: Annotated[
         Names, Flag("Also send scores, parameters and figures to wandb or mlflow.", OUTPUT, completes="trackers")
@@ -364,8 +362,8 @@ class FitRequest(FitSettings):
 
     @model_validator(mode="after")
     def _has_models(self) -> Self:
-        if self.design_stimuli and not self.design:
-            raise UserError(f"{option('--design-stimuli')} requires {option('--design TASK')}")
+        if self.task_stimuli and not self.design:
+            raise UserError(f"{option('--task-stimuli')} requires {option('--design TASK')}")
         if self.design and len(self.model) * len(self.units) == 1:
             raise UserError(f"{option('--design')} compares models; name two or more with {option('--model')}")
         return self

@@ -35,7 +35,7 @@ TASK_FILES = {
         (["eval", "--simulate", "RDM-v0", "--lesion", "units=0"], "--lesion is for evaluations of trained networks"),
         (["eval", "--simulate", "RDM-v0", "--export", "nwb"], "--export is for evaluations of trained networks"),
         (["eval", "--simulate", "RDM-v0", "--balanced"], "--balanced is for evaluations of trained networks"),
-        (["eval", "--stimuli", "coh"], "--stimuli requires --simulate TASK"),
+        (["eval", "--task-stimuli", "coh"], "--task-stimuli requires --simulate TASK"),
         (["run", "--task", "GoNoGoo-v0"], "did you mean 'GoNogo-v0'"),
         ([*RUN, "--wrappers", "pas_reward"], "did you mean 'pass_reward'"),
         ([*RUN, "--wrappers", "reaction_time:urgencyy=1"], "did you mean 'urgency'"),

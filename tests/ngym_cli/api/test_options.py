@@ -58,11 +58,11 @@ WIDER = {
     "EvaluateOptions": {
         **dict.fromkeys(("lesion", "silence", "clamp", "noise"), "PerturbedUnits"),
         **dict.fromkeys(("compare", "compare_activity"), "TableSource"),
-        **dict.fromkeys(("by", "record"), "Columns"),
+        **dict.fromkeys(("recording_by", "record"), "Columns"),
     },
     "SimulateOptions": {"compare": "TableSource"},
     "PlotOptions": dict.fromkeys(("by", "pair", "metric", "axes"), "Columns"),
-    "WatchOptions": {"where": "str | Mapping[str, object]"},
+    "WatchOptions": {"only": "str | Mapping[str, object]"},
     "FitOptions": {"units": "int | Sequence[int]", "test": "TableSource"},
 }
 

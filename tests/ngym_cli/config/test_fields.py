@@ -15,7 +15,7 @@ from ngym_cli.api.keywords import request_of, takes
 from ngym_cli.commands.app import COMMANDS
 from ngym_cli.commands.runs import SUBCOMMANDS
 from ngym_cli.commands.shell import command
-from ngym_cli.config.fields import Flag, checked
+from ngym_cli.config.fields import Flag, checked, options_of
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.request import EvalRequest
 
@@ -122,13 +122,47 @@ def test_refusals_are_in_the_words_of_the_shell_of_python_or_of_a_file():
         (("--seed", "-1"), "--seed must be at least 0, not -1"),
         (("--lesion", "0.2", "--silence", "0.1", "period=delay"), "'period=delay' is not a run"),
         (("--record", "spkes"), "did you mean 'spikes'?"),
-        (("--by", "coh"), "--by names conditions of the recording of --compare-activity"),
+        (("--recording-by", "coh"), "--recording-by names conditions of the recording of --compare-activity"),
     ],
 )
 def test_what_does_not_fit_is_refused(words, message):
     with pytest.raises(UserError) as error:
         typed(*words)
     assert message in str(error.value)
+
+
+def test_a_flag_has_one_meaning_in_all_commands():
+    """Each of these once meant several things; a command that takes one gives it the meaning of the others."""
+    expected = {
+        "--compare": {"eval"},
+        "--where": {"fit", "data"},
+        "--by": {"plot", "data"},
+        "--stimuli": {"fit", "data"},
+        "--model": {"fit"},
+        "--subject": {"fit", "data"},
+        "--subjects": {"fit"},
+    }
+    options = [(each.spelling, name) for name, request in REQUESTS.items() for each in options_of(request)]
+    assert {flag: {name for spelling, name in options if spelling == flag} for flag in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "value"),
+    [
+        ("by", "recording_by", "coh"),
+        ("model", "fitted_model", "gru"),
+        ("subject", "fitted_subject", "ann"),
+        ("stimuli", "task_stimuli", "s1=v1*0.1"),
+    ],
+)
+def test_older_spellings_are_read_and_not_shown(older, newer, value):
+    needed = ("--compare-activity", "a.npz") if older == "by" else ("--simulate", "RDM-v0")
+    (request,), _ = typed(*needed, f"--{older}", value)
+    assert request == typed(*needed, f"--{newer.replace('_', '-')}", value)[0][0]
+    assert getattr(request, newer) in (value, (value,))
+    keywords = {needed[0].strip("-").replace("-", "_"): needed[1]}
+    assert request_of(LongerRequest, {**keywords, older: value}) == request
+    assert f"--{older} " not in typed("--help-all")[1]
 
 
 def test_an_unknown_argument_names_the_nearest():

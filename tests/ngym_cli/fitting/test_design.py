@@ -16,7 +16,7 @@ from neurogym.behaviour.models.responses import DiffusionResponse
 from neurogym.behaviour.table import Behaviour, session
 from ngym_cli.fitting.design import candidate_of, compare, hardest
 
-STIMULI = ("--design", "RDM-v0", "--design-stimuli", "coh=signed coh*0.01")
+STIMULI = ("--design", "RDM-v0", "--task-stimuli", "coh=signed coh*0.01")
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def test_designs_from_python_count_times_where_all_models_have_them(dots, tmp_pa
         folds=2,
         design="RDM-v0",
         design_trials=(20,),
-        design_stimuli="coh=signed coh*0.01",
+        task_stimuli="coh=signed coh*0.01",
         runs=tmp_path,
     )
     design = fit["design"]
@@ -116,10 +116,10 @@ def test_bayes_factors_integrate_over_parameters():
     [
         (("--model", "logistic", "--design", "RDM-v0"), "--design compares models"),
         (("--model", "logistic,bias", "--design", "RDMv0"), "RDM-v0"),
-        (("--model", "logistic,ddm", "--design-stimuli", "coh=coh"), "--design-stimuli requires --design"),
+        (("--model", "logistic,ddm", "--task-stimuli", "coh=coh"), "--task-stimuli requires --design"),
         (
-            ("--model", "logistic,win-stay-lose-shift", "--design", "RDM-v0", "--design-stimuli", "coh=cohh"),
-            "--design-stimuli coh=NAME",
+            ("--model", "logistic,win-stay-lose-shift", "--design", "RDM-v0", "--task-stimuli", "coh=cohh"),
+            "--task-stimuli coh=NAME",
         ),
         (("--model", "logistic,ddm", "--design", "RDM-v0", "--design-trials", "0"), "design-trials"),
     ],

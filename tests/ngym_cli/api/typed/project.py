@@ -38,6 +38,6 @@ def score(seed: int) -> float | None:
     path: Path = nc.export(run, "onnx", overwrite=True)
     print(evaluation, page["id"], sweep.status["done"], names, path, nc.reproduce("roitman2002").claims)
     print(nc.list("tasks", tag="timing"), nc.diff(run, "latest"), nc.fit("rat.csv", model="gru", seeds=2).scores)
-    print(nc.data("rat.csv", rt="time").subjects, nc.watch(run, where={"coh": 51.2}), nc.check("RDM-v0"))
+    print(nc.data("rat.csv", rt="time").subjects, nc.watch(run, only={"coh": 51.2}), nc.check("RDM-v0"))
     print(evaluation.activity.values.shape, evaluation.conditions, run.figures, nc.evaluate(run, 50, dt=20))
     return run.performance
