@@ -27,6 +27,12 @@ def _task(folder: Path, id_: str) -> tuple[dict[str, Any], set[Path]]:
     return tasks.write(site, id_), site.made
 
 
+def _model(folder: Path, name: str) -> set[Path]:
+    site = Site(folder)
+    reference.write(site, "model", name)
+    return site.made
+
+
 def main() -> None:
     """Write what was requested."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -37,13 +43,16 @@ def main() -> None:
     began, site = time.monotonic(), Site(given.folder)
     wanted = [id_ for id_ in every_task() if not given.only or id_ in given.only]
     found = []
+    models = [name for name in reversed(reference.names("model")) if not given.only or name in given.only]
     with ProcessPoolExecutor(given.jobs) as pool:
+        for made in pool.map(partial(_model, given.folder), models):  # the slowest first
+            site.made |= made
         for described, made in pool.map(partial(_task, given.folder), wanted):
             found.append({name: what for name, what in described.items() if name != "trial"})
             site.made |= made
     for kind in reference.KINDS:
         for name in reference.names(kind):
-            if not given.only or name in given.only:
+            if kind != "model" and (not given.only or name in given.only):
                 reference.write(site, kind, name)
         reference.write_list(site, kind)
     if not given.only:

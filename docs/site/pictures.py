@@ -15,6 +15,13 @@ from ngym_cli.figures.registry import FIGURES
 from ngym_cli.figures.solutions import catalogue, catalogue_figure
 from ngym_cli.figures.style import styled
 
+#: Settings of small networks with large initial weights, which differ in their attractors almost without training.
+SMALL: dict[str, Any] = {
+    **{"task": "RDM-v0", "wrappers": "pass_reward,pass_action", "units": 16, "n_envs": 16, "eval_trials": 50},
+    **{"timesteps": 1_000, "hyperparameters": {"n_steps": 32}, "network_args": {"radius": 2.0}},
+}
+#: Architectures and seeds of small networks.
+NETWORKS = [(network, seed) for network in ("rnn", "gru") for seed in range(2)]
 #: Runs that figures are drawn of, as arguments of `ngym_cli.train`, by figure; the first serves all others.
 #: A recording is the activity of the run that it names.
 RUNS: dict[str, dict[str, Any]] = {
@@ -37,6 +44,7 @@ RUNS: dict[str, dict[str, Any]] = {
         "eval_every": 10_000,
     },
     "recording": {"task": "RDM-v0", "alg": "supervised", "timesteps": 200_000, "recording": "all others"},
+    **{f"attractors of {network} {seed}": {**SMALL, "network": network, "seed": seed} for network, seed in NETWORKS},
 }
 
 #: Flags that a figure needs.
@@ -58,7 +66,7 @@ def run(which: str) -> Any:
         teacher = run(settings["recording"])
         teacher.evaluate(400, record="activity", export="npz", name="recorded", overwrite=True)
         settings = {**settings, "recording": teacher.path / "eval" / "recorded" / "trials.npz"}
-    trained_now = nc.train(**settings, seed=0, name=name, runs_root=KEPT, overwrite=True, progress=False)
+    trained_now = nc.train(**{"seed": 0, **settings}, name=name, runs_root=KEPT, overwrite=True, progress=False)
     if "checkpoint_every" in settings:
         trained_now.evaluate(200, checkpoints="all")
     return trained_now
@@ -92,6 +100,11 @@ def _drawn(name: str) -> tuple[Any, str, str]:
         said = f"Networks of the catalogue of {id_}."
         with styled():
             return catalogue_figure(entry.solutions), said, f"ngym run --task {id_}\nngym plot latest solutions"
+    if name == "attractors":
+        small = [run(which) for which in RUNS if which.startswith(name)]
+        drawn = nc.plot(*small, name, input=["0"], overwrite=True)[name]
+        said = "Networks of 16 units with large initial weights, before they have learned, under input 0."
+        return drawn, said, "ngym plot RUN RUN RUN RUN attractors --input 0"
     given = run(name if name in RUNS else next(iter(RUNS)))
     said = f"A network trained on {given.config.task} for {given.steps:,} steps."
     if name == "similarity":

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from docs.site import pictures
+from docs.site import models, pictures
 from docs.site.writing import Site, code, escaped, hidden_tree, page, prose, sentence, table, value
 from ngym_cli.catalog import listing, reference
 from ngym_cli.catalog.reference import plural
@@ -27,7 +27,8 @@ KINDS = {
 
 def write(site: Site, kind: str, name: str) -> None:
     """Write the page of a name."""
-    shown = pictures.example(site, name) if kind == "figure" else ""
+    example = {"figure": pictures.example, "model": models.example}.get(kind)
+    shown = example(site, name) if example else ""
     site.write(f"{plural(kind)}/{name}.md", _named(reference.REFERENCE_ENTRIES[kind][1](name), shown))
 
 

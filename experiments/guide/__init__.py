@@ -63,7 +63,7 @@ class Opening:
 
 
 PAGES: dict[str, Opening] = {
-    "readme": Opening(("ngym eval latest",), (f"{TRAIN} --alg recurrent_ppo",), lines=30),
+    "readme": Opening(("ngym eval latest",), (f"{TRAIN} --alg recurrent_ppo",), lines=9),
     "running": Opening((TRAIN,), lines=30),
     "stages": Opening(
         ("ngym run --task RDM-v0+GoNogo-v0 --schedule block:100 --timesteps 60000 --name both",), lines=30

@@ -126,17 +126,16 @@ def measure_in_words(row: MeasureRecord) -> str:
 
 
 def references_in_words(summary: Summary) -> list[str]:
-    """Return lines with the reference scores and the performance relative to chance and ceiling."""
+    """Return lines with the reference scores, and the performance relative to the no-stimulus baseline and ceiling."""
     scores = [(reference_word(name), summary.get(name)) for name in REFERENCES]
     scores.insert(1, ("chance among answers", summary.get("chance_among_answers")))
     lines = [", ".join(f"{name} {value:.4f}" for name, value in scores if value is not None)]
     if (summary.get("ceiling_error") or 0) > NOTABLE:
         lines[0] += f" (standard error {summary['ceiling_error']:.4f})"
-    among, ceiling = summary.get("chance_among_answers"), summary.get("ceiling")
-    floor = among if among is not None else summary.get("chance")
-    if floor is not None and ceiling is not None and ceiling > floor:
-        share = (summary["performance"] - floor) / (ceiling - floor)
-        zero = "guessing" if among is not None else "chance"
+    known = {name: value for name, value in scores if value is not None}
+    zero = next((name for name in (reference_word("blind"), "chance among answers", "chance") if name in known), "")
+    if "ceiling" in known and known["ceiling"] > known.get(zero, math.inf):
+        share = (summary["performance"] - known[zero]) / (known["ceiling"] - known[zero])
         lines.append(f"normalised performance {share:.3f} (0 = {zero}, 1 = ceiling)")
     return [line for line in lines if line]
 

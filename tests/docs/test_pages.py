@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from docs.site import commands, gallery, home, papers, pictures, reference, tasks, trained, trials, writing
+from docs.site import commands, gallery, home, models, papers, pictures, reference, tasks, trained, trials, writing
 from docs.site.writing import Site
 from neurogym.envs.registration import every_task
 from ngym_cli.catalog import addresses, pages
@@ -111,6 +111,14 @@ def test_the_page_of_a_figure_shows_it_from_the_record(written):
     ((name, words),) = FIGURE.findall(text)
     assert "A network trained on" in words and (site.folder / "figures" / name).stat().st_size > 5_000
     assert "ngym plot latest psychometric" in text
+
+
+@pytest.mark.parametrize("name", ["bias", "accumulator", "win-stay-lose-shift", "hybrid", "orl", "go-no-go", "forager"])
+def test_the_page_of_a_model_shows_behaviour(tmp_path, name):
+    text = models.example(Site(tmp_path), name)
+    ((file, said),) = FIGURE.findall(text)
+    assert "parameters" in said or "Fitted to" in said
+    assert (tmp_path / "models" / file).read_text().count("<path") > 10
 
 
 def test_a_paper_shows_the_numbers_of_its_claims_beside_those_of_its_controls(written):

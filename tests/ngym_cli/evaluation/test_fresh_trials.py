@@ -13,7 +13,7 @@ from ngym_cli.config import from_dict
 from ngym_cli.environments import quota
 from ngym_cli.environments.properties import inspect
 from ngym_cli.evaluation import fresh_trials
-from ngym_cli.evaluation.summary_text import limit_in_words
+from ngym_cli.evaluation.summary_text import limit_in_words, references_in_words
 from ngym_cli.files.reading import read_json
 from ngym_cli.runs.trial_table import read_trials
 
@@ -217,3 +217,18 @@ def test_the_limit_of_trials_is_recorded(monkeypatch):
     ).summary
     assert result["trials"] <= 1_000 and result["half_width_missed"] == 0.01
     assert f"{result['trials']:,} trials are the limit" in limit_in_words(result)
+
+
+@pytest.mark.parametrize(
+    ("levels", "normalised"),
+    [
+        ({"chance": 0.3, "chance_among_answers": 0.5, "blind": 0.6}, "0.500 (0 = no-stimulus baseline, 1 = ceiling)"),
+        ({"chance": 0.3, "chance_among_answers": 0.5}, "0.625 (0 = chance among answers, 1 = ceiling)"),
+        ({"chance": 0.3}, "0.750 (0 = chance, 1 = ceiling)"),
+        ({}, None),
+    ],
+)
+def test_normalised_performance_is_zero_at_the_baseline(levels, normalised):
+    *_, last = references_in_words({"performance": 0.75, "ceiling": 0.9, **levels})
+    assert last == ("ceiling 0.9000" if normalised is None else f"normalised performance {normalised}")
+    assert "normalised" not in " ".join(references_in_words({"performance": 0.75, **levels}))
