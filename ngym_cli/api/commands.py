@@ -303,7 +303,7 @@ def watch(
     arguments = {"run": reference(run), "trials": trials, "out": out, **request}
     read = request_of(WatchRequest, arguments)
     source = Source(runs.find(read.run, read.runs_root), read.trust)
-    views = record(source, read.trials, read.seed, conditions_wanted(read.where), read.stochastic)
+    views = record(source, read.trials, read.seed, conditions_wanted(read.only), read.stochastic)
     if read.out is not None:
         return films.save(source, views, read.out, read.speed, read.overwrite)
     with styled():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from neurogym.analysis.results import Estimate
 from ngym_cli import terminal
@@ -132,7 +132,7 @@ def references_in_words(summary: Summary) -> list[str]:
     lines = [", ".join(f"{name} {value:.4f}" for name, value in scores if value is not None)]
     if (summary.get("ceiling_error") or 0) > NOTABLE:
         lines[0] += f" (standard error {summary['ceiling_error']:.4f})"
-    known = {name: value for name, value in scores if value is not None}
+    known: dict[str, Any] = {name: value for name, value in scores if value is not None}
     zero = next((name for name in (reference_word("blind"), "chance among answers", "chance") if name in known), "")
     if "ceiling" in known and known["ceiling"] > known.get(zero, math.inf):
         share = (summary["performance"] - known[zero]) / (known["ceiling"] - known[zero])
