@@ -49,7 +49,7 @@ OTHERWISE = {
         "sampler": "search",
         "pruner": "search",
     },
-    "eval": {"simulate": "simulate()", "model": "simulate()", "subject": "simulate()", "stimuli": "simulate()"},
+    "eval": dict.fromkeys(("simulate", "fitted_model", "fitted_subject", "task_stimuli"), "simulate()"),
     "data": {"out": "plot()", "format": "plot()", "subjects_shown": "subjects", "full": "subjects"},
     "fit": {"subjects_shown": "Fit.parameters", "full": "Fit.parameters"},
     "plot": {"list_figures": "Run.figures"},
