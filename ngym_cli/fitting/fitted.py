@@ -12,6 +12,7 @@ import numpy as np
 
 from neurogym.analysis.results import Estimate
 from neurogym.behaviour.models.base import Model, Policy, Problem, UnfitError, adopted, trial_of
+from neurogym.behaviour.models.marks import NOT_CONVERGED
 from neurogym.behaviour.simulate import simulate, world_like
 from neurogym.behaviour.table import Behaviour, padded
 from neurogym.messages.plain_data import plain
@@ -138,7 +139,10 @@ def fit_model(label: str, model: Model, data: FitData, folder: FitFolder) -> tup
         about["group"] = outcome.group.to_dict()
         if outcome.group.covariates.names:
             about["between"] = {name: plain_estimates(row) for name, row in outcome.group.effects().items()}
-    notes = {who: fit.notes for who, fit in outcome.fitted.items()}
+    notes = {who: list(fit.notes) for who, fit in outcome.fitted.items()}
+    for who, fit in outcome.fitted.items():
+        if NOT_CONVERGED in fit.marks.values():
+            notes[who].append(f"the search did not converge: {label} may predict better than its score says")
     if sampled is not None:
         notes[next(iter(notes))] += posterior.warnings_of(sampled[0])
     _keep_remarks(about, {who: fit.marks for who, fit in outcome.fitted.items()}, notes)

@@ -266,17 +266,19 @@ def maximise(posterior: TimedPosterior, start: FloatArray | None = None, searche
         start: point from which to search; None for the points of `TimedPosterior.starts`.
         searches: largest number of those points; a search that converges is the last.
     """
-    mean, sd = posterior.mean, posterior.sd
+    mean, sd, worst = posterior.mean, posterior.sd, 1e12
 
     def loss(z: FloatArray) -> tuple[float, FloatArray]:
         value, gradient = posterior(mean + sd * z)
-        if not np.isfinite(value):
-            return 1e12, np.zeros(len(z))
+        if not (np.isfinite(value) and np.isfinite(gradient).all()):
+            return worst, np.zeros(len(z))
         return -value, -gradient * sd
 
     best: Maximum | None = None
     value = np.inf
     for x in posterior.starts()[:searches] if start is None else [start]:
+        worst = 1e12
+        worst = loss((x - mean) / sd)[0] + 1e3  # steps beyond the support are shortened, and not to nothing
         options = {"maxiter": ITERATIONS, "ftol": 1e-11, "gtol": 1e-4}
         bounds = [(-12, 12)] * len(mean)
         result = minimize(loss, (x - mean) / sd, jac=True, method="L-BFGS-B", bounds=bounds, options=options)

@@ -177,3 +177,14 @@ def test_saved_policies_have_the_same_choices_and_times(model):
     again = model.from_arrays(model.to_arrays(policy), data)
     for before, after in zip(policy.log_densities(data.sessions), again.log_densities(data.sessions), strict=True):
         np.testing.assert_allclose(before, after)
+
+
+def test_a_search_that_leaves_the_support_at_once_goes_on():
+    """The first step of races of fast answers was to the ends of all ranges, and the last."""
+    rng = np.random.default_rng(0)
+    coh = rng.choice([-0.5, -0.25, -0.05, 0.05, 0.25, 0.5], 300)
+    choice = (rng.random(300) < 1 / (1 + np.exp(-6 * coh))).astype(int)
+    rt = 0.3 + rng.gamma(3, 0.1 / (1 + np.abs(coh)))
+    data = Behaviour((session(choice, stimuli=coh[:, None], rt=rt),), stimuli=("coh",))
+    fit = race().fit([Problem(data)])[0]
+    assert not fit.marks and 4 < fit.parameters["coh -> 1"].value < 9
