@@ -139,10 +139,11 @@ def fit_model(label: str, model: Model, data: FitData, folder: FitFolder) -> tup
         about["group"] = outcome.group.to_dict()
         if outcome.group.covariates.names:
             about["between"] = {name: plain_estimates(row) for name, row in outcome.group.effects().items()}
-    notes = {who: list(fit.notes) for who, fit in outcome.fitted.items()}
-    for who, fit in outcome.fitted.items():
-        if NOT_CONVERGED in fit.marks.values():
-            notes[who].append(f"the search did not converge: {label} may predict better than its score says")
+    unfinished = f"the search did not converge: {label} may predict better than its score says"
+    notes = {
+        who: [*fit.notes, *([unfinished] if NOT_CONVERGED in fit.marks.values() else [])]
+        for who, fit in outcome.fitted.items()
+    }
     if sampled is not None:
         notes[next(iter(notes))] += posterior.warnings_of(sampled[0])
     _keep_remarks(about, {who: fit.marks for who, fit in outcome.fitted.items()}, notes)
