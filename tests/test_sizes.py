@@ -28,7 +28,7 @@ LIMITS = {
     "ngym_cli/commands": 1_160,
     "ngym_cli/config": 1_580,
     "ngym_cli/figures": 5_180,
-    "ngym_cli/fitting": 4_350,
+    "ngym_cli/fitting": 4_460,
     "ngym_cli/papers": 1_600,
     "ngym_cli/sweeps": 2_385,
     "ngym_cli/training": 1_850,
