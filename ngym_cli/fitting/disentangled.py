@@ -6,41 +6,62 @@ then noise of s.d. sigma_i is added. A choice network sees the latents through f
 stimuli. Networks of several subjects also learn two numbers that describe each subject (an embedding), which count
 among observations and stimuli. The information that passes a bottleneck, KL(N(m x, sigma^2) || N(0, 1)), is
 penalised, so latents and inputs that do not help to predict choices are closed (sigma near 1). Noise and penalties act
-in training only. Networks of all folds are trained together, first without noise and penalties; each keeps the weights
-that predict an inner fold best. The code is ours.
+in training only, which begins without them; see `network_fits`. The code is ours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn import functional
+from jax import Array
 
 from neurogym.analysis.results import Estimate
-from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.base import Fitted, Model, Policy, Problem, trial_of
-from neurogym.behaviour.models.marks import few_trials_of_network
-from neurogym.behaviour.table import Behaviour, padded, rectangle
-from ngym_cli import processes
-from ngym_cli.fitting.bottlenecks import EMBEDDING, BottleneckWeights, DisentangledPolicy, spread
-from ngym_cli.fitting.networks import INNER, input_names, seen, stimulus_scale
-from ngym_cli.fitting.readout import DriftingReadout, arrays_of_nets, fit_readout, from_arrays, require_drift, to_arrays
+from neurogym.behaviour.models.base import Fitted
+from neurogym.behaviour.table import Behaviour
+from ngym_cli.fitting.network_fits import Batch, NetworkModel, Phase, Weights, input_names
 
 #: Epochs without and with noise and penalties, epochs between scores of the inner fold, learning rates of both phases.
 WARM, EPOCHS, EVERY, RATES = 50, 250, 10, (0.02, 0.01)
 OPEN = 0.25  #: a bottleneck with a smaller s.d. is open
+#: Units and layers of the update networks and of the choice network.
+UPDATE, CHOICE = (8, 2), (6, 1)
+SMALLEST = 1e-5  #: added to the s.d. of a bottleneck
+EMBEDDING = 2  #: numbers that describe a subject, where there are several
+
+
+def spread(p: Any) -> Any:
+    """Return the s.d. of a bottleneck from the trained number."""
+    return abs(p) + SMALLEST
+
+
+def information(square: Array, sd: Array) -> Array:
+    """Return the divergence of N(signal, sd^2) from N(0, 1) from the mean square of the signal."""
+    return 0.5 * (square + sd**2 - 1) - jnp.log(sd)
 
 
 @dataclass(frozen=True)
-class Bottlenecks:
-    """Settings of a disentangled network.
+class Disentangled(NetworkModel):
+    """Disentangled network of L latents, O observations and D stimuli, both with the embedding of the subject.
+
+    The noise of a trial has the shape (L, O + L + 2): of what update networks see, of latents, of what the choice
+    network sees. Weights, with H and H' units of the update networks and the choice network:
+
+    - ``z``: first latents (L,); ``latent_sd``: s.d. of their bottlenecks (L,).
+    - ``gain``: multipliers of what each update network sees, observations first (L, O + L); ``sd``: s.d. of the same.
+    - ``first`` (L, O + L, H), ``hidden`` (layers, L, H, H) and ``last`` (L, H, 2): update networks, with biases
+      ``first_bias``, ``hidden_bias`` and ``last_bias``.
+    - ``choice_gain``, ``choice_sd``: of what the choice network sees (L,).
+    - ``choice_first`` (L + D, H'), ``choice_hidden`` (layers, H', H') and ``choice_last`` (H', choices): the choice
+      network, with biases ``choice_bias``, ``choice_hidden_bias`` and ``choice_last_bias``.
+    - ``direct``: weights of the present stimuli (D, choices).
+    - ``embedding``: numbers that describe each subject (subjects, E); E is 0 for a single subject.
 
     Attributes:
+        name: name of the model.
         latents: number of latents.
         penalty: weight of the information in the latents, in nats per trial.
         inputs: the same for what update and choice networks see, relative to ``penalty``.
@@ -48,257 +69,113 @@ class Bottlenecks:
         drift: whether a read-out that drifts from trial to trial follows the averaged networks (two choices).
     """
 
+    name: str
     latents: int = 5
     penalty: float = 3e-3
     inputs: float = 0.1
     seeds: int = 1
     drift: bool = False
 
+    by_subject, every = "embedding", EVERY
 
-def information(square: Tensor, sd: Tensor) -> Tensor:
-    """Return the divergence of N(signal, sd^2) from N(0, 1) from the mean square of the signal."""
-    return 0.5 * (square + sd**2 - 1) - torch.log(sd)
+    def phases(self) -> list[Phase]:
+        """See `NetworkModel.phases`; learning rates fall to a tenth as a cosine."""
+        epochs = np.arange(WARM) / WARM, np.arange(EPOCHS) / EPOCHS
+        warm, later = (rate * (0.55 + 0.45 * np.cos(np.pi * each)) for rate, each in zip(RATES, epochs, strict=True))
+        return [(warm, False), (later, True)]
 
+    def noise(self, w: Weights, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+        """See `NetworkModel.noise`."""
+        return rng.standard_normal((*shape, self.latents, w["gain"].shape[1] + 2), np.float32)
 
-@dataclass
-class SessionBatch:
-    """Sessions of several networks, padded.
-
-    Attributes:
-        x: the previous trial, shape (nets, steps, sessions, observations).
-        stimuli: present stimuli, shape (nets, steps, sessions, stimuli).
-        choice: 0 where there is none, shape (nets, steps, sessions).
-        train: 1 for trials that are learned from, divided by their number.
-        held: the same for trials of the inner fold.
-        who: index of the subject of each session, shape (nets, sessions).
-    """
-
-    x: Tensor
-    stimuli: Tensor
-    choice: Tensor
-    train: Tensor
-    held: Tensor
-    who: Tensor
-
-
-def batch_of(tables: Sequence[Behaviour], scales: Sequence[FloatArray], inner: Sequence[int]) -> SessionBatch:
-    """Return the sessions of several networks, with scaled stimuli and a held-out inner fold each."""
-    choices = len(tables[0].choices)
-    tables_of_subjects = []
-    for table, scale, fold in zip(tables, scales, inner, strict=True):
-        sessions = table.sessions
-        data, who = padded(sessions), np.array([[table.subjects.index(each.subject) for each in sessions]])
-        scaled = replace(data, stimuli=data.stimuli / scale)
-        rows = [seen(trial_of(scaled, t), choices) for t in range(data.choice.shape[1])]
-        before = np.stack([np.zeros_like(rows[0]), *rows[:-1]])
-        counted = rectangle([each.scored_choice for each in sessions], -1).T
-        held_out = (counted >= 0) & (rectangle(table.blocks(INNER), 0).T % INNER == fold % INNER)
-        tables_of_subjects.append((before, scaled.stimuli.swapaxes(0, 1), counted, held_out, who))
-    steps, most = (max(entry[2].shape[k] for entry in tables_of_subjects) for k in (0, 1))
-
-    def stack(k: int, fill: float) -> np.ndarray:
-        out = np.full((len(tables_of_subjects), steps, most, *tables_of_subjects[0][k].shape[2:]), fill, np.float32)
-        for row, entry in zip(out, tables_of_subjects, strict=True):
-            row[: entry[k].shape[0], : entry[k].shape[1]] = entry[k]
-        return out
-
-    choice, held_out = stack(2, -1), stack(3, 0)
-    train = (choice >= 0) & (held_out == 0)
-    weights = [(each / np.maximum(each.sum((1, 2), keepdims=True), 1)).astype(np.float32) for each in (train, held_out)]
-    return SessionBatch(
-        torch.from_numpy(stack(0, 0)),
-        torch.from_numpy(stack(1, 0)),
-        torch.from_numpy(np.maximum(choice, 0)).long(),
-        torch.from_numpy(weights[0]),
-        torch.from_numpy(weights[1]),
-        torch.from_numpy(stack(4, 0)[:, 0]).long(),
-    )
-
-
-def _with_embedding(w: BottleneckWeights, batch: SessionBatch) -> SessionBatch:
-    """Return the batch with the numbers that describe the subject among observations and stimuli."""
-    if not w.embedding.shape[2]:
-        return batch
-    embedding = w.embedding[torch.arange(len(w.embedding))[:, None], batch.who]
-    embedding = embedding[:, None].expand(-1, batch.x.shape[1], -1, -1)
-    return replace(batch, x=torch.cat([batch.x, embedding], 3), stimuli=torch.cat([batch.stimuli, embedding], 3))
-
-
-def forward(w: BottleneckWeights, batch: SessionBatch, settings: Bottlenecks, noisy: bool) -> tuple[Tensor, Tensor]:
-    """Return log-likelihoods (nets, steps, sessions) and the penalty of each network (nets,)."""
-    batch = _with_embedding(w, batch)
-    (nets, steps, sessions, observed), latents = batch.x.shape, settings.latents
-    both = nets * latents
-    sd, latent_sd, choice_sd = spread(w.sd), spread(w.latent_sd), spread(w.choice_sd)
-    seen_by = batch.x[:, :, None] * w.gain[:, None, :, None, :observed]  # (nets, steps, latents, sessions, observed)
-    if noisy:
-        seen_by = seen_by + sd[:, None, :, None, :observed] * torch.randn(seen_by.shape)
-        inner = sd[None, :, :, None, observed:] * torch.randn(steps, nets, latents, sessions, latents)
-        inner = inner.reshape(steps, both, sessions, latents).unbind()
-        outer = (latent_sd[None, :, :, None] * torch.randn(steps, nets, latents, sessions)).unbind()
-    drive = torch.einsum("ktlso,kloh->tklsh", seen_by, w.first[:, :, :observed]) + w.first_bias
-    each = drive.reshape(steps, both, sessions, -1).unbind()  # gradients of indexing would fill the whole array
-    recurrent = w.first[:, :, observed:].reshape(both, latents, -1)
-    gain = w.gain[:, :, None, observed:]
-    layers = [
-        (w.hidden[:, k].reshape(both, *w.hidden.shape[3:]), w.hidden_bias[:, k].reshape(both, 1, -1))
-        for k in range(w.hidden.shape[1])
-    ]
-    last, last_bias = w.last.reshape(both, -1, 2), w.last_bias.reshape(both, 1, 2)
-    z = w.z[:, :, None].expand(nets, latents, sessions)
-    clean, carried = [z], [z]
-    for t in range(1, steps):
-        signal = (z.transpose(1, 2)[:, None] * gain).reshape(both, sessions, latents)
-        if noisy:
-            signal = signal + inner[t]
-        h = torch.baddbmm(each[t], signal, recurrent)
-        for weight, bias in layers:
-            h = h + functional.leaky_relu(torch.baddbmm(bias, h, weight))
-        rate, target = torch.baddbmm(last_bias, h, last).reshape(nets, latents, sessions, 2).unbind(3)
-        z = z + torch.sigmoid(rate) * (2 * torch.tanh(0.5 * target) - z)
-        clean.append(z)
-        if noisy:
-            z = z + outer[t]
-        carried.append(z)
-    state, carried_latents = torch.stack(carried, 1), torch.stack(clean, 1)  # (nets, steps, latents, sessions)
-    seen_state = state * w.choice_gain[:, None, :, None]
-    penalty = torch.zeros(nets)
-    if noisy:
-        penalty = _penalty(w, batch, carried_latents, state, settings)
-        seen_state = seen_state + choice_sd[:, None, :, None] * torch.randn(seen_state.shape)
-    h = torch.cat([seen_state.transpose(2, 3), batch.stimuli], 3).reshape(nets, steps * sessions, -1)
-    h = torch.baddbmm(w.choice_bias, h, w.choice_first)
-    for k in range(w.choice_hidden.shape[1]):
-        h = h + functional.leaky_relu(torch.baddbmm(w.choice_hidden_bias[:, k], h, w.choice_hidden[:, k]))
-    logits = torch.baddbmm(w.choice_last_bias, h, w.choice_last)
-    logits = logits + torch.bmm(batch.stimuli.reshape(nets, steps * sessions, -1), w.direct)
-    logs = torch.log_softmax(logits, 2).reshape(nets, steps, sessions, -1)
-    return logs.gather(3, batch.choice[..., None])[..., 0], penalty
-
-
-def _penalty(w: BottleneckWeights, batch: SessionBatch, clean: Tensor, state: Tensor, settings: Bottlenecks) -> Tensor:
-    """Return the information that passes the bottlenecks of each network per trial, weighted, shape (nets,)."""
-    observed = torch.einsum("kts,ktso->ko", batch.train, batch.x**2)
-    before, after = (torch.einsum("kts,ktls->kl", batch.train, each**2) for each in (clean, state))
-    squares = torch.cat([observed, after], 1)[:, None] * w.gain**2
-    updates = information(squares, spread(w.sd)).sum((1, 2))
-    choosing = information(after * w.choice_gain**2, spread(w.choice_sd)).sum(1)
-    return information(before, spread(w.latent_sd)).sum(1) + settings.inputs * (updates + choosing)
-
-
-def train(
-    batch: SessionBatch, first: Sequence[BottleneckWeights], settings: Bottlenecks, seed: int
-) -> list[BottleneckWeights]:
-    """Return trained networks, each as of the best prediction of the inner fold in the second phase."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        leaves = {
-            name: torch.tensor(np.stack([getattr(each, name) for each in first]), dtype=torch.float32).requires_grad_()
-            for name in vars(first[0])
+    def drawn(self, table: Behaviour, subjects: int, rng: np.random.Generator) -> Weights:
+        """See `NetworkModel.drawn`."""
+        (h, layers), (c, more), latents, n = UPDATE, CHOICE, self.latents, rng.normal
+        size, choices = EMBEDDING if subjects > 1 else 0, len(table.choices)
+        seen_by, stimuli = len(input_names(table)) + size + latents, len(table.stimuli) + size
+        return {
+            "z": rng.uniform(-0.1, 0.1, latents),
+            "latent_sd": rng.uniform(0, 0.05, latents),
+            "gain": np.ones((latents, seen_by)),
+            "sd": rng.uniform(0, 0.05, (latents, seen_by)),
+            "first": n(0, seen_by**-0.5, (latents, seen_by, h)),
+            "first_bias": np.zeros((latents, 1, h)),
+            "hidden": n(0, (h * layers) ** -0.5, (layers, latents, h, h)),
+            "hidden_bias": np.zeros((layers, latents, 1, h)),
+            "last": n(0, h**-0.5, (latents, h, 2)),
+            "last_bias": np.tile([-1.0, 0.0], (latents, 1, 1)),
+            "choice_gain": np.ones(latents),
+            "choice_sd": rng.uniform(0, 0.05, latents),
+            "choice_first": n(0, (latents + stimuli) ** -0.5, (latents + stimuli, c)),
+            "choice_bias": np.zeros((1, c)),
+            "choice_hidden": n(0, (c * more) ** -0.5, (more, c, c)),
+            "choice_hidden_bias": np.zeros((more, 1, c)),
+            "choice_last": 0.3 * n(0, c**-0.5, (c, choices)),
+            "direct": np.zeros((stimuli, choices)),
+            "choice_last_bias": np.zeros((1, choices)),
+            "embedding": n(0, 0.3, (subjects, size)),
         }
-        w, nets = BottleneckWeights(**leaves), len(first)
-        best_score = torch.full((nets,), -torch.inf)
-        best = {name: leaf.detach().clone() for name, leaf in leaves.items()}
-        for phase, (epochs, rate) in enumerate(zip((WARM, EPOCHS), RATES, strict=True)):
-            optimiser = torch.optim.Adam(leaves.values(), rate)
-            schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, epochs, 0.1 * rate)
-            for epoch in range(1, epochs + 1):
-                logs, penalty = forward(w, batch, settings, noisy=phase > 0)
-                loss = (settings.penalty * penalty - (batch.train * logs).sum((1, 2))).sum()
-                optimiser.zero_grad()
-                loss.backward()
-                _clip(leaves.values(), nets)
-                optimiser.step()
-                schedule.step()
-                if phase and epoch % EVERY == 0:
-                    with torch.no_grad():
-                        score = (batch.held * forward(w, batch, settings, noisy=False)[0]).sum((1, 2))
-                    better = score > best_score
-                    best_score = torch.where(better, score, best_score)
-                    for name, leaf in leaves.items():
-                        best[name][better] = leaf.detach()[better]
-    arrays = {name: value.numpy().astype(float) for name, value in best.items()}
-    return [BottleneckWeights(**{name: value[k] for name, value in arrays.items()}) for k in range(nets)]
 
+    def begin(self, w: Weights) -> Array:
+        """See `NetworkModel.begin`."""
+        return jnp.asarray(w["z"])
 
-def _clip(leaves: Iterable[Tensor], nets: int) -> None:
-    """Limit the norm of the gradient of each network to 1."""
-    gradients = [leaf.grad for leaf in leaves if leaf.grad is not None]  # bottlenecks have none without noise
-    norm = torch.stack([g.flatten(1).square().sum(1) for g in gradients]).sum(0).sqrt()
-    factor = 1 / norm.clamp(min=1)
-    for g in gradients:
-        g.mul_(factor.reshape(nets, *[1] * (g.dim() - 1)))
+    def drive(self, w: Weights, after: Array, subject: Array, noise: Array | None = None) -> tuple[Array, Any]:
+        """See `NetworkModel.drive`; the noise of all inputs is among it, since the first layer is linear."""
+        x, n = jnp.concatenate([after, subject @ w["embedding"]]), self.latents
+        drive = jnp.einsum("o,loh->lh", x, w["gain"][:, :-n, None] * w["first"][:, :-n])[:, None] + w["first_bias"]
+        if noise is None:
+            return drive, 0.0
+        return drive + (spread(w["sd"]) * noise[:, :-2])[:, None] @ w["first"], spread(w["latent_sd"]) * noise[:, -2]
 
+    def update(self, w: Weights, state: Array, drive: tuple[Array, Any]) -> Array:
+        """See `NetworkModel.update`."""
+        n = self.latents
+        h = drive[0] + (state * w["gain"][:, -n:])[:, None] @ w["first"][:, -n:]
+        for weight, bias in zip(w["hidden"], w["hidden_bias"], strict=True):
+            h = h + jax.nn.leaky_relu(_layer(h, weight, bias))
+        rate, target = _layer(h, w["last"], w["last_bias"])[:, 0].T
+        return state + jax.nn.sigmoid(rate) * (2 * jnp.tanh(0.5 * target) - state) + drive[1]
 
-class Disentangled(Model):
-    """Disentangled recurrent network; see the module.
+    def logits(self, w: Weights, state: Array, stimuli: Array, subject: Array, noise: Array | None = None) -> Array:
+        """See `NetworkModel.logits`."""
+        seen_by = state * w["choice_gain"]
+        if noise is not None:
+            seen_by = seen_by + spread(w["choice_sd"]) * noise[:, -1]
+        s = jnp.concatenate([stimuli, subject @ w["embedding"]])
+        h = _layer(jnp.concatenate([seen_by, s]), w["choice_first"], w["choice_bias"][0])
+        for weight, bias in zip(w["choice_hidden"], w["choice_hidden_bias"], strict=True):
+            h = h + jax.nn.leaky_relu(_layer(h, weight, bias[0]))
+        return _layer(h, w["choice_last"], w["choice_last_bias"][0]) + s @ w["direct"]
 
-    Args:
-        name: name of the model.
-        **settings: latents, penalties and seeds, the attributes of `Bottlenecks`.
-    """
+    def cost(self, w: Weights, batch: Batch, states: Array, noise: Array) -> Array:
+        """Return the information that passes the bottlenecks per trial, weighted; 0 without noise."""
+        clean = states.at[:, 1:].add(-spread(w["latent_sd"]) * noise[:, :-1, :, -2])
+        described = (batch.subject @ w["embedding"])[:, None]
+        x = jnp.concatenate([batch.after, jnp.repeat(described, batch.train.shape[1], 1)], -1)
+        before, passed = (jnp.einsum("st,stl->l", batch.train, each**2) for each in (clean, states))
+        observed = jnp.einsum("st,sto->o", batch.train[:, 1:], x[:, :-1] ** 2)
+        squares = jnp.concatenate([observed, passed]) * w["gain"] ** 2
+        updates = information(squares, spread(w["sd"])).sum()
+        choosing = information(passed * w["choice_gain"] ** 2, spread(w["choice_sd"])).sum()
+        latents = information(before, spread(w["latent_sd"])).sum()
+        return noise.any() * self.penalty * (latents + self.inputs * (updates + choosing))
 
-    def __init__(self, name: str, **settings: Any):
-        self.settings, self.name = Bottlenecks(**settings), name
-
-    def check(self, table: Behaviour) -> None:
-        """Refuse tables that do not suit the model.
-
-        Raises:
-            UnfitError: if a drifting read-out is to follow other than two choices.
-        """
-        if self.settings.drift:
-            require_drift(table, self.name)
-
-    def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
-        """See `Model.fit`."""
-        processes.limit_torch()
-        seeds, table = self.settings.seeds, problems[0].table
-        subjects = max(len(each.table.subjects) for each in problems)
-        scales = [stimulus_scale(each.table) for each in problems]
-        names = (*input_names(table), *(f"subject, {k + 1}" for k in range(EMBEDDING * (subjects > 1))))
-        first, tables, owners, inner = [], [], [], []
-        for each, scale in zip(problems, scales, strict=True):
-            for k in range(seeds):
-                rng = np.random.default_rng([each.seed, k])
-                size = self.settings.latents, len(input_names(table)), len(table.stimuli), len(table.choices), subjects
-                first.append(BottleneckWeights.drawn(*size, rng))
-                tables.append(each.table)
-                owners.append(scale)
-                inner.append(k + each.seed)
-        trained = train(batch_of(tables, owners, inner), first, self.settings, problems[0].seed)
-        return [
-            self._fitted(
-                DisentangledPolicy(trained[k * seeds : (k + 1) * seeds], scale, each.table.subjects), names, each.table
-            )
-            for k, (scale, each) in enumerate(zip(scales, problems, strict=True))
-        ]
-
-    def _fitted(self, policy: DisentangledPolicy, names: tuple[str, ...], table: Behaviour) -> Fitted:
-        w = policy.nets[0]
-        order = np.argsort(spread(w.latent_sd))
-        estimates = {"open latents": Estimate(float((spread(w.latent_sd) < OPEN).sum()))}
+    def described(self, fit: Fitted, w: Weights, table: Behaviour) -> None:
+        """See `NetworkModel.described`."""
+        embedded = w["embedding"].shape[1]
+        names = (*input_names(table), *(f"subject, {k + 1}" for k in range(embedded)))
+        latent_sd, order, n = spread(w["latent_sd"]), np.argsort(spread(w["latent_sd"])), len(names)
+        fit.parameters["open latents"] = Estimate(float((latent_sd < OPEN).sum()))
         for rank, k in enumerate(order, 1):
-            estimates[f"sigma of latent {rank}"] = Estimate(float(spread(w.latent_sd[k])))
-        n = len(names)
-        sd = np.concatenate([spread(w.sd[order, :n]), spread(w.sd[order][:, n + order])], 1)
-        all_inputs = (*names, *(f"latent {k + 1}" for k in range(len(order))))
-        details = {"bottlenecks": sd, "bottleneck_names": all_inputs, "latent_sd": spread(w.latent_sd[order])}
-        final_policy = fit_readout(policy, table, self.name) if self.settings.drift else policy
-        weights = sum(np.size(value) for key, value in vars(w).items() if not key.endswith("sd"))
-        notes = few_trials_of_network(int((table.join("choice") >= 0).sum()), weights)
-        return Fitted(self.name, final_policy, estimates, float("nan"), details, notes=notes)
+            fit.parameters[f"sigma of latent {rank}"] = Estimate(float(latent_sd[k]))
+        sd = spread(w["sd"])[order]
+        fit.details |= {
+            "bottlenecks": np.concatenate([sd[:, :n], sd[:, n + order]], 1),
+            "bottleneck_names": (*names, *(f"latent {k + 1}" for k in range(self.latents))),
+            "latent_sd": latent_sd[order],
+        }
 
-    def to_arrays(self, policy: DisentangledPolicy | DriftingReadout) -> dict[str, np.ndarray]:
-        """See `Model.to_arrays`."""
-        inner, saved = to_arrays(policy)
-        assert isinstance(inner, DisentangledPolicy)
-        for k, w in enumerate(inner.nets):
-            saved |= {f"net{k}.{name}": value for name, value in vars(w).items()}
-        return {**saved, "scale": inner.scale, "subjects": np.array(inner.subjects)}
 
-    def from_arrays(self, arrays: Mapping[str, np.ndarray], table: Behaviour) -> Policy:
-        """See `Model.from_arrays`."""
-        nets = [BottleneckWeights(**weights) for weights in arrays_of_nets(arrays)]
-        subjects = tuple(str(name) for name in arrays["subjects"])
-        return from_arrays(DisentangledPolicy(nets, arrays["scale"], subjects), arrays)
+def _layer(x: Array, weight: Array, bias: Array) -> Array:
+    return x @ weight + bias

@@ -7,7 +7,6 @@ follows changes of bias, of the use of stimuli and of its own weight, from earli
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +14,9 @@ import numpy as np
 
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models import walks
-from neurogym.behaviour.models.base import ParallelTrials, Policy, flatten, rebuild, require_two, trial_of
+from neurogym.behaviour.models.base import ParallelTrials, Policy, predict, require_two
 from neurogym.behaviour.models.walks import Belief, Walk
-from neurogym.behaviour.table import Behaviour, padded
+from neurogym.behaviour.table import Behaviour, rectangle
 
 START, STEP = 0.1**2, 0.01**2  #: means of the priors of the variances of the read-out
 
@@ -67,7 +66,11 @@ def _signed(choice: np.ndarray) -> FloatArray:
 
 
 def _predictors(model: Policy, state: Any, last: FloatArray, stimuli: FloatArray) -> FloatArray:
-    p = np.clip(model.probabilities(state, stimuli)[:, 1], 1e-6, 1 - 1e-6)
+    return _row(model.probabilities(state, stimuli), stimuli, last)
+
+
+def _row(probabilities: FloatArray, stimuli: FloatArray, last: FloatArray) -> FloatArray:
+    p = np.clip(probabilities[:, 1], 1e-6, 1 - 1e-6)
     return np.column_stack([np.log(p / (1 - p)), np.ones(len(p)), stimuli, last])
 
 
@@ -89,42 +92,10 @@ def fit_readout(model: Policy, table: Behaviour, name: str) -> DriftingReadout:
         name: of the model, for messages.
     """
     require_drift(table, name)
-    ordered = table.only([each for who in table.subjects for each in table.of(who).sessions])
-    data, at = padded(ordered.sessions), 0
-    x = np.zeros((*data.choice.shape, 3 + len(table.stimuli)))
-    for who in table.subjects:
-        subject_data, policy = padded(table.of(who).sessions), model.of(who)
-        n, trials = subject_data.choice.shape
-        state, last = policy.begin(n), np.zeros(n)
-        for t in range(trials):
-            trial = trial_of(subject_data, t)
-            x[at : at + n, t] = _predictors(policy, state, last, trial.stimuli)
-            state, last = policy.advance(state, trial), _signed(trial.choice)
-        at += n
-    choice = np.where(data.scored, data.choice, -1)
+    rows = zip(predict(model, table.sessions), table.sessions, strict=True)
+    pieces = [_row(p, np.nan_to_num(each.stimuli), np.r_[0, _signed(each.choice[:-1])]) for p, each in rows]
+    x, choice = rectangle(pieces, 0.0), rectangle([each.scored_choice for each in table.sessions], -1)
     scale = np.maximum(x[choice >= 0].std(0), 0.1)
     scale[1] = 1.0
     first = Walk(np.r_[1.0, np.zeros(x.shape[2] - 1)], START / scale**2, STEP / scale**2)
     return DriftingReadout(model, walks.WalkPosterior(x, choice, first).maximum()[0])
-
-
-def to_arrays(policy: Policy) -> tuple[Policy, dict[str, np.ndarray]]:
-    """Return the model behind a policy, and the arrays of the policy's drifting read-out, if there is one."""
-    if not isinstance(policy, DriftingReadout):
-        return policy, {}
-    return policy.model, flatten(policy.walk, "walk.")
-
-
-def from_arrays(model: Policy, arrays: Mapping[str, np.ndarray]) -> Policy:
-    """Return a model with its drifting read-out, if the arrays hold one."""
-    return DriftingReadout(model, rebuild(Walk, arrays, "walk.")) if "walk.mean" in arrays else model
-
-
-def arrays_of_nets(arrays: Mapping[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
-    """Return the arrays of each network of a model, which are named ``netK.NAME``."""
-    nets: dict[str, dict[str, np.ndarray]] = {}
-    for name, values in arrays.items():
-        net, dot, weight = name.partition(".")
-        if dot and net.startswith("net"):
-            nets.setdefault(net, {})[weight] = values
-    return [nets[f"net{k}"] for k in range(len(nets))]

@@ -131,14 +131,14 @@ def test_no_later_trial_of_the_session_is_shown():
 
 
 def test_trials_of_a_disentangled_network_that_do_not_count_have_no_weight():
-    from ngym_cli.fitting.disentangled import batch_of
+    from ngym_cli.fitting.network_fits import batch_of
 
     (whole,) = played().sessions
     shut = replace(whole, scored=np.arange(60) < 45)
-    batch = batch_of([played().only([shut])], [np.ones(0)], [0])
-    weights = (batch.train + batch.held)[0, :, 0].numpy()
+    batch = batch_of([played().only([shut])], [0])
+    weights = (batch.train + batch.held)[0, 0]
     assert (weights[:45] > 0).all() and not weights[45:].any()
-    assert batch.x.shape[:3] == (1, 60, 1)  # the trials lead to the state of later ones
+    assert batch.after[0, 0, 59].any()  # the trials lead to the state of later ones
 
 
 def test_folds_of_subjects_with_enough_sessions_are_sessions():

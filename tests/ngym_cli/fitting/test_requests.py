@@ -128,6 +128,21 @@ def test_networks_learn_history(cell, rat, tmp_path):
     assert scores[f"{cell}:units=2"] > scores["bias"] + 0.05
 
 
+@pytest.mark.parametrize("cell", ["gru", "lstm", "rnn"])
+def test_cells_have_the_weights_of_those_of_torch_as_earlier_fits_have(cell):
+    import torch
+
+    rng, model = np.random.default_rng(0), registry.build([f"{cell}:units=3"], (), 1)[f"{cell}:units=3"]
+    w, x = model.drawn(Behaviour(()), 1, rng), rng.normal(size=(6, 4))
+    module = getattr(torch.nn, cell.upper())(4, 3).double()
+    module.load_state_dict({name[5:]: torch.tensor(each) for name, each in w.items() if name.startswith("cell.")})
+    expected = module(torch.tensor(np.vstack([np.zeros(4), x])))[0].detach().numpy()
+    state = model.begin(w)
+    for row in x:
+        state = model.update(w, state, model.drive(w, row, np.ones(1)))
+    np.testing.assert_allclose(state[0], expected[-1], atol=1e-12)
+
+
 @pytest.mark.parametrize("model", ["gru:units=1", "gru:units=1:drift=true"])
 def test_a_pooled_network_has_weights_of_each_subject(model):
     rng = np.random.default_rng(5)
