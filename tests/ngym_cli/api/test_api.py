@@ -174,7 +174,7 @@ def test_functions_take_every_option_of_the_command_line():
     assert evaluate[:4] == ["self", "trials", "checkpoints", "progress"]
     assert {"deterministic", "lesion", "timing", "compare_activity", "overwrite"} < set(evaluate)
     assert not {"run", "trust"} & set(evaluate)
-    assert "subject" in nc.simulate.options
+    assert "fitted_subject" in nc.simulate.options
 
 
 def test_callbacks_are_a_list_for_a_run_and_for_each_run_of_a_sweep():
