@@ -258,7 +258,8 @@ def test_padded_arrays_hold_every_step_with_conditions_and_spikes_of_known_rate(
     with h5py.File(folder / "session.nwb") as file:
         assert len(file["units/spike_times"]) == result["spikes"].sum()
         assert np.allclose(file["units/gain"], 20 / (high - low)) and "spikes" not in file["processing/ecephys"]
-    plotted = ngym("plot", folder / "trials.npz", folder / "session.nwb", run, "similarity", "--by", "coh", "--json")
+    drawn = ("similarity", "--by", "coh", "--metric", "cka", "--json")
+    plotted = ngym("plot", folder / "trials.npz", folder / "session.nwb", run, *drawn)
     assert plotted.code == 0, plotted.err
 
 
