@@ -11,6 +11,7 @@ import numpy as np
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.checks import (
+    BEYOND_CHANCE,
     check_accuracy_coding,
     check_angles,
     check_contradiction,
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 
 #: Least and largest correlation with the correct choice from which a number without a sign encodes the side, between
 #: them as many standard errors as are not by chance.
-ENCODES_SIDE, BEYOND_CHANCE = (0.3, 0.7), 3.0
+ENCODES_SIDE = (0.3, 0.7)
 MOST_LEVELS, MOST_CONDITIONS = 30, 16  #: of a further column that is kept, and most such columns
 #: Choices of the International Brain Laboratory: a clockwise turn of the wheel reports the left.
 WHEEL = {"1": "left", "-1": "right"}

@@ -160,10 +160,11 @@ def check_times(trials: RoleColumns, times: Times) -> None:
 
 def _check_scale(trials: RoleColumns, name: str, times: Times) -> None:
     """Ask about times that are no reaction times in the unit that they seem to have."""
+    if plain(name).endswith(MILLISECONDS):
+        return
     seconds = times.seconds[np.isfinite(times.seconds)]
     typical = float(np.median(seconds)) if len(seconds) else 0.0
     spread = float(np.std(seconds)) / typical if typical else 0.0
-    says_unit = plain(name).endswith(MILLISECONDS)
     if times.negative > 0.1 * len(seconds):
         formulas, why = {f"exp(`{name}`)": "logarithms of seconds"}, "is below 0 in many trials, as logarithms are"
     elif typical < (FASTEST if times.unit == "ms" else IMPOSSIBLE) or typical > SLOWEST:
@@ -177,7 +178,7 @@ def _check_scale(trials: RoleColumns, name: str, times: Times) -> None:
     else:
         return
     answers = [Answer(("--derive", f"seconds={each}", "--rt", "seconds"), unit) for each, unit in formulas.items()]
-    if answers and not says_unit:
+    if answers:
         raise ask(f"{name} {why}", [*answers, Answer(("--rt", name), times.unit)], trials.columns, [name])
 
 

@@ -43,6 +43,7 @@ Roles = Mapping[str, str | Sequence[str] | None]  #: role to its column, to the 
 #: Standard errors from which a correlation shows that a number without a telling name is a stimulus.
 CLEAR_CORRELATION = 4.0
 MOST_CHOICES = 12
+SECOND = {"left": "right", "1": "2"}  #: what the name of a second column has in place of the first's
 MOST_LETTERS = 40  #: of a word for a choice
 
 
@@ -166,9 +167,8 @@ def unnamed_choices(columns: DataFrame) -> list[str]:
     names = [name for name, column in columns.items() if _is_choice(column) and not changes_between_blocks(column)]
     answers = [name for name in columns if LIKE_A_CHOICE.search(name.lower()) and _is_choice(columns[name], 8)]
     names = [name for name in names if not NOT_CHOICES.search(name.lower())]
-    in_words = [name for name in names if not entries.is_numeric(columns[name])]
     pairs = [name for name in names if {plain(word) for word in entries.levels(columns[name])[0]} in map(set, ORDERED)]
-    return answers or pairs or in_words + [name for name in names if name not in in_words]
+    return answers or pairs or sorted(names, key=lambda name: entries.is_numeric(columns[name]))
 
 
 def changes_between_blocks(column: Series) -> bool:
@@ -283,7 +283,7 @@ def object_pairs(columns: DataFrame, names: Sequence[str]) -> list[tuple[str, st
     pairs = []
     for name in names:
         match = re.search("(?i)left|1$", name)
-        other = "" if match is None else name[: match.start()] + _SECOND[match[0].lower()] + name[match.end() :]
+        other = "" if match is None else name[: match.start()] + SECOND[match[0].lower()] + name[match.end() :]
         partner = next((each for each in names if each.lower() == other.lower()), None)
         if partner is None or entries.is_numeric(columns[name]) or entries.is_numeric(columns[partner]):
             continue
@@ -293,9 +293,6 @@ def object_pairs(columns: DataFrame, names: Sequence[str]) -> list[tuple[str, st
         if same and not np.any(twice):
             pairs.append((name, partner))
     return pairs
-
-
-_SECOND = {"left": "right", "1": "2"}
 
 
 def numbered_pairs(columns: DataFrame, stimuli: Sequence[str]) -> list[tuple[str, str]]:

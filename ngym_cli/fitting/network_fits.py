@@ -281,24 +281,25 @@ def compiled(model: NetworkModel) -> Compiled:
         each = (batch.slope * logs).sum(-1) + batch.offset
         return model.cost(w, batch, states, noise) - (batch.train * each).sum(), -(batch.held * each).sum()
 
-    def step(
-        search: Search, epoch: Any, rate: Array, judge: Array, like: Weights, batch: Batch, noise: Array
-    ) -> Search:
-        slopes: Any = jax.value_and_grad(loss, has_aux=True)
-        (_, score), slope = slopes(search.weights, like, batch, noise)
-        _, update, moved = optimizers.adam(lambda _: rate)
-        moments = update(epoch, slope / jnp.maximum(jnp.linalg.norm(slope), 1.0), search.moments)
-        way = moved(moments) - moved(search.moments)
-        better = judge & (score < search.score - 1e-5) & (epoch - search.last <= model.patience)
-        kept = [(search.weights, search.best), (score, search.score), (epoch, search.last)]
-        best = [jnp.where(better, new, old) for new, old in kept]
-        return Search((1 - rate * model.weight_decay) * search.weights + way, moments, *best)
-
     def steps(
-        search: Search, epoch: Any, rate: Array, judge: Array, like: Weights, batch: Batch, noise: Array
+        searches: Search, epoch: Any, rate: Array, judge: Array, like: Weights, batches: Batch, noises: Array
     ) -> Search:
-        rows: Any = search, batch, noise  # one network after another: batched products are slower
-        return jax.lax.map(lambda row: step(row[0], epoch, rate, judge, like, *row[1:]), rows)
+        """Take a step with each network, one after another: batched products are slower."""
+
+        def step(row: tuple[Search, Batch, Array]) -> Search:
+            search, batch, noise = row
+            slopes: Any = jax.value_and_grad(loss, has_aux=True)
+            (_, score), slope = slopes(search.weights, like, batch, noise)
+            _, update, moved = optimizers.adam(lambda _: rate)
+            moments = update(epoch, slope / jnp.maximum(jnp.linalg.norm(slope), 1.0), search.moments)
+            way = moved(moments) - moved(search.moments)
+            better = judge & (score < search.score - 1e-5) & (epoch - search.last <= model.patience)
+            kept = [(search.weights, search.best), (score, search.score), (epoch, search.last)]
+            best = [jnp.where(better, new, old) for new, old in kept]
+            return Search((1 - rate * model.weight_decay) * search.weights + way, moments, *best)
+
+        rows: Any = searches, batches, noises
+        return jax.lax.map(step, rows)
 
     def update(w: Weights, state: Any, after: Array, subject: Array) -> Any:
         return model.update(w, state, model.drive(w, after, subject))
