@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from scipy.special import expit
 
 from experiments.coverage.observers import Generator, Truths
 from experiments.fitting import simulated, timed
+from neurogym.analysis.regression import with_reference
 from neurogym.behaviour.models.agent_policy import AgentPolicy
 from neurogym.behaviour.models.agents import Agent
 from neurogym.behaviour.models.ballistic import BallisticResponse
@@ -21,6 +22,7 @@ from neurogym.behaviour.models.base import Model, Problem
 from neurogym.behaviour.models.diffusion import Diffusion
 from neurogym.behaviour.models.glm_hmm import GlmHmm
 from neurogym.behaviour.models.learning import QLearning, TwoStepLearner
+from neurogym.behaviour.models.logistic import Features
 from neurogym.behaviour.models.times import TimeSettings
 from neurogym.behaviour.models.with_times import TimedModel, race
 from neurogym.behaviour.simulate import ReversingBandit, TwoStepWorld, World, simulate
@@ -119,18 +121,28 @@ def learner_with_times(rng: Generator, share: float) -> Subject:
     return Subject(timed.timed_learner(truth, rng, 4, int(120 * share)), {name: truth[name] for name in names})
 
 
-def hidden_states(rng: Generator, share: float) -> Subject:
+#: Weights of a constant and of the stimulus, shape (states, choices but the first, 2): an engaged and a biased state.
+WEIGHTS = {
+    2: np.array([[[0.2, 5.0]], [[1.2, 0.8]]]),
+    3: np.array([[[0.2, 5.0], [-0.3, -4.0]], [[1.2, 0.8], [0.4, -0.6]]]),
+}
+
+
+def hidden_states(rng: Generator, share: float, choices: int = 2) -> Subject:
     """An engaged state and a biased one, in sessions of 100 trials."""
-    weights, stay, sessions = np.array([[0.2, 5.0], [1.2, 0.8]]), np.array([0.97, 0.94]), int(24 * share)
+    weights, stay, sessions = WEIGHTS[choices], np.array([0.97, 0.94]), int(24 * share)
     stimuli = rng.choice([-1, -0.5, -0.25, -0.125, 0.125, 0.25, 0.5, 1], (sessions, 100))
     state, choice = rng.integers(0, 2, sessions), np.zeros((sessions, 100), int)
     for t in range(100):
         state = np.where(rng.random(sessions) < stay[state], state, 1 - state)
-        choice[:, t] = rng.random(sessions) < expit(weights[state, 0] + weights[state, 1] * stimuli[:, t])
+        logits = with_reference(weights[state, :, 0] + weights[state, :, 1] * stimuli[:, t, None])
+        choice[:, t] = (logits + rng.gumbel(size=logits.shape)).argmax(1)
     rows = [session(choice[k], name=str(k), stimuli=stimuli[k][:, None]) for k in range(sessions)]
-    truth = {f"state {k + 1}: {name}": float(weights[k, i]) for k in (0, 1) for i, name in enumerate(("bias", "x"))}
-    truth |= {f"state {k + 1}: stay": float(stay[k]) for k in (0, 1)}
-    return Subject(Behaviour(tuple(rows), ("0", "1"), ("x",)), truth)
+    table = Behaviour(tuple(rows), tuple(map(str, range(choices))), ("x",))
+    names = Features.of(table, 0).weight_names
+    truth = {f"state {k + 1}: {name}": each for k in (0, 1) for name, each in zip(names, weights[k].flat, strict=True)}
+    truth |= {f"state {k + 1}: stay": each for k, each in enumerate(stay)}
+    return Subject(table, truth)
 
 
 #: Models by name, and how a subject is drawn.
@@ -144,6 +156,7 @@ MODELS: dict[str, tuple[Model, Draw]] = {
     "lba": (RACE, lba),
     "learner_with_times": (TIMED_LEARNER, learner_with_times),
     "hidden_states": (GlmHmm(2, 0), hidden_states),
+    "hidden_states_three_choices": (GlmHmm(2, 0), partial(hidden_states, choices=3)),
     **{name.replace("-", "_"): learner_of_task(name) for name in timed.LEARNERS},
 }
 

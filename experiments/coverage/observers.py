@@ -6,7 +6,8 @@ the estimate and the true value.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from neurogym.analysis.results import Curve, Estimate
 from neurogym.behaviour.describe import describe
 from neurogym.behaviour.models.base import Problem
 from neurogym.behaviour.models.drifting import Drifting
-from neurogym.behaviour.models.logistic import Logistic
+from neurogym.behaviour.models.logistic import Features, Logistic
 from neurogym.behaviour.table import Behaviour, session
 
 Truths = dict[str, tuple[Estimate, float]]  #: by parameter, estimate and true value
@@ -301,28 +302,25 @@ def _choices(rng: Generator, trials: int, weight: float, bias: float, last: floa
     return session(choice, name=name, stimuli=stimulus[:, None], correct=choice == right, rt=rt)
 
 
-def _weights(rng: Generator, trials: int, weight: float) -> Truths:
-    table = Behaviour((_choices(rng, trials, weight, 0.3, 0.3),), ("0", "1"), ("x",))
+def weights(rng: Generator, share: float = 1.0, weight: float = 4.0) -> Truths:
+    """Logistic regression on a stimulus, a constant and the last choice."""
+    table = Behaviour((_choices(rng, int(1500 * share), weight, 0.3, 0.3),), ("0", "1"), ("x",))
     parameters = Logistic(1, past_stimuli=False).fit([Problem(table)])[0].parameters
-    truth = {"bias": 0.3, "x": weight, "choice, 1 back": 0.3}
-    return {name: (parameters[name], value) for name, value in truth.items()}
+    return _beside(parameters, {"bias": 0.3, "x": weight, "choice, 1 back": 0.3})
 
 
-def strong_weights(rng: Generator, share: float = 1.0) -> Truths:
-    """Logistic regression, a stimulus of weight 4."""
-    return _weights(rng, int(1500 * share), 4.0)
-
-
-def weak_weights(rng: Generator, share: float = 1.0) -> Truths:
-    """Logistic regression, a stimulus of weight 0.5."""
-    return _weights(rng, int(1500 * share), 0.5)
-
-
-def drifting_weight(rng: Generator, share: float = 1.0) -> Truths:
-    """Mean of drifting weights, a constant weight of 3."""
-    table = Behaviour((_choices(rng, int(320 * share), 3.0, 0.0, 0.0),), ("0", "1"), ("x",))
+def drifting_weight(rng: Generator, share: float = 1.0, weights: Sequence[float] = (0.0, 3.0)) -> Truths:
+    """Means of drifting weights that are constant, a weight of the stimulus for each choice; that of the first is 0."""
+    x = rng.choice([-1, -0.5, -0.25, 0, 0.25, 0.5, 1], int(320 * share))
+    choice = (np.outer(x, weights) + rng.gumbel(size=(len(x), len(weights)))).argmax(1)
+    table = Behaviour((session(choice, stimuli=x[:, None]),), tuple(map(str, range(len(weights)))), ("x",))
     parameters = Drifting(0).fit([Problem(table)])[0].parameters
-    return {"bias": (parameters["bias"], 0.0), "x": (parameters["x"], 3.0)}
+    truth = np.stack([np.zeros(len(weights)), weights], 1)[1:].ravel().tolist()
+    return _beside(parameters, dict(zip(Features.of(table, 0).weight_names, truth, strict=True)))
+
+
+def _beside(estimates: Mapping[str, Estimate], truth: Mapping[str, float]) -> Truths:
+    return {name: (estimates[name], value) for name, value in truth.items()}
 
 
 def sessions(rng: Generator, share: float = 1.0) -> Truths:
@@ -355,9 +353,11 @@ OBSERVERS: dict[str, Callable[..., Truths]] = {
         bandit,
         reversals,
         learners,
-        strong_weights,
-        weak_weights,
         drifting_weight,
         sessions,
     )
+} | {
+    "strong_weights": partial(weights, weight=4.0),
+    "weak_weights": partial(weights, weight=0.5),
+    "drifting_weights_three_choices": partial(drifting_weight, weights=(0.0, 3.0, -2.0)),
 }

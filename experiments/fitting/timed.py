@@ -63,7 +63,11 @@ def dots(rng: np.random.Generator, trials: int, values: Mapping[str, float], nam
     x = rng.choice(COHERENCES, trials)
     response = {key: np.array(values[key]) for key in ("A", "t_R", "z", "lapse")}
     choice, rt = diffusion_response().sample((values["k"] * (x - values["x0"]))[:, None], response, rng)
-    return Behaviour((session(choice, subject=name, stimuli=x[:, None], rt=rt),), stimuli=("coh",))
+    return _judgements(choice, x[:, None], rt, name)
+
+
+def _judgements(choice: np.ndarray, stimuli: FloatArray, rt: FloatArray, name: str = "1") -> Behaviour:
+    return Behaviour((session(choice, subject=name, stimuli=stimuli, rt=rt),), stimuli=("coh",))
 
 
 def _observer(rng: np.random.Generator) -> dict[str, float]:
@@ -110,26 +114,11 @@ def anticipations(seed: int, repeats: int = 10) -> Row:
         shifts = []
         for _ in range(repeats):
             data = dots(rng, 2000, {**_observer(rng), "lapse": 0.0}).sessions[0]
-            more = Behaviour(
-                (
-                    session(
-                        np.r_[data.choice, 0, 1],
-                        stimuli=np.r_[data.stimuli, [[0.1], [0.1]]],
-                        rt=np.r_[data.rt, 0.02, 0.02],
-                    ),
-                ),
-                stimuli=("coh",),
-            )
-            before, after = Diffusion(fastest=fastest).fit(
-                [Problem(Behaviour((data,), stimuli=("coh",))), Problem(more)]
-            )
-            shifts.append(
-                [
-                    abs(after.parameters[name].value - each.value) / each.se
-                    for name, each in before.parameters.items()
-                    if np.isfinite(each.se)
-                ]
-            )
+            early = np.r_[data.choice, 0, 1], np.r_[data.stimuli, [[0.1], [0.1]]], np.r_[data.rt, 0.02, 0.02]
+            tables = _judgements(data.choice, data.stimuli, data.rt), _judgements(*early)
+            before, after = Diffusion(fastest=fastest).fit(list(map(Problem, tables)))
+            known = {name: each for name, each in before.parameters.items() if np.isfinite(each.se)}
+            shifts.append([abs(after.parameters[name].value - each.value) / each.se for name, each in known.items()])
         row[f"largest shift (s.e.), {title}"] = round(max(map(max, shifts)), 3)
     return row
 
@@ -144,7 +133,7 @@ def omissions(seed: int, repeats: int = 20) -> Row:
         late = data.rt > 1.5
         late_share.append(float(late.mean()))
         choice, rt = np.where(late, -1, data.choice), np.where(late, np.nan, data.rt)
-        table = Behaviour((session(choice, stimuli=data.stimuli, rt=rt),), stimuli=("coh",))
+        table = _judgements(choice, data.stimuli, rt)
         for found, deadline in ((counted, 1.5), (dropped, 0.0)):
             found.append(_distance(Diffusion(deadline=deadline).fit([Problem(table)])[0], truth, names))
     return {
