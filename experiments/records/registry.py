@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from experiments import (
-    bandit,
     coverage,
     defaults,
     dynamics,
@@ -28,7 +27,6 @@ RECORDS: dict[str, Record] = {
         defaults.OTHER,
         trainings.RECORD,
         reproductions.RECORD,
-        bandit.RECORD,
         dynamics.RECORD,
         fitting.RECORD,
         coverage.RECORD,

@@ -1,14 +1,8 @@
 """Numbers that records measure, tried with a few steps."""
 
-from experiments import bandit, trainings
+from experiments import trainings
 from ngym_cli.config import from_dict
 from ngym_cli.training import main_loop
-
-
-def test_a_bandit_learns_and_is_compared(tmp_path):
-    outcome = main_loop.train(from_dict({**bandit.RECORD.run(bandit.ITEM), "timesteps": 20_000}), tmp_path)
-    row = bandit.make(bandit.ITEM, 0, tmp_path / outcome.run.path, sessions=3)
-    assert row["sessions"] == 3 and 0 < row["best"] < row["regret"] and row["thompson"] > 0
 
 
 def test_a_training_of_several_tasks_has_a_performance_of_each(tmp_path):

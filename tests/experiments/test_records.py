@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 import neurogym
-from experiments import bandit, defaults, trainings
+from experiments import coverage, defaults, trainings
 from experiments.defaults import lines
 from experiments.records import made, quotes
 from experiments.records.__main__ import listing
@@ -66,7 +66,7 @@ def small(tmp_path):
         what="a record",
         file=tmp_path / "results.json",
         items=lambda: ["a", "b"],
-        make=bandit.make,
+        make=coverage.make,
         seeds=2,
     )
 
@@ -111,9 +111,9 @@ def test_code_that_no_commit_has_makes_no_record(tmp_path, monkeypatch):
 
 
 def test_the_listing_says_what_made_every_row():
-    (line, *rows) = listing({"bandit": {bandit.ITEM}}, every_row=True)
-    assert line.split()[:5] == ["bandit", "3", "of", "3", "rows,"]
-    assert len(rows) == 3 and all("version" not in row and "--only bandit/changing_bandit" in row for row in rows)
+    (line, *rows) = listing({"coverage": {"wager/small", "wager/large"}}, every_row=True)
+    assert line.split()[:5] == ["coverage", "2", "of", "2", "rows,"]
+    assert len(rows) == 2 and all("version" not in row and "--only coverage/wager" in row for row in rows)
     summaries = list(listing({name: set(record.items()) for name, record in RECORDS.items()}, every_row=False))
     assert [summary.split()[0] for summary in summaries[::2]] == list(RECORDS)
 
