@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,11 +90,11 @@ def read_npz(path: Path) -> tuple[DataFrame, list[str]]:
     return table, of_other_lengths(columns, n)
 
 
-def read_excel(path: Path) -> tuple[DataFrame, int, list[str]]:
-    """Read the first sheet of an Excel file; names of columns are in the first row that is as full as most.
+def read_excel(path: Path) -> tuple[list[tuple[str, DataFrame, int]], list[str]]:
+    """Read the first sheet of an Excel file, and further sheets with the same columns.
 
     Returns:
-        The columns, the number of rows above their names, and remarks.
+        Name, columns and number of rows above their names of each sheet that is read; the names of the other sheets.
 
     Raises:
         TableError: if openpyxl is not installed, or the sheet is empty.
@@ -106,23 +106,26 @@ def read_excel(path: Path) -> tuple[DataFrame, int, list[str]]:
     check_archive(path)
     book = load_workbook(path, read_only=True, data_only=True)
     try:
-        rows = [list(row) for row in book.worksheets[0].iter_rows(values_only=True)]
-        others = [sheet.title for sheet in book.worksheets[1:]]
-        title = book.worksheets[0].title
+        sheets = [(sheet.title, *_sheet([*sheet.iter_rows(values_only=True)])) for sheet in book.worksheets]
     finally:
         book.close()
+    first = [*sheets[0][1]]
+    if not first:
+        raise TableError("found an empty sheet, expected a row of names and one for each trial")
+    return [each for each in sheets if [*each[1]] == first], [each[0] for each in sheets if [*each[1]] != first]
+
+
+def _sheet(rows: Sequence[Sequence[Any]]) -> tuple[DataFrame, int]:
+    """Return the columns whose names are in the first row that is as full as most, and the number of rows above."""
     filled = [sum(cell is not None for cell in row) for row in rows]
     width = max(set(filled), key=lambda count: (count > 1) * filled.count(count)) if filled else 0
     header = next((k for k, count in enumerate(filled) if count >= max(width, 1)), None)
     if header is None:
-        raise TableError("found an empty sheet, expected a row of names and one for each trial")
-    names = [str(cell) if cell is not None else "" for cell in rows[header]]
+        return from_mapping({}), 0
     body = [row for row, count in zip(rows[header + 1 :], filled[header + 1 :], strict=True) if count]
     table = {
-        name: np.array([*(row[k] if k < len(row) else None for row in body), None], object)[:-1]
-        for k, name in enumerate(names)
-        if name
+        str(name): np.array([*(row[k] if k < len(row) else None for row in body), None], object)[:-1]
+        for k, name in enumerate(rows[header])
+        if name is not None
     }
-    above = sum(count > 0 for count in filled[:header])
-    notes = [f"the first sheet, {title}, is read; others are {', '.join(others[:6])}"] if others else []
-    return from_mapping(table), above, notes
+    return from_mapping(table), sum(count > 0 for count in filled[:header])

@@ -9,41 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from neurogym.array_types import FloatArray, IntArray
-from neurogym.behaviour import entries
-from neurogym.behaviour.checks import (
-    BEYOND_CHANCE,
-    check_accuracy_coding,
-    check_angles,
-    check_contradiction,
-    check_correctness,
-    check_forced,
-    check_logarithms,
-    check_objects,
-    check_omissions,
-    check_side,
-    check_sources,
-    check_times,
-    check_withheld,
-    chosen_side,
-    say_contexts,
-    say_protocols,
-)
+from neurogym.behaviour import checks, entries, evidence
 from neurogym.behaviour.choices import Choices, map_truth, read_choices
 from neurogym.behaviour.column_maps import ColumnMap
 from neurogym.behaviour.column_names import COLUMN_NAMES, STIMULUS_OR_TRUTH
 from neurogym.behaviour.entries import TableError, plain
-from neurogym.behaviour.evidence import (
-    ENOUGH_TRIALS,
-    correlation,
-    falls,
-    is_by_chance,
-    is_in_blocks,
-    minus,
-    trial_order,
-)
 from neurogym.behaviour.options import check_options
 from neurogym.behaviour.pulse_times import difference, read_pulses
 from neurogym.behaviour.role_columns import RoleColumns
+from neurogym.behaviour.roles import chosen_side, says_yes
 from neurogym.behaviour.table import Session
 from neurogym.messages.options import option
 
@@ -51,9 +25,10 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-#: Least and largest correlation with the correct choice from which a number without a sign encodes the side, between
+#: Least and largest evidence.correlation with the correct choice from which a number without a sign encodes the side, between
 #: them as many standard errors as are not by chance.
 ENCODES_SIDE = (0.3, 0.7)
+MOST_GAPS = 0.25  #: share of answered trials that may lack a stimulus
 MOST_LEVELS, MOST_CONDITIONS = 30, 16  #: of a further column that is kept, and most such columns
 #: Choices of the International Brain Laboratory: a clockwise turn of the wheel reports the left.
 WHEEL = {"1": "left", "-1": "right"}
@@ -115,10 +90,10 @@ class Assembler(RoleColumns):
         """
         correct = self.flags("correct")
         choices = self.choices = self.read_choices(correct)
-        check_accuracy_coding(self, self.named, choices, correct)
+        checks.check_accuracy_coding(self, self.named, choices, correct)
         if "choice" not in self.named:
-            check_forced(self)
-            check_withheld(self, choices.index, correct)
+            checks.check_forced(self)
+            checks.check_withheld(self, choices.index, correct)
         truth = self.truth(choices, correct)
         if np.isnan(correct).all() and (truth >= 0).any():
             correct = np.where(truth >= 0, (choices.index == truth).astype(float), np.nan)
@@ -128,18 +103,20 @@ class Assembler(RoleColumns):
         stimuli, names = self.stimuli(truth)
         choice = choices.index
         correct = np.where(choice < 0, np.nan, correct)
+        if "reward" not in self.named:
+            checks.check_empty_rewards(self, choice, correct)
         reward, gain, loss = self.rewards(choice, correct)
         if "choice" not in self.named and {"reward", "gain"} & set(self.roles):
-            check_objects(self, self.options, choices, reward)
+            checks.check_objects(self, self.options, choices, reward)
         if "stimuli" not in self.named:
-            check_sources(self, stimuli, names, choice)
-            check_angles(self, stimuli, names)
-            say_contexts(self, stimuli, names, choice)
-        say_protocols(self, stimuli, names)
+            checks.check_sources(self, stimuli, names, choice)
+            checks.check_angles(self, stimuli, names)
+            checks.say_contexts(self, stimuli, names, choice)
+        checks.say_protocols(self, stimuli, names)
         stimuli, names = self.oriented(stimuli, names, choice)
         times = self.read_times(choice, self.settings.rt_unit)
         if "rt" not in self.named and not self.settings.rt_unit:
-            check_times(self, times)
+            checks.check_times(self, times)
         rt = np.where(choice < 0, np.nan, times.seconds)
         state, choice2 = self.second_stage(choice)
         cue = self.labels("cue") if "cue" in self.roles else np.broadcast_to(np.int64(-1), self.n)
@@ -166,7 +143,7 @@ class Assembler(RoleColumns):
         """Return the choices and the reading of their column."""
         name, column = self.column("choice")
         if "reward" not in self.named:
-            check_omissions(self, column)
+            checks.check_omissions(self, column)
         gone, order = self.marked_as_missed(), self.settings.choices
         if len({word.lower() for word in order}) == len(order):
             column, respelled = entries.in_one_case(column, order)
@@ -215,7 +192,7 @@ class Assembler(RoleColumns):
         left, right = (np.nan_to_num(sides[name]) for name in CONTRASTS)
         valid = choices.index >= 0
         ones = choices.index == choices.words.index("1")
-        return correlation(right - left, ones, valid) * np.sqrt(valid.sum()) < BEYOND_CHANCE
+        return evidence.correlation(right - left, ones, valid) * np.sqrt(valid.sum()) < checks.BEYOND_CHANCE
 
     def truth(self, choices: Choices, correct: FloatArray) -> IntArray:
         """Return the index of the correct choice, -1 if unknown; a column that does not name choices is dropped.
@@ -228,13 +205,13 @@ class Assembler(RoleColumns):
         name, column = self.column("ground_truth")
         unclear = plain(name) in STIMULUS_OR_TRUTH and "ground_truth" not in self.named
         result = map_truth(column, choices, correct)
-        if result is not None and unclear and is_by_chance(result[0], choices.index, len(choices.words)):
+        if result is not None and unclear and evidence.is_by_chance(result[0], choices.index, len(choices.words)):
             result = None
         if result is not None and plain(name) in COLUMN_NAMES["correct"] and "ground_truth" not in self.named:
-            check_correctness(self, name, column, result[0], choices)
+            checks.check_correctness(self, name, column, result[0], choices)
         if result is not None and "reward" in self.roles and "ground_truth" not in self.named:
-            order, follows = trial_order(self.columns, self.roles)
-            if is_in_blocks(column, order, follows):
+            order, follows = evidence.trial_order(self.columns, self.roles)
+            if evidence.is_in_blocks(column, order, follows):
                 return self.without_truth(
                     f"{name} changes in blocks, as a state of the task does: no model sees it; "
                     f"{option(f'--ground-truth {name}')} "
@@ -242,7 +219,7 @@ class Assembler(RoleColumns):
                 )
         if result is not None:
             self.words[name] = result[1]
-            check_contradiction(self, self.named, name, result[0], choices.index, correct)
+            checks.check_contradiction(self, self.named, name, result[0], choices.index, correct)
             if ";" in result[1] or "=" in result[1]:
                 self.notes.append(f"{name} is read as {result[1]}")
             if plain(name) in STIMULUS_OR_TRUTH and not self.roles["stimuli"] and len(choices.words) == 2:
@@ -252,8 +229,10 @@ class Assembler(RoleColumns):
         if "ground_truth" in self.named:
             raise TableError(f"column {name!r}: found {shown}, expected one of {', '.join(choices.words)}")
         note = f"{name} ({shown}) is not read as the correct choice: the choices do not depend on it"
-        if set(choices.words) == {"0", "1"} and len(entries.levels(column)[0]) == 2:
-            formula = chosen_side(self.columns, name, str(self.roles["choice"]))
+        flags = [word for word in choices.words if says_yes(word)]
+        coded = {says_yes(word) for word in choices.words} == {False, True} and len(choices.words) == 2
+        if coded and len(entries.levels(column)[0]) == 2:
+            formula = chosen_side(self.columns, name, str(self.roles["choice"]), flags[0])
             way = option(f"--derive '{formula}' --choice chosen --ground-truth {name}")
             note += f"; {way} if {self.roles['choice']} says whether they are correct, as in HDDM"
         return self.without_truth(note)
@@ -276,7 +255,7 @@ class Assembler(RoleColumns):
                 values = self.numbers(name)
             answered = self.choices.index >= 0
             gaps = answered & np.isnan(values)
-            if gaps.sum() > 0.5 * answered.sum() and "stimuli" not in self.named:
+            if gaps.sum() > MOST_GAPS * answered.sum() and "stimuli" not in self.named:
                 self.notes.append(f"{name} is not read as a stimulus: {gaps.sum():,} trials lack it")
                 continue
             if gaps.any():
@@ -296,15 +275,15 @@ class Assembler(RoleColumns):
         strength = stimuli[:, 0] if stimuli.shape[1] == 1 else None
         valid = truth >= 0
         if "stimuli" not in self.named and strength is not None and not valid.any() and np.nanmin(strength) >= 0:
-            check_side(self, self.choices, names[0], strength)
+            checks.check_side(self, self.choices, names[0], strength)
         if strength is None or len(self.choices.words) != 2 or not valid.any() or not np.isfinite(strength).any():
             return stimuli, names
         if "stimuli" not in self.named and np.nanmax(strength) <= 0:
-            check_logarithms(self, names[0], strength, self.choices.index)
+            checks.check_logarithms(self, names[0], strength, self.choices.index)
         if np.nanmin(strength) < 0 or len(np.unique(strength[np.isfinite(strength)])) < 2:
             return stimuli, names
-        if abs(correlation(np.nan_to_num(strength), truth, valid)) > np.clip(
-            BEYOND_CHANCE / np.sqrt(valid.sum()), *ENCODES_SIDE
+        if abs(evidence.correlation(np.nan_to_num(strength), truth, valid)) > np.clip(
+            checks.BEYOND_CHANCE / np.sqrt(valid.sum()), *ENCODES_SIDE
         ):
             return stimuli, names
         second = self.choices.words[1]
@@ -325,7 +304,7 @@ class Assembler(RoleColumns):
                 self.words.setdefault(name, "stimulus")
             return stimuli, names
         name = names[0]
-        turned = falls(stimuli[:, 0], choice)
+        turned = evidence.falls(stimuli[:, 0], choice)
         if self.settings.turned is not None:
             turned = name in self.settings.turned or name.removeprefix("signed ") in self.settings.turned
         first, second = self.choices.words
@@ -334,7 +313,7 @@ class Assembler(RoleColumns):
             self.words[name] = self.words.get(name, meaning)
             return stimuli, names
         self.turned.append(name)
-        new = minus(name)
+        new = evidence.minus(name)
         self.words[name] = f"{new}: evidence for {first} is turned into evidence for {second}"
         self.notes.append(
             f"P({second}) falls with {name}: its sign is turned, so that curves rise; {new} is evidence for {second}"
@@ -358,7 +337,7 @@ class Assembler(RoleColumns):
         """Say that accuracy is clearly below one half."""
         valid = correct[np.isfinite(correct)]
         roles = [role for role in ("correct", "ground_truth") if role in self.roles]
-        if len(words) != 2 or len(valid) < ENOUGH_TRIALS or not roles:
+        if len(words) != 2 or len(valid) < evidence.ENOUGH_TRIALS or not roles:
             return
         if valid.mean() + 2 * np.sqrt(0.25 / len(valid)) < 0.5:
             names = ", ".join(str(self.roles[role]) for role in roles)

@@ -12,20 +12,21 @@ from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.choices import CONTRARY, Choices
 from neurogym.behaviour.codings import TIME_UNITS, Times, read_flags, two_units
-from neurogym.behaviour.column_names import NOT_STIMULI, YES
+from neurogym.behaviour.column_names import LIKE_A_REWARD, NOT_STIMULI
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import ENOUGH_TRIALS, agrees, correlation, is_by_chance, listed, same_information
 from neurogym.behaviour.grouping import is_of_an_agent
 from neurogym.behaviour.questions import Answer, TableQuestion, ask, ask_role, which_is_correct
 from neurogym.behaviour.role_columns import RoleColumns
-from neurogym.behaviour.roles import is_among, is_flag, object_pairs
+from neurogym.behaviour.roles import chosen_side, is_among, is_flag, object_pairs, says_yes
 from neurogym.messages.options import option
 
 if TYPE_CHECKING:
-    from pandas import DataFrame, Series
+    from pandas import Series
 
 BEYOND_CHANCE = 3.0  #: standard errors from which a correlation is not by chance
 CLEAR_SLOPE = 4.5  #: the same for one of many subjects
+MOST_EMPTY = 0.05  #: share of trials whose reward may be empty
 FEWEST_WITHHELD = 5  #: trials that are correct without an answer
 #: Names of flags of trials with one option, or of those with a free choice.
 FORCED = re.compile(r"(?:is|was)?(?:forced|instructed|guided|(free))(?:choice|trial)?s?")
@@ -89,13 +90,32 @@ def check_omissions(trials: RoleColumns, choice: Series) -> None:
     rows = trials.columns[name].isin(omitted) if omitted else np.zeros(trials.n, bool)
     if not rows.any() or entries.missing(choice)[rows].mean() > 0.5:
         return
-    rewarded = "+".join(f'(`{name}`=="{word}")' for word in words if word.lower() in YES)
+    rewarded = "+".join(f'(`{name}`=="{word}")' for word in words if says_yes(word))
     rewarded = rewarded or f'`{name}`!="{omitted[0]}"'
     answers = [
         Answer(("--derive", f"rewarded={rewarded}", "--reward", "rewarded"), "no reward was given"),
         Answer(("--reward", name), "no answer was given"),
     ]
     raise ask(f"{omitted[0]} stands in {name} beside choices", answers, trials.columns, [name])
+
+
+def check_empty_rewards(trials: RoleColumns, choice: IntArray, correct: FloatArray) -> None:
+    """Ask about rewards that are empty in many answered trials that are not known to be errors.
+
+    Raises:
+        TableQuestion: if there are such.
+    """
+    name = str(trials.roles.get("reward"))
+    if name not in trials.columns:
+        return
+    empty = (choice >= 0) & entries.missing(trials.columns[name]) & (correct != 0)
+    if empty.mean() > MOST_EMPTY:
+        answers = [
+            Answer(("--derive", f"rewarded=known(`{name}`)", "--reward", "rewarded"), "an empty entry is no reward"),
+            Answer(("--where", f"known(`{name}`)"), "without these trials"),
+            Answer(("--reward", name), "outcomes that are not known"),
+        ]
+        raise ask(f"{name} is empty in {empty.sum():,} answered trials", answers, trials.columns, [name])
 
 
 def check_withheld(trials: RoleColumns, choice: IntArray, correct: FloatArray) -> None:
@@ -205,12 +225,6 @@ def check_accuracy_coding(trials: RoleColumns, named: Sequence[str], choices: Ch
     ]
     answers.append(Answer(("--choice", chosen, "--correct", flag), "both are what they are called"))
     raise ask(f"{chosen} says the same as {flag} in all trials", answers, trials.columns, [chosen, flag])
-
-
-def chosen_side(columns: DataFrame, side: str, flag: str) -> str:
-    """Return the formula of the choice from the correct side, a column of two entries, and correctness as 1 and 0."""
-    second = entries.levels(columns[side])[0][1]
-    return f'chosen=(`{flag}`==1)*(`{side}`=="{second}")+(`{flag}`==0)*(`{side}`!="{second}")'
 
 
 def check_objects(trials: RoleColumns, options: Sequence[str], choices: Choices, reward: FloatArray) -> None:
@@ -343,7 +357,8 @@ def check_sources(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str]
 def say_contexts(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str], choice: IntArray) -> None:
     """Say that choices rise with a stimulus where another column has one entry, and fall where it has another."""
     for context in trials.free if choice.max(initial=0) <= 1 else ():
-        if not 1 < len(entries.distinct(trials.columns[context])) <= MOST_CONTEXTS:
+        few = 1 < len(entries.distinct(trials.columns[context])) <= MOST_CONTEXTS
+        if not few or LIKE_A_REWARD.search(plain(context)):
             continue
         labels, group = entries.texts(trials.columns[context])
         for name, values in zip(names, stimuli.T, strict=True):

@@ -10,9 +10,9 @@ import numpy as np
 
 from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour import entries
-from neurogym.behaviour.column_names import MISSED, NO, YES
-from neurogym.behaviour.entries import TableError, label, parse_number, plain
-from neurogym.behaviour.roles import detected, is_detection
+from neurogym.behaviour.column_names import MISSED
+from neurogym.behaviour.entries import TableError, label, plain
+from neurogym.behaviour.roles import detected, is_detection, says_yes
 
 if TYPE_CHECKING:
     from pandas import Series
@@ -58,24 +58,13 @@ def read_flags(column: Series) -> tuple[FloatArray, str]:
         if detection and (correct := detected(word)) is not None:
             lookup[k] = correct
             continue
-        small = _short(word)
-        if small in YES or small in NO:
-            lookup[k] = float(small in YES)
+        if (yes := says_yes(word)) is not None:
+            lookup[k] = yes
         elif not is_missed_word(word):
-            others = [each for j, each in enumerate(entries.words(column)) if j >= k and not _is_yes_or_no(each)]
-            raise BadEntry(int(np.flatnonzero(entries.codes(column) == k)[0]), word, "0 or 1", others)
-    yes = [word for k, word in enumerate(entries.words(column)) if lookup[k] == 1]
-    no = [word for k, word in enumerate(entries.words(column)) if lookup[k] == 0]
-    return lookup[entries.codes(column)], f"{', '.join(yes) or 'none'} correct, {', '.join(no) or 'none'} error"
-
-
-def _short(word: str) -> str:
-    number = parse_number(word)
-    return label(number) if number is not None else word.lower()
-
-
-def _is_yes_or_no(word: str) -> bool:
-    return _short(word) in YES | NO or is_missed_word(word)
+            rest = [each for each in entries.words(column)[k:] if says_yes(each) is None and not is_missed_word(each)]
+            raise BadEntry(int(np.flatnonzero(entries.codes(column) == k)[0]), word, "0 or 1", rest)
+    right, wrong = ([word for k, word in enumerate(entries.words(column)) if lookup[k] == flag] for flag in (1, 0))
+    return lookup[entries.codes(column)], f"{', '.join(right) or 'none'} correct, {', '.join(wrong) or 'none'} error"
 
 
 class BadEntry(TableError):

@@ -47,14 +47,15 @@ NOT_CHOICES = re.compile(
 LIKE_A_CHOICE = re.compile(
     r"(chose|choice|chosen|pick|select|resp|answer|went|key|press|poke|lick|saccade|wheel|release|touch|^p[rl]$|^seen$|detected)"
 )
-#: Names of flags of trials that differ from others by what was done to the subject, or by what is earned.
+#: Names of flags of trials that differ from others by what was done to the subject, by what is earned, or by quality.
 SPECIAL = re.compile(
     r"(is)?(catch|attentioncheck|autowater|autoreward(ed)?|freereward|laser|opto(genetics|stim)?|stimulation|"
-    r"microstim(ulation)?|inactivation|muscimol)(on|trial)?s?"
+    r"(micro|[ue])stim(ulation)?|inactivation|muscimol|excluded?|outlier|invalid|(?P<sound>included?|valid))(on|trial)?s?"
 )
 #: Names of times of answers, where no name is that of a reaction time.
 LIKE_A_TIME = re.compile(
-    r"(^|_)rt(_|$)|(resp|answer|choice|press|key|poke|lick|saccade|release|decision|react)\w*?[_. ]?"
+    r"(^|_)rt(_|$)|^time_?ms$|^t_?(resp|answer|choice|decision|press|poke)|"
+    r"(resp|answer|choice|press|key|poke|lick|saccade|release|decision|react|mouse|click)\w*?[_. ]?"
     r"(times?|latency|onset|rt|ms)$"
 )
 #: Parts of names of columns of outcomes.

@@ -15,6 +15,7 @@ from neurogym.behaviour.pulse_times import of_lists, sides
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
+FEWEST_TRIALS = 5  #: of a list of choices that is a session
 _THOUSANDS = {mark: re.compile(rf"[1-9]\d{{0,2}}({re.escape(mark)}\d{{3}})+") for mark in ".,"}
 _DECIMAL_COMMA = re.compile(r"[+-]?(\d+(,\d+)?|,\d+)([eE][+-]?\d+)?")
 
@@ -27,7 +28,7 @@ def from_mapping(table: Mapping[Any, Any]) -> DataFrame:
     """
     import pandas as pd
 
-    columns, listed = {}, sides(map(str, table))
+    columns, listed, table = {}, sides(map(str, table)), _with_a_row_for_each_trial(table)
     for name, values in table.items():
         try:
             columns[str(name)] = entries.of_values(values)
@@ -40,6 +41,28 @@ def from_mapping(table: Mapping[Any, Any]) -> DataFrame:
         differing = next(name for name, length in lengths.items() if length != n)
         raise TableError(f"column {differing!r}: found {lengths[differing]} entries, expected {n} as in {first!r}")
     return pd.DataFrame(columns, copy=False)
+
+
+def _spread(names: Iterable[str]) -> bool:
+    """Return whether one of the columns of lists is named like a choice, so that each row holds several trials."""
+    return any(plain(str(name)) in COLUMN_NAMES["choice"] for name in names)
+
+
+def _with_a_row_for_each_trial(table: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """Return a table of one row for a session, whose choices are lists, with a row for each choice."""
+    import numpy as np
+
+    lists = {
+        name: list(each)
+        for name, each in table.items()
+        if len(each) and isinstance(next(iter(each)), list | np.ndarray)
+    }
+    lengths = {name: [np.size(entry) for entry in each] for name, each in lists.items()}
+    longest = next((lengths[name] for name in lists if _spread([name])), None)
+    if longest is None or np.median(longest) < FEWEST_TRIALS:
+        return table
+    flat = {name: np.concatenate(each) for name, each in lists.items() if lengths[name] == longest}
+    return flat | {name: np.repeat(np.asarray(each), longest) for name, each in table.items() if name not in lists}
 
 
 def name_of_groups(groups: Iterable[str]) -> str:
@@ -57,7 +80,8 @@ def from_records(records: Iterable[Mapping[str, Any]]) -> DataFrame:
 
     rows = [_flat(row) for row in records]
     names = dict.fromkeys(name for row in rows for name in row)
-    table, listed = {}, sides(names)
+    lists = [name for name in names if any(isinstance(row.get(name), list) for row in rows[:1])]
+    table, listed = {}, {*lists} if _spread(lists) else sides(names)
     for name in names:
         values = [row.get(name) for row in rows]
         nested = (dict,) if name in listed else (dict, list, tuple)
@@ -85,7 +109,8 @@ def from_arrow(table: Any) -> DataFrame:
         return pa.float64() if types.is_integer(kind) or types.is_decimal(kind) else kind
 
     paired = sides(table.column_names)
-    lists = [each.name for each in table.schema if types.is_list(each.type) and each.name in paired]
+    lists = [each.name for each in table.schema if types.is_list(each.type)]
+    lists = lists if _spread(lists) else [name for name in lists if name in paired]
     pulses = {name: table.column(name).to_pylist() for name in lists}
     table = table.select([k for k, field in enumerate(table.schema) if not types.is_nested(field.type)])
     table = table.cast(pa.schema([(field.name, kind_of(field.type)) for field in table.schema]))

@@ -11,7 +11,7 @@ import numpy as np
 from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour import entries, expressions, roles
 from neurogym.behaviour.column_maps import ColumnMap
-from neurogym.behaviour.column_names import COLUMN_NAMES
+from neurogym.behaviour.column_names import COLUMN_NAMES, LIKE_A_TIME
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import ALMOST_ALL, is_in_blocks, rises, trial_order
 from neurogym.messages.options import option
@@ -31,25 +31,35 @@ OUTCOMES = (
     *(("hit", "hits"), ("miss", "misses"), ("falsealarm", "fa", "falsealarms")),
     ("correctreject", "correctrejection", "cr", "correctrejections"),
 )
+#: Names of flags of the left that have one of the right beside them, by role, and the formula of both.
+SIDED = {
+    "reward": (re.compile(r"(?!.*prob).*reward.*(l|left)"), "max(`{0}`, `{1}`)"),
+    "choice": (
+        re.compile(r"(is|was)?(choice|chosen?|poked?|went|resp|response|pressed)(l|left)"),
+        "`{1}`/(`{0}`+`{1}`)",
+    ),
+}
 FEWEST_TOTALS = 10  #: distinct amounts from which a reward that never falls is a running total
 
 
-def with_rewards(columns: DataFrame, chosen: ColumnMap) -> DataFrame:
-    """Return the table with one column of rewards, where it has a column for each side (foraging mice)."""
-    if any(plain(name) in COLUMN_NAMES["reward"] for name in columns):
-        return columns
+def with_sides(columns: DataFrame, chosen: ColumnMap, notes: list[str], given: roles.Roles) -> DataFrame:
+    """Return the table with one column of rewards, or of choices, where it has a flag for each side."""
     sides = {plain(name): name for name in columns}
-    for ending in (("l", "r"), ("left", "right")):
-        for short, left in sides.items():
-            right = sides.get(short.removesuffix(ending[0]) + ending[1])
-            if "reward" not in short or "prob" in short or not short.endswith(ending[0]) or right is None:
+    for role, (pattern, formula) in SIDED.items():
+        for short, left in sides.items() if role not in given else ():
+            right = sides.get(re.sub("left", "right", short) if "left" in short else f"{short[:-1]}r")
+            others = {*sides} - {short, plain(str(right))}
+            if not pattern.fullmatch(short) or right is None or others & {*COLUMN_NAMES[role]}:
                 continue
-            flags = roles.is_flag(columns[left]) and roles.is_flag(columns[right])
-            if flags and not np.any(
-                (entries.numbers(columns[left]) > 0) & (entries.numbers(columns[right]) > 0)
-            ):  # else of both options
-                chosen.derive["reward"] = f"max(`{left}`, `{right}`)"
-                return expressions.derived(columns, {"reward": chosen.derive["reward"]})[0]
+            if not (roles.is_flag(columns[left]) and roles.is_flag(columns[right])):
+                continue
+            both = (entries.numbers(columns[left]) > 0) + 1 * (entries.numbers(columns[right]) > 0)
+            if both.max() > 1 or (role == "choice" and both.min()):  # rewards of both options; one flag says the other
+                continue
+            chosen.derive[role] = formula.format(left, right)
+            notes.append(f"{left} and {right} are read as one {role}: {chosen.derive[role]}")
+            columns = expressions.derived(columns, {role: chosen.derive[role]})[0]
+            break
     return columns
 
 
@@ -110,18 +120,27 @@ def with_differences(
         assigned = {**assigned, "stimuli": tuple(each for each in assigned["stimuli"] if each not in strengths)}
         notes.append(f"{', '.join(strengths)} is the size of {', '.join(assigned['stimuli'])} and not used next to it")
     if "rt" not in assigned:
-        extended, assigned = _with_times(extended, assigned, chosen)
+        extended, assigned = _with_times(extended, assigned, chosen, notes)
     return extended, assigned
 
 
-def _with_times(columns: DataFrame, assigned: dict[str, Any], chosen: ColumnMap) -> tuple[DataFrame, dict[str, Any]]:
-    """Return the table with reaction times from times of the session, as IBL keeps them."""
+def _with_times(
+    columns: DataFrame, assigned: dict[str, Any], chosen: ColumnMap, notes: list[str]
+) -> tuple[DataFrame, dict[str, Any]]:
+    """Return the table with reaction times from two times of the session, as IBL and others keep them."""
     short = {plain(name): name for name in columns if entries.is_numeric(columns[name])}
     start = short.get("stimontimes") or short.get("visualstimtimes") or short.get("gocuetimes")
     end = short.get("firstmovementtimes") or short.get("responsetimes")
     if start is None or end is None:
-        return columns, assigned
-    chosen.derive["rt"] = f"{end}-{start}"
+        order, follows = trial_order(columns, assigned)
+        late = [name for name in short.values() if LIKE_A_TIME.search(name.lower())]
+        late = [name for name in late if rises(entries.numbers(columns[name]), order, follows)]
+        end = next((name for name in late if _start_of(columns, name, order, follows)), None)
+        if end is None or "rt" in columns:
+            return columns, assigned
+        start = _start_of(columns, end, order, follows)
+        notes.append(f"{end} is a point in time: the reaction time is {end}-{start}")
+    chosen.derive["rt"] = f"{_quoted(end)}-{_quoted(str(start))}"
     return expressions.derived(columns, {"rt": chosen.derive["rt"]})[0], {**assigned, "rt": "rt"}
 
 

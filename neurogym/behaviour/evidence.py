@@ -26,10 +26,12 @@ BLOCK_CHANGES = 0.1  #: largest share of trials at which a state of the task cha
 
 def group_index(columns: DataFrame, names: Sequence[object]) -> IntArray:
     """Return the number of each row's combination of entries in some columns, from 0, in order of appearance."""
+    import pandas as pd
+
     index = np.zeros(len(columns), np.int64)
     for name in dict.fromkeys(str(each) for each in names if each in columns):
         entry = entries.texts(columns[name])[1]
-        index = np.unique(index * (int(entry.max(initial=0)) + 2) + entry + 1, return_inverse=True)[1]
+        index = pd.factorize(index * (int(entry.max(initial=0)) + 2) + entry + 1)[0]
     return index
 
 

@@ -6,6 +6,7 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,7 @@ FORMATS = (*TEXT, *ARROW, *HDF5, ".mat", ".json", ".jsonl", ".npz", ".xlsx")
 MAGIC = {b"\x89HDF": "hdf5", b"PAR1": "parquet", b"ARROW1": "feather", b"FEA1": "feather", b"MATLAB": "matlab"}
 ENDINGS = {".json": "json", ".jsonl": "json", ".npz": "npz", ".xlsx": "excel", ".xlsm": "excel"}
 PICKLE = tuple(bytes([0x80, version]) for version in range(2, 6))
+HOLDERS = ("sessions", "trials", "data")  #: keys of JSON that hold rows
 LARGEST_JSON = 2**30  #: bytes
 
 
@@ -204,13 +206,13 @@ def _from_json(data: Any) -> DataFrame:
         of_group = {name: {group: name} if len(data) > 1 else {} for name in data}
         data = [{**of_group[name], **row} for name, rows in data.items() for row in rows]
     if isinstance(data, list) and all(isinstance(row, dict) for row in data):
-        key = next((each for each in ("trials", "data") if all(_has_rows(row, each) for row in data)), None)
-        if key is not None:
-            data = [{**{k: v for k, v in row.items() if k != key}, **trial} for row in data for trial in row[key]]
-        return from_records(data)
+        key = next((each for each in HOLDERS if data and all(_has_rows(row, each) for row in data)), None)
+        if key is None:
+            return from_records(data)
+        return _from_json([{**{k: v for k, v in row.items() if k != key}, **each} for row in data for each in row[key]])
     if isinstance(data, dict):
-        if "trials" in data and isinstance(data["trials"], list):
-            return _from_json([{k: v for k, v in data.items() if k == "trials" or not isinstance(v, list | dict)}])
+        if any(_has_rows(data, key) for key in HOLDERS):
+            return _from_json([{k: v for k, v in data.items() if k in HOLDERS or not isinstance(v, list | dict)}])
         if data and all(isinstance(values, list) for values in data.values()):
             return from_mapping(data)
     raise TableError("found JSON of another form, expected a list of trials or a list of values for each column")
@@ -234,8 +236,12 @@ def _npz(path: Path) -> Source:
 
 
 def _excel(path: Path) -> Source:
-    columns, above, notes = arrays.read_excel(path)
-    return Source(columns, "Excel", {"lines above the names of columns": above} if above else {}, notes)
+    sheets, others = arrays.read_excel(path)
+    left_out = {"lines above the names of columns": sum(above for _, _, above in sheets)}
+    notes = [f"the first sheet, {sheets[0][0]}, is read; others are {', '.join(others[:6])}"] if others else []
+    tables = [(Path(title), Source(table, "Excel")) for title, table, _ in sheets]
+    source = joined(tables) if len(tables) > 1 else tables[0][1]
+    return replace(source, left_out={why: n for why, n in left_out.items() if n}, notes=notes, line_of=None)
 
 
 #: Readers whose libraries crash on some damaged files, and the module that takes longest to import.

@@ -193,6 +193,19 @@ def _by_files(columns: DataFrame, roles: dict[str, object], groups: Groups, asks
     if FILE not in columns or len(entries.words(columns[FILE])) < 2 or FILE in roles.values():
         return
     names = entries.words(columns[FILE])
+    said = {match[0] for name in names if (match := _SUBJECT_FILE.search(name.lower()))}
+    if (
+        asks
+        and len(said) == len(names)
+        and "subject" in roles
+        and len(entries.distinct(columns[roles["subject"]])) == 1
+    ):
+        why = f"{roles['subject']} is the same in all files, whose names say {listed(sorted(said))}"
+        answers = [
+            Answer(("--subject", FILE), "each file is a subject"),
+            Answer(("--subject", str(roles["subject"])), "one"),
+        ]
+        raise ask(why, answers, columns, [FILE, str(roles["subject"])])
     if "subject" in roles:
         subject, file = entries.texts(columns[str(roles["subject"])])[1], entries.texts(columns[FILE])[1]
         if "session" not in roles and len(np.unique(file)) > len(np.unique(subject)):

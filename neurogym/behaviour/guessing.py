@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from neurogym.array_types import BoolArray
-from neurogym.behaviour import entries
+from neurogym.behaviour import entries, roles
 from neurogym.behaviour.codings import is_missed_word
 from neurogym.behaviour.column_names import (
     CLOCKS,
@@ -19,44 +19,27 @@ from neurogym.behaviour.column_names import (
     DETECTION,
     ENDINGS,
     LIKE_A_CHOICE,
+    LIKE_A_REWARD,
     MORE,
-    NO,
     NOT_CHOICES,
     NOT_STIMULI,
     SCREENS,
     SIDES,
     STIMULUS,
     STIMULUS_OR_TRUTH,
-    YES,
 )
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import is_in_blocks, is_known_without_answer, same_information, trial_order
 from neurogym.behaviour.formats import TableFormat, format_of, roles_of_format
 from neurogym.behaviour.pulse_times import difference, duration_column, pulse_columns
 from neurogym.behaviour.questions import Answer, TableQuestion, ask, ask_role, which_is_correct
-from neurogym.behaviour.roles import (
-    MOST_CHOICES,
-    Roles,
-    delayed_amounts,
-    fits_role,
-    goes_with_answers,
-    is_among,
-    is_detection,
-    is_flag,
-    is_for_or_against,
-    missed_words,
-    offers,
-    side_pairs,
-    unnamed_choices,
-    value_pairs,
-    varies_within,
-)
 from neurogym.messages.options import option
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 
+WON = re.compile(r"\b(correct|right|won|win|reward(ed)?|gain(ed)?|well done)\b(?! 0)")  #: what sentences say of a win
 #: Names of flags of signal detection, beside which ``hit`` does not mean correct.
 DETECTED = set(DETECTION) - {"hit"}
 FRACTION = re.compile(r"[-+]?\d+(/\d+)?")
@@ -83,7 +66,7 @@ class Guess:
     missed: tuple[str, ...] = ()
 
 
-def guess(columns: DataFrame, given: Roles | None = None) -> Guess:
+def guess(columns: DataFrame, given: roles.Roles | None = None) -> Guess:
     """Guess which column has which role.
 
     Args:
@@ -97,10 +80,14 @@ def guess(columns: DataFrame, given: Roles | None = None) -> Guess:
     form, found = format_of(columns), Guess()
     assigned: dict[str, Any] = found.roles
     for role, name in ({} if form is None else roles_of_format(free, form)).items():
-        if role not in given and fits_role(role, columns[name], short[name]):
+        if role not in given and roles.fits_role(role, columns[name], short[name]):
             assigned[role], found.reasons[role] = name, f"format {form.name}"  # type: ignore[union-attr]
             found.missed = tuple(form.missed) if role == "choice" else found.missed  # type: ignore[union-attr]
-    for role in (*(each for each in COLUMN_NAMES if each not in ("choice", "ground_truth")), "choice", "ground_truth"):
+    for role in (
+        *(each for each in COLUMN_NAMES if each not in ("choice", "ground_truth")),
+        "choice",
+        "ground_truth",
+    ):
         if role in given or role in assigned:
             continue
         taken_names = [str(name) for name in assigned.values()]
@@ -116,6 +103,7 @@ def guess(columns: DataFrame, given: Roles | None = None) -> Guess:
             fits = _rewards_of_trials(free, fits, assigned, found)
         if fits:
             assigned[role], found.reasons[role] = fits[0], "name"
+    _settle_component(free, given, found)
     known: dict[str, Any] = {**assigned, **{role: value for role, value in given.items() if isinstance(value, str)}}
     _ask_for_yes(columns, known, given, found)
     _settle_correct(columns, known)
@@ -133,7 +121,9 @@ def guess(columns: DataFrame, given: Roles | None = None) -> Guess:
     found.notes += [
         f"{name} is named like errors: {option(f'--derive right=1-{name} --correct right')} if 1 is an error"
         for name in free
-        if plain(name) in ERRORS and is_flag(columns[name]) and not {"correct", "ground_truth"} & {*assigned, *given}
+        if plain(name) in ERRORS
+        and roles.is_flag(columns[name])
+        and not {"correct", "ground_truth"} & {*assigned, *given}
     ]
     assigned["stimuli"] = tuple(offered)
     found.reasons["stimuli"] = "values"
@@ -141,6 +131,15 @@ def guess(columns: DataFrame, given: Roles | None = None) -> Guess:
     if "choice2" not in known and not pulses and "stimuli" not in given and not offered:
         _settle_stimuli(columns, known, form, found)
     return found
+
+
+def _settle_component(free: DataFrame, given: roles.Roles, found: Guess) -> None:
+    """Take time and correctness from the component of the choice, as ``dots.rt`` beside ``dots.keys``."""
+    component = str(given.get("choice") or found.roles.get("choice")).rpartition(".")[0].lower()
+    for name in free if component else ():
+        role = next((each for each in ("rt", "correct") if name.rpartition(".")[2].lower() in ENDINGS[each]), None)
+        if role in found.roles and name.rpartition(".")[0].lower() == component and roles.fits_role(role, free[name]):
+            found.roles[role] = name
 
 
 def _named(role: str, columns: DataFrame, taken: Sequence[str] = ()) -> list[str]:
@@ -159,7 +158,7 @@ def _named(role: str, columns: DataFrame, taken: Sequence[str] = ()) -> list[str
         named = [name for name in named if short[name] != "stimulus"]
     if role == "correct" and {*short.values()} & DETECTED:
         named = [name for name in named if short[name] != "hit"]  # of a signal; correct rejections have their own flag
-    fits = [name for name in dict.fromkeys(named) if fits_role(role, columns[name], short[name])]
+    fits = [name for name in dict.fromkeys(named) if roles.fits_role(role, columns[name], short[name])]
     if role == "session":
         fits.sort(key=lambda name: len(entries.distinct(columns[name])) < 2)
     return fits
@@ -177,10 +176,14 @@ def _unfit(columns: DataFrame, known: set[str]) -> list[str]:
         f"{name} is named like correctness and is not read: its entries are not 0 and 1 alone"
         for name in columns
         if "correct" not in known and plain(name) in COLUMN_NAMES["correct"] and entries.is_numeric(columns[name])
+        if not roles.is_flag(columns[name])
     ]
     for name in in_words:
-        if "reward" not in known and plain(name) in COLUMN_NAMES["reward"]:
-            won = f'won=`{name}`=="{(word := entries.words(columns[name])[0])}"'
+        words = entries.words(columns[name])
+        named = plain(name) in COLUMN_NAMES["reward"] or (LIKE_A_REWARD.search(plain(name)) and 1 < len(words) <= 6)
+        if "reward" not in known and named:
+            word = next((each for each in words if WON.search(each.lower())), words[0])
+            won = f'won=`{name}`=="{word}"'
             notes.append(
                 f"{name} is named like a reward and is not read: its entries are words; "
                 f"""{option(f"--derive '{won}' --reward won")} if {word} is a win"""
@@ -212,7 +215,7 @@ def settle_choice(columns: DataFrame, free: DataFrame, found: Guess) -> None:
     """Find the column of the choice among those with its names, or ask."""
     assigned = found.roles
     clear = [name for name in _named("choice", free) if plain(name) not in SIDES]
-    unclear = [name for name in free if plain(name) in SIDES and fits_role("choice", free[name])]
+    unclear = [name for name in free if plain(name) in SIDES and roles.fits_role("choice", free[name])]
     timed = None if "rt" not in assigned else ~_untimed(columns[str(assigned["rt"])])
     names = _that_answer(free, clear, timed) or clear
     names = _without_doubles(free, names) or _that_answer(free, unclear, timed) or unclear
@@ -227,10 +230,29 @@ def settle_choice(columns: DataFrame, free: DataFrame, found: Guess) -> None:
             why, names = f"{' and '.join(others)} may be the choice, and {names[0]} as well", [*others, *names]
         found.questions["choice"] = ask_role(why, "choice", names, columns)
     elif not ({plain(name) for name in columns} & CLOCKS and not assigned):  # a log of events
-        names = unnamed_choices(free.drop(columns=[*assigned.values()], errors="ignore"))
+        names = roles.unnamed_choices(free.drop(columns=[*assigned.values()], errors="ignore"))
         if names:
             why = f"no column is named like a choice; by its entries, {' or '.join(names)} may be it"
             found.questions["choice"] = ask_role(why, "choice", names, columns)
+            sides = [name for name in names if not LIKE_A_CHOICE.search(name.lower())]
+            flag = str(assigned.get("correct"))
+            if (
+                sides == names
+                and flag in columns
+                and roles.is_flag(columns[flag])
+                and entries.is_numeric(columns[flag])
+            ):
+                why = f"no column is named like a choice, which follows from {flag} and the correct one"
+                formulas = [
+                    (name, roles.chosen_side(columns, name, flag))
+                    for name in names
+                    if len(entries.distinct(columns[name])) == 2
+                ]
+                answers = [
+                    Answer(("--derive", formula, "--choice", "chosen"), f"{name} is the correct side")
+                    for name, formula in formulas
+                ]
+                found.questions["choice"] = ask(why, [*answers, *found.questions["choice"].answers], columns, names)
     if "choice" not in assigned and names:
         assigned["choice"] = names[0]
     others = _other_answers(free, assigned)
@@ -255,7 +277,7 @@ def _like_answers(columns: DataFrame) -> list[str]:
     """Return the columns of words that sound like an answer."""
     return [
         name
-        for name in unnamed_choices(columns)
+        for name in roles.unnamed_choices(columns)
         if LIKE_A_CHOICE.search(name.lower())
         and not NOT_CHOICES.search(name.lower())
         and not entries.is_numeric(columns[name])
@@ -282,7 +304,7 @@ def _has_misses(column: Series, timed: BoolArray | None) -> bool:
         entry = np.bincount(index[~timed] + 1, minlength=len(words) + 1)
         k = int(np.argmax(entry))
         return entry[k] >= 0.9 * entry.sum() and float(np.mean(index[timed] + 1 == k)) < 0.05
-    return bool((index < 0).any() or missed_words(words))
+    return bool((index < 0).any() or roles.missed_words(words))
 
 
 def _without_doubles(columns: DataFrame, names: Sequence[str]) -> list[str]:
@@ -299,14 +321,14 @@ def _without_prefix(role: str, short: str) -> str:
     return short if role == "trial" else short.removeprefix("trial")
 
 
-def _ask_for_yes(columns: DataFrame, assigned: Mapping[str, Any], given: Roles, found: Guess) -> None:
+def _ask_for_yes(columns: DataFrame, assigned: Mapping[str, Any], given: roles.Roles, found: Guess) -> None:
     """Ask which of two words of a column of correctness, neither of which is known, means correct."""
     name = assigned.get("correct")
-    if name is None or "correct" in given or is_flag(columns[name]):
+    if name is None or "correct" in given or roles.is_flag(columns[name]):
         return
     words = [word for word in entries.levels(columns[name])[0] if not is_missed_word(word)]
     options = entries.levels(columns[assigned["choice"]])[0] if "choice" in assigned else ()
-    known = [] if entries.is_numeric(columns[name]) else [word for word in words if word.lower() in YES | NO]
+    known = [] if entries.is_numeric(columns[name]) else [word for word in words if roles.says_yes(word) is not None]
     if len(words) != 2 or known or set(words) <= set(options):
         return
     question = f"{name} does not say which entry means correct"
@@ -317,15 +339,15 @@ def _settle_correct(columns: DataFrame, assigned: dict[str, object]) -> None:
     """Read a column of correctness that holds labels of choices as the correct choice."""
     name = assigned.get("correct")
     options = set(entries.levels(columns[str(assigned["choice"])])[0]) if "choice" in assigned else set()
-    if name is not None and not is_flag(columns[str(name)], plain(str(name)) == "performance"):
+    if name is not None and not roles.is_flag(columns[str(name)], plain(str(name)) == "performance"):
         words = set(entries.levels(columns[str(name)])[0])
-        if 2 * len(words & options) > len(words) or not {word.lower() for word in words} & (YES | NO):
+        if 2 * len(words & options) > len(words) or all(roles.says_yes(word) is None for word in words):
             del assigned["correct"]
             assigned.setdefault("ground_truth", str(name))
     stimulus = assigned.get("ground_truth")
     if stimulus is not None and plain(str(stimulus)) in STIMULUS_OR_TRUTH:
         labels = entries.levels(columns[str(stimulus)])[0]
-        if not (len(labels) == 2 or (set(labels) <= options and len(labels) <= MOST_CHOICES)):
+        if not (len(labels) == 2 or (set(labels) <= options and len(labels) <= roles.MOST_CHOICES)):
             del assigned["ground_truth"]
 
 
@@ -333,9 +355,9 @@ def _settle_rewards(columns: DataFrame, assigned: dict[str, object]) -> None:
     """Keep gains and losses only together, and no right beside a left as reward."""
     if assigned.get("reward") in ("R", "r") and {"L", "l"} & set(columns):
         assigned.pop("reward")
-    if is_for_or_against(str(assigned.get("choice", "")), columns) and {"gain", "loss"} <= set(assigned):
-        offers = assigned.pop("gain"), assigned.pop("loss")
-        if assigned.get("reward") in offers:
+    if roles.is_for_or_against(str(assigned.get("choice", "")), columns) and {"gain", "loss"} <= set(assigned):
+        offered = assigned.pop("gain"), assigned.pop("loss")
+        if assigned.get("reward") in offered:
             assigned.pop("reward")
     if "gain" in assigned and "loss" not in assigned:
         assigned.setdefault("reward", assigned["gain"])
@@ -347,17 +369,17 @@ def _settle_rewards(columns: DataFrame, assigned: dict[str, object]) -> None:
         assigned.pop("gain", None)
     if "reward" in assigned and "correct" not in assigned and plain(str(assigned["reward"])) in ("outcome", "feedback"):
         words = entries.words(columns[str(assigned["reward"])])
-        if {word.lower() for word in words} & {"correct", "error", "incorrect", "wrong"} or is_detection(words):
+        if set(map(roles.spoken, words)) & {"correct", "error", "incorrect", "wrong"} or roles.is_detection(words):
             assigned["correct"] = assigned.pop("reward")
 
 
-def _settle_offers(columns: DataFrame, assigned: dict[str, Any], given: Roles, found: Guess) -> list[str]:
+def _settle_offers(columns: DataFrame, assigned: dict[str, Any], given: roles.Roles, found: Guess) -> list[str]:
     """Return gains and losses that are known where there was no answer, as what came of a choice is not."""
     if "choice" not in assigned:
         return []
     column = columns[assigned["choice"]]
     missed = entries.missing(column) | (
-        is_among(column, missed_words(entries.words(column))) if entries.is_words(column) else False
+        roles.is_among(column, roles.missed_words(entries.words(column))) if entries.is_words(column) else False
     )
     if "rt" in assigned and (untimed := _untimed(columns[assigned["rt"]])).mean() < 0.5:
         missed = missed | untimed
@@ -371,7 +393,7 @@ def _settle_offers(columns: DataFrame, assigned: dict[str, Any], given: Roles, f
     if {"gain", "loss"} <= set(known):
         names = [assigned.pop("gain"), assigned.pop("loss")]
         found.notes.append(
-            f"{' and '.join(names)} are known where there was no answer: offers, read as stimuli; "
+            f"{' and '.join(names)} are known where there was no answer: roles.offers, read as stimuli; "
             f"{option(f'--gain {names[0]} --loss {names[1]}')} if they are what came of the choice"
         )
         return names
@@ -385,7 +407,7 @@ def _settle_offers(columns: DataFrame, assigned: dict[str, Any], given: Roles, f
 def _settle_two_stages(columns: DataFrame, assigned: dict[str, object]) -> None:
     """Keep a second stage only with both of its columns, or with four choices that say the state."""
     if "choice2" in assigned and "state" not in assigned:
-        common = [name for name in columns if plain(name) in MORE["common"] and is_flag(columns[name])]
+        common = [name for name in columns if plain(name) in MORE["common"] and roles.is_flag(columns[name])]
         if common:
             assigned["common"] = common[0]
     if "choice2" not in assigned and plain(str(assigned.get("state", ""))) == "state":
@@ -395,7 +417,7 @@ def _settle_two_stages(columns: DataFrame, assigned: dict[str, object]) -> None:
         cues
         and "reward" in assigned
         and "choice2" not in assigned
-        and fits_role("cue", columns[cues[0]])
+        and roles.fits_role("cue", columns[cues[0]])
         and (
             plain(str(assigned.get("choice", ""))) in ("keypressed", "keypress", "go", "pressed")
             or "correct" not in assigned
@@ -404,7 +426,7 @@ def _settle_two_stages(columns: DataFrame, assigned: dict[str, object]) -> None:
         assigned["cue"] = cues[0]
 
 
-def _settle_pulses(columns: DataFrame, free: DataFrame, given: Roles, found: Guess) -> bool:
+def _settle_pulses(columns: DataFrame, free: DataFrame, given: roles.Roles, found: Guess) -> bool:
     """Find times of pulses, whose difference of counts is the stimulus, and return whether there are any."""
     named = given["pulses"] if "pulses" in given else pulse_columns(columns)
     pair = tuple(named or ())
@@ -421,10 +443,10 @@ def _settle_pulses(columns: DataFrame, free: DataFrame, given: Roles, found: Gue
 
 def _settle_stimuli(columns: DataFrame, assigned: dict[str, Any], form: TableFormat | None, found: Guess) -> None:
     """Find the stimuli among the numbers of a table, or ask where only their values suggest them."""
-    if offered := offers(columns, assigned):
+    if offered := roles.offers(columns, assigned):
         found.roles["stimuli"], found.reasons["stimuli"] = tuple(offered), "name"
         found.notes += [
-            f"{', '.join(offered)} are read as offers that {assigned['choice']} is about; "
+            f"{', '.join(offered)} are read as roles.offers that {assigned['choice']} is about; "
             f"{option('--gain COLUMN --loss COLUMN')} "
             "if they are what came of the choice"
         ] * (len(offered) > 1)
@@ -436,7 +458,7 @@ def _settle_stimuli(columns: DataFrame, assigned: dict[str, Any], form: TableFor
     named = [name for name in free if STIMULUS.match(plain(name)) and not NOT_STIMULI.search(name.lower())]
     outcomes = bool({"reward", "gain"} & set(assigned))
     if not named:
-        named = [name for pair in value_pairs(free, assigned) for name in pair] or delayed_amounts(free)
+        named = [name for pair in roles.value_pairs(free, assigned) for name in pair] or roles.delayed_amounts(free)
     if outcomes:
         order, follows = trial_order(columns, assigned)
         states = [name for name in named if is_in_blocks(columns[name], order, follows)]
@@ -450,10 +472,10 @@ def _settle_stimuli(columns: DataFrame, assigned: dict[str, Any], form: TableFor
     found.roles["stimuli"], found.reasons["stimuli"] = tuple(named), "name"
     if named or outcomes or not {"correct", "ground_truth"} & set(assigned) or "choice" not in assigned:
         return
-    paired = {name for pair in side_pairs(columns, list(assigned.values())) for name in pair}
+    paired = {name for pair in roles.side_pairs(columns, list(assigned.values())) for name in pair}
     rest = [name for name in free if not NOT_STIMULI.search(name.lower()) and name not in paired]
-    rest = [name for name in rest if varies_within(columns[name], columns, assigned)]
-    rest = [name for name in rest if goes_with_answers(entries.numbers(columns[name]), columns, assigned)]
+    rest = [name for name in rest if roles.varies_within(columns[name], columns, assigned)]
+    rest = [name for name in rest if roles.goes_with_answers(entries.numbers(columns[name]), columns, assigned)]
     if rest:
         why = f"answers depend on {', '.join(rest)}, which no name says to be a stimulus"
         answers = [Answer(("--stimuli", ",".join(rest)), "stimuli"), Answer(("--stimuli", "none"), "no stimuli")]

@@ -169,7 +169,6 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
         columns = _with_outcomes(columns, chosen, notes, options.roles)
     assigned, given, guessed = _assigned(columns, options.roles, mapped)
     _check_choice(columns, assigned)
-    columns = _with_choices(columns, str(assigned["choice"]), left_out)
     chosen.missed = chosen.missed or guessed.missed
     notes += guessed.notes
     columns, assigned = derivation.with_time_differences(columns, assigned, chosen, notes, given)
@@ -274,6 +273,8 @@ def _refuse_wide(columns: DataFrame) -> None:
 
 def _without_screens(columns: DataFrame, tentative: Roles, chosen: ColumnMap, left_out: dict[str, int]) -> DataFrame:
     """Return the rows that are trials."""
+    if tentative.get("choice") in columns:
+        columns = _with_choices(columns, str(tentative["choice"]), left_out)
     filtered = [name for name in columns if any(name in condition for condition in chosen.where)]
     finite = {
         role: value
@@ -338,7 +339,7 @@ def _check(columns: DataFrame, named: Mapping[str, Any]) -> None:
 
 def _with_outcomes(columns: DataFrame, chosen: ColumnMap, notes: list[str], given: Roles) -> DataFrame:
     """Return the table with columns that follow from others, such as flags of outcomes; refuse one for each trial."""
-    columns = derivation.with_rewards(columns, chosen)
+    columns = derivation.with_sides(columns, chosen, notes, given)
     if "choice" not in given:
         columns = derivation.with_detection(columns, chosen, notes)
         _refuse_wide(columns)

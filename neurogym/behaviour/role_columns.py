@@ -187,7 +187,8 @@ class RoleColumns:
             reward = self.flags("reward")
             name = str(self.roles["reward"])
             self.words[name] = self.words[name].replace(" correct", " reward").replace(" error", " none")
-        return np.where(choice < 0, 0.0, np.where(np.isnan(reward), correct, reward)), gain, loss
+        unknown = np.isnan(reward) & ((correct == 0) | ("reward" not in self.roles))
+        return np.where(choice < 0, 0.0, np.where(unknown, correct, reward)), gain, loss
 
     def read_times(self, choice: IntArray, unit: str | None) -> Times:
         """Return reaction times and the reading of their column.

@@ -30,8 +30,8 @@ from neurogym.behaviour.column_names import (
     VALUE,
     YES,
 )
-from neurogym.behaviour.entries import plain
-from neurogym.behaviour.evidence import correlation
+from neurogym.behaviour.entries import label, parse_number, plain
+from neurogym.behaviour.evidence import correlation, same_information
 from neurogym.messages.options import option
 
 if TYPE_CHECKING:
@@ -50,6 +50,17 @@ MOST_LETTERS = 40  #: of a word for a choice
 def detected(word: str) -> bool | None:
     """Return whether an outcome of signal detection is a correct one; None for another word."""
     return DETECTION.get(LETTERS.get(plain(word), plain(word)))
+
+
+def spoken(word: str) -> str:
+    """Return a word in lower case without marks at its end, a number as a label."""
+    number = parse_number(word)
+    return word.lower().strip(" !.") if number is None else label(number)
+
+
+def says_yes(word: str) -> bool | None:
+    """Return whether a word means yes, correct or a reward, or the contrary; None for another word."""
+    return spoken(word) in YES if spoken(word) in YES | NO else None
 
 
 def is_detection(words: Sequence[str]) -> bool:
@@ -115,6 +126,12 @@ def fits_role(role: str, column: Series, short: str = "") -> bool:
     return entries.is_numeric(column) or is_flag(column)
 
 
+def chosen_side(columns: DataFrame, side: str, flag: str, yes: str = "1") -> str:
+    """Return the formula of the choice from the correct side, a column of two entries, and a column of correctness."""
+    second, yes = entries.levels(columns[side])[0][1], yes if parse_number(yes) is not None else f'"{yes}"'
+    return f'chosen=(`{flag}`=={yes})==(`{side}`=="{second}")'
+
+
 def unfit(role: str, columns: DataFrame) -> list[str]:
     """Return why columns that are named like a role do not suit it, in words."""
     reasons = []
@@ -155,7 +172,7 @@ def is_flag(column: Series, fractions: bool = False) -> bool:
         return low.size > 0 and any(set(low) <= pair for pair in ({-1, 0, 1}, {0, 100}))
     if is_detection(entries.words(column)):
         return all(detected(word) is not None or plain(word) in MISSED for word in entries.words(column))
-    return all(word.lower() in YES | NO or plain(word) in MISSED for word in entries.words(column))
+    return all(says_yes(word) is not None or plain(word) in MISSED for word in entries.words(column))
 
 
 def unnamed_choices(columns: DataFrame) -> list[str]:
@@ -165,7 +182,8 @@ def unnamed_choices(columns: DataFrame) -> list[str]:
     """
     columns = columns[[name for name in columns if not OF_TRIAL_BEFORE.search(plain(name))]]
     names = [name for name, column in columns.items() if _is_choice(column) and not changes_between_blocks(column)]
-    answers = [name for name in columns if LIKE_A_CHOICE.search(name.lower()) and _is_choice(columns[name], 8)]
+    answers = [name for name in columns if LIKE_A_CHOICE.search(name.lower())]
+    answers = [name for name in answers if _is_choice(columns[name], 8, flags="corr" not in name.lower())]
     names = [name for name in names if not NOT_CHOICES.search(name.lower())]
     pairs = [name for name in names if {plain(word) for word in entries.levels(columns[name])[0]} in map(set, ORDERED)]
     return answers or pairs or sorted(names, key=lambda name: entries.is_numeric(columns[name]))
@@ -178,9 +196,9 @@ def changes_between_blocks(column: Series) -> bool:
     return 1 < n <= len(index) / 2 and index.min() >= 0 and int(np.count_nonzero(np.diff(index))) == n - 1
 
 
-def _is_choice(column: Series, most: int = 4) -> bool:
+def _is_choice(column: Series, most: int = 4, flags: bool = False) -> bool:
     """Return whether a column without a telling name holds a few words or whole numbers, each several times."""
-    words_of_flags = is_flag(column) and not entries.is_numeric(column)
+    words_of_flags = is_flag(column) and not entries.is_numeric(column) and not flags
     if not 2 <= len(entries.distinct(column)) <= most or not _is_label(column) or words_of_flags:
         return False
     index = entries.levels(column)[1]
@@ -200,7 +218,9 @@ def like_the_choice(columns: DataFrame, assigned: Mapping[str, object]) -> list[
     rest = [name for name in columns if name not in assigned.values() and entries.is_words(columns[name])]
     rest = [name for name in rest if set(entries.words(columns[name])) <= set(entries.words(choice))]
     rest = [name for name in rest if not LIKE_A_REWARD.search(plain(name)) and not OF_TRIAL_BEFORE.search(plain(name))]
-    return [name for name in rest if len(entries.words(columns[name])) > 1 and not columns[name].equals(choice)]
+    return [
+        name for name in rest if len(entries.words(columns[name])) > 1 and not same_information(columns[name], choice)
+    ]
 
 
 def like_a_reward(columns: DataFrame, assigned: Mapping[str, object]) -> list[str]:
@@ -329,9 +349,13 @@ def remarks_on(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
         notes.append(f"{', '.join(outcomes)} not read as rewards: {reward} if that is what the choice earned")
     notes += [
         f"{name} is set in some trials, which are described with the others: {option(f'--by {name}')} for each, "
-        f"""{option(f"--where 'not {name}'")} without them"""
+        + (
+            option(f"--where {name}") + " for these"
+            if special["sound"]
+            else option(f"--where 'not {name}'") + " without them"
+        )
         for name in columns
-        if SPECIAL.fullmatch(plain(name)) and name not in assigned.values()
+        if (special := SPECIAL.fullmatch(plain(name))) and name not in assigned.values()
         if is_flag(columns[name]) and len(entries.distinct(columns[name])) > 1
     ]
     if "rt" not in assigned:
@@ -340,6 +364,14 @@ def remarks_on(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
             for name in columns
             if LIKE_A_TIME.search(name.lower()) and name not in assigned.values() and entries.is_numeric(columns[name])
         ][:2]
+    notes += [
+        f"{name} is not read as a confidence judgement: {option(f'--confidence {name}')} if it is"
+        for name in columns
+        if "confidence" not in assigned and re.search(r"(^|[_. ])(conf|confidence|rating|wager)([_. ]|$)", name.lower())
+        if entries.is_numeric(columns[name])
+        and fits_role("confidence", columns[name])
+        and not LIKE_A_TIME.search(name.lower())
+    ][:1]
     if not {"ground_truth", "correct"} & set(assigned):
         notes += [
             f"{name} has the entries of the choice: {option(f'--ground-truth {name}')} if it is the correct one"

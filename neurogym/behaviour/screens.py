@@ -13,6 +13,7 @@ from neurogym.behaviour import entries
 from neurogym.behaviour.codings import read_flags
 from neurogym.behaviour.column_names import SCREENS
 from neurogym.behaviour.entries import plain
+from neurogym.behaviour.evidence import FILE, group_index
 from neurogym.behaviour.roles import is_flag
 from neurogym.messages.options import option
 
@@ -31,7 +32,9 @@ IDLE = re.compile(
     r"feedback\w*|debrief\w*|consent\w*|welcome\w*|end|thanks|thankyou|survey\w*|questionnaire\w*|demographics\w*|"
     r"content\w*|continue\w*|preload|(enter|exit)?fullscreen|attentioncheck|browsercheck|break|rest|pause|intro(duction)?|goodbye)$"
 )
-END_OF_FILE = "END OF FILE"  #: last row of a table of Gorilla
+#: Last row of a table of Gorilla, and rows that sum up others.
+SUMMARY = re.compile(r"(endoffile|mean|average|avg|mittelwert|moyenne|median|sd|std|stdev|sem|total|grandtotal|summe)")
+MOST_SUMMARIES = 0.02  #: share of rows
 PRACTICE = re.compile(r"practi[cs]e|^prac|^warmup")  #: words for phases of practice
 PRACTICE_FLAG = re.compile(r"(is)?(prac(tice|tise)?|warmup)(trials?|block)?")  #: names of flags of it
 #: Roles whose entries show that a row is a trial.
@@ -57,19 +60,26 @@ def trial_rows(
             rows[mask] = False
             left_out[reason] = left_out.get(reason, 0) + count
 
+    def remove_phase(mask: BoolArray, reason: str) -> None:
+        inside = np.bincount(subject[mask], minlength=subject.max() + 1) > 0
+        if (inside & (np.bincount(subject[~mask], minlength=len(inside)) > 0)).sum() > 0.5 * inside.sum():
+            remove(mask, reason)  # else a group of subjects, as one with practice
+
     choice = None if "choice" not in roles else str(roles["choice"])
+    subject = group_index(columns, [roles.get("subject", FILE)])
     for name, column in columns.items():
         if name in filtered or name == choice:
             continue
         if PRACTICE_FLAG.fullmatch(plain(name)) and is_flag(column) and len(entries.distinct(column)) > 1:
             listed = ",".join(entries.levels(column)[0])
-            remove(read_flags(column)[0] == 1, f"practice ({name}); to keep these, {_kept(name, listed)}")
+            remove_phase(read_flags(column)[0] == 1, f"practice ({name}); to keep these, {_kept(name, listed)}")
         elif entries.is_words(column) and name not in roles.values():
-            _remove_phases(name, column, IDLE if plain(name) in PHASE_COLUMNS else PRACTICE, remove)
+            _remove_phases(name, column, IDLE if plain(name) in PHASE_COLUMNS else PRACTICE, remove_phase)
     for _, column in columns.items():
-        ends = [k for k, word in enumerate(entries.words(column)) if word == END_OF_FILE]
-        if ends and entries.is_words(column):
-            remove(entries.codes(column) == ends[0], f"rows {END_OF_FILE}")
+        for word in filter(lambda word: SUMMARY.fullmatch(plain(word)), entries.words(column)):
+            summary = np.asarray(column == word)
+            if summary.mean() < MOST_SUMMARIES:
+                remove(summary, f"rows {word}")
     _remove_loops(columns, filtered, remove)
     form = form_of(columns)
     if form:
@@ -123,7 +133,7 @@ def _without_design(columns: DataFrame, roles: Mapping[str, object]) -> BoolArra
     if not names:
         choice = roles.get("choice")
         kinds = [name for name in columns if plain(name) == "trialtype" and entries.codes(columns[name]) is not None]
-        if choice is None or not kinds:
+        if choice is None or not kinds or len(entries.distinct(columns[str(choice)])) < 2:
             return np.zeros(len(columns), bool)
         return _other_kinds(columns[kinds[0]], columns[str(choice)])
     return np.all([entries.missing(columns[name]) for name in names], axis=0)
