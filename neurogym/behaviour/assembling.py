@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-#: Least and largest evidence.correlation with the correct choice from which a number without a sign encodes the side, between
+#: Least and largest correlation with the correct choice from which a number without a sign encodes the side, between
 #: them as many standard errors as are not by chance.
 ENCODES_SIDE = (0.3, 0.7)
 MOST_GAPS = 0.25  #: share of answered trials that may lack a stimulus
@@ -173,11 +173,8 @@ class Assembler(RoleColumns):
         empty = int(entries.missing(column).sum())
         missed = [f"{word} ({count:,})" for word, count in choices.missed.items()]
         missed += [f"empty ({empty:,})"] if empty else []
-        missed += (
-            [f"marked as missed ({int((gone & ~entries.missing(column)).sum()):,})"]
-            if (gone & ~entries.missing(column)).any()
-            else []
-        )
+        marked = int((gone & ~entries.missing(column)).sum())
+        missed += [f"marked as missed ({marked:,})"] * bool(marked)
         listed = ", ".join(w if w == o else f"{o} = {w}" for o, w in zip(self.options, choices.words, strict=True))
         self.words[name] = f"{listed}; no answer: {', '.join(missed)}" if missed else listed
         return choices
@@ -214,8 +211,7 @@ class Assembler(RoleColumns):
             if evidence.is_in_blocks(column, order, follows):
                 return self.without_truth(
                     f"{name} changes in blocks, as a state of the task does: no model sees it; "
-                    f"{option(f'--ground-truth {name}')} "
-                    "if it is the correct choice of each trial"
+                    f"{option(f'--ground-truth {name}')} if it is the correct choice of each trial"
                 )
         if result is not None:
             self.words[name] = result[1]

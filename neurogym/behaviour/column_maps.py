@@ -114,12 +114,7 @@ class ColumnMap:
         for key in ("where", "missed", "choices", "turned"):
             if getattr(self, key) or (key == "turned" and self.turned is not None):
                 content[key] = list(getattr(self, key))
-        if self.rt_unit:
-            content["rt_unit"] = self.rt_unit
-        if self.pulse_unit:
-            content["pulse_unit"] = self.pulse_unit
-        if self.derive:
-            content["derive"] = dict(self.derive)
+        content |= {key: value for key in ("rt_unit", "pulse_unit", "derive") if (value := getattr(self, key))}
         content["roles"] = {k: list(v) if isinstance(v, tuple) else v for k, v in (self.roles or {}).items()}
         return {**content, **self.rules} if self.rules else content
 

@@ -45,7 +45,7 @@ NOT_CHOICES = re.compile(
 )
 #: Parts of names that sound like an answer, where no name is that of a choice.
 LIKE_A_CHOICE = re.compile(
-    r"(chose|choice|chosen|pick|select|resp|answer|went|key|press|poke|lick|saccade|wheel|release|touch|^p[rl]$|^seen$|detected)"
+    r"(chose|choice|chosen|pick|select|resp|answer|went|key|press|poke|(?<!c)lick|saccade|wheel|release|touch|^p[rl]$|^seen$|detected)"
 )
 #: Names of flags of trials that differ from others by what was done to the subject, by what is earned, or by quality.
 SPECIAL = re.compile(
@@ -57,6 +57,10 @@ LIKE_A_TIME = re.compile(
     r"(^|_)rt(_|$)|^time_?ms$|^t_?(resp|answer|choice|decision|press|poke)|"
     r"(resp|answer|choice|press|key|poke|lick|saccade|release|decision|react|mouse|click)\w*?[_. ]?"
     r"(times?|latency|onset|rt|ms)$"
+)
+#: Names of confidence judgements, where no name is that of confidence.
+LIKE_A_JUDGEMENT = re.compile(
+    r"(^|[_. ])(conf|confidence|wager)_?(pct|percent|level|score|value|scale|resp|response)?$"
 )
 #: Parts of names of columns of outcomes.
 LIKE_A_REWARD = re.compile(r"(reward|outcome|feedback|payoff|payout|earned|result|^won|^fb|reinforced|pellet|treasure)")

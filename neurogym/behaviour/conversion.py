@@ -84,6 +84,7 @@ def from_records(records: Iterable[Mapping[str, Any]]) -> DataFrame:
     table, listed = {}, {*lists} if _spread(lists) else sides(names)
     for name in names:
         values = [row.get(name) for row in rows]
+        values = [value[0] if isinstance(value, list) and len(value) == 1 else value for value in values]
         nested = (dict,) if name in listed else (dict, list, tuple)
         kept = [None if isinstance(value, nested) else value for value in values]
         table[name] = np.array([*kept, None, None], object)[:-2]

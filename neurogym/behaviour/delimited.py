@@ -13,14 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from neurogym.behaviour import entries
-from neurogym.behaviour.conversion import (
-    from_arrow,
-    mark_of_thousands,
-    with_decimal_points,
-    without_brackets,
-    without_thousands,
-)
+from neurogym.behaviour import conversion, entries
 from neurogym.behaviour.entries import TableError, check_number_of_columns, is_missing, parse_number
 from neurogym.behaviour.pulse_times import is_lists, sides
 
@@ -111,13 +104,14 @@ def read_text(path: Path) -> tuple[DataFrame, TextForm, dict[str, int]]:
         form.encoding, form.damaged = "cp1252", {}
         form.header = _form(head.decode("cp1252", "replace"), "cp1252").header
         table = _parse(source, form, "latin-1")
-    rows = from_arrow(table)
+    rows = conversion.from_arrow(table)
     lists = {name for name in sides(rows) if is_lists(rows[name])}
     columns = {
-        name: column if name in lists else without_thousands(without_brackets(column)) for name, column in rows.items()
+        name: column if name in lists else conversion.without_thousands(conversion.without_brackets(column))
+        for name, column in rows.items()
     }
     if form.separator in ";\t| ":
-        fixed = {name: with_decimal_points(column) for name, column in columns.items()}
+        fixed = {name: conversion.with_decimal_points(column) for name, column in columns.items()}
         form.decimal_comma = any(fixed[name] is not columns[name] for name in columns)
         columns = fixed
     rows = _without_comments(pd.DataFrame(columns, copy=False), form)
@@ -278,7 +272,7 @@ def _is_decimal(words: Sequence[str]) -> bool:
     """Return whether words are different decimal numbers, or missing."""
     present = [word for word in words if not is_missing(word)]
     several = len(set(present)) > 15 and any("." in entry for entry in present)
-    return several and all(map(_is_number, present)) and not mark_of_thousands(present)
+    return several and all(map(_is_number, present)) and not conversion.mark_of_thousands(present)
 
 
 def _is_number(word: str) -> bool:

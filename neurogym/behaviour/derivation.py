@@ -95,13 +95,10 @@ def with_differences(
             name = f"{right}-{left}"
             extended, remarks = expressions.derived(extended, {name: formula})
             rest = tuple(each for each in assigned["stimuli"] if each not in (left, right))
-            copies = [
-                each
-                for each in signed
-                if each in rest and _same(entries.numbers(extended[each]), entries.numbers(extended[name]))
-            ]
-            assigned = {**assigned, "stimuli": rest if copies else (*rest, name)}
-            if copies:
+            values = entries.numbers(extended[name])
+            copied = any(each in rest and _same(entries.numbers(extended[each]), values) for each in signed)
+            assigned = {**assigned, "stimuli": rest if copied else (*rest, name)}
+            if copied:
                 extended = extended.drop(columns=name)
                 continue
             chosen.derive[name] = formula
@@ -111,11 +108,8 @@ def with_differences(
             )
             notes += remarks
     sizes = {name: np.abs(entries.numbers(extended[name])) for name in assigned["stimuli"]}
-    strengths = [
-        name
-        for name in assigned["stimuli"]
-        if any(name != each and _same(entries.numbers(extended[name]), size) for each, size in sizes.items())
-    ]
+    pairs = ((a, b) for a in sizes for b in sizes if a != b)
+    strengths = [a for a, b in pairs if _same(entries.numbers(extended[a]), sizes[b])]
     if strengths and len(strengths) < len(assigned["stimuli"]):
         assigned = {**assigned, "stimuli": tuple(each for each in assigned["stimuli"] if each not in strengths)}
         notes.append(f"{', '.join(strengths)} is the size of {', '.join(assigned['stimuli'])} and not used next to it")
@@ -198,17 +192,11 @@ def _start_of(columns: DataFrame, end: str, order: IntArray, follows: BoolArray)
     time = entries.numbers(columns[end])
     steps = np.diff(time[order])[follows[1:]]
     longest = float(np.nanmedian(steps))
+    others = {name: column for name, column in columns.items() if name != end and not NOT_STARTS.search(plain(name))}
     for pattern in STARTS:
         fits: list[tuple[float, str]] = []
-        for name, column in columns.items():
-            if (
-                name == end
-                or not entries.is_numeric(column)
-                or not pattern.search(plain(name))
-                or NOT_STARTS.search(plain(name))
-            ):
-                continue
-            before = time - entries.numbers(column)
+        for name in (each for each in others if pattern.search(plain(each)) and entries.is_numeric(others[each])):
+            before = time - entries.numbers(others[name])
             known = before[np.isfinite(before)]
             if len(known) > 0.5 * np.isfinite(time).sum() and np.mean((known > 0) & (known < longest)) >= ALMOST_ALL:
                 fits.append((float(np.median(known)), name))

@@ -14,23 +14,10 @@ from neurogym.analysis.intervals import mean_interval
 from neurogym.analysis.regression import fit_weights
 from neurogym.analysis.results import Curve, Estimate
 from neurogym.array_types import FloatArray, IntArray
+from neurogym.behaviour import psychometrics, sequences
 from neurogym.behaviour.metacognition import ConfidenceNumbers, confidence_numbers
 from neurogym.behaviour.models.base import Problem
 from neurogym.behaviour.models.logistic import Features, Logistic
-from neurogym.behaviour.psychometrics import (
-    TOO_FEW,
-    ConditionNumbers,
-    PsychometricNumbers,
-    by_condition,
-    psychometric_numbers,
-)
-from neurogym.behaviour.sequences import (
-    StayNumbers,
-    TwoStepNumbers,
-    learning_curve,
-    stay_numbers,
-    two_step_numbers,
-)
 from neurogym.behaviour.table import Behaviour
 
 HISTORY = 5  #: previous trials whose weights are estimated for two choices; a single one for more
@@ -44,7 +31,7 @@ GROUP = "all"  #: name of all subjects together
 
 
 @dataclass(frozen=True, kw_only=True)
-class SubjectDescription(PsychometricNumbers):
+class SubjectDescription(psychometrics.PsychometricNumbers):
     """Statistics of a single subject, or of all subjects together, with psychometric numbers if there is a stimulus.
 
     Of five or more subjects together, numbers are means over subjects with intervals over subjects, and curves are
@@ -82,10 +69,10 @@ class SubjectDescription(PsychometricNumbers):
     bias: Estimate | None = None
     history: dict[str, Estimate] | None = None
     evidence: str = ""
-    conditions: tuple[ConditionNumbers, ...] = field(default_factory=tuple)
+    conditions: tuple[psychometrics.ConditionNumbers, ...] = field(default_factory=tuple)
     learning: Curve | None = None
-    stay: StayNumbers | None = None
-    two_step: TwoStepNumbers | None = None
+    stay: sequences.StayNumbers | None = None
+    two_step: sequences.TwoStepNumbers | None = None
     confidence: ConfidenceNumbers | None = None
     kernel: Curve | None = None
     history_trials: int | None = None
@@ -160,12 +147,12 @@ def describe_pooled(
         rewards=mean(reward, bounded) if rewarded else None,
         choices={word: share for word, share in shares.items() if share is not None},
         reaction_time=mean(table.join("rt"), False),
-        learning=learning_curve(table),
-        stay=None if table.stimuli else stay_numbers(table),
-        two_step=two_step_numbers(table),
+        learning=sequences.learning_curve(table),
+        stay=None if table.stimuli else sequences.stay_numbers(table),
+        two_step=sequences.two_step_numbers(table),
         confidence=confidence_numbers(table),
     )
-    if valid.sum() < TOO_FEW or len(np.unique(choice[valid])) < 2:
+    if valid.sum() < psychometrics.TOO_FEW or len(np.unique(choice[valid])) < 2:
         return description
     large = len(choice) > LARGE
     weights: dict[str, Any] = {}
@@ -196,10 +183,10 @@ def _fitted(table: Behaviour, by: str | None, fast: bool, large: bool) -> dict[s
     if not table.stimuli:
         return out
     evidence, out["evidence"] = evidence_of(table, plain)
-    numbers = psychometric_numbers(table, evidence, intervals=not fast)
+    numbers = psychometrics.psychometric_numbers(table, evidence, intervals=not fast)
     out |= {name: value for name, value in vars(numbers).items() if name != "trials"}
     if by is not None:
-        out["conditions"] = by_condition(table, evidence, by)
+        out["conditions"] = psychometrics.by_condition(table, evidence, by)
     return out
 
 

@@ -224,8 +224,7 @@ def _by_files(columns: DataFrame, roles: dict[str, object], groups: Groups, asks
         roles["subject"] = FILE
         groups.notes.append(
             f"each of {len(names)} files is read as a subject; {option(f'--subject none --session {FILE}')} if they "
-            "are sessions of "
-            "one"
+            "are sessions of one"
         )
     elif "session" not in roles and all(_SESSION_FILE.search(name.lower()) for name in names) and len(common) == 1:
         roles["session"] = FILE
@@ -325,8 +324,7 @@ def _say_blocks(
                 roles["session"] = name
             groups.notes.append(
                 f"{name} is read as a session, because trials are numbered anew in each; {option('--session none')} "
-                "if blocks "
-                "continue what was learned"
+                "if blocks continue what was learned"
             )
             return
 

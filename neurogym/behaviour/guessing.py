@@ -83,11 +83,8 @@ def guess(columns: DataFrame, given: roles.Roles | None = None) -> Guess:
         if role not in given and roles.fits_role(role, columns[name], short[name]):
             assigned[role], found.reasons[role] = name, f"format {form.name}"  # type: ignore[union-attr]
             found.missed = tuple(form.missed) if role == "choice" else found.missed  # type: ignore[union-attr]
-    for role in (
-        *(each for each in COLUMN_NAMES if each not in ("choice", "ground_truth")),
-        "choice",
-        "ground_truth",
-    ):
+    last = ("choice", "ground_truth")
+    for role in (*(each for each in COLUMN_NAMES if each not in last), *last):
         if role in given or role in assigned:
             continue
         taken_names = [str(name) for name in assigned.values()]
@@ -120,10 +117,8 @@ def guess(columns: DataFrame, given: roles.Roles | None = None) -> Guess:
     found.notes += _unfit(without_role, {*assigned, *given})
     found.notes += [
         f"{name} is named like errors: {option(f'--derive right=1-{name} --correct right')} if 1 is an error"
-        for name in free
-        if plain(name) in ERRORS
-        and roles.is_flag(columns[name])
-        and not {"correct", "ground_truth"} & {*assigned, *given}
+        for name in ([] if {"correct", "ground_truth"} & {*assigned, *given} else free)
+        if plain(name) in ERRORS and roles.is_flag(columns[name])
     ]
     assigned["stimuli"] = tuple(offered)
     found.reasons["stimuli"] = "values"
@@ -144,7 +139,7 @@ def _settle_component(free: DataFrame, given: roles.Roles, found: Guess) -> None
 
 def _named(role: str, columns: DataFrame, taken: Sequence[str] = ()) -> list[str]:
     """Return the columns whose names and values suit a role, best first."""
-    short = {name: plain(name) for name in columns}
+    short = {name: plain(re.sub(r"[\[(].*", "", name)) or plain(name) for name in columns}  # without a unit
     named = [
         name
         for word in COLUMN_NAMES[role]
@@ -234,25 +229,9 @@ def settle_choice(columns: DataFrame, free: DataFrame, found: Guess) -> None:
         if names:
             why = f"no column is named like a choice; by its entries, {' or '.join(names)} may be it"
             found.questions["choice"] = ask_role(why, "choice", names, columns)
-            sides = [name for name in names if not LIKE_A_CHOICE.search(name.lower())]
-            flag = str(assigned.get("correct"))
-            if (
-                sides == names
-                and flag in columns
-                and roles.is_flag(columns[flag])
-                and entries.is_numeric(columns[flag])
-            ):
-                why = f"no column is named like a choice, which follows from {flag} and the correct one"
-                formulas = [
-                    (name, roles.chosen_side(columns, name, flag))
-                    for name in names
-                    if len(entries.distinct(columns[name])) == 2
-                ]
-                answers = [
-                    Answer(("--derive", formula, "--choice", "chosen"), f"{name} is the correct side")
-                    for name, formula in formulas
-                ]
-                found.questions["choice"] = ask(why, [*answers, *found.questions["choice"].answers], columns, names)
+            flag = assigned.get("correct")
+            if flag in columns and not any(LIKE_A_CHOICE.search(name.lower()) for name in names):
+                found.questions["choice"] = _ask_for_side(columns, names, str(flag), found.questions["choice"])
     if "choice" not in assigned and names:
         assigned["choice"] = names[0]
     others = _other_answers(free, assigned)
@@ -263,6 +242,16 @@ def settle_choice(columns: DataFrame, free: DataFrame, found: Guess) -> None:
             found.notes.append(f"{why}: {option(f'--choice {others[0]}')}")  # the check of correct choices asks
         else:
             found.questions["choice"] = ask_role(why, "choice", names, columns)
+
+
+def _ask_for_side(columns: DataFrame, names: Sequence[str], flag: str, question: TableQuestion) -> TableQuestion:
+    """Return a question for a choice with the answers that it follows from correctness and the correct choice."""
+    sides = [name for name in names if len(entries.distinct(columns[name])) == 2 and entries.is_numeric(columns[flag])]
+    formulas = {name: roles.chosen_side(columns, name, flag) for name in sides}
+    answers = [
+        Answer(("--derive", each, "--choice", "chosen"), f"{name} is correct") for name, each in formulas.items()
+    ]
+    return ask(question.question, [*answers, *question.answers], columns, names)
 
 
 def _other_answers(free: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
@@ -378,9 +367,7 @@ def _settle_offers(columns: DataFrame, assigned: dict[str, Any], given: roles.Ro
     if "choice" not in assigned:
         return []
     column = columns[assigned["choice"]]
-    missed = entries.missing(column) | (
-        roles.is_among(column, roles.missed_words(entries.words(column))) if entries.is_words(column) else False
-    )
+    missed = entries.missing(column) | roles.missed_rows(column)
     if "rt" in assigned and (untimed := _untimed(columns[assigned["rt"]])).mean() < 0.5:
         missed = missed | untimed
     amounts = [role for role in ("gain", "loss", "reward") if role in assigned and role not in given]
@@ -413,16 +400,9 @@ def _settle_two_stages(columns: DataFrame, assigned: dict[str, object]) -> None:
     if "choice2" not in assigned and plain(str(assigned.get("state", ""))) == "state":
         assigned.pop("state")
     cues = [name for name in columns if plain(name) in MORE["cue"] and name not in assigned.values()]
-    if (
-        cues
-        and "reward" in assigned
-        and "choice2" not in assigned
-        and roles.fits_role("cue", columns[cues[0]])
-        and (
-            plain(str(assigned.get("choice", ""))) in ("keypressed", "keypress", "go", "pressed")
-            or "correct" not in assigned
-        )
-    ):
+    go = plain(str(assigned.get("choice", ""))) in ("keypressed", "keypress", "go", "pressed")
+    learned = "reward" in assigned and "choice2" not in assigned and (go or "correct" not in assigned)
+    if cues and learned and roles.fits_role("cue", columns[cues[0]]):
         assigned["cue"] = cues[0]
 
 
@@ -447,8 +427,7 @@ def _settle_stimuli(columns: DataFrame, assigned: dict[str, Any], form: TableFor
         found.roles["stimuli"], found.reasons["stimuli"] = tuple(offered), "name"
         found.notes += [
             f"{', '.join(offered)} are read as roles.offers that {assigned['choice']} is about; "
-            f"{option('--gain COLUMN --loss COLUMN')} "
-            "if they are what came of the choice"
+            f"{option('--gain COLUMN --loss COLUMN')} if they are what came of the choice"
         ] * (len(offered) > 1)
         return
     free = [name for name in columns if name not in assigned.values() and entries.is_numeric(columns[name])]
@@ -465,8 +444,7 @@ def _settle_stimuli(columns: DataFrame, assigned: dict[str, Any], form: TableFor
         named = [name for name in named if name not in states]
         found.notes += [
             f"{name} changes in blocks, as a state of the task does, and is not read as a stimulus; "
-            f"{option(f'--stimuli {name}')} "
-            "if it is shown"
+            f"{option(f'--stimuli {name}')} if it is shown"
             for name in states
         ]
     found.roles["stimuli"], found.reasons["stimuli"] = tuple(named), "name"

@@ -210,9 +210,4 @@ def bpod_session(content: Mapping[str, Any]) -> tuple[Vectors, str] | None:
 
 def _entered(states: Mapping[str, Any]) -> set[str]:
     """Return the states that a trial entered: those with a time at which they begin."""
-    return {name for name, times in states.items() if np.isfinite(_first(times))}
-
-
-def _first(times: Sequence[float] | np.ndarray) -> float:
-    values = np.ravel(np.asarray(times, float))
-    return float(values[0]) if values.size else np.nan
+    return {name for name, times in states.items() if np.isfinite(np.ravel(np.asarray(times, float))[:1]).any()}

@@ -156,8 +156,7 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
     columns, options = _with_pulses(_filtered(columns, chosen.where, left_out, order), options, chosen)
     mapped: Roles | None = None
     if not chosen.rules:
-        _check(columns, options.roles)
-        _check_kept(columns, options.keep)
+        _check(columns, {**options.roles, "stimuli": (*_names(options.roles.get("stimuli")), *options.keep)})
     if chosen.rules:
         columns, mapped = chosen.apply(columns)
     elif chosen.roles is not None:
@@ -371,12 +370,6 @@ def _with_choices(columns: DataFrame, choice: str, left_out: dict[str, int]) -> 
     names = [label for label, without in zip(labels, empty, strict=True) if without]
     left_out[f"rows of {listed(names)}, where {choice} is empty"] = int(empty[file].sum())
     return entries.take(columns, ~empty[file])
-
-
-def _check_kept(columns: DataFrame, names: Sequence[str]) -> None:
-    for name in names:
-        if name not in columns:
-            raise TableError(unknown("column", name, columns))
 
 
 def _names(value: Any) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +15,7 @@ from neurogym.behaviour.column_names import DETECTION, MISSED_FLAGS
 from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.evidence import FILE, group_index, group_names, listed, within_states
 from neurogym.behaviour.expressions import rows_where
-from neurogym.behaviour.roles import MOST_CHOICES, is_flag, missed_words
+from neurogym.behaviour.roles import MOST_CHOICES, is_flag, missed_rows
 from neurogym.messages.options import option
 
 if TYPE_CHECKING:
@@ -121,12 +121,7 @@ class RoleColumns:
         names = {str(self.roles[role]) for role in ROLES_OF_MISSES if role in self.roles}
         names |= {name for name in self.columns if plain(name) == "outcome"}
         for name in names:
-            column = self.columns[name]
-            if entries.is_words(column):
-                missed = missed_words(entries.words(column))
-                gone |= np.isin(
-                    entries.codes(column), [k for k, word in enumerate(entries.words(column)) if word in missed]
-                )
+            gone |= missed_rows(self.columns[name])
         return gone | self.flagged_as_missed()
 
     def flagged_as_missed(self) -> BoolArray:
@@ -149,22 +144,20 @@ class RoleColumns:
 
     def witness(self, correct: FloatArray) -> Witness:
         """Return the other columns by which codes of the choice are judged."""
-        reward, rt = np.full(self.n, np.nan), np.full(self.n, np.nan)
-        for role in ("reward", "gain"):
-            if role in self.roles and entries.is_numeric(self.column(role)[1]):
-                reward = entries.numbers(self.column(role)[1])
-                break
+        reward = self.first_number([self.roles[role] for role in ("reward", "gain") if role in self.roles])
+        rt = np.full(self.n, np.nan)
         if "rt" in self.roles:
             rt = entries.numbers(self.column("rt")[1])
             codes = [float(code) for code in codings.read_times(rt, group=group_index(self.columns, self.groups)).codes]
             rt = np.where(np.isin(rt, codes), np.nan, rt)
-        stimulus = None
-        for name in self.roles.get("stimuli", ()):  # type: ignore[attr-defined]
-            if entries.is_numeric(self.columns[str(name)]):
-                stimulus = entries.numbers(self.columns[str(name)])
-                break
+        stimulus = self.first_number(self.roles.get("stimuli", ()))  # type: ignore[arg-type]
         truth = entries.levels(self.column("ground_truth")[1])[0] if "ground_truth" in self.roles else ()
-        return Witness(correct, reward, rt, stimulus, truth)
+        return Witness(correct, np.full(self.n, np.nan) if reward is None else reward, rt, stimulus, truth)
+
+    def first_number(self, names: Sequence[object]) -> FloatArray | None:
+        """Return the first of some columns that holds numbers, or None."""
+        columns = (self.columns[str(name)] for name in names)
+        return next((entries.numbers(column) for column in columns if entries.is_numeric(column)), None)
 
     def rewards(self, choice: IntArray, correct: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return rewards, gains and losses; 0 after a miss, correctness where the table has no rewards."""

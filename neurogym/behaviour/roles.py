@@ -15,6 +15,7 @@ from neurogym.behaviour.column_names import (
     DETECTION,
     LETTERS,
     LIKE_A_CHOICE,
+    LIKE_A_JUDGEMENT,
     LIKE_A_REWARD,
     LIKE_A_TIME,
     MISSED,
@@ -77,7 +78,12 @@ def missed_words(words: Sequence[str]) -> list[str]:
 
 def is_among(column: Series, words: Sequence[str]) -> BoolArray:
     """Return the rows of a column of words that hold one of some words."""
-    return np.isin(entries.codes(column), [k for k, word in enumerate(entries.words(column)) if word in words])
+    return np.asarray(column.isin(words))
+
+
+def missed_rows(column: Series) -> BoolArray:
+    """Return the rows with a word that means no answer."""
+    return np.asarray(column.isin(missed_words(entries.words(column))))
 
 
 def is_for_or_against(name: str, columns: DataFrame) -> bool:
@@ -160,13 +166,8 @@ def is_flag(column: Series, fractions: bool = False) -> bool:
     """Return whether a column holds only yes and no, as numbers or words, or a mark of a missed trial."""
     if entries.is_plain_number(column):
         values = entries.numbers(column)[np.isfinite(entries.numbers(column))]
-        if (
-            fractions
-            and values.size
-            and values.min() >= 0
-            and values.max() <= 1
-            and np.isin(values, (0, 1)).mean() > 0.5
-        ):
+        inside = bool(values.size) and values.min() >= 0 and values.max() <= 1
+        if fractions and inside and np.isin(values, (0, 1)).mean() > 0.5:
             return True
         low = np.unique(values[:100_000])
         return low.size > 0 and any(set(low) <= pair for pair in ({-1, 0, 1}, {0, 100}))
@@ -282,13 +283,10 @@ def side_pairs(columns: DataFrame, used: Sequence[object] = ()) -> list[tuple[st
         partner = None if match is None else _right_of(name)
         if partner is None or partner not in columns or {name, partner} & set(map(str, used)):
             continue
-        if NOT_STIMULI.search(name.lower()) or not (
-            entries.is_numeric(columns[name]) and entries.is_numeric(columns[partner])
-        ):
-            continue
-        if entries.is_truth(columns[name]) or entries.is_truth(columns[partner]):
-            continue
-        pairs.append((name, partner))
+        both = [columns[each] for each in (name, partner) if entries.is_numeric(columns[each])]
+        other = NOT_STIMULI.search(name.lower()) or LIKE_A_CHOICE.search(name.lower())
+        if len(both) == 2 and not (other or any(map(entries.is_truth, both))):
+            pairs.append((name, partner))
     return pairs
 
 
@@ -349,29 +347,19 @@ def remarks_on(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
         notes.append(f"{', '.join(outcomes)} not read as rewards: {reward} if that is what the choice earned")
     notes += [
         f"{name} is set in some trials, which are described with the others: {option(f'--by {name}')} for each, "
-        + (
-            option(f"--where {name}") + " for these"
-            if special["sound"]
-            else option(f"--where 'not {name}'") + " without them"
-        )
+        + option(f"--where '{'' if special['sound'] else 'not '}{name}'")
+        + (" for these" if special["sound"] else " without them")
         for name in columns
         if (special := SPECIAL.fullmatch(plain(name))) and name not in assigned.values()
         if is_flag(columns[name]) and len(entries.distinct(columns[name])) > 1
     ]
-    if "rt" not in assigned:
+    numeric = [name for name in columns if name not in assigned.values() and entries.is_numeric(columns[name])]
+    for role, pattern, what in (("rt", LIKE_A_TIME, "time"), ("confidence", LIKE_A_JUDGEMENT, "confidence judgement")):
+        unread = [name for name in numeric if role not in assigned and pattern.search(name.lower())]
         notes += [
-            f"{name} is not read as a time: {option(f'--rt {name}')} if that is the time of the answer"
-            for name in columns
-            if LIKE_A_TIME.search(name.lower()) and name not in assigned.values() and entries.is_numeric(columns[name])
-        ][:2]
-    notes += [
-        f"{name} is not read as a confidence judgement: {option(f'--confidence {name}')} if it is"
-        for name in columns
-        if "confidence" not in assigned and re.search(r"(^|[_. ])(conf|confidence|rating|wager)([_. ]|$)", name.lower())
-        if entries.is_numeric(columns[name])
-        and fits_role("confidence", columns[name])
-        and not LIKE_A_TIME.search(name.lower())
-    ][:1]
+            f"{name} is not read as a {what}: {option(f'--{role} {name}')} if that is the {what} of the answer"
+            for name in unread[:2]
+        ]
     if not {"ground_truth", "correct"} & set(assigned):
         notes += [
             f"{name} has the entries of the choice: {option(f'--ground-truth {name}')} if it is the correct one"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,6 +37,7 @@ SUMMARY = re.compile(r"(endoffile|mean|average|avg|mittelwert|moyenne|median|sd|
 MOST_SUMMARIES = 0.02  #: share of rows
 PRACTICE = re.compile(r"practi[cs]e|^prac|^warmup")  #: words for phases of practice
 PRACTICE_FLAG = re.compile(r"(is)?(prac(tice|tise)?|warmup)(trials?|block)?")  #: names of flags of it
+Remove = Callable[[BoolArray, str], None]  #: leaves rows out for a reason
 #: Roles whose entries show that a row is a trial.
 DESIGN = ("correct", "ground_truth", "stimuli", "reward", "gain", "state")
 
@@ -101,19 +102,18 @@ def form_of(columns: DataFrame) -> str:
     return "BIDS events" if {"onset", "duration", "trialtype"} <= short else ""
 
 
-def _remove_phases(name: str, column: Series, pattern: re.Pattern[str], remove: object) -> None:
-    idle = [k for k, word in enumerate(entries.words(column)) if pattern.search(plain(word))]
-    if not idle or len(idle) == len(entries.words(column)) or not callable(remove):
+def _remove_phases(name: str, column: Series, pattern: re.Pattern[str], remove: Remove) -> None:
+    idle = [word for word in entries.words(column) if pattern.search(plain(word))]
+    if not idle or len(idle) == len(entries.words(column)):
         return
-    for k in idle:
-        word = entries.words(column)[k]
-        remove(entries.codes(column) == k, f"{name} {word}; to keep these, {_kept(name, f'{word},...')}")
+    for word in idle:
+        remove(np.asarray(column == word), f"{name} {word}; to keep these, {_kept(name, f'{word},...')}")
 
 
-def _remove_loops(columns: DataFrame, filtered: Sequence[str], remove: object) -> None:
+def _remove_loops(columns: DataFrame, filtered: Sequence[str], remove: Remove) -> None:
     """Remove the rows of PsychoPy outside the innermost loop, and those of loops named after practice."""
     loops = [name for name in columns if name.endswith(".thisN") and name not in filtered]
-    if not loops or not callable(remove):
+    if not loops:
         return
     practice = [name for name in loops if plain(name).startswith(("prac", "instr", "demo", "tutorial"))]
     for name in practice:
@@ -132,7 +132,7 @@ def _without_design(columns: DataFrame, roles: Mapping[str, object]) -> BoolArra
         names += [value] if isinstance(value, str) else list(value)  # type: ignore[call-overload]
     if not names:
         choice = roles.get("choice")
-        kinds = [name for name in columns if plain(name) == "trialtype" and entries.codes(columns[name]) is not None]
+        kinds = [name for name in columns if plain(name) == "trialtype" and entries.is_words(columns[name])]
         if choice is None or not kinds or len(entries.distinct(columns[str(choice)])) < 2:
             return np.zeros(len(columns), bool)
         return _other_kinds(columns[kinds[0]], columns[str(choice)])
@@ -141,8 +141,5 @@ def _without_design(columns: DataFrame, roles: Mapping[str, object]) -> BoolArra
 
 def _other_kinds(kind: Series, choice: Series) -> BoolArray:
     """Return the rows of other kinds than the one with most answers."""
-    assert entries.codes(kind) is not None
-    answers = np.bincount(
-        entries.codes(kind)[~entries.missing(choice) & (entries.codes(kind) >= 0)], minlength=len(entries.words(kind))
-    )
-    return np.asarray(entries.codes(kind) != int(np.argmax(answers)))
+    answered = entries.codes(kind)[~entries.missing(choice) & ~entries.missing(kind)]
+    return np.asarray(entries.codes(kind) != int(np.argmax(np.bincount(answered, minlength=1))))

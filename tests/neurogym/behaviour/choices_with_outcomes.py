@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.neurogym.behaviour.laboratories import Made, bandit_rows, detection, write_csv
+from tests.neurogym.behaviour.laboratories import Made, bandit_rows, detection, roles_of, write_csv
 from tests.neurogym.behaviour.practices import Rng, made, words
 
 
@@ -97,15 +97,7 @@ def two_step(root: Path, rng: Rng, form: str) -> Made:
             "state2": np.where(missed, -1, state + 2),
             "money": np.where(missed, -1, win),
         }
-        roles = {
-            "subject": "subj",
-            "choice": "choice1",
-            "choice2": "choice2",
-            "state": "state2",
-            "reward": "money",
-            "rt": "rt_1",
-            "stimuli": (),
-        }
+        roles = roles_of("subject=subj choice=choice1 choice2=choice2 state=state2 reward=money rt=rt_1 stimuli=")
     elif form == "mice":
         table = {
             "mouse": np.array(["a", "b"])[subject],
@@ -124,13 +116,7 @@ def two_step(root: Path, rng: Rng, form: str) -> Made:
             "level2_choice": np.where(missed, np.nan, 2 * state + second + 1),
             "reward": np.where(missed, np.nan, win),
         }
-        roles = {
-            "subject": "subjID",
-            "choice": "level1_choice",
-            "choice2": "level2_choice",
-            "reward": "reward",
-            "stimuli": (),
-        }
+        roles = roles_of("subject=subjID choice=level1_choice choice2=level2_choice reward=reward stimuli=")
     path = write_csv(root / "steps.csv", table, "\t" if form == "four" else ",", missing="NA")
     return Made(path, roles, sessions=2, misses=int(missed.sum()), means=means, absent=("correct",))
 
@@ -170,13 +156,7 @@ def values_of_options(root: Path, rng: Rng) -> Made:
         "fix_duration_left": rng.random(n),
         "fix_duration_right": rng.random(n),
     }
-    roles = {
-        "subject": "SubjID",
-        "trial": "Trial",
-        "choice": "choice",
-        "rt": "rt",
-        "stimuli": ("value_right-value_left",),
-    }
+    roles = roles_of("subject=SubjID trial=Trial choice=choice rt=rt stimuli=value_right-value_left")
     return made(
         d, write_csv(root / "snacks.csv", table), roles, sessions=2, absent=("reward", "correct", "ground_truth")
     )
@@ -192,14 +172,9 @@ def outcomes_in_words(root: Path, rng: Rng) -> Made:
         "feedback": [None if m else "win" if w else "loss" for m, w in zip(missed, win, strict=True)],
         "reaction_time_ms": np.where(missed, np.nan, rng.integers(300, 900, len(subject))),
     }
-    roles = {
-        "subject": "participant_number",
-        "trial": "trial_number",
-        "choice": "chosen",
-        "reward": "feedback",
-        "rt": "reaction_time_ms",
-        "stimuli": (),
-    }
+    roles = roles_of(
+        "subject=participant_number trial=trial_number choice=chosen reward=feedback rt=reaction_time_ms stimuli="
+    )
     return Made(
         write_csv(root / "words.csv", table),
         roles,
@@ -253,15 +228,7 @@ def horizon(root: Path, rng: Rng) -> Made:
             "mu2": np.repeat(rng.normal(0, 9, 20), 10),
         }
         write_csv(root / f"person{who}.csv", table)
-    roles = {
-        "subject": "file",
-        "session": "task",
-        "trial": "trial",
-        "choice": "choice",
-        "reward": "reward",
-        "rt": "RT",
-        "stimuli": (),
-    }
+    roles = roles_of("subject=file session=task trial=trial choice=choice reward=reward rt=RT stimuli=")
     return Made(root, roles, sessions=40, misses=0, means={"reward": float(reward.mean())})
 
 
@@ -281,14 +248,9 @@ def wager(root: Path, rng: Rng) -> Made:
         "wager": rng.integers(1, 4, n),
         "latency": np.where(d.missed, np.nan, d.seconds),
     }
-    roles = {
-        "subject": "workerId",
-        "choice": "keypress",
-        "correct": "correctness",
-        "confidence": "wager",
-        "rt": "latency",
-        "stimuli": ("coherence",),
-    }
+    roles = roles_of(
+        "subject=workerId choice=keypress correct=correctness confidence=wager rt=latency stimuli=coherence"
+    )
     return Made(
         write_csv(root / "wager.csv", table),
         roles,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.neurogym.behaviour.laboratories import Made, bandit_rows, detection, ibl_columns, write_csv
+from tests.neurogym.behaviour.laboratories import Made, bandit_rows, detection, ibl_columns, roles_of, write_csv
 from tests.neurogym.behaviour.practices import Rng, made, words
 
 
@@ -31,15 +31,10 @@ def alf_cache(root: Path, rng: Rng) -> Made:
         folder.mkdir(parents=True)
         table = pa.table({name: values[rows] for name, values in columns.items()})
         parquet.write_table(table, folder / "_ibl_trials.table.0f1c7a2e-1b5c-4f7e-8e9d-8a1c2d3e4f50.pqt")
-    roles = {
-        "choice": "choice",
-        "correct": "feedbackType",
-        "reward": "rewardVolume",
-        "rt": "rt",
-        "subject": "subject",
-        "session": "session",
-        "stimuli": ("contrastRight-contrastLeft",),
-    }
+    roles = roles_of(
+        "choice=choice correct=feedbackType reward=rewardVolume rt=rt subject=subject session=session "
+        "stimuli=contrastRight-contrastLeft"
+    )
     return made(d, root, roles)
 
 
@@ -56,15 +51,10 @@ def alf_behaviour_export(root: Path, rng: Rng) -> Made:
         "eid": np.array(["aa-1", "aa-2", "bb-1", "bb-2"])[2 * d.subject + d.session],
         "trial": d.trial,
     }
-    roles = {
-        "choice": "choice",
-        "correct": "feedbackType",
-        "reward": "rewardVolume",
-        "rt": "reaction_time",
-        "subject": "subject",
-        "session": "eid",
-        "stimuli": ("signed_contrast",),
-    }
+    roles = roles_of(
+        "choice=choice correct=feedbackType reward=rewardVolume rt=reaction_time subject=subject session=eid "
+        "stimuli=signed_contrast"
+    )
     return made(d, write_csv(root / "trials.csv", table), roles)
 
 
@@ -91,13 +81,7 @@ def bids_events(root: Path, rng: Rng) -> Made:
             "response_time": [line[3] for line in lines],
         }
         write_csv(folder / f"sub-A{k // 2}_task-det_run-0{k % 2 + 1}_events.tsv", table, "\t", "n/a")
-    roles = {
-        "subject": "subject",
-        "session": "session",
-        "choice": "response",
-        "rt": "response_time",
-        "stimuli": ("contrast",),
-    }
+    roles = roles_of("subject=subject session=session choice=response rt=response_time stimuli=contrast")
     return made(d, root, roles, rows=600)
 
 
@@ -113,13 +97,9 @@ def bids_one_file(root: Path, rng: Rng) -> Made:
         "accuracy": np.where(d.missed, np.nan, d.correct),
         "response_time": np.where(d.missed, np.nan, d.seconds),
     }
-    roles = {
-        "subject": "participant_id",
-        "choice": "response",
-        "correct": "accuracy",
-        "rt": "response_time",
-        "stimuli": ("signed_coherence",),
-    }
+    roles = roles_of(
+        "subject=participant_id choice=response correct=accuracy rt=response_time stimuli=signed_coherence"
+    )
     return made(d, write_csv(root / "task-dots_beh.tsv", table, "\t", "n/a"), roles, sessions=2)
 
 
@@ -196,13 +176,7 @@ def jspsych_key_codes(root: Path, rng: Rng) -> Made:
             )
     names = list(dict.fromkeys(name for row in rows for name in row))
     table = {name: [_jspsych_word(row.get(name)) for row in rows] for name in names}
-    roles = {
-        "subject": "participant",
-        "choice": "key_press",
-        "correct": "correct",
-        "rt": "rt",
-        "stimuli": ("contrast",),
-    }
+    roles = roles_of("subject=participant choice=key_press correct=correct rt=rt stimuli=contrast")
     return made(d, write_csv(root / "jspsych6.csv", table), roles, sessions=2, rows=300)
 
 
@@ -236,13 +210,7 @@ def psychopy_blocks(root: Path, rng: Rng) -> Made:
             "psychopyVersion": ["2023.2.3"] * len(lines),
         }
         write_csv(root / f"P{who}_tilt_2024.csv", table | extra)
-    roles = {
-        "subject": "participant",
-        "choice": "resp.keys",
-        "correct": "resp.corr",
-        "rt": "resp.rt",
-        "stimuli": ("ori",),
-    }
+    roles = roles_of("subject=participant choice=resp.keys correct=resp.corr rt=resp.rt stimuli=ori")
     return made(d, root, roles, sessions=2, rows=300)
 
 
@@ -263,16 +231,10 @@ def e_prime(root: Path, rng: Rng) -> Made:
     path = write_csv(
         root / "merged.txt", table, "\t", before="C:\\data\\merged.emrg2\r\n", ending="\r\n", encoding="utf-16"
     )
-    roles = {
-        "subject": "Subject",
-        "session": "Session",
-        "trial": "Trial",
-        "choice": "Probe.RESP",
-        "rt": "Probe.RT",
-        "correct": "Probe.ACC",
-        "ground_truth": "Probe.CRESP",
-        "stimuli": ("Tilt",),
-    }
+    roles = roles_of(
+        "subject=Subject session=Session trial=Trial choice=Probe.RESP rt=Probe.RT correct=Probe.ACC "
+        "ground_truth=Probe.CRESP stimuli=Tilt"
+    )
     return made(d, path, roles)
 
 
@@ -335,14 +297,9 @@ def nwb_detection(root: Path, rng: Rng) -> Made:
             trials["reaction_time"] = np.where(d.missed, np.nan, d.seconds)[rows]
             file["general/subject/subject_id"] = f"rat-{who}"
             file["general/session_id"] = f"rat-{who}-day1"
-    roles = {
-        "subject": "subject",
-        "session": "session",
-        "choice": "response",
-        "correct": "is_correct",
-        "rt": "reaction_time",
-        "stimuli": ("evidence_strength",),
-    }
+    roles = roles_of(
+        "subject=subject session=session choice=response correct=is_correct rt=reaction_time stimuli=evidence_strength"
+    )
     return made(d, root, roles, sessions=2)
 
 
@@ -369,15 +326,9 @@ def matlab_trials(root: Path, rng: Rng, name: str) -> Made:
             fields = {k: v[d.subject == who] for k, v in columns.items() if k != "animal"}
             subjects.append({"animal": ["anna", "bert"][who], **fields})
         savemat(root / "trials.mat", {"data": np.array(subjects, object), "params": {"version": 2}})
-    roles = {
-        "subject": "animal",
-        "session": "day",
-        "trial": "trialNumber",
-        "choice": "choice",
-        "correct": "correct",
-        "rt": "rt",
-        "stimuli": ("stimStrength",),
-    }
+    roles = roles_of(
+        "subject=animal session=day trial=trialNumber choice=choice correct=correct rt=rt stimuli=stimStrength"
+    )
     return made(d, root / "trials.mat", roles)
 
 

@@ -45,6 +45,12 @@ class Made:
     given: dict[str, str] = field(default_factory=dict)
 
 
+def roles_of(text: str) -> dict[str, object]:
+    """Return roles written as in ``subject=id choice=response stimuli=a,b``."""
+    roles: dict[str, object] = dict(each.split("=") for each in text.split())
+    return roles | {"stimuli": tuple(filter(None, str(roles["stimuli"]).split(",")))} if "stimuli" in roles else roles
+
+
 def detection(rng: np.random.Generator, sessions: int = 2, trials: int = 150, misses: float = 0.03) -> Detection:
     """Simulate two subjects with the parameters of this module."""
     n = 2 * sessions * trials
@@ -119,15 +125,10 @@ def ibl_folder(root: Path, rng: np.random.Generator, arrays: bool) -> Made:
                 np.save(folder / f"_ibl_trials.{name}.npy", values)
         else:
             parquet.write_table(pa.table(piece), folder / "_ibl_trials.table.pqt")
-    roles = {
-        "choice": "choice",
-        "correct": "feedbackType",
-        "reward": "rewardVolume",
-        "rt": "rt",
-        "subject": "subject",
-        "session": "session",
-        "stimuli": ("contrastRight-contrastLeft",),
-    }
+    roles = roles_of(
+        "choice=choice correct=feedbackType reward=rewardVolume rt=rt subject=subject session=session "
+        "stimuli=contrastRight-contrastLeft"
+    )
     return Made(root, roles, misses=int(d.missed.sum()))
 
 
@@ -141,14 +142,7 @@ def ibl_frame(root: Path, rng: np.random.Generator) -> Made:
         "feedbackType": np.where(d.correct, 1, -1),
         "rt": d.seconds,
     }
-    roles = {
-        "subject": "mouse",
-        "session": "session",
-        "choice": "choice",
-        "correct": "feedbackType",
-        "rt": "rt",
-        "stimuli": ("signed_contrast",),
-    }
+    roles = roles_of("subject=mouse session=session choice=choice correct=feedbackType rt=rt stimuli=signed_contrast")
     return Made(write_csv(root / "ibl.csv", table), roles, misses=int(d.missed.sum()))
 
 
@@ -172,14 +166,10 @@ def bids(root: Path, rng: np.random.Generator) -> Made:
         name = f"sub-0{k // 2 + 1}_ses-{k % 2 + 1}_task-dots_run-1_beh.tsv"
         write_csv(folder / name, table, "\t", "n/a")
     (root / "participants.tsv").write_text("participant_id\tage\tgroup\nsub-01\t20\tcontrol\nsub-02\t30\tpatient\n")
-    roles = {
-        "subject": "subject",
-        "session": "session",
-        "choice": "response",
-        "rt": "response_time",
-        "ground_truth": "correct_response",
-        "stimuli": ("coherence",),
-    }
+    roles = roles_of(
+        "subject=subject session=session choice=response rt=response_time ground_truth=correct_response "
+        "stimuli=coherence"
+    )
     return Made(root, roles, misses=int(d.missed.sum()))
 
 
@@ -264,14 +254,9 @@ def jspsych(root: Path, rng: np.random.Generator, kind: str) -> Made:
                     for row in rows
                 ]
             )
-    roles = {
-        "subject": "subject",
-        "choice": "response",
-        "correct": "correct",
-        "rt": "rt",
-        "ground_truth": "correct_response",
-        "stimuli": ("coherence",),
-    }
+    roles = roles_of(
+        "subject=subject choice=response correct=correct rt=rt ground_truth=correct_response stimuli=coherence"
+    )
     return Made(path, roles, sessions=2, misses=missed, rows=300)
 
 
@@ -300,14 +285,10 @@ def psychopy(root: Path, rng: np.random.Generator) -> Made:
             "frameRate": [60.0] * (len(k) + 6),
         }
         write_csv(root / f"{who + 1:03d}_dots_2023.csv", table, mark=b"\xef\xbb\xbf", ending="\r\n")
-    roles = {
-        "subject": "participant",
-        "choice": "key_resp.keys",
-        "correct": "key_resp.corr",
-        "rt": "key_resp.rt",
-        "ground_truth": "corrAns",
-        "stimuli": ("coherence",),
-    }
+    roles = roles_of(
+        "subject=participant choice=key_resp.keys correct=key_resp.corr rt=key_resp.rt ground_truth=corrAns "
+        "stimuli=coherence"
+    )
     return Made(root, roles, sessions=2, misses=int(d.missed.sum()), rows=300)
 
 
@@ -336,14 +317,7 @@ def matlab(root: Path, rng: np.random.Generator, version: str) -> Made:
                 group[name].attrs["MATLAB_class"] = np.bytes_("double")
         with path.open("r+b") as raw:
             raw.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
-    roles = {
-        "subject": "subjID",
-        "session": "sessNum",
-        "choice": "resp",
-        "correct": "acc",
-        "rt": "RT",
-        "stimuli": ("Coh",),
-    }
+    roles = roles_of("subject=subjID session=sessNum choice=resp correct=acc rt=RT stimuli=Coh")
     return Made(path, roles, misses=int(d.missed.sum()))
 
 
@@ -400,14 +374,7 @@ def frame(root: Path, rng: np.random.Generator) -> Made:
             "hit": d.correct,
         }
     )
-    roles = {
-        "subject": "animal",
-        "session": "day",
-        "trial": "trialNum",
-        "choice": "went_right",
-        "correct": "hit",
-        "stimuli": ("n_right-n_left",),
-    }
+    roles = roles_of("subject=animal session=day trial=trialNum choice=went_right correct=hit stimuli=n_right-n_left")
     return Made(table, roles, misses=int(d.missed.sum()))
 
 
@@ -421,13 +388,7 @@ def confidence(root: Path, rng: np.random.Generator) -> Made:
         "RT_dec": d.seconds,
         "RT_conf": d.seconds * 2,
     }
-    roles = {
-        "subject": "Subj_idx",
-        "choice": "Response",
-        "ground_truth": "Stimulus",
-        "confidence": "Confidence",
-        "rt": "RT_dec",
-    }
+    roles = roles_of("subject=Subj_idx choice=Response ground_truth=Stimulus confidence=Confidence rt=RT_dec")
     return Made(
         write_csv(root / "data_Lab_2020.csv", table, missing="NaN"), roles, sessions=2, misses=int(d.missed.sum())
     )
@@ -485,16 +446,9 @@ def kool(root: Path, rng: np.random.Generator) -> Made:
         "rt_2": np.where(missed, -1, rng.integers(300, 900, n)),
         "win": np.where(missed, -1, win),
     }
-    roles = {
-        "subject": "subject",
-        "trial": "trial",
-        "choice": "choice1",
-        "choice2": "choice2",
-        "state": "state2",
-        "reward": "win",
-        "rt": "rt_1",
-        "stimuli": (),
-    }
+    roles = roles_of(
+        "subject=subject trial=trial choice=choice1 choice2=choice2 state=state2 reward=win rt=rt_1 stimuli="
+    )
     return Made(write_csv(root / "twostep.csv", table), roles, sessions=2, misses=int(missed.sum()))
 
 
@@ -511,15 +465,7 @@ def gershman(root: Path, rng: np.random.Generator) -> Made:
         "reward": np.where(missed, np.nan, rng.normal(0, 5, n).round()),
         "RT": np.where(missed, np.nan, rng.integers(200, 900, n)),
     }
-    roles = {
-        "subject": "subject",
-        "session": "block",
-        "trial": "trial",
-        "choice": "choice",
-        "reward": "reward",
-        "rt": "RT",
-        "stimuli": (),
-    }
+    roles = roles_of("subject=subject session=block trial=trial choice=choice reward=reward rt=RT stimuli=")
     return Made(write_csv(root / "gershman.csv", table, missing="NaN"), roles, sessions=40, misses=int(missed.sum()))
 
 
@@ -568,14 +514,7 @@ def european(root: Path, rng: np.random.Generator) -> Made:
     path = write_csv(
         root / "semicolon.csv", table, ";", decimal=",", encoding="latin-1", before="# Labor 7\r\n", ending="\r\n"
     )
-    roles = {
-        "subject": "subject",
-        "session": "session",
-        "choice": "choice",
-        "correct": "correct",
-        "rt": "rt",
-        "stimuli": ("contrast",),
-    }
+    roles = roles_of("subject=subject session=session choice=choice correct=correct rt=rt stimuli=contrast")
     return Made(path, roles, misses=int(d.missed.sum()))
 
 
@@ -594,14 +533,7 @@ def labels(root: Path, rng: np.random.Generator) -> Made:
         "latency": d.seconds,
     }
     del table["answer_key"]
-    roles = {
-        "subject": "ppt",
-        "session": "sess",
-        "choice": "response",
-        "correct": "accuracy",
-        "rt": "latency",
-        "stimuli": ("morph",),
-    }
+    roles = roles_of("subject=ppt session=sess choice=response correct=accuracy rt=latency stimuli=morph")
     return Made(write_csv(root / "faces.csv", table, missing="."), roles, misses=int(d.missed.sum()))
 
 
@@ -622,13 +554,7 @@ def arrow(root: Path, rng: np.random.Generator, kind: str) -> Made:
     )
     path = root / f"rats.{kind}"
     (parquet.write_table if kind == "parquet" else feather.write_feather)(table, path)
-    roles = {
-        "subject": "ratname",
-        "session": "sessid",
-        "choice": "side",
-        "reward": "rewarded",
-        "stimuli": ("evidence",),
-    }
+    roles = roles_of("subject=ratname session=sessid choice=side reward=rewarded stimuli=evidence")
     return Made(path, roles, misses=int(d.missed.sum()))
 
 
@@ -647,14 +573,10 @@ def records(root: Path, rng: np.random.Generator) -> Made:
     ]
     for k, row in enumerate(rows):
         row["confidence"] = k % 4 + 1
-    roles = {
-        "subject": "participant_id",
-        "session": "run",
-        "choice": "choice",
-        "ground_truth": "correct_side",
-        "confidence": "confidence",
-        "stimuli": ("strength",),
-    }
+    roles = roles_of(
+        "subject=participant_id session=run choice=choice ground_truth=correct_side confidence=confidence "
+        "stimuli=strength"
+    )
     return Made(rows, roles, misses=int(d.missed.sum()))
 
 
@@ -668,14 +590,7 @@ def space(root: Path, rng: np.random.Generator) -> Made:
         "target": d.target * 1,
         "RT": np.where(d.missed, -999, (d.seconds * 1000).round()),
     }
-    roles = {
-        "subject": "monkey",
-        "session": "date",
-        "choice": "choice",
-        "ground_truth": "target",
-        "rt": "RT",
-        "stimuli": ("coh",),
-    }
+    roles = roles_of("subject=monkey session=date choice=choice ground_truth=target rt=RT stimuli=coh")
     return Made(write_csv(root / "monkeys.txt", table, " "), roles, misses=int(d.missed.sum()))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.neurogym.behaviour.laboratories import Detection, Made, detection, write_csv
+from tests.neurogym.behaviour.laboratories import Detection, Made, detection, roles_of, write_csv
 
 Rng = np.random.Generator
 
@@ -45,15 +45,9 @@ def semicolons(root: Path, rng: Rng) -> Made:
     }
     table["Response"] = words(d, "größer", "kleiner", "n/a")
     path = write_csv(root / "Daten.csv", table, ";", decimal=",", encoding="latin-1", before="sep=;\r\n", ending="\r\n")
-    roles = {
-        "subject": "Subject",
-        "session": "Session",
-        "trial": "Trial",
-        "choice": "Response",
-        "correct": "Correct",
-        "rt": "RT",
-        "stimuli": ("Difference",),
-    }
+    roles = roles_of(
+        "subject=Subject session=Session trial=Trial choice=Response correct=Correct rt=RT stimuli=Difference"
+    )
     return made(d, path, roles)
 
 
@@ -70,13 +64,7 @@ def compressed(root: Path, rng: Rng, ending: str) -> Made:
     path = write_csv(root / "clicks.csv", table, "\t" if "tsv" in ending else ",", missing="NaN")
     zipped = root / f"clicks.{ending}"
     zipped.write_bytes(gzip.compress(path.read_bytes()))
-    roles = {
-        "subject": "rat",
-        "session": "sessid",
-        "choice": "wentRight",
-        "correct": "hit",
-        "stimuli": ("n_right-n_left",),
-    }
+    roles = roles_of("subject=rat session=sessid choice=wentRight correct=hit stimuli=n_right-n_left")
     return made(d, zipped, roles)
 
 
@@ -123,14 +111,7 @@ def r_table(root: Path, rng: Rng) -> Made:
         lines.append(" ".join([*start, "NA NA NA" if d.missed[k] else answer]))
     path = root / "study.dat"
     path.write_text("\n".join([header, *lines]) + "\n")
-    roles = {
-        "subject": "id",
-        "session": "sess",
-        "choice": "response",
-        "correct": "correct",
-        "rt": "rt",
-        "stimuli": ("evidence",),
-    }
+    roles = roles_of("subject=id session=sess choice=response correct=correct rt=rt stimuli=evidence")
     return made(d, path, roles)
 
 
@@ -147,15 +128,9 @@ def roitman(root: Path, rng: Rng) -> Made:
         "correct": d.correct * 1,
         "rxtime": np.where(d.missed, np.nan, (1000 * d.seconds).round()),
     }
-    roles = {
-        "subject": "monkey",
-        "session": "date",
-        "choice": "targ_cho",
-        "correct": "correct",
-        "rt": "rxtime",
-        "ground_truth": "targ_cor",
-        "stimuli": ("dot_coh",),
-    }
+    roles = roles_of(
+        "subject=monkey session=date choice=targ_cho correct=correct rt=rxtime ground_truth=targ_cor stimuli=dot_coh"
+    )
     return made(d, write_csv(root / "t1.csv", table, missing="NaN"), roles)
 
 
@@ -171,15 +146,9 @@ def reversed_words(root: Path, rng: Rng) -> Made:
         "accuracy": np.where(d.missed, np.nan, d.correct),
         "RT": np.where(d.missed, 9999, (1000 * d.seconds).round()),
     }
-    roles = {
-        "subject": "subj_id",
-        "session": "sessNum",
-        "trial": "trial_NR",
-        "choice": "response",
-        "rt": "RT",
-        "correct": "accuracy",
-        "stimuli": ("morph",),
-    }
+    roles = roles_of(
+        "subject=subj_id session=sessNum trial=trial_NR choice=response rt=RT correct=accuracy stimuli=morph"
+    )
     return made(d, write_csv(root / "faces.csv", table), roles)
 
 
@@ -199,15 +168,10 @@ def confidence_study(root: Path, rng: Rng, reverse: bool) -> Made:
         "Difficulty": np.where(np.abs(d.signed) < 0.3, "hard", "easy"),
         "Age": np.array([21, 34])[d.subject],
     }
-    roles = {
-        "subject": "Subj_idx",
-        "session": "Day",
-        "choice": "Response",
-        "confidence": "Confidence",
-        "ground_truth": "Stimulus",
-        "rt": "RT_decConf",
-        "correct": "ErrorDirectionJudgment",
-    }
+    roles = roles_of(
+        "subject=Subj_idx session=Day choice=Response confidence=Confidence ground_truth=Stimulus rt=RT_decConf "
+        "correct=ErrorDirectionJudgment"
+    )
     return made(
         d,
         write_csv(root / "data_Doe_2019.csv", table, missing="NaN"),
@@ -255,15 +219,10 @@ def frame_of_pandas(root: Path, rng: Rng) -> Made:
             "response_time": np.where(d.missed, np.nan, d.seconds),
         }
     ).set_index(["mouse_name", "session_date"])
-    roles = {
-        "subject": "mouse_name",
-        "session": "session_date",
-        "trial": "trial",
-        "choice": "choice",
-        "rt": "response_time",
-        "reward": "outcome",
-        "stimuli": ("signed_coherence",),
-    }
+    roles = roles_of(
+        "subject=mouse_name session=session_date trial=trial choice=choice rt=response_time reward=outcome "
+        "stimuli=signed_coherence"
+    )
     return made(d, table, roles)
 
 
@@ -277,14 +236,7 @@ def mapping(root: Path, rng: Rng) -> Made:
         "correct": d.correct.tolist(),
         "rt": [None if m else float(s) for m, s in zip(d.missed, d.seconds, strict=True)],
     }
-    roles = {
-        "subject": "subject",
-        "session": "session",
-        "choice": "response",
-        "correct": "correct",
-        "rt": "rt",
-        "stimuli": ("evidence",),
-    }
+    roles = roles_of("subject=subject session=session choice=response correct=correct rt=rt stimuli=evidence")
     return made(d, table, roles)
 
 
@@ -303,15 +255,9 @@ def list_of_files(root: Path, rng: Rng) -> Made:
             "response_latency": np.where(d.missed, np.nan, d.seconds)[rows],
         }
         paths.append(write_csv(root / f"2020010{k % 2 + 1}_rat{k // 2}.csv", table))
-    roles = {
-        "subject": "animal",
-        "session": "file",
-        "trial": "trial",
-        "choice": "choice",
-        "correct": "correct",
-        "rt": "response_latency",
-        "stimuli": ("stim",),
-    }
+    roles = roles_of(
+        "subject=animal session=file trial=trial choice=choice correct=correct rt=response_latency stimuli=stim"
+    )
     return made(d, [str(path) for path in paths], roles)
 
 
@@ -328,13 +274,7 @@ def memory(root: Path, rng: Rng) -> Made:
         "conf": rng.integers(1, 5, n),
         "rt": 0.4 + rng.gamma(2, 0.3, n),
     }
-    roles = {
-        "subject": "participant",
-        "choice": "response",
-        "ground_truth": "category",
-        "confidence": "conf",
-        "rt": "rt",
-    }
+    roles = roles_of("subject=participant choice=response ground_truth=category confidence=conf rt=rt")
     return Made(
         write_csv(root / "memory.csv", table),
         roles,
@@ -384,14 +324,9 @@ def feather_of_humans(root: Path, rng: Rng) -> Made:
         }
     )
     feather.write_feather(table, root / "humans.arrow")
-    roles = {
-        "subject": "unique_participant",
-        "session": "visit",
-        "choice": "resp",
-        "ground_truth": "answer",
-        "rt": "RT",
-        "stimuli": ("signed_motion",),
-    }
+    roles = roles_of(
+        "subject=unique_participant session=visit choice=resp ground_truth=answer rt=RT stimuli=signed_motion"
+    )
     return made(d, root / "humans.arrow", roles)
 
 
@@ -413,14 +348,7 @@ def json_lines(root: Path, rng: Rng) -> Made:
         people.append({"prolific_id": f"5f{who}", "group": "control", "trials": trials})
     path = root / "people.jsonl"
     path.write_text("\n".join(map(json.dumps, people)))
-    roles = {
-        "subject": "prolific_id",
-        "trial": "trial",
-        "choice": "response",
-        "correct": "correct",
-        "rt": "rt",
-        "stimuli": ("contrast",),
-    }
+    roles = roles_of("subject=prolific_id trial=trial choice=response correct=correct rt=rt stimuli=contrast")
     return made(d, path, roles, sessions=2)
 
 

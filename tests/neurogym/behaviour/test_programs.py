@@ -6,10 +6,13 @@ import json
 
 import h5py
 import numpy as np
+import pandas
 import pytest
 
 from neurogym.behaviour import reading
 from tests.neurogym.behaviour import laboratories
+
+HALVES = (slice(0, 150), slice(150, 300))
 
 
 @pytest.fixture(scope="module")
@@ -185,3 +188,121 @@ def test_outcomes_in_words_say_how_they_are_read(sides):
     note = next(note for note in reading.read(table).reading.notes if "--derive" in note)
     formula = note.split("'")[1]
     assert set(reading.read(table, {"reward": "won"}, derive=[formula]).join("reward")) == {0, 1}
+
+
+def bandit(n=300):
+    rng = np.random.default_rng(0)
+    right = rng.random(n) < 0.6
+    return right, rng.random(n) < np.where(right, 0.7, 0.3)
+
+
+@pytest.mark.parametrize("name", ["group", "condition", "training"])
+def test_a_group_of_subjects_with_practice_is_kept(d, sides, name):
+    group = np.where(d.subject == d.subject[0], "practice", "control")
+    assert len(reading.read({"subject": d.subject, name: group, "response": sides["right"]}).join("choice")) == 300
+
+
+@pytest.mark.parametrize(("win", "loss"), [("You won!", "You lost"), ("gain", "loss"), ("Well done!", "Wrong.")])
+def test_outcomes_in_short_sentences_are_read(win, loss):
+    right, won = bandit()
+    result = reading.read({"choice": right * 1, "outcome": np.where(won, win, loss)})
+    np.testing.assert_array_equal(result.join("reward"), won)
+
+
+def test_outcomes_in_long_sentences_and_judgements_are_said():
+    right, won = bandit()
+    text = np.where(won, "Right! You win 10 points", "Sorry, you win 0 points")
+    table = {"choice": right * 1, "fb_text": text, "conf_pct": 50 + 10 * won}
+    reward, confidence = (note for note in reading.read(table).reading.notes if "is not read" in note)
+    result = reading.read(table, {"reward": "won"}, derive=[reward.split("'")[1]])
+    np.testing.assert_array_equal(result.join("reward"), won)
+    assert "--confidence conf_pct" in confidence
+
+
+def test_rewards_that_are_empty_in_answered_trials_are_asked():
+    right, won = bandit()
+    table = {"choice": right * 1, "reward": np.where(won, 0.1, np.nan)}
+    with pytest.raises(reading.TableQuestion, match="answered trials") as asked:
+        reading.read(table)
+    result = reading.read(table, {"reward": "rewarded"}, derive=[asked.value.answers[0].options[1]])
+    np.testing.assert_array_equal(result.join("reward"), won)
+
+
+def test_flags_of_both_sides_are_one_choice_and_licks_no_stimulus(d):
+    missed = np.arange(300) % 10 == 0
+    flags = {"choice_left": (~d.right & ~missed) * 1, "choice_right": (d.right & ~missed) * 1}
+    result = reading.read(flags | {"contrast": d.signed, "licks_left": d.right * 1, "licks_right": d.target * 1})
+    np.testing.assert_array_equal(result.join("choice"), np.where(missed, -1, d.right))
+    assert result.stimuli == ("contrast",)
+
+
+def test_time_and_correctness_are_those_of_the_component_of_the_choice(d, sides):
+    dots = {"dots.keys": sides["right"], "dots.rt": np.where(np.arange(300) % 9, d.seconds, np.nan)}
+    conf = {"conf.keys": np.where(d.target, 1, 2), "conf.rt": 9 + d.seconds}
+    result = reading.read({**conf, **dots}, {"choice": "dots.keys"})
+    assert result.roles["rt"] == "dots.rt"
+
+
+def test_points_in_time_of_any_name_give_the_time_of_the_answer(d, sides):
+    on = np.arange(300) * 4.0
+    times = {"t_stim_on": on, "t_response": on + d.seconds}
+    np.testing.assert_allclose(reading.read({"choice": sides["right"], **times}).join("rt"), d.seconds)
+
+
+def test_a_correct_side_without_a_choice_is_asked_for_the_choice_that_follows(d, sides):
+    table = {"target_location": sides["target"], "accuracy": (d.right == d.target) * 1, "contrast": np.abs(d.signed)}
+    with pytest.raises(reading.TableQuestion) as asked:
+        reading.read(table)
+    result = reading.read(table, {"choice": "chosen"}, derive=[asked.value.answers[0].options[1]])
+    np.testing.assert_array_equal(result.join("choice"), d.right)
+
+
+def test_rows_that_sum_up_others_and_files_of_what_is_known_of_subjects_are_left_out(d, sides, tmp_path):
+    pandas.DataFrame({"animal": ["a", "b"], "sex": ["f", "m"]}).to_csv(tmp_path / "metadata.csv", index=False)
+    for name, rows in (("Rex", slice(0, 150)), ("Spot", slice(150, 300))):
+        frame = pandas.DataFrame({"day": "1", "contrast": d.signed[rows], "choice": sides["right"][rows]})
+        frame.loc[150] = ["Mean", 0.1, None]
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    result = reading.read(tmp_path, {"subject": "file"})
+    np.testing.assert_array_equal(result.join("choice"), d.right)
+    assert {"rows Mean": 2}.items() <= result.reading.left_out.items()
+
+
+def test_one_number_of_a_subject_in_files_of_several_is_asked(tmp_path):
+    for k in range(2):
+        choice = np.random.default_rng(k).integers(0, 2, 40)
+        pandas.DataFrame({"subject": 1, "choice": choice}).to_csv(tmp_path / f"sub-{k}.csv", index=False)
+    with pytest.raises(reading.TableQuestion, match="the same in all files"):
+        reading.read(tmp_path)
+
+
+@pytest.mark.parametrize("form", ["parquet", "json", "xlsx"])
+def test_lists_and_sheets_are_sessions(d, form, tmp_path):
+    halves = [{"stimuli": d.signed[rows].tolist(), "choices": (d.right[rows] * 1).tolist()} for rows in HALVES]
+    path = tmp_path / f"t.{form}"
+    if form == "xlsx":
+        with pandas.ExcelWriter(path) as book:
+            for k, half in enumerate(halves):
+                pandas.DataFrame(half).to_excel(book, sheet_name=f"session_{k}", index=False)
+    elif form == "json":
+        path.write_text(json.dumps({"subject": "a", "sessions": [{"day": k} | half for k, half in enumerate(halves)]}))
+    else:
+        pandas.DataFrame([{"day": k} | half for k, half in enumerate(halves)]).to_parquet(path)
+    result = reading.read(path)
+    assert [len(each) for each in result.sessions] == [150, 150]
+    np.testing.assert_array_equal(result.join("choice"), d.right)
+
+
+def test_units_in_brackets_are_no_part_of_a_name(d, sides):
+    result = reading.read({"VP-Nr": d.subject, "Antwort": sides["right"], "Reaktionszeit [ms]": 1000 * d.seconds})
+    np.testing.assert_allclose(result.join("rt"), d.seconds)
+    assert result.roles["subject"] == "VP-Nr"
+
+
+@pytest.mark.parametrize("name", ["response", "outcome"])
+def test_early_answers_are_none(d, sides, name):
+    early = np.arange(300) % 10 == 0
+    words = {"response": sides["right"], "outcome": np.where((d.right == d.target) & ~early, "correct", "error")}
+    words[name] = np.where(early, "early lick", words[name])
+    result = reading.read(words | {"contrast": d.signed})
+    np.testing.assert_array_equal(result.join("choice"), np.where(early, -1, d.right))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.neurogym.behaviour.laboratories import Made, bandit_rows, detection, write_csv
+from tests.neurogym.behaviour.laboratories import Made, bandit_rows, detection, roles_of, write_csv
 from tests.neurogym.behaviour.practices import Rng, made, words
 
 
@@ -28,15 +28,11 @@ def datajoint(root: Path, rng: Rng) -> Made:
         "trial_feedback_type": np.where(d.correct, 1, -1),
         "trial_reward_volume": np.where(d.correct, 3.0, 0.0),
     }
-    roles = {
-        "subject": "subject_nickname",
-        "trial": "trial_id",
-        "choice": "trial_response_choice",
-        "session": "session_start_time",
-        "correct": "trial_feedback_type",
-        "reward": "trial_reward_volume",
-        "stimuli": ("trial_stim_contrast_right-trial_stim_contrast_left",),
-    }
+    roles = roles_of(
+        "subject=subject_nickname trial=trial_id choice=trial_response_choice session=session_start_time "
+        "correct=trial_feedback_type reward=trial_reward_volume "
+        "stimuli=trial_stim_contrast_right-trial_stim_contrast_left"
+    )
     return made(d, write_csv(root / "trials.csv", table), roles)
 
 
@@ -55,13 +51,7 @@ def three_options(root: Path, rng: Rng) -> Made:
         "response": np.where(missed, "missed", names[choice]),
         "rt": np.where(missed, np.nan, 0.3 + rng.gamma(2, 0.2, n)),
     }
-    roles = {
-        "subject": "subject",
-        "choice": "response",
-        "ground_truth": "correct_response",
-        "rt": "rt",
-        "stimuli": ("coherence",),
-    }
+    roles = roles_of("subject=subject choice=response ground_truth=correct_response rt=rt stimuli=coherence")
     return Made(
         write_csv(root / "three.csv", table),
         roles,
@@ -82,14 +72,7 @@ def microseconds(root: Path, rng: Rng) -> Made:
         "correct": [None if m else int(c) for m, c in zip(d.missed, d.correct, strict=True)],
         "rt_us": [None if m else round(1e6 * float(s)) for m, s in zip(d.missed, d.seconds, strict=True)],
     }
-    roles = {
-        "subject": "mouse",
-        "session": "sess",
-        "choice": "choice",
-        "correct": "correct",
-        "rt": "rt_us",
-        "stimuli": ("evidence",),
-    }
+    roles = roles_of("subject=mouse session=sess choice=choice correct=correct rt=rt_us stimuli=evidence")
     return made(d, write_csv(root / "arduino.txt", table, "|", "NULL"), roles)
 
 
@@ -105,14 +88,7 @@ def flag_of_timeouts(root: Path, rng: Rng) -> Made:
         "correct": np.where(d.missed, 0, d.correct),
         "rt": np.where(d.missed, 2.0, np.minimum(d.seconds, 1.9)),
     }
-    roles = {
-        "subject": "participant",
-        "session": "session",
-        "choice": "choice",
-        "correct": "correct",
-        "rt": "rt",
-        "stimuli": ("contrast",),
-    }
+    roles = roles_of("subject=participant session=session choice=choice correct=correct rt=rt stimuli=contrast")
     expected = made(d, write_csv(root / "timeouts.csv", table), roles)
     expected.means["rt"] = float(np.minimum(d.seconds, 1.9)[~d.missed].mean())
     return expected
@@ -131,13 +107,9 @@ def lists_of_keys(root: Path, rng: Rng) -> Made:
         "key_resp.corr": d.correct.astype(int),
         "key_resp.rt": ["" if m else f"[{float(s)!r}]" for m, s in zip(d.missed, d.seconds, strict=True)],
     }
-    roles = {
-        "subject": "participant",
-        "choice": "key_resp.keys",
-        "correct": "key_resp.corr",
-        "rt": "key_resp.rt",
-        "stimuli": ("signed_coherence",),
-    }
+    roles = roles_of(
+        "subject=participant choice=key_resp.keys correct=key_resp.corr rt=key_resp.rt stimuli=signed_coherence"
+    )
     return made(d, write_csv(root / "keys.csv", table), roles, sessions=2)
 
 
@@ -153,15 +125,10 @@ def angles(root: Path, rng: Rng) -> Made:
         "correct": d.correct.astype(int),
         "reaction_time": np.where(d.missed, np.nan, 1000 * d.seconds),
     }
-    roles = {
-        "subject": "monkey",
-        "session": "date",
-        "choice": "choice_direction",
-        "correct": "correct",
-        "ground_truth": "direction",
-        "rt": "reaction_time",
-        "stimuli": ("coh",),
-    }
+    roles = roles_of(
+        "subject=monkey session=date choice=choice_direction correct=correct ground_truth=direction "
+        "rt=reaction_time stimuli=coh"
+    )
     return made(d, write_csv(root / "motion.csv", table), roles)
 
 
@@ -177,15 +144,9 @@ def truths_of_r(root: Path, rng: Rng) -> Made:
         "correct": [None if m else "T" if c else "F" for m, c in zip(d.missed, d.correct, strict=True)],
         "RT": np.where(d.missed, np.nan, d.seconds),
     }
-    roles = {
-        "subject": "id",
-        "session": "session",
-        "trial": "trial",
-        "choice": "chose_right",
-        "correct": "correct",
-        "rt": "RT",
-        "stimuli": ("intensity",),
-    }
+    roles = roles_of(
+        "subject=id session=session trial=trial choice=chose_right correct=correct rt=RT stimuli=intensity"
+    )
     return made(d, write_csv(root / "r.txt", table, "\t", "NA"), roles)
 
 
@@ -222,13 +183,7 @@ def clicks(root: Path, rng: Rng) -> Made:
         "pokedL": np.where(d.missed, np.nan, 1 - d.right),
         "hit": d.correct * 1,
     }
-    roles = {
-        "subject": "ratname",
-        "session": "sessid",
-        "choice": "pokedL",
-        "correct": "hit",
-        "stimuli": ("right_clicks-left_clicks",),
-    }
+    roles = roles_of("subject=ratname session=sessid choice=pokedL correct=hit stimuli=right_clicks-left_clicks")
     return made(d, write_csv(root / "clicks.csv", table, missing="NaN"), roles)
 
 
@@ -247,14 +202,7 @@ def series(root: Path, rng: Rng) -> Made:
         "correct": d.correct,
     }
     table = {name: pandas.Series(values, index=index) for name, values in columns.items()}
-    roles = {
-        "subject": "subject",
-        "session": "session",
-        "choice": "choice",
-        "correct": "correct",
-        "rt": "rt",
-        "stimuli": ("stim",),
-    }
+    roles = roles_of("subject=subject session=session choice=choice correct=correct rt=rt stimuli=stim")
     return made(d, table, roles)
 
 
@@ -318,13 +266,7 @@ def nested_answers(root: Path, rng: Rng) -> Made:
         people.append({"participant": f"p{who}", "age": 30 + who, "trials": trials})
     path = root / "server.json"
     path.write_text(json.dumps(people))
-    roles = {
-        "subject": "participant",
-        "choice": "response.side",
-        "correct": "correct",
-        "rt": "response.rt",
-        "stimuli": ("morph",),
-    }
+    roles = roles_of("subject=participant choice=response.side correct=correct rt=response.rt stimuli=morph")
     return made(d, path, roles, sessions=2)
 
 
