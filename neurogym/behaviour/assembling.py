@@ -112,6 +112,7 @@ class Assembler(RoleColumns):
             checks.check_sources(self, stimuli, names, choice)
             checks.check_angles(self, stimuli, names)
             checks.say_contexts(self, stimuli, names, choice)
+            checks.say_scale(self, stimuli, choices)
         checks.say_protocols(self, stimuli, names)
         stimuli, names = self.oriented(stimuli, names, choice)
         times = self.read_times(choice, self.settings.rt_unit)

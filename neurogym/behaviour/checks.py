@@ -38,6 +38,10 @@ MILLISECONDS = ("ms", "msec", "millis")  #: ends of names of columns that say th
 #: Units of times besides those that are guessed, by their length in s.
 OTHER_UNITS = {1e-9: "nanoseconds", 0.01: "hundredths of a second", 1 / 60: "frames at 60 Hz", 60.0: "minutes"}
 MOST_NAMED = 4  #: files or subjects that a question names
+FEWEST_RATINGS, CLEAR_RATINGS = (
+    4,
+    0.5,
+)  #: options of a choice that may be ratings, and their correlation with a stimulus
 FEWEST_PERCENT = 5.0  #: largest strength from which it is no fraction
 MOST_CONTEXTS = 4  #: entries of a column on which the sign of a stimulus may depend
 MOST_LEVELS = 30  #: of a stimulus, whose levels are compared between stages
@@ -369,6 +373,18 @@ def say_contexts(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str],
                     f"choices rise with {name} where {context} is {where[0]} and fall where it is {where[1]}: "
                     f"{option(f'--by {context}')} for each"
                 )
+
+
+def say_scale(trials: RoleColumns, stimuli: FloatArray, choices: Choices) -> None:
+    """Say that a choice of many numbers rises with a stimulus of two signs, as ratings between two sides do."""
+    words, valid = choices.words, (choices.index >= 0) & np.isfinite(stimuli).all(1)
+    if len(words) < FEWEST_RATINGS or not all(map(str.isdecimal, words)) or stimuli.shape[1] != 1:
+        return
+    two_signs = np.nanmin(stimuli) < 0 < np.nanmax(stimuli)
+    if two_signs and abs(correlation(stimuli[:, 0], choices.index, valid)) > CLEAR_RATINGS:
+        name = str(trials.roles["choice"])
+        halves = option(f"--derive 'second=`{name}`>={words[len(words) // 2]}' --choice second")
+        trials.notes.append(f"{name} rises with the stimulus as ratings do: {halves} if its upper half is one choice")
 
 
 def _check_unit(name: str, source: str, labels: Sequence[str], group: IntArray, values: FloatArray) -> None:

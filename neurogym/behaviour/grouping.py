@@ -14,11 +14,11 @@ from neurogym.behaviour import entries
 from neurogym.behaviour.entries import TableError, label, plain
 from neurogym.behaviour.evidence import FILE, FOLDER, listed
 from neurogym.behaviour.questions import Answer, ask
-from neurogym.behaviour.roles import changes_between_blocks, fits_role
+from neurogym.behaviour.roles import changes_between_blocks, fits_role, has_fractions
 from neurogym.messages.options import option
 
 if TYPE_CHECKING:
-    from pandas import DataFrame, Series
+    from pandas import DataFrame
 
 
 #: Columns that may number games or blocks.
@@ -254,7 +254,7 @@ def _find_unnamed_subjects(columns: DataFrame, roles: dict[str, object], groups:
     used = {*roles.values(), *roles.get("stimuli", ())}  # type: ignore[misc]
     names = [name for name, column in columns.items() if name not in used and changes_between_blocks(column)]
     names = [name for name in names if plain(name) not in BLOCK_COLUMNS and not NOT_SUBJECTS.search(name.lower())]
-    names = [name for name in names if not _has_fractions(columns[name])]
+    names = [name for name in names if not has_fractions(columns[name])]
     if not names:
         return
     answers = [Answer(("--subject", name), f"{name} names subjects") for name in names[:3]]
@@ -272,13 +272,6 @@ def _find_unnamed_subjects(columns: DataFrame, roles: dict[str, object], groups:
 NOT_SUBJECTS = re.compile(
     r"(block|phase|stage|cond|prob|reward|bias|prior|context|rule|task|contrast|level|coh|hard|easy)"
 )
-
-
-def _has_fractions(column: Series) -> bool:
-    numbers = (
-        entries.numbers(column)[np.isfinite(entries.numbers(column))] if entries.is_numeric(column) else np.zeros(1)
-    )
-    return bool(np.any(np.mod(numbers, 1)))
 
 
 def _counted(subject: IntArray, trial: np.ndarray) -> IntArray:

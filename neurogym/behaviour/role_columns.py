@@ -117,12 +117,10 @@ class RoleColumns:
 
     def marked_as_missed(self) -> BoolArray:
         """Return a mask of trials that a word in another column marks as missed."""
-        gone = np.zeros(self.n, bool)
         names = {str(self.roles[role]) for role in ROLES_OF_MISSES if role in self.roles}
         names |= {name for name in self.columns if plain(name) == "outcome"}
-        for name in names:
-            gone |= missed_rows(self.columns[name])
-        return gone | self.flagged_as_missed()
+        gone = np.any([missed_rows(self.columns[name]) for name in names], axis=0)
+        return np.asarray(gone | self.flagged_as_missed())
 
     def flagged_as_missed(self) -> BoolArray:
         """Return a mask of trials that a flag such as ``timeout`` marks as missed, in less than half of all trials.

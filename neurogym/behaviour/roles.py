@@ -113,10 +113,7 @@ def fits_role(role: str, column: Series, short: str = "") -> bool:
         return False
     if role in ("subject", "session"):
         few = n <= max(1, len(column) / 2) or (len(column) <= 4 and short != "id")
-        integral = not entries.is_numeric(column) or not np.any(
-            np.mod(entries.numbers(column)[np.isfinite(entries.numbers(column))][:1000], 1)
-        )
-        return few and integral
+        return few and not has_fractions(column.iloc[:1000])
     if role == "trial":
         return entries.is_numeric(column)
     if role in ("choice", "choice2", "ground_truth", "state", "cue"):
@@ -136,6 +133,12 @@ def chosen_side(columns: DataFrame, side: str, flag: str, yes: str = "1") -> str
     """Return the formula of the choice from the correct side, a column of two entries, and a column of correctness."""
     second, yes = entries.levels(columns[side])[0][1], yes if parse_number(yes) is not None else f'"{yes}"'
     return f'chosen=(`{flag}`=={yes})==(`{side}`=="{second}")'
+
+
+def has_fractions(column: Series) -> bool:
+    """Return whether a column holds numbers that are not whole."""
+    numbers = entries.numbers(column)
+    return entries.is_numeric(column) and bool(np.any(np.mod(numbers[np.isfinite(numbers)], 1)))
 
 
 def unfit(role: str, columns: DataFrame) -> list[str]:
@@ -291,9 +294,9 @@ def side_pairs(columns: DataFrame, used: Sequence[object] = ()) -> list[tuple[st
 
 
 def _right_of(name: str) -> str:
-    if name in ("L", "l"):
-        return {"L": "R", "l": "r"}[name]
-    return re.sub("left", "right", re.sub("Left", "Right", re.sub("LEFT", "RIGHT", name)))
+    return {"L": "R", "l": "r"}.get(name) or re.sub(
+        "left", "right", re.sub("Left", "Right", re.sub("LEFT", "RIGHT", name))
+    )
 
 
 def object_pairs(columns: DataFrame, names: Sequence[str]) -> list[tuple[str, str]]:

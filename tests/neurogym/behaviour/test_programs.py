@@ -293,6 +293,13 @@ def test_lists_and_sheets_are_sessions(d, form, tmp_path):
     np.testing.assert_array_equal(result.join("choice"), d.right)
 
 
+def test_ratings_from_one_side_to_the_other_are_said(d):
+    table = {"coherence": d.signed, "response": np.where(d.right, 4, 1) + (np.arange(300) % 3)}
+    note = next(note for note in reading.read(table).reading.notes if "as ratings do" in note)
+    result = reading.read(table, {"choice": "second"}, derive=[note.split("'")[1]])
+    np.testing.assert_array_equal(result.join("choice"), d.right)
+
+
 def test_units_in_brackets_are_no_part_of_a_name(d, sides):
     result = reading.read({"VP-Nr": d.subject, "Antwort": sides["right"], "Reaktionszeit [ms]": 1000 * d.seconds})
     np.testing.assert_allclose(result.join("rt"), d.seconds)
