@@ -38,10 +38,8 @@ MILLISECONDS = ("ms", "msec", "millis")  #: ends of names of columns that say th
 #: Units of times besides those that are guessed, by their length in s.
 OTHER_UNITS = {1e-9: "nanoseconds", 0.01: "hundredths of a second", 1 / 60: "frames at 60 Hz", 60.0: "minutes"}
 MOST_NAMED = 4  #: files or subjects that a question names
-FEWEST_RATINGS, CLEAR_RATINGS = (
-    4,
-    0.5,
-)  #: options of a choice that may be ratings, and their correlation with a stimulus
+#: Options of a choice that may be ratings, and their correlation with a stimulus.
+FEWEST_RATINGS, CLEAR_RATINGS = 4, 0.5
 FEWEST_PERCENT = 5.0  #: largest strength from which it is no fraction
 MOST_CONTEXTS = 4  #: entries of a column on which the sign of a stimulus may depend
 MOST_LEVELS = 30  #: of a stimulus, whose levels are compared between stages

@@ -194,12 +194,8 @@ def _by_files(columns: DataFrame, roles: dict[str, object], groups: Groups, asks
         return
     names = entries.words(columns[FILE])
     said = {match[0] for name in names if (match := _SUBJECT_FILE.search(name.lower()))}
-    if (
-        asks
-        and len(said) == len(names)
-        and "subject" in roles
-        and len(entries.distinct(columns[roles["subject"]])) == 1
-    ):
+    one_number = "subject" in roles and len(entries.distinct(columns[roles["subject"]])) == 1
+    if asks and one_number and len(said) == len(names):
         why = f"{roles['subject']} is the same in all files, whose names say {listed(sorted(said))}"
         answers = [
             Answer(("--subject", FILE), "each file is a subject"),

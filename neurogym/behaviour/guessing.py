@@ -380,7 +380,7 @@ def _settle_offers(columns: DataFrame, assigned: dict[str, Any], given: roles.Ro
     if {"gain", "loss"} <= set(known):
         names = [assigned.pop("gain"), assigned.pop("loss")]
         found.notes.append(
-            f"{' and '.join(names)} are known where there was no answer: roles.offers, read as stimuli; "
+            f"{' and '.join(names)} are known where there was no answer: offers, read as stimuli; "
             f"{option(f'--gain {names[0]} --loss {names[1]}')} if they are what came of the choice"
         )
         return names
@@ -426,7 +426,7 @@ def _settle_stimuli(columns: DataFrame, assigned: dict[str, Any], form: TableFor
     if offered := roles.offers(columns, assigned):
         found.roles["stimuli"], found.reasons["stimuli"] = tuple(offered), "name"
         found.notes += [
-            f"{', '.join(offered)} are read as roles.offers that {assigned['choice']} is about; "
+            f"{', '.join(offered)} are read as offers that {assigned['choice']} is about; "
             f"{option('--gain COLUMN --loss COLUMN')} if they are what came of the choice"
         ] * (len(offered) > 1)
         return
