@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from neurogym.analysis.trial_tables import Table
-from neurogym.dynamics import AGREEMENTS, agreement
+from neurogym.dynamics import AGREEMENTS, Agreement, agreement
 from ngym_cli import runs
 from ngym_cli.agents import explained
 from ngym_cli.config import ResolvedConfig
@@ -19,13 +19,15 @@ from ngym_cli.figures.files import save_figure
 from ngym_cli.figures.style import COLOURS, GREY, category_ticks, guide, new_figure, styled
 from ngym_cli.files.writing import write_json
 from ngym_cli.runs.neural import network_trials
-from ngym_cli.runs.population_parts import WHOLE_TRIALS
+from ngym_cli.runs.population_parts import WHOLE_TRIALS, Binning
 from ngym_cli.runs.populations import read_parts, shared_columns
 from ngym_cli.runs.recordings import Recording
 from ngym_cli.runs.records import ActivityAgreement, ActivityComparison, ExplainedVariance
 
 #: Name of the whole trial, column of the correct choice.
 TRIAL, TRUTH = "trial", "ground_truth"
+#: Measures that are not of dynamics, for which recording and task may have different time steps.
+GEOMETRY = tuple(name for name in AGREEMENTS if name != "dsa")
 
 
 def figure_path(folder: Path, data: Path) -> Path:
@@ -54,8 +56,9 @@ def compare(
         config: complete configuration of the run.
 
     Returns:
-        ``data``, ``by``, ``agreement`` (rows of part, measure, value, corrected, shuffled, p, conditions),
-        ``explained`` (rows of model, neurons, value, low, high, ceiling, share, n), ``left_out`` and ``figure``.
+        ``data``, ``by``, ``agreement`` (rows of part, measure, value, corrected, halves, spread, shuffled, p,
+        conditions), ``explained`` (rows of model, neurons, value, low, high, ceiling, share, n), ``left_out`` and
+        ``figure``.
 
     Raises:
         UserError: if the file does not suit the trials.
@@ -75,20 +78,25 @@ def compare(
             left_out.append(f"period {period}, which {path.name} does not name")
             continue
         try:
-            rows_of_period = agreement(ours[period], recorded[period])
+            rows_of_period = agreement(ours[period], recorded[period], measures=GEOMETRY)
         except ValueError as error:
             if period == WHOLE_TRIALS:
                 raise UserError(f"{path.name}: {error}") from None
             left_out.append(f"period {period}: {error}")
             continue
-        rows += [cast(ActivityAgreement, {"part": period or TRIAL, **each.to_dict()}) for each in rows_of_period]
+        rows += _rows(period, rows_of_period)
+    try:
+        at_our_steps = read_parts(path, columns, Binning(recording.dt))[WHOLE_TRIALS]
+        rows += _rows(WHOLE_TRIALS, agreement(ours[WHOLE_TRIALS], at_our_steps, measures=("dsa",)))
+    except (UserError, ValueError) as error:
+        left_out.append(f"dsa: {error}")
     left_out += [
         f"period {period} of {path.name}, which the agent's trials do not have"
         for period in recorded
         if period not in ours
     ]
     if len({row["measure"] for row in rows}) < len(AGREEMENTS):
-        left_out.append("measures that need three conditions (prediction) or four (rsa)")
+        left_out.append("measures that need more conditions (prediction 3, rsa 4) or trials of each (crossnobis 4)")
     if recorded[WHOLE_TRIALS].averaged:
         left_out.append(f"correction for noise of {path.name}, which holds a single row for each condition")
     judged = list[ExplainedVariance]()
@@ -111,6 +119,10 @@ def compare(
     return result
 
 
+def _rows(part: str, results: Sequence[Agreement]) -> list[ActivityAgreement]:
+    return [cast(ActivityAgreement, {"part": part or TRIAL, **each.to_dict()}) for each in results]
+
+
 def draw(rows: Sequence[ActivityAgreement], ours: str, data_name: str) -> Figure:
     """Draw agreement by part of the trial: measured, corrected for noise, and with shuffled conditions.
 
@@ -128,10 +140,14 @@ def draw(rows: Sequence[ActivityAgreement], ours: str, data_name: str) -> Figure
         for key, colour, marker, word in (
             ("corrected", COLOURS[1], "D", "corrected for noise"),
             ("value", COLOURS[0], "o", "measured"),
+            ("halves", COLOURS[2], "s", "halves of the recording, with standard deviation"),
             ("shuffled", GREY, "_", "conditions shuffled"),
         ):
             values = np.array([row.get(key) for row in row_of_period.values()], float)  # nan for None
             panel.plot(positions, values, marker, color=colour, label=word, markersize=9 if marker == "_" else 5)
+            if key == "halves":
+                spread = np.array([row.get("spread") for row in row_of_period.values()], float)
+                panel.errorbar(positions, values, spread, fmt="none", color=colour)
         guide(panel, y=0)
         lowest = min([*panel.dataLim.intervaly, 0.0])
         panel.set(title=measure, xlim=(-0.5, len(periods) - 0.5), ylim=(lowest - 0.06, 1.06))
@@ -139,5 +155,5 @@ def draw(rows: Sequence[ActivityAgreement], ours: str, data_name: str) -> Figure
     axes[0][0].set_ylabel("agreement (1: the same)")
     n = max(row["conditions"] for row in rows)
     figure.suptitle(f"{ours} and {data_name}, {n} conditions", fontsize="medium")
-    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return figure

@@ -191,7 +191,7 @@ def _print_activity(comparison: ActivityComparison) -> None:
     """Print the agreement of activity with a recording, by part of the trial."""
     out = terminal.console()
     out.print(f"\nactivity compared with {comparison['data']}, by {', '.join(comparison['by'])}", soft_wrap=True)
-    keys = ("value", "corrected", "shuffled", "p")
+    keys = ("value", "corrected", "halves", "spread", "shuffled", "p")
     rows = [
         (
             row["part"],
@@ -201,8 +201,9 @@ def _print_activity(comparison: ActivityComparison) -> None:
         )
         for row in comparison["agreement"]
     ]
-    header = ("part", "measure", "agreement", "corrected for noise", "conditions shuffled", "p", "conditions")
-    print_columns(rows, header, right=5)
+    of_halves = ("halves of the recording", "s.d.")
+    header = ("part", "measure", "agreement", "corrected for noise", *of_halves, "shuffled", "p", "conditions")
+    print_columns(rows, header, right=7)
     if comparison.get("explained"):
         out.print(
             "\nexplained variance of held-out trials, mean over neurons (unseen: predicted from other conditions)"

@@ -283,8 +283,8 @@ def _comparisons(source: Source) -> Iterator[dict[str, object]]:
 def _activity(source: Source) -> Iterator[dict[str, object]]:
     """Return the tables of comparisons of activity with recordings, each with a figure."""
     for number, result in _records(source, "activity_comparison.json", records.ActivityComparison):
-        caption = "Agreement of activity by part of the trial: measured, corrected for noise, conditions shuffled."
-        keys = ("value", "corrected", "shuffled", "p", "conditions")
+        caption = "Agreement of activity by part of the trial: measured, corrected for noise, of halves, shuffled."
+        keys = ("value", "corrected", "halves", "shuffled", "p", "conditions")
         yield {
             "id": f"activity-{number}",
             "name": Path(result["data"]).stem.replace("_", " "),

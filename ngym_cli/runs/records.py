@@ -254,6 +254,8 @@ class ActivityAgreement(TypedDict):
     measure: str
     value: float | None
     corrected: float | None
+    halves: NotRequired[float | None]
+    spread: NotRequired[float | None]
     shuffled: float | None
     p: float | None
     conditions: Count

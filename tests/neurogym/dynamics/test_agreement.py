@@ -25,7 +25,11 @@ def test_the_same_signal_agrees_whatever_the_noise():
         results = {each.measure: each for each in dynamics.agreement(network, recorded(2, noise))}
         assert list(results) == list(dynamics.AGREEMENTS)
         assert results["prediction"].corrected == pytest.approx(1, abs=0.1)
-        assert all(each.value > each.shuffled + 0.1 and each.p < 0.1 for each in results.values())
+        assert all(each.value > each.shuffled + 0.1 and not each.p > 0.1 for each in results.values())
+        halves = {name: each.halves for name, each in results.items() if np.isfinite(each.halves)}
+        assert list(halves) == ["rsa", "cka", "procrustes", "crossnobis", "dsa"]
+        assert all(0 < results[name].spread < 0.05 and value <= 1 for name, value in halves.items())
+        assert (min(halves.values()) > 0.98) == (noise < 1)  # a noisy recording agrees less with itself
         if noise > 1:
             assert results["prediction"].value < 0.9 and results["cka"].value < results["cka"].corrected
 
@@ -33,7 +37,8 @@ def test_the_same_signal_agrees_whatever_the_noise():
 def test_another_signal_is_at_the_floor():
     second = np.random.default_rng(5).normal(size=LATENT.shape).cumsum(1) / 5
     result = dynamics.agreement(recorded(1, 0.1), recorded(2, 0.1, latent=second))
-    assert all(each.p > 0.05 for each in result)
+    of_geometry = [each for each in result if each.measure != "dsa"]  # both signals are random walks
+    assert all(each.p > 0.05 and not each.value > each.halves - 0.1 for each in of_geometry)
 
 
 def test_averages_take_the_place_of_trials():
@@ -44,6 +49,8 @@ def test_averages_take_the_place_of_trials():
     assert (
         results["prediction"].value == pytest.approx(results["prediction"].corrected)
         and results["rsa"].corrected <= 1.05
+        and "crossnobis" not in results  # noise is not known
+        and np.isnan([each.halves for each in results.values()]).all()
     )
 
 

@@ -128,6 +128,9 @@ def test_activity_is_compared_with_a_recording_by_period(ngym, run_folder, tmp_p
     rows = {(row["part"], row["measure"]): row for row in result["agreement"]}
     assert result["by"] == ["coh", "ground_truth"] and {piece for piece, _ in rows} >= {"trial", "stimulus"}
     assert rows["trial", "prediction"]["corrected"] > 0.8 and rows["trial", "cka"]["value"] > 0.8
+    for measure in ("dsa", "procrustes", "crossnobis"):  # the network itself: as near as halves of the recording
+        row = rows["trial", measure]
+        assert row["value"] > row["halves"] - max(0.02, 3 * row["spread"]), row
     assert Path(result["figure"]).stat().st_size > 5000 and list((run / "eval").glob("*/activity_comparison.json"))
     assert ngym("report", run).code == 0
     page = (run / "report.html").read_text()
