@@ -179,7 +179,7 @@ class Sweep(NearestAttribute):
         """Names of the figures of sweeps."""
         from ngym_cli.sweeps import figures
 
-        return [*figures.FIGURE_NAMES, figures.DEGENERACY]
+        return [*figures.FIGURE_NAMES, *figures.ON_REQUEST]
 
     @takes()
     def plot(
@@ -193,7 +193,7 @@ class Sweep(NearestAttribute):
         """Draw a figure.
 
         Args:
-            figure: performance (the default), learning, search (its default) or degeneracy.
+            figure: performance (the default), learning, search (its default), degeneracy or recording.
             by: parameters to draw by, as a list or separated by commas; by default all that differ.
             style: ``screen`` or ``paper``.
             outside: conditions outside of training, for ``degeneracy``.

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from neurogym.analysis.results import Estimate
+from neurogym.analysis.trial_tables import Table
 from neurogym.foreign import npz
 from ngym_cli.agents import explained
 from ngym_cli.agents.explained import Judgement
@@ -21,7 +22,7 @@ from ngym_cli.figures.view import PlotData
 from ngym_cli.runs import records
 from ngym_cli.runs.folder import READ_OUT
 from ngym_cli.runs.populations import shared_columns
-from ngym_cli.runs.recordings import NETWORK_QUANTITIES
+from ngym_cli.runs.recordings import NETWORK_QUANTITIES, Recording
 
 #: Neurons and conditions that are drawn.
 NEURONS, CONDITIONS = 3, 4
@@ -61,7 +62,11 @@ def recording(view: PlotData) -> Figure:
     with style.unavailable_on(UserError):
         settings = [explained.settings_of(source.config, path) for source in view.sources]
         shared = next((each for each, learned in settings if learned), None)
-        judged = {source.run.name: _judged(view, source, path, shared) for source in view.sources}
+        judged = {
+            source.run.name: judge(source, series.recording, series.table, path, shared)
+            for source in view.sources
+            for series in [view.recorded_of(source)]
+        }
     first = next(iter(judged.values()))
     figure, grid = style.new_figure(2, NEURONS, width=3.6, height=2.9, squeeze=False)
     for panel, neuron in zip(grid[0], _chosen(first), strict=False):
@@ -77,13 +82,25 @@ def recording(view: PlotData) -> Figure:
     return figure
 
 
-def _judged(view: PlotData, source: Source, path: Path, settings: RecordingConfig | None) -> Judgement:
-    recorded, config = view.recorded_of(source), source.config
+def judge(
+    source: Source, recording: Recording, table: Table, path: Path, settings: RecordingConfig | None = None
+) -> Judgement:
+    """Return how well neurons are predicted from the activity of a run.
+
+    Args:
+        source: the run.
+        recording: of an evaluation of the run.
+        table: trials of the evaluation.
+        path: file of the neurons.
+        settings: as in `explained.judge`.
+
+    Raises:
+        UserError: as in `explained.judge`.
+    """
     by = settings.conditions if settings is not None else ()
-    names = [name for name in (*source.properties.conditions, "ground_truth") if name in recorded.table]
-    return explained.judge(
-        source.run, config, recorded.recording, recorded.table, path, by or shared_columns(path, names), settings
-    )
+    names = [name for name in (*source.properties.conditions, "ground_truth") if name in table]
+    columns = by or shared_columns(path, names)
+    return explained.judge(source.run, source.config, recording, table, path, columns, settings)
 
 
 def _chosen(judged: Judgement) -> list[int]:

@@ -142,6 +142,13 @@ class OutsideTraining:
                 self.tell(f"evaluated {summary['trials']:,} trials: {evaluation_folder}")
         return float(read_json(folder / "summary.json")["performance"])
 
+    def recorded(self, source: Source) -> Path:
+        """Return the folder of the latest recording of the intact network, made if there is none."""
+        if not any(each.has(NETWORK_QUANTITIES) and each.intact for each in source.evaluations):
+            self.evaluated(source.run.path, {}, RECORDING_NAME)
+            source.reread()
+        return [each for each in source.evaluations if each.has(NETWORK_QUANTITIES) and each.intact][-1].folder
+
 
 def draw(rows: Sequence[RunRow], keys: Sequence[str], outside: OutsideTraining) -> tuple[Figure, Table]:
     """Draw the degeneracy of behaviour, dynamics and weights (rows) by each parameter (columns).
@@ -250,11 +257,7 @@ def _member(path: Path, outside: OutsideTraining, changes: list[str]) -> _Member
     changed = outside.changed(source)
     changes[:] = [f"{key}={value}" for key, value in changed.items()]
     score = outside.evaluated(path, changed)
-    if not any(each.has(NETWORK_QUANTITIES) and each.intact for each in source.evaluations):
-        outside.evaluated(path, {}, RECORDING_NAME)
-        source.reread()
-    evaluation = [each for each in source.evaluations if each.has(NETWORK_QUANTITIES) and each.intact][-1]
-    values, offsets = Recording(evaluation.folder).first("activity", TRIALS)
+    values, offsets = Recording(outside.recorded(source)).first("activity", TRIALS)
     trials = [values[a:b].astype(float) for a, b in pairwise(offsets) if b - a >= 4]
     if not trials:
         raise FigureUnavailableError(f"the trials of {path.name} are shorter than 4 steps")

@@ -1,8 +1,8 @@
-"""Figures of ``ngym plot`` for a sweep: results and learning by parameter, progress of a search, degeneracy."""
+"""Figures of ``ngym plot`` for a sweep: results, learning and explained neurons by parameter, search, degeneracy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,8 @@ from ngym_cli import runs
 from ngym_cli.config.values import split_entries
 from ngym_cli.errors import UserError, check_known
 from ngym_cli.figures.files import draw_each
+from ngym_cli.runs.recordings import Recording
+from ngym_cli.runs.records import ExplainedVariance
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.sweeps import degeneracy, plan, space, status, worker
 from ngym_cli.sweeps.folder import STUDY, SweepFolder
@@ -29,8 +31,8 @@ if TYPE_CHECKING:
 
 FIGURE_NAMES = ("performance", "learning", "search")
 
-#: Figure that is drawn only when named, because every run is evaluated and recorded.
-DEGENERACY = "degeneracy"
+#: Figures that are drawn only when named, because every run is evaluated and recorded.
+DEGENERACY, RECORDING = ON_REQUEST = ("degeneracy", "recording")
 
 #: Points of a learning curve, and most runs that are read for one.
 BINS = 40
@@ -51,16 +53,16 @@ def draw(
 
     Args:
         sweep: the sweep.
-        names: of ``NAMES``, or ``degeneracy``; none for all of ``NAMES`` that suit it.
+        names: of `FIGURE_NAMES` or `ON_REQUEST`; none for all of `FIGURE_NAMES` that suit it.
         by: parameters to draw by, with commas; default all that differ, the seed aside.
         files: files to write.
-        outside: evaluations that ``degeneracy`` needs.
+        outside: evaluations that figures need.
 
     Raises:
         UserError: on an unknown figure, format or parameter, or a requested figure that cannot be drawn.
     """
     for name in names:
-        check_known("figure of a sweep", name, (*FIGURE_NAMES, DEGENERACY))
+        check_known("figure of a sweep", name, (*FIGURE_NAMES, *ON_REQUEST))
     functions, keys = drawers(sweep, by, outside), parameters(sweep, by)
     suffix = "-by-" + "-".join(plan.short_names(keys).values()) if by is not None else ""
     chosen = list(dict.fromkeys(names)) or FIGURE_NAMES
@@ -79,6 +81,7 @@ def drawers(
         "learning": lambda: (_learning(sweep, rows, keys), {}),
         "search": lambda: (_search(sweep, rows, keys), {}),
         DEGENERACY: lambda: degeneracy.draw(rows, keys, outside),
+        RECORDING: lambda: _recording(sweep, rows, keys, outside),
     }
 
 
@@ -92,14 +95,14 @@ def figure_of(
         name: a figure of `draw`.
         by: as in `draw`.
         style: ``screen`` or ``paper``.
-        outside: evaluations that ``degeneracy`` needs.
+        outside: evaluations that figures need.
 
     Raises:
         UserError: if the figure or a parameter does not exist, or the figure cannot be drawn, with the reason.
     """
     from ngym_cli.figures.style import FigureUnavailableError, styled
 
-    check_known("figure of a sweep", name, (*FIGURE_NAMES, DEGENERACY))
+    check_known("figure of a sweep", name, (*FIGURE_NAMES, *ON_REQUEST))
     try:
         with styled(style):
             return drawers(sweep, by, outside)[name]()[0]
@@ -132,23 +135,72 @@ def _performance(sweep: SweepFolder, rows: Sequence[RunRow], keys: Sequence[str]
     if not finished or not keys:
         raise FigureUnavailableError("no run is done yet" if keys else "all runs have the same parameters")
     figure, grid = new_figure(1, len(keys), squeeze=False, sharey=True)
-    ranges = _ranges(sweep)
     names = plan.short_names(list(keys))
     levels = common_references(finished)
     for axes, key in zip(grid[0], keys, strict=True):
-        if key in ranges:
-            axes.plot(
-                [row["values"][key] for row in finished], [row["performance"] for row in finished], "o", markersize=4
-            )
-            axes.set_xscale("log" if ranges[key].name in ("log", "logint") else "linear")
-        else:
-            _categories(axes, finished, key)
+        _scores(axes, sweep, finished, key, {row["name"]: row["performance"] or 0.0 for row in finished})
         reference_lines(axes, levels)
         axes.set_xlabel(names[key])
-    means = "" if set(keys) <= set(ranges) else "; squares: mean, 95 % interval"
-    grid[0][0].set(ylabel="performance", title=f"n = {len(finished):,} runs{means}")
+    grid[0][0].set(ylabel="performance", title=_number(sweep, finished, keys))
     legend_below(grid[0][0], 3)
     return figure
+
+
+def _number(sweep: SweepFolder, rows: Sequence[RunRow], keys: Sequence[str]) -> str:
+    means = "" if set(keys) <= set(_ranges(sweep)) else "; squares: mean, 95 % interval"
+    return f"n = {len(rows):,} runs{means}"
+
+
+def _recording(
+    sweep: SweepFolder, rows: Sequence[RunRow], keys: Sequence[str], outside: degeneracy.OutsideTraining
+) -> tuple[Figure, Table]:
+    """Draw performance, and explained variance of held-out neurons in held-out trials, against each parameter."""
+    from ngym_cli.figures.recording import judge
+    from ngym_cli.figures.source import Source
+    from ngym_cli.figures.style import FigureUnavailableError, guide, new_figure, unavailable_on
+
+    learned = list[tuple[RunRow, ExplainedVariance]]()
+    for row in rows:
+        path = Path(str(row["id"]))
+        source = Source(runs.find(str(path), path.parent), outside.trust)
+        settings = source.config.recording
+        if row["state"] != "done" or settings is None:
+            continue
+        folder = outside.recorded(source)
+        with unavailable_on(UserError):
+            table = read_trials(folder / "trials.parquet")
+            judged = judge(source, Recording(folder), table, Path(settings.file), settings)
+        learned.append((row, judged.rows[0]))
+    if not learned or not keys:
+        raise FigureUnavailableError("no finished run learned from a recording; ngym sweep --recording FILE makes such")
+    finished = [row for row, _ in learned]
+    scores = {
+        "performance": {row["name"]: row["performance"] or 0.0 for row in finished},
+        f"explained variance, {learned[0][1]['neurons']}": {row["name"]: each["value"] or 0.0 for row, each in learned},
+    }
+    figure, grid = new_figure(2, len(keys), squeeze=False, sharex="col", sharey="row")
+    for panels, (label, by_name) in zip(grid, scores.items(), strict=True):
+        for axes, key in zip(panels, keys, strict=True):
+            _scores(axes, sweep, finished, key, by_name)
+        panels[0].set_ylabel(label)
+    for axes, name in zip(grid[1], plan.short_names(list(keys)).values(), strict=True):
+        guide(axes, y=learned[0][1]["ceiling"] or 0.0)
+        axes.set_xlabel(name)
+    grid[0][0].set_title(f"{_number(sweep, finished, keys)}\nline: noise ceiling")
+    columns = {key: np.array([word(row["values"].get(key)) for row in finished], object) for key in keys}
+    columns |= {name: np.array([each[name] for _, each in learned]) for name in ("value", "low", "high", "ceiling")}
+    return figure, {"performance": np.array([row["performance"] for row in finished], float), **columns}
+
+
+def _scores(axes: Axes, sweep: SweepFolder, rows: Sequence[RunRow], key: str, score: Mapping[str, float]) -> None:
+    """Draw the scores of runs, by name, against a parameter."""
+    ranges = _ranges(sweep)
+    if key in ranges:
+        axes.plot([row["values"][key] for row in rows], [score[row["name"]] for row in rows], "o", markersize=4)
+        axes.set_xscale("log" if ranges[key].name in ("log", "logint") else "linear")
+    else:
+        groups = _groups(rows, key)
+        _categories(axes, {value: [score[row["name"]] for row in members] for value, members in groups.items()})
 
 
 def _ranges(sweep: SweepFolder) -> dict[str, space.SearchParameter]:
@@ -157,14 +209,13 @@ def _ranges(sweep: SweepFolder) -> dict[str, space.SearchParameter]:
     return {key: kind for key, kind in kinds.items() if kind.name != "choice"}
 
 
-def _categories(axes: Axes, finished: Sequence[RunRow], key: str) -> None:
+def _categories(axes: Axes, groups: Mapping[str, Sequence[float]]) -> None:
     """Draw points for each value of a parameter next to each other, with mean and bootstrap interval."""
     from ngym_cli.figures.style import COLOURS, category_ticks
 
-    groups = _groups(finished, key)
     rng = np.random.default_rng(0)
     for position, members in enumerate(groups.values()):
-        scores = np.array([row["performance"] for row in members], float)
+        scores = np.array(members, float)
         axes.plot(
             position + rng.uniform(-0.12, 0.12, len(scores)), scores, "o", color=COLOURS[0], markersize=3, alpha=0.5
         )

@@ -33,6 +33,7 @@ NOT_RUN = {
     "data churchlandlab": "needs a download",
     "run --resume latest": "the run is finished",
     "eval latest --compare-activity averages.h5": "needs averages by condition; see test_activity.py",
+    "plot sweeps/weights recording": "needs runs that learned from a recording; see test_recordings.py",
 }
 #: Beginnings of commands that take more than ten seconds.
 SLOW = (

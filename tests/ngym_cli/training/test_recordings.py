@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
+from pyarrow import parquet
 
 from ngym_cli.errors import UserError
 from ngym_cli.training.main_loop import resume, train
@@ -79,6 +81,21 @@ def test_the_neurons_are_learned_and_held_out_trials_are_explained(ngym, learned
     )
     drawn = ngym("plot", run, "recording")
     assert drawn.code == 0 and list((run / "figures").glob("recording*")), drawn.err
+
+
+@pytest.mark.usefixtures("in_process")
+def test_a_sweep_over_the_weight_is_one_figure_of_performance_and_explained_variance(ngym, recording):
+    made_of = "--task RDM-v0 --alg supervised --network rnn --units 8 --timesteps 3000 --eval-every 0 --eval-trials 10"
+    periods = "--timing fixation=100 --timing stimulus=300 --timing decision=200 --wrappers none --workers 1"
+    swept = ("--recording", recording, "--recording-weight", "0.01,10", "--name", "w")
+    created = ngym("sweep", *made_of.split(), *periods.split(), *swept)
+    assert created.code == 0, created.err
+    drawn = ngym("plot", "sweeps/w", "recording", "--json")
+    assert drawn.code == 0, drawn.err
+    table = parquet.read_table(Path(json.loads(drawn.out)[0]["path"]).with_suffix(".parquet")).to_pandas()
+    assert table["recording.weight"].tolist() == ["0.01", "10"]
+    assert ((table["low"] < table["value"]) & (table["value"] < table["ceiling"])).all()
+    assert table["performance"].between(0, 1).all()
 
 
 @pytest.mark.parametrize("alg", ["supervised", "recurrent_ppo"])
