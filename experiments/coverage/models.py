@@ -19,12 +19,11 @@ from neurogym.behaviour.models.agent_policy import AgentPolicy
 from neurogym.behaviour.models.agents import Agent
 from neurogym.behaviour.models.ballistic import BallisticResponse
 from neurogym.behaviour.models.base import Model, Problem
-from neurogym.behaviour.models.diffusion import Diffusion
 from neurogym.behaviour.models.glm_hmm import GlmHmm
 from neurogym.behaviour.models.learning import QLearning, TwoStepLearner
 from neurogym.behaviour.models.logistic import Features
 from neurogym.behaviour.models.times import TimeSettings
-from neurogym.behaviour.models.with_times import TimedModel, race
+from neurogym.behaviour.models.with_times import TimedModel, diffusion, race
 from neurogym.behaviour.simulate import ReversingBandit, TwoStepWorld, World, simulate
 from neurogym.behaviour.table import Behaviour, session
 
@@ -88,7 +87,7 @@ def _drawn(rng: Generator, ranges: Mapping[str, tuple[float, float]]) -> dict[st
     return {name: float(rng.uniform(*ends)) for name, ends in ranges.items()}
 
 
-def diffusion(rng: Generator, share: float) -> Subject:
+def ddm(rng: Generator, share: float) -> Subject:
     """Diffusion to two bounds, choices and times."""
     truth = timed._observer(rng)
     return Subject(timed.dots(rng, int(800 * share), truth), truth)
@@ -152,7 +151,7 @@ MODELS: dict[str, tuple[Model, Draw]] = {
     "two_step_learner": learner(
         TwoStepLearner("hybrid"), simulated.TWO_STEP, lambda rng, share: TwoStepWorld(1, int(600 * share), rng)
     ),
-    "diffusion": (Diffusion(), diffusion),
+    "diffusion": (diffusion(), ddm),
     "lba": (RACE, lba),
     "learner_with_times": (TIMED_LEARNER, learner_with_times),
     "hidden_states": (GlmHmm(2, 0), hidden_states),

@@ -28,7 +28,7 @@ ITEMS: dict[str, Callable[[int], Row]] = {
     "speed, gru of 2 units": simulated.speed,
     "trained agent on a bandit": animals.trained_agent,
     "monkeys, ddm": animals.monkeys,
-    "ddm, 50 subjects": timed.diffusion,
+    "ddm, 50 subjects": timed.ddm,
     "ddm, two anticipations": timed.anticipations,
     "ddm, omissions at a deadline": timed.omissions,
     "q-learning with times, 50 subjects": timed.learner,

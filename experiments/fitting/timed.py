@@ -13,19 +13,16 @@ from neurogym.behaviour.models.agent_policy import AgentPolicy
 from neurogym.behaviour.models.agents import Agent
 from neurogym.behaviour.models.bandits import ExperienceWeighted, FictiveLearner, KalmanBandit
 from neurogym.behaviour.models.base import Fitted, Problem
-from neurogym.behaviour.models.diffusion import Diffusion, diffusion_response
-from neurogym.behaviour.models.evidence import LogitPolicy
 from neurogym.behaviour.models.gains_losses import (
     GainLossLearner,
     OutcomeRepresentation,
     PvlDelta,
     ValuePlusPerseveration,
 )
-from neurogym.behaviour.models.learning import QLearning
-from neurogym.behaviour.models.pavlovian import GoNoGo
+from neurogym.behaviour.models.learning import GoNoGo, QLearning
 from neurogym.behaviour.models.timed import ResponseParameters, TimedPolicy
 from neurogym.behaviour.models.times import TimeSettings
-from neurogym.behaviour.models.with_times import TimedModel
+from neurogym.behaviour.models.with_times import TimedModel, diffusion, diffusion_response
 from neurogym.behaviour.simulate import (
     Gambles,
     GoNoGoWorld,
@@ -37,7 +34,7 @@ from neurogym.behaviour.simulate import (
 )
 from neurogym.behaviour.table import Behaviour, session
 from ngym_cli.fitting import posterior, registry
-from ngym_cli.fitting.group import Covariates, fit_group
+from ngym_cli.fitting.group import Covariates, fit_groups
 from ngym_cli.fitting.validation import CrossValidation, FitData, prepared, validate
 
 Row = dict[str, Any]
@@ -81,16 +78,16 @@ def _observer(rng: np.random.Generator) -> dict[str, float]:
     }
 
 
-def diffusion(seed: int, n: int = 50, trials: int = 1000) -> Row:
+def ddm(seed: int, n: int = 50, trials: int = 1000) -> Row:
     """Recover diffusions of subjects, one by one and together."""
     rng = np.random.default_rng([seed, 11])
     truths = [_observer(rng) for _ in range(n)]
     problems = [Problem(dots(rng, trials, each), seed) for each in truths]
     began = time.process_time()
-    fits = Diffusion().fit(problems)
+    fits = diffusion().fit(problems)
     seconds = time.process_time() - began
     began = time.process_time()
-    together, _ = fit_group(Diffusion(), problems, 1, Covariates.none(n))
+    together, _ = fit_groups(diffusion(), problems, 1, Covariates.none(n))
     hierarchical = time.process_time() - began
     row = {**recovered(fits, truths), "seconds per subject": round(seconds / n, 3)}
     shared = recovered(together, truths)
@@ -116,7 +113,7 @@ def anticipations(seed: int, repeats: int = 10) -> Row:
             data = dots(rng, 2000, {**_observer(rng), "lapse": 0.0}).sessions[0]
             early = np.r_[data.choice, 0, 1], np.r_[data.stimuli, [[0.1], [0.1]]], np.r_[data.rt, 0.02, 0.02]
             tables = _judgements(data.choice, data.stimuli, data.rt), _judgements(*early)
-            before, after = Diffusion(fastest=fastest).fit(list(map(Problem, tables)))
+            before, after = diffusion(fastest=fastest).fit(list(map(Problem, tables)))
             known = {name: each for name, each in before.parameters.items() if np.isfinite(each.se)}
             shifts.append([abs(after.parameters[name].value - each.value) / each.se for name, each in known.items()])
         row[f"largest shift (s.e.), {title}"] = round(max(map(max, shifts)), 3)
@@ -135,7 +132,7 @@ def omissions(seed: int, repeats: int = 20) -> Row:
         choice, rt = np.where(late, -1, data.choice), np.where(late, np.nan, data.rt)
         table = _judgements(choice, data.stimuli, rt)
         for found, deadline in ((counted, 1.5), (dropped, 0.0)):
-            found.append(_distance(Diffusion(deadline=deadline).fit([Problem(table)])[0], truth, names))
+            found.append(_distance(diffusion(deadline=deadline).fit([Problem(table)])[0], truth, names))
     return {
         "share of omissions": round(float(np.mean(late_share)), 3),
         "largest bias (s.e.), counted": round(float(np.abs(np.mean(counted, 0)).max()), 3),
@@ -149,12 +146,8 @@ def timed_learner(values: Mapping[str, float], rng: np.random.Generator, session
     parameters = model.parameters(TWO)
     x = np.array([each.unbounded(values.get(each.name, 0.0)) for each in parameters])
     response_x = np.array([each.unbounded(values[each.name]) for each in response.parameters])
-    policy = TimedPolicy(
-        LogitPolicy(AgentPolicy(model, parameters, x, 2), 1.0, 1),
-        ResponseParameters(response),
-        response_x,
-        TimeSettings(),
-    )
+    inner = AgentPolicy(model, parameters, x, 2)
+    policy = TimedPolicy(inner, ResponseParameters(response), response_x, TimeSettings())
     return simulate(policy, ReversingBandit(sessions, trials, 2, rng), TWO, rng)
 
 
@@ -209,7 +202,7 @@ def samples(seed: int, n: int = 50, sessions: int = 2, trials: int = 150, draws:
         world = ReversingBandit(sessions, trials, 2, rng)
         tables[str(k)] = simulate(AgentPolicy(model, parameters, x, 2), world, TWO, rng)
     began = time.process_time()
-    fits, group = fit_group(model, [Problem(table, seed) for table in tables.values()], 1, Covariates.none(n))
+    fits, (group,) = fit_groups(model, [Problem(table, seed) for table in tables.values()], 1, Covariates.none(n))
     record, _ = posterior.sample_model(model, tables, fits, group, draws, seed)
     seconds = time.process_time() - began
     rows = [

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,25 +13,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from neurogym.analysis.psychometric import psychometric_function
-from neurogym.analysis.results import Curve
+from neurogym.analysis.results import Curve, Estimate
 from neurogym.behaviour.describe import SubjectDescription
+from neurogym.behaviour.metacognition import ConfidenceNumbers
+from neurogym.behaviour.psychometrics import ConditionNumbers
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.errors import option
 from ngym_cli.figures.files import FigureFiles, save_figure
 from ngym_cli.figures.style import COLOURS, guide, interval_bars, interval_points, new_figure, styled
 from ngym_cli.files.outputs import may_write
 
-DATA_FIGURES = (
-    "psychometric",
-    "conditions",
-    "chronometric",
-    "history",
-    "stay",
-    "choices",
-    "learning",
-    "confidence",
-    "kernel",
-)
 #: Value of curves that says nothing.
 GUIDES = {"psychometric": 0.5, "kernel": 0.0}
 #: Most subjects with a curve, and most predictors with a line.
@@ -53,62 +46,78 @@ def write_figures(figures: Mapping[str, Figure], folder: Path, files: FigureFile
     return list(map(str, paths))
 
 
+@dataclass(frozen=True)
+class DataFigure:
+    """Figure of a table.
+
+    Attributes:
+        content: what it shows; empty if the table does not allow the figure.
+        draw: returns the figure in any style.
+        missing: why there is no content.
+    """
+
+    content: object
+    draw: Callable[[], Figure]
+    missing: str
+
+    def drawn(self) -> Figure:
+        """Return the figure in the style of all figures."""
+        with styled():
+            return self.draw()
+
+
+def data_figures(table: Behaviour, statistics: Sequence[SubjectDescription]) -> dict[str, DataFigure]:
+    """Return all figures of tables by name, those that a table does not allow among them."""
+    first, two, second = statistics[0], len(table.choices) == 2, table.choices[1] if len(table.choices) > 1 else ""
+    choices = {"ylabel": f"P({second})", "ylim": (-0.02, 1.02)}
+    times = {"xlabel": "size of evidence: {}", "ylabel": "reaction time (s)", "ylim": (0, None)}
+    no_stimulus = "no stimuli" if not table.stimuli else "it needs two choices" if not two else "too few trials"
+    no_times = no_stimulus if np.isfinite(table.join("rt")).any() else "no reaction times"
+    no_learning = "a single session" if len(table.sessions) < 2 else "correctness is unknown"
+    crowded = "more lines than can be told apart" if first.history else "too few trials"
+
+    def curves(kind: str, missing: str, **labels: Any) -> DataFigure:
+        drawn = [each for each in statistics if getattr(each, kind) is not None]
+        return DataFigure(drawn, partial(_curves, drawn, kind, **labels), missing)
+
+    def of_first(content: object, draw: Callable[..., Figure], missing: str, **labels: Any) -> DataFigure:
+        return DataFigure(content, partial(draw, first, content, **labels), missing)
+
+    conditions = [row for row in first.conditions if row.numbers.psychometric is not None]
+    shares = first.choices if first.psychometric is None else {}
+    no_stay = "beside stimuli, history weights say it" if table.stimuli else "no outcomes"
+    pulses = {"xlabel": "time of a pulse (ms)", "ylabel": "weight of a pulse (logit)"}
+    return {
+        "psychometric": curves("psychometric", no_stimulus, xlabel="evidence: {}", **choices),
+        "conditions": of_first(conditions, _conditions, f"{option('--by COLUMN')} names the condition", **choices),
+        "chronometric": curves("chronometric", no_times, **times),
+        "history": of_first(_lines_of_history(first), _history, crowded),
+        "stay": of_first(_stays(first), _stay, no_stay),
+        "choices": of_first(shares, _choices, "the psychometric curve shows them"),
+        "learning": curves("learning", no_learning, xlabel="session", ylabel="accuracy"),
+        "confidence": of_first(first.confidence, _confidence, "no confidence judgements"),
+        "kernel": curves("kernel", "no times of pulses", **pulses),
+    }
+
+
 def figures_of(table: Behaviour, statistics: Sequence[SubjectDescription]) -> dict[str, Figure]:
     """Return all figures that a table allows, by name."""
-    second = table.choices[1] if len(table.choices) > 1 else ""
-    choices = {"ylabel": f"P({second})", "ylim": (-0.02, 1.02)}
-    times = {"ylabel": "reaction time (s)", "ylim": (0, None)}
-    with styled():
-        drawn = {
-            "psychometric": _curves(statistics, "psychometric", xlabel="evidence: {}", **choices),
-            "conditions": _conditions(statistics[0], **choices),
-            "chronometric": _curves(statistics, "chronometric", xlabel="size of evidence: {}", **times),
-            "history": _history(statistics[0]),
-            "stay": _stay(statistics[0]),
-            "choices": _choices(statistics[0]),
-            "learning": _curves(statistics, "learning", xlabel="session", ylabel="accuracy"),
-            "confidence": _confidence(statistics[0]),
-            "kernel": _curves(statistics, "kernel", xlabel="time of a pulse (ms)", ylabel="weight of a pulse (logit)"),
-        }
-    return {name: figure for name, figure in drawn.items() if figure is not None}
+    return {name: each.drawn() for name, each in data_figures(table, statistics).items() if each.content}
 
 
 def not_drawn(table: Behaviour, statistics: Sequence[SubjectDescription]) -> dict[str, str]:
     """Return why each figure that a table does not allow is not drawn, by name."""
-    first, two = statistics[0], len(table.choices) == 2
-    no_stimulus = "no stimuli" if not table.stimuli else "it needs two choices" if not two else "too few trials"
-    timed = bool(np.isfinite(table.join("rt")).any())
-    reasons = {
-        "psychometric": (first.psychometric, no_stimulus),
-        "conditions": (first.conditions, f"{option('--by COLUMN')} names the condition"),
-        "chronometric": (first.chronometric, no_stimulus if timed else "no reaction times"),
-        "history": (
-            _lines_of_history(first),
-            "more lines than can be told apart" if first.history else "too few trials",
-        ),
-        "stay": (
-            first.stay or first.two_step,
-            "beside stimuli, history weights say it" if table.stimuli else "no outcomes",
-        ),
-        "choices": (first.psychometric is None, "the psychometric curve shows them"),
-        "learning": (first.learning, "a single session" if len(table.sessions) < 2 else "correctness is unknown"),
-        "confidence": (first.confidence, "no confidence judgements"),
-        "kernel": (first.kernel, "no times of pulses"),
-    }
-    return {name: reason for name, (content, reason) in reasons.items() if not content}
+    return {name: each.missing for name, each in data_figures(table, statistics).items() if not each.content}
 
 
-def _curves(statistics: Sequence[SubjectDescription], kind: str, **labels: Any) -> Figure | None:
-    """Return a curve of each subject, or None if there is none.
+def _curves(drawn: Sequence[SubjectDescription], kind: str, **labels: Any) -> Figure:
+    """Return a curve of each subject.
 
     Args:
-        statistics: descriptions of the subjects.
+        drawn: descriptions of the subjects.
         kind: psychometric, chronometric, learning or kernel.
         **labels: of the axes; ``{}`` stands for the evidence.
     """
-    drawn = [each for each in statistics if getattr(each, kind) is not None]
-    if not drawn:
-        return None
     figure, axes = new_figure()
     for each, colour in zip(drawn[:SUBJECTS], COLOURS, strict=False):
         curve = getattr(each, kind)
@@ -138,11 +147,8 @@ def _fitted(axes: Axes, curve: Curve, numbers: Any, colour: str) -> bool:
     return True
 
 
-def _conditions(each: SubjectDescription, **labels: Any) -> Figure | None:
+def _conditions(each: SubjectDescription, drawn: Sequence[ConditionNumbers], **labels: Any) -> Figure:
     """Return a psychometric function for each value of a condition."""
-    drawn = [row for row in each.conditions if row.numbers.psychometric is not None]
-    if not drawn:
-        return None
     figure, axes = new_figure()
     for row, colour in zip(drawn, COLOURS, strict=False):
         curve = row.numbers.psychometric
@@ -156,15 +162,15 @@ def _conditions(each: SubjectDescription, **labels: Any) -> Figure | None:
     return figure
 
 
-def _stay(each: SubjectDescription) -> Figure | None:
+def _stays(each: SubjectDescription) -> dict[str, Estimate]:
     """Return stay probabilities after wins and losses, or of a two-step task."""
     if each.two_step is not None and each.two_step.stay:
-        numbers = each.two_step.stay
-    elif each.stay is not None:
-        pairs = {"after win": each.stay.after_win, "after loss": each.stay.after_loss}
-        numbers = {name: value for name, value in pairs.items() if value is not None}
-    else:
-        return None
+        return each.two_step.stay
+    pairs = {} if each.stay is None else {"after win": each.stay.after_win, "after loss": each.stay.after_loss}
+    return {name: value for name, value in pairs.items() if value is not None}
+
+
+def _stay(each: SubjectDescription, numbers: Mapping[str, Estimate]) -> Figure:
     figure, axes = new_figure()
     interval_bars(axes, list(numbers), list(numbers.values()), capsize=3)
     title = f"{each.subject}, {each.trials - each.misses:,} trials"
@@ -172,24 +178,19 @@ def _stay(each: SubjectDescription) -> Figure | None:
     return figure
 
 
-def _choices(each: SubjectDescription) -> Figure | None:
-    """Return the share of each choice, where no psychometric curve shows it."""
-    if each.psychometric is not None or not each.choices:
-        return None
+def _choices(each: SubjectDescription, shares: Mapping[str, Estimate]) -> Figure:
     figure, axes = new_figure()
-    interval_bars(axes, list(each.choices), list(each.choices.values()), capsize=3)
-    guide(axes, y=1 / len(each.choices))
+    interval_bars(axes, list(shares), list(shares.values()), capsize=3)
+    guide(axes, y=1 / len(shares))
     title = f"{each.subject}, {each.trials - each.misses:,} trials"
     axes.set(xlabel="choice", ylabel="share of choices", ylim=(0, None), title=title)
     return figure
 
 
-def _confidence(each: SubjectDescription) -> Figure | None:
+def _confidence(each: SubjectDescription, confidence: ConfidenceNumbers) -> Figure:
     """Return the share of correct choices against confidence."""
-    if each.confidence is None:
-        return None
     figure, axes = new_figure()
-    curve = each.confidence.calibration
+    curve = confidence.calibration
     interval_points(axes, curve, fmt=_points(curve), label=f"{each.subject}, {curve.n.sum():,} trials")
     axes.set(xlabel="confidence", ylabel="accuracy", ylim=(None, 1.02))
     axes.set_xticks(curve.x, [f"{x:.3g}" for x in curve.x])
@@ -209,11 +210,8 @@ def _lines_of_history(each: SubjectDescription) -> dict[str, list[tuple[int, flo
     return kinds if len(kinds) <= PREDICTORS else {}
 
 
-def _history(each: SubjectDescription) -> Figure | None:
-    """Weights of previous trials against the number of trials back, a line for each predictor."""
-    kinds = _lines_of_history(each)
-    if not kinds:
-        return None
+def _history(each: SubjectDescription, kinds: Mapping[str, list[tuple[int, float, float, float]]]) -> Figure:
+    """Return weights of previous trials against the number of trials back, a line for each predictor."""
     figure, axes = new_figure()
     for k, (kind, points) in enumerate(kinds.items()):
         lag, value, low, high = np.array(points).T

@@ -34,32 +34,6 @@ CURVES = {
 }
 
 
-def table_as_dict(
-    table: Behaviour, statistics: Sequence[SubjectDescription], figures: Sequence[str]
-) -> dict[str, object]:
-    """Return the document printed by ``ngym data --json``."""
-    return {
-        "roles": dict(table.roles),
-        "unused": list(table.unused),
-        "choices": list(table.choices),
-        "stimuli": list(table.stimuli),
-        **reading_as_dict(table.reading or Reading()),
-        "subjects": [each.to_dict() for each in statistics],
-        "figures": list(figures),
-    }
-
-
-def reading_as_dict(reading: Reading) -> dict[str, object]:
-    """Return the account of how a table was read as plain values."""
-    return {
-        "form": reading.form,
-        "columns": [vars(row) for row in reading.columns],
-        "left_out": dict(reading.left_out),
-        "notes": list(reading.notes),
-        "column_map": dict(reading.column_map),
-    }
-
-
 def show_reading(reading: Reading) -> None:
     """Print what each column was read as and why, what was left out, and remarks."""
     out = console()

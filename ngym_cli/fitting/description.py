@@ -82,7 +82,18 @@ class Description:
 
     def to_dict(self) -> dict[str, object]:
         """Return everything as plain values, as ``ngym data --json`` prints it."""
-        return data_printing.table_as_dict(self.behaviour, self.subjects, [])
+        table, reading = self.behaviour, self.reading
+        return {
+            "roles": dict(table.roles),
+            **{name: list(getattr(table, name)) for name in ("unused", "choices", "stimuli")},
+            "form": reading.form,
+            "columns": [vars(row) for row in reading.columns],
+            "left_out": dict(reading.left_out),
+            "notes": list(reading.notes),
+            "column_map": dict(reading.column_map),
+            "subjects": [each.to_dict() for each in self.subjects],
+            "figures": [],
+        }
 
     def draw(self, folder: Path, files: FigureFiles) -> list[str]:
         """Write all figures that the table allows and return their paths.
@@ -122,15 +133,16 @@ class Description:
         """
         from ngym_cli.fitting import data_figures
 
-        figures = data_figures.figures_of(self.behaviour, self.subjects)
+        figures = data_figures.data_figures(self.behaviour, self.subjects)
+        allowed = [name for name, each in figures.items() if each.content]
         if figure is not None:
-            check_known("figure of a table", figure, data_figures.DATA_FIGURES)
-            if figure not in figures:
-                reason = self.not_drawn[figure]
-                raise UserError(f"no figure {figure}: {reason}; the table allows {', '.join(figures) or 'none'}")
-        elif not figures:
+            check_known("figure of a table", figure, figures)
+            if figure not in allowed:
+                reason = figures[figure].missing
+                raise UserError(f"no figure {figure}: {reason}; the table allows {', '.join(allowed) or 'none'}")
+        elif not allowed:
             raise UserError("the table allows no figure: it has too few trials or a single choice")
-        return figures[figure or next(iter(figures))]
+        return figures[figure or allowed[0]].drawn()
 
     def save_columns(self, path: str | Path, overwrite: bool = False) -> None:
         """Write a column file that reads the table in the same way without a guess.

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.base import Model, Policy, Problem, UnfitError, log_likelihoods, predict
+from neurogym.behaviour.models.base import Model, Policy, Problem, UnfitError, log_densities, log_likelihoods, predict
 from neurogym.behaviour.table import Behaviour, Session
 from ngym_cli.fitting.folder import DesignRecord, DesignRow
 
@@ -81,8 +80,7 @@ def candidate_of(
 def _trial_logs(policy: Policy, sessions: Sequence[Session], timed: bool) -> list[FloatArray]:
     """Return the log-probability (with times: log-density) of each trial, 0 where none is scored."""
     if timed:
-        densities: Any = policy.of(sessions[0].subject)
-        return [np.nan_to_num(each) for each in densities.log_densities(sessions)]
+        return list(map(np.nan_to_num, log_densities(policy, sessions)))
     rows = zip(predict(policy, sessions), sessions, strict=True)
     return [np.nan_to_num(log_likelihoods(p, each.choice)) for p, each in rows]
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from neurogym.analysis.results import Estimate
-from neurogym.behaviour.models.base import Model, Policy, Problem, UnfitError, adopted, trial_of
+from neurogym.behaviour.models.base import Model, Policy, Problem, UnfitError, adopted, each_subject, trial_of
 from neurogym.behaviour.models.marks import NOT_CONVERGED
 from neurogym.behaviour.simulate import simulate, world_like
-from neurogym.behaviour.table import Behaviour, padded
+from neurogym.behaviour.table import Behaviour, Session, padded
 from neurogym.messages.plain_data import plain
 from ngym_cli import processes
 from ngym_cli.config.extensions import user_errors
@@ -47,8 +47,8 @@ DRAWN = (
     "latent_sd",
 )
 PLAYED = (20, 50, 300)
-#: Arrays of models of times with a row for each trial, and trials that are simulated for figures.
-OF_TRIALS, SIMULATED = ("densities", "predictive_choice", "predictive_rt"), 20_000
+#: Arrays with a row for each trial, and trials that are simulated for figures.
+OF_TRIALS, SIMULATED = ("held_out", "tested", "densities", "predictive_choice", "predictive_rt"), 20_000
 
 
 def plain_estimates(values: Mapping[str, Estimate | ModelScore]) -> dict[str, Any]:
@@ -66,23 +66,18 @@ def check(models: Mapping[str, Model], data: FitData) -> None:
     Raises:
         UserError: for the first such model, with the reason.
     """
-    for table in validation.groups_of(data).values():
+    tables = list(validation.groups_of(data).values())
+    for table in tables:
         for label, model in models.items():
             with _one_line(label):
                 model.check(table)
-    names: list[str] = []
-    fix: dict[str, float] = {}
-    for model in models.values():
-        timed: Any = model
-        if timed.has_times:
-            names += timed.fixable(next(iter(validation.groups_of(data).values())))
-            fix |= timed.options.fix
-    for name in fix:
-        check_known(f"parameter in {option('--fix')}", name, dict.fromkeys(names))
-    table = next(iter(validation.groups_of(data).values()))
+    timed: list[Any] = [model for model in models.values() if model.has_times]
+    fixable = dict.fromkeys(name for model in timed for name in model.fixable(tables[0]))
+    for name in dict.fromkeys(name for model in timed for name in model.fix):
+        check_known(f"parameter in {option('--fix')}", name, fixable)
     takers = [model for model in models.values() if model.priors]
     with _one_line(option("--prior")):
-        known = dict.fromkeys(name for model in takers for name in _priors(model, table))
+        known = dict.fromkeys(name for model in takers for name in _priors(model, tables[0]))
     for name in dict.fromkeys(name for model in takers for name in model.priors or ()):
         check_known(f"parameter in {option('--prior')}", name, known)
 
@@ -179,17 +174,20 @@ def _keep_remarks(about: ModelRecord, marks: Mapping[str, dict[str, str]], notes
 def _predictive(outcome: FitResult, table: Behaviour) -> dict[str, np.ndarray]:
     """Return simulated choices and times (trials, repetitions) of all trials, given what happened before each."""
     repetitions = int(np.clip(SIMULATED // max(table.n_trials, 1), 1, 20))
-    rows: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+    rows: dict[int, list[np.ndarray]] = {}
     for who, fit in outcome.fitted.items():
-        sessions = (table if who == "all" else table.of(who)).sessions
-        rng = np.random.default_rng(0)
-        for subject in dict.fromkeys(each.subject for each in sessions):
-            selected = [each for each in sessions if each.subject == subject]
-            policy = fit.policy.of(subject)
-            runs = [policy.simulate(selected, rng) for _ in range(repetitions)]
-            for k, each in enumerate(selected):
-                choice, rt = (np.stack([run[k][j] for run in runs], 1) for j in range(2))
-                rows[id(each)] = choice, rt
+        sessions, rng = (table if who == "all" else table.of(who)).sessions, np.random.default_rng(0)
+
+        def simulated(
+            own: Policy, sessions: Sequence[Session], rng: np.random.Generator = rng
+        ) -> list[list[np.ndarray]]:
+            runs = [own.simulate(sessions, rng) for _ in range(repetitions)]
+            return [
+                [np.stack(each, 1) for each in zip(*of_session, strict=True)] for of_session in zip(*runs, strict=True)
+            ]
+
+        for each, pair in zip(sessions, each_subject(fit.policy, sessions, simulated), strict=True):
+            rows[id(each)] = pair
     return {
         f"predictive_{name}": np.concatenate([rows[id(each)][j] for each in table.sessions])
         for j, name in enumerate(("choice", "rt"))
@@ -309,31 +307,27 @@ def join(folder: FitFolder, labels: Sequence[str], data: FitData) -> None:
         if folder.load(label) is not None:
             continue
         about: ModelRecord = {"model": label, "parameters": {}, "log_likelihood": {}}
-        arrays: dict[str, np.ndarray] = {}
-        rows: dict[str, dict[str, np.ndarray]] = {name: {} for name in ("held_out", "tested", *OF_TRIALS)}
+        arrays, rows = dict[str, np.ndarray](), dict[str, dict[str, np.ndarray]]()
         for k, who in enumerate(data.table.subjects):
             saved = folder_of(folder, k).load(label)
             assert saved is not None
-            about["parameters"][who] = saved[0]["parameters"][who]
+            about["parameters"] |= saved[0]["parameters"]
+            about["log_likelihood"] |= saved[0]["log_likelihood"]
             if "priors" in saved[0]:
                 about["priors"] = saved[0]["priors"]
-            about["log_likelihood"][who] = saved[0]["log_likelihood"][who]
             _keep_remarks(about, saved[0].get("marks", {}), saved[0].get("notes", {}))
             for name, value in saved[1].items():
-                if name in rows:
-                    rows[name][who] = value
+                if name in OF_TRIALS:
+                    rows.setdefault(name, {})[who] = value
                 elif name.startswith((f"{POLICY}0.", f"{LAPLACE}0.")):
                     prefix, _, rest = name.partition("0.")
                     arrays[f"{prefix}{k}.{rest}"] = value
                 elif k == 0:
                     arrays[name] = value
-        for name, table in (
-            ("held_out", data.table),
-            ("tested", data.test),
-            *((name, data.table) for name in OF_TRIALS),
-        ):
-            if table is not None and rows[name]:
-                arrays[name] = _in_order(rows[name], table)
+        for name, values in rows.items():
+            table = data.test if name == "tested" else data.table
+            if table is not None:
+                arrays[name] = _in_order(values, table)
         if "densities" in arrays:
             about["time_score"] = _time_score(arrays, data)
         folder.save(label, about, arrays)

@@ -163,10 +163,10 @@ def group_of(fits: Sequence[Fitted], covariates: Covariates, name: str, separate
     return Group(tuple(fits[0].parameters), mean, sd, weights, se, covariates)
 
 
-def fit_group(
+def fit_groups(
     model: Model, problems: Sequence[Problem], per_subject: int, covariates: Covariates
-) -> tuple[list[Fitted], Group | None]:
-    """Return hierarchical fits of all problems, and the group in the last problem of each subject.
+) -> tuple[list[Fitted], list[Group]]:
+    """Return hierarchical fits of all problems, and the groups; none for a single subject.
 
     Args:
         model: takes a prior.
@@ -174,14 +174,6 @@ def fit_group(
         per_subject: problems of each subject (folds, and the whole table as the last).
         covariates: of the subjects.
     """
-    fits, groups = fit_groups(model, problems, per_subject, covariates)
-    return fits, groups[-1] if groups else None
-
-
-def fit_groups(
-    model: Model, problems: Sequence[Problem], per_subject: int, covariates: Covariates
-) -> tuple[list[Fitted], list[Group]]:
-    """Return hierarchical fits of all problems, and the groups; arguments as of `fit_group`."""
     rounds = ROUNDS if len(problems) > per_subject else 0
     wanted = [each.intervals for each in problems]  # of the last round; rounds before need the curvature alone
     problems = [replace(each, intervals=each.intervals and not rounds) for each in problems]

@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agent_policy import together
+from neurogym.behaviour.models.agent_policy import Likelihood, together
 from neurogym.behaviour.models.base import Fitted, Model, Problem
-from neurogym.behaviour.models.likelihoods import Likelihood
 from neurogym.behaviour.models.one_trial import OneTrial
 from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.table import Behaviour

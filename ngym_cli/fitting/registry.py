@@ -21,7 +21,7 @@ from ngym_cli.config.extensions import find_extension, is_reference
 from ngym_cli.config.values import Values, parse_call, parse_value
 from ngym_cli.errors import UserError, check_known, option, unknown
 
-#: Settings of models of times that name parameters.
+#: Arguments of a response that name parameters, besides those of ``models.toml``.
 MAPPINGS = ("vary", "fix")
 
 
@@ -45,17 +45,15 @@ class ModelSpec:
 
     def build(self, name: str, **arguments: object) -> Model:
         """Return the model with a name of its own and arguments in place of the defaults."""
-        response = {key: arguments.pop(key) for key in RESPONSES if key in arguments}
-        mappings: Any = {key: arguments.pop(key) for key in MAPPINGS if key in arguments}
+        response: Values = {key: arguments.pop(key) for key in (*RESPONSES, *MAPPINGS) if key in arguments}
         try:
             make = resolve_name(self.path)
         except ModuleNotFoundError as error:
             raise UserError(f"model {name} needs {error.name}: pip install 'ngym[fit]'") from error
         if self.response:
             response.pop("times", None)
-            return make(name=name, **self.fixed, **mappings, **response)
-        model: Model = make(name=name, **self.fixed, **{**self.defaults, **arguments})
-        return timed(model, response, **mappings)
+            return make(name=name, **self.fixed, **response)
+        return timed(make(name=name, **self.fixed, **{**self.defaults, **arguments}), response)
 
     @property
     def known(self) -> dict[str, FieldInfo]:
@@ -63,19 +61,12 @@ class ModelSpec:
         return {**self.arguments, **RESPONSES}
 
 
-def timed(
-    model: Model,
-    response: Mapping[str, Any],
-    vary: Mapping[str, str] | None = None,
-    fix: Mapping[str, float] | None = None,
-) -> Model:
+def timed(model: Model, response: Mapping[str, Any]) -> Model:
     """Return a model with the response that takes time, or the model itself without one.
 
     Args:
         model: model of choices.
         response: arguments of the response, ``times`` among them.
-        vary: formula of each parameter of the response that varies.
-        fix: value of each parameter that is fixed.
 
     Raises:
         UserError: for arguments of a response without ``times``.
@@ -92,7 +83,7 @@ def timed(
         make = resolve_name("neurogym.behaviour.models.with_times:TimedModel")
     except ModuleNotFoundError as error:
         raise UserError(f"{option('--times')} needs {error.name}: pip install 'ngym[fit]'") from error
-    return make(model, times, vary=vary, fix=fix, **settings)
+    return make(model, times, **settings)
 
 
 FILE = tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))
@@ -170,16 +161,13 @@ class Common:
     fix: Mapping[str, float] = field(default_factory=dict)
     priors: Mapping[str, Prior] = field(default_factory=dict)
 
-    def arguments(self, takes_times: bool, takes_drift: bool = False) -> Values:
-        """Return arguments of a model.
+    def arguments(self, drift: bool) -> Values:
+        """Return arguments of the response of a model.
 
         Args:
-            takes_times: whether the model is one of choices and times.
-            takes_drift: whether its drift may have a formula; that of other models is their logit.
+            drift: whether the drift of the model may have a formula; that of other models is their logit.
         """
-        if not takes_times:
-            return {}
-        vary = {name: text for name, text in self.vary.items() if takes_drift or name != "drift"}
+        vary = {name: text for name, text in self.vary.items() if drift or name != "drift"}
         settings: Values = {"deadline": self.deadline, "vary": vary, "fix": self.fix}
         return {name: value for name, value in settings.items() if value}
 
@@ -215,14 +203,14 @@ def build(texts: Sequence[str], units: Sequence[int], seeds: int, common: Common
         )
     if shared.transition and not any(parse_call(text, "model").name == "glm-hmm" for text in texts):
         raise UserError(f"{option('--transition')} needs {option('--model glm-hmm')}")
-    timed_models: list[Any] = [each for each in models.values() if each.has_times]
-    if (shared.vary or shared.deadline or shared.fix) and models and not timed_models:
+    has_times = any(each.has_times for each in models.values())
+    if (shared.vary or shared.deadline or shared.fix) and models and not has_times:
         flag = "--vary" if shared.vary else "--fix" if shared.fix else "--deadline"
         raise UserError(
             f"{option(flag)} needs a model of times: {option('--model ddm')}, or {option('--times ddm')} for other "
             "models"
         )
-    if "drift" in shared.vary and models and not any("drift" in each.options.vary for each in timed_models):
+    if "drift" in shared.vary and models and not any(parse_call(text, "model").name == "ddm" for text in texts):
         raise UserError(
             f"{option('--vary drift')} needs {option('--model ddm')}; the drift of other models is their logit"
         )
@@ -236,10 +224,8 @@ def rebuild(label: str, seeds: int, common: Common) -> Model:
 
 def _built(text: str, units: Sequence[int], seeds: int, common: Common) -> list[tuple[str, Model]]:
     if text.partition(":")[0].endswith(".py") or (is_reference(text) and "=" not in text):
-        response: dict[str, Any] = {"times": common.times} if common.times else {}
-        response |= common.arguments(bool(common.times))
-        mappings: dict[str, Any] = {key: response.pop(key) for key in MAPPINGS if key in response}
-        return [(text, timed(own(text), response, **mappings))]
+        response = {"times": common.times, **common.arguments(drift=False)} if common.times else {}
+        return [(text, timed(own(text), response))]
     call = parse_call(text, "model")
     if call.name not in MODELS:
         offered = find_extension("model", call.name)
@@ -257,10 +243,8 @@ def _built(text: str, units: Sequence[int], seeds: int, common: Common) -> list[
         arguments = {"transition": common.transition, **arguments}
     if common.times and not spec.response:
         arguments = {"times": common.times, **arguments}
-    arguments = {
-        **common.arguments(spec.response or arguments.get("times", "none") != "none", spec.response),
-        **arguments,
-    }
+    if spec.response or arguments.get("times", "none") != "none":
+        arguments = {**common.arguments(drift=spec.response), **arguments}
     if not spec.units or "units" in arguments:
         more = {"seeds": seeds} if spec.units and "seeds" not in arguments else {}
         return [(text, spec.build(text, **more, **arguments))]

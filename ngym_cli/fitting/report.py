@@ -179,17 +179,10 @@ def export(folder: FitFolder, form: str = "csv", out: Path | None = None, overwr
         raise unknown("export format of a fit", form, ["csv"])
     about = folder.finished()
     target = out or folder.path / "export"
+    names = ("model", "subject", "parameter", "value", "low", "high", "mark")
     parameters = [
-        {
-            "model": label,
-            "subject": subject,
-            "parameter": name,
-            "value": number.value,
-            "low": number.low,
-            "high": number.high,
-            "mark": mark,
-        }
-        for label, subject, name, number, mark in _parameters(about)
+        dict(zip(names, (*row, number.value, number.low, number.high, mark), strict=True))
+        for *row, number, mark in _parameters(about)
     ]
     kinds = [("held-out", about["scores"]), ("test", about.get("test_scores") or {})]
     scores = [

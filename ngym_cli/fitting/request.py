@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import Field, StrictInt, field_validator, model_validator
+from pydantic import Field, StrictInt, ValidationInfo, field_validator, model_validator
 
 from ngym_cli.config.fields import Flag, Joined, Names, Options, Request, Section, Texts, root_of, stimuli_in_task
 from ngym_cli.config.launch import WHERE, LaunchSettings, parse_option
@@ -76,6 +77,31 @@ class TableRequest(Request):
         return {"where": self.where, "derive": self.derive, "missed": self.missed, "choices": list(self.choices)}
 
 
+def _unreadable(flag: str, entry: str) -> UserError:
+    return UserError(f"{option(flag)}: expected {FORMS[flag]}, not '{entry.strip()}'")
+
+
+def _named(flag: str, entries: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield each entry with the name and the value that it consists of.
+
+    Args:
+        flag: option with the entries.
+        entries: as in ``NAME=VALUE``.
+
+    Raises:
+        UserError: for an entry without a name or a value, or a name that is given twice.
+    """
+    names = set[str]()
+    for entry in entries:
+        name, _, value = (each.strip() for each in (entry.rpartition if flag == "--prior" else entry.partition)("="))
+        if not name or not value:
+            raise _unreadable(flag, entry)
+        if name in names:
+            raise UserError(f"{option(flag)} names {name} twice")
+        names.add(name)
+        yield entry, name, value
+
+
 def formulas(vary: Sequence[str]) -> dict[str, str]:
     """Return the formula of each parameter of ``--vary``.
 
@@ -85,18 +111,8 @@ def formulas(vary: Sequence[str]) -> dict[str, str]:
     Raises:
         UserError: for a text without a parameter or a formula, or a parameter that is named twice.
     """
-    result: dict[str, str] = {}
-    for text in vary:
-        for entry in re.split(r",(?=\s*[A-Za-z_]+\s*=)", text):
-            name, sign, formula = (each.strip() for each in entry.partition("="))
-            if not sign or not name or not formula:
-                raise UserError(
-                    f"{option('--vary')}: expected PARAMETER=FORMULA, as in 'drift=coh*block', not '{entry.strip()}'"
-                )
-            if name in result:
-                raise UserError(f"{option('--vary')} names {name} twice")
-            result[name] = formula
-    return result
+    entries = [entry for text in vary for entry in re.split(r",(?=\s*[A-Za-z_]+\s*=)", text)]
+    return {name: formula for _, name, formula in _named("--vary", entries)}
 
 
 def fixed_values(fix: Sequence[str]) -> dict[str, float]:
@@ -109,17 +125,11 @@ def fixed_values(fix: Sequence[str]) -> dict[str, float]:
         UserError: for a text without a parameter or a number, or a parameter that is named twice.
     """
     values: dict[str, float] = {}
-    for entry in (entry for text in fix for entry in split_entries(text)):
-        name, _, number = (each.strip() for each in entry.partition("="))
-        try:
-            value = float(number)
-        except ValueError:
-            value = float("nan")
-        if not name or not isfinite(value):
-            raise UserError(f"{option('--fix')}: expected PARAMETER=NUMBER, as in 'lapse=0', not '{entry}'")
-        if name in values:
-            raise UserError(f"{option('--fix')} names {name} twice")
-        values[name] = value
+    for entry, name, number in _named("--fix", [entry for text in fix for entry in split_entries(text)]):
+        with contextlib.suppress(ValueError):
+            values[name] = float(number)
+        if not isfinite(values.get(name, float("nan"))):
+            raise _unreadable("--fix", entry)
     return values
 
 
@@ -135,23 +145,27 @@ def priors_of(texts: Sequence[str]) -> dict[str, Prior]:
     from neurogym.behaviour.models.parameters import FAMILIES, Prior
 
     priors: dict[str, Prior] = {}
-    for text in texts:
-        name, _, prior = (each.strip() for each in text.rpartition("="))
+    for text, name, prior in _named("--prior", texts):
         family, _, numbers = prior.partition(":")
         check_known(f"family of {option('--prior')}", family, FAMILIES)
         try:
             first, second = (float(each) for each in numbers.split(","))
         except ValueError:
-            first = second = float("nan")
+            raise _unreadable("--prior", text) from None
         positive = second > 0 and (first > 0 or family in ("normal", "lognormal"))
-        if not name or not (isfinite(first) and isfinite(second) and positive):
-            raise UserError(
-                f"{option('--prior')}: expected NAME=FAMILY:NUMBER,NUMBER, as in alpha=beta:1.1,1.1, not '{text}'"
-            )
-        if name in priors:
-            raise UserError(f"{option('--prior')} names {name} twice")
+        if not (isfinite(first) and isfinite(second) and positive):
+            raise _unreadable("--prior", text)
         priors[name] = Prior(family, first, second)
     return priors
+
+
+#: Options whose entries are NAME=VALUE: what an entry is, and what reads all of an option.
+FORMS = {
+    "--vary": "PARAMETER=FORMULA, as in 'drift=coh*block'",
+    "--fix": "PARAMETER=NUMBER, as in 'lapse=0'",
+    "--prior": "NAME=FAMILY:NUMBER,NUMBER, as in alpha=beta:1.1,1.1",
+}
+READERS: dict[str, Callable[[Sequence[str]], object]] = {"vary": formulas, "fix": fixed_values, "prior": priors_of}
 
 
 def columns_in(formula: str, flag: str) -> list[str]:
@@ -247,17 +261,11 @@ class FitSettings(TableRequest):
         ),
     ] = []
 
-    @field_validator("prior", mode="after")
+    @field_validator(*READERS, mode="after")
     @classmethod
-    def _priors(cls, prior: list[str]) -> list[str]:
-        priors_of(prior)
-        return prior
-
-    @field_validator("fix", mode="after")
-    @classmethod
-    def _numbers_of_fix(cls, fix: list[str]) -> list[str]:
-        fixed_values(fix)
-        return fix
+    def _readable(cls, texts: list[str], info: ValidationInfo) -> list[str]:
+        READERS[str(info.field_name)](texts)
+        return texts
 
     @field_validator("model", mode="before")
     @classmethod
@@ -272,12 +280,6 @@ class FitSettings(TableRequest):
         if isinstance(units, str):
             return parse_whole_numbers(units, option("--units"))
         return [units] if isinstance(units, int | float) else units
-
-    @field_validator("vary", mode="after")
-    @classmethod
-    def _formulas(cls, vary: list[str]) -> list[str]:
-        formulas(vary)
-        return vary
 
     def reading(self) -> dict[str, list[str]]:
         """See `TableRequest.reading`; columns that formulas name are kept with the trials."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -123,21 +124,8 @@ def quantile_probability(fit: FitPlotData) -> Figure:
         p = np.array([point[0] for point in points])
         value, low, high = (np.array([point[1][j] for point in points]) for j in range(3))
         for j in range(len(QUANTILES)):
-            if k == 0:
-                spread = [value[:, j] - low[:, j], high[:, j] - value[:, j]]
-                axes.errorbar(
-                    p,
-                    value[:, j],
-                    spread,
-                    fmt="o",
-                    markersize=4,
-                    color="black",
-                    label=_data_label(trials) if j == 0 else None,
-                )
-            else:
-                axes.plot(
-                    p, value[:, j], ".-", color=COLOURS[k - 1], linewidth=1, label=trials.label if j == 0 else None
-                )
+            spread = [value[:, j] - low[:, j], high[:, j] - value[:, j]]
+            _points(axes, k, p, value[:, j], spread, _label(k, trials) if j == 0 else None)
     axes.set(
         xlabel="probability of the choice (against, with the evidence)", ylabel="reaction time (s)", xlim=(-0.03, 1.03)
     )
@@ -156,8 +144,16 @@ def _probability_points(trials: TimedChoices, conditions: int) -> Iterator[tuple
                 yield float((condition.right == right).mean()), _quantiles(rt)
 
 
-def _data_label(trials: TimedChoices) -> str:
-    return f"{trials.label}, {len(trials.rt):,} trials"
+def _label(number: int, trials: TimedChoices) -> str:
+    return trials.label if number else f"{trials.label}, {len(trials.rt):,} trials"
+
+
+def _points(axes: Axes, number: int, x: np.ndarray, y: np.ndarray, spread: Any, label: str | None) -> None:
+    """Draw the points of the data (number 0) with intervals, or those of a model."""
+    if number:
+        axes.plot(x, y, ".-", color=COLOURS[number - 1], linewidth=1, label=label)
+    else:
+        axes.errorbar(x, y, spread, fmt="o", markersize=4, color="black", label=label)
 
 
 def conditional_accuracy(fit: FitPlotData) -> Figure:
@@ -174,12 +170,8 @@ def conditional_accuracy(fit: FitPlotData) -> Figure:
             x = np.array([condition.rt[rows_of_bin].mean() for rows_of_bin in order])
             n = np.array([len(rows_of_bin) for rows_of_bin in order])
             hits = np.array([condition.right[rows_of_bin].sum() for rows_of_bin in order])
-            if k == 0:
-                low, high = wilson(hits, n)
-                spread = [hits / n - low, high - hits / n]
-                axis.errorbar(x, hits / n, spread, fmt="o", markersize=4, color="black", label=_data_label(trials))
-            else:
-                axis.plot(x, hits / n, ".-", color=COLOURS[k - 1], linewidth=1, label=trials.label)
+            low, high = wilson(hits, n)
+            _points(axis, k, x, hits / n, [hits / n - low, high - hits / n], _label(k, trials))
         axis.axhline(0.5, color=GREY, linestyle=":", linewidth=1)
         axis.set(title=name, xlabel="reaction time (s)")
     axes[0, 0].set(ylabel="P(choice with the evidence)", ylim=(-0.02, 1.02))
@@ -200,7 +192,7 @@ def defective_densities(fit: FitPlotData) -> Figure:
             for sign, side in ((1, 1), (-1, 0)):
                 count = np.histogram(condition.rt[condition.choice == side], edges)[0]
                 density = sign * trials.share * count / np.maximum(len(condition.rt), 1) / width
-                label = (_data_label(trials) if k == 0 else trials.label) if side else None
+                label = _label(k, trials) if side else None
                 if k == 0:
                     axis.stairs(density, edges, fill=True, color=GREY, alpha=0.5, label=label)
                 else:
@@ -226,10 +218,7 @@ def delta(fit: FitPlotData) -> Figure:
             continue
         (a, low_a, high_a), (b, low_b, high_b) = _quantiles(slow), _quantiles(fast)
         half = np.sqrt((high_a - low_a) ** 2 + (high_b - low_b) ** 2) / 2
-        if k == 0:
-            axes.errorbar((a + b) / 2, a - b, half, fmt="o", color="black", label=_data_label(trials))
-        else:
-            axes.plot((a + b) / 2, a - b, ".-", color=COLOURS[k - 1], label=trials.label)
+        _points(axes, k, (a + b) / 2, a - b, half, _label(k, trials))
     axes.axhline(0, color=GREY, linewidth=1, zorder=0)
     axes.set(xlabel="mean of the quantiles (s)", ylabel="difference (s)", title=f"{names[0]} minus {names[-1]}")
     axes.legend()

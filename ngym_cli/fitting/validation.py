@@ -9,24 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from neurogym.analysis.intervals import enough_groups, mean_interval
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray, IntArray
-from neurogym.behaviour.models.base import Fitted, Model, Policy, Problem, log_likelihoods, predict
+from neurogym.behaviour.models.base import Fitted, Model, Policy, Problem, log_densities, log_likelihoods, predict
 from neurogym.behaviour.models.logistic import LinearPolicy
 from neurogym.behaviour.models.marks import mark_fit
 from neurogym.behaviour.table import Behaviour, Session
 from ngym_cli.errors import UserError, option
 from ngym_cli.fitting.folder import BASELINE, CHANCE, MIXTURE
-from ngym_cli.fitting.group import Group, covariates_of, fit_group
+from ngym_cli.fitting.group import Group, covariates_of, fit_groups
 
 #: Draws from the group that predict a subject whom the group has not seen.
 MEMBERS = 64
-SUBJECT_MODES = ("each", "pooled", "hierarchical")
 
 
 @dataclass(frozen=True)
@@ -189,17 +187,19 @@ def validate(model: Model, data: FitData) -> FitResult:
             held_out.append(split)
         problems.append(Problem(subject_table, protocol.seed))
         held_out.append(_HeldOut((), []))
-    fits, group = model.fit(problems), None
-    per_subject = len(protocol.held_out) + 1
+    per_subject, group = len(protocol.held_out) + 1, None
     if protocol.subjects == "hierarchical" and model.name != BASELINE:
-        fits, group = fit_group(model, problems, per_subject, covariates_of(data.table, protocol.between))
+        fits, each_group = fit_groups(model, problems, per_subject, covariates_of(data.table, protocol.between))
+        group = each_group[-1] if each_group else None
+    else:
+        fits = model.fit(problems)
     n = len(data.table.choices)
     predictions = {id(each): np.full((len(each), n), np.nan) for each in data.table.sessions}
     densities: dict[int, FloatArray] = {id(each): np.full(len(each), np.nan) for each in data.table.sessions}
     timed = any(fit.policy.has_times for fit in fits)
     for fit, split in zip(fits, held_out, strict=True):
         parts = split.until_the_end
-        rows = [predict(fit.policy, parts)] + ([_log_densities(fit.policy, parts)] if timed else [])
+        rows = [predict(fit.policy, parts)] + ([log_densities(fit.policy, parts)] if timed else [])
         for known, predicted in zip((predictions, densities), rows, strict=False):
             for (each, mask), values in zip(split.parts, predicted, strict=True):
                 known[id(each)][mask] = values[mask[: len(values)]]
@@ -241,11 +241,6 @@ class _HeldOut:
     def until_the_end(self) -> list[Session]:
         """Sessions from their beginning to their last held-out trial."""
         return [each.part(each.name, slice(0, int(np.flatnonzero(mask)[-1]) + 1)) for each, mask in self.parts]
-
-
-def _log_densities(policy: Policy, sessions: Sequence[Session]) -> list[FloatArray]:
-    policies: list[Any] = [policy.of(each.subject) for each in sessions]
-    return [own.log_densities([each])[0] for own, each in zip(policies, sessions, strict=True)]
 
 
 def _tested(model: Model, final: Mapping[str, Fitted], group: Group | None, data: FitData) -> list[FloatArray]:

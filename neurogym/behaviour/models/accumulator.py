@@ -31,10 +31,10 @@ from jax.scipy.stats import norm
 
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models.base import Fitted, OneByOne, ParallelTrials, Policy, Problem, UnfitError, require_two
-from neurogym.behaviour.models.marks import CONVERGED, marked
+from neurogym.behaviour.models.marks import fit_at
 from neurogym.behaviour.models.parameters import ModelParameter, Prior, positive, real, unit, with_priors
 from neurogym.behaviour.models.scan import natural, rounded
-from neurogym.behaviour.models.search import Slopes, curvature, inverse_curvature, minimise
+from neurogym.behaviour.models.search import curvature, inverse_curvature, maximum, minimise, posterior_slopes
 from neurogym.behaviour.table import Behaviour, Session
 from neurogym.messages.options import option
 
@@ -272,7 +272,7 @@ def _pieces(sessions: Sequence[Session], rows: IntArray) -> list[IntArray]:
 
 
 class PulseLikelihood:
-    """Log-likelihood of choices given pulses; see `neurogym.behaviour.models.likelihoods.Likelihood`.
+    """Log-likelihood of choices given pulses; see `neurogym.behaviour.models.agent_policy.Likelihood`.
 
     Args:
         parameters: to estimate.
@@ -347,20 +347,13 @@ class Accumulator(OneByOne):
         own = np.array([(each.mean, each.sd) for each in likelihood.parameters]).T
         prior = own if problem.prior is None else np.stack(problem.prior)
         start, scale = self._start(problem, likelihood, prior)
-        slopes = _slopes(likelihood, prior, start, scale)
-        u, _, slope = (each[0, 0] for each in minimise(slopes, np.zeros((1, 1, len(start)))))
-        x, covariance, converged = start + scale @ u, scale @ scale.T, True
-        if problem.intervals or problem.prior is not None:
-            inverse = inverse_curvature(curvature(slopes, u[None], step=1e-2)[0], np.full(len(u), 3.0))
-            covariance = scale @ inverse @ scale.T
-            converged = bool(0.5 * slope @ inverse @ slope < CONVERGED)
-        variance = np.diag(covariance)
-        sd = own[1] if problem.prior is None else None
-        estimates, marks = marked(likelihood.parameters, x, np.sqrt(variance), sd, converged)
-        values = {name: each.value for name, each in estimates.items()}
-        details = {"values": values, "unbounded": x, "unbounded_variance": variance, "covariance": covariance}
-        score = float(likelihood.pointwise(x).sum())
-        return Fitted(self.name, likelihood.policy(x), estimates, score, details, marks)
+        slopes = posterior_slopes(likelihood.log_likelihood, (prior[0], prior[1]), start, scale)
+        best = maximum(slopes, start, scale, 3.0, 1e-2, curved=problem.intervals or problem.prior is not None)
+        score, sd = float(likelihood.pointwise(best.x).sum()), own[1] if problem.prior is None else None
+        policy, parameters = likelihood.policy(best.x), likelihood.parameters
+        fit = fit_at(self.name, policy, score, parameters, best.x, best.covariance, None, sd, best.converged)
+        fit.details["values"] = {name: each.value for name, each in fit.parameters.items()}
+        return fit
 
     def _start(self, problem: Problem, likelihood: PulseLikelihood, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return a point from which a search begins, and a square root of the covariance that is expected there.
@@ -378,7 +371,8 @@ class Accumulator(OneByOne):
         x, covariance = prior[0].copy(), np.diag(prior[1] ** 2)
         if problem.start is not None:
             x = problem.start.copy()
-        slopes = _slopes(simple, prior[:, free], x[free], np.diag(prior[1, free]))
+        means, sds = prior
+        slopes = posterior_slopes(simple.log_likelihood, (means[free], sds[free]), x[free], np.diag(sds[free]))
         u = np.zeros((1, 1, int(free.sum())))
         if problem.start is None:
             u = minimise(slopes, u)[0]
@@ -388,20 +382,6 @@ class Accumulator(OneByOne):
         if problem.start is None and not free.all():
             offsets = np.zeros((1, len(START_BOUNDS), len(x)))
             offsets[..., ~free] = np.log(START_BOUNDS)[:, None] - x[~free]
-            values, _ = _slopes(likelihood, prior, x, np.eye(len(x)))(offsets)
+            values, _ = posterior_slopes(likelihood.log_likelihood, (means, sds), x, np.eye(len(x)))(offsets)
             x = x + offsets[0, values[0].argmin()]
         return x, np.linalg.cholesky(covariance)
-
-
-def _slopes(likelihood: PulseLikelihood, prior: FloatArray, origin: FloatArray, scale: FloatArray) -> Slopes:
-    """Return the negative log-posterior and its gradient at points origin + scale @ u."""
-
-    def slopes(u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        points = origin + u.reshape(-1, len(origin)) @ scale.T
-        z = (points - prior[0]) / prior[1]
-        results = [likelihood.log_likelihood(each) for each in points]
-        value = 0.5 * (z**2).sum(1) - [v for v, _ in results]
-        slope = (z / prior[1] - [g for _, g in results]) @ scale
-        return value.reshape(u.shape[:-1]), slope.reshape(u.shape)
-
-    return slopes

@@ -1,10 +1,10 @@
-"""Behaviour of a learner with given parameters, in many sessions at once."""
+"""Behaviour and log-likelihood of a learner with given parameters, in many sessions at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -102,3 +102,46 @@ def gathered(tables: Sequence[Behaviour]) -> Padded:
     each = [padded(table.sessions) for table in tables]
     arrays = {name: rectangle([getattr(data, name) for data in each], value) for name, value in PADDING.items()}
     return Padded(**arrays, lengths=np.array([sum(data.lengths) for data in each]))
+
+
+class Likelihood(Protocol):
+    """Log-likelihood of the sessions of a subject in the unbounded scale."""
+
+    parameters: tuple[ModelParameter, ...]
+
+    def log_likelihood(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Return the log-likelihood and its gradient at a point."""
+
+    def pointwise(self, x: FloatArray) -> FloatArray:
+        """Return the log-likelihood of each trial at a point, shape (trials,)."""
+
+    def policy(self, x: FloatArray) -> Policy:
+        """Return the behaviour at a point."""
+
+
+class ChoiceLikelihood:
+    """Log-likelihood of the choices of a learner.
+
+    Args:
+        agent: the learner.
+        table: sessions of a subject.
+    """
+
+    def __init__(self, agent: OneTrial, table: Behaviour):
+        self._agent, self._data = agent, padded(table.sessions)
+        self.parameters, self._n = agent.parameters(table), len(table.choices)
+        self._scan = compiled(agent, self.parameters, self._n)
+
+    def log_likelihood(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """See `Likelihood.log_likelihood`."""
+        value, slope = self._scan.slope_of(x, self._data)
+        return value, slope
+
+    def pointwise(self, x: FloatArray) -> FloatArray:
+        """See `Likelihood.pointwise`; second-stage choices count with the first of their trial."""
+        rows = self._scan.rows_of(x, self._data).log_likelihood
+        return np.asarray(rows[self._data.scored & (self._data.choice >= 0)])
+
+    def policy(self, x: FloatArray) -> AgentPolicy:
+        """See `Likelihood.policy`."""
+        return AgentPolicy(self._agent, self.parameters, x, self._n)

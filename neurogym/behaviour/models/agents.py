@@ -26,13 +26,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agent_policy import AgentPolicy
+from neurogym.behaviour.models.agent_policy import AgentPolicy, ChoiceLikelihood
 from neurogym.behaviour.models.base import Fitted, Model, Problem
-from neurogym.behaviour.models.evidence import AgentEvidence
-from neurogym.behaviour.models.likelihoods import ChoiceLikelihood
+from neurogym.behaviour.models.evidence import Evidence, learner_evidence
 from neurogym.behaviour.models.maxima import fit_together
 from neurogym.behaviour.models.one_trial import OneTrial
-from neurogym.behaviour.models.scales import scale_notes
+from neurogym.behaviour.models.parameters import scale_notes
 from neurogym.behaviour.table import Behaviour
 
 
@@ -52,9 +51,9 @@ class Agent(OneTrial, Model):
             fit.notes.extend(scale_notes(each.table, depending, fit.parameters))
         return fits
 
-    def evidence_of(self, table: Behaviour, columns: int) -> AgentEvidence:
+    def evidence_of(self, table: Behaviour, columns: int) -> Evidence:
         """See `Model.evidence_of`."""
-        return AgentEvidence(self, table, columns)
+        return learner_evidence(self, table, columns)
 
     def posterior(self, problem: Problem) -> ChoiceLikelihood:
         """Return the log-likelihood of the sessions of a problem."""

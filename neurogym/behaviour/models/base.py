@@ -212,6 +212,10 @@ class Model:
         """
         return fit
 
+    def remarks(self, table: Behaviour, values: Mapping[str, float]) -> list[str]:
+        """Return what a reader of the fitted values of the parameters needs to know, as sentences."""
+        return []
+
     def evidence_of(self, table: Behaviour, columns: int) -> Any:
         """Return the evidence, see `Evidence`, of a model whose parameters are estimated with those of a response.
 
@@ -283,6 +287,25 @@ def stepped(policy: Any, sessions: Sequence[Session], see: Callable[[Any, Parall
     return [every[k, :length] for k, length in enumerate(data.lengths)]
 
 
+def each_subject(
+    policy: Policy, sessions: Sequence[Session], see: Callable[[Any, list[Session]], Sequence[Any]]
+) -> list[Any]:
+    """Return a result of each session, with the policy of the subject of the session.
+
+    Args:
+        policy: of a fitted model.
+        sessions: of any subjects.
+        see: results of the sessions of a subject, given the policy of the subject and these sessions.
+    """
+    every: list[Any] = [None] * len(sessions)
+    for subject in dict.fromkeys(each.subject for each in sessions):
+        indices = [k for k, each in enumerate(sessions) if each.subject == subject]
+        rows = see(policy.of(subject), [sessions[k] for k in indices])
+        for k, each in zip(indices, rows, strict=True):
+            every[k] = each
+    return every
+
+
 def predict(policy: Policy, sessions: Sequence[Session]) -> list[FloatArray]:
     """Return the predicted probabilities of all choices, filtered forward within each session.
 
@@ -293,13 +316,12 @@ def predict(policy: Policy, sessions: Sequence[Session]) -> list[FloatArray]:
     Returns:
         An array (trials, choices) for each session.
     """
-    every: list[Any] = [None] * len(sessions)
-    for subject in dict.fromkeys(each.subject for each in sessions):
-        indices = [k for k, each in enumerate(sessions) if each.subject == subject]
-        rows = policy.of(subject).predict([sessions[k] for k in indices])
-        for k, each in zip(indices, rows, strict=True):
-            every[k] = each
-    return every
+    return each_subject(policy, sessions, lambda own, rows: own.predict(rows))
+
+
+def log_densities(policy: Policy, sessions: Sequence[Session]) -> list[FloatArray]:
+    """Return the log-density of choice and time of all trials of each session, by a policy that has times."""
+    return each_subject(policy, sessions, lambda own, rows: own.log_densities(rows))
 
 
 def log_likelihoods(probabilities: FloatArray, choice: IntArray) -> FloatArray:

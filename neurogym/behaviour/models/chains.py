@@ -4,6 +4,10 @@ The derivative of the log-likelihood of all choices by the log-likelihood of a c
 that state given all choices, so neither the forward-backward algorithm nor expected transitions are written out. The
 weights have a Gaussian prior of s.d. 2 for scaled predictors, rows of transitions and first states Dirichlet priors of
 2, weights of inputs Gaussian priors of s.d. 1. Needs JAX (extra ``fit``).
+
+Transitions may depend on inputs, such as rewards (Bengio & Frasconi 1996, 10.1109/72.536317): P(state j at t + 1 |
+state i at t, inputs u of trial t) is proportional to A_ij exp(v_j . u). The inputs of a trial are its reward, its
+choice (-1, 0 after a miss, 1) or its stimuli, scaled by their s.d. and centred; v of the first state is 0.
 """
 
 from __future__ import annotations
@@ -18,15 +22,89 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from neurogym.analysis.regression import log_chosen
+from neurogym.analysis.regression import log_chosen, log_softmax
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.scan import filled
+from neurogym.behaviour.models.base import ParallelTrials, UnfitError, require_two
+from neurogym.behaviour.models.scan import filled, slopes_of
 from neurogym.behaviour.models.search import curvature, inverse_curvature, minimise
-from neurogym.behaviour.models.transitions import transition_probabilities
+from neurogym.behaviour.table import Behaviour
+from neurogym.messages.options import option
 
 #: S.d. of the priors of weights of scaled predictors and of inputs, and largest standard error along any direction.
 PRIOR, INPUT_PRIOR, WIDEST = 2.0, 1.0, 30.0
 FIRST, KEPT = 25, 3  #: evaluations from all starts, and the best points, from which the search goes on
+
+
+@dataclass(frozen=True)
+class TransitionInputs:
+    """Inputs of transitions.
+
+    Attributes:
+        names: "reward", "choice" or names of stimuli.
+        columns: of the stimuli among the inputs; -1 for reward, -2 for choice.
+        centre: subtracted from each input.
+        scale: divisor of each input.
+    """
+
+    names: tuple[str, ...] = ()
+    columns: tuple[int, ...] = ()
+    centre: FloatArray = field(default_factory=lambda: np.zeros(0))
+    scale: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+    @classmethod
+    def of(cls, names: Sequence[str], table: Behaviour) -> TransitionInputs:
+        """Return inputs by name.
+
+        Raises:
+            UnfitError: for a name that is neither reward, choice nor a stimulus, an input that is constant, or one of
+                more than two choices.
+        """
+        if "choice" in names:
+            require_two(table, option("--transition choice"))
+        columns = []
+        for name in names:
+            if name not in ("reward", "choice", *table.stimuli):
+                offered = ", ".join(("reward", "choice", *table.stimuli))
+                raise UnfitError(f"{option('--transition')}: unknown input '{name}'; expected {offered}")
+            columns.append(
+                {"reward": -1, "choice": -2}.get(name, table.stimuli.index(name) if name in table.stimuli else 0)
+            )
+        plain = cls(tuple(names), tuple(columns), np.zeros(len(names)), np.ones(len(names)))
+        rows = plain.values(np.nan_to_num(table.join("stimuli")), table.join("choice"), table.join("reward"))
+        answered = rows[table.join("scored_choice") >= 0]
+        scale = answered.std(0)
+        for name, sd in zip(names, scale, strict=True):
+            if sd == 0:
+                raise UnfitError(f"{option('--transition')}: {name} is the same in all trials")
+        return cls(plain.names, plain.columns, answered.mean(0), scale)
+
+    def values(self, stimuli: FloatArray, choice: np.ndarray, reward: FloatArray) -> FloatArray:
+        """Return the scaled inputs of trials, 0 for trials without a choice, shape (..., inputs)."""
+        sources = {-1: np.nan_to_num(reward), -2: np.where(choice < 0, 0.0, 2.0 * choice - 1)}
+        raw = [sources[k] if k < 0 else stimuli[..., k] for k in self.columns]
+        if not raw:
+            return np.zeros((*choice.shape, 0))
+        scaled = (np.stack(raw, -1) - self.centre) / self.scale
+        return np.where(choice[..., None] < 0, 0.0, scaled)
+
+    def of_trial(self, trial: ParallelTrials) -> FloatArray:
+        """Return the inputs of a trial of many sessions, shape (sessions, inputs)."""
+        return self.values(trial.stimuli, trial.choice, trial.reward)
+
+
+def transition_probabilities(base: FloatArray, weights: FloatArray, inputs: FloatArray) -> FloatArray:
+    """Return the probabilities of the next state given the state and the inputs of a trial.
+
+    Args:
+        base: at mean inputs, shape (states, states).
+        weights: of the inputs, shape (states, inputs).
+        inputs: shape (..., inputs).
+
+    Returns:
+        Shape (..., states before, states after).
+    """
+    logits = np.log(np.maximum(base, 1e-300)) + (inputs @ weights.T)[..., None, :]
+    return np.exp(log_softmax(logits))
 
 
 @dataclass(frozen=True)
@@ -135,7 +213,7 @@ def improve_chain(chain: Chain, log_emissions: FloatArray, inputs: FloatArray) -
     """Fit transitions and first states given the log-likelihood of each choice in each state."""
     data = filled(log_emissions, 2), filled(inputs, 2)
     rest = _packed(chain)[chain.weights.size :]
-    points = minimise(lambda x: _as_numpy(_chain_slopes(x, *data)), rest[None, None])[0]
+    points = minimise(lambda x: _chain_slopes(x, *data), rest[None, None])[0]
     return _unpacked(points[0, 0], chain.weights)
 
 
@@ -197,21 +275,16 @@ def _chain_loss(rest: Array, log_emissions: Array, inputs: Array) -> Array:
 
 
 _expected = jax.jit(jax.grad(_log_likelihood))
-_chain_slopes = jax.jit(jax.vmap(jax.vmap(jax.value_and_grad(_chain_loss), (0, None, None)), (0, None, None)))
+_chain_slopes = slopes_of(_chain_loss, 2)
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def _slopes(shape: tuple[int, int], x: Array, trials: ChainTrials) -> Any:
-    each = jax.value_and_grad(functools.partial(_loss, shape))
-    return jax.vmap(jax.vmap(each, (0, None)), (0, None))(x, trials)
+@functools.cache
+def _slopes(shape: tuple[int, int]) -> Any:
+    return slopes_of(functools.partial(_loss, shape), 1)
 
 
 def _slopes_of(chain: Chain, trials: ChainTrials) -> Any:
     """Return the negative log-posterior with gradients, as `minimise` takes it."""
     fills = ChainTrials(0.0, -1, 0.0)
     data = jax.device_put(ChainTrials(*(filled(each, 2, fill) for each, fill in zip(trials, fills, strict=True))))
-    return lambda x: _as_numpy(_slopes(chain.weights.shape, x, data))
-
-
-def _as_numpy(results: tuple[Array, Array]) -> tuple[FloatArray, FloatArray]:
-    return np.asarray(results[0]), np.asarray(results[1])
+    return lambda x: _slopes(chain.weights.shape)(x, data)

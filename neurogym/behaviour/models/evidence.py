@@ -1,23 +1,25 @@
-"""Evidence of each trial that drives a response: stimuli, formulas of columns, learned values, or logits of a model."""
+"""Evidence of each trial that drives a response: the logits of a model of choices, with derivatives."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.agent_policy import AgentPolicy, compiled
-from neurogym.behaviour.models.base import ParallelTrials, Policy, stepped
+from neurogym.behaviour.models.base import Policy, each_subject
 from neurogym.behaviour.models.formulas import Formula
 from neurogym.behaviour.models.one_trial import OneTrial
 from neurogym.behaviour.models.parameters import ModelParameter
-from neurogym.behaviour.table import Behaviour, Session, padded
+from neurogym.behaviour.table import Behaviour, padded
 
 #: Largest typical drift per s of the prior of weights of evidence.
 DRIFT = 10.0
+#: Drift per s of a logit of 1, for models that were fitted to the choices before.
+FACTOR = ModelParameter("drift per logit", "positive", 0.0, 1.0)
 
 
 class Slope(NamedTuple):
@@ -36,113 +38,21 @@ class Slope(NamedTuple):
     extra_slope: FloatArray
 
 
-class Evidence(Protocol):
-    """Evidence of the trials of a table as a function of parameters in the unbounded scale."""
-
-    @property
-    def parameters(self) -> tuple[ModelParameter, ...]:
-        """Parameters of the evidence."""
-
-    def slope(self, x: FloatArray) -> Slope:
-        """Return the evidence of all trials at a point, with derivatives."""
-
-    def policy(self, x: FloatArray) -> EvidencePolicy:
-        """Return the evidence as it is stepped from trial to trial."""
-
-
-class EvidencePolicy:
-    """Evidence of many sessions at once, stepped from trial to trial; by default, trials leave no state."""
-
-    @property
-    def formulas(self) -> dict[str, Formula]:
-        """Formulas of the evidence by name."""
-        return {}
-
-    def of(self, subject: str) -> EvidencePolicy:
-        """Return the evidence of a subject, where a model of several subjects has one for each."""
-        return self
-
-    def begin(self, n: int) -> Any:
-        """Return the state before the first trial of ``n`` sessions."""
-        return n
-
-    def evidence(self, state: Any, stimuli: FloatArray) -> FloatArray:
-        """Return the evidence of a trial, shape (sessions, columns)."""
-        raise NotImplementedError
-
-    def advance(self, state: Any, trial: ParallelTrials) -> Any:
-        """Return the state after a trial."""
-        return state
-
-    def columns_before(self, state: Any) -> dict[str, FloatArray]:
-        """See `Policy.columns_before`."""
-        return {}
-
-    def of_sessions(self, sessions: Sequence[Session]) -> FloatArray:
-        """Return the evidence of all trials of sessions, concatenated, shape (trials, columns)."""
-        return np.concatenate(stepped(self, sessions, lambda state, trial: self.evidence(state, trial.stimuli)))
-
-    def with_columns(self, sessions: Sequence[Session]) -> list[Session]:
-        """Return sessions with `columns_before` each trial."""
-        names = list(self.columns_before(self.begin(1)))
-        if not names:
-            return list(sessions)
-        every = stepped(self, sessions, lambda state, _: np.stack([self.columns_before(state)[k] for k in names], 1))
-        return [
-            replace(each, conditions={**each.conditions, **dict(zip(names, rows.T, strict=True))})
-            for each, rows in zip(sessions, every, strict=True)
-        ]
-
-
 @dataclass(frozen=True)
-class ProportionalPolicy(EvidencePolicy):
-    """Drift in proportion to a stimulus, ``k (x - x0)``; a constant drift without a stimulus.
+class Evidence:
+    """Evidence of the trials of a table as a function of parameters in the unbounded scale.
 
     Attributes:
-        values: k and x0, or the drift.
+        parameters: of the evidence.
+        slope: returns the evidence of all trials at a point, with derivatives.
+        policy: returns the model of choices at a point, and the factor on its logits that makes them the evidence.
+        formulas: of the evidence, by name.
     """
 
-    values: FloatArray
-
-    def evidence(self, state: int, stimuli: FloatArray) -> FloatArray:
-        """See `EvidencePolicy.evidence`."""
-        if len(self.values) == 1:
-            return np.full((len(stimuli), 1), self.values[0])
-        k, x0 = self.values
-        return np.asarray(k * (stimuli[:, :1] - x0))
-
-
-class ProportionalEvidence:
-    """Drift in proportion to a stimulus (Palmer, Huk & Shadlen 2005); constant where a table has no stimulus.
-
-    Args:
-        table: sessions of the fit, with one stimulus or none.
-    """
-
-    def __init__(self, table: Behaviour):
-        stimuli = np.nan_to_num(table.join("stimuli"))
-        self.x = stimuli[:, 0] if table.stimuli else None
-        self.n = len(stimuli)
-        size = 1.0 if self.x is None else float(np.median(np.abs(self.x[self.x != 0]))) if self.x.any() else 1.0
-        self.parameters: tuple[ModelParameter, ...] = (
-            (ModelParameter("drift", sd=DRIFT / 2),)
-            if self.x is None
-            else (ModelParameter("k", sd=DRIFT / size), ModelParameter("x0", sd=size))
-        )
-
-    def slope(self, x: FloatArray) -> Slope:
-        """See `Evidence.slope`."""
-        if self.x is None:
-            value, jacobian = np.full((self.n, 1), x[0]), np.ones((self.n, 1, 1))
-        else:
-            difference = self.x - x[1]
-            value = (x[0] * difference)[:, None]
-            jacobian = np.stack([difference, np.full(self.n, -x[0])], -1)[:, None]
-        return Slope(value, jacobian, 0.0, np.zeros(len(x)))
-
-    def policy(self, x: FloatArray) -> ProportionalPolicy:
-        """See `Evidence.policy`."""
-        return ProportionalPolicy(x)
+    parameters: tuple[ModelParameter, ...]
+    slope: Callable[[FloatArray], Slope]
+    policy: Callable[[FloatArray], tuple[Policy, float]]
+    formulas: Mapping[str, Formula] = field(default_factory=dict)
 
 
 def as_columns(logits: FloatArray, columns: int) -> FloatArray:
@@ -150,99 +60,82 @@ def as_columns(logits: FloatArray, columns: int) -> FloatArray:
     return logits[..., 1:2] - logits[..., :1] if columns == 1 else logits
 
 
-class AgentEvidence:
-    """Value difference of a learner as evidence (Pedersen, Frank & Biele 2017, 10.3758/s13423-016-1199-y).
+def weight_parameters(names: Sequence[str], matrix: FloatArray, prefix: str = "") -> tuple[ModelParameter, ...]:
+    """Return a weight for each predictor, with a prior in units of the predictor's size."""
+    size = np.sqrt((matrix**2).mean(0))
+    return tuple(
+        ModelParameter(f"{prefix}{name}", sd=DRIFT / 2 / max(float(each), 1e-9))
+        for name, each in zip(names, size, strict=True)
+    )
+
+
+def linear_slope(predictors: FloatArray) -> Callable[[FloatArray], Slope]:
+    """Return evidence as a linear function of predictors (trials, columns, parameters)."""
+    return lambda x: Slope(predictors @ x, predictors, 0.0, np.zeros(len(x)))
+
+
+def learner_evidence(agent: OneTrial, table: Behaviour, columns: int) -> Evidence:
+    """Return the value difference of a learner (Pedersen, Frank & Biele 2017, 10.3758/s13423-016-1199-y).
 
     Args:
         agent: the learner.
         table: sessions of the fit.
         columns: 1 for the difference of two options, or the number of options.
     """
+    parameters, choices, data = agent.parameters(table), len(table.choices), padded(table.sessions)
+    inside = np.arange(data.choice.shape[1]) < data.lengths[:, None]
+    scan = compiled(agent, parameters, choices)
 
-    def __init__(self, agent: OneTrial, table: Behaviour, columns: int):
-        self.agent, self.columns, self.choices = agent, columns, len(table.choices)
-        self.parameters = agent.parameters(table)
-        self._data = padded(table.sessions)
-        self._inside = np.arange(self._data.choice.shape[1]) < self._data.lengths[:, None]
-        self._scan = compiled(agent, self.parameters, self.choices)
-
-    def slope(self, x: FloatArray) -> Slope:
-        """See `Evidence.slope`."""
-        rows, slopes = self._scan.derivatives_of(x, self._data)
-        value = as_columns(rows.logits[self._inside], self.columns)
-        jacobian = np.moveaxis(as_columns(np.moveaxis(slopes.logits[self._inside], -1, 0), self.columns), 0, -1)
+    def slope(x: FloatArray) -> Slope:
+        rows, slopes = scan.derivatives_of(x, data)
+        jacobian = np.moveaxis(as_columns(np.moveaxis(slopes.logits[inside], -1, 0), columns), 0, -1)
+        value = as_columns(rows.logits[inside], columns)
         return Slope(value, jacobian, float(rows.second.sum()), slopes.second.sum((0, 1)))
 
-    def policy(self, x: FloatArray) -> LogitPolicy:
-        """See `Evidence.policy`."""
-        return LogitPolicy(AgentPolicy(self.agent, self.parameters, x, self.choices), 1.0, self.columns)
+    return Evidence(parameters, slope, lambda x: (AgentPolicy(agent, parameters, x, choices), 1.0))
 
 
-@dataclass(frozen=True)
-class LogitPolicy(EvidencePolicy):
-    """Logits of a model of choices, times a factor, as evidence.
-
-    Attributes:
-        inner: the model with its parameters.
-        factor: drift per s of a logit of 1.
-        columns: 1 for the difference of two options, or the number of options.
-    """
-
-    inner: Policy
-    factor: float
-    columns: int
-
-    def of(self, subject: str) -> LogitPolicy:
-        """See `EvidencePolicy.of`."""
-        return LogitPolicy(self.inner.of(subject), self.factor, self.columns)
-
-    def columns_before(self, state: Any) -> dict[str, FloatArray]:
-        """See `Policy.columns_before`."""
-        return self.inner.columns_before(state)
-
-    def begin(self, n: int) -> Any:
-        """See `EvidencePolicy.begin`."""
-        return self.inner.begin(n)
-
-    def evidence(self, state: Any, stimuli: FloatArray) -> FloatArray:
-        """See `EvidencePolicy.evidence`."""
-        return self.factor * as_columns(self.inner.logits(state, stimuli), self.columns)
-
-    def advance(self, state: Any, trial: ParallelTrials) -> Any:
-        """See `EvidencePolicy.advance`."""
-        return self.inner.advance(state, trial)
-
-    def of_sessions(self, sessions: Sequence[Session]) -> FloatArray:
-        """See `EvidencePolicy.of_sessions`."""
-        return self.factor * as_columns(np.concatenate(self.inner.logits_of(sessions)), self.columns)
-
-
-class LogitEvidence:
-    """Logit of a model of choices that was fitted before, times a factor that is estimated with the times.
+def known_evidence(policy: Policy, table: Behaviour, columns: int) -> Evidence:
+    """Return the logits of a model that was fitted before, times a factor that is estimated with the times.
 
     Args:
-        inner: the fitted model.
+        policy: the fitted model.
         table: sessions of the fit.
         columns: 1 for the difference of two options, or the number of options.
     """
+    rows = each_subject(policy, table.sessions, lambda own, sessions: own.logits_of(sessions))
+    logits = as_columns(np.concatenate(rows), columns)
 
-    parameters = (ModelParameter("drift per logit", "positive", 0.0, 1.0),)
-
-    def __init__(self, inner: Policy, table: Behaviour, columns: int):
-        self.inner, self.columns = inner, columns
-        rows: dict[int, FloatArray] = {}
-        for subject in table.subjects:
-            indices = [k for k, each in enumerate(table.sessions) if each.subject == subject]
-            policy = LogitPolicy(inner, 1.0, columns).of(subject)
-            for k in indices:
-                rows[k] = policy.of_sessions([table.sessions[k]])
-        self._logits = np.concatenate([rows[k] for k in range(len(table.sessions))])
-
-    def slope(self, x: FloatArray) -> Slope:
-        """See `Evidence.slope`."""
-        value = float(np.exp(x[0])) * self._logits
+    def slope(x: FloatArray) -> Slope:
+        value = float(np.exp(x[0])) * logits
         return Slope(value, value[..., None], 0.0, np.zeros(1))
 
-    def policy(self, x: FloatArray) -> LogitPolicy:
-        """See `Evidence.policy`."""
-        return LogitPolicy(self.inner, float(np.exp(x[0])), self.columns)
+    return Evidence((FACTOR,), slope, lambda x: (policy, float(np.exp(x[0]))))
+
+
+def fixed_evidence(evidence: Evidence, fix: Mapping[str, float]) -> Evidence:
+    """Return evidence of which some parameters are fixed.
+
+    Args:
+        evidence: evidence with all parameters.
+        fix: value of each parameter that is fixed, by name; other names are ignored.
+    """
+    free = np.array([each.name not in fix for each in evidence.parameters], bool)
+    if free.all():
+        return evidence
+    point = np.zeros(len(free))
+    for k in np.flatnonzero(~free):
+        each = evidence.parameters[k]
+        point[k] = each.unbounded(each.checked(fix[each.name]))
+
+    def complete(x: FloatArray) -> FloatArray:
+        every = point.copy()
+        every[free] = x
+        return every
+
+    def slope(x: FloatArray) -> Slope:
+        each = evidence.slope(complete(x))
+        return Slope(each.value, each.jacobian[..., free], each.extra, each.extra_slope[free])
+
+    parameters = tuple(evidence.parameters[k] for k in np.flatnonzero(free))
+    return replace(evidence, parameters=parameters, slope=slope, policy=lambda x: evidence.policy(complete(x)))

@@ -154,3 +154,19 @@ def _spec(formula: Formula) -> Any:
 
     columns = formula.training or {"constant": np.ones(2)}
     return model_matrix(formula.text, frame(columns)).model_spec
+
+
+def formula_arrays(formulas: Mapping[str, Formula]) -> dict[str, np.ndarray]:
+    """Return the training columns of the formulas of parameters as arrays by name."""
+    arrays = {}
+    for name, each in formulas.items():
+        for column, values in each.training.items():
+            arrays[f"vary.{name}.{column}"] = values if values.dtype.kind in "biuf" else values.astype(str)
+    return arrays
+
+
+def stored_formula(text: str, name: str, arrays: Mapping[str, np.ndarray], stimuli: tuple[str, ...]) -> Formula:
+    """Return the formula of a parameter from `formula_arrays`."""
+    prefix = f"vary.{name}."
+    columns = {key.removeprefix(prefix): each for key, each in arrays.items() if key.startswith(prefix)}
+    return Formula(text, columns, stimuli)

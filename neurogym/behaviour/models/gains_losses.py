@@ -14,8 +14,7 @@ import numpy as np
 from neurogym.behaviour.models.agents import Agent
 from neurogym.behaviour.models.base import UnfitError
 from neurogym.behaviour.models.one_trial import State, Trial, Values
-from neurogym.behaviour.models.parameters import positive, rate, real, unit
-from neurogym.behaviour.models.scales import power_of_ten, typical_outcome
+from neurogym.behaviour.models.parameters import positive, power_of_ten, rate, real, typical_outcome, unit
 from neurogym.behaviour.table import Behaviour
 from neurogym.messages.options import option
 

@@ -31,6 +31,7 @@ from neurogym.behaviour.models.chains import (
     PRIOR,
     Chain,
     ChainTrials,
+    TransitionInputs,
     chain_covariance,
     emission,
     expected_states,
@@ -39,17 +40,16 @@ from neurogym.behaviour.models.chains import (
     state_logits,
     states_given,
 )
-from neurogym.behaviour.models.drifting import design
-from neurogym.behaviour.models.drifting_states import (
+from neurogym.behaviour.models.drifting import (
     ALTERNATIONS,
     DriftingStatesPolicy,
+    design,
     expected_log_likelihood,
     state_columns,
 )
 from neurogym.behaviour.models.logistic import Features
 from neurogym.behaviour.models.marks import INFORMED, NOT_IDENTIFIED, marked
 from neurogym.behaviour.models.parameters import ModelParameter
-from neurogym.behaviour.models.transitions import TransitionInputs
 from neurogym.behaviour.models.walks import SPREAD, WalkLimits, WalkPosterior, require_few_choices
 from neurogym.behaviour.table import Behaviour, padded
 
@@ -102,7 +102,7 @@ class GlmHmm(OneByOne):
         history: number of previous trials among the predictors.
         name: name of the model.
         transition: inputs of the transitions, "reward", "choice" or stimuli, several with ``+``; None for none.
-        drift: whether the weights of the states drift from trial to trial, see `drifting_states`.
+        drift: whether the weights of the states drift from trial to trial, see `drifting`.
         sigma: s.d. of the change of the weights from trial to trial; negative to estimate that of each weight.
         sigma_max: largest s.d. that is estimated; 0 for no bound.
 

@@ -28,8 +28,7 @@ from neurogym.behaviour.models.base import (
     one_hot,
     trial_at,
 )
-from neurogym.behaviour.models.evidence import LogitPolicy
-from neurogym.behaviour.models.linear import LinearEvidence, weight_parameters
+from neurogym.behaviour.models.evidence import Evidence, linear_slope, weight_parameters
 from neurogym.behaviour.table import Behaviour, Session
 
 #: Standard deviations of the prior that are tried, and the inner folds that decide.
@@ -212,22 +211,21 @@ class Logistic(OneByOne):
         """Return the predictors of a trial that a table allows."""
         return Features.of(table, self.history, self.stimuli, self.past_stimuli, plain_outcomes=True)
 
-    def evidence_of(self, table: Behaviour, columns: int) -> LinearEvidence:
+    def evidence_of(self, table: Behaviour, columns: int) -> Evidence:
         """See `Model.evidence_of`; the evidence of the first of several options is 0."""
         features = self.features(table)
         matrix = np.concatenate([features.matrix(each) for each in table.sessions])
         words = [""] if columns == 1 else [f" -> {word}" for word in table.choices[1:]]
-        weights, size = weight_parameters(features.names, matrix, ""), matrix.shape[1]
+        weights, size = weight_parameters(features.names, matrix), matrix.shape[1]
         parameters = tuple(replace(each, name=f"{each.name}{word}") for word in words for each in weights)
         predictors = np.zeros((len(matrix), columns, len(parameters)))
         for k in range(len(words)):
             predictors[:, k + (columns > 1), k * size : (k + 1) * size] = matrix
 
-        def policy(x: FloatArray) -> LogitPolicy:
-            each = np.pad(x.reshape(-1, size), ((1, 0), (0, 0)))
-            return LogitPolicy(LinearPolicy(features, each), 1.0, columns)
+        def policy(x: FloatArray) -> tuple[LinearPolicy, float]:
+            return LinearPolicy(features, np.pad(x.reshape(-1, size), ((1, 0), (0, 0)))), 1.0
 
-        return LinearEvidence(parameters, predictors, policy)
+        return Evidence(parameters, linear_slope(predictors), policy)
 
     def _fit(self, problem: Problem) -> Fitted:
         table = problem.table

@@ -8,7 +8,7 @@ import numpy as np
 
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.base import Fitted
+from neurogym.behaviour.models.base import Fitted, Policy
 from neurogym.behaviour.models.parameters import ModelParameter
 
 NOT_CONVERGED, NOT_IDENTIFIED = "not converged", "not identified"
@@ -66,6 +66,38 @@ def marked(
             estimate = Estimate(estimate.value, np.nan, np.nan, np.nan)
         estimates[parameter.name] = estimate
     return estimates, marks
+
+
+def fit_at(
+    name: str,
+    policy: Policy,
+    score: float,
+    parameters: Sequence[ModelParameter],
+    x: FloatArray,
+    covariance: FloatArray,
+    credible: tuple[FloatArray, FloatArray] | None = None,
+    sd: FloatArray | None = None,
+    converged: bool = True,
+) -> Fitted:
+    """Return a fit with the parameters at the maximum of a posterior.
+
+    Args:
+        name: name of the model.
+        policy: the fitted behaviour.
+        score: log-likelihood of the choices.
+        parameters: in the order of the point.
+        x: maximum in the unbounded scale.
+        covariance: Laplace's covariance there.
+        credible: s.d. (parameters,) and ends (2, parameters) of credible intervals in that scale; None for intervals of
+            1.96 standard errors.
+        sd: as for `marked`.
+        converged: as for `marked`.
+    """
+    variance = np.maximum(np.diag(covariance), 0)
+    spread, ends = (np.sqrt(variance), None) if credible is None else credible
+    estimates, marks = marked(parameters, x, spread, sd, converged, ends)
+    details = {"unbounded": x, "unbounded_variance": variance, "covariance": covariance}
+    return Fitted(name, policy, estimates, score, details, marks)
 
 
 def mark_fit(fit: Fitted, trials: int) -> None:

@@ -15,7 +15,7 @@ from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.agent_policy import AgentPolicy, compiled, gathered
 from neurogym.behaviour.models.base import Fitted, Problem, UnfitError
 from neurogym.behaviour.models.credible import credible
-from neurogym.behaviour.models.marks import CONVERGED, marked
+from neurogym.behaviour.models.marks import CONVERGED, fit_at
 from neurogym.behaviour.models.one_trial import OneTrial
 from neurogym.behaviour.models.scan import POINTS, padded_arrays, rounded
 from neurogym.behaviour.models.search import curvature, inverse_curvature, minimise
@@ -84,31 +84,26 @@ def fit_together(agent: OneTrial, problems: Sequence[Problem]) -> list[Fitted]:
     covariance = np.stack([inverse_curvature(each, posterior.sd[k]) for k, each in enumerate(curved)])
     remaining = 0.5 * np.einsum("fi,fij,fj->f", slope, covariance, slope)
     score = posterior.log_likelihood(x, values[rows, best])
-    ends, spread = np.full((len(rows), 2, x.shape[1]), np.nan), np.sqrt(np.maximum(np.diagonal(covariance, 0, 1, 2), 0))
-    laplace = spread * posterior.unit
+    intervals: dict[int, tuple[FloatArray, FloatArray]] = {}
     exact = np.flatnonzero([each.intervals for each in problems])
     if len(exact):
         found = credible(
             lambda which, tried: posterior.values(exact[which], tried),
             *(points[exact], values[exact], covariance[exact], [problems[int(k)].seed for k in exact]),
         )
-        valid = exact[found.valid]
-        ends[valid, 0], ends[valid, 1] = found.low[found.valid], found.high[found.valid]
-        spread[valid] = found.sd[found.valid]
+        for j in np.flatnonzero(found.valid):
+            unit = posterior.unit[exact[j]]
+            intervals[int(exact[j])] = found.sd[j] * unit, np.stack([found.low[j], found.high[j]]) * unit
     fits = []
     for k, (problem, parameters) in enumerate(zip(problems, posterior.parameters, strict=True)):
         unit = posterior.unit[k]
+        point, spread = x[k] * unit, covariance[k] * np.outer(unit, unit)
+        policy = AgentPolicy(agent, parameters, point, posterior.n)
         sd = np.array([p.sd for p in parameters]) if problem.prior is None else None
-        interval = None if np.isnan(ends[k]).any() else ends[k] * unit
         converged = bool(remaining[k] < CONVERGED)
-        estimates, marks = marked(parameters, x[k] * unit, spread[k] * unit, sd, converged, interval)
-        details = {
-            "unbounded": x[k] * unit,
-            "unbounded_variance": laplace[k] ** 2,
-            "covariance": covariance[k] * np.outer(unit, unit),
-        }
-        policy = AgentPolicy(agent, parameters, x[k] * unit, posterior.n)
-        fits.append(Fitted(agent.name, policy, estimates, float(score[k]), details, marks))
+        fits.append(
+            fit_at(agent.name, policy, float(score[k]), parameters, point, spread, intervals.get(k), sd, converged)
+        )
     return fits
 
 

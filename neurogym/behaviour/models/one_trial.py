@@ -10,8 +10,16 @@ from typing import Any
 import numpy as np
 
 from neurogym.behaviour.models.base import require_rewards, require_two
-from neurogym.behaviour.models.parameters import ModelParameter, Prior, scaled, stimulus_weight, with_priors
-from neurogym.behaviour.models.scales import outcome_scale, power_of_ten, typical_size
+from neurogym.behaviour.models.parameters import (
+    ModelParameter,
+    Prior,
+    outcome_scale,
+    power_of_ten,
+    scaled,
+    stimulus_weight,
+    typical_size,
+    with_priors,
+)
 from neurogym.behaviour.table import Behaviour
 
 State = Mapping[str, Any]  #: numbers or arrays by name, of one session

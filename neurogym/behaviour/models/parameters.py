@@ -1,8 +1,11 @@
-"""Parameters of models with a prior and a range, searched in an unbounded scale."""
+"""Parameters of models with a prior and a range, searched in an unbounded scale.
+
+Priors of parameters per unit of outcomes or stimuli follow from the sizes of these in a table.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,7 +14,13 @@ from scipy.special import digamma, expit, logit, polygamma
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import UnfitError
+from neurogym.behaviour.table import Behaviour
 from neurogym.messages.options import option
+
+#: Typical sizes between which priors made for outcomes and stimuli near 1 suit.
+SMALLEST, LARGEST = 0.1, 10.0
+#: Positive parameters that may be fixed at 0, the simpler model.
+MAY_BE_ZERO = ("eta", "st", "c")
 
 
 @dataclass(frozen=True)
@@ -53,6 +62,12 @@ class ModelParameter:
             return np.exp(np.clip(x, -20, 20))
         return self.low + (self.high - self.low) * expit(x)
 
+    def slope(self, value: FloatArray) -> FloatArray | float:
+        """Return the derivative of the parameter by its unbounded scale, given its value."""
+        if self.kind == "real":
+            return 1.0
+        return value if self.kind == "positive" else (value - self.low) * (self.high - value) / (self.high - self.low)
+
     def unbounded(self, value: float) -> float:
         """Return a value in the unbounded scale."""
         if self.kind == "real":
@@ -60,6 +75,25 @@ class ModelParameter:
         if self.kind == "positive":
             return float(np.log(max(value, 1e-9)))
         return float(logit(np.clip((value - self.low) / (self.high - self.low), 1e-6, 1 - 1e-6)))
+
+    def checked(self, value: float, name: str = "") -> float:
+        """Return a value at which the parameter is to be fixed.
+
+        Args:
+            value: the value.
+            name: what the user called the parameter; by default its own name.
+
+        Raises:
+            UnfitError: if the value is outside the range.
+        """
+        low = self.low if self.kind == "unit" else 0.0 if self.kind == "positive" else -np.inf
+        high = self.high if self.kind == "unit" else np.inf
+        open_end = self.kind == "positive" and self.name not in MAY_BE_ZERO
+        if not low <= value <= high or (open_end and value <= 0):
+            expected = f"between {low:g} and {high:g}" if high < np.inf else f"{low:g} or above"
+            expected = f"above {low:g}" if open_end else expected
+            raise UnfitError(f"{option('--fix')} {name or self.name}={value:g}: expected a value {expected}")
+        return value
 
     def estimate(self, x: float, se: float, ends: FloatArray | None = None) -> Estimate:
         """Return the parameter with an interval whose ends are found in the unbounded scale.
@@ -156,3 +190,41 @@ def scaled(parameters: Sequence[ModelParameter], scale: float) -> tuple[ModelPar
         return replace(p, mean=scale * p.mean, sd=scale * p.sd, unit=scale * p.unit) if p.in_outcomes else p
 
     return tuple(map(each, parameters)) if scale != 1 else tuple(parameters)
+
+
+def typical_size(values: FloatArray) -> float:
+    """Return the median absolute value of numbers that are not 0; 1 where there is none."""
+    present = values[np.isfinite(values) & (values != 0)]
+    return float(np.median(np.abs(present))) if present.size else 1.0
+
+
+def typical_outcome(table: Behaviour) -> float:
+    """Return the median absolute outcome that is not 0, of gains and losses, or of rewards where neither is known."""
+    separate = np.concatenate([table.join(name).astype(float) for name in ("gain", "loss")])
+    known = separate[np.isfinite(separate) & (separate != 0)]
+    return typical_size(known if known.size else table.join("reward"))
+
+
+def power_of_ten(size: float) -> float:
+    """Return the power of ten next to a size far from 1, and 1 for sizes to which the priors suit."""
+    return 1.0 if SMALLEST <= size <= LARGEST else float(10.0 ** np.round(np.log10(size)))
+
+
+def outcome_scale(table: Behaviour) -> float:
+    """Return the power of ten next to the typical outcome of a table; 1 for outcomes near 1."""
+    return power_of_ten(typical_outcome(table))
+
+
+def scale_notes(table: Behaviour, depending: Sequence[str], parameters: Collection[str]) -> list[str]:
+    """Return a remark on outcomes far from 1, on whose unit parameters depend.
+
+    Args:
+        table: the behaviour.
+        depending: parameters that may depend on the unit of outcomes.
+        parameters: all parameters of a fit.
+    """
+    names = [name for name in depending if name in parameters]
+    if not names or outcome_scale(table) == 1:
+        return []
+    size = typical_outcome(table)
+    return [f"outcomes have a typical size of {size:g}; the values of {', '.join(names)} depend on their unit"]

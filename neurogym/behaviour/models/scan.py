@@ -78,6 +78,23 @@ def natural(parameters: Sequence[ModelParameter], x: Array) -> Values:
     return Values(**values)
 
 
+def slopes_of(loss: Callable[..., Any], data: int) -> Callable[..., tuple[FloatArray, FloatArray]]:
+    """Return values and gradients of a loss at points (functions, points, parameters), as a search takes them.
+
+    Args:
+        loss: of a point (parameters,), and of data.
+        data: number of the arguments after the point.
+    """
+    fixed = (None,) * data
+    each = jax.jit(jax.vmap(jax.vmap(jax.value_and_grad(loss), (0, *fixed)), (0, *fixed)))
+
+    def slopes(x: FloatArray, *arguments: Any) -> tuple[FloatArray, FloatArray]:
+        value, slope = each(x, *arguments)
+        return np.asarray(value), np.asarray(slope)
+
+    return slopes
+
+
 class Row(NamedTuple):
     """Result of a trial.
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from neurogym.array_types import FloatArray
+from neurogym.behaviour.models.marks import CONVERGED
 
 #: Most evaluations of a search, fall of a value below which a step counts as none, and such steps at the end.
 EVALUATIONS, TOLERANCE, WAITS = 200, 1e-6, 2
@@ -19,6 +21,8 @@ DELTA = 1e-4
 Slopes = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 #: Values (functions, points) of which functions (functions,) at points (functions, points, parameters).
 Loss = Callable[[np.ndarray, FloatArray], FloatArray]
+#: Log-likelihood at a point (parameters,), and its gradient.
+LogLikelihood = Callable[[FloatArray], tuple[float, FloatArray]]
 
 
 def minimise(
@@ -90,3 +94,69 @@ def inverse_curvature(curvature: FloatArray, sd: FloatArray) -> FloatArray:
     """Return a covariance; directions without positive curvature get the variance of the prior."""
     values, vectors = np.linalg.eigh(curvature)
     return np.asarray((vectors / np.maximum(values, 1 / np.max(sd) ** 2)) @ vectors.T)
+
+
+class Maximum(NamedTuple):
+    """Maximum of a posterior.
+
+    Attributes:
+        x: point in the unbounded scale.
+        value: negative log-posterior there, but for a constant.
+        covariance: Laplace's covariance there.
+        converged: whether one more Newton step would hardly raise the log-posterior.
+    """
+
+    x: FloatArray
+    value: float
+    covariance: FloatArray
+    converged: bool
+
+
+def posterior_slopes(
+    log_likelihood: LogLikelihood, prior: tuple[FloatArray, FloatArray], origin: FloatArray, scale: FloatArray
+) -> Slopes:
+    """Return the negative log-posterior and its gradient at points origin + scale @ u.
+
+    Args:
+        log_likelihood: of the parameters in the unbounded scale.
+        prior: means and s.d. of the parameters.
+        origin: point in that scale.
+        scale: shape (parameters, parameters).
+    """
+    mean, sd = prior
+
+    def slopes(u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        points = origin + u.reshape(-1, len(origin)) @ scale.T
+        z = (points - mean) / sd
+        results = [log_likelihood(each) for each in points]
+        value = 0.5 * (z**2).sum(1) - [v for v, _ in results]
+        slope = (z / sd - [g for _, g in results]) @ scale
+        return value.reshape(u.shape[:-1]), slope.reshape(u.shape)
+
+    return slopes
+
+
+def maximum(
+    slopes: Slopes,
+    origin: FloatArray,
+    scale: FloatArray,
+    widest: float = 1.0,
+    step: float = DELTA,
+    curved: bool = True,
+) -> Maximum:
+    """Return the maximum of a posterior that a search from the origin finds.
+
+    Args:
+        slopes: as returned by `posterior_slopes`.
+        origin: point in the unbounded scale.
+        scale: as for `posterior_slopes`.
+        widest: largest s.d. in any direction, in units of the scale.
+        step: of differences of gradients, in these units.
+        curved: whether the curvature is computed; else the scale is taken as that of the posterior.
+    """
+    u, value, slope = (each[0, 0] for each in minimise(slopes, np.zeros((1, 1, len(origin)))))
+    inverse = np.eye(len(u))
+    if curved:
+        inverse = inverse_curvature(curvature(slopes, u[None], step=step)[0], np.array(widest))
+    converged = not curved or bool(0.5 * slope @ inverse @ slope < CONVERGED)
+    return Maximum(origin + scale @ u, float(value), scale @ inverse @ scale.T, converged)

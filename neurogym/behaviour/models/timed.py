@@ -7,28 +7,23 @@ errors are Laplace's, from the curvature at the maximum; races that nothing lear
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from neurogym.array_types import BoolArray, FloatArray, IntArray
-from neurogym.behaviour.models.base import ParallelTrials, Policy
+from neurogym.behaviour.models.base import ParallelTrials, Policy, stepped
 from neurogym.behaviour.models.credible import Credible, credible
-from neurogym.behaviour.models.evidence import Evidence, EvidencePolicy
+from neurogym.behaviour.models.evidence import Evidence, as_columns
 from neurogym.behaviour.models.formulas import Formula
 from neurogym.behaviour.models.parameters import ModelParameter, Prior, with_priors
 from neurogym.behaviour.models.responses import Gradient, Response
-from neurogym.behaviour.models.search import curvature
+from neurogym.behaviour.models.search import Maximum, maximum, posterior_slopes
 from neurogym.behaviour.models.times import TimedTrials, TimeSettings, timed_trials
 from neurogym.behaviour.table import Session
 
-#: Largest decrease of the loss (nats, twice) that the gradient predicts of a converged search.
-GRADIENT = 0.05
-#: Iterations of the search.
-ITERATIONS = 300
 #: Bounds and non-decision times (share of the 2 % quantile of the times) from which searches start.
 START_BOUNDS, START_SHARES = (0.4, 0.7, 1.1, 1.8), (0.4, 0.75)
 LINKS = {"positive": "log ", "unit": "logit ", "real": ""}
@@ -59,55 +54,30 @@ class ResponseParameters:
                 parameters.append(ModelParameter(f"{LINKS[each.kind]}{each.name}: {name}", "real", mean, each.sd))
         return tuple(parameters)
 
-    def for_trials(self, sessions: Sequence[Session]) -> TrialParameters:
-        """Return the parameters as functions of a point, for the trials of sessions."""
-        matrices = {name: each.matrix(sessions) for name, each in self.predictors.items()}
-        return TrialParameters(self.response.parameters, matrices)
+    def matrices(self, sessions: Sequence[Session]) -> list[FloatArray]:
+        """Return the predictors (trials, columns) of each parameter of the response in the trials of sessions."""
+        n = sum(map(len, sessions))
+        return self._each(n, {name: each.matrix(sessions) for name, each in self.predictors.items()})
 
-    def typical(self, stimuli: FloatArray, columns: Mapping[str, np.ndarray]) -> TrialParameters:
-        """Return the parameters for stimuli (trials, stimuli) and some columns, where others are unknown."""
+    def typical(self, stimuli: FloatArray, columns: Mapping[str, np.ndarray]) -> list[FloatArray]:
+        """Return predictors for stimuli (trials, stimuli) and some columns, where others are unknown."""
         matrices = {name: each.typical(stimuli, columns) for name, each in self.predictors.items()}
-        return TrialParameters(self.response.parameters, matrices)
+        return self._each(len(stimuli), matrices)
 
+    def _each(self, n: int, matrices: Mapping[str, FloatArray]) -> list[FloatArray]:
+        return [matrices[each.name] if each.name in matrices else np.ones((n, 1)) for each in self.response.parameters]
 
-@dataclass(frozen=True)
-class TrialParameters:
-    """Values of the parameters of a response in each trial.
+    def values(self, matrices: Sequence[FloatArray], x: FloatArray) -> dict[str, FloatArray]:
+        """Return the natural value of each parameter of the response in each trial at a point, shape (trials,)."""
+        pieces = np.split(x, np.cumsum([each.shape[1] for each in matrices])[:-1])
+        rows = zip(self.response.parameters, matrices, pieces, strict=True)
+        return {each.name: np.asarray(each.value(matrix @ piece)) for each, matrix, piece in rows}
 
-    Attributes:
-        parameters: of the response.
-        matrices: predictors (trials, columns) of the parameters that have any.
-    """
-
-    parameters: tuple[ModelParameter, ...]
-    matrices: Mapping[str, FloatArray]
-
-    def _blocks(self) -> list[tuple[ModelParameter, slice]]:
-        blocks, start = [], 0
-        for each in self.parameters:
-            size = self.matrices[each.name].shape[1] if each.name in self.matrices else 1
-            blocks.append((each, slice(start, start + size)))
-            start += size
-        return blocks
-
-    def values(self, x: FloatArray) -> dict[str, FloatArray]:
-        """Return the natural values at a point: numbers, or shape (trials,)."""
-        values = {}
-        for each, block in self._blocks():
-            u = self.matrices[each.name] @ x[block] if each.name in self.matrices else x[block][0]
-            values[each.name] = np.asarray(each.value(u))
-        return values
-
-    def gradient(self, x: FloatArray, by_value: Mapping[str, FloatArray]) -> FloatArray:
+    def gradient(self, matrices: Sequence[FloatArray], x: FloatArray, by_value: Mapping[str, FloatArray]) -> FloatArray:
         """Return derivatives (parameters,) of a sum over trials from its derivatives (trials,) by each value."""
-        out, values = np.zeros(len(x)), self.values(x)
-        for each, block in self._blocks():
-            v = values[each.name]
-            inside = (v - each.low) * (each.high - v) / (each.high - each.low) if each.kind == "unit" else v
-            by_u = by_value[each.name] * (1.0 if each.kind == "real" else inside)
-            matrix = self.matrices.get(each.name)
-            out[block] = by_u.sum() if matrix is None else matrix.T @ by_u
-        return out
+        values = self.values(matrices, x)
+        slopes = [by_value[each.name] * each.slope(values[each.name]) for each in self.response.parameters]
+        return np.concatenate([matrix.T @ slope for matrix, slope in zip(matrices, slopes, strict=True)])
 
 
 class TimedPosterior:
@@ -138,23 +108,27 @@ class TimedPosterior:
         sd: FloatArray = np.array([each.sd for each in self.parameters])
         self.mean, self.sd = prior if prior is not None else (mean, sd)
         self._split = len(evidence.parameters)
-        self._values = response.for_trials(sessions)
+        self._matrices = response.matrices(sessions)
 
     def log_likelihood(self, x: FloatArray) -> tuple[float, FloatArray]:
         """Return the log-likelihood of all trials and its gradient."""
         slope = self.evidence.slope(x[: self._split])
         result = self.given_evidence(slope.value, x)
         by_evidence = np.einsum("tc,tcp->p", result.evidence, slope.jacobian) + slope.extra_slope
-        gradient = np.concatenate([by_evidence, self._values.gradient(x[self._split :], result.values)])
-        return float(result.log.sum()) + slope.extra, gradient
+        by_response = self.response.gradient(self._matrices, x[self._split :], result.values)
+        return float(result.log.sum()) + slope.extra, np.concatenate([by_evidence, by_response])
 
     def given_evidence(self, evidence: FloatArray, x: FloatArray) -> Gradient:
         """Return the log-likelihood of each trial for evidence (trials, columns), with the response at a point."""
-        return self.response.response.log_likelihood(evidence, self._values.values(x[self._split :]), self.trials)
+        return self.response.response.log_likelihood(evidence, self._values(x), self.trials)
+
+    def _values(self, x: FloatArray) -> dict[str, FloatArray]:
+        return self.response.values(self._matrices, x[self._split :])
 
     def pointwise(self, x: FloatArray) -> FloatArray:
         """Return the log-likelihood of each trial that counts at a point, shape (trials,)."""
-        log = self.given_evidence(self.evidence.slope(x[: self._split]).value, x).log
+        evidence = self.evidence.slope(x[: self._split]).value
+        log = self.response.response.log(evidence, self._values(x), self.trials)
         counted = self.trials.timed | self.trials.untimed | self.trials.omitted | self.trials.withheld
         return np.asarray(log[counted])
 
@@ -168,7 +142,6 @@ class TimedPosterior:
             best: maximum of the posterior.
             seed: random seed.
         """
-        response: Any = self.response.response
         positive: BoolArray = np.array([each.kind == "positive" for each in self.parameters])
 
         def loss(_: np.ndarray, points: FloatArray) -> FloatArray:
@@ -176,7 +149,7 @@ class TimedPosterior:
             possible = (points[0][:, positive] > 0).all(1)
             x = _with_logarithms(points[0][possible], positive)
             density = x[:, positive].sum(1)  # in the natural scale, over that in the scale of the search
-            out[possible] = density + [self._loss(point, response.log) for point in x]
+            out[possible] = density + [self._loss(point) for point in x]
             return out[None]
 
         natural = np.where(positive, np.exp(best.x), best.x)
@@ -187,22 +160,16 @@ class TimedPosterior:
         low, high = (_with_logarithms(ends, positive) for ends in (found.low, found.high))
         return Credible(low, high, found.sd / slope, found.effective)
 
-    def _loss(self, x: FloatArray, log: Callable[..., FloatArray]) -> float:
-        evidence = self.evidence.slope(x[: self._split])
-        likelihood = log(evidence.value, self._values.values(x[self._split :]), self.trials).sum() + evidence.extra
-        z = (x - self.mean) / self.sd
-        return 0.5 * float(z @ z) - float(likelihood)
+    def _loss(self, x: FloatArray) -> float:
+        """Return the negative log-posterior."""
+        evidence, z = self.evidence.slope(x[: self._split]), (x - self.mean) / self.sd
+        logs = self.response.response.log(evidence.value, self._values(x), self.trials)
+        return 0.5 * float(z @ z) - float(logs.sum() + evidence.extra)
 
     def policy(self, x: FloatArray) -> TimedPolicy:
         """Return the behaviour at a point."""
-        evidence = self.evidence.policy(x[: self._split])
-        return TimedPolicy(evidence, self.response, x[self._split :], self.trials.settings)
-
-    def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
-        """Return the log-posterior and its gradient."""
-        value, gradient = self.log_likelihood(x)
-        z = (x - self.mean) / self.sd
-        return value - 0.5 * float(z @ z), gradient - z / self.sd
+        choices, factor = self.evidence.policy(x[: self._split])
+        return TimedPolicy(choices, self.response, x[self._split :], self.trials.settings, factor)
 
     def starts(self) -> list[FloatArray]:
         """Return points from which a search may start, best first."""
@@ -218,7 +185,7 @@ class TimedPosterior:
                         if each in (name, f"log {name}: Intercept"):
                             x[k] = np.log(value)
                 points.append(self._with_slope(x, bound))
-        return sorted(points, key=lambda x: -self(x)[0])
+        return sorted(points, key=self._loss)
 
     def _with_slope(self, x: FloatArray, bound: float) -> FloatArray:
         """Return a point whose weights of the evidence are those of a linear regression of the choices."""
@@ -233,7 +200,7 @@ class TimedPosterior:
         step = np.linalg.solve(ridge, scaled.T @ (1.5 * side / bound - base.value[scored, 0]))
         out = x.copy()
         out[: self._split] += np.clip(step, -1.5, 1.5) * sd
-        return out if self(out)[0] > self(x)[0] else x
+        return out if self._loss(out) < self._loss(x) else x
 
 
 def _with_logarithms(points: FloatArray, positive: BoolArray) -> FloatArray:
@@ -244,67 +211,22 @@ def _with_logarithms(points: FloatArray, positive: BoolArray) -> FloatArray:
     return out
 
 
-class Maximum(NamedTuple):
-    """Maximum of a posterior.
-
-    Attributes:
-        x: point in the unbounded scale.
-        covariance: Laplace's covariance there.
-        converged: whether the gradient vanishes.
-    """
-
-    x: FloatArray
-    covariance: FloatArray
-    converged: bool
-
-
 def maximise(posterior: TimedPosterior, start: FloatArray | None = None, searches: int = 2) -> Maximum:
-    """Return the maximum of a posterior by a quasi-Newton search.
+    """Return the maximum of a posterior.
 
     Args:
         posterior: the log-posterior.
         start: point from which to search; None for the points of `TimedPosterior.starts`.
         searches: largest number of those points; a search that converges is the last.
     """
-    mean, sd, worst = posterior.mean, posterior.sd, 1e12
-
-    def loss(z: FloatArray) -> tuple[float, FloatArray]:
-        value, gradient = posterior(mean + sd * z)
-        if not (np.isfinite(value) and np.isfinite(gradient).all()):
-            return worst, np.zeros(len(z))
-        return -value, -gradient * sd
-
-    best: Maximum | None = None
-    value = np.inf
+    prior, scale = (posterior.mean, posterior.sd), np.diag(posterior.sd)
+    found: list[Maximum] = []
     for x in posterior.starts()[:searches] if start is None else [start]:
-        worst = 1e12
-        worst = loss((x - mean) / sd)[0] + 1e3  # steps beyond the support are shortened, and not to nothing
-        options = {"maxiter": ITERATIONS, "ftol": 1e-11, "gtol": 1e-4}
-        bounds = [(-12, 12)] * len(mean)
-        result = minimize(loss, (x - mean) / sd, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-        if best is None or result.fun < value:
-            best, value = _curved(loss, np.asarray(result.x), posterior), float(result.fun)
-        if best.converged:
+        slopes = posterior_slopes(posterior.log_likelihood, prior, x, scale)
+        found.append(maximum(slopes, x, scale, step=posterior.response.response.step))
+        if found[-1].converged:
             break
-    assert best is not None
-    return best
-
-
-def _curved(
-    loss: Callable[[FloatArray], tuple[float, FloatArray]], z: FloatArray, posterior: TimedPosterior
-) -> Maximum:
-    """Return a maximum with Laplace's covariance, from the change of the gradient around the point."""
-
-    def slopes(points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        value, slope = loss(points[0, 0])
-        return np.array([[value]]), slope[None, None]
-
-    values, vectors = np.linalg.eigh(curvature(slopes, z[None], step=posterior.response.response.step)[0])
-    covariance = (vectors / np.maximum(values, 1.0)) @ vectors.T  # data never widen a prior
-    slope = loss(z)[1]
-    converged = bool(np.isfinite(slope).all() and slope @ covariance @ slope < GRADIENT and values.min() > 0)
-    sd = posterior.sd
-    return Maximum(posterior.mean + sd * z, covariance * np.outer(sd, sd), converged)
+    return min(found, key=lambda each: each.value)
 
 
 @dataclass
@@ -312,16 +234,18 @@ class TimedPolicy(Policy):
     """Choices and times of a fitted model.
 
     Attributes:
-        inner: evidence from trial to trial.
+        inner: model of choices, whose logits are the evidence.
         response: parameters of the response.
         x: values of these parameters in the unbounded scale.
         settings: conditions of the recording.
+        factor: drift per s of a logit of 1.
     """
 
-    inner: EvidencePolicy
+    inner: Policy
     response: ResponseParameters
     x: FloatArray
     settings: TimeSettings
+    factor: float = 1.0
     has_times = True
 
     def of(self, subject: str) -> TimedPolicy:
@@ -336,44 +260,61 @@ class TimedPolicy(Policy):
         """See `Policy.advance`."""
         return self.inner.advance(state, trial)
 
+    def evidence_from(self, logits: FloatArray) -> FloatArray:
+        """Return the evidence (trials, columns) from logits (trials, choices) of the model of choices."""
+        return self.factor * as_columns(logits, self.response.response.columns)
+
     def probabilities(self, state: Any, stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`; predictors other than stimuli have their typical value."""
-        return self.response.response.probabilities(self.inner.evidence(state, stimuli), self._typical(state, stimuli))
+        return self.response.response.probabilities(*self._now(state, stimuli))
 
     def respond(self, state: Any, stimuli: FloatArray, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
         """Return simulated choices (-1 for none) and reaction times in s of a trial, shape (sessions,)."""
-        evidence = self.inner.evidence(state, stimuli)
-        return self.response.response.sample(evidence, self._typical(state, stimuli), rng, self.settings)
+        return self.response.response.sample(*self._now(state, stimuli), rng, self.settings)
 
-    def _typical(self, state: Any, stimuli: FloatArray) -> dict[str, FloatArray]:
+    def _now(self, state: Any, stimuli: FloatArray) -> tuple[FloatArray, dict[str, FloatArray]]:
+        """Return evidence and values of the parameters of the response in a trial of each session."""
         columns = self.inner.columns_before(state) if self.response.predictors else {}
-        return self.response.typical(stimuli, columns).values(self.x)
+        values = self.response.values(self.response.typical(stimuli, columns), self.x)
+        return self.evidence_from(self.inner.logits(state, stimuli)), values
+
+    def _every(self, sessions: Sequence[Session]) -> tuple[FloatArray, dict[str, FloatArray]]:
+        """Return evidence and values of the parameters of the response in all trials of sessions."""
+        return self.evidence_from(np.concatenate(self.inner.logits_of(sessions))), self.values(sessions)
 
     def predict(self, sessions: Sequence[Session]) -> list[FloatArray]:
         """See `Policy.predict`."""
-        evidence = self.inner.of_sessions(sessions)
-        p = self.response.response.probabilities(evidence, self.values(sessions))
-        return np.split(p, _ends(sessions))
+        return np.split(self.response.response.probabilities(*self._every(sessions)), _ends(sessions))
 
     def log_densities(self, sessions: Sequence[Session]) -> list[FloatArray]:
         """Return the log-density of choice and time (nats; omissions: log-probability); nan where none is scored."""
         trials = timed_trials(sessions, self.settings)
-        evidence = self.inner.of_sessions(sessions)
-        log = self.response.response.log_likelihood(evidence, self.values(sessions), trials).log
+        log = self.response.response.log(*self._every(sessions), trials)
         scored = trials.timed | trials.omitted | trials.withheld
         return np.split(np.where(scored, log, np.nan), _ends(sessions))
 
     def simulate(self, sessions: Sequence[Session], rng: np.random.Generator) -> list[tuple[IntArray, FloatArray]]:
         """See `Policy.simulate`."""
-        evidence = self.inner.of_sessions(sessions)
-        choice, rt = self.response.response.sample(evidence, self.values(sessions), rng, self.settings)
+        choice, rt = self.response.response.sample(*self._every(sessions), rng, self.settings)
         ends = _ends(sessions)
         return list(zip(np.split(choice, ends), np.split(rt, ends), strict=True))
 
     def values(self, sessions: Sequence[Session]) -> dict[str, FloatArray]:
         """Return the values of the parameters of the response in the trials of sessions."""
-        sessions = self.inner.with_columns(sessions) if self.response.predictors else sessions
-        return self.response.for_trials(sessions).values(self.x)
+        sessions = with_columns(self.inner, sessions) if self.response.predictors else sessions
+        return self.response.values(self.response.matrices(sessions), self.x)
+
+
+def with_columns(policy: Policy, sessions: Sequence[Session]) -> list[Session]:
+    """Return sessions with `Policy.columns_before` each trial."""
+    names = list(policy.columns_before(policy.begin(1)))
+    if not names:
+        return list(sessions)
+    every = stepped(policy, sessions, lambda state, _: np.stack([policy.columns_before(state)[k] for k in names], 1))
+    return [
+        replace(each, conditions={**each.conditions, **dict(zip(names, rows.T, strict=True))})
+        for each, rows in zip(sessions, every, strict=True)
+    ]
 
 
 def _ends(sessions: Sequence[Session]) -> IntArray:

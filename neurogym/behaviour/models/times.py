@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 
@@ -19,8 +19,6 @@ REPEATED, FAR = 3, 3.0
 LATEST, EARLIEST_END = 5.0, 5.0
 #: Numbers that are codes in s or ms even if they occur once, where they exceed other times as far.
 CODES = (99.0, 999.0, 9999.0, 99999.0)
-#: Distributions of the times of contaminants.
-CONTAMINANTS = ("uniform", "exponential")
 #: Fewest trials of an option that never has a time, for the option to count as a withheld response (go/no-go).
 WITHHELD = 10
 #: Entry of the choice of a trial that does not count, see `Session.scored`.
@@ -44,6 +42,17 @@ class TimeSettings:
     longest: float = 5.0
     withheld: int = -1
     scale: float = 0.0
+
+    @classmethod
+    def of_array(cls, values: FloatArray) -> TimeSettings:
+        """Return the settings from `as_array`; earlier versions had no scale."""
+        deadline, fastest, longest, withheld, *scale = values.tolist()
+        return cls(deadline, fastest, longest, int(withheld), *scale)
+
+    @property
+    def as_array(self) -> FloatArray:
+        """All settings in an array."""
+        return np.array(astuple(self), float)
 
     def contaminant_density(self, rt: FloatArray) -> FloatArray:
         """Return the density (1/s) of the times of contaminants at times in s."""

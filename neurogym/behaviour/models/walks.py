@@ -22,7 +22,7 @@ from neurogym.analysis.regression import log_chosen, log_softmax, with_reference
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import UnfitError
-from neurogym.behaviour.models.scan import filled
+from neurogym.behaviour.models.scan import filled, slopes_of
 from neurogym.behaviour.models.search import curvature, inverse_curvature, minimise
 from neurogym.behaviour.table import Behaviour
 
@@ -262,8 +262,7 @@ class WalkPosterior:
         return Belief(*(np.asarray(each)[:trials, :sessions] for each in _smooth(walk, self._trials)))
 
     def _slopes(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        value, slope = _slopes(points, self._prior, self._limits.variances, self._trials)
-        return np.asarray(value), np.asarray(slope)
+        return _slopes(points, self._prior, self._limits.variances, self._trials)
 
     def _point(self, walk: Walk) -> FloatArray:
         away = (walk.mean - self._prior.mean) / np.sqrt(self._prior.start)
@@ -338,10 +337,7 @@ def _smooth(walk: Walk, trials: WalkTrials) -> Belief:
     return most_probable
 
 
-@jax.jit
-def _slopes(points: Array, prior: Walk, variances: tuple[float, float], trials: WalkTrials) -> Any:
-    each = jax.vmap(jax.value_and_grad(_loss), (0, None, None, None))
-    return jax.vmap(each, (0, None, None, None))(points, prior, variances, trials)
+_slopes = slopes_of(_loss, 3)
 
 
 def _by_trial(trials: WalkTrials) -> WalkTrials:

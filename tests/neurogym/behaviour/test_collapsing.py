@@ -10,9 +10,9 @@ import pytest
 from neurogym.behaviour.models import first_passage
 from neurogym.behaviour.models.base import Problem, UnfitError
 from neurogym.behaviour.models.collapsing import GRID, TIME, CollapsingResponse, bound_at, solve
-from neurogym.behaviour.models.diffusion import Diffusion, diffusion_response
 from neurogym.behaviour.models.responses import FREE, DiffusionResponse
 from neurogym.behaviour.models.times import TimedTrials, TimeSettings
+from neurogym.behaviour.models.with_times import diffusion, diffusion_response
 from neurogym.behaviour.table import Behaviour, session
 
 VALUES = {name: np.array(value) for name, value in {"A": 1.3, "t_R": 0.3, "z": 0.55, "lapse": 0.02, "c": 0.8}.items()}
@@ -69,7 +69,7 @@ def test_the_speed_of_the_collapse_is_recovered_and_improves_the_fit():
     x = rng.choice([-0.4, -0.1, 0.1, 0.4], n)
     choice, rt = CollapsingResponse("hyperbolic", {"eta": 0.0}).sample(5 * x[:, None], VALUES, rng)
     data = Behaviour((session(choice, stimuli=x[:, None], rt=rt),), stimuli=("coh",))
-    fit, constant = (Diffusion(collapse=form).fit([Problem(data)])[0] for form in ("hyperbolic", "none"))
+    fit, constant = (diffusion(collapse=form).fit([Problem(data)])[0] for form in ("hyperbolic", "none"))
     assert fit.details["joint"] > constant.details["joint"] + 5
     for name, value in {**{key: float(each) for key, each in VALUES.items()}, "k": 5.0}.items():
         assert abs(fit.parameters[name].value - value) < 3.5 * fit.parameters[name].se

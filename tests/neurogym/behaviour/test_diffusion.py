@@ -9,9 +9,9 @@ import pytest
 
 from neurogym.behaviour.models import first_passage
 from neurogym.behaviour.models.base import Problem, UnfitError, predict
-from neurogym.behaviour.models.diffusion import Diffusion
 from neurogym.behaviour.models.responses import DiffusionResponse
-from neurogym.behaviour.models.times import TimedTrials, TimeSettings, without_codes
+from neurogym.behaviour.models.times import TimedTrials, TimeSettings
+from neurogym.behaviour.models.with_times import diffusion
 from neurogym.behaviour.table import Behaviour, session
 
 COHERENCES = (-0.512, -0.256, -0.128, -0.064, -0.032, 0.032, 0.064, 0.128, 0.256, 0.512)
@@ -34,7 +34,7 @@ def table(x, choice, rt, **columns):
 
 
 def fitted(behaviour, **options):
-    return Diffusion(**options).fit([Problem(behaviour)])[0]
+    return diffusion(**options).fit([Problem(behaviour)])[0]
 
 
 def test_parameters_of_many_subjects_are_recovered_with_honest_intervals():
@@ -67,16 +67,6 @@ def test_a_thousand_trials_take_less_than_a_second():
     assert time.process_time() - start < 1.0
 
 
-@pytest.mark.parametrize("fastest", [0.05, 0.0])
-def test_two_anticipations_among_two_thousand_answers_move_nothing_by_a_standard_error(fastest):
-    x, choice, rt = simulated(np.random.default_rng(5), 2000)
-    before = fitted(table(x, choice, rt), fastest=fastest).parameters
-    after = fitted(table(np.r_[x, 0.1, 0.1], np.r_[choice, 0, 1], np.r_[rt, 0.02, 0.02]), fastest=fastest)
-    for name, estimate in before.items():
-        assert abs(after.parameters[name].value - estimate.value) < estimate.se
-    assert any("anticipations" in note for note in after.notes) == (fastest > 0)
-
-
 def test_omissions_at_a_deadline_are_informative_and_dropping_them_biases_the_fit():
     values = {"k": 4.0, "A": 1.1, "t_R": 0.3, "lapse": 0.0}
     counted, dropped = [], []
@@ -92,21 +82,6 @@ def test_omissions_at_a_deadline_are_informative_and_dropping_them_biases_the_fi
             )
     assert np.abs(np.mean(counted, 0)).max() < 1
     assert np.abs(np.mean(dropped, 0)).max() > 3
-
-
-def test_codes_for_no_time_are_named_and_leave_the_fit_unchanged():
-    x, choice, rt = simulated(np.random.default_rng(6), 800)
-    missing = np.arange(800) % 40 == 7
-    clean = fitted(table(x, choice, np.where(missing, np.nan, rt)))
-    for code in (-999.0, 0.0, -1.0, 999.0):
-        fit = fitted(table(x, choice, np.where(missing, code, rt)))
-        assert fit.parameters == clean.parameters
-        assert f"reaction time {code:g} of 20 trials read as none" in fit.notes
-
-
-def test_long_times_that_are_not_repeated_are_times():
-    rt = np.r_[np.full(50, 0.5), 30.0, 31.0]
-    assert np.isfinite(without_codes(rt)[0]).all()
 
 
 def test_evidence_for_the_other_choice_has_a_negative_drift_with_the_same_size():
@@ -167,12 +142,11 @@ def test_densities_and_probabilities_of_a_fit_add_up():
     policy = fitted(data).policy
     grid = np.linspace(0.06, 6, 3000)
     settings = TimeSettings(longest=policy.settings.longest)
-    evidence = policy.inner.evidence(0, np.full((len(grid), 1), 0.064))
+    evidence = policy.evidence_from(policy.inner.logits(None, np.full((len(grid), 1), 0.064)))
+    values = {name: each[0] for name, each in policy.values(data.sessions).items()}
     total = sum(
         np.exp(
-            policy.response.response.log_likelihood(
-                evidence, policy.values(data.sessions), TimedTrials(np.full(len(grid), side), grid, settings)
-            ).log
+            policy.response.response.log(evidence, values, TimedTrials(np.full(len(grid), side), grid, settings))
         ).sum()
         for side in (0, 1)
     ) * (grid[1] - grid[0])
@@ -183,7 +157,7 @@ def test_densities_and_probabilities_of_a_fit_add_up():
 def test_several_stimuli_are_refused_with_a_way_on():
     data = Behaviour((session([0, 1] * 30, stimuli=np.ones((60, 2)), rt=np.full(60, 0.5)),), stimuli=("a", "b"))
     with pytest.raises(UnfitError, match=r"drift=a \+ b"):
-        Diffusion().fit([Problem(data)])
+        diffusion().fit([Problem(data)])
 
 
 def test_an_answer_after_a_break_is_named_and_does_not_bend_the_model():

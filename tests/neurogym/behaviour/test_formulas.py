@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from neurogym.behaviour.models.base import Problem, UnfitError, predict
-from neurogym.behaviour.models.diffusion import Diffusion
 from neurogym.behaviour.models.formulas import required_columns
 from neurogym.behaviour.models.responses import DiffusionResponse
+from neurogym.behaviour.models.with_times import diffusion
 from neurogym.behaviour.table import Behaviour, session
 
 pytest.importorskip("formulaic")
@@ -32,7 +32,7 @@ def data():
 
 
 def test_coefficients_are_recovered(data):
-    fit = Diffusion(vary={"drift": "coh * block", "bound": "speed"}).fit([Problem(data)])[0]
+    fit = diffusion(vary={"drift": "coh * block", "bound": "speed"}).fit([Problem(data)])[0]
     truth = {
         "drift: Intercept": 0.5,
         "drift: coh": 5.0,
@@ -44,11 +44,11 @@ def test_coefficients_are_recovered(data):
     assert set(truth) < set(fit.parameters)
     for name, value in truth.items():
         assert abs(fit.parameters[name].value - value) < 3 * fit.parameters[name].se
-    assert fit.details["joint"] > Diffusion().fit([Problem(data)])[0].details["joint"] + 100
+    assert fit.details["joint"] > diffusion().fit([Problem(data)])[0].details["joint"] + 100
 
 
 def test_a_saved_fit_predicts_new_sessions_by_their_columns(data):
-    model = Diffusion(vary={"drift": "coh * block", "bound": "speed"})
+    model = diffusion(vary={"drift": "coh * block", "bound": "speed"})
     policy = model.fit([Problem(data)])[0].policy
     again = model.from_arrays(model.to_arrays(policy), data)
     first = data.sessions[2].part("part", slice(0, 1))  # a single category of the block
@@ -67,7 +67,7 @@ def test_a_saved_fit_predicts_new_sessions_by_their_columns(data):
 )
 def test_mistakes_in_formulas_are_explained(data, vary, words):
     with pytest.raises(UnfitError, match=words.replace("+", r"\+")):
-        Diffusion(vary=vary).fit([Problem(data)])
+        diffusion(vary=vary).fit([Problem(data)])
 
 
 def test_a_column_with_a_single_level_is_named():
@@ -80,7 +80,7 @@ def test_a_column_with_a_single_level_is_named():
     )
     conditions = {"room": np.full(60, "a"), "block": rng.choice(["a", "b"], 60)}
     data = Behaviour((session(choice, stimuli=x[:, None], rt=rt, conditions=conditions),), stimuli=("x",))
-    fit = Diffusion(vary={"drift": "x", "bound": "room + block"}).fit([Problem(data)])[0]
+    fit = diffusion(vary={"drift": "x", "bound": "room + block"}).fit([Problem(data)])[0]
     assert "column 'room' has a single value and no effect" in fit.notes
     assert sum("single value" in note for note in fit.notes) == 1
 

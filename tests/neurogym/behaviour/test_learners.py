@@ -18,8 +18,7 @@ from neurogym.behaviour.models.gains_losses import (
     PvlDelta,
     ValuePlusPerseveration,
 )
-from neurogym.behaviour.models.learning import QLearning, TwoStepLearner
-from neurogym.behaviour.models.pavlovian import GoNoGo
+from neurogym.behaviour.models.learning import GoNoGo, QLearning, TwoStepLearner
 from neurogym.behaviour.simulate import Gambles, GoNoGoWorld, ReversingBandit, gains_and_losses, iowa, simulate
 from neurogym.behaviour.table import Behaviour, session
 

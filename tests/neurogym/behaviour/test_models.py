@@ -12,12 +12,12 @@ from neurogym.behaviour import reading
 from neurogym.behaviour.models.agent_policy import AgentPolicy
 from neurogym.behaviour.models.base import Problem, UnfitError, log_likelihoods, predict
 from neurogym.behaviour.models.chains import Chain, expected_states
-from neurogym.behaviour.models.diffusion import Diffusion
 from neurogym.behaviour.models.drifting import Drifting
 from neurogym.behaviour.models.glm_hmm import ChainPolicy, GlmHmm
 from neurogym.behaviour.models.learning import BayesianReversal, QLearning, TwoStepLearner, WinStayLoseShift
 from neurogym.behaviour.models.logistic import Features, Logistic
 from neurogym.behaviour.models.walks import Walk, WalkPosterior
+from neurogym.behaviour.models.with_times import diffusion
 from neurogym.behaviour.simulate import Decisions, ReversingBandit, TwoStepWorld, simulate, world_like
 from neurogym.behaviour.table import Behaviour, session
 
@@ -103,8 +103,8 @@ def test_drifting_weights_are_recovered():
 
 def test_the_diffusion_of_the_monkeys():
     table = reading.read(DATA / "roitman_shadlen_2002.csv")
-    fit = Diffusion(drift_sd=True, time_range=True).fit([Problem(table)])[0]
-    assert fit.details["joint"] > Diffusion().fit([Problem(table)])[0].details["joint"] + 500
+    fit = diffusion(drift_sd=True, time_range=True).fit([Problem(table)])[0]
+    assert fit.details["joint"] > diffusion().fit([Problem(table)])[0].details["joint"] + 500
     strength, p = np.abs(table.join("stimuli")[:, 0]), np.concatenate(predict(fit.policy, table.sessions))
     right = p[np.arange(len(p)), np.maximum(table.join("truth"), 0)]
     simulated = np.concatenate([rt for _, rt in fit.policy.simulate(table.sessions, np.random.default_rng(0))])
@@ -181,7 +181,7 @@ def test_models_say_what_they_need():
     table = Behaviour((session(np.tile([0, 1], 50)),))
     for model, words in (
         (QLearning("q"), "rewards"),
-        (Diffusion(), "reaction times"),
+        (diffusion(), "reaction times"),
         (TwoStepLearner("h"), "rewards"),
     ):
         with pytest.raises(UnfitError, match=words):

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from neurogym.behaviour.models.base import Problem, UnfitError, predict
-from neurogym.behaviour.models.chains import Chain, expected_states
+from neurogym.behaviour.models.chains import Chain, expected_states, transition_probabilities
 from neurogym.behaviour.models.drifting import Drifting
 from neurogym.behaviour.models.glm_hmm import GlmHmm
-from neurogym.behaviour.models.transitions import transition_probabilities
 from neurogym.behaviour.table import Behaviour, session
 
 

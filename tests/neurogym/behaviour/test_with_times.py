@@ -12,15 +12,13 @@ from neurogym.behaviour.models.agent_policy import AgentPolicy
 from neurogym.behaviour.models.agents import Agent
 from neurogym.behaviour.models.ballistic import BallisticResponse
 from neurogym.behaviour.models.base import Problem, UnfitError
-from neurogym.behaviour.models.diffusion import Diffusion, diffusion_response
 from neurogym.behaviour.models.drifting import Drifting
-from neurogym.behaviour.models.evidence import LogitPolicy
 from neurogym.behaviour.models.learning import QLearning
 from neurogym.behaviour.models.logistic import Logistic
 from neurogym.behaviour.models.parameters import real
 from neurogym.behaviour.models.timed import ResponseParameters, TimedPolicy
 from neurogym.behaviour.models.times import TimeSettings
-from neurogym.behaviour.models.with_times import TimedModel, race
+from neurogym.behaviour.models.with_times import TimedModel, diffusion, diffusion_response, race
 from neurogym.behaviour.simulate import ReversingBandit, simulate
 from neurogym.behaviour.table import Behaviour, session
 
@@ -35,7 +33,7 @@ def learners(n, response, values, response_values, arms=2, sessions=5, trials=20
     for k in range(n):
         x = np.array([each.unbounded(values(k).get(each.name, 0.0)) for each in parameters])
         response_x = np.array([each.unbounded(response_values(k)[each.name]) for each in response.parameters])
-        inner = LogitPolicy(AgentPolicy(LEARNER, parameters, x, arms), 1.0, response.columns)
+        inner = AgentPolicy(LEARNER, parameters, x, arms)
         policy = TimedPolicy(inner, ResponseParameters(response), response_x, TimeSettings())
         results.append(simulate(policy, ReversingBandit(sessions, trials, arms, rng), table, rng))
     return results
@@ -161,13 +159,13 @@ def test_regression_function_and_drifting_weights_have_times():
     drifting = TimedModel(Drifting(1)).fit([Problem(data)])[0]
     assert drifting.parameters["A"].value == pytest.approx(0.9, abs=0.1)
     assert drifting.details["joint"] == pytest.approx(logistic.details["joint"], abs=25)
-    plain = Diffusion().fit([Problem(data)])[0]
+    plain = diffusion().fit([Problem(data)])[0]
     assert logistic.details["joint"] > plain.details["joint"] + 20  # history is in the times as well
 
 
 @pytest.mark.parametrize(
     "model",
-    [TimedModel(Logistic(1)), TimedModel(LEARNER), TimedModel(Drifting(1)), Diffusion()],
+    [TimedModel(Logistic(1)), TimedModel(LEARNER), TimedModel(Drifting(1)), diffusion()],
     ids=["logistic", "q", "psytrack", "ddm"],
 )
 def test_saved_policies_have_the_same_choices_and_times(model):

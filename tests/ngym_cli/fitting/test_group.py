@@ -10,12 +10,12 @@ import ngym_cli as nc
 from neurogym.behaviour.models import first_passage
 from neurogym.behaviour.models.agent_policy import AgentPolicy
 from neurogym.behaviour.models.base import Problem
-from neurogym.behaviour.models.diffusion import Diffusion
 from neurogym.behaviour.models.learning import QLearning
+from neurogym.behaviour.models.with_times import diffusion
 from neurogym.behaviour.simulate import ReversingBandit, simulate
 from neurogym.behaviour.table import Behaviour, session
 from ngym_cli.errors import UserError
-from ngym_cli.fitting.group import Covariates, covariates_of, fit_group
+from ngym_cli.fitting.group import Covariates, covariates_of, fit_groups
 from ngym_cli.fitting.posterior import Target, sample, subject_log_likelihoods, summaries, warnings_of
 
 EFFECT = 0.25
@@ -41,7 +41,7 @@ def problems_of(table):
 def test_the_effect_of_a_covariate_is_found_with_an_interval():
     table = people(14, 250)
     covariates = covariates_of(table, "age + group")
-    fits, group = fit_group(Diffusion(start=False), problems_of(table), 1, covariates)
+    fits, (group,) = fit_groups(diffusion(start=False), problems_of(table), 1, covariates)
     assert group is not None
     effects = group.effects()["A"]
     assert EFFECT in effects["age"] and 0 not in effects["age"]
@@ -60,9 +60,9 @@ def test_covariates_that_do_not_describe_subjects_are_refused(between, words):
 @pytest.mark.parametrize("centred", [True, False])
 def test_the_log_density_of_the_sampler_has_the_right_gradient(centred):
     jax.config.update("jax_enable_x64", True)
-    table, model = people(4, 60), Diffusion(start=False, lapse=0.02)
+    table, model = people(4, 60), diffusion(start=False, lapse=0.02)
     covariates = Covariates(("age",), np.array([[-1.0], [-0.3], [0.3], [1.0]]))
-    fits, group = fit_group(model, problems_of(table), 1, covariates)
+    fits, (group,) = fit_groups(model, problems_of(table), 1, covariates)
     problems = problems_of(table)
     likelihoods = [model.posterior(each) for each in problems]
     together = subject_log_likelihoods(model, [each.table for each in problems], likelihoods)
@@ -77,7 +77,7 @@ def test_the_log_density_of_the_sampler_has_the_right_gradient(centred):
 
 def test_samples_agree_with_laplace_and_have_diagnostics():
     table = people(1, 200)
-    model = Diffusion(start=False, lapse=0.02)
+    model = diffusion(start=False, lapse=0.02)
     fit = model.fit(problems_of(table))[0]
     likelihood = model.posterior(problems_of(table)[0])
     target = Target(subject_log_likelihoods(model, [table], [likelihood]), likelihood.parameters, [fit], None)

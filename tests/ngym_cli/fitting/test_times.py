@@ -12,13 +12,11 @@ import ngym_cli as nc
 from neurogym.behaviour.models import with_times
 from neurogym.behaviour.models.agent_policy import AgentPolicy
 from neurogym.behaviour.models.base import Problem
-from neurogym.behaviour.models.diffusion import diffusion_response
-from neurogym.behaviour.models.evidence import LogitPolicy
 from neurogym.behaviour.models.learning import QLearning
 from neurogym.behaviour.models.responses import DiffusionResponse
 from neurogym.behaviour.models.timed import ResponseParameters, TimedPolicy
 from neurogym.behaviour.models.times import TimeSettings
-from neurogym.behaviour.models.with_times import TimedModel
+from neurogym.behaviour.models.with_times import TimedModel, diffusion_response
 from neurogym.behaviour.simulate import ReversingBandit, simulate
 from neurogym.behaviour.table import Behaviour, session
 from ngym_cli.evaluation import simulation
@@ -289,7 +287,7 @@ def test_networks_learn_from_choices_and_times(monkeypatch):
     )
     x = np.array([each.unbounded(values.get(each.name, 0.0)) for each in parameters])
     response_x = np.array([each.unbounded(values[each.name]) for each in response.parameters])
-    inner = LogitPolicy(AgentPolicy(learner, parameters, x, 2), 1.0, 1)
+    inner = AgentPolicy(learner, parameters, x, 2)
     truth = TimedPolicy(inner, ResponseParameters(response), response_x, TimeSettings())
     table = simulate(truth, ReversingBandit(12, 150, 2, rng), TWO, rng)
     train, new = table.only(table.sessions[:8]), table.sessions[8:]
