@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from neurogym.behaviour.models.base import predict
+from neurogym.behaviour.models.base import Policy, predict
 from neurogym.behaviour.reading import TableSource
 from neurogym.behaviour.table import Behaviour
 from ngym_cli import runs
@@ -142,7 +142,9 @@ class Fit(Mapping[str, Any]):
     def predict(self, table: TableSource, model: str | None = None) -> settings.DataTable:
         """Return the probability of each choice in trials of a table, given what came before in their sessions.
 
-        The parameters are those of the fit to all of its sessions. Columns of the table are read as in the fit.
+        The parameters are those of the fit to all of its sessions. Columns of the table are read as in the fit. Further
+        columns have what the model knows before the trial: the state of a learner (values ``q 0``, ``q 1`` of the first
+        and the second choice, and so on) or the probabilities of hidden states.
 
         Args:
             table: DataFrame, dict of arrays, list of dicts, path, or list of paths.
@@ -151,37 +153,39 @@ class Fit(Mapping[str, Any]):
         Raises:
             UserError: for an unknown model, a subject that was not fitted, or other stimuli and choices.
         """
-        behaviour, rows = self._predicted(table, [model or self.models[0]])
-        probabilities = np.concatenate(next(iter(rows.values())))
-        columns = {f"P({word})": probabilities[:, k].tolist() for k, word in enumerate(behaviour.choices)}
-        trials = [
-            {"subject": each.subject, "session": each.name, "trial": t, "choice": int(choice)}
-            for each in behaviour.sessions
-            for t, choice in enumerate(each.choice)
-        ]
-        values = zip(*columns.values(), strict=True)
-        rows_of_trials = zip(trials, values, strict=True)
-        return settings.frame_of_rows([{**row, **dict(zip(columns, p, strict=True))} for row, p in rows_of_trials])
+        behaviour = read_like(self.record, paths_of(table) or table)
+        policies = self._policies(behaviour, model or self.models[0])
+        rows = []
+        for each in behaviour.sessions:
+            policy = policies[each.subject].of(each.subject)
+            (states,), (probabilities,) = policy.states([each]), policy.predict([each])
+            columns = {f"P({word})": probabilities[:, k] for k, word in enumerate(behaviour.choices)} | states
+            plain = {name: values.tolist() for name, values in columns.items()}
+            rows += [
+                {"subject": each.subject, "session": each.name, "trial": t, "choice": int(choice)}
+                | {name: values[t] for name, values in plain.items()}
+                for t, choice in enumerate(each.choice)
+            ]
+        return settings.frame_of_rows(rows)
 
     def score(self, table: TableSource) -> settings.DataTable:
         """Return the scores of all models on trials of a table, as in ``scores``; see `predict`."""
         from ngym_cli.fitting.fitted import plain_estimates
 
-        behaviour, rows = self._predicted(table, self.models)
+        behaviour, rows = read_like(self.record, paths_of(table) or table), dict[str, list[np.ndarray]]()
+        for label in self.models:
+            policies = self._policies(behaviour, label)
+            rows[label] = [predict(policies[each.subject], [each])[0] for each in behaviour.sessions]
         return _score_rows(plain_estimates(validation.scores(rows, behaviour.sessions)))
 
-    def _predicted(self, table: TableSource, labels: Sequence[str]) -> tuple[Behaviour, dict[str, list[np.ndarray]]]:
-        """Return a table as read for the fit, and the probabilities (trials, choices) of its sessions by model."""
+    def _policies(self, behaviour: Behaviour, label: str) -> dict[str, Policy]:
+        """Return the fitted behaviour of each subject of a table."""
         from ngym_cli.evaluation import simulation
 
-        behaviour = read_like(self.record, paths_of(table) or table)
-        folder, rows = FitFolder(self.path), dict[str, list[np.ndarray]]()
         fitted_subjects = list(self.record["models"][self.models[0]]["parameters"])
         only = fitted_subjects[0] if len(fitted_subjects) == 1 else None
-        for label in labels:
-            policies = {who: simulation.load(folder, label, only or who)[2] for who in behaviour.subjects}
-            rows[label] = [predict(policies[each.subject], [each])[0] for each in behaviour.sessions]
-        return behaviour, rows
+        folder = FitFolder(self.path)
+        return {who: simulation.load(folder, label, only or who)[2] for who in behaviour.subjects}
 
     @property
     def figures(self) -> settings.DataTable:

@@ -92,6 +92,15 @@ class AgentPolicy(Policy):
         rows = self._scan.rows_of(self.x, padded(sessions)).logits
         return [rows[k, : len(each)] for k, each in enumerate(sessions)]
 
+    def states(self, sessions: Sequence[Session]) -> list[dict[str, FloatArray]]:
+        """See `Policy.states`: each entry of the learner's state, as ``q 0`` and ``q 1`` of two values."""
+        columns = {
+            " ".join([name, *map(str, index)]): value[(..., *index)]
+            for name, value in self._scan.states_of(self.x, padded(sessions)).items()
+            for index in np.ndindex(value.shape[2:])
+        }
+        return [{name: value[k, : len(each)] for name, value in columns.items()} for k, each in enumerate(sessions)]
+
     def predict(self, sessions: Sequence[Session]) -> list[FloatArray]:
         """Return the probability of each choice for each session, shape (trials, choices)."""
         return [np.exp(log_softmax(each)) for each in self.logits_of(sessions)]

@@ -102,6 +102,14 @@ class Policy:
         """Return what is known before a trial as columns, such as the probabilities of hidden states."""
         return {}
 
+    def states(self, sessions: Sequence[Session]) -> list[dict[str, FloatArray]]:
+        """Return what is known before each trial of sessions of a subject, as columns of each session."""
+        names = list(self.columns_before(self.begin(1)))
+        if not names:
+            return [{} for _ in sessions]
+        every = stepped(self, sessions, lambda state, _: np.stack([self.columns_before(state)[k] for k in names], 1))
+        return [dict(zip(names, rows.T, strict=True)) for rows in every]
+
     def simulate(self, sessions: Sequence[Session], rng: np.random.Generator) -> list[tuple[IntArray, FloatArray]]:
         """Return simulated choices and times (s) for the trials of sessions, given what happened before each trial."""
         rows = []

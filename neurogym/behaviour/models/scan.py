@@ -146,6 +146,7 @@ class Scan:
         self.derivatives = jax.jit(jax.jacfwd(lambda x, data: (every(x, data),) * 2, has_aux=True))
         steps = {"logits": self._logits, "advance": self._advance}
         self._steps = {name: jax.jit(self._of_sessions(step)) for name, step in steps.items()}
+        self._states = jax.jit(jax.vmap(functools.partial(self._session, states=True), (None, 0)))
         self._second_step = jax.jit(jax.vmap(self._second, (None, 0, 0)))
         self._begin_step = jax.jit(self._begin)
 
@@ -177,6 +178,12 @@ class Scan:
     def rows_of(self, x: FloatArray, data: Padded) -> Row:
         """Return logits (sessions, trials, choices) and log-likelihoods (sessions, trials)."""
         return _within(self.trials(x, padded_arrays(data)), data)
+
+    def states_of(self, x: FloatArray, data: Padded) -> dict[str, FloatArray]:
+        """Return the state before each trial, by name, shape (sessions, trials, ...)."""
+        sessions, trials = data.choice.shape
+        states = self._states(x, padded_arrays(data))
+        return {name: np.asarray(each)[:sessions, :trials] for name, each in states.items()}
 
     def derivatives_of(self, x: FloatArray, data: Padded) -> tuple[Row, Row]:
         """Return the rows, and their derivatives along a new last axis."""
@@ -233,8 +240,12 @@ class Scan:
         logits = self._agent.second(natural(self._parameters, x), Values(**state), reached)
         return jax.nn.log_softmax(jnp.asarray(logits, float))
 
-    def _session(self, x: Array, data: Arrays) -> Row:
-        def step(state: State, trial: Arrays) -> tuple[State, Row]:
+    def _session(self, x: Array, data: Arrays, states: bool = False) -> Any:
+        """Return the row of each trial of a session, or the state before it."""
+
+        def step(state: State, trial: Arrays) -> tuple[State, Any]:
+            if states:
+                return self._advance(x, state, trial), state
             logits = self._logits(x, state, trial)
             log, second = (jax.nn.log_softmax(logits) * trial["chosen"]).sum(), jnp.zeros(())
             if self._agent.two_stage:
@@ -243,8 +254,7 @@ class Scan:
             scored = trial["scored"]
             return self._advance(x, state, trial), Row(logits, (log + second) * scored, second * scored)
 
-        rows: Row = jax.lax.scan(step, self._begin(x), self._trial(data))[1]
-        return rows
+        return jax.lax.scan(step, self._begin(x), self._trial(data))[1]
 
     def _trial(self, data: Arrays) -> dict[str, Any]:
         gain, loss, reward = data["gain"], -jnp.abs(data["loss"]), data["reward"]

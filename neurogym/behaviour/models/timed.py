@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from neurogym.array_types import BoolArray, FloatArray, IntArray
-from neurogym.behaviour.models.base import ParallelTrials, Policy, stepped
+from neurogym.behaviour.models.base import ParallelTrials, Policy
 from neurogym.behaviour.models.credible import Credible, credible
 from neurogym.behaviour.models.evidence import Evidence, as_columns
 from neurogym.behaviour.models.formulas import Formula
@@ -293,6 +293,10 @@ class TimedPolicy(Policy):
         scored = trials.timed | trials.omitted | trials.withheld
         return np.split(np.where(scored, log, np.nan), _ends(sessions))
 
+    def states(self, sessions: Sequence[Session]) -> list[dict[str, FloatArray]]:
+        """See `Policy.states`."""
+        return self.inner.states(sessions)
+
     def simulate(self, sessions: Sequence[Session], rng: np.random.Generator) -> list[tuple[IntArray, FloatArray]]:
         """See `Policy.simulate`."""
         choice, rt = self.response.response.sample(*self._every(sessions), rng, self.settings)
@@ -307,13 +311,9 @@ class TimedPolicy(Policy):
 
 def with_columns(policy: Policy, sessions: Sequence[Session]) -> list[Session]:
     """Return sessions with `Policy.columns_before` each trial."""
-    names = list(policy.columns_before(policy.begin(1)))
-    if not names:
-        return list(sessions)
-    every = stepped(policy, sessions, lambda state, _: np.stack([policy.columns_before(state)[k] for k in names], 1))
     return [
-        replace(each, conditions={**each.conditions, **dict(zip(names, rows.T, strict=True))})
-        for each, rows in zip(sessions, every, strict=True)
+        replace(each, conditions={**each.conditions, **columns})
+        for each, columns in zip(sessions, Policy.states(policy, sessions), strict=True)
     ]
 
 

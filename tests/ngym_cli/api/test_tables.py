@@ -90,6 +90,18 @@ def test_a_fit_predicts_and_scores_other_trials(frame, tmp_path):
     assert isinstance(opened, nc.Fit) and opened.name == "f" and opened.models == fit.models
 
 
+def test_values_of_a_learner_before_each_trial_follow_its_rule():
+    rng = np.random.default_rng(0)
+    choice = rng.integers(0, 2, 120)
+    table = {"choice": choice, "reward": (rng.random(120) < np.where(choice, 0.8, 0.2)).astype(float)}
+    fit = nc.fit(table, model=["q-learning"], folds=1)
+    rows, alpha = fit.predict(table, "q-learning"), fit["models"]["q-learning"]["parameters"]
+    q, chosen = rows[["q 0", "q 1"]].to_numpy(), np.eye(2)[choice]
+    (alpha,) = (each["alpha"]["value"] for each in alpha.values())
+    assert not q[0].any() and q[60, 1] > q[60, 0]
+    assert np.allclose(q[1:], (q + alpha * chosen * (table["reward"][:, None] - q))[:-1])
+
+
 def test_an_evaluation_is_compared_with_a_frame_and_curves_rise_whatever_the_coding(frame, run_folder, tmp_path):
     run = Run(shutil.copytree(run_folder, tmp_path / "run"))  # other tests read the shared run
     columns = {"coh": frame["contrast"].abs(), "choice": frame["choice"], "correct": frame["correct"]}
