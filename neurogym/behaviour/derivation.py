@@ -129,10 +129,10 @@ def _with_times(
         order, follows = trial_order(columns, assigned)
         late = [name for name in short.values() if LIKE_A_TIME.search(name.lower())]
         late = [name for name in late if rises(entries.numbers(columns[name]), order, follows)]
-        end = next((name for name in late if _start_of(columns, name, order, follows)), None)
+        found = ((name, begin) for name in late if (begin := _start_of(columns, name, order, follows)))
+        end, start = next(found, (None, None))
         if end is None or "rt" in columns:
             return columns, assigned
-        start = _start_of(columns, end, order, follows)
         notes.append(f"{end} is a point in time: the reaction time is {end}-{start}")
     chosen.derive["rt"] = f"{_quoted(end)}-{_quoted(str(start))}"
     return expressions.derived(columns, {"rt": chosen.derive["rt"]})[0], {**assigned, "rt": "rt"}

@@ -83,7 +83,7 @@ def is_among(column: Series, words: Sequence[str]) -> BoolArray:
 
 def missed_rows(column: Series) -> BoolArray:
     """Return the rows with a word that means no answer."""
-    return np.asarray(column.isin(missed_words(entries.words(column))))
+    return is_among(column, missed_words(entries.words(column)))
 
 
 def is_for_or_against(name: str, columns: DataFrame) -> bool:

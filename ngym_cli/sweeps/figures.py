@@ -169,8 +169,9 @@ def _recording(
         folder = outside.recorded(source)
         with unavailable_on(UserError):
             table = read_trials(folder / "trials.parquet")
-            judged = judge(source, Recording(folder), table, Path(settings.file), settings)
-        learned.append((row, judged.rows[0]))
+            first = judge(source, Recording(folder), table, Path(settings.file), settings).rows[0]
+        if row["performance"] is not None and first["value"] is not None:  # what is not known is not drawn as 0
+            learned.append((row, first))
     if not learned or not keys:
         raise FigureUnavailableError("no finished run learned from a recording; ngym sweep --recording FILE makes such")
     finished = [row for row, _ in learned]

@@ -310,7 +310,7 @@ class TimedPolicy(Policy):
 
 
 def with_columns(policy: Policy, sessions: Sequence[Session]) -> list[Session]:
-    """Return sessions with `Policy.columns_before` each trial."""
+    """Return sessions with `Policy.columns_before` each trial; states of learners are no columns of formulas."""
     return [
         replace(each, conditions={**each.conditions, **columns})
         for each, columns in zip(sessions, Policy.states(policy, sessions), strict=True)
