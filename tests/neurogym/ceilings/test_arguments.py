@@ -203,7 +203,7 @@ def test_visual_search_is_perfect_as_long_as_lines_can_be_told_apart():
 # -- every argument of every task -------------------------------------------------------------------------------------
 
 CHANGES: dict[str, Any] = {
-    "p_reward": 0.9,
+    "p_reward": 0.75,
     "p_switch": 0.3,
     "p_common": 0.6,
     "opponent_type": "random",
