@@ -6,6 +6,7 @@
     python -m experiments.records --make --only defaults/GoNogo-v0 --jobs 2
     python -m experiments.records --make --only learners/ctrnn --seeds 1 --on slurm --slurm partition=cpu
     python -m experiments.records --collect    # keep the rows of runs that are finished, while others go on
+    python -m experiments.records --measure --only solutions    # measure kept runs anew; trains nothing
     python -m experiments.records --sample 10         # make ten drawn rows again, compare with the spread of the seeds
     python -m experiments.records --texts             # write the tables in the texts anew
 
@@ -83,6 +84,7 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--make", action="store_true", help="make the rows that an earlier commit made")
     parser.add_argument("--collect", action="store_true", help="keep the rows of finished runs, make none")
+    parser.add_argument("--measure", action="store_true", help="measure the kept runs of rows again, train nothing")
     parser.add_argument("--only", action="append", default=[], metavar="NAME[/ITEM]")
     parser.add_argument("--seeds", type=at_least_one, default=1_000, help="at most so many seeds of each item")
     parser.add_argument("--jobs", type=at_least_one, default=1, help="rows side by side")
@@ -99,6 +101,7 @@ def parsed() -> argparse.Namespace:
         arguments.launch = checked(LaunchSettings, {name: value for name, value in settings.items() if value})
         if arguments.make:
             launchers.find(arguments.launch)
+        if arguments.make or arguments.measure:
             made.require_commit()
     except UserError as error:
         parser.exit(2, f"{one_line(error)}\n")
@@ -110,11 +113,13 @@ def main() -> None:
     arguments = parsed()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     failed = 0
-    if arguments.make or arguments.collect:
+    if arguments.make or arguments.collect or arguments.measure:
         work = jobs_of(arguments.requested, arguments.seeds)
         print(f"rows that the present commit has not made: {len(work)}", flush=True)
         if arguments.collect:
             sweeping.collect(sweeping.needed(work), SweepFolder(sweeping.PLACE, Recipe(), ()))
+        if arguments.measure:
+            print(f"measured on kept runs: {sweeping.read_again(work)}", flush=True)
         if arguments.make:
             failed = make_all(work, arguments.launch, arguments.jobs)
     elif arguments.sample:
@@ -124,7 +129,7 @@ def main() -> None:
     elif not arguments.texts:
         for line in listing(arguments.requested, every_row=bool(arguments.only)):
             print(line)
-    if arguments.make or arguments.collect or arguments.texts:
+    if arguments.make or arguments.collect or arguments.measure or arguments.texts:
         for path in quotes.renew():
             print(f"tables anew in {path.relative_to(quotes.ROOT)}")
     if failed:

@@ -1,7 +1,8 @@
 """Rows that are read from runs, which the engine of `ngym sweep` makes, here or on a cluster; it can be interrupted.
 
 The runs lie in ``build/records`` as in any sweep. A run is named by record, item, seed and commit, so that an existing
-finished run of that name is the run that is needed.
+finished run of that name is the run that is needed. A row has the checksum of its weights: on a run that is kept,
+another measure needs no training.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from experiments.records import made
 from experiments.records.record import Record
 from experiments.records.registry import RECORDS
 from ngym_cli import runs
+from ngym_cli.agents.saving import WEIGHTS
 from ngym_cli.config.launch import LaunchSettings
+from ngym_cli.files.reading import digest
 from ngym_cli.sweeps import control, folder, launchers
 from ngym_cli.sweeps.folder import SweepFolder
 from ngym_cli.sweeps.plan import Entry
@@ -88,9 +91,41 @@ def collect(rows: list[Needed], sweep: SweepFolder) -> list[Needed]:
     for row in rows:
         path = sweep.run_path(row.entry, row.entry.values)
         if (path / runs.MANIFEST).exists() and runs.RunFolder(path).manifest()["status"] == "finished":
-            row.record.keep(row.item, row.seed, row.record.make(row.item, row.seed, path))
-            if row.record.draw is not None:
-                row.record.draw(row.item, row.seed, path)
+            read(row.record, row.item, row.seed, path)
         else:
             left.append(row)
     return left
+
+
+def read(record: Record, item: str, seed: int, path: Path) -> None:
+    """Measure a finished run, and keep the row with the checksum of the weights."""
+    record.keep(item, seed, {**record.make(item, seed, path), "weights": checksum(path)})
+    if record.draw is not None:
+        record.draw(item, seed, path)
+
+
+def checksum(path: Path) -> str:
+    """Return the first digits of the SHA-256 of the weights of a run; empty where it has none."""
+    weights = path / runs.MODEL / WEIGHTS
+    return digest(weights)[:16] if weights.is_file() else ""
+
+
+def read_again(jobs: Iterable[tuple[str, str, int]], root: Path = PLACE) -> int:
+    """Measure rows again on the runs that they were read from, whatever commit made these; nothing is trained.
+
+    Args:
+        jobs: name of the record, item and seed of each row; those whose run is not kept are left out.
+        root: folder of the runs.
+
+    Returns:
+        How many rows were measured.
+    """
+    measured = 0
+    for name, item, seed in jobs:
+        weights = RECORDS[name].rows().get(item, {}).get(str(seed), {}).get("weights")
+        folders = sorted((root / "runs").glob(f"*/*/{name}.{item.replace('/', '.')}.s{seed}.*"))
+        path = next((each for each in folders if weights and checksum(each) == weights), None)
+        if path is not None:
+            read(RECORDS[name], item, seed, path)
+            measured += 1
+    return measured

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from experiments.records import made, registry, sweeping
@@ -42,6 +44,21 @@ def test_missing_rows_are_made_once(record, tmp_path):
     created = {path: path.stat().st_mtime for path in position.rglob("manifest.json")}
     assert sweeping.make(rows[:1], LaunchSettings(workers=1), position) == (0, False)  # the finished run is read again
     assert created == {path: path.stat().st_mtime for path in position.rglob("manifest.json")}
+
+
+def test_kept_runs_are_measured_again_without_training_where_the_weights_are_those_of_the_row(
+    record, tmp_path, monkeypatch
+):
+    job = ("it", "group/a", 0)
+    assert sweeping.make(sweeping.needed([job]), LaunchSettings(workers=1), tmp_path / "runs") == (0, False)
+    other = dataclasses.replace(record, make=lambda item, seed, folder: {"name": folder.name})
+    monkeypatch.setitem(registry.RECORDS, "it", other)
+    monkeypatch.setattr(made, "commit", lambda: "9876543210")
+    assert sweeping.read_again([job, ("it", "group/a", 1)], tmp_path / "runs") == 1
+    row = other.rows()["group/a"]["0"]
+    assert row["name"] == "it.group.a.s0.0123456789" and row["made"]["commit"] == "9876543210"
+    next((tmp_path / "runs").rglob("weights.safetensors")).write_bytes(b"other weights")
+    assert sweeping.read_again([job], tmp_path / "runs") == 0
 
 
 #: A task that can be made and checked here, and fails in the process of a run.
