@@ -16,8 +16,8 @@ from neurogym.behaviour.column_names import COLUMN_NAMES, STIMULUS_OR_TRUTH
 from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.options import check_options
 from neurogym.behaviour.pulse_times import difference, read_pulses
+from neurogym.behaviour.questions import typed
 from neurogym.behaviour.role_columns import RoleColumns
-from neurogym.behaviour.roles import chosen_side, says_yes
 from neurogym.behaviour.table import Session
 from neurogym.messages.options import option
 
@@ -92,6 +92,7 @@ class Assembler(RoleColumns):
         choices = self.choices = self.read_choices(correct)
         checks.check_accuracy_coding(self, self.named, choices, correct)
         if "choice" not in self.named:
+            checks.check_accuracy_words(self, choices)
             checks.check_forced(self)
             checks.check_withheld(self, choices.index, correct)
         truth = self.truth(choices, correct)
@@ -201,18 +202,18 @@ class Assembler(RoleColumns):
         if "ground_truth" not in self.roles:
             return np.full(self.n, -1, np.int64)
         name, column = self.column("ground_truth")
-        unclear = plain(name) in STIMULUS_OR_TRUTH and "ground_truth" not in self.named
-        result = map_truth(column, choices, correct)
+        guessed, result = "ground_truth" not in self.named, map_truth(column, choices, correct)
+        if result is not None and guessed and plain(name) in COLUMN_NAMES["correct"]:
+            checks.check_correctness(self, name, column, result[0], choices)
+        unclear = guessed and (plain(name) in STIMULUS_OR_TRUTH or not np.isfinite(correct).any())
         if result is not None and unclear and evidence.is_by_chance(result[0], choices.index, len(choices.words)):
             result = None
-        if result is not None and plain(name) in COLUMN_NAMES["correct"] and "ground_truth" not in self.named:
-            checks.check_correctness(self, name, column, result[0], choices)
-        if result is not None and "reward" in self.roles and "ground_truth" not in self.named:
+        if result is not None and guessed and "reward" in self.roles:
             order, follows = evidence.trial_order(self.columns, self.roles)
             if evidence.is_in_blocks(column, order, follows):
                 return self.without_truth(
                     f"{name} changes in blocks, as a state of the task does: no model sees it; "
-                    f"{option(f'--ground-truth {name}')} if it is the correct choice of each trial"
+                    f"{typed('--ground-truth', name)} if it is the correct choice of each trial"
                 )
         if result is not None:
             self.words[name] = result[1]
@@ -223,16 +224,11 @@ class Assembler(RoleColumns):
                 self.roles["stimuli"] = (name,)
             return result[0]
         shown = ", ".join(entries.levels(column)[0][:6])
-        if "ground_truth" in self.named:
+        if not guessed:
             raise TableError(f"column {name!r}: found {shown}, expected one of {', '.join(choices.words)}")
-        note = f"{name} ({shown}) is not read as the correct choice: the choices do not depend on it"
-        flags = [word for word in choices.words if says_yes(word)]
-        coded = {says_yes(word) for word in choices.words} == {False, True} and len(choices.words) == 2
-        if coded and len(entries.levels(column)[0]) == 2:
-            formula = chosen_side(self.columns, name, str(self.roles["choice"]), flags[0])
-            way = option(f"--derive '{formula}' --choice chosen --ground-truth {name}")
-            note += f"; {way} if {self.roles['choice']} says whether they are correct, as in HDDM"
-        return self.without_truth(note)
+        return self.without_truth(
+            f"{name} ({shown}) is not read as the correct choice: the choices do not depend on it"
+        )
 
     def without_truth(self, note: str) -> IntArray:
         """Drop the column of correct choices, with a remark."""

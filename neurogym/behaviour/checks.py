@@ -12,11 +12,11 @@ from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.choices import CONTRARY, Choices
 from neurogym.behaviour.codings import TIME_UNITS, Times, read_flags, two_units
-from neurogym.behaviour.column_names import LIKE_A_REWARD, NOT_STIMULI
+from neurogym.behaviour.column_names import ACCURACY, LIKE_A_REWARD, NOT_STIMULI
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import ENOUGH_TRIALS, agrees, correlation, is_by_chance, listed, same_information
 from neurogym.behaviour.grouping import is_of_an_agent
-from neurogym.behaviour.questions import Answer, TableQuestion, ask, ask_role, which_is_correct
+from neurogym.behaviour.questions import Answer, TableQuestion, ask, ask_role, typed, which_is_correct
 from neurogym.behaviour.role_columns import RoleColumns
 from neurogym.behaviour.roles import chosen_side, is_among, is_flag, object_pairs, says_yes
 from neurogym.messages.options import option
@@ -43,6 +43,9 @@ FEWEST_RATINGS, CLEAR_RATINGS = 4, 0.5
 FEWEST_PERCENT = 5.0  #: largest strength from which it is no fraction
 MOST_CONTEXTS = 4  #: entries of a column on which the sign of a stimulus may depend
 MOST_LEVELS = 30  #: of a stimulus, whose levels are compared between stages
+#: Parts of names of columns that may be the correct side, and of those that are not.
+SIDE_LIKE = re.compile(r"side|interval|pos|loc|target|direction|correct")
+NOT_SIDES = re.compile(NOT_STIMULI.pattern.replace("interval|", ""))
 #: Names of columns of stages of training, and most stages.
 PROTOCOLS, MOST_PROTOCOLS = re.compile(r"(stage|phase|protocol|tasktype|trainingstatus|sessiontype)"), 6
 
@@ -217,16 +220,47 @@ def check_accuracy_coding(trials: RoleColumns, named: Sequence[str], choices: Ch
     if len(choices.words) != 2 or not (equal.all() or not equal.any()) or not np.ptp(correct[judged]):
         return
     chosen, flag = str(trials.roles["choice"]), str(trials.roles["correct"])
-    free = (*trials.free, trials.roles.get("ground_truth"))
-    names = [name for name in trials.columns if name in free and not NOT_STIMULI.search(name.lower())]
-    answers = [
+    answers = _sides(trials, f"`{flag}`", "1")
+    answers.append(Answer(("--choice", chosen, "--correct", flag), "both are what they are called"))
+    raise ask(f"{chosen} says the same as {flag} in all trials", answers, trials.columns, [chosen, flag])
+
+
+def check_accuracy_words(trials: RoleColumns, choices: Choices) -> None:
+    """Ask or say that choices such as target and distractor, or 1 and 0, may say that they were correct.
+
+    Raises:
+        TableQuestion: if the words say it, and a column may be the correct side.
+    """
+    words, name = choices.words, str(trials.roles["choice"])
+    right = [word for word in words if ACCURACY.get(plain(word), says_yes(word))]
+    if "correct" in trials.roles or len(words) != 2 or len(right) != 1:
+        return
+    sides = _sides(trials, f"`{name}`", right[0])
+    why = f"{name} says whether choices were correct ({listed(words)})"
+    if all(plain(word) in ACCURACY for word in words):
+        if not sides:
+            trials.notes.append(f"{why}, and no column is the correct side")
+            return
+        raise ask(why, [*sides, Answer(("--choice", name), "these are options")], trials.columns, [name])
+    for answer in sides:
+        side = answer.options[-1]
+        named = side == trials.roles.get("ground_truth") or (SIDE_LIKE.search(side.lower()) and words[0].isdecimal())
+        if named and is_by_chance(entries.levels(trials.columns[side])[1], choices.index, 2):
+            way = typed(*answer.options)
+            trials.notes.append(f"choices do not depend on {side}: {way} if {name} says whether they are correct")
+
+
+def _sides(trials: RoleColumns, flag: str, yes: str) -> list[Answer]:
+    """Return the answers that a column is the correct side, from which the choice follows by one of correctness."""
+    unread = (*trials.free, str(trials.roles.get("ground_truth")))
+    names = [name for name in trials.columns if name in unread and not NOT_SIDES.search(plain(name))]
+    return [
         Answer(
-            ("--derive", chosen_side(trials.columns, side, flag), "--choice", "chosen"), f"{side} is the correct side"
+            ("--derive", chosen_side(trials.columns, side, flag, yes), "--choice", "chosen", "--ground-truth", side),
+            f"{side} is the correct side",
         )
         for side in _with_two_entries(trials, names)[:3]
     ]
-    answers.append(Answer(("--choice", chosen, "--correct", flag), "both are what they are called"))
-    raise ask(f"{chosen} says the same as {flag} in all trials", answers, trials.columns, [chosen, flag])
 
 
 def check_objects(trials: RoleColumns, options: Sequence[str], choices: Choices, reward: FloatArray) -> None:
@@ -358,6 +392,7 @@ def check_sources(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str]
 
 def say_contexts(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str], choice: IntArray) -> None:
     """Say that choices rise with a stimulus where another column has one entry, and fall where it has another."""
+    unjudged = not {"correct", "ground_truth"} & set(trials.roles)
     for context in trials.free if choice.max(initial=0) <= 1 else ():
         few = 1 < len(entries.distinct(trials.columns[context])) <= MOST_CONTEXTS
         if not few or LIKE_A_REWARD.search(plain(context)):
@@ -367,22 +402,27 @@ def say_contexts(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str],
             valid = np.isfinite(values) & (group >= 0) & (choice >= 0)
             rising, falling, where = _signs(labels, group[valid], values[valid], choice[valid])
             if rising.any() and falling.any():
+                right = f", or {typed('--correct', context)} if it says whether they are correct"
                 trials.notes.append(
                     f"choices rise with {name} where {context} is {where[0]} and fall where it is {where[1]}: "
-                    f"{option(f'--by {context}')} for each"
+                    f"{typed('--by', context)} for each{right if unjudged and is_flag(trials.columns[context]) else ''}"
                 )
 
 
 def say_scale(trials: RoleColumns, stimuli: FloatArray, choices: Choices) -> None:
-    """Say that a choice of many numbers rises with a stimulus of two signs, as ratings between two sides do."""
-    words, valid = choices.words, (choices.index >= 0) & np.isfinite(stimuli).all(1)
-    if len(words) < FEWEST_RATINGS or not all(map(str.isdecimal, words)) or stimuli.shape[1] != 1:
+    """Say that many numbers as a choice go with a stimulus of two signs, or a column of two entries, as ratings do."""
+    words, valid = choices.words, choices.index >= 0
+    if len(words) < FEWEST_RATINGS or not all(map(str.isdecimal, words)):
         return
-    two_signs = np.nanmin(stimuli) < 0 < np.nanmax(stimuli)
-    if two_signs and abs(correlation(stimuli[:, 0], choices.index, valid)) > CLEAR_RATINGS:
-        name = str(trials.roles["choice"])
-        halves = option(f"--derive 'second=`{name}`>={words[len(words) // 2]}' --choice second")
-        trials.notes.append(f"{name} rises with the stimulus as ratings do: {halves} if its upper half is one choice")
+    two_signs = stimuli.shape[1] == 1 and np.nanmin(stimuli) < 0 < np.nanmax(stimuli)
+    sides = {"the stimulus": np.nan_to_num(stimuli[:, 0])} if two_signs else {}
+    sides |= {name: 1.0 * entries.levels(trials.columns[name])[1] for name in _with_two_entries(trials, trials.free)}
+    for side, values in sides.items():
+        if abs(correlation(values, choices.index, valid)) > CLEAR_RATINGS:
+            name = str(trials.roles["choice"])
+            halves = option(f"--derive 'second=`{name}`>={words[len(words) // 2]}' --choice second")
+            trials.notes.append(f"{name} goes with {side} as ratings do: {halves} if its upper half is one choice")
+            return
 
 
 def _check_unit(name: str, source: str, labels: Sequence[str], group: IntArray, values: FloatArray) -> None:
@@ -467,5 +507,5 @@ def say_protocols(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str]
             if differ or any(plain(word).startswith("train") for word in words):
                 trials.notes.append(
                     f"{f'levels of {name} differ between ' * differ}{listed(words)} of {stage} are described together: "
-                    f"""{option(f"--where '{stage} == {words[-1]}'")} for one, {option(f"--by {stage}")} for each"""
+                    f"""{option(f"--where '{stage} == {words[-1]}'")} for one, {typed("--by", stage)} for each"""
                 )

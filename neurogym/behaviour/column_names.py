@@ -47,6 +47,11 @@ NOT_CHOICES = re.compile(
 LIKE_A_CHOICE = re.compile(
     r"(chose|choice|chosen|pick|select|resp|answer|went|key|press|poke|(?<!c)lick|saccade|wheel|release|touch|^p[rl]$|^seen$|detected)"
 )
+#: Parts of names of what was chosen, and of what came of it or is known of it.
+CHOSEN = re.compile(r"chose|pick|select|wahl|choisi|elegid")
+OF_THE_CHOSEN = re.compile(
+    r"reward|outcome|feedback|prob|val|amount|magnitude|time|(^|_)rt|correct|conf|rating|n_|num|count"
+)
 #: Names of flags of trials that differ from others by what was done to the subject, by what is earned, or by quality.
 SPECIAL = re.compile(
     r"(is)?(catch|attentioncheck|autowater|autoreward(ed)?|freereward|laser|opto(genetics|stim)?|stimulation|"
@@ -77,11 +82,18 @@ MISSED = _WORDS["missed"]
 MISSED_FLAGS = (*MISSED, *_WORDS["missed_flags"])
 #: Outcomes of signal detection: beside these, a miss is an error and not a trial without an answer.
 DETECTION: dict[str, bool] = _FILE["detection"]
+#: Choices that say whether they were correct, and not which side was chosen.
+ACCURACY: dict[str, bool] = _FILE["accuracy"]
+#: Codes of a correct answer and of an error, by the name of their column; other codes mean no answer.
+CODES: dict[str, tuple[int, int]] = {name: tuple(codes) for name, codes in _FILE["codes"].items()}
 #: Letters for some of these, beside others.
 LETTERS = {"h": "hit", "m": "miss"}
 #: Choices for or against an offer, whose gains and losses are what is offered.
 OFFER_CHOICES = _WORDS["offer_choices"]
 CLOCKS = set(_WORDS["clocks"])
 SAFE = _WORDS["safe"]
+#: Continuous reports: targets that are durations, all targets, reports, and sizes of sets.
+DURATIONS, REPORTS, SIZES = _WORDS["durations"], _WORDS["reports"], _WORDS["sizes"]
+TARGETS = (*DURATIONS, *_WORDS["targets"])
 #: Pairs of choices of which the first comes first as an option, whatever the alphabet says.
 ORDERED = tuple((first, second) for first, second in _FILE["words"]["ordered"])

@@ -13,8 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
+import numpy as np
+
 from neurogym.behaviour import conversion, entries
 from neurogym.behaviour.entries import TableError, check_number_of_columns, is_missing, parse_number
+from neurogym.behaviour.formats import LOGS
 from neurogym.behaviour.pulse_times import is_lists, sides
 
 if TYPE_CHECKING:
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
 SEPARATORS = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "bar", " ": "space"}
 HEAD, LINES = 400_000, 40  #: bytes and lines from which a file is judged
+LOG_BEGINNING = 2_000  #: characters in which a log says its program
 LARGEST = 4 * 2**30  #: bytes of the largest file
 NULLS = ("NA", "NaN", "nan", "na", "n/a", "N/A", "null", "NULL", "None", "none", "<NA>")
 MOST_FILE_ROWS = 10_000_000
@@ -197,8 +201,9 @@ def _encoding(head: bytes) -> str:
 def _form(text: str, encoding: str) -> TextForm:
     """Return the form of a file from its beginning."""
     text = text.removeprefix("\ufeff")
-    if "*** LogFrame Start ***" in text:
-        raise TableError("found a log of E-Prime, expected a table; E-DataAid and E-Merge export one as text")
+    for mark, (program, way) in LOGS.items():
+        if mark in text[:LOG_BEGINNING]:
+            raise TableError(f"found a log of {program}, expected a table; {way}")
     lines = re.split(r"\r\n|\n|\r", text)
     check_number_of_columns(1 + max(line.count(mark) for line in lines[:LINES] for mark in ",;\t|"))
     skipped, comments, titles = _above_header(lines)
@@ -218,7 +223,9 @@ def _form(text: str, encoding: str) -> TextForm:
     elif counts and min(counts) == len(header) - 1 and not header[-1]:
         header = header[:-1]
     numbers = [name for name in header if _is_entry(name)]
-    if len(numbers) == len(header) or (2 * len(numbers) > len(header) and any("." in each for each in numbers)):
+    below = [{row[k] for row in rows[1:] if k < len(row)} for k in range(len(header))]
+    entries_alone = numbers and all(name in numbers or name in each for name, each in zip(header, below, strict=True))
+    if entries_alone or (2 * len(numbers) > len(header) and any("." in each for each in numbers)):
         raise TableError(
             f"line {skipped + 1}: found numbers ({', '.join(header[:4])}), expected names of columns; write a line of "
             "names above, as in subject,trial,choice,reward"
@@ -359,10 +366,12 @@ def _parse(source: Any, form: TextForm, encoding: str) -> Any:
 
 
 def _without_comments(table: DataFrame, form: TextForm) -> DataFrame:
-    """Return the table without rows that are comments with as many entries as the header."""
+    """Return the table without comments of as many entries as the header, and the questions of a survey (Qualtrics)."""
     first = table.iloc[:, 0]
     marked = [word for word in entries.words(first) if word.startswith(("#", "%"))]
-    rows = first.isin(marked).to_numpy()
+    identifiers = [word for word in entries.words(first) if word.startswith('{"ImportId"')]
+    questions = np.arange(len(first)) <= np.max(np.flatnonzero(first.isin(identifiers)), initial=-1)
+    rows = first.isin(marked).to_numpy() | questions
     if not rows.any() or rows.all():
         return table
     form.comments += int(rows.sum())

@@ -11,9 +11,10 @@ import numpy as np
 from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour import entries, expressions, roles
 from neurogym.behaviour.column_maps import ColumnMap
-from neurogym.behaviour.column_names import COLUMN_NAMES, LIKE_A_TIME
+from neurogym.behaviour.column_names import CODES, COLUMN_NAMES, LIKE_A_TIME
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import ALMOST_ALL, is_in_blocks, rises, trial_order
+from neurogym.behaviour.questions import quoted, typed
 from neurogym.messages.options import option
 
 if TYPE_CHECKING:
@@ -40,6 +41,14 @@ SIDED = {
     ),
 }
 FEWEST_TOTALS = 10  #: distinct amounts from which a reward that never falls is a running total
+
+
+def of_codes(columns: DataFrame) -> dict[str, str]:
+    """Return the formula of correctness from codes of what came of a trial, of which others than two are misses."""
+    coded = [name for name in columns if plain(name) in CODES and entries.is_numeric(columns[name])]
+    if not coded or {plain(name) for name in columns} & {*COLUMN_NAMES["correct"]}:
+        return {}
+    return {"correct": f"(`{coded[0]}`=={CODES[plain(coded[0])][0]})"}
 
 
 def with_sides(columns: DataFrame, chosen: ColumnMap, notes: list[str], given: roles.Roles) -> DataFrame:
@@ -91,7 +100,7 @@ def with_differences(
         for left, right in roles.side_pairs(columns, assigned_names):
             if outcomes and all(is_in_blocks(columns[name], *trial_order(columns, assigned)) for name in (left, right)):
                 continue
-            formula = f"`{right}`-`{left}`" if not (left.isidentifier() and right.isidentifier()) else f"{right}-{left}"
+            formula = f"{quoted(right)}-{quoted(left)}"
             name = f"{right}-{left}"
             extended, remarks = expressions.derived(extended, {name: formula})
             rest = tuple(each for each in assigned["stimuli"] if each not in (left, right))
@@ -104,7 +113,7 @@ def with_differences(
             chosen.derive[name] = formula
             notes.append(
                 f"{left} and {right} are read as one signed stimulus {name}; "
-                f"{option(f'--stimuli {left},{right}')} for two"
+                f"{typed('--stimuli', f'{left},{right}')} for two"
             )
             notes += remarks
     sizes = {name: np.abs(entries.numbers(extended[name])) for name in assigned["stimuli"]}
@@ -134,7 +143,7 @@ def _with_times(
         if end is None or "rt" in columns:
             return columns, assigned
         notes.append(f"{end} is a point in time: the reaction time is {end}-{start}")
-    chosen.derive["rt"] = f"{_quoted(end)}-{_quoted(str(start))}"
+    chosen.derive["rt"] = f"{quoted(end)}-{quoted(str(start))}"
     return expressions.derived(columns, {"rt": chosen.derive["rt"]})[0], {**assigned, "rt": "rt"}
 
 
@@ -172,19 +181,15 @@ def with_time_differences(
     if start is None:
         notes.append(
             f"{name} rises from trial to trial: a point in time and not a reaction time; left out, because no column "
-            f"is the time of the stimulus ({option(f'--derive time={_quoted(name)}-COLUMN --rt time')})"
+            f"is the time of the stimulus ({option(f'--derive time={quoted(name)}-COLUMN --rt time')})"
         )
         return columns, {role: column for role, column in assigned.items() if role != "rt"}
     difference = f"{name}-{start}"
-    chosen.derive[difference] = f"{_quoted(name)}-{_quoted(start)}"
+    chosen.derive[difference] = f"{quoted(name)}-{quoted(start)}"
     notes.append(f"{name} is a point in time: the reaction time is {difference}")
     extended, remarks = expressions.derived(columns, {difference: chosen.derive[difference]})
     notes += remarks
     return extended, {**assigned, "rt": difference}
-
-
-def _quoted(name: str) -> str:
-    return name if name.isidentifier() else f"`{name}`"
 
 
 def _start_of(columns: DataFrame, end: str, order: IntArray, follows: BoolArray) -> str | None:
@@ -219,7 +224,7 @@ def without_totals(
     if not many or len(steps) < 2 * FEWEST_TOTALS or np.mean(steps >= 0) < 1 or np.mean(steps > 0) < 0.1:
         return assigned
     notes.append(
-        f"{name} never falls: a running total and not the reward of a trial; left out ({option(f'--reward {name}')} "
+        f"{name} never falls: a running total and not the reward of a trial; left out ({typed('--reward', name)} "
         "keeps it)"
     )
     return {role: column for role, column in assigned.items() if role != "reward"}

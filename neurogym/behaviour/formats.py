@@ -39,6 +39,8 @@ FORMATS = tuple(TableFormat(**row) for row in _FILE["format"])
 NOT_READ: dict[str, tuple[str, str]] = {
     f".{ending}": (name, reader) for ending, (name, reader) in _FILE["not_read"].items()
 }
+#: Name of a program and what makes a table of its log, by what the log holds near its beginning.
+LOGS: dict[str, tuple[str, str]] = {mark: (name, way) for mark, (name, way) in _FILE["logs"].items()}
 
 
 def format_of(columns: DataFrame) -> TableFormat | None:

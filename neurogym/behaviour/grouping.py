@@ -13,7 +13,7 @@ from neurogym.array_types import IntArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.entries import TableError, label, plain
 from neurogym.behaviour.evidence import FILE, FOLDER, listed
-from neurogym.behaviour.questions import Answer, ask
+from neurogym.behaviour.questions import Answer, ask, typed
 from neurogym.behaviour.roles import changes_between_blocks, fits_role, has_fractions
 from neurogym.messages.options import option
 
@@ -225,7 +225,7 @@ def _by_files(columns: DataFrame, roles: dict[str, object], groups: Groups, asks
     elif "session" not in roles and all(_SESSION_FILE.search(name.lower()) for name in names) and len(common) == 1:
         roles["session"] = FILE
         groups.notes.append(
-            f"each of {len(names)} files is read as a session of one subject; {option(f'--subject {FILE}')} if not"
+            f"each of {len(names)} files is read as a session of one subject; {typed('--subject', FILE)} if not"
         )
     elif asks:
         answers = [Answer(("--subject", FILE), "each file is a subject")]
@@ -305,7 +305,7 @@ def _say_blocks(
             continue
         if np.any((block[1:] != block[:-1]) & same):
             groups.notes.append(
-                f"{name} is not read as a session; {option(f'--session {name}')} if what was learned is lost there"
+                f"{name} is not read as a session; {typed('--session', name)} if what was learned is lost there"
             )
         else:
             pairs = len(np.unique(np.stack([subject, block], 1), axis=0))

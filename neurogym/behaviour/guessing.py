@@ -13,6 +13,7 @@ from neurogym.array_types import BoolArray
 from neurogym.behaviour import entries, roles
 from neurogym.behaviour.codings import is_missed_word
 from neurogym.behaviour.column_names import (
+    CHOSEN,
     CLOCKS,
     COLUMN_NAMES,
     COMPONENT_NAMES,
@@ -23,6 +24,7 @@ from neurogym.behaviour.column_names import (
     MORE,
     NOT_CHOICES,
     NOT_STIMULI,
+    OF_THE_CHOSEN,
     SCREENS,
     SIDES,
     STIMULUS,
@@ -31,8 +33,9 @@ from neurogym.behaviour.column_names import (
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import is_in_blocks, is_known_without_answer, same_information, trial_order
 from neurogym.behaviour.formats import TableFormat, format_of, roles_of_format
+from neurogym.behaviour.layouts import are_alike
 from neurogym.behaviour.pulse_times import difference, duration_column, pulse_columns
-from neurogym.behaviour.questions import Answer, TableQuestion, ask, ask_role, which_is_correct
+from neurogym.behaviour.questions import Answer, TableQuestion, ask, ask_role, quoted, typed, which_is_correct
 from neurogym.messages.options import option
 
 if TYPE_CHECKING:
@@ -116,7 +119,7 @@ def guess(columns: DataFrame, given: roles.Roles | None = None) -> Guess:
     without_role = free.drop(columns=[*assigned.values()], errors="ignore")
     found.notes += _unfit(without_role, {*assigned, *given})
     found.notes += [
-        f"{name} is named like errors: {option(f'--derive right=1-{name} --correct right')} if 1 is an error"
+        f"{name} is named like errors: {typed('--derive', f'right=1-{quoted(name)}', '--correct', 'right')} if 1 is one"
         for name in ([] if {"correct", "ground_truth"} & {*assigned, *given} else free)
         if plain(name) in ERRORS and roles.is_flag(columns[name])
     ]
@@ -181,7 +184,7 @@ def _unfit(columns: DataFrame, known: set[str]) -> list[str]:
             won = f'won=`{name}`=="{word}"'
             notes.append(
                 f"{name} is named like a reward and is not read: its entries are words; "
-                f"""{option(f"--derive '{won}' --reward won")} if {word} is a win"""
+                f"{typed('--derive', won, '--reward', 'won')} if {word} is a win"
             )
     return notes + [
         f"{name} is named like {of_what} and is not read: its entries are words, as {entries.words(columns[name])[0]}"
@@ -200,9 +203,7 @@ def _rewards_of_trials(
     others = [name for name in rest[1:] if not same_information(columns[name], columns[rest[0]])]
     pair = {plain(name) for name in names} & {*COLUMN_NAMES["gain"], *COLUMN_NAMES["loss"]}
     if others and not pair:
-        found.notes.append(
-            f"{rest[0]} is read as the reward; {option(f'--reward {others[0]}')} names {others[0]} instead"
-        )
+        found.notes.append(f"{rest[0]} is read as the reward; {typed('--reward', others[0])} names {others[0]} instead")
     return rest
 
 
@@ -212,6 +213,9 @@ def settle_choice(columns: DataFrame, free: DataFrame, found: Guess) -> None:
     clear = [name for name in _named("choice", free) if plain(name) not in SIDES]
     unclear = [name for name in free if plain(name) in SIDES and roles.fits_role("choice", free[name])]
     timed = None if "rt" not in assigned else ~_untimed(columns[str(assigned["rt"])])
+    constant = [len(entries.distinct(free[name])) < 2 and not entries.missing(free[name]).any() for name in clear]
+    if all(constant) and any(LIKE_A_CHOICE.search(name.lower()) for name in roles.unnamed_choices(free)):
+        clear = []
     names = _that_answer(free, clear, timed) or clear
     names = _without_doubles(free, names) or _that_answer(free, unclear, timed) or unclear
     if len(names) > 1:
@@ -226,6 +230,7 @@ def settle_choice(columns: DataFrame, free: DataFrame, found: Guess) -> None:
         found.questions["choice"] = ask_role(why, "choice", names, columns)
     elif not ({plain(name) for name in columns} & CLOCKS and not assigned):  # a log of events
         names = roles.unnamed_choices(free.drop(columns=[*assigned.values()], errors="ignore"))
+        names = [] if are_alike(columns, names) or all(roles.report_columns(columns)) else names
         if names:
             why = f"no column is named like a choice; by its entries, {' or '.join(names)} may be it"
             found.questions["choice"] = ask_role(why, "choice", names, columns)
@@ -239,7 +244,7 @@ def settle_choice(columns: DataFrame, free: DataFrame, found: Guess) -> None:
         names = [str(assigned["choice"]), *others]
         why = f"{' and '.join(names)} are named like a choice and differ"
         if any(same_information(columns[truth], columns[names[0]]) for truth in _named("ground_truth", columns)):
-            found.notes.append(f"{why}: {option(f'--choice {others[0]}')}")  # the check of correct choices asks
+            found.notes.append(f"{why}: {typed('--choice', others[0])}")  # the check of correct choices asks
         else:
             found.questions["choice"] = ask_role(why, "choice", names, columns)
 
@@ -247,7 +252,7 @@ def settle_choice(columns: DataFrame, free: DataFrame, found: Guess) -> None:
 def _ask_for_side(columns: DataFrame, names: Sequence[str], flag: str, question: TableQuestion) -> TableQuestion:
     """Return a question for a choice with the answers that it follows from correctness and the correct choice."""
     sides = [name for name in names if len(entries.distinct(columns[name])) == 2 and entries.is_numeric(columns[flag])]
-    formulas = {name: roles.chosen_side(columns, name, flag) for name in sides}
+    formulas = {name: roles.chosen_side(columns, name, f"`{flag}`") for name in sides}
     answers = [
         Answer(("--derive", each, "--choice", "chosen"), f"{name} is correct") for name, each in formulas.items()
     ]
@@ -263,14 +268,11 @@ def _other_answers(free: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
 
 
 def _like_answers(columns: DataFrame) -> list[str]:
-    """Return the columns of words that sound like an answer."""
-    return [
-        name
-        for name in roles.unnamed_choices(columns)
-        if LIKE_A_CHOICE.search(name.lower())
-        and not NOT_CHOICES.search(name.lower())
-        and not entries.is_numeric(columns[name])
-    ]
+    """Return the columns of words that sound like an answer, and those of numbers that say what was chosen."""
+    names = [name for name in roles.unnamed_choices(columns) if LIKE_A_CHOICE.search(name.lower())]
+    chosen = [name for name in names if CHOSEN.search(name.lower()) and not OF_THE_CHOSEN.search(name.lower())]
+    words = [name for name in names if not (entries.is_numeric(columns[name]) or NOT_CHOICES.search(name.lower()))]
+    return [name for name in names if name in (*chosen, *words)]
 
 
 def _untimed(column: Series) -> BoolArray:
@@ -381,7 +383,7 @@ def _settle_offers(columns: DataFrame, assigned: dict[str, Any], given: roles.Ro
         names = [assigned.pop("gain"), assigned.pop("loss")]
         found.notes.append(
             f"{' and '.join(names)} are known where there was no answer: offers, read as stimuli; "
-            f"{option(f'--gain {names[0]} --loss {names[1]}')} if they are what came of the choice"
+            f"{typed('--gain', names[0], '--loss', names[1])} if they are what came of the choice"
         )
         return names
     if "reward" in known:
@@ -444,7 +446,7 @@ def _settle_stimuli(columns: DataFrame, assigned: dict[str, Any], form: TableFor
         named = [name for name in named if name not in states]
         found.notes += [
             f"{name} changes in blocks, as a state of the task does, and is not read as a stimulus; "
-            f"{option(f'--stimuli {name}')} if it is shown"
+            f"{typed('--stimuli', name)} if it is shown"
             for name in states
         ]
     found.roles["stimuli"], found.reasons["stimuli"] = tuple(named), "name"
@@ -457,4 +459,10 @@ def _settle_stimuli(columns: DataFrame, assigned: dict[str, Any], form: TableFor
     if rest:
         why = f"answers depend on {', '.join(rest)}, which no name says to be a stimulus"
         answers = [Answer(("--stimuli", ",".join(rest)), "stimuli"), Answer(("--stimuli", "none"), "no stimuli")]
+        options = {*entries.levels(columns[assigned["choice"]])[0]}
+        answers += [
+            Answer(("--ground-truth", name), f"{name} is the correct choice")
+            for name in rest
+            if "ground_truth" not in assigned and options == {*entries.levels(columns[name])[0]}
+        ]
         found.questions["stimuli"] = ask(why, answers, columns, rest)

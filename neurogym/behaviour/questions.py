@@ -29,7 +29,17 @@ class Answer:
 
     def __str__(self) -> str:
         """Return the options as they are typed, and their meaning."""
-        return f"{option(shlex.join(self.options))} ({self.meaning})"
+        return f"{typed(*self.options)} ({self.meaning})"
+
+
+def typed(*words: object) -> str:
+    """Return words of the command line for a message, in quotes where a shell needs them."""
+    return option(shlex.join(map(str, words)))
+
+
+def quoted(name: str) -> str:
+    """Return the name of a column as formulas write it."""
+    return name if name.isidentifier() else f"`{name}`"
 
 
 class TableQuestion(TableError):

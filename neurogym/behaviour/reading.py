@@ -15,16 +15,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from neurogym.array_types import BoolArray, IntArray
-from neurogym.behaviour import assembling, derivation, entries, expressions, grouping, pulse_times, roles, screens
+from neurogym.behaviour import (
+    assembling,
+    derivation,
+    entries,
+    expressions,
+    grouping,
+    layouts,
+    pulse_times,
+    roles,
+    screens,
+)
 from neurogym.behaviour.column_maps import ColumnMap
-from neurogym.behaviour.column_names import COLUMN_NAMES, ROLES
+from neurogym.behaviour.column_names import ROLES
 from neurogym.behaviour.conversion import from_source
 from neurogym.behaviour.copies import without_copies
-from neurogym.behaviour.entries import TableError, check_number_of_columns, plain
+from neurogym.behaviour.entries import TableError, check_number_of_columns
 from neurogym.behaviour.evidence import FILE, listed, trials_of_sessions
 from neurogym.behaviour.expressions import TrialOrder
 from neurogym.behaviour.files import read_source
 from neurogym.behaviour.guessing import Guess, guess
+from neurogym.behaviour.layouts import NoChoiceError
 from neurogym.behaviour.questions import TableQuestion
 from neurogym.behaviour.roles import Roles
 from neurogym.behaviour.sources import Source
@@ -41,20 +52,6 @@ __all__ = ["NoChoiceError", "TableError", "TableOptions", "TableQuestion", "from
 #: Tables that can be read: a path or several, a DataFrame, a ``pyarrow.Table``, a dict of arrays, a list of dicts.
 TableSource = Any
 SEVERAL = ("stimuli", "pulses")  #: roles of several columns
-FEWEST_WIDE = 5  #: numbered columns of choices from which a table has a column for each trial
-
-
-class NoChoiceError(TableError):
-    """A table without a column of choices.
-
-    Args:
-        message: what was found.
-        table: the columns.
-    """
-
-    def __init__(self, message: str, table: DataFrame):
-        super().__init__(message)
-        self.table = table
 
 
 @dataclass(frozen=True)
@@ -151,6 +148,7 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
         tentative = {**(chosen.roles or guess(table, options.roles).roles), **options.roles}
         return trials_of_sessions(table, tentative)
 
+    chosen = replace(chosen, derive={**derivation.of_codes(table), **chosen.derive})
     columns, remarks = expressions.derived(table, chosen.derive, order)
     notes = [*source.notes, *notes, *remarks]
     columns, options = _with_pulses(_filtered(columns, chosen.where, left_out, order), options, chosen)
@@ -167,7 +165,7 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
     if mapped is None:
         columns = _with_outcomes(columns, chosen, notes, options.roles)
     assigned, given, guessed = _assigned(columns, options.roles, mapped)
-    _check_choice(columns, assigned)
+    layouts.check_choice(columns, assigned, chosen.derive)
     chosen.missed = chosen.missed or guessed.missed
     notes += guessed.notes
     columns, assigned = derivation.with_time_differences(columns, assigned, chosen, notes, given)
@@ -254,22 +252,6 @@ def _filtered(columns: DataFrame, where: Sequence[str], left_out: dict[str, int]
     return entries.take(columns, rows)
 
 
-def _refuse_wide(columns: DataFrame) -> None:
-    """Refuse a table with a column, and not a row, for each trial.
-
-    Raises:
-        TableError: with the Python that turns the table into one with a row for each trial.
-    """
-    for stem, numbers in roles.numbered(columns).items():
-        base, trials = stem.rstrip("_.- "), [*map(int, numbers)]
-        if len(trials) >= FEWEST_WIDE and plain(base) in COLUMN_NAMES["choice"]:
-            wide = f"frame.assign(row=range(len(frame))), [{base!r}], 'row', 'trial', {stem.removeprefix(base)!r}"
-            raise TableError(
-                f"found {len(trials)} columns {stem}{min(trials)} to {stem}{max(trials)}, expected one row for each "
-                f"trial; in Python, ngym_cli.data(pandas.wide_to_long({wide}).reset_index()) reads a DataFrame frame"
-            )
-
-
 def _without_screens(columns: DataFrame, tentative: Roles, chosen: ColumnMap, left_out: dict[str, int]) -> DataFrame:
     """Return the rows that are trials."""
     if tentative.get("choice") in columns:
@@ -341,24 +323,8 @@ def _with_outcomes(columns: DataFrame, chosen: ColumnMap, notes: list[str], give
     columns = derivation.with_sides(columns, chosen, notes, given)
     if "choice" not in given:
         columns = derivation.with_detection(columns, chosen, notes)
-        _refuse_wide(columns)
+        layouts.refuse_named_wide(columns)
     return columns
-
-
-def _check_choice(columns: DataFrame, assigned: Mapping[str, Any]) -> None:
-    if "choice" in assigned:
-        return
-    listed = ", ".join(list(columns)[:20]) + (", ..." if columns.shape[1] > 20 else "")
-    reasons = "".join(f"; {why}" for why in roles.unfit("choice", columns))
-    stem, numbers = max(roles.numbered(columns).items(), key=lambda each: len(each[1]), default=("", []))
-    if len(numbers) > 2:
-        reasons += f"; {stem}{numbers[0]} to {stem}{numbers[-1]} look like a trial each"
-        reasons += " (pandas.wide_to_long makes rows of them)"
-    raise NoChoiceError(
-        f"found no column of choices among {listed}{reasons}; expected {option('--choice COLUMN')} in a table with "
-        "a row for each trial",
-        columns,
-    )
 
 
 def _with_choices(columns: DataFrame, choice: str, left_out: dict[str, int]) -> DataFrame:

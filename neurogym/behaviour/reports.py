@@ -10,27 +10,15 @@ import numpy as np
 from neurogym.analysis.estimation import FEWEST, ContinuousReports, continuous_reports
 from neurogym.array_types import BoolArray, FloatArray
 from neurogym.behaviour import entries
+from neurogym.behaviour.column_names import DURATIONS, SIZES
 from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.guessing import guess
+from neurogym.behaviour.roles import report_columns
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-DURATIONS = ("sample", "sampleinterval", "sampleduration", "targetinterval", "targetduration", "interval", "duration")
-TARGETS = (
-    *DURATIONS,
-    *("target", "targetangle", "targetcolor", "targetcolour", "targetorientation", "targetdirection", "targetvalue"),
-    *("probedangle", "probedcolor", "probedorientation", "trueangle", "stimulus", "stimulusangle", "stimulusdirection"),
-    *("angle", "orientation", "direction"),
-)
-REPORTS = (
-    *("response", "responseangle", "responsecolor", "responsecolour", "responseorientation", "responsedirection"),
-    *("respangle", "report", "reportedangle", "reportangle", "reportedcolor", "reporteddirection", "estimate"),
-    *("estimatedangle", "reproduction", "producedinterval", "reproducedinterval", "producedduration", "responsevalue"),
-)
-SIZES = ("setsize", "set", "load", "nitems", "numitems", "ss", "memoryload")
-#: Distinct values from which numbers are continuous, and share of a circle that targets fill.
-CONTINUOUS, FILLED = 20, 0.85
+FILLED = 0.85  #: share of a circle that targets fill
 MOST_SIZES = 12
 EVERY = "all"  #: name of all subjects, or of all set sizes, together
 
@@ -80,10 +68,7 @@ def reports_of(table: DataFrame, by: str | None = None) -> ReportTable | None:
     Raises:
         TableError: if several columns may be the target, or reports are too few.
     """
-    numeric = [name for name in table if entries.is_numeric(table[name])]
-    continuous = [name for name in numeric if len(entries.distinct(table[name])) > CONTINUOUS]
-    reports = [name for name in continuous if plain(name) in REPORTS]
-    targets = [name for name in numeric if plain(name) in (TARGETS if name in continuous else DURATIONS)]
+    reports, targets = report_columns(table)
     if not reports or not targets:
         return None
     if len(targets) > 1:

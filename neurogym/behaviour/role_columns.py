@@ -11,7 +11,7 @@ from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour import codings, entries
 from neurogym.behaviour.choices import Witness
 from neurogym.behaviour.codings import BadEntry, Times
-from neurogym.behaviour.column_names import DETECTION, MISSED_FLAGS
+from neurogym.behaviour.column_names import CODES, DETECTION, MISSED_FLAGS
 from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.evidence import FILE, group_index, group_names, listed, within_states
 from neurogym.behaviour.expressions import rows_where
@@ -119,8 +119,12 @@ class RoleColumns:
         """Return a mask of trials that a word in another column marks as missed."""
         names = {str(self.roles[role]) for role in ROLES_OF_MISSES if role in self.roles}
         names |= {name for name in self.columns if plain(name) == "outcome"}
-        gone = np.any([missed_rows(self.columns[name]) for name in names], axis=0)
-        return np.asarray(gone | self.flagged_as_missed())
+        gone = [missed_rows(self.columns[name]) for name in names]
+        for name in (name for name in self.columns if plain(name) in CODES):
+            numbers = entries.numbers(self.columns[name])
+            gone.append(np.isfinite(numbers) & ~np.isin(numbers, CODES[plain(name)]))
+            self.words[name] = f"no answer, but for {' and '.join(map(str, CODES[plain(name)]))}"
+        return np.asarray(np.any(gone, axis=0) | self.flagged_as_missed())
 
     def flagged_as_missed(self) -> BoolArray:
         """Return a mask of trials that a flag such as ``timeout`` marks as missed, in less than half of all trials.

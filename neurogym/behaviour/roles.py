@@ -11,8 +11,10 @@ import numpy as np
 from neurogym.array_types import BoolArray, FloatArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.column_names import (
+    CODES,
     COLUMN_NAMES,
     DETECTION,
+    DURATIONS,
     LETTERS,
     LIKE_A_CHOICE,
     LIKE_A_JUDGEMENT,
@@ -25,14 +27,17 @@ from neurogym.behaviour.column_names import (
     OF_TRIAL_BEFORE,
     OFFER_CHOICES,
     ORDERED,
+    REPORTS,
     SAFE,
     SPECIAL,
     STIMULUS,
+    TARGETS,
     VALUE,
     YES,
 )
 from neurogym.behaviour.entries import label, parse_number, plain
 from neurogym.behaviour.evidence import correlation, same_information
+from neurogym.behaviour.questions import quoted, typed
 from neurogym.messages.options import option
 
 if TYPE_CHECKING:
@@ -44,6 +49,7 @@ Roles = Mapping[str, str | Sequence[str] | None]  #: role to its column, to the 
 #: Standard errors from which a correlation shows that a number without a telling name is a stimulus.
 CLEAR_CORRELATION = 4.0
 MOST_CHOICES = 12
+CONTINUOUS = 20  #: distinct values from which numbers are continuous
 SECOND = {"left": "right", "1": "2"}  #: what the name of a second column has in place of the first's
 MOST_LETTERS = 40  #: of a word for a choice
 
@@ -130,9 +136,9 @@ def fits_role(role: str, column: Series, short: str = "") -> bool:
 
 
 def chosen_side(columns: DataFrame, side: str, flag: str, yes: str = "1") -> str:
-    """Return the formula of the choice from the correct side, a column of two entries, and a column of correctness."""
+    """Return the formula of the choice from the correct side, a column of two entries, and a formula of correctness."""
     second, yes = entries.levels(columns[side])[0][1], yes if parse_number(yes) is not None else f'"{yes}"'
-    return f'chosen=(`{flag}`=={yes})==(`{side}`=="{second}")'
+    return f'chosen=({flag}=={yes})==(`{side}`=="{second}")'
 
 
 def has_fractions(column: Series) -> bool:
@@ -184,8 +190,14 @@ def unnamed_choices(columns: DataFrame) -> list[str]:
 
     Of the rest, pairs such as left and right come before other words, and these before numbers.
     """
-    columns = columns[[name for name in columns if not OF_TRIAL_BEFORE.search(plain(name))]]
-    names = [name for name, column in columns.items() if _is_choice(column) and not changes_between_blocks(column)]
+    columns = columns[
+        [name for name in columns if not OF_TRIAL_BEFORE.search(plain(name)) and plain(name) not in CODES]
+    ]
+    flags = {
+        name for name in columns if plain(name) not in COLUMN_NAMES["correct"] and not LIKE_A_REWARD.search(plain(name))
+    }
+    names = [name for name, column in columns.items() if _is_choice(column, flags=name in flags)]
+    names = [name for name in names if not changes_between_blocks(columns[name])]
     answers = [name for name in columns if LIKE_A_CHOICE.search(name.lower())]
     answers = [name for name in answers if _is_choice(columns[name], 8, flags="corr" not in name.lower())]
     names = [name for name in names if not NOT_CHOICES.search(name.lower())]
@@ -234,13 +246,13 @@ def like_a_reward(columns: DataFrame, assigned: Mapping[str, object]) -> list[st
     return [name for name in rest if fits_role("reward", columns[name]) and not OF_TRIAL_BEFORE.search(plain(name))]
 
 
-def numbered(columns: DataFrame) -> dict[str, list[str]]:
-    """Return the numbers at the end of the names of columns, by what stands before them."""
-    numbers: dict[str, list[str]] = {}
-    for name in columns:
-        if match := re.fullmatch(r"(.*\D)(\d+)", name):
-            numbers.setdefault(match[1], []).append(match[2])
-    return numbers
+def report_columns(columns: DataFrame) -> tuple[list[str], list[str]]:
+    """Return the columns of continuous reports, and those that may be their targets."""
+    numeric = [name for name in columns if entries.is_numeric(columns[name])]
+    continuous = [name for name in numeric if len(entries.distinct(columns[name])) > CONTINUOUS]
+    reports = [name for name in continuous if plain(name) in REPORTS]
+    targets = [name for name in numeric if plain(name) in (TARGETS if name in continuous else DURATIONS)]
+    return reports, targets
 
 
 def goes_with_answers(values: FloatArray, columns: DataFrame, assigned: Mapping[str, object]) -> bool:
@@ -331,25 +343,27 @@ def remarks_on(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
     """
     pairs = numbered_pairs(columns, assigned["stimuli"])
     notes = [
-        f"{a} and {b} are two stimuli; {option(f'--derive difference={b}-{a} --stimuli difference')} makes one"
+        f"{a} and {b} are two stimuli; "
+        + typed("--derive", f"difference={quoted(b)}-{quoted(a)}", "--stimuli", "difference")
+        + " makes one"
         for a, b in pairs
     ]
     if not assigned["stimuli"] and not {"reward", "gain", "choice2"} & set(assigned):
         may_be = unnamed_stimuli(columns, assigned)
-        stimuli = option(f"--stimuli {','.join(may_be)}")
+        stimuli = typed("--stimuli", ",".join(may_be))
         notes += [f"choices depend on {' and '.join(may_be)}: {stimuli} if these are stimuli"] * bool(may_be)
     if not {"ground_truth", "choice2"} & set(assigned) and not assigned["stimuli"]:
         notes += [
-            f"{name} holds {len(words)} words and is not read as a stimulus; {option(f'--by {name}')} describes each"
+            f"{name} holds {len(words)} words and is not read as a stimulus; {typed('--by', name)} describes each"
             for name in columns
             if STIMULUS.match(plain(name)) and name not in assigned.values()
             if len(words := entries.words(columns[name])) > 2 and not entries.is_numeric(columns[name])
         ]
     if not {"reward", "gain", "correct"} & set(assigned) and (outcomes := like_a_reward(columns, assigned)):
-        reward = option(f"--reward {outcomes[0]}")
+        reward = typed("--reward", outcomes[0])
         notes.append(f"{', '.join(outcomes)} not read as rewards: {reward} if that is what the choice earned")
     notes += [
-        f"{name} is set in some trials, which are described with the others: {option(f'--by {name}')} for each, "
+        f"{name} is set in some trials, which are described with the others: {typed('--by', name)} for each, "
         + option(f"--where '{'' if special['sound'] else 'not '}{name}'")
         + (" for these" if special["sound"] else " without them")
         for name in columns
@@ -360,12 +374,12 @@ def remarks_on(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
     for role, pattern, what in (("rt", LIKE_A_TIME, "time"), ("confidence", LIKE_A_JUDGEMENT, "confidence judgement")):
         unread = [name for name in numeric if role not in assigned and pattern.search(name.lower())]
         notes += [
-            f"{name} is not read as a {what}: {option(f'--{role} {name}')} if that is the {what} of the answer"
+            f"{name} is not read as a {what}: {typed(f'--{role}', name)} if that is the {what} of the answer"
             for name in unread[:2]
         ]
     if not {"ground_truth", "correct"} & set(assigned):
         notes += [
-            f"{name} has the entries of the choice: {option(f'--ground-truth {name}')} if it is the correct one"
+            f"{name} has the entries of the choice: {typed('--ground-truth', name)} if it is the correct one"
             for name in like_the_choice(columns, assigned)
         ]
     return notes

@@ -157,6 +157,64 @@ def test_a_choice_that_says_whether_it_was_correct_is_asked(d, table):
     assert "if response says whether they are correct" in notes_of(reading.read(columns, {"stimuli": ["contrast"]}))
 
 
+@pytest.mark.parametrize("name", ["target_side", "correct_side"])
+@pytest.mark.parametrize("entries", [("distractor", "target"), ("incorrect", "correct")])
+def test_words_that_say_whether_a_choice_was_correct_are_asked_for_the_side(d, table, name, entries):
+    side, right = np.where(d.target, "right", "left"), d.right == d.target
+    columns = {"coherence": abs(d.signed), name: side, "choice": np.where(right, entries[1], entries[0])}
+    derived, as_written = answers_of(columns)
+    result = reading.read(columns, {"choice": derived[3], "ground_truth": derived[5]}, derive=[derived[1]])
+    np.testing.assert_array_equal(result.join("choice"), d.right)
+    np.testing.assert_array_equal(result.join("correct"), right)
+    assert set(reading.read(columns, {"choice": as_written[1]}).choices) == set(entries)
+
+
+@pytest.mark.parametrize("name", ["correct_side", "interval"])
+def test_numbers_that_may_say_whether_a_choice_was_correct_are_said(d, table, name):
+    columns = {"contrast": abs(d.signed), name: d.target * 1 + 1, "response": table["correct"]}
+    assert f"--ground-truth {name} if response says whether they are correct" in notes_of(reading.read(columns))
+
+
+def test_codes_of_aborted_trials_are_misses_and_no_errors(d, table):
+    broken = np.arange(300) % 5 == 0
+    code = np.where(broken, np.where(d.trial % 2, 3, 1), np.where(table["correct"], 0, 6))
+    columns = {"TrialError": code, "contrast": d.signed, "Condition": d.target + 1}
+    choice = {"choice": d.right + 1}
+    for source in (columns | choice, columns | choice | {"correct": (code == 0) * 1}):
+        result = reading.read(source)
+        np.testing.assert_array_equal(result.join("choice"), np.where(broken, -1, d.right))
+        np.testing.assert_array_equal(result.join("correct"), np.where(broken, np.nan, table["correct"]))
+    (derived,) = answers_of(columns)
+    result = reading.read(columns, {"choice": "chosen"}, derive=[derived[1]])
+    np.testing.assert_array_equal(result.join("choice"), np.where(broken, -1, d.right))
+
+
+@pytest.mark.parametrize("name", ["chosen_stim", "stim_chosen", "selected_image"])
+@pytest.mark.parametrize("entries", [(1, 2), ("a", "b")])
+def test_the_stimulus_that_was_chosen_beside_a_side_is_asked(table, name, entries):
+    columns = {
+        "response": table["choice"],
+        name: np.resize([*entries, *entries[::-1]], 300),
+        "reward": table["correct"],
+    }
+    assert {answer[1] for answer in answers_of(columns)} == {"response", name}
+
+
+def test_ratings_of_one_of_two_kinds_are_said(d):
+    rating = np.clip(np.arange(300) % 3 + 1 + 3 * d.target, 1, 6)
+    assert "as ratings do" in notes_of(reading.read({"status": np.where(d.target, "old", "new"), "response": rating}))
+
+
+def test_what_may_be_correctness_is_said_and_options_are_in_quotes(d, table):
+    columns = {"contrast": d.signed, "choice": table["choice"], "gelukt is": table["correct"]}
+    assert "--correct 'gelukt is' if it says whether they are correct" in notes_of(reading.read(columns))
+
+
+def test_a_named_choice_that_never_varies_gives_way_to_one_that_does(d):
+    columns = {"key": ["f j"] * 300, "contrast": d.signed, "responseCode": d.right + 1}
+    assert answers_of(columns) == [("--choice", "responseCode")]
+
+
 def test_keys_and_units_that_change_between_sessions_are_asked_and_contexts_are_said(d, table):
     second = np.arange(300) % 2 == 1
     table["choice"] = np.where(d.right ^ second, "j", "f")

@@ -11,6 +11,7 @@ import pytest
 from scipy.io import savemat
 
 from neurogym.behaviour import reading
+from neurogym.behaviour.table import Behaviour
 from tests.neurogym.behaviour import laboratories
 
 
@@ -145,12 +146,60 @@ def test_empty_cells_of_a_structure_array_are_missing(tmp_path):
     assert choice[3] == -1 and (choice[np.arange(40) != 3] == [k % 2 for k in range(40) if k != 3]).all()
 
 
-def test_a_table_with_a_column_for_each_trial_is_refused_with_the_python_that_turns_it():
-    wide = {"subject": ["a", "b"], **{f"choice_{k}": [k % 2, 1 - k % 2] for k in range(1, 9)}}
-    with pytest.raises(reading.TableError, match="choice_1 to choice_8, expected one row for each trial") as refused:
-        reading.read(wide)
+def rewritten(table: dict[str, object]) -> Behaviour:
+    """Return what is read of a refused table once the Python of the refusal has turned it."""
+    with pytest.raises(reading.TableError, match="expected one row for each trial") as refused:
+        reading.read(table)
     code = str(refused.value).split("ngym_cli.data(")[1].split(") reads")[0]
-    long = eval(code, {"pandas": pandas, "frame": pandas.DataFrame(wide), "range": range, "len": len})
-    table = reading.read(long)
+    return reading.read(eval(code, {"pandas": pandas, "frame": pandas.DataFrame(table), "range": range}))
+
+
+@pytest.mark.parametrize("name", ["choice_{}", "{}_choice", "trial{}_choice"])
+def test_a_table_with_a_column_for_each_trial_is_refused_with_the_python_that_turns_it(name):
+    table = rewritten({"subject": ["a", "b"], **{name.format(k): [k % 2, 1 - k % 2] for k in range(1, 9)}})
     assert table.subjects == ("a", "b") and table.n_trials == 16
     np.testing.assert_array_equal(table.by_subject()["b"].join("choice"), [0, 1] * 4)
+
+
+def test_a_table_with_a_column_for_each_subject_is_refused_with_the_python_that_turns_it():
+    table = rewritten({"trial": np.arange(40), **{f"S{k}": np.arange(40) % k > 0 for k in (2, 3, 5)}})
+    assert [int((session.choice == 0).sum()) for session in table.sessions] == [20, 14, 8]
+
+
+@pytest.mark.parametrize(("name", "divisor"), [("n_right", 1), ("p_right", 20)])
+def test_numbers_of_choices_at_each_level_are_refused_with_the_python_that_repeats_them(name, divisor):
+    right = np.array([1, 4, 11, 18])
+    table = rewritten({"coherence": [-0.5, -0.1, 0.1, 0.5], "n_trials": [20] * 4, name: right / divisor})
+    choice, level = table.join("choice"), table.join("stimuli")[:, 0]
+    assert [int(choice[level == each].sum()) for each in (-0.5, -0.1, 0.1, 0.5)] == right.tolist()
+
+
+def test_events_of_a_log_are_asked_for_those_that_are_choices(d):
+    rows = [("state", "choice"), ("event", "left_poke"), ("state", "wait"), ("event", "right_poke")] * 20
+    log = {"time": np.arange(80) * 0.5, "type": [kind for kind, _ in rows], "content": [word for _, word in rows]}
+    with pytest.raises(reading.TableQuestion, match="rows are events") as asked:
+        reading.read(log)
+    where, role = asked.value.answers[0].options[1::2]
+    table = reading.read(log, {"choice": role}, where=[where])
+    np.testing.assert_array_equal(table.join("choice"), [0, 1] * 20)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("I Experiment name : two\nI Task name : two\n\nD 100 2\n", "log of pyControl"),
+        ("incongruent right 654 1\n" + "congruent left 512 1\nincongruent right 654 2\n" * 9, "write a line of names"),
+    ],
+)
+def test_a_log_and_a_table_without_names_lead_on(tmp_path, content, words):
+    (tmp_path / "t.txt").write_text(content)
+    with pytest.raises(reading.TableError, match=words):
+        reading.read(tmp_path / "t.txt")
+
+
+def test_questions_and_identifiers_below_the_names_of_a_survey_are_left_out(tmp_path):
+    lines = ["ID,choice,rt", "Your ID,Which one?,Time", *['"{""ImportId"":""Q1""}"' + ',"{""ImportId"":""Q2""}",x']]
+    (tmp_path / "t.csv").write_text("\n".join([*lines, *["a,left,0.4", "a,right,0.5", "a,left,0.6"] * 20]))
+    table = reading.read(tmp_path / "t.csv")
+    assert table.n_trials == 60 and table.choices == ("left", "right")
+    assert np.nanmean(table.join("rt")) == pytest.approx(0.5)

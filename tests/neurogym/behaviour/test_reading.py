@@ -230,7 +230,7 @@ def test_a_german_side_and_a_strength_without_side_are_one_stimulus():
 
 def test_a_table_with_a_row_for_a_game_is_refused_with_a_way_on():
     games = {f"{letter}{k}": np.arange(60) for k in range(1, 6) for letter in "cr"}
-    with pytest.raises(reading.TableError, match=r"c1 to c5 look like a trial each \(pandas.wide_to_long"):
+    with pytest.raises(reading.TableError, match=r"c1 to c5, which look like a trial each.* r=frame\[f'r\{k\}'\]"):
         reading.from_columns({"Subject": np.ones(60), "gameLength": np.full(60, 5), **games})
 
 

@@ -1,0 +1,178 @@
+"""Tables without a row of a choice for each trial: the command or the Python that gives one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from neurogym.behaviour import entries, roles
+from neurogym.behaviour.column_names import CLOCKS, COLUMN_NAMES, LIKE_A_CHOICE
+from neurogym.behaviour.entries import TableError, plain
+from neurogym.behaviour.evidence import listed
+from neurogym.behaviour.questions import Answer, ask
+from neurogym.messages.options import option
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+FEWEST_NAMED, FEWEST_ALIKE = 5, 3  #: numbered columns that are trials, if these are named like a choice, and if not
+TOTALS = re.compile(r"(n|num|number|count|total)?(of)?(trials|total|obs)?")  #: names of numbers of trials
+PARTS = re.compile(
+    r"(n|num|k|count|p|prop|proportion|frac|pct)(of)?[a-z]\w*"
+)  #: names of numbers, or shares, of choices
+SIDE = re.compile(r"left|right")
+FEWEST_EVENTS = 5  #: of an entry that may be a choice in a log
+
+
+class NoChoiceError(TableError):
+    """A table without a column of choices.
+
+    Args:
+        message: what was found.
+        table: the columns.
+    """
+
+    def __init__(self, message: str, table: DataFrame):
+        super().__init__(message)
+        self.table = table
+
+
+def check_choice(columns: DataFrame, assigned: Mapping[str, Any], formulas: Mapping[str, str]) -> None:
+    """Refuse a table without choices, with what may make some.
+
+    Args:
+        columns: the table.
+        assigned: column of each role.
+        formulas: of the columns that were derived.
+
+    Raises:
+        TableQuestion: if rows are events, or a column may be the correct choice beside one of correctness.
+        NoChoiceError: otherwise.
+    """
+    if "choice" in assigned:
+        return
+    refuse_wide(columns, max(_numbered(columns).values(), key=len, default={}), FEWEST_ALIKE)
+    _refuse_counts(columns, list(assigned.values()))
+    _ask_for_events(columns)
+    flag = assigned.get("correct")
+    rest = [name for name in columns if name not in assigned.values() and name != flag]
+    sides = [name for name in rest if len(entries.levels(columns[name])[0]) == 2]
+    if flag in columns and sides:
+        formulas = {side: roles.chosen_side(columns, side, formulas.get(str(flag), f"`{flag}`")) for side in sides[:3]}
+        answers = [
+            Answer(("--derive", each, "--choice", "chosen"), f"{side} is correct") for side, each in formulas.items()
+        ]
+        raise ask(f"no column is a choice, which follows from {flag} and the correct one", answers, columns, sides[:3])
+    listed_names = ", ".join(list(columns)[:20]) + (", ..." if columns.shape[1] > 20 else "")
+    reasons = "".join(f"; {why}" for why in roles.unfit("choice", columns))
+    cut = option("--derive 'second=COLUMN>0' --choice second")
+    raise NoChoiceError(
+        f"found no column of choices among {listed_names}{reasons}; expected {option('--choice COLUMN')} in a table "
+        f"with a row for each trial ({cut} makes choices of numbers)",
+        columns,
+    )
+
+
+def _numbered(columns: DataFrame) -> dict[str, dict[int, str]]:
+    """Return the columns whose names differ in a number only, by number, by the name with braces in its place."""
+    families: dict[str, dict[int, str]] = {}
+    for name in columns:
+        if match := re.search(r"\d+", name):
+            families.setdefault(f"{name[: match.start()]}{{}}{name[match.end() :]}", {})[int(match[0])] = name
+    return families
+
+
+def are_alike(columns: DataFrame, names: Sequence[str]) -> bool:
+    """Return whether names of several columns differ in a number only, as those of trials or subjects do."""
+    return len(names) >= FEWEST_ALIKE and any({*names} <= {*each.values()} for each in _numbered(columns).values())
+
+
+def refuse_named_wide(columns: DataFrame) -> None:
+    """Refuse a table with numbered columns that are named like a choice.
+
+    Raises:
+        TableError: with the Python that turns the table into one with a row for each trial.
+    """
+    for family, names in _numbered(columns).items():
+        if plain(family).removeprefix("trial") in COLUMN_NAMES["choice"]:
+            refuse_wide(columns, names, FEWEST_NAMED)
+
+
+def refuse_wide(columns: DataFrame, names: Mapping[int, str], fewest: int) -> None:
+    """Refuse a table with a column, and not a row, for each trial or subject.
+
+    Args:
+        columns: the table.
+        names: columns that differ in a number only, by number.
+        fewest: number of these from which the table is refused.
+
+    Raises:
+        TableError: with the Python that turns the table into one with a row for each trial.
+    """
+    if len(names) < fewest:
+        return
+    families = {family: each for family, each in _numbered(columns).items() if [*each] == [*names]}
+    (chosen,) = (family for family, each in families.items() if each == names)
+    made = {family: "choice" if family == chosen else plain(family) for family in families}
+    values = [f"{name}=frame[f{family.replace('{}', '{k}')!r}]" for family, name in made.items() if name.isidentifier()]
+    short = {plain(name) for name in columns}
+    number = "subject" if short & {*COLUMN_NAMES["trial"]} else "trial"
+    row = [] if number == "subject" or short & {*COLUMN_NAMES["subject"]} else ["subject=frame.index"]
+    each = ", ".join([f"{number}=k", *row, *values])
+    first, *_, last = names.values()
+    python = f"pandas.concat([frame.filter(regex=r'^\\D*$').assign({each}) for k in {_range([*names])}])"
+    raise TableError(
+        f"found {len(names)} columns {first} to {last}, which look like a {number} each, expected one row for each "
+        f"trial; in Python, ngym_cli.data({python}) reads a DataFrame frame"
+    )
+
+
+def _range(numbers: Sequence[int]) -> str:
+    several = range(min(numbers), max(numbers) + 1)
+    return str(several) if list(several) == sorted(numbers) else str(list(numbers))
+
+
+def _refuse_counts(columns: DataFrame, used: Sequence[object]) -> None:
+    """Refuse a table with a row for several trials, which says how many these are and how many choices were the second.
+
+    Raises:
+        TableError: with the Python that turns the table into one with a row for each trial.
+    """
+    numeric = {name: entries.numbers(columns[name]) for name in columns if entries.is_plain_number(columns[name])}
+    free = {name: each for name, each in numeric.items() if name not in used and np.isfinite(each).all()}
+    for total in (name for name in free if TOTALS.fullmatch(plain(name)) and free[name].min() > 1):
+        for part, values in free.items():
+            if part == total or not PARTS.fullmatch(plain(part)) or np.any((values < 0) | (values > free[total])):
+                continue
+            number = f"rows[{part!r}]" if np.ptp(values) > 1 else f"(rows[{total!r}] * rows[{part!r}]).round()"
+            choice = f"lambda rows: (rows.groupby(level=0).cumcount() < {number}) * 1"
+            repeated = f"frame.loc[frame.index.repeat(frame[{total!r}])].assign(choice={choice})"
+            repeated += f".drop(columns={[total, part]})"
+            raise TableError(
+                f"found numbers of trials ({total}) and of choices ({part}), expected one row for each trial; in "
+                f"Python, ngym_cli.data({repeated}) reads a DataFrame frame, without the order of the trials"
+            )
+
+
+def _ask_for_events(columns: DataFrame) -> None:
+    """Ask which events of a log are choices.
+
+    Raises:
+        TableQuestion: if a column beside a clock has entries that differ in the side, or sound like answers.
+    """
+    if not {plain(name) for name in columns} & CLOCKS:
+        return
+    for name, column in columns.items():
+        words, index = entries.levels(column) if entries.is_words(column) else ((), np.zeros(0, int))
+        counts = np.bincount(index[index >= 0], minlength=len(words))
+        frequent = [word for word, count in zip(words, counts, strict=True) if count >= FEWEST_EVENTS]
+        answers = [word for word in frequent if LIKE_A_CHOICE.search(word.lower())]
+        events = [word for word in answers if SIDE.search(word.lower())] or answers
+        if len(events) > 1:
+            where = f"{name} in {','.join(events)}"
+            answer = Answer(("--where", where, "--choice", name), "these events are choices")
+            raise ask(f"rows are events and no trials: {listed(events)} may be choices", [answer], columns, [name])
