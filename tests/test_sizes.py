@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 LIMITS = {
     "neurogym": 9_510,
     "neurogym/analysis": 3_220,
-    "neurogym/behaviour": 5_790,
+    "neurogym/behaviour": 5_755,
     "neurogym/behaviour/models": 3_640,
     "neurogym/dynamics": 1_810,
     "neurogym/envs": 6_470,

@@ -7,6 +7,11 @@ import tomllib
 from pathlib import Path
 
 _FILE = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+#: Patterns of names by what they are names of.
+PATTERNS = {
+    name: re.compile("".join(parts).replace("STRENGTHS", "|".join(_FILE["words"]["strengths"])))
+    for name, parts in _FILE["patterns"].items()
+}
 _WORDS = {name: tuple(words) for name, words in _FILE["words"].items() if name != "ordered"}
 
 #: Roles that a column can have, and names (see `neurogym.behaviour.entries.plain`) that suggest the role, best first.
@@ -25,48 +30,24 @@ COMPONENT_NAMES = {
 #: Names that a choice has, and a correct choice or the side of a stimulus just as well.
 SIDES = _WORDS["sides"]
 
-STIMULUS = re.compile(
-    rf"^({'|'.join(_WORDS['strengths'])}|s|x|stim|stimulus|stimuli|coh|coherence|contrast|evidence|strength|intensity|freq|frequency|loudness|tone|sound|"
-    r"click|clicks|duration|angle|orientation|ori|tilt|motion|level|amplitude|difference|delta|diff|signed\w*|signal|"
-    r"cue|offer|left|right|morph|ratio|dotcoh|f)\d*([ab]|left|right|l|r|db|ms|hz|strength|level|contrast|coherence|evidence|diff|"
-    r"difference|intensity|freq|frequency|value|clicks)?\d*$"
-)
+STIMULUS = PATTERNS["stimulus"]
 #: Parts of names of numeric columns that hold no stimulus: times, generating probabilities, counters, judgements.
-NOT_STIMULI = re.compile(
-    r"(time|onset|offset|started|stopped|prob|^p\d|^p_?(left|right|[a-z])$|date|index|^id|id$|number|block|count|weight|^age|phase|^q\d|^mu\d|"
-    r"env|this\w*n$|fix|gaze|dwell|saccade|pupil|(^|[_.])cond|group|gender|sex|"
-    r"conf|rating|(^|[_.])rt([_.]|$)|version|frame|reward|outcome|gain|loss|choice|resp|volume|period|interval|order|row|session)"
-)
+NOT_STIMULI = PATTERNS["not_stimuli"]
 #: Parts of names of columns of words that are no choices: kinds of rows, groups of subjects, conditions.
-NOT_CHOICES = re.compile(
-    r"(type|kind|event|phase|block|task|stage|screen|sex|gender|group|cond|hand|version|lang|browser|strain|genotype|"
-    r"species|treatment|drug|session|date|day|status|stim|cue|context|environment|room|site|device|difficulty|"
-    r"direction|orient|sample|omission|premature|early)"
-)
+NOT_CHOICES = PATTERNS["not_choices"]
 #: Parts of names that sound like an answer, where no name is that of a choice.
-LIKE_A_CHOICE = re.compile(
-    r"(chose|choice|chosen|pick|select|resp|answer|went|key|press|poke|(?<!c)lick|saccade|wheel|release|touch|^p[rl]$|^seen$|detected)"
-)
+LIKE_A_CHOICE = PATTERNS["like_a_choice"]
 #: Parts of names of what was chosen, and of what came of it or is known of it.
 CHOSEN = re.compile(r"chose|pick|select|wahl|choisi|elegid")
 OF_THE_CHOSEN = re.compile(
     r"reward|outcome|feedback|prob|val|amount|magnitude|time|(^|_)rt|correct|conf|rating|n_|num|count"
 )
 #: Names of flags of trials that differ from others by what was done to the subject, by what is earned, or by quality.
-SPECIAL = re.compile(
-    r"(is)?(catch|attentioncheck|autowater|autoreward(ed)?|freereward|laser|opto(genetics|stim)?|stimulation|"
-    r"(micro|[ue])stim(ulation)?|inactivation|muscimol|excluded?|outlier|invalid|(?P<sound>included?|valid))(on|trial)?s?"
-)
+SPECIAL = PATTERNS["special"]
 #: Names of times of answers, where no name is that of a reaction time.
-LIKE_A_TIME = re.compile(
-    r"(^|_)rt(_|$)|^time_?ms$|^t_?(resp|answer|choice|decision|press|poke)|"
-    r"(resp|answer|choice|press|key|poke|lick|saccade|release|decision|react|mouse|click)\w*?[_. ]?"
-    r"(times?|latency|onset|rt|ms)$"
-)
+LIKE_A_TIME = PATTERNS["like_a_time"]
 #: Names of confidence judgements, where no name is that of confidence.
-LIKE_A_JUDGEMENT = re.compile(
-    r"(^|[_. ])(conf|confidence|wager)_?(pct|percent|level|score|value|scale|resp|response)?$"
-)
+LIKE_A_JUDGEMENT = PATTERNS["like_a_judgement"]
 #: Parts of names of columns of outcomes.
 LIKE_A_REWARD = re.compile(r"(reward|outcome|feedback|payoff|payout|earned|result|^won|^fb|reinforced|pellet|treasure)")
 #: Names of what was so in the trial before.
@@ -95,5 +76,9 @@ SAFE = _WORDS["safe"]
 #: Continuous reports: targets that are durations, all targets, reports, and sizes of sets.
 DURATIONS, REPORTS, SIZES = _WORDS["durations"], _WORDS["reports"], _WORDS["sizes"]
 TARGETS = (*DURATIONS, *_WORDS["targets"])
+#: Columns that may number games or blocks, those that date or identify a session, and those of phases of an experiment.
+BLOCKS, DATES, PHASE_COLUMNS = _WORDS["blocks"], _WORDS["dates"], _WORDS["phase_columns"]
+#: Columns of tasks, each of which has options of its own.
+TASKS = _WORDS["tasks"]
 #: Pairs of choices of which the first comes first as an option, whatever the alphabet says.
 ORDERED = tuple((first, second) for first, second in _FILE["words"]["ordered"])

@@ -27,10 +27,12 @@ STARTS = (
     re.compile(r"(start|begin|onset|init)"),
 )
 NOT_STARTS = re.compile(r"(off|end|stop|feedback|reward|resp|choice|lick|press|iti|fix)")
-#: Names of flags of hits, misses, false alarms and correct rejections.
+#: Beginnings of names of flags of hits, misses, false alarms and correct rejections.
 OUTCOMES = (
-    *(("hit", "hits"), ("miss", "misses"), ("falsealarm", "fa", "falsealarms")),
-    ("correctreject", "correctrejection", "cr", "correctrejections"),
+    re.compile("hits?"),
+    re.compile("miss(es)?"),
+    re.compile("falsealarms?|fa"),
+    re.compile("cr|correctreject.*"),
 )
 #: Names of flags of the left that have one of the right beside them, by role, and the formula of both.
 SIDED = {
@@ -75,7 +77,7 @@ def with_sides(columns: DataFrame, chosen: ColumnMap, notes: list[str], given: r
 def with_detection(columns: DataFrame, chosen: ColumnMap, notes: list[str]) -> DataFrame:
     """Return the table with response, correctness and signal, where it has a flag for each outcome of a detection."""
     short = {plain(name): name for name in columns if roles.is_flag(columns[name])}
-    found = [next((short[name] for name in names if name in short), None) for names in OUTCOMES]
+    found = [next((name for key, name in short.items() if pattern.fullmatch(key)), None) for pattern in OUTCOMES]
     if None in found or any(plain(name) in COLUMN_NAMES["choice"] for name in columns):
         return columns
     hit, miss, alarm, rejection = (f"`{name}`" for name in found)

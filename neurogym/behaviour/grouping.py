@@ -11,6 +11,7 @@ import numpy as np
 
 from neurogym.array_types import IntArray
 from neurogym.behaviour import entries
+from neurogym.behaviour.column_names import BLOCKS, DATES, PATTERNS
 from neurogym.behaviour.entries import TableError, label, plain
 from neurogym.behaviour.evidence import FILE, FOLDER, listed
 from neurogym.behaviour.questions import Answer, ask, typed
@@ -21,11 +22,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-#: Columns that may number games or blocks.
-BLOCK_COLUMNS = ("block", "blocknumber", "blocknum", "blocknr", "blockid", "game", "gamenumber", "task", "tasknumber")
-#: Columns that date or identify a session, and the day of an entry.
-DATES = ("date", "sessiondate", "sessdate", "startdate", "datetime", "sessionstarttime", "starttimestamp", "day",
-         "identifier", "eid", "uuid", "sessionid", "sessionuuid")  # fmt: skip
+#: Names of files that are named after sessions, and the day of an entry.
+SESSION_FILE = re.compile(r"(^|[^a-z])(ses|sess|session|day|run|block|date|visit)[-_ ]?\d+|\d{4}-?\d\d-?\d\d")
 _DAY = re.compile(r"\d{4}[-/_.]?\d\d[-/_.]?\d\d|\d\d?[./]\d\d?[./]\d{2,4}")
 SHORTEST = 5  #: trials of a session below which a remark is made
 
@@ -193,7 +191,7 @@ def _by_files(columns: DataFrame, roles: dict[str, object], groups: Groups, asks
     if FILE not in columns or len(entries.words(columns[FILE])) < 2 or FILE in roles.values():
         return
     names = entries.words(columns[FILE])
-    said = {match[0] for name in names if (match := _SUBJECT_FILE.search(name.lower()))}
+    said = {match[0] for name in names if (match := PATTERNS["subject_files"].search(name.lower()))}
     one_number = "subject" in roles and len(entries.distinct(columns[roles["subject"]])) == 1
     if asks and one_number and len(said) == len(names):
         why = f"{roles['subject']} is the same in all files, whose names say {listed(sorted(said))}"
@@ -208,7 +206,7 @@ def _by_files(columns: DataFrame, roles: dict[str, object], groups: Groups, asks
             roles["session"] = FILE
         return
     folders = entries.words(columns[FOLDER]) if FOLDER in columns and asks and "session" not in roles else ()
-    if folders and not any(_SESSION_FILE.search(name.lower()) for name in folders):
+    if folders and not any(SESSION_FILE.search(name.lower()) for name in folders):
         roles["subject"], roles["session"] = FOLDER, FILE
         groups.notes.append(
             f"each folder ({listed(folders[:3])}) is read as a subject, and each file as a session; "
@@ -216,13 +214,13 @@ def _by_files(columns: DataFrame, roles: dict[str, object], groups: Groups, asks
         )
         return
     common = {re.sub(r"[\d\W_]+", "", name.rpartition("/")[2].lower()) for name in names}
-    if all(_SUBJECT_FILE.search(name.lower()) for name in names):
+    if all(PATTERNS["subject_files"].search(name.lower()) for name in names):
         roles["subject"] = FILE
         groups.notes.append(
             f"each of {len(names)} files is read as a subject; {option(f'--subject none --session {FILE}')} if they "
             "are sessions of one"
         )
-    elif "session" not in roles and all(_SESSION_FILE.search(name.lower()) for name in names) and len(common) == 1:
+    elif "session" not in roles and all(SESSION_FILE.search(name.lower()) for name in names) and len(common) == 1:
         roles["session"] = FILE
         groups.notes.append(
             f"each of {len(names)} files is read as a session of one subject; {typed('--subject', FILE)} if not"
@@ -235,21 +233,13 @@ def _by_files(columns: DataFrame, roles: dict[str, object], groups: Groups, asks
         raise ask("the table does not say whose trials its files hold", answers, columns, [FILE])
 
 
-#: Names of files that are named after subjects, and after sessions.
-_SUBJECT_FILE = re.compile(
-    r"(^|[^a-z])(sub|subj|subject|participant|part|person|pp|vp|p|s|rat|mouse|mice|monkey|animal|fish|bird|human|m|r)"
-    r"[-_ ]?\d+([^a-z]|$)|(?<![a-z])(subject|participant|person)"
-)
-_SESSION_FILE = re.compile(r"(^|[^a-z])(ses|sess|session|day|run|block|date|visit)[-_ ]?\d+|\d{4}-?\d\d-?\d\d")
-
-
 def _find_unnamed_subjects(columns: DataFrame, roles: dict[str, object], groups: Groups, asks: bool) -> None:
     """Ask about columns that may name subjects in a table that would be read as that of a single subject."""
     if "subject" in roles or not asks:
         return
     used = {*roles.values(), *roles.get("stimuli", ())}  # type: ignore[misc]
     names = [name for name, column in columns.items() if name not in used and changes_between_blocks(column)]
-    names = [name for name in names if plain(name) not in BLOCK_COLUMNS and not NOT_SUBJECTS.search(name.lower())]
+    names = [name for name in names if plain(name) not in BLOCKS and not PATTERNS["not_subjects"].search(name.lower())]
     names = [name for name in names if not has_fractions(columns[name])]
     if not names:
         return
@@ -262,12 +252,6 @@ def _find_unnamed_subjects(columns: DataFrame, roles: dict[str, object], groups:
     answers.append(Answer(("--subject", "none"), "all rows are one subject"))
     changes = f"{' or '.join(names[:3])} changes only from one block of rows to the next"
     raise ask(f"no column is named like subjects, and {changes}", answers, columns, names[:3])
-
-
-#: Parts of names of columns that do not name subjects although they change between blocks of rows.
-NOT_SUBJECTS = re.compile(
-    r"(block|phase|stage|cond|prob|reward|bias|prior|context|rule|task|contrast|level|coh|hard|easy)"
-)
 
 
 def _counted(subject: IntArray, trial: np.ndarray) -> IntArray:
@@ -296,7 +280,7 @@ def _say_blocks(
     columns: DataFrame, roles: dict[str, object], session: IntArray, subject: IntArray, groups: Groups
 ) -> None:
     """Say whether a column of blocks or games agrees with the sessions."""
-    named = [name for name in columns if plain(name) in BLOCK_COLUMNS and name not in roles.values()]
+    named = [name for name in columns if plain(name) in BLOCKS and name not in roles.values()]
     named = [name for name in named if entries.is_numeric(columns[name]) and fits_role("session", columns[name])]
     for name in named:
         block = entries.texts(columns[name])[1]

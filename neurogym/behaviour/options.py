@@ -10,6 +10,7 @@ import numpy as np
 from neurogym.array_types import BoolArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.codings import is_missed_word
+from neurogym.behaviour.column_names import TASKS
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import FILE
 from neurogym.behaviour.questions import Answer, TableQuestion
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 FEWEST = 16  #: answers of a file or subject from which an option that is absent is not absent by chance
 COMMON = 0.02  #: share of the answers from which an entry counts as an option
-#: Names of columns of tasks, each of which has options of its own.
-TASKS = ("task", "tasktype", "taskname", "experiment", "paradigm", "modality")
 MOST_LISTED = 4  #: codings that are listed
 
 

@@ -371,7 +371,10 @@ def remarks_on(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
         if is_flag(columns[name]) and len(entries.distinct(columns[name])) > 1
     ]
     numeric = [name for name in columns if name not in assigned.values() and entries.is_numeric(columns[name])]
-    for role, pattern, what in (("rt", LIKE_A_TIME, "time"), ("confidence", LIKE_A_JUDGEMENT, "confidence judgement")):
+    for role, pattern, what in (
+        ("rt", LIKE_A_TIME, "time"),
+        ("confidence", LIKE_A_JUDGEMENT, "confidence judgement"),
+    ):
         unread = [name for name in numeric if role not in assigned and pattern.search(name.lower())]
         notes += [
             f"{name} is not read as a {what}: {typed(f'--{role}', name)} if that is the {what} of the answer"

@@ -11,7 +11,7 @@ import numpy as np
 from neurogym.array_types import BoolArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.codings import read_flags
-from neurogym.behaviour.column_names import SCREENS
+from neurogym.behaviour.column_names import PATTERNS, PHASE_COLUMNS, SCREENS
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import FILE, group_index
 from neurogym.behaviour.roles import is_flag
@@ -21,17 +21,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 
-#: Columns that say which phase of an experiment a row belongs to, and words for phases without trials of the task.
-PHASE_COLUMNS = (
-    "task", "phase", "block", "blocktype", "stage", "section", "testpart", "part", "trialpart", "trialtype", "screen",
-    "screenid", "screenname", "event", "eventtype", "display", "label", "name", "condition", "tasktype", "blockname",
-    "taskname", "zonetype", "sender",
-)  # fmt: skip
-IDLE = re.compile(
-    r"^(prac(tice|tise)?(trials?|block)?\d*|instr(uctions?)?\w*|tutorial|demo|warmup|example|fix(ation)?(cross)?|iti|"
-    r"feedback\w*|debrief\w*|consent\w*|welcome\w*|end|thanks|thankyou|survey\w*|questionnaire\w*|demographics\w*|"
-    r"content\w*|continue\w*|preload|(enter|exit)?fullscreen|attentioncheck|browsercheck|break|rest|pause|intro(duction)?|goodbye)$"
-)
 #: Last row of a table of Gorilla, and rows that sum up others.
 SUMMARY = re.compile(r"(endoffile|mean|average|avg|mittelwert|moyenne|median|sd|std|stdev|sem|total|grandtotal|summe)")
 MOST_SUMMARIES = 0.02  #: share of rows
@@ -75,7 +64,7 @@ def trial_rows(
             listed = ",".join(entries.levels(column)[0])
             remove_phase(read_flags(column)[0] == 1, f"practice ({name}); to keep these, {_kept(name, listed)}")
         elif entries.is_words(column) and name not in roles.values():
-            _remove_phases(name, column, IDLE if plain(name) in PHASE_COLUMNS else PRACTICE, remove_phase)
+            _remove_phases(name, column, PATTERNS["phases"] if plain(name) in PHASE_COLUMNS else PRACTICE, remove_phase)
     for _, column in columns.items():
         for word in filter(lambda word: SUMMARY.fullmatch(plain(word)), entries.words(column)):
             summary = np.asarray(column == word)
