@@ -18,7 +18,7 @@ from neurogym.behaviour.evidence import ENOUGH_TRIALS, agrees, correlation, is_b
 from neurogym.behaviour.grouping import is_of_an_agent
 from neurogym.behaviour.questions import Answer, TableQuestion, ask, ask_role, typed, which_is_correct
 from neurogym.behaviour.role_columns import RoleColumns
-from neurogym.behaviour.roles import chosen_side, is_among, is_flag, object_pairs, says_yes
+from neurogym.behaviour.roles import chosen_side, is_flag, object_pairs, says_yes
 from neurogym.messages.options import option
 
 if TYPE_CHECKING:
@@ -281,7 +281,7 @@ def check_objects(trials: RoleColumns, options: Sequence[str], choices: Choices,
     by_side = abs(correlation(reward, choices.index, valid))
     for pair in object_pairs(trials.columns, trials.free):
         objects, first = sorted(entries.words(trials.columns[pair[0]])), choices.index == 0
-        chosen = [np.where(first, *(is_among(trials.columns[each], [word]) for each in pair)) for word in objects]
+        chosen = [np.where(first, *(trials.columns[each] == word for each in pair)) for word in objects]
         by_object = max(abs(correlation(reward, each, valid)) for each in chosen)
         if by_object < 2 * by_side or by_object * np.sqrt(valid.sum()) < BEYOND_CHANCE:
             continue

@@ -80,29 +80,18 @@ def read_choices(
     words, index = entries.levels(entries.without(column, gone))
     counts = np.bincount(index[index >= 0], minlength=len(words))
     if order:
-        absent = [word for word in order if word not in words]
-        if absent and len(absent) == len(order):
+        if not {*order} & {*words}:
             raise TableError(f"found none of the options {', '.join(order)}; the entries are {', '.join(words[:12])}")
-        keep, note = [words.index(word) if word in words else -1 for word in order], ""
-        lookup = np.full(len(words) + 1, -1)
-        for position, k in enumerate(keep):
-            if k >= 0:
-                lookup[k] = position
-        named = {words[k]: int(counts[k]) for k in range(len(words)) if k not in keep and counts[k]}
-        return Choices(lookup[index], tuple(order), named)
-    codes, note = _missed_codes(words, index, counts, witness, missed)
-    options = [k for k in range(len(words)) if k not in codes and counts[k]]
-    if len(options) > MOST_CHOICES:
-        raise TableError(f"found {len(options)} different values, expected 2 to {MOST_CHOICES} choices")
-    options = _ordered(words, options)
-    lookup = np.full(len(words) + 1, -1)
-    lookup[options] = np.arange(len(options))
-    return Choices(
-        lookup[index].astype(np.int64),
-        tuple(words[k] for k in options),
-        {words[k]: int(counts[k]) for k in codes if counts[k]},
-        note,
-    )
+        options, note = tuple(order), ""
+    else:
+        codes, note = _missed_codes(words, index, counts, witness, missed)
+        present = [k for k in range(len(words)) if k not in codes and counts[k]]
+        if len(present) > MOST_CHOICES:
+            raise TableError(f"found {len(present)} different values, expected 2 to {MOST_CHOICES} choices")
+        options = tuple(words[k] for k in _ordered(words, present))
+    lookup = np.array([*(options.index(word) if word in options else -1 for word in words), -1])
+    gone_words = {word: int(counts[k]) for k, word in enumerate(words) if lookup[k] < 0 and counts[k]}
+    return Choices(lookup[index], options, gone_words, note)
 
 
 def _ordered(words: Sequence[str], options: list[int]) -> list[int]:

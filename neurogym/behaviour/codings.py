@@ -143,14 +143,13 @@ def _unit_of(short: str, typical: float) -> str:
 
 def _units_apart(values: FloatArray, group: IntArray) -> BoolArray | None:
     """Return the rows of groups whose times are in a smaller unit than those of others, or None."""
+    import pandas as pd
+
     valid = np.isfinite(values) & (np.abs(values) > 0) & ~np.isin(np.abs(values), TIME_CODES)
-    order = np.flatnonzero(valid)[np.argsort(group[valid], kind="stable")]
-    begins = np.flatnonzero(np.diff(group[order], prepend=-1))
-    present, pieces = group[order][begins], np.split(np.abs(values[order]), begins[1:])
-    medians = np.array([np.median(piece) for piece in pieces if len(piece)])
+    medians = pd.Series(np.abs(values[valid])).groupby(group[valid]).median()
     if len(medians) < 2 or medians.max() < TWO_UNITS * medians.min():
         return None
-    return np.isin(group, present[medians > np.sqrt(medians.max() * medians.min())])
+    return np.isin(group, medians.index[medians > np.sqrt(medians.max() * medians.min())])
 
 
 def two_units(seconds: FloatArray) -> float | None:

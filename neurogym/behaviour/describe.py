@@ -7,13 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
 from neurogym.analysis.evidence import psychophysical_kernel
 from neurogym.analysis.intervals import mean_interval
 from neurogym.analysis.regression import fit_weights
 from neurogym.analysis.results import Curve, Estimate
-from neurogym.array_types import FloatArray, IntArray
+from neurogym.array_types import FloatArray
 from neurogym.behaviour import psychometrics, sequences
 from neurogym.behaviour.metacognition import ConfidenceNumbers, confidence_numbers
 from neurogym.behaviour.models.base import Problem
@@ -24,7 +23,6 @@ HISTORY = 5  #: previous trials whose weights are estimated for two choices; a s
 MANY = 12  #: subjects above which parameters of each get no interval and weights a prior of fixed width
 LARGE = 20_000  #: trials above which history weights come from a sample of sessions with this many trials
 WIDE = 10.0  #: s.d. of the prior of weights of one of many subjects
-NEWTON_STEPS = 20
 KERNEL = 6  #: parts of the stimulus whose pulses get a weight
 ENOUGH = 5  #: subjects from which numbers of all are means over subjects
 GROUP = "all"  #: name of all subjects together
@@ -240,27 +238,9 @@ def _quick_weights(table: Behaviour, history: int) -> dict[str, Estimate]:
     features, n = Features.of(table, history, past_stimuli=False, plain_outcomes=True), len(table.choices)
     choice = table.join("choice")
     rows = np.concatenate([features.matrix(each) for each in table.sessions])[choice >= 0]
-    weights, information = _wide_fit(rows, choice[choice >= 0], n)
+    weights, information = fit_weights(rows, choice[choice >= 0], n, np.full(rows.shape[1], WIDE))
     errors = np.sqrt(np.diag(np.linalg.inv(information))).reshape(n - 1, -1)
     return dict(zip(features.weight_names, map(Estimate.normal, weights[1:].ravel(), errors.ravel()), strict=True))
-
-
-def _wide_fit(x: FloatArray, choice: IntArray, n: int) -> tuple[FloatArray, FloatArray]:
-    """Return the weights and their information, as `fit_weights`; those of two choices by Newton's steps."""
-    prior = np.full(x.shape[1], WIDE)
-    if n != 2:
-        return fit_weights(x, choice, n, prior)
-    w, scale = np.zeros(x.shape[1]), x.std(0)
-    for _ in range(NEWTON_STEPS):
-        p = expit(x @ w)
-        information = (x * (p * (1 - p))[:, None]).T @ x + np.diag(prior**-2)
-        step = np.linalg.solve(information, x.T @ (choice - p) - w / prior**2)
-        w = w + step
-        if not np.isfinite(w).all() or np.abs(step * scale).max() > 20:
-            break
-        if step @ information @ step < 1e-10:
-            return np.stack([np.zeros_like(w), w]), information
-    return fit_weights(x, choice, n, prior)
 
 
 def _lag(name: str) -> int:

@@ -46,10 +46,7 @@ LOGS: dict[str, tuple[str, str]] = {mark: (name, way) for mark, (name, way) in _
 def format_of(columns: DataFrame) -> TableFormat | None:
     """Return the form of a table, or None if it is not known."""
     short = {plain(name) for name in columns}
-    known = next((each for each in FORMATS if set(each.needs) <= short), None)
-    if known is None and "correct" in short and any(name.startswith("count_") for name in columns):
-        known = next(each for each in FORMATS if each.name == "OpenSesame")
-    return known
+    return next((each for each in FORMATS if set(each.needs) <= short), None)
 
 
 def roles_of_format(columns: DataFrame, form: TableFormat) -> dict[str, str]:

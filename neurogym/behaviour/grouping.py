@@ -256,24 +256,14 @@ def _find_unnamed_subjects(columns: DataFrame, roles: dict[str, object], groups:
 
 def _counted(subject: IntArray, trial: np.ndarray) -> IntArray:
     """Return the session of each row of a table without sessions: new where repeated trial numbers fall."""
-    n = len(subject)
+    import pandas as pd
+
     if not np.isfinite(trial).any():
-        return np.zeros(n, np.int64)
-    order = np.argsort(subject, kind="stable")
-    who, number = subject[order], trial[order]
-    same = np.append(False, who[1:] == who[:-1])
-    numbered = np.isfinite(trial)
-    pairs = np.unique(np.stack([subject[numbered], trial[numbered]], 1), axis=0)[:, 0]
-    distinct = np.bincount(pairs.astype(int)[pairs >= 0], minlength=int(subject.max()) + 2)
-    known = np.bincount(subject[numbered & (subject >= 0)], minlength=int(subject.max()) + 2)
-    repeats = (distinct < known)[who]
-    with np.errstate(invalid="ignore"):
-        begins = same & repeats & np.append(False, number[1:] <= number[:-1])
-    total = np.cumsum(begins)
-    starts = np.maximum.accumulate(np.where(same, 0, np.arange(n)))
-    session = np.empty(n, np.int64)
-    session[order] = total - total[starts]
-    return session
+        return np.zeros(len(subject), np.int64)
+    table = pd.DataFrame({"subject": subject, "trial": trial})
+    repeating = table["subject"][table.duplicated() & np.isfinite(trial)].unique()
+    begins = (table.groupby("subject")["trial"].diff() <= 0) & table["subject"].isin(repeating)
+    return begins.groupby(table["subject"]).cumsum().to_numpy(np.int64)
 
 
 def _say_blocks(

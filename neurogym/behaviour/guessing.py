@@ -170,12 +170,6 @@ def _unfit(columns: DataFrame, known: set[str]) -> list[str]:
         for name in in_words
         if STIMULUS.match(plain(name)) and all(map(FRACTION.fullmatch, entries.words(columns[name])))
     ]
-    notes += [
-        f"{name} is named like correctness and is not read: its entries are not 0 and 1 alone"
-        for name in columns
-        if "correct" not in known and plain(name) in COLUMN_NAMES["correct"] and entries.is_numeric(columns[name])
-        if not roles.is_flag(columns[name])
-    ]
     for name in in_words:
         words = entries.words(columns[name])
         named = plain(name) in COLUMN_NAMES["reward"] or (LIKE_A_REWARD.search(plain(name)) and 1 < len(words) <= 6)
@@ -187,10 +181,11 @@ def _unfit(columns: DataFrame, known: set[str]) -> list[str]:
                 f"{typed('--derive', won, '--reward', 'won')} if {word} is a win"
             )
     return notes + [
-        f"{name} is named like {of_what} and is not read: its entries are words, as {entries.words(columns[name])[0]}"
-        for role, of_what in (("rt", "a time"), ("confidence", "a confidence judgement"))
-        for name in in_words
-        if role not in known and plain(name) in COLUMN_NAMES[role]
+        f"{name} is named like {of_what} and is not read: its entries are {entries.describe(columns[name])}"
+        for role, of_what in (("rt", "a time"), ("confidence", "a confidence judgement"), ("correct", "correctness"))
+        for name in columns
+        if role not in known and plain(name) in COLUMN_NAMES[role] and len(entries.distinct(columns[name])) > 1
+        if not roles.fits_role(role, columns[name])
     ]
 
 

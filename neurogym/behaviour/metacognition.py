@@ -14,6 +14,7 @@ from scipy.special import ndtr, ndtri
 from neurogym.analysis.intervals import proportion_curve
 from neurogym.analysis.results import Curve, Estimate, Result
 from neurogym.array_types import FloatArray, IntArray
+from neurogym.behaviour.psychometrics import levels_of
 from neurogym.behaviour.table import Behaviour
 
 MOST_RATINGS, BINS = 8, 4  #: most ratings that are not binned, and bins of finer scales
@@ -44,24 +45,13 @@ def confidence_numbers(table: Behaviour) -> ConfidenceNumbers | None:
     rows = np.isfinite(confidence) & np.isfinite(correct) & (choice >= 0)
     if rows.sum() < 2 or len(np.unique(confidence[rows])) < 2:
         return None
-    levels, rating = ratings(confidence[rows])
+    levels, rating = levels_of(confidence[rows], MOST_RATINGS, BINS)
     calibration = proportion_curve(levels, rating, correct[rows], table.interval_groups(rows))
     judged = truth[rows] >= 0
     if judged.sum() < FEWEST_JUDGEMENTS or len(table.choices) != 2 or len(np.unique(truth[rows][judged])) < 2:
         return ConfidenceNumbers(calibration)
     d, meta, ratio = meta_d_prime(truth[rows][judged], choice[rows][judged], rating[judged], len(levels))
     return ConfidenceNumbers(calibration, d, meta, ratio)
-
-
-def ratings(confidence: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Return the ratings and the rating of each trial; fine scales are binned by quantiles."""
-    levels, index = np.unique(confidence, return_inverse=True)
-    if len(levels) <= MOST_RATINGS:
-        return levels, index
-    edges = np.unique(np.quantile(confidence, np.linspace(0, 1, BINS + 1)))
-    index = np.clip(np.searchsorted(edges, confidence, "right") - 1, 0, len(edges) - 2)
-    index = np.unique(index, return_inverse=True)[1]
-    return np.bincount(index, confidence) / np.bincount(index), index
 
 
 def meta_d_prime(

@@ -10,6 +10,7 @@ from neurogym.analysis.intervals import mean_curve, proportion_curve
 from neurogym.analysis.psychometric import fit_psychometric
 from neurogym.analysis.results import Curve, Estimate, Result, normal_quantile
 from neurogym.array_types import FloatArray, IntArray
+from neurogym.behaviour.entries import parse_number
 from neurogym.behaviour.table import Behaviour
 
 LEVELS, BINS = 13, 9  #: most levels of a stimulus that are not binned, and bins of others
@@ -129,8 +130,8 @@ def by_condition(table: Behaviour, evidence: FloatArray, condition: str) -> tupl
     words = np.array(
         ["" if v is None else f"{v:g}" if isinstance(v, float) else str(v) for v in values.tolist()], object
     )
-    names = list(dict.fromkeys(words.tolist()))
-    names = sorted((n for n in names if n not in ("", "nan")), key=lambda n: (_number(n) is None, _number(n) or 0.0, n))
+    number_of = {name: parse_number(name) for name in words.tolist() if name not in ("", "nan")}
+    names = sorted(number_of, key=lambda name: (number_of[name] is None, number_of[name] or 0.0, name))
     if len(names) > MOST_CONDITIONS:
         raise ValueError(
             f"column {condition!r} has {len(names)} values, expected at most {MOST_CONDITIONS} to split by"
@@ -149,24 +150,23 @@ def _difference(a: Estimate | None, b: Estimate | None) -> Estimate | None:
     return Estimate.normal(a.value - b.value, float(np.hypot(a.se, b.se)))
 
 
-def _number(word: str) -> float | None:
-    try:
-        return float(word)
-    except ValueError:
-        return None
-
-
 def session_of(table: Behaviour) -> IntArray:
     """Return the number of the session of each trial."""
     return np.repeat(np.arange(len(table.sessions)), [len(each) for each in table.sessions])
 
 
-def levels_of(values: FloatArray) -> tuple[FloatArray, np.ndarray]:
-    """Return the levels of a stimulus and the level of each trial; continuous values go to bins of equal numbers."""
+def levels_of(values: FloatArray, most: int = LEVELS, bins: int = BINS) -> tuple[FloatArray, IntArray]:
+    """Return the levels of a number and the level of each trial; more levels go to bins of equal numbers of trials.
+
+    Args:
+        values: shape (trials,).
+        most: number of levels that are not binned.
+        bins: number of bins.
+    """
     levels, index = np.unique(values, return_inverse=True)
-    if len(levels) <= LEVELS:
+    if len(levels) <= most:
         return levels, index
-    edges = np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)))
+    edges = np.unique(np.quantile(values, np.linspace(0, 1, bins + 1)))
     index = np.clip(np.searchsorted(edges, values, "right") - 1, 0, len(edges) - 2)
     index = np.unique(index, return_inverse=True)[1]
     return np.bincount(index, values) / np.bincount(index), index

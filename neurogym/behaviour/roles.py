@@ -37,6 +37,7 @@ from neurogym.behaviour.column_names import (
 )
 from neurogym.behaviour.entries import label, parse_number, plain
 from neurogym.behaviour.evidence import correlation, same_information
+from neurogym.behaviour.pulse_times import pairs_of
 from neurogym.behaviour.questions import quoted, typed
 from neurogym.messages.options import option
 
@@ -82,14 +83,9 @@ def missed_words(words: Sequence[str]) -> list[str]:
     return [word for word in words if plain(word) in MISSED and not (detection and detected(word) is not None)]
 
 
-def is_among(column: Series, words: Sequence[str]) -> BoolArray:
-    """Return the rows of a column of words that hold one of some words."""
-    return np.asarray(column.isin(words))
-
-
 def missed_rows(column: Series) -> BoolArray:
     """Return the rows with a word that means no answer."""
-    return is_among(column, missed_words(entries.words(column)))
+    return np.asarray(column.isin(missed_words(entries.words(column))))
 
 
 def is_for_or_against(name: str, columns: DataFrame) -> bool:
@@ -293,22 +289,14 @@ def varies_within(column: Series, columns: DataFrame, assigned: Mapping[str, obj
 def side_pairs(columns: DataFrame, used: Sequence[object] = ()) -> list[tuple[str, str]]:
     """Return the pairs of numeric columns for the left and the right, as in ``contrastLeft`` and ``contrastRight``."""
     pairs = []
-    for name in columns:
-        match = re.fullmatch(r"(?i)(.*?)left(.*)|l", name)
-        partner = None if match is None else _right_of(name)
-        if partner is None or partner not in columns or {name, partner} & set(map(str, used)):
+    for name, partner in pairs_of(columns):
+        if not ("left" in name.lower() or name in "lL") or {name, partner} & set(map(str, used)):
             continue
         both = [columns[each] for each in (name, partner) if entries.is_numeric(columns[each])]
         other = NOT_STIMULI.search(name.lower()) or LIKE_A_CHOICE.search(name.lower())
         if len(both) == 2 and not (other or any(map(entries.is_truth, both))):
             pairs.append((name, partner))
     return pairs
-
-
-def _right_of(name: str) -> str:
-    return {"L": "R", "l": "r"}.get(name) or re.sub(
-        "left", "right", re.sub("Left", "Right", re.sub("LEFT", "RIGHT", name))
-    )
 
 
 def object_pairs(columns: DataFrame, names: Sequence[str]) -> list[tuple[str, str]]:
@@ -322,7 +310,7 @@ def object_pairs(columns: DataFrame, names: Sequence[str]) -> list[tuple[str, st
             continue
         words = entries.words(columns[name])
         same = set(words) == set(entries.words(columns[partner])) and len(words) <= MOST_CHOICES
-        twice = [is_among(columns[name], [word]) & is_among(columns[partner], [word]) for word in words if same]
+        twice = [(columns[name] == word) & (columns[partner] == word) for word in words if same]
         if same and not np.any(twice):
             pairs.append((name, partner))
     return pairs

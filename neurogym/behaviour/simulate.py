@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -22,37 +22,16 @@ COMMON, WALK, RANGE = 0.7, 0.025, (0.25, 0.75)
 Second = Callable[[IntArray], FloatArray]  #: probabilities of the second choices in the states that were reached
 
 
-class World(Protocol):
-    """Interface of simulated environments that run many sessions at once."""
-
-    stimuli: FloatArray
-    truth: IntArray
-
-    @property
-    def n(self) -> int:
-        """Number of sessions."""
-
-    @property
-    def trials(self) -> int:
-        """Trials of each session."""
-
-    def outcome(self, t: int, choice: IntArray, second: Second) -> tuple[FloatArray, IntArray, IntArray]:
-        """Return reward, second-stage state and second-stage choice of trial ``t``."""
-
-
-@dataclass
-class Decisions:
-    """Trials of a table; correct choices have reward 1, choices in trials without a known correct one 0.
+class World:
+    """Simulated environment that runs many sessions at once.
 
     Attributes:
         stimuli: shape (sessions, trials, stimuli).
         truth: correct choices, -1 where unknown, shape (sessions, trials).
-        further: other columns of the trials that policies see, by name, shape (sessions, trials, ...).
     """
 
     stimuli: FloatArray
     truth: IntArray
-    further: Mapping[str, FloatArray] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
@@ -65,12 +44,31 @@ class Decisions:
         return self.truth.shape[1]
 
     def outcome(self, t: int, choice: IntArray, second: Second) -> tuple[FloatArray, IntArray, IntArray]:
+        """Return reward, second-stage state and second-stage choice of trial ``t``."""
+        raise NotImplementedError
+
+
+@dataclass
+class Decisions(World):
+    """Trials of a table; correct choices have reward 1, choices in trials without a known correct one 0.
+
+    Attributes:
+        stimuli: shape (sessions, trials, stimuli).
+        truth: correct choices, -1 where unknown, shape (sessions, trials).
+        further: other columns of the trials that policies see, by name, shape (sessions, trials, ...).
+    """
+
+    stimuli: FloatArray
+    truth: IntArray
+    further: Mapping[str, FloatArray] = field(default_factory=dict)
+
+    def outcome(self, t: int, choice: IntArray, second: Second) -> tuple[FloatArray, IntArray, IntArray]:
         """See `World.outcome`."""
         none = np.full(len(choice), -1)
         return (choice == self.truth[:, t]).astype(float), none, none
 
 
-class ReversingBandit:
+class ReversingBandit(World):
     """Bandit with a good arm (probability .8) among poor arms (.2); the good arm changes every 40 to 60 trials.
 
     Args:
@@ -81,7 +79,7 @@ class ReversingBandit:
     """
 
     def __init__(self, n: int, trials: int, arms: int, rng: np.random.Generator):
-        self.n, self.trials, self.stimuli = n, trials, np.zeros((n, trials, 0))
+        self.stimuli = np.zeros((n, trials, 0))
         self.truth = np.empty((n, trials), np.int64)
         for row in self.truth:
             at, better = 0, int(rng.integers(arms))
@@ -98,7 +96,7 @@ class ReversingBandit:
         return (self._pays[:, t] < p).astype(float), none, none
 
 
-class TwoStepWorld:
+class TwoStepWorld(World):
     """Two-step task of Daw et al. 2011 (10.1016/j.neuron.2011.02.027): probabilities of reward walk slowly.
 
     Args:
@@ -108,7 +106,7 @@ class TwoStepWorld:
     """
 
     def __init__(self, n: int, trials: int, rng: np.random.Generator):
-        self.n, self.trials, self.stimuli = n, trials, np.zeros((n, trials, 0))
+        self.stimuli = np.zeros((n, trials, 0))
         self.truth = np.full((n, trials), -1)
         p = np.empty((trials, n, 2, 2))
         p[0] = rng.uniform(*RANGE, (n, 2, 2))
@@ -129,7 +127,7 @@ class TwoStepWorld:
 
 
 @dataclass
-class Gambles:
+class Gambles(World):
     """World with a gain and a loss for each choice.
 
     Attributes:
@@ -142,17 +140,7 @@ class Gambles:
 
     def __post_init__(self) -> None:
         """Set stimuli and correct choices, of which there are none."""
-        self.stimuli, self.truth = np.zeros((self.n, self.trials, 0)), np.full((self.n, self.trials), -1)
-
-    @property
-    def n(self) -> int:
-        """Number of sessions."""
-        return len(self.gain)
-
-    @property
-    def trials(self) -> int:
-        """Trials of each session."""
-        return self.gain.shape[1]
+        self.stimuli, self.truth = np.zeros((*self.gain.shape[:2], 0)), np.full(self.gain.shape[:2], -1)
 
     def outcome(self, t: int, choice: IntArray, second: Second) -> tuple[FloatArray, IntArray, IntArray]:
         """See `World.outcome`."""
@@ -182,7 +170,7 @@ def gains_and_losses(n: int, trials: int, options: int, rng: np.random.Generator
     return Gambles(happened[0].astype(float), -happened[1].astype(float))
 
 
-class GoNoGoWorld:
+class GoNoGoWorld(World):
     """Four cues: go or no-go, to win 1 or to avoid losing 1, with the better outcome in 80 % of correct trials.
 
     Args:
@@ -192,7 +180,6 @@ class GoNoGoWorld:
     """
 
     def __init__(self, n: int, trials: int, rng: np.random.Generator):
-        self.n, self.trials = n, trials
         self.cues = rng.permuted(np.tile(np.arange(trials) % 4, (n, 1)), axis=1)
         self.stimuli, self.truth = self.cues[..., None].astype(float), (self.cues < 2).astype(int)
         self._good = rng.random((n, trials)) < BETTER
