@@ -415,8 +415,8 @@ def say_scale(trials: RoleColumns, stimuli: FloatArray, choices: Choices) -> Non
     if len(words) < FEWEST_RATINGS or not all(map(str.isdecimal, words)):
         return
     two_signs = stimuli.shape[1] == 1 and np.nanmin(stimuli) < 0 < np.nanmax(stimuli)
-    sides = {"the stimulus": np.nan_to_num(stimuli[:, 0])} if two_signs else {}
-    sides |= {name: 1.0 * entries.levels(trials.columns[name])[1] for name in _with_two_entries(trials, trials.free)}
+    sides: dict[str, np.ndarray] = {"the stimulus": np.nan_to_num(stimuli[:, 0])} if two_signs else {}
+    sides |= {name: entries.levels(trials.columns[name])[1] for name in _with_two_entries(trials, trials.free)}
     for side, values in sides.items():
         if abs(correlation(values, choices.index, valid)) > CLEAR_RATINGS:
             name = str(trials.roles["choice"])

@@ -55,10 +55,8 @@ def read_flags(column: Series) -> tuple[FloatArray, str]:
     lookup = np.full(len(entries.words(column)) + 1, np.nan)
     detection = is_detection(entries.words(column))
     for k, word in enumerate(entries.words(column)):
-        if detection and (correct := detected(word)) is not None:
-            lookup[k] = correct
-            continue
-        if (yes := says_yes(word)) is not None:
+        correct = detected(word) if detection else None
+        if (yes := says_yes(word) if correct is None else correct) is not None:
             lookup[k] = yes
         elif not is_missed_word(word):
             rest = [each for each in entries.words(column)[k:] if says_yes(each) is None and not is_missed_word(each)]

@@ -103,15 +103,11 @@ def _by_size(table: Behaviour, evidence: FloatArray, rows: np.ndarray, groups: I
     results: dict[str, Curve] = {}
     size, index = levels_of(np.abs(evidence[rows]))
     correct, rt = table.join("correct")[rows], table.join("rt")[rows]
-    for name, values in (("accuracy_by_level", correct), ("chronometric", rt)):
+    for name, values, curve in (("accuracy_by_level", correct, proportion_curve), ("chronometric", rt, mean_curve)):
         measured = np.isfinite(values)
-        if not measured.any():
-            continue
-        group = None if groups is None else groups[measured]
-        if name == "accuracy_by_level":
-            results[name] = proportion_curve(size, index[measured], values[measured], group)
-        else:
-            results[name] = mean_curve(size, index[measured], values[measured], group)
+        if measured.any():
+            group = None if groups is None else groups[measured]
+            results[name] = curve(size, index[measured], values[measured], group)
     return results
 
 

@@ -116,19 +116,14 @@ def fits_role(role: str, column: Series, short: str = "") -> bool:
     if role in ("subject", "session"):
         few = n <= max(1, len(column) / 2) or (len(column) <= 4 and short != "id")
         return few and not has_fractions(column.iloc[:1000])
-    if role == "trial":
-        return entries.is_numeric(column)
     if role in ("choice", "choice2", "ground_truth", "state", "cue"):
         return _is_label(column)
     if role == "correct":
         return is_flag(column, fractions=short == "performance") or _is_label(column)
-    if role == "rt":
-        return entries.is_numeric(column) and n > 2
-    if role == "confidence":
-        return entries.is_numeric(column) and n > 1
-    if role in ("gain", "loss"):
-        return entries.is_numeric(column)
-    return entries.is_numeric(column) or is_flag(column)
+    numeric = entries.is_numeric(column)
+    if role in ("trial", "gain", "loss", "rt", "confidence"):
+        return numeric and n > {"rt": 2, "confidence": 1}.get(role, 0)
+    return numeric or is_flag(column)
 
 
 def chosen_side(columns: DataFrame, side: str, flag: str, yes: str = "1") -> str:
@@ -279,11 +274,10 @@ def varies_within(column: Series, columns: DataFrame, assigned: Mapping[str, obj
     """Return whether a column varies within subjects, as an age does not."""
     if "subject" not in assigned:
         return True
-    subject = entries.texts(columns[str(assigned["subject"])])[1][: len(columns)]
-    values = np.nan_to_num(entries.numbers(column))
-    order = np.argsort(subject, kind="stable")
-    same = (np.diff(subject[order]) == 0) & (np.diff(values[order]) != 0)
-    return len(np.unique(subject[order][1:][same])) > 0.5 * len(np.unique(subject))
+    import pandas as pd
+
+    subject = entries.texts(columns[str(assigned["subject"])])[1]
+    return bool((pd.Series(entries.numbers(column)).groupby(subject).nunique() > 1).mean() > 0.5)
 
 
 def side_pairs(columns: DataFrame, used: Sequence[object] = ()) -> list[tuple[str, str]]:

@@ -12,15 +12,13 @@ from neurogym.analysis.intervals import enough_groups
 from neurogym.array_types import BoolArray, FloatArray, IntArray
 
 NO_COLUMN: Any = np.zeros(0)  #: default of columns that a table does not have
-#: Value of the columns of a session that a table does not have.
-OPTIONAL: dict[str, float] = {
-    "gain": np.nan,
-    "loss": np.nan,
-    "cue": -1,
-    "confidence": np.nan,
+#: Value of the columns of a session that a table does not have, and shapes after the trials of those without any value.
+UNKNOWN: dict[str, float] = {
+    **dict.fromkeys(("reward", "correct", "rt", "gain", "loss", "confidence", "duration"), np.nan),
+    **dict.fromkeys(("truth", "state", "choice2", "cue"), -1),
     "scored": True,
-    "duration": np.nan,
 }
+EMPTY = {"stimuli": (0,), "pulses": (2, 0)}
 
 
 @dataclass(frozen=True)
@@ -53,13 +51,13 @@ class Session:
     subject: str
     name: str
     choice: IntArray
-    reward: FloatArray
-    correct: FloatArray
-    truth: IntArray
-    stimuli: FloatArray
-    rt: FloatArray
-    state: IntArray
-    choice2: IntArray
+    reward: FloatArray = field(default_factory=lambda: NO_COLUMN)
+    correct: FloatArray = field(default_factory=lambda: NO_COLUMN)
+    truth: IntArray = field(default_factory=lambda: NO_COLUMN)
+    stimuli: FloatArray = field(default_factory=lambda: NO_COLUMN)
+    rt: FloatArray = field(default_factory=lambda: NO_COLUMN)
+    state: IntArray = field(default_factory=lambda: NO_COLUMN)
+    choice2: IntArray = field(default_factory=lambda: NO_COLUMN)
     gain: FloatArray = field(default_factory=lambda: NO_COLUMN)
     loss: FloatArray = field(default_factory=lambda: NO_COLUMN)
     cue: IntArray = field(default_factory=lambda: NO_COLUMN)
@@ -71,11 +69,12 @@ class Session:
 
     def __post_init__(self) -> None:
         """Fill the columns that the table does not have."""
-        for name, value in OPTIONAL.items():
+        n = len(self.choice)
+        absent = {name: np.full(n, value) for name, value in UNKNOWN.items()}
+        absent |= {name: np.full((n, *shape), np.nan) for name, shape in EMPTY.items()}
+        for name, values in absent.items():
             if getattr(self, name) is NO_COLUMN:
-                object.__setattr__(self, name, np.full(len(self.choice), value))
-        if self.pulses is NO_COLUMN:
-            object.__setattr__(self, "pulses", np.full((len(self.choice), 2, 0), np.nan))
+                object.__setattr__(self, name, values)
 
     def __len__(self) -> int:
         """Return the number of trials."""
@@ -104,23 +103,9 @@ def session(choice: Sequence[int] | IntArray, subject: str = "subject", name: st
         name: name of the session.
         **columns: other attributes of `Session`.
     """
-    chosen = np.asarray(choice, np.int64)
-    n, unknown = len(chosen), np.full(len(chosen), -1, np.int64)
-    content: dict[str, np.ndarray] = {
-        "reward": np.full(n, np.nan),
-        "correct": np.full(n, np.nan),
-        "rt": np.full(n, np.nan),
-        "truth": unknown,
-        "state": unknown,
-        "choice2": unknown,
-        "stimuli": np.zeros((n, 0)),
-        "pulses": np.zeros((n, 2, 0)),
-        **{name: np.full(n, value) for name, value in OPTIONAL.items()},
-    }
-    conditions = columns.pop("conditions", {})
-    for key, values in columns.items():
-        content[key] = np.asarray(values, content[key].dtype)
-    return Session(subject, name, chosen, conditions=conditions, **content)  # type: ignore[arg-type]
+    conditions: Any = columns.pop("conditions", {})
+    arrays: Any = {key: np.asarray(values, type(UNKNOWN.get(key, np.nan))) for key, values in columns.items()}
+    return Session(subject, name, np.asarray(choice, np.int64), conditions=conditions, **arrays)
 
 
 @dataclass(frozen=True)
