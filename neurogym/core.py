@@ -54,7 +54,7 @@ from neurogym.trials import Info, InvalidOperationError, ResetResult, StepResult
 from neurogym.trials.events import NONE
 from neurogym.wrappers.base import OrderEnforcing, TrialWrapper, no_action
 from neurogym.wrappers.hooks import Hooks
-from neurogym.wrappers.tasks import TaskTraits
+from neurogym.wrappers.tasks import Traits
 
 __all__ = [
     "Hooks",
@@ -231,12 +231,12 @@ class TrialEnv(gym.Env):
         return None
 
     @property
-    def traits(self) -> TaskTraits:
+    def traits(self) -> Traits:
         """Capabilities of the task without wrappers."""
         follows = type(self).trial_ended is not TrialEnv.trial_ended
         one_by_one = getattr(type(self), "one_by_one", False)
         programmed = getattr(type(self), "overrides_step", False)
-        return TaskTraits(
+        return Traits(
             ahead=not one_by_one and not follows,
             batched=self.rule is not None and not programmed,
             history_dependent=bool(self.metadata.get("history_dependent", False)),

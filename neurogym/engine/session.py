@@ -36,7 +36,7 @@ from neurogym.trials.types import TaskLike
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.stack import Stack
-from neurogym.wrappers.tasks import TaskTraits
+from neurogym.wrappers.tasks import Traits
 
 _OUTCOMES = tuple(OUTCOMES)
 
@@ -57,7 +57,7 @@ class SessionTask(TaskLike, Protocol):
 
     render_mode: str | None
     abort: bool
-    traits: TaskTraits
+    traits: Traits
     _new_trials: Callable[[Trials], None]
     start_session: Callable[[], None]
     trial_ended: Callable[[Info], None]
@@ -222,7 +222,8 @@ class Session:
             cursor.go_on(k)
         else:
             cursor.enter(block, k)
-            self._is_batched, self._n_actions, self._made_ahead = stack.looks_up, self.accepted_actions, stack.ahead
+            self._is_batched, self._made_ahead = self.task.traits.batched, stack.ahead
+            self._n_actions = self.accepted_actions
         self.trial, self._spans_of_trial = block.report(k)
         self.num_tr += 1
         self._is_settled = self.task.rule is None or not stack.begins_trials

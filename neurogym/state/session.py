@@ -111,7 +111,7 @@ class SessionEncoder:
             return data
         is_ahead = cursor.block is ahead.block and "before" in data
         data["position"] = [cursor.trial if is_ahead else -1, cursor.step, cursor.end - cursor.first, cursor.skipped]
-        if not is_ahead or not task.session.stack.looks_up:  # a task that programs its steps may have changed the rows
+        if not is_ahead or not task.traits.batched:  # a task that programs its steps may have changed the rows
             data["trial"] = self._encoder.encode(cursor.alone().arrays(), f"{path}.trial")
         return data
 

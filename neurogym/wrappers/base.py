@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from neurogym.compat.members import forgive_reset
-from neurogym.compat.undeclared import OlderMembers, effects_of, observed_by_step
+from neurogym.compat.undeclared import OlderMembers, observed_by_step
 from neurogym.parameters.arguments import within_ranges
 from neurogym.spaces import Action
 from neurogym.trials import Info, ResetResult, StepResult, Trials
 from neurogym.wrappers.forwarding import Forwarding, inside, layers
 from neurogym.wrappers.hooks import Hooks
-from neurogym.wrappers.tasks import Traits, task_of
+from neurogym.wrappers.tasks import task_of
 
 #: Looks up a per-step field at the rows observed.
 Field = Callable[[str], Any]
@@ -68,7 +68,7 @@ class TrialWrapper(Forwarding, OlderMembers, gym.Wrapper, gym.utils.RecordConstr
 
     A stack of such wrappers also runs on a batch. A subclass may also override ``new_trial(**kwargs)``, ``step`` and
     ``reset`` in the ordinary way. Of a class without a declaration of its own (scripts), the most that the methods
-    could do is assumed (:mod:`neurogym.compat.undeclared`).
+    could do is assumed (:meth:`Hooks.assuming`).
 
     Attributes:
         hooks: The declaration; a constructor may replace the declaration of the instance.
@@ -101,7 +101,7 @@ class TrialWrapper(Forwarding, OlderMembers, gym.Wrapper, gym.utils.RecordConstr
         if "hooks" in vars(cls):
             cls.hooks.check(cls.__name__, set(vars(cls)))
         else:
-            cls.hooks = cls.hooks.replace(**effects_of(vars(cls), cls.hooks))
+            cls.hooks = cls.hooks.assuming(vars(cls))
         if "__init__" in vars(cls):
             cls.__init__ = within_ranges(vars(cls)["__init__"])  # type: ignore[method-assign]
 
@@ -174,11 +174,6 @@ class TrialWrapper(Forwarding, OlderMembers, gym.Wrapper, gym.utils.RecordConstr
     def only_appends(self) -> bool:
         """Whether the wrapper shows what :meth:`appended` returns, after the channels of the wrapped environment."""
         return type(self).observe is TrialWrapper.observe and type(self).appended is not TrialWrapper.appended
-
-    @property
-    def traits(self) -> Traits:
-        """Capabilities of the wrapper."""
-        return Traits(self.hooks.ahead, self.hooks.batched, self.hooks.history_dependent)
 
     @property
     def has_history_without(self) -> bool:

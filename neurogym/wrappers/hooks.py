@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -11,17 +12,21 @@ from neurogym.messages.names import unknown
 #: records and per-step fields say.
 CHANGEABLE = ("conditions", "timing", "observations", "rewards", "record")
 
-#: Methods of a wrapper, and the entry of :class:`Hooks` by which a wrapper declares the effect of the method.
-DECLARED_BY = {
-    "plan": "changes",
-    "revise": "changes",
-    "observe": "shows",
-    "appended": "shows",
-    "trial_ended": "follows_agent",
-    "step": "own_step",
-    "reset": "own_step",
-    "new_trial": "own_new_trial",
+#: Methods of a wrapper, and the most that each can do, in entries of :class:`Hooks`. By the first entry a wrapper
+#: declares the effect of the method.
+EFFECTS: dict[str, dict[str, Any]] = {
+    "plan": {"changes": ("conditions", "timing")},
+    "revise": {"changes": ("observations", "rewards", "timing", "record")},
+    "observe": {"shows": "what the wrapper makes of the observation"},
+    "appended": {"shows": "what the wrapper appends"},
+    "trial_ended": {"follows_agent": True, "history_dependent": True},
+    "start_session": {"history_dependent": True},
+    "step": {"own_step": True},
+    "reset": {"own_step": True},
+    "new_trial": {"own_new_trial": True},
 }
+#: Methods whose effect need not be declared: forgetting what was carried across trials is not an effect by itself.
+UNDECLARED = frozenset({"start_session"})
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,21 @@ class Hooks:
         """Whether trials or their steps differ from those of the task alone."""
         return bool(self.changes) or self.own_step or self.own_new_trial
 
+    def assuming(self, methods: Collection[str]) -> Self:
+        """Copy with the most that a wrapper could do that declares nothing beyond this declaration of its base class.
+
+        Args:
+            methods: Names of the methods that the wrapper defines.
+        """
+        entries: dict[str, Any] = {}
+        for method in (name for name in EFFECTS if name in methods):
+            for entry, value in EFFECTS[method].items():
+                if entry != "changes":
+                    entries.setdefault(entry, getattr(self, entry) or value)
+                elif not self.changes:
+                    entries["changes"] = tuple(dict.fromkeys((*entries.get("changes", ()), *value)))
+        return self.replace(**entries)
+
     def check(self, name: str, methods: set[str]) -> None:
         """Refuse a wrapper that overrides a method without declaring its effect.
 
@@ -91,7 +111,7 @@ class Hooks:
         Raises:
             TypeError: If an effect is not declared.
         """
-        for method in sorted(DECLARED_BY.keys() & methods):
-            entry = DECLARED_BY[method]
+        for method in sorted(EFFECTS.keys() & methods - UNDECLARED):
+            entry = next(iter(EFFECTS[method]))
             if not getattr(self, entry):
                 raise TypeError(f"{name} overrides {method}, but its hooks do not declare {entry}: Hooks({entry}=...)")

@@ -36,11 +36,10 @@ class Stack:
         follows_agent: Whether what any of them does to trials depends on what the agent did.
         begins_trials: Whether any of them overrides ``new_trial``.
         revises: Whether any of them changes the trials made by the task.
-        looks_up: Whether what an action does is looked up in tables that the task's rule has filled.
     """
 
     def __init__(self, top: gym.Env):
-        self._task_ahead, self.looks_up, *_ = cast(TrialTask, top.unwrapped).traits
+        self._of_task = cast(TrialTask, top.unwrapped).traits
         self._passes = all(isinstance(layer, (TrialWrapper, *PASSIVE)) for layer in layers(top))
         self._take([layer for layer in layers(top) if isinstance(layer, TrialWrapper)])
 
@@ -51,7 +50,7 @@ class Stack:
         self.revises = bool(self._planning)
         self._observing = [wrapper for wrapper in self.wrappers if wrapper.hooks.shows]
         self._turns: list[Turn] | None = None
-        self.ahead = self._task_ahead and all(wrapper.traits.ahead for wrapper in self.wrappers)
+        self.ahead = self._of_task.ahead and all(wrapper.hooks.ahead for wrapper in self.wrappers)
         self._following = [wrapper for wrapper in self.wrappers if wrapper.hooks.follows_agent]
         self.follows_agent = bool(self._following)
         self.begins_trials = any(wrapper.hooks.own_new_trial for wrapper in self.wrappers)
@@ -59,6 +58,16 @@ class Stack:
     def keep(self, wrappers: Sequence[TrialWrapper]) -> None:
         """Remove all wrappers except the given wrappers."""
         self._take([wrapper for wrapper in self.wrappers if wrapper in wrappers])
+
+    @property
+    def traits(self) -> Traits:
+        """Capabilities shared by the task and each of its wrappers."""
+        hooks = [wrapper.hooks for wrapper in self.wrappers]
+        return self._of_task._replace(
+            ahead=self.ahead,
+            batched=self._of_task.batched and self._passes and all(each.batched for each in hooks),
+            history_dependent=self._of_task.history_dependent or any(each.history_dependent for each in hooks),
+        )
 
     @property
     def shows(self) -> bool:
@@ -152,15 +161,5 @@ def _with_more(ob: np.ndarray, width: int, values: list[tuple[ArrayLike, slice]]
 
 
 def traits(env: gym.Env) -> Traits:
-    """Capabilities of a stack: the capabilities shared by the task and each of its wrappers."""
-    if not has_trials(env):
-        return Traits(False, False, False)
-    ahead, batched, history_dependent, *_ = cast(TrialTask, env.unwrapped).traits
-    for layer in layers(env):
-        if isinstance(layer, TrialWrapper):
-            layer_traits = layer.traits
-            ahead, batched = ahead and layer_traits.ahead, batched and layer_traits.batched
-            history_dependent = history_dependent or layer_traits.history_dependent
-        elif not isinstance(layer, PASSIVE):
-            batched = False
-    return Traits(ahead, batched, history_dependent)
+    """Capabilities of a task with its wrappers; none without trials."""
+    return Stack(env).traits if has_trials(env) else Traits()

@@ -16,19 +16,11 @@ from neurogym.trials.types import TaskLike
 
 
 class Traits(NamedTuple):
-    """Capabilities of a task, a wrapper or a stack."""
+    """Capabilities of a task, or of a task with wrappers."""
 
-    ahead: bool  #: trials can be made before they begin: none depends on what the agent did
-    batched: bool  #: a step is a look-up in what was made ahead, so that many environments can be stepped as one
-    history_dependent: bool  #: a trial depends on earlier ones, so that memory across trials is useful
-
-
-class TaskTraits(NamedTuple):
-    """Capabilities of a task: those of :class:`Traits`, and what only the engine needs to know."""
-
-    ahead: bool
-    batched: bool
-    history_dependent: bool
+    ahead: bool = False  #: trials can be made before they begin: none depends on what the agent did
+    batched: bool = False  #: a step is a look-up in tables, so that many environments can be stepped as one
+    history_dependent: bool = False  #: a trial depends on earlier ones, so that memory across trials is useful
     follows_agent: bool = False  #: what a trial is like depends on what the agent did before
     one_by_one: bool = False  #: trials are described one at a time
     own_step: bool = False  #: ``step`` is overridden in Gymnasium's way
@@ -46,7 +38,7 @@ class TrialTask(TaskLike, Protocol):
     ob: np.ndarray
     gt: np.ndarray
     choices: Sequence[object] | np.ndarray
-    traits: TaskTraits
+    traits: Traits
 
     def in_period(self, period: str) -> bool:
         """Whether the current step lies in a period."""

@@ -100,7 +100,7 @@ def _check_playable(env: gym.Env, name: str) -> None:
         why = "its actions are continuous"
     elif not isinstance(env.observation_space, Box) or len(env.observation_space.shape) != 1:
         why = "its observations are images"
-    elif not stack.looks_up:
+    elif not inner_task(env).traits.batched:
         why = "its rewards are computed step by step, not declared by a rule"
     elif not stack.ahead:
         why = "each trial depends on the answers before"

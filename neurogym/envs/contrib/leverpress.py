@@ -16,7 +16,7 @@ from neurogym.envs.task import (
     usual_arguments,
 )
 from neurogym.parameters.arguments import Count, PositiveProbability
-from neurogym.wrappers.tasks import TaskTraits
+from neurogym.wrappers.tasks import Traits
 
 LONGEST_WAIT = 30  #: steps
 
@@ -180,7 +180,7 @@ class LeverPressWithPokeRest(_CountedPresses):
         self._thirst = 1.0
 
     @property
-    def traits(self) -> TaskTraits:
+    def traits(self) -> Traits:
         """Capabilities; thirst depends on what was done in all trials before."""
         return super().traits._replace(ahead=False, follows_agent=True)
 

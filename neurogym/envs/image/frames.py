@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from neurogym.engine.making import trial_length_stats
 from neurogym.envs.task import Period, TrialEnv, Trials, spaces, unknown
-from neurogym.wrappers.tasks import TaskTraits
+from neurogym.wrappers.tasks import Traits
 
 Point = Sequence[float] | np.ndarray  #: x and y
 SIZE = (100, 100)  #: width and height of a frame (pixels)
@@ -34,7 +34,7 @@ class ImageTask(TrialEnv):
     background = 0  #: grey level of an empty frame
 
     @property
-    def traits(self) -> TaskTraits:
+    def traits(self) -> Traits:
         """Capabilities; frames take too much memory to be made far ahead."""
         return super().traits._replace(most_ahead=1)
 

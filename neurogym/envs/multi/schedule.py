@@ -30,7 +30,7 @@ from neurogym.trials import Info, StepResult, Trials
 from neurogym.wrappers.base import first_observation
 from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.stack import traits
-from neurogym.wrappers.tasks import TaskTraits
+from neurogym.wrappers.tasks import Traits
 
 STOCK_BYTES = 2e6  #: memory for trials that the tasks of one environment have made ahead
 MOST_IN_STOCK = 512  #: trials of one task
@@ -152,10 +152,10 @@ class ScheduleEnvs(JointParameters, ProgrammedTask):
     # -- trials -------------------------------------------------------------------------------------------------------
 
     @property
-    def traits(self) -> TaskTraits:
+    def traits(self) -> Traits:
         """Capabilities shared by all tasks."""
         inner = [layer for env in self.envs for layer in layers(env) if isinstance(layer, TrialWrapper)]
-        return TaskTraits(
+        return Traits(
             ahead=self._all_ahead,
             batched=self._all_ahead,
             history_dependent=bool(self.metadata["history_dependent"]),
