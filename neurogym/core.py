@@ -121,8 +121,8 @@ class TrialEnv(gym.Env):
         timing: Period to duration, likewise.
         conditions: What can be asked of :meth:`new_trial`: name to a sequence of values or a distribution.
         session: Position in the trials, and what happened so far.
-        derived: Names of attributes that follow from the others, so that they are no part of a saved session; declared
-            by a class that has such attributes, those of base classes count as well.
+        state: Names of attributes that change during a session, beyond those of base classes and the parameters; a
+            saved session has them. Of a class that lists none it has all.
 
     Raises:
         ValueError: For a malformed duration, or if ``dt`` is not a positive number. Of unknown rewards and periods
@@ -139,6 +139,7 @@ class TrialEnv(gym.Env):
     timing = _table("timing", TrackedDict)
     conditions = _table("conditions", Conditions)
     session: Session
+    state: ClassVar[tuple[str, ...]]
     _arguments: Mapping[str, Any]  # replaced as a whole, never changed
 
     def __init_subclass__(cls, original: bool = False, **kwargs: object):

@@ -59,7 +59,6 @@ class TrialEnv(OneTrial, original=True):
     shapes_steps: ClassVar[bool] = False
     _acting = False  # whether _step is being called
     _now: np.ndarray | None = None  # what ob_now was in _step
-    derived = ("_now",)
 
     cursor, wrappers, stack, last = (of_session(name) for name in ("cursor", "wrappers", "stack", "last"))
     num_tr, num_finished, performance = (of_session(name) for name in ("num_tr", "num_finished", "performance"))

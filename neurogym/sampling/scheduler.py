@@ -30,6 +30,8 @@ class BaseSchedule:
         ValueError: If ``n`` is not a positive integer or ``start`` is not a condition.
     """
 
+    state = ("rng", "i", "total_count", "count")
+
     def __init__(self, n: int, start: int = 0):
         if int(n) != n or n < 1:
             raise ValueError(f"a schedule needs a positive number of conditions, got {n!r}")

@@ -5,22 +5,15 @@ environment that was made in the same way. Nothing is pickled, so nothing that i
 
 A session consists of
 
-* the attributes of the task and of each wrapper that are plain data: numbers, words, arrays, generators, and lists,
-  dictionaries and other containers of these. An object of a class written in Python that the constructor made is saved
-  as its attributes; functions, classes and spaces stay what the constructor made them;
+* the attributes that the task and each wrapper list as ``state = ("_block", "_left")``, and the parameters of the task.
+  Of a class that lists none (a user's) all attributes are taken;
 * the current trial: its number in the block, its row, and its arrays where the block cannot be made again;
 * the trials made ahead. They are not saved. What is saved is the state of the session before they were made
   (``PrefetchedTrials.before``) and their number; :func:`restore` makes them again.
 
-What cannot be saved (an open file, a tensor, an object that the constructor does not make) is an error that names the
-attribute. Its class then defines what to save::
-
-    class MyTask(ngym.TrialEnv):
-        def state_dict(self):  # in addition to the attributes that are plain data
-            return {"place": self.stream.tell()}
-
-        def load_state_dict(self, state):
-            self.stream.seek(state["place"])
+Attributes are numbers, words, arrays, generators, and lists, dictionaries and other containers of these; an object
+whose class lists a ``state`` of its own is saved as these attributes. Functions, classes and spaces stay what the
+constructor made them. :func:`check` refuses everything else, and what changes without being listed, by its name.
 
 Belongs here: saving, checking and restoring. May use: `trials`, `rules`.
 """
@@ -33,7 +26,7 @@ from typing import Any
 import gymnasium as gym
 
 from neurogym.state.plain import CannotSave, Data
-from neurogym.state.session import SessionDecoder, SessionEncoder
+from neurogym.state.session import SessionDecoder, SessionEncoder, unlisted
 from neurogym.trials.cursor import has_trials
 
 __all__ = ["CannotSave", "Data", "capture", "check", "restore", "snapshot"]
@@ -107,4 +100,6 @@ def check(make_env: Callable[[], gym.Env], env: gym.Env) -> None:
         restore(twin, state)
         capture(twin)
     except ValueError as error:
-        raise CannotSave(f"{error}; define state_dict() and load_state_dict(state) for what cannot be saved") from error
+        raise CannotSave(str(error)) from error
+    for name in unlisted(env, twin):
+        raise CannotSave(f"attribute {name} changes during trials, but its class does not list it in state = (...)")

@@ -5,16 +5,15 @@ kind                                    saved as                                
 ======================================  ===============================================  ==============================
 number, word, None                      itself                                           itself
 ``scalar``, ``array``, ``objects``      numbers; items of an array of objects            a new array
-``bytes``, ``path``, ...; ``enum``      numbers or words                                 a new value; the member
 ``list``, ``tuple``, ``set``, ...       the items                                        a new container
 ``dict``                                pairs of key and value                           a new dictionary, of the class
                                                                                          that the constructor made
 ``generator``                           state, and seeds of children                     a new generator
-``object``                              name of the class, and attributes                the object that the
+``object``                              the attributes that its class lists as `state`   the object that the
                                                                                          constructor made, filled
 ``session``                             an environment that the value is                 the same environment
 ``same``                                number of a value that was met before            the same value
-``constant``                            name (functions, classes, spaces)                what the constructor made
+``constant``                            name (functions, classes, spaces, ranges)        what the constructor made
 ======================================  ===============================================  ==============================
 """
 
@@ -25,7 +24,6 @@ import copy
 import enum
 import functools
 import pathlib
-import random
 import types
 from collections.abc import Callable
 from typing import Any
@@ -44,29 +42,38 @@ CONSTANTS = (
     *(type, types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.ModuleType, functools.partial),
     *(property, np.dtype, np.ufunc, gym.Space, Patterns, Vectors),
 )
-#: Values without inner values: type, to a list of plain data, and from the list.
-LEAF_TYPES: dict[str, tuple[type, Callable[[Any], list[Any]], Callable[..., Any]]] = {
-    "bytes": (bytes, lambda v: [np.frombuffer(v, np.uint8)], lambda numbers: np.asarray(numbers, np.uint8).tobytes()),
-    "complex": (complex, lambda v: [v.real, v.imag], complex),
-    "range": (range, lambda v: [v.start, v.stop, v.step], range),
-    "slice": (slice, lambda v: [v.start, v.stop, v.step], slice),
-    "path": (pathlib.Path, lambda v: [str(v)], pathlib.Path),
-}
+#: The same, of which the value is compared and not only the name.
+CONSTANT_VALUES = (range, slice, bytes, complex, pathlib.Path, enum.Enum)
 SEQUENCES: dict[str, Callable[..., Any]] = {
     kind.__name__: kind for kind in (list, tuple, set, frozenset, collections.deque)
 }
-GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
+#: Types of arguments that are saved as a task's parameters; what else a task is made with stays what it is.
+PARAMETER_TYPES = (*PLAIN_TYPES, np.generic, np.ndarray, dict, list, tuple, *CONSTANTS, *CONSTANT_VALUES)
 BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
-_HEAP = 1 << 9  #: flag of classes that are defined in Python
-
-
-def has_state(kind: type) -> bool:
-    """Whether objects of a class define what to save."""
-    return hasattr(kind, "state_dict") and hasattr(kind, "load_state_dict")
 
 
 class CannotSave(TypeError):
     """Error for an attribute that is not plain data."""
+
+
+def declared_state(kind: Any) -> tuple[str, ...] | None:
+    """Attributes that a class and its base classes list as ``state``; None if the class itself has no such list."""
+    if not isinstance(vars(kind).get("state"), tuple):
+        return None
+    return tuple(dict.fromkeys(name for base in kind.__mro__ for name in vars(base).get("state", ())))
+
+
+def state_of(owner: Any, left_out: frozenset[str] = frozenset()) -> Data:
+    """Attributes of an object that are its state: those that its class lists, or all.
+
+    Args:
+        owner: The object.
+        left_out: Attributes that are not among all.
+    """
+    own, names = vars(owner), declared_state(type(owner))
+    if names is None:
+        return {name: value for name, value in own.items() if name not in left_out}
+    return {name: own[name] if name in own else getattr(owner, name) for name in names if hasattr(owner, name)}
 
 
 class Encoder:
@@ -92,47 +99,26 @@ class Encoder:
         """
         if type(value) in PLAIN_TYPES:
             return value
-        if isinstance(value, (dict, list, tuple, np.ndarray)):  # most values; nothing below applies to them
-            return self._once(value, path)
         if isinstance(value, np.generic):
             return {KIND: "scalar", "value": np.asarray(value)}
-        if isinstance(value, CONSTANTS):
-            if isinstance(getattr(value, "__self__", None), (*GENERATORS, np.ndarray, list, dict)):
+        if isinstance(value, (*CONSTANTS, *CONSTANT_VALUES)):
+            if isinstance(getattr(value, "__self__", None), (np.random.Generator, np.ndarray, list, dict)):
                 raise refusal(value, path)  # bound to something that is replaced when the session is restored
             return {KIND: "constant", "name": _name_of(value)}
-        if isinstance(value, enum.Enum):
-            return {KIND: "enum", "class": type(value).__qualname__, "name": value.name}
-        for name, (kind, save, _) in LEAF_TYPES.items():
-            if isinstance(value, kind):
-                return {KIND: name, "items": save(value)}
-        return self._once(value, path)
-
-    def _once(self, value: Any, path: str) -> Data:
-        """Encode a value that may occur more than once."""
         if id(value) in self._numbers:
             return {KIND: "same", "number": self._numbers[id(value)][0]}
         number = len(self._numbers)
         self._numbers[id(value)] = number, value
-        try:
-            return {**self._numbered(value, path), "number": number}
-        except CannotSave:
-            for key in list(self._numbers)[number:]:
-                del self._numbers[key]
-            raise
+        return {**self._numbered(value, path), "number": number}
 
     def attributes(self, values: Data, path: str) -> Data:
         """Encode attributes by name."""
-        return {
-            name: value if type(value) in PLAIN_TYPES else self.encode(value, f"{path}.{name}")
-            for name, value in values.items()
-        }
+        return {name: self.encode(value, f"{path}.{name}") for name, value in values.items()}
 
     def _numbered(self, value: Any, path: str) -> Data:
+        """Encode a value that may occur more than once."""
         if isinstance(value, dict):
-            pairs = [
-                [k if type(k) in PLAIN_TYPES else self.encode(k, path), self._item(v, path, k)]
-                for k, v in value.items()
-            ]
+            pairs = [[self.encode(k, path), self.encode(v, f"{path}[{k!r}]")] for k, v in value.items()]
             return {KIND: "dict", "class": type(value).__name__, "pairs": pairs}
         if isinstance(value, np.ndarray):
             return self._array(value, path)
@@ -142,30 +128,18 @@ class Encoder:
             return {KIND: "distribution", "items": [self.encode(item, path) for item in value]}
         if isinstance(value, np.random.Generator):
             return {KIND: "generator", **_bits(value.bit_generator)}
-        if isinstance(value, np.random.RandomState):
-            return {KIND: "random_state", "state": value.get_state(legacy=False)}
-        if type(value) is random.Random:
-            version, words, following = value.getstate()
-            return {KIND: "random", "version": version, "words": np.array(words, np.int64), "next": following}
         if SEQUENCES.get(type(value).__name__) is type(value):
-            items = [self._item(item, path, i) for i, item in enumerate(value)]
+            items = [self.encode(item, f"{path}[{i}]") for i, item in enumerate(value)]
             return {KIND: type(value).__name__, "items": items}
-        if has_state(type(value)):
-            return {KIND: "object", "class": type(value).__qualname__, "own": self.encode(value.state_dict(), path)}
-        if not is_python(value):
+        if not any(map(declared_state, type(value).__mro__[:-1])):
             raise refusal(value, path)
-        return {KIND: "object", "class": type(value).__qualname__, "attributes": self.attributes(vars(value), path)}
-
-    def _item(self, value: Any, path: str, key: object) -> Any:
-        return value if type(value) in PLAIN_TYPES else self.encode(value, f"{path}[{key!r}]")
+        return {KIND: "object", "class": type(value).__qualname__, "attributes": self.attributes(state_of(value), path)}
 
     def _array(self, value: np.ndarray, path: str) -> Data:
         if value.dtype == object:
             items = [self.encode(item, f"{path}[{i}]") for i, item in enumerate(value.ravel().tolist())]
             return {KIND: "objects", "shape": list(value.shape), "items": items}
-        if value.dtype.kind == "U":
-            return {KIND: "array", "value": np.array(value)}
-        if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8 or isinstance(value, np.ma.MaskedArray):
+        if value.dtype.kind not in "biufU" or value.dtype.char == "g" or isinstance(value, np.ma.MaskedArray):
             raise refusal(value, path)
         return {KIND: "array", "value": np.array(value), "fixed": not value.flags.writeable}
 
@@ -180,15 +154,13 @@ class Decoder:
     def __init__(self, session: Callable[[gym.Env, Data, str], None]):
         self._session = session
         self._decoded: dict[int, Any] = {}
+        self._skipped: dict[int, Data] = {}
         self._filled: set[int] = set()
-        #: Kind of a value to the method that decodes it: values that occur once, and numbered ones.
-        self._values: dict[str, Callable[[Data, Any, str], Any]] = {
-            **{"constant": _constant, "enum": _member, "scalar": _scalar, "same": self._same},
-        }
-        self._numbered: dict[str, Callable[[Data, Any, str], Any]] = {
-            **{"array": _array, "objects": self._objects, "dict": self._dict, "object": self._object},
+        #: Kind of a value to the method that decodes it.
+        self._decoders: dict[str, Callable[[Data, Any, str], Any]] = {
+            **{"constant": _constant, "scalar": _scalar, "same": self._same, "array": _array, "generator": _generator},
+            **{"objects": self._objects, "dict": self._dict, "object": self._object, "session": self._environment},
             **dict.fromkeys(("distribution", *SEQUENCES), self._sequence),
-            "session": self._environment,
         }
 
     def decode(self, data: Any, present: Any, path: str) -> Any:
@@ -206,17 +178,24 @@ class Decoder:
             return data
         if not isinstance(data, dict) or KIND not in data:
             raise ValueError(f"{path}: expected a value, got a {type(data).__name__}")
-        kind = data[KIND]
-        if kind in LEAF_TYPES:
-            return LEAF_TYPES[kind][2](*data["items"])
-        if kind in self._values:
-            return self._values[kind](data, present, path)
-        value = self._numbered.get(kind, _generator)(data, present, path)
-        self._decoded[data["number"]] = value
+        if data[KIND] not in self._decoders:
+            raise ValueError(f"{path}: unknown kind {data[KIND]!r}")
+        value = self._decoders[data[KIND]](data, present, path)
+        if "number" in data:
+            self._decoded[data["number"]] = value
         return value
 
+    def skip(self, data: Any) -> None:
+        """Note the values of an attribute that is not restored, because a later attribute may refer to them."""
+        if isinstance(data, dict):
+            self._skipped |= {data["number"]: data} if "number" in data and data.get(KIND) != "same" else {}
+            data = list(data.values())
+        for item in data if isinstance(data, list) else ():
+            self.skip(item)
+
     def _same(self, data: Data, present: Any, path: str) -> Any:
-        return self._decoded[data["number"]]
+        number = data["number"]
+        return self._decoded[number] if number in self._decoded else self.decode(self._skipped[number], None, path)
 
     def _objects(self, data: Data, present: Any, path: str) -> np.ndarray:
         values = np.empty(len(data["items"]), object)
@@ -246,15 +225,10 @@ class Decoder:
         return items if container is not None else SEQUENCES[kind](items)
 
     def _dict(self, data: Data, present: Any, path: str) -> Any:
-        if type(present).__name__ == data["class"]:
-            mapping = copy.copy(present)
-            mapping.clear()
-        elif data["class"] in ("dict", "Counter", "OrderedDict"):
-            mapping = {"dict": dict, "Counter": collections.Counter, "OrderedDict": collections.OrderedDict}[
-                data["class"]
-            ]()
-        else:
+        mapping = copy.copy(present) if type(present).__name__ == data["class"] else {}
+        if type(mapping).__name__ != data["class"]:
             raise ValueError(f"{path} is a {data['class']} that the constructor does not make")
+        mapping.clear()
         self._decoded[data["number"]] = mapping
         for key, item in data["pairs"]:
             name = self.decode(key, None, path)
@@ -266,19 +240,22 @@ class Decoder:
         if type(present).__qualname__ != data["class"] or id(present) in self._filled:
             raise ValueError(f"{path} is a {data['class']} that the constructor does not make")
         self._filled.add(id(present))
-        self._decoded[data["number"]] = present
-        if "own" in data:
-            present.load_state_dict(self.decode(data["own"], None, path))
-        else:
-            self.fill(present, data["attributes"], path)
+        names = declared_state(type(present)) or data["attributes"]
+        self.fill(present, {name: item for name, item in data["attributes"].items() if name in names}, path)
         return present
 
     def fill(self, owner: Any, attributes: Data, path: str) -> None:
-        """Set encoded attributes of an object, past properties."""
+        """Set encoded attributes of an object; an attribute that its class makes by itself, past the property."""
         for name, item in attributes.items():
-            if callable(getattr(type(owner), name, None)):
+            of_class = getattr(type(owner), name, None)
+            if callable(of_class):
                 raise ValueError(f"{path}.{name} is a method, not an attribute")
-            vars(owner)[name] = self.decode(item, vars(owner).get(name), f"{path}.{name}")
+            present = vars(owner).get(name)
+            value = self.decode(item, present, f"{path}.{name}")
+            if isinstance(of_class, property) and name not in vars(owner):
+                setattr(owner, name, value)
+            else:
+                vars(owner)[name] = value
 
 
 def _constant(data: Data, present: Any, path: str) -> Any:
@@ -286,13 +263,6 @@ def _constant(data: Data, present: Any, path: str) -> Any:
     if _name_of(present) != data["name"]:
         raise ValueError(f"{path} is {data['name']}, but the constructor makes {_name_of(present)}")
     return present
-
-
-def _member(data: Data, present: Any, path: str) -> Any:
-    """The member of an enumeration."""
-    if type(present).__qualname__ != data["class"]:
-        raise ValueError(f"{path} is a {data['class']}, but the constructor makes {present!r}")
-    return type(present)[data["name"]]
 
 
 def _scalar(data: Data, present: Any, path: str) -> Any:
@@ -308,15 +278,10 @@ def _array(data: Data, present: Any, path: str) -> np.ndarray:
 
 
 def _name_of(value: object) -> str:
-    """Name of a function or class; of other values the name of their class."""
+    """Name of a function or class; of other values the name of their class, and of short ones what they are."""
+    if isinstance(value, CONSTANT_VALUES):
+        return repr(value)
     return str(getattr(value, "__qualname__", type(value).__qualname__))
-
-
-def is_python(value: object) -> bool:
-    """Whether attributes are all that an object consists of (not so for files, locks, tensors)."""
-    kinds = type(value).__mro__[:-1]
-    has_slots = any(vars(base).get("__slots__") for base in kinds)
-    return hasattr(value, "__dict__") and not has_slots and all(base.__flags__ & _HEAP for base in kinds)
 
 
 def refusal(value: object, path: str) -> CannotSave:
@@ -325,7 +290,7 @@ def refusal(value: object, path: str) -> CannotSave:
     article = "an" if kind[0].lower() in "aeiou" else "a"
     return CannotSave(
         f"attribute {path} is {article} {kind}, which cannot be saved with a run; expected numbers, arrays, lists, "
-        f"dictionaries and generators, or state_dict() and load_state_dict(state) defined on {path.partition('.')[0]}"
+        f"dictionaries and generators, or state = (...) with the attributes of {path.partition('.')[0]} that change"
     )
 
 
@@ -344,19 +309,10 @@ def _bits(bits: np.random.BitGenerator) -> Data:
     return {"state": bits.state, "seeds": spawn}
 
 
-def _generator(data: Data, present: Any, path: str) -> Any:
+def _generator(data: Data, present: Any, path: str) -> np.random.Generator:
     """The random generator that plain data describe."""
-    kind = data[KIND]
-    if kind == "random":
-        generator = random.Random()
-        generator.setstate((data["version"], tuple(int(word) for word in data["words"]), data["next"]))
-        return generator
-    if kind == "random_state":
-        legacy = np.random.RandomState()
-        legacy.set_state(data["state"])
-        return legacy
-    if kind != "generator" or data["state"]["bit_generator"] not in BIT_GENERATORS:
-        raise ValueError(f"{path}: unknown kind {kind!r}")
+    if data["state"]["bit_generator"] not in BIT_GENERATORS:
+        raise ValueError(f"{path}: unknown generator {data['state']['bit_generator']!r}")
     seeds = data.get("seeds")
     sequence = None
     if seeds:

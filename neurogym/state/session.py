@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
+from neurogym.parameters import differ, names_of
 from neurogym.rules import OUTCOMES
-from neurogym.state.plain import CannotSave, Data, Decoder, Encoder, has_state
+from neurogym.state.plain import PARAMETER_TYPES, CannotSave, Data, Decoder, Encoder, declared_state, state_of
 from neurogym.trials import Trials
 from neurogym.trials.cursor import MOST_BLOCK_ROWS, has_trials
 from neurogym.trials.events import EVENT_TABLES, OUTCOME
 
-#: Attributes that Gymnasium keeps; the generator is saved as ``np_random``.
-_OF_GYMNASIUM = frozenset(gym.Env.__annotations__) | frozenset(vars(gym.wrappers.OrderEnforcing(gym.Env())))
-#: Attributes of tasks that the constructor makes, or that are saved in another form.
-_OF_TASKS = frozenset(("rule", "session", "_arguments", "_is_made"))
+#: Attributes that Gymnasium keeps; those that every wrapper or task has, or that are saved in another form.
+_KEPT = frozenset(gym.Env.__annotations__) | frozenset(vars(gym.wrappers.OrderEnforcing(gym.Env())))
+_KEPT |= {"hooks", "task", "_shown_by", "rule", "session", "_arguments", "_is_made", "_acting", "_now"}
+#: Dictionaries of a task, which may change during a session like its arguments.
+_TABLES = ("rewards", "timing", "conditions")
 #: Reports of trials, on which no trial that is made ahead can depend.
 _REPORTS = frozenset(("last", "trial", "_spans_of_trial"))
-#: Attributes of tasks in states of earlier versions to the present ones.
-OLDER_NAMES = {"_last_gt": "last_gt", "session": "_session_argument"}
 #: Most trials that are made again for a saved session, so that no file can ask for all memory.
 MOST_AGAIN = 1 << 17
 
 
-@functools.lru_cache(512)
-def _left_out(kind: Any) -> frozenset[str]:
-    """Attributes of a task or wrapper that are no part of a state: Gymnasium's, and what its classes call derived."""
-    derived = (name for base in kind.__mro__ for name in vars(base).get("derived", ()))
-    return _OF_GYMNASIUM.union(_OF_TASKS if hasattr(kind, "rule") else (), derived)
-
-
-def _attributes_of(layer: Any) -> dict[str, Any]:
-    """Attributes of a wrapper or task, with those of the task's session that are saved."""
+def state_of_layer(layer: Any) -> Data:
+    """Attributes of a wrapper or task that are its state; those of a task include its parameters and its session's."""
+    state = state_of(layer, _KEPT)
     if isinstance(layer, gym.Wrapper) or not has_trials(layer):
-        return vars(layer)
-    session = layer.session
-    return {**vars(layer), **{name: vars(session)[name] for name in session.STATE if name in vars(session)}}
+        return state
+    own, session = vars(layer), vars(layer.session)
+    if declared_state(type(layer)) is not None:
+        parameters = [name for name in (*_TABLES, *names_of(layer)) if name in own]
+        state |= {name: own[name] for name in parameters if isinstance(own[name], PARAMETER_TYPES)}
+    return state | {name: session[name] for name in layer.session.STATE if name in session}
 
 
 def _layers(env: gym.Env) -> list[gym.Env]:
@@ -48,6 +44,17 @@ def _layers(env: gym.Env) -> list[gym.Env]:
         env = env.env
         layers.append(env)
     return layers
+
+
+def unlisted(env: gym.Env, restored: gym.Env) -> list[str]:
+    """Attributes in which a stack differs from the one that its state was restored in: ``Class.attribute``."""
+    names = []
+    for layer, other in zip(_layers(env), _layers(restored), strict=True):
+        for name in vars(layer).keys() - state_of_layer(layer).keys() - _KEPT:
+            value = vars(layer)[name]
+            if isinstance(value, PARAMETER_TYPES) and differ(value, vars(other).get(name)):
+                names.append(f"{type(layer).__name__}.{name}")
+    return sorted(names)
 
 
 class SessionEncoder:
@@ -86,18 +93,9 @@ class SessionEncoder:
         data: Data = {"class": cls.__name__}
         if not isinstance(layer, gym.Wrapper):
             data["generator"] = self._encoder.encode(layer.np_random, f"{cls.__name__}.np_random")
-        left_out = _left_out(cls) if self._trial else _left_out(cls) | _REPORTS  # type: ignore[arg-type]  # classes are hashable
-        attributes = {name: value for name, value in _attributes_of(layer).items() if name not in left_out}
-        if not has_state(cls):
-            return {**data, "attributes": self._encoder.attributes(attributes, cls.__name__)}
-        saved: Data = {}
-        for name, value in attributes.items():  # what cannot be saved is what the class saves itself
-            try:
-                saved.update(self._encoder.attributes({name: value}, cls.__name__))
-            except CannotSave:
-                continue
-        defined = self._encoder.encode(layer.state_dict(), f"{cls.__name__}.state_dict()")
-        return {**data, "attributes": saved, "own": defined}
+        left_out = () if self._trial else _REPORTS
+        attributes = {name: value for name, value in state_of_layer(layer).items() if name not in left_out}
+        return {**data, "attributes": self._encoder.attributes(attributes, cls.__name__)}
 
     def _trials(self, task: Any, path: str) -> Data:
         """Trials made ahead, as what they are made from, and the position in the current trial."""
@@ -150,18 +148,18 @@ class SessionDecoder:
             self._trials(task, trials, path)
 
     def _layer(self, layer: Any, data: Data) -> None:
-        name, attributes = type(layer).__name__, data["attributes"]
-        if not isinstance(layer, gym.Wrapper):
-            attributes = {OLDER_NAMES.get(key, key): item for key, item in attributes.items()}
-        for attribute in attributes.keys() & _left_out(type(layer)):  # type: ignore[arg-type]
-            raise ValueError(f"{name}.{attribute} is not part of a state")
+        name, listed = type(layer).__name__, declared_state(type(layer))
         if "generator" in data:
             layer.np_random = self._decoder.decode(data["generator"], None, f"{name}.np_random")
         session = layer.session if not isinstance(layer, gym.Wrapper) and has_trials(layer) else None
-        for key, item in attributes.items():  # in the order in which they were saved, since they refer to each other
-            self._decoder.fill(session if session and key in session.STATE else layer, {key: item}, name)
-        if "own" in data:
-            layer.load_state_dict(self._decoder.decode(data["own"], None, name))
+        names = data["attributes"].keys() - _KEPT if listed is None else {*listed, *state_of_layer(layer)}
+        for key, item in data["attributes"].items():  # in the order in which they were saved: they refer to each other
+            if session and key in session.STATE:
+                self._decoder.fill(session, {key: item}, name)
+            elif key in names:
+                self._decoder.fill(layer, {key: item}, name)
+            else:  # earlier versions saved every attribute
+                self._decoder.skip(item)
 
     def _trials(self, task: Any, data: Data, path: str) -> None:
         ahead, cursor = task.session.ahead, task.session.cursor

@@ -72,8 +72,8 @@ class TrialWrapper(Forwarding, OlderMembers, gym.Wrapper, gym.utils.RecordConstr
 
     Attributes:
         hooks: The declaration; a constructor may replace the declaration of the instance.
-        derived: Names of attributes that follow from the others, so that they are no part of a saved session; those of
-            base classes count as well.
+        state: Names of attributes that change during a session, beyond those of base classes; a saved session has
+            them. Of a class that lists none it has all.
         accepts: Conditions that ``plan`` takes for itself, from wrappers outside or from ``new_trial``.
         decides: Conditions that the wrapper determines; no other wrapper of the stack may.
         inside_of: Names of wrappers that must be put on after this one.
@@ -86,7 +86,7 @@ class TrialWrapper(Forwarding, OlderMembers, gym.Wrapper, gym.utils.RecordConstr
     """
 
     hooks: Hooks = Hooks()
-    derived: ClassVar[tuple[str, ...]] = ("hooks", "task", "_shown_by")
+    state: ClassVar[tuple[str, ...]]
     accepts: ClassVar[tuple[str, ...]] = ()
     decides: ClassVar[tuple[str, ...]] = ()
     inside_of: ClassVar[tuple[str, ...]] = ()

@@ -34,6 +34,7 @@ class ComputeMeanPerf(TrialWrapper):
 
     metadata = WrapperInfo(order="outside perf_phases")
     hooks = Hooks(changes=("conditions", "record"), follows_agent=True)
+    state = ("_window", "mean_perf")
     ceiling_effect = LEAVES
     decides = ("the performance flags",)
 
@@ -95,6 +96,7 @@ class PerfPhases(TrialWrapper):
 
     metadata = WrapperInfo(order="inside compute_mean_perf, outside variable_nch")
     hooks = Hooks(changes=("conditions", "record"), follows_agent=True, history_dependent=True)
+    state = ("phase", "_since")
     ceiling_effect = LEAVES
     decides = ("phase",)
     inside_of = ("ComputeMeanPerf",)

@@ -33,6 +33,7 @@ class LearnTransMatrix(TrialWrapper):
 
     metadata = WrapperInfo(order="any")
     hooks = Hooks(shows="the transitions of the agent's own choices", own_step=True, history_dependent=True)
+    state = ("matrix", "prev")
 
     def __init__(self, env: gym.Env, lr: Probability = 0.1, decay: Probability = 0.01):
         self._actions = choice_actions(env, "LearnTransMatrix")

@@ -69,7 +69,7 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
 
     metadata = WrapperInfo(order="outermost, to see what the agent sees")
     ceiling_effect = LEAVES
-    derived = ("config",)  # follows from the arguments, not part of a saved session
+    state = ("num_tr", "cum_reward", "data", "data_eval", "steps_since_save", "_seen", "_recorded", "_evaluations")
 
     @takes_older_names("Monitor", {"timestep": "step"})
     def __init__(

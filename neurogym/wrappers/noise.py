@@ -43,6 +43,7 @@ class Noise(TrialWrapper):
 
     metadata = WrapperInfo(order="outside pass_reward and pass_action it also perturbs their channels")
     hooks = Hooks(changes=("record",), shows="noise", own_step=True)
+    state = ("std_noise", "_performances")
 
     def __init__(
         self,

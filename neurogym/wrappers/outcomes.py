@@ -36,6 +36,7 @@ class BiasCorrection(TrialWrapper):
 
     metadata = WrapperInfo(order="inside pass_reward")
     hooks = Hooks(history_dependent=True, own_step=True)
+    state = ("_window",)
     ceiling_effect = HIDES_OUTCOME
     inside_of = ("PassReward",)
 
@@ -94,6 +95,7 @@ class CatchTrials(TrialWrapper):
 
     metadata = WrapperInfo(doi="10.1038/s41467-020-14824-w", order="any")
     hooks = Hooks(changes=("rewards", "record"))
+    state = ("_made",)
     ceiling_effect = HIDES_OUTCOME
 
     def __init__(
@@ -171,6 +173,7 @@ class TimeOut(TrialWrapper):
 
     metadata = WrapperInfo(order="any")
     hooks = Hooks(changes=("timing", "record"), follows_agent=True, history_dependent=True)
+    state = ("_on",)
     decides = ("period_fixation",)
 
     def __init__(self, env: gym.Env, time_out: NonNegative = 0):

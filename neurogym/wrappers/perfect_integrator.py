@@ -35,6 +35,7 @@ class PerfectIntegrator(TrialWrapper):
         order="inside pass_reward, pass_action and noise",
     )
     hooks = Hooks(shows="the choices of an integrator and the last reward", own_step=True, history_dependent=True)
+    state = ("_evidence", "_shown")
     ceiling_effect = unknown("the agent predicts another one")
     inside_of = ("PassReward", "PassAction", "Noise", "PassGT", "LearnTransMatrix", "DynamicNoise", "BiasCorrection")
 

@@ -49,6 +49,7 @@ class Phased(TrialWrapper):
         follows_agent=True,
         own_step=True,
     )
+    state = ("curr_ph", "_window", "_choice", "_reps", "_first")
     decides = ("the training phase", "period_fixation")
     punishing_ph = 0  # first phase with negative rewards
     task: NoisyTask

@@ -33,6 +33,7 @@ class RandomGroundTruth(TrialWrapper):
 
     metadata = WrapperInfo(order="inside schedule_attr and variable_nch")
     hooks = Hooks(changes=("conditions", "record"))
+    state = ("_drawn",)
     accepts = ("p", "sel_chs")
     decides = ("ground_truth",)
 
@@ -89,6 +90,7 @@ class SideBias(TrialWrapper):
         order="any; no other wrapper that decides the ground truth",
     )
     hooks = Hooks(changes=("conditions", "record"), history_dependent=True)
+    state = ("_block", "_clock", "_drawn")
     accepts = ("sel_chs",)
     decides = ("ground_truth",)
 

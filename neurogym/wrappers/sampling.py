@@ -86,6 +86,8 @@ class BlockClock:
         ValueError: If it is out of range.
     """
 
+    state = ("left",)
+
     def __init__(self, duration: float | tuple[int, int], name: str = "block_dur"):
         self.p, self.low, self.high = 0.0, 1, 1
         if isinstance(duration, bool) or not isinstance(duration, (int, np.integer, float, tuple)):

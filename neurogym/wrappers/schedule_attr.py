@@ -36,6 +36,7 @@ class ScheduleAttr(TrialWrapper):
 
     metadata = WrapperInfo(order="outside the wrapper whose arguments it schedules")
     hooks = Hooks(changes=("conditions", "record"), history_dependent=True)
+    state = ("schedule", "_drawn")
     ceiling_effect = unknown("no exact observer is known for conditions that are scheduled")
 
     def __init__(self, env: gym.Env, schedule: BaseSchedule, attr_list: Sequence[Mapping[str, object]]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import permutations, product
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
@@ -61,6 +61,7 @@ class TrialHistory(TrialWrapper):
         measures=("history",),
     )
     hooks = Hooks(changes=("conditions", "record"), history_dependent=True, follows_agent=True)
+    state: ClassVar[tuple[str, ...]] = ("prev", "drawn", "_erred", "_active", "_clock", "_block", "_matrix")
     accepts = ("probs", "sel_chs")
     decides = ("ground_truth",)
     generation = 0

@@ -38,6 +38,7 @@ class TrialHistoryEvolution(TrialHistory):
         ValueError: If an argument is out of range.
     """
 
+    state = ("generation", "_in_play", "_contexts")
     _key = "trial_history_evolution"
 
     def __init__(

@@ -45,6 +45,7 @@ class VariableMapping(TrialWrapper):
 
     metadata = WrapperInfo(doi="10.1016/S0896-6273(00)80658-3", order="any")
     hooks = Hooks(changes=("conditions", "observations"), history_dependent=True)
+    state = ("session", "_patterns", "_mapping", "_age", "_session_age", "_shown", "_sessions")
     ceiling_effect = unknown("no exact observer is known for mappings that change")
     decides = ("mapping",)
     task: TaskWithStimuli

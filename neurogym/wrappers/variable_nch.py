@@ -40,6 +40,7 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
 
     metadata = WrapperInfo(order="outside the wrapper that decides the ground truth, inside perf_phases")
     hooks = Hooks(changes=("conditions", "record"), history_dependent=True)
+    state = ("_phase", "_active", "_clock", "_drawn")
     accepts = ("phase",)
     decides: ClassVar[tuple[str, ...]] = ("sel_chs",)
     inside_of = ("PerfPhases",)

@@ -22,7 +22,7 @@ from neurogym.wrappers.stack import traits
 TYPES = ("main", "distractor", "both")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Part:
     """Place of one of the two tasks in the joint trial.
 
@@ -70,6 +70,7 @@ class Combine(JointParameters, ProgrammedTask):
         doi="10.1038/s41467-020-14824-w",
         order="replaces tasks; pass_reward, pass_action and noise go outside",
     )
+    state = ("envs", "_running")
 
     def __init__(
         self,

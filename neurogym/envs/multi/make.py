@@ -111,6 +111,8 @@ class TransferLearning(ScheduleEnvs):
         ValueError: If there are not as many numbers as tasks, or tasks do not fit together.
     """
 
+    state = ()
+
     def __init__(self, envs: Sequence[gym.Env], num_tr_per_task: Sequence[int], task_cue: bool = False):
         envs = list(envs)
         super().__init__(envs, OnceSchedule(len(envs), num_tr_per_task), env_input=task_cue, pad=True)

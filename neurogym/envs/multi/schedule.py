@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Sequence
+from typing import ClassVar
 
 import gymnasium as gym
 import numpy as np
@@ -63,7 +64,7 @@ class ScheduleEnvs(JointParameters, ProgrammedTask):
             inside that must be outside.
     """
 
-    derived = ("_records",)
+    state: ClassVar[tuple[str, ...]] = ("envs", "schedule", "_chosen", "_said", "_stock_size")
     metadata = TaskInfo(
         doi="10.1038/s41593-018-0310-2",
         order="replaces tasks; pass_reward, pass_action and noise go outside",
@@ -332,6 +333,8 @@ class MultiEnvs(ScheduleEnvs):
         envs: The tasks, wrapped or not.
         env_input: Whether channels ``task`` show the agent which task runs (one-hot).
     """
+
+    state = ()
 
     def __init__(self, envs: Sequence[gym.Env], env_input: bool = False):
         super().__init__(envs, None, env_input)

@@ -210,7 +210,7 @@ def test_trials_made_beside_the_session_do_not_change_the_present_trial():
 class _Own(ngym.TrialWrapper):
     """Keeps attributes with the names of attributes of tasks, and one that follows from an argument."""
 
-    derived = ("table",)
+    state = ("_seen", "_now")
 
     def __init__(self, env, size=3):
         super().__init__(env)
@@ -225,7 +225,7 @@ class _Own(ngym.TrialWrapper):
         return self._seen, self._now
 
 
-def test_attributes_of_wrappers_are_saved_whatever_their_names_unless_declared_as_derived():
+def test_attributes_that_a_wrapper_lists_are_saved_whatever_their_names():
     env, second = _Own(ngym.make("RDM-v0")), _Own(ngym.make("RDM-v0"), 5)
     env.reset(seed=0)
     for step in range(200):
