@@ -58,8 +58,7 @@ class Pools:
         self.offset, self.go = np.zeros((2, n, 0), np.int64)
         self.capacity = 0
         self._room = FEWEST_ENTRIES
-        self.filled = [0] * n
-        self._entries = [0] * n  # and of its tables
+        self.filled, self._entries = np.zeros((2, n), np.int64)  # and entries of its tables
         self.at, self.first, self.trial, self.n_trials, self.aborts, self.skipped = np.zeros((6, n), np.int64)
         self.score, self.sum = np.zeros((2, n))
         self._places: BatchPositions | None = None  # remade after a pool or table has moved
@@ -71,47 +70,34 @@ class Pools:
 
     # -- filling ------------------------------------------------------------------------------------------------------
 
-    def load(self, i: int, block: Trials) -> None:
-        """Copy the block of environment ``i`` into the pools, and begin with the block's first trial."""
-        if block.total > self.capacity:
-            self._grow(block.total)
-        if not self.rows:
-            self.rows["_code"] = np.zeros((self.n, self.capacity), CODE)
-        for name, values in block.fields.items():
-            if name not in COLUMN_TYPES:
-                pool = self.rows.get(name)
-                if pool is None:
-                    pool = self.rows[name] = np.zeros((self.n, self.capacity, *values.shape[1:]), values.dtype)
-                pool[i, : block.total] = values
-        self._fill_tables(i, block, self.rows["_code"][i, : block.total])
-        self.filled[i] = block.total
-        if block.n > self.offset.shape[1]:
-            self._grow_trials(block.n)
-        self._describe(i, slice(block.n), block, block.offset)
-        self.trial[i], self.n_trials[i] = 0, block.n
+    def load(self, i: int | np.ndarray, block: Trials) -> None:
+        """Copy a block into the pools, and begin with its first trials.
 
-    def load_each(self, env: np.ndarray, block: Trials) -> None:
-        """Copy each trial of a block into the pools as the block of an environment in ``env``, shape (trials,).
-
-        Each of them has had a block of its own before.
+        Args:
+            i: The environment whose trials these are; or of each trial, shape (trials,), where each is the block of
+                another environment.
+            block: The trials.
         """
-        rows = np.diff(block.offset, append=block.total)
-        if rows.max() > self.capacity:
-            self._grow(int(rows.max()))
-        at = np.arange(block.total) + np.repeat(env * self.capacity - block.offset, rows)
-        for name in block.fields.keys() - COLUMN_TYPES.keys():
-            pool = self.rows[name]
-            pool.reshape(-1, *pool.shape[2:])[at] = block.fields[name]
-        code, first = np.empty(block.total, CODE), int(env[0])
+        rows, alone = np.diff(block.offset, append=block.total), isinstance(i, np.ndarray)
+        offset, filled = (np.zeros(block.n, np.int64), rows) if alone else (block.offset, block.total)
+        if np.max(filled) > self.capacity:
+            self._grow(int(np.max(filled)))
+        at = np.arange(block.total) + np.repeat(i * self.capacity + offset - block.offset, rows)
+        first, code = int(np.ravel(i)[0]), np.empty(block.total, CODE)
         self._fill_tables(first, block, code)
-        self.rows["_code"].reshape(-1)[at] = code
-        entries = self._entries[first]
+        for name, values in {**block.fields, "_code": code}.items():
+            if name not in COLUMN_TYPES:
+                if name not in self.rows:
+                    self.rows[name] = np.zeros((self.n, self.capacity, *values.shape[1:]), values.dtype)
+                self.rows[name].reshape(-1, *values.shape[1:])[at] = values
         for table in self.tables.values():
-            table[env, :entries] = table[first, :entries]
-        self._describe(env, 0, block, np.zeros(block.n, np.int64))
-        self.trial[env], self.n_trials[env] = 0, 1
-        for i, filled in zip(env.tolist(), rows.tolist(), strict=True):
-            self.filled[i], self._entries[i] = filled, entries
+            table[i, : self._entries[first]] = table[first, : self._entries[first]]
+        self.filled[i], self._entries[i] = filled, self._entries[first]
+        trials = 1 if alone else block.n
+        if trials > self.offset.shape[1]:
+            self._grow_trials(trials)
+        self._describe(i, 0 if alone else slice(trials), block, offset)
+        self.trial[i], self.n_trials[i] = 0, trials
 
     def _describe(self, i: Selection, at: Selection, block: Trials, offset: np.ndarray) -> None:
         """Keep what describes trials, of environments ``i`` at the trials ``at``."""
@@ -251,7 +237,7 @@ class Pools:
                 raise ValueError(f"the batch: expected {self.n} finite numbers, got {values!r}")
         if np.any(trial < 0) or np.any(trial >= self.n_trials):
             raise ValueError("the batch: an environment is outside its trials")
-        if np.any(steps < 0) or np.any(steps >= np.array(self.filled)):  # before the sum, which may overflow
+        if np.any(steps < 0) or np.any(steps >= self.filled):  # before the sum, which may overflow
             raise ValueError("the batch: an environment is outside its trial")
         self.trial[:], self.skipped[:], self.score[:], self.sum[:], self.aborts[:] = (
             trial,
@@ -262,7 +248,7 @@ class Pools:
         )
         self.begin(every)
         self.at += steps
-        if np.any(self.at - every * self.capacity >= np.array(self.filled)):
+        if np.any(self.at - every * self.capacity >= self.filled):
             raise ValueError("the batch: an environment is outside its trial")
 
 

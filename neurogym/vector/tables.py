@@ -199,10 +199,7 @@ class TrialVectorEnv(LoopVectorEnv):
         for i, *trial in zip(indices, *[column.tolist() for column in how], strict=True):
             self.tasks[i].session.follow(*trial)
         for env, block in self.begin_next(indices):
-            if len(env) == 1:
-                self.pools.load(env[0], block)
-            else:
-                self.pools.load_each(np.array(env), block)
+            self.pools.load(np.array(env), block)
         self.pools.begin(ended.env)
 
     def _take(self, i: int, block: Trials) -> None:
