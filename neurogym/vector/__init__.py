@@ -9,13 +9,13 @@ from collections.abc import Callable
 
 import gymnasium as gym
 
-from neurogym.engine.reports import finished_row
+from neurogym.engine.finished import FinishedTrials
 from neurogym.vector.loop import LoopVectorEnv
 from neurogym.vector.tables import TrialVectorEnv
 from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.stack import traits
 
-__all__ = ["LoopVectorEnv", "TrialVectorEnv", "finished_row", "is_batchable", "layers", "make_vec"]
+__all__ = ["FinishedTrials", "LoopVectorEnv", "TrialVectorEnv", "is_batchable", "layers", "make_vec"]
 
 
 def is_batchable(env: gym.Env) -> bool:

@@ -14,8 +14,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from neurogym.engine.finished import FinishedTrials
 from neurogym.engine.making import make_together
-from neurogym.engine.reports import finished_columns
 from neurogym.parameters import has_equal_parameters
 from neurogym.state import Data, capture, restore
 from neurogym.trials import Info, Trials
@@ -60,9 +60,7 @@ class LoopVectorEnv(VectorEnv):
         envs: Environments with equal spaces.
 
     Attributes:
-        finished: The trials that ended in the last step, None if none did: equally long arrays with one entry per
-            trial (``env``, ``performance``, ``outcome``, ``choice``, ``rt`` in ms, ``reward``, ``steps``, ``aborts``,
-            ``decision_onset`` in ms, durations of periods in ms and every scalar of the trial's record).
+        finished: The trials that ended in the last step, None if none did.
     """
 
     autoreset_mode = AutoresetMode.SAME_STEP
@@ -78,7 +76,7 @@ class LoopVectorEnv(VectorEnv):
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.metadata = {**self.envs[0].metadata, "autoreset_mode": self.autoreset_mode}
         self.spec = self.envs[0].spec
-        self.finished: dict[str, np.ndarray] | None = None
+        self.finished: FinishedTrials | None = None
         self._compared: object = None  # the last change of parameters when tasks were compared
         self._alike = False
 
@@ -175,7 +173,7 @@ class LoopVectorEnv(VectorEnv):
         for i in last_seen:
             if not getattr(self.tasks[i], "goes_on", False):
                 observations[i], _ = self.envs[i].reset()
-        self.finished = finished_columns(finished) if finished else None
+        self.finished = FinishedTrials.from_infos(finished) if finished else None
         self._observations = observations
         truths = [info["gt"] for info in infos if "gt" in info]
         return BatchStepResult(
@@ -257,7 +255,7 @@ class LoopVectorEnv(VectorEnv):
         Args:
             env: Indices of environments, shape (n,).
         """
-        return finished_columns({i: {"trial": self.tasks[i].trial} for i in env.tolist()})
+        return FinishedTrials.from_infos({i: {"trial": self.tasks[i].trial} for i in env.tolist()})
 
     def update(self, **changes: object) -> None:
         """Change parameters of every task; see :meth:`neurogym.core.TrialEnv.update`."""

@@ -14,13 +14,12 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
+from neurogym.engine.finished import IN_INFO, FinishedTrials
 from neurogym.engine.pools import Pools
-from neurogym.engine.reports import FINISHED
 from neurogym.engine.step import EndedTrials, advance
 from neurogym.state import Data, capture
 from neurogym.trials import Info, Trials
 from neurogym.trials.cursor import PrefetchedTrials
-from neurogym.trials.events import OUTCOMES
 from neurogym.vector.infos import masked
 from neurogym.vector.loop import Actions, BatchStepResult, LoopVectorEnv
 from neurogym.wrappers.base import no_action
@@ -32,9 +31,6 @@ class TrialVectorEnv(LoopVectorEnv):
 
     Args:
         envs: Environments with equal stacks, for each of which :func:`neurogym.vector.is_batchable` holds.
-
-    Attributes:
-        record: Records of the trials in ``finished``.
     """
 
     autoreset_mode = AutoresetMode.NEXT_STEP  # they never end, so that any mode is true; wrappers ask for this one
@@ -48,7 +44,6 @@ class TrialVectorEnv(LoopVectorEnv):
         self._jumps = bool(rule.jumps)
         self._stale: set[int] = set()  # environments with outdated trials
         self._looked: object = None  # the last change of a parameter when they were looked for
-        self.record: dict[str, np.ndarray] = {}
         self._forget(np.arange(self.num_envs))
 
     @property
@@ -99,10 +94,10 @@ class TrialVectorEnv(LoopVectorEnv):
             infos.update(self._report(self.finished, moved.new_trial))
         return *moved[:4], infos
 
-    def _report(self, finished: dict[str, np.ndarray], mask: np.ndarray) -> Info:
+    def _report(self, finished: FinishedTrials, mask: np.ndarray) -> Info:
         """Infos of the trials that ended, in Gymnasium's format."""
-        env, record = finished["env"], self.record
-        infos = masked({FINISHED[name]: finished[name] for name in FINISHED}, env, mask)
+        env, record = finished["env"], finished.record
+        infos = masked({in_info: finished[name] for name, in_info in IN_INFO.items()}, env, mask)
         periods = {name: column for name, column in record.items() if name.startswith("period_")}
         trial = {name: column for name, column in record.items() if name not in periods}
         for name, columns in {"trial": trial, "periods": periods}.items():
@@ -126,7 +121,8 @@ class TrialVectorEnv(LoopVectorEnv):
         self._actions, self._rewards, self._last_gt = actions, rewards, truth
         self.finished = None
         if ended is not None:
-            self.finished = self._columns_of(ended, actions)
+            record, go = pools.records.of(ended.env, ended.trial), pools.go[ended.env, ended.trial]
+            self.finished = FinishedTrials.from_step(ended, actions[ended.env], go, record, self.dt)
             if self._stack.ahead:
                 for i in self._used_up(ended.env):
                     self._refill(i)
@@ -141,22 +137,6 @@ class TrialVectorEnv(LoopVectorEnv):
             self.tasks[i].session.cursor.skipped = rows
         env, trial, outcome, steps, *rest = ended
         return EndedTrials(env, trial, outcome, steps - skipped, *rest)
-
-    def _columns_of(self, ended: EndedTrials, actions: np.ndarray) -> dict[str, np.ndarray]:
-        """Trials that ended, in the format of ``finished``."""
-        self.record = record = self.pools.records.of(ended.env, ended.trial)
-        of_step = {
-            "env": ended.env,
-            "performance": ended.performance,
-            "outcome": OUTCOMES[ended.outcome],
-            "choice": actions[ended.env],
-            "rt": ended.reaction * float(self.tasks[0].dt),
-            "reward": ended.reward,
-            "steps": ended.steps,
-            "aborts": ended.aborts,
-            "decision_onset": self.pools.go[ended.env, ended.trial] * float(self.tasks[0].dt),
-        }
-        return {**of_step, **record, **of_step}  # in this order, but what is called the same is not the record's
 
     def _observed(self) -> np.ndarray:
         return self._stack.observe(self.pools.field("ob"), self._actions, self._rewards, self._field)

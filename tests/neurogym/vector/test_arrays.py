@@ -10,8 +10,9 @@ import neurogym as ngym
 from neurogym import spaces
 from neurogym.core import TrialEnv
 from neurogym.rules import Rule
-from neurogym.vector import LoopVectorEnv, TrialVectorEnv, finished_row, make_vec
+from neurogym.vector import LoopVectorEnv, TrialVectorEnv, make_vec
 from neurogym.wrappers import PassAction, PassReward, ReactionTime, TimeOut
+from tests.neurogym.wrappers.stacks import finished_row
 
 STACKS = {
     "bare": lambda env: env,

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import neurogym as ngym
-from neurogym.vector import LoopVectorEnv, finished_row
+from neurogym.vector import LoopVectorEnv
+from tests.neurogym.wrappers.stacks import finished_row
 
 #: What the record of a trial may hold, by name.
 VALUES = {

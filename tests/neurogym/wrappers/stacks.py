@@ -11,6 +11,7 @@ import numpy as np
 import neurogym as ngym
 from neurogym import wrappers
 from neurogym.sampling.scheduler import IndependentSchedule, RandomSchedule
+from neurogym.vector import FinishedTrials
 
 Make = Callable[[], gym.Env]
 
@@ -54,6 +55,11 @@ def put(name: str, make: Make) -> gym.Env:
     if name in ("TrialHistory", "TrHReset"):
         return cls(env, block_dur=4)
     return cls(env)
+
+
+def finished_row(i: int, info: dict) -> dict[str, object]:
+    """The trial that ended in environment ``i``, as a row of a table."""
+    return {name: column.tolist()[0] for name, column in FinishedTrials.from_infos({i: info}).items()}
 
 
 def names_cover(space: gym.spaces.Box) -> bool:

@@ -14,8 +14,8 @@ from gymnasium.utils.env_checker import check_env
 import neurogym as ngym
 from neurogym import wrappers
 from neurogym.state import capture, restore
-from neurogym.vector import TrialVectorEnv, finished_row, is_batchable, make_vec
-from tests.neurogym.wrappers.stacks import SEVERAL, SINGLE, TASKS, names_cover, put, rollout
+from neurogym.vector import TrialVectorEnv, is_batchable, make_vec
+from tests.neurogym.wrappers.stacks import SEVERAL, SINGLE, TASKS, finished_row, names_cover, put, rollout
 
 EVERY = [*SINGLE, *SEVERAL]
 #: Wrappers that look at single steps, or only report; they are stepped one by one.
