@@ -30,7 +30,6 @@ other; a task with other periods adds them (``trials.add_period``). A class may 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from functools import partial
 from typing import Any, ClassVar
 
 import gymnasium as gym
@@ -84,7 +83,10 @@ def _table(name: str, kind: type[TrackedDict]) -> property:
         except KeyError:
             raise AttributeError(f"{type(task).__name__} has no {name}") from None
         if table.task is not task and "_is_made" in vars(task):
-            table.belong(task, partial(task._set_entry, name), partial(changes.forget_trials, task))
+            table.task, table.changed = (
+                task,
+                lambda entries: task._change({name: entries} if entries else {}, assigned=True),
+            )
         return table
 
     def assign(task: Any, values: Mapping[str, object]) -> None:
@@ -338,12 +340,8 @@ class TrialEnv(gym.Env):
             if not (assigned and changes.other_space(self, twin)):
                 changes.change(self, changed, twin)
         for name, table in tables.items():
-            for key, value in table.items():
-                getattr(self, name).replace(key, value)
+            getattr(self, name).replace(table)
         changes.forget_trials(self)
-
-    def _set_entry(self, name: str, key: str, value: object) -> None:
-        self._change({name: {key: value}}, assigned=True)
 
     # -- trials -------------------------------------------------------------------------------------------------------
 

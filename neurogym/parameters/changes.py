@@ -96,9 +96,7 @@ def change(task: Any, changes: Mapping[str, object], twin: Any) -> None:
         if name in _KEPT:
             continue
         if isinstance(value, TrackedDict) and isinstance(own.get(name), TrackedDict):
-            for key, entry in value.items():
-                if key not in before[name] or differ(before[name][key], entry):
-                    own[name].replace(key, entry)
+            own[name].replace({k: v for k, v in value.items() if k not in before[name] or differ(before[name][k], v)})
             for key in before[name].keys() - value.keys():
                 dict.pop(own[name], key, None)
         elif name not in before or differ(before[name], value):

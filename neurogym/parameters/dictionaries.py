@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from neurogym.compat.leniency import warn_once
@@ -10,22 +10,28 @@ from neurogym.messages.names import unknown
 from neurogym.sampling.distributions import Distribution, Patterns, Vectors, is_number, is_possible, values_of
 
 
+def _removing(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A dictionary's method that removes entries, with effect from the next trial on."""
+
+    def remove(table: Any, *args: Any) -> Any:
+        value = method(table, *args)
+        if table.task is not None:
+            table.changed({})
+        return value
+
+    return remove
+
+
 class TrackedDict(dict[str, Any]):
-    """Dictionary of a task. Once the task is made, setting an entry has the effect of ``task.update``.
+    """Dictionary of a task. Once the task is made, setting entries has the effect of ``task.update``.
 
     Attributes:
         task: The task, known while the dictionary is its attribute; a copy has no reference to the task.
-        set_entry: Changes an entry of the task.
-        forget: Discards the trials that were made ahead, since an entry was removed.
+        changed: Changes entries of the task; without entries, discards the trials that were made ahead.
     """
 
     task: object = None
-    set_entry: Callable[[str, object], None]
-    forget: Callable[[], None]
-
-    def belong(self, task: object, set_entry: Callable[[str, object], None], forget: Callable[[], None]) -> None:
-        """Let changes have their effect on a task."""
-        self.task, self.set_entry, self.forget = task, set_entry, forget
+    changed: Callable[[Mapping[str, object]], None]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy the entries without the task."""
@@ -33,44 +39,22 @@ class TrackedDict(dict[str, Any]):
 
     def __setitem__(self, key: str, value: object) -> None:
         """Set an entry."""
-        if self.task is None:
-            super().__setitem__(key, value)
-        else:
-            self.set_entry(key, value)
+        self.update({key: value})
 
-    def replace(self, key: str, value: object) -> None:
-        """Set an entry and nothing that follows from the entry."""
-        super().__setitem__(key, value)
+    def replace(self, entries: Mapping[str, object]) -> None:
+        """Set entries and nothing that follows from them."""
+        super().update(entries)
 
     def update(self, *args: object, **kwargs: object) -> None:
         """Set several entries."""
-        for key, value in dict(*args, **kwargs).items():
-            self[key] = value
+        (self.replace if self.task is None else self.changed)(dict(*args, **kwargs))
 
     def __ior__(self, entries: object) -> TrackedDict:  # type: ignore[misc, override]
         """Set several entries."""
         self.update(entries)
         return self
 
-    def __delitem__(self, key: str) -> None:
-        """Remove an entry."""
-        super().__delitem__(key)
-        self._forget()
-
-    def pop(self, *args: Any) -> Any:
-        """Remove an entry and return the value."""
-        value = super().pop(*args)
-        self._forget()
-        return value
-
-    def clear(self) -> None:
-        """Remove all entries."""
-        super().clear()
-        self._forget()
-
-    def _forget(self) -> None:
-        if self.task is not None:
-            self.forget()
+    __delitem__, pop, clear = _removing(dict.__delitem__), _removing(dict.pop), _removing(dict.clear)
 
 
 class Conditions(TrackedDict):
@@ -79,9 +63,9 @@ class Conditions(TrackedDict):
     def __init__(self, *args: object, **kwargs: object):
         super().__init__({name: values_of(values) for name, values in dict(*args, **kwargs).items()})
 
-    def replace(self, key: str, value: object) -> None:
-        """Set an entry and nothing that follows from the entry."""
-        super().replace(key, values_of(value))
+    def replace(self, entries: Mapping[str, object]) -> None:
+        """Set entries and nothing that follows from them."""
+        super().replace({name: values_of(values) for name, values in entries.items()})
 
     def check(self, name: str, value: object) -> None:
         """Refuse what cannot be asked of a trial; warn of what the task does not draw.
