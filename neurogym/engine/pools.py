@@ -78,25 +78,27 @@ class Pools:
                 another environment.
             block: The trials.
         """
-        rows, alone = np.diff(block.offset, append=block.total), isinstance(i, np.ndarray)
-        offset, filled = (np.zeros(block.n, np.int64), rows) if alone else (block.offset, block.total)
-        if np.max(filled) > self.capacity:
-            self._grow(int(np.max(filled)))
-        at = np.arange(block.total) + np.repeat(i * self.capacity + offset - block.offset, rows)
-        first, code = int(np.ravel(i)[0]), np.empty(block.total, CODE)
-        self._fill_tables(first, block, code)
+        several = isinstance(i, np.ndarray)
+        rows = np.diff(block.offset, append=block.total) if several else block.total
+        longest = int(np.max(rows))
+        if longest > self.capacity:
+            self._grow(longest)
+        first = i * self.capacity
+        at = np.arange(block.total) + np.repeat(first - block.offset, rows) if several else slice(first, first + rows)
+        like, code = int(np.ravel(i)[0]), np.empty(block.total, CODE)
+        self._fill_tables(like, block, code)
         for name, values in {**block.fields, "_code": code}.items():
             if name not in COLUMN_TYPES:
                 if name not in self.rows:
                     self.rows[name] = np.zeros((self.n, self.capacity, *values.shape[1:]), values.dtype)
                 self.rows[name].reshape(-1, *values.shape[1:])[at] = values
         for table in self.tables.values():
-            table[i, : self._entries[first]] = table[first, : self._entries[first]]
-        self.filled[i], self._entries[i] = filled, self._entries[first]
-        trials = 1 if alone else block.n
+            table[i, : self._entries[like]] = table[like, : self._entries[like]]
+        self.filled[i], self._entries[i] = rows, self._entries[like]
+        trials = 1 if several else block.n
         if trials > self.offset.shape[1]:
             self._grow_trials(trials)
-        self._describe(i, 0 if alone else slice(trials), block, offset)
+        self._describe(i, 0 if several else slice(trials), block, np.zeros_like(i) if several else block.offset)
         self.trial[i], self.n_trials[i] = 0, trials
 
     def _describe(self, i: Selection, at: Selection, block: Trials, offset: np.ndarray) -> None:

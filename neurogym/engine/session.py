@@ -222,7 +222,7 @@ class Session:
             cursor.go_on(k)
         else:
             cursor.enter(block, k)
-            self._is_batched, self._made_ahead = self.task.traits.batched, stack.ahead
+            self._is_batched, self._made_ahead = stack.of_task.batched, stack.ahead
             self._n_actions = self.accepted_actions
         self.trial, self._spans_of_trial = block.report(k)
         self.num_tr += 1

@@ -28,8 +28,8 @@ class Cursor:
         tables: Events, rewards and performance gains of actions, each (rows, actions); None without a rule.
         jump: Rows that are skipped after each action (see :meth:`neurogym.rules.Rule.compile`); None without jumps.
         skipped: Rows that were skipped in the trial so far; steps that were taken are rows less these.
-        quiet: Whether an action means, earns and adds nothing, a byte per row and action; empty for single trials, for
-            which finding out takes longer than looking everything up, and of tasks with jumps.
+        quiet: Whether an action means, earns and adds nothing, a byte per row and action; empty for single trials
+            (made together or not), for which finding out takes longer than looking up, and of tasks with jumps.
         width: Number of actions of ``quiet``; 0 where every step has something to do.
     """
 
@@ -66,7 +66,7 @@ class Cursor:
         event = fields.get("event")
         self.tables = None if event is None else (event, fields["reward"], fields["performance"])
         self.jump, self.quiet, self.width = fields.get("jump"), b"", 0
-        if self.tables is not None and block.n > 1 and self.jump is None:
+        if self.tables is not None and block.n > 1 and block.owners is None and self.jump is None:
             self.quiet, self.width = _quiet(*self.tables), self.tables[0].shape[1]
         self.go_on(trial)
 

@@ -179,7 +179,7 @@ class TrialVectorEnv(LoopVectorEnv):
         for i, *trial in zip(indices, *[column.tolist() for column in how], strict=True):
             self.tasks[i].session.follow(*trial)
         for env, block in self.begin_next(indices):
-            self.pools.load(np.array(env), block)
+            self.pools.load(np.array(env) if len(env) > 1 else env[0], block)
         self.pools.begin(ended.env)
 
     def _take(self, i: int, block: Trials) -> None:

@@ -31,6 +31,7 @@ class Stack:
 
     Attributes:
         wrappers: The wrappers, innermost first.
+        of_task: Capabilities of the task alone.
         accepts: Conditions that they take for themselves.
         ahead: Whether trials of the task can be made before they begin.
         follows_agent: Whether what any of them does to trials depends on what the agent did.
@@ -39,7 +40,7 @@ class Stack:
     """
 
     def __init__(self, top: gym.Env):
-        self._of_task = cast(TrialTask, top.unwrapped).traits
+        self.of_task = cast(TrialTask, top.unwrapped).traits
         self._passes = all(isinstance(layer, (TrialWrapper, *PASSIVE)) for layer in layers(top))
         self._take([layer for layer in layers(top) if isinstance(layer, TrialWrapper)])
 
@@ -50,7 +51,7 @@ class Stack:
         self.revises = bool(self._planning)
         self._observing = [wrapper for wrapper in self.wrappers if wrapper.hooks.shows]
         self._turns: list[Turn] | None = None
-        self.ahead = self._of_task.ahead and all(wrapper.hooks.ahead for wrapper in self.wrappers)
+        self.ahead = self.of_task.ahead and all(wrapper.hooks.ahead for wrapper in self.wrappers)
         self._following = [wrapper for wrapper in self.wrappers if wrapper.hooks.follows_agent]
         self.follows_agent = bool(self._following)
         self.begins_trials = any(wrapper.hooks.own_new_trial for wrapper in self.wrappers)
@@ -63,10 +64,10 @@ class Stack:
     def traits(self) -> Traits:
         """Capabilities shared by the task and each of its wrappers."""
         hooks = [wrapper.hooks for wrapper in self.wrappers]
-        return self._of_task._replace(
+        return self.of_task._replace(
             ahead=self.ahead,
-            batched=self._of_task.batched and self._passes and all(each.batched for each in hooks),
-            history_dependent=self._of_task.history_dependent or any(each.history_dependent for each in hooks),
+            batched=self.of_task.batched and self._passes and all(each.batched for each in hooks),
+            history_dependent=self.of_task.history_dependent or any(each.history_dependent for each in hooks),
         )
 
     @property

@@ -262,9 +262,8 @@ class ScheduleEnvs(JointParameters, ProgrammedTask):
         if info["new_trial"]:
             self._said = {name: info[name] for name in ("choice", "rt", "performance", "outcome") if name in info}
             self.performance = info["performance"]
-            self.session.event = int(
-                np.flatnonzero(info["outcome"] == OUTCOMES)[0]
-            )  # breaks of fixation are already counted
+            # not reported by report(), since breaks of fixation are already counted
+            self.session.event = int(np.flatnonzero(info["outcome"] == OUTCOMES)[0])
             self.trial |= {k: v for k, v in info["trial"].items() if k in self.trial and k not in ("task", "subtask")}
         elif not cursor.at_end:
             self._show(cursor.block, ob, cursor.row + 1)  # type: ignore[arg-type]  # a trial is on
