@@ -20,11 +20,13 @@ Belongs here: saving, checking and restoring. May use: `trials`, `rules`.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
 import gymnasium as gym
 
+from neurogym.parameters import differ
 from neurogym.state.plain import CannotSave, Data
 from neurogym.state.session import SessionDecoder, SessionEncoder, unlisted
 from neurogym.trials.cursor import has_trials
@@ -101,5 +103,10 @@ def check(make_env: Callable[[], gym.Env], env: gym.Env) -> None:
         capture(twin)
     except ValueError as error:
         raise CannotSave(str(error)) from error
-    for name in unlisted(env, twin):
-        raise CannotSave(f"attribute {name} changes during trials, but its class does not list it in state = (...)")
+    restored = copy.deepcopy(unlisted(twin))
+    task: Any = twin.unwrapped
+    if has_trials(task):
+        task.make_trials(1)
+    for (layer, name), value in [*unlisted(env).items(), *unlisted(twin).items()]:
+        if differ(value, restored.get((layer, name))):
+            raise CannotSave(f"attribute {name} changes during trials, but its class does not list it in state = (...)")

@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from neurogym.parameters import differ, names_of
+from neurogym.parameters import names_of
 from neurogym.rules import OUTCOMES
 from neurogym.state.plain import PARAMETER_TYPES, CannotSave, Data, Decoder, Encoder, declared_state, state_of
 from neurogym.trials import Trials
@@ -46,15 +46,14 @@ def _layers(env: gym.Env) -> list[gym.Env]:
     return layers
 
 
-def unlisted(env: gym.Env, restored: gym.Env) -> list[str]:
-    """Attributes in which a stack differs from the one that its state was restored in: ``Class.attribute``."""
-    names = []
-    for layer, other in zip(_layers(env), _layers(restored), strict=True):
-        for name in vars(layer).keys() - state_of_layer(layer).keys() - _KEPT:
-            value = vars(layer)[name]
-            if isinstance(value, PARAMETER_TYPES) and differ(value, vars(other).get(name)):
-                names.append(f"{type(layer).__name__}.{name}")
-    return sorted(names)
+def unlisted(env: gym.Env) -> dict[tuple[int, str], Any]:
+    """Plain attributes of the layers of a stack that are not their state, by layer and name: ``Class.attribute``."""
+    return {
+        (i, f"{type(layer).__name__}.{name}"): value
+        for i, layer in enumerate(_layers(env))
+        for name, value in vars(layer).items()
+        if name not in state_of_layer(layer) and name not in _KEPT and isinstance(value, PARAMETER_TYPES)
+    }
 
 
 class SessionEncoder:

@@ -253,6 +253,28 @@ def test_what_changes_without_being_listed_is_refused_by_name() -> None:
         check(Counting, env)
 
 
+class Remembering(Keeper):
+    """Lists one of the two attributes that change as trials are made."""
+
+    state = ("drawn",)
+    drawn = 0
+
+    def _new_trial(self, **kwargs: Any) -> dict[str, Any]:
+        self.drawn += 1
+        self.durations.append(self.dt)
+        return super()._new_trial(**kwargs)
+
+    def start_session(self) -> None:
+        self.durations: list[float] = []
+
+
+def test_what_changes_as_trials_are_made_without_being_listed_is_refused_by_name() -> None:
+    env = Remembering(threading.Lock())
+    env.reset(seed=1)
+    with pytest.raises(CannotSave, match=r"^attribute Remembering\.durations changes during trials"):
+        check(lambda: Remembering(threading.Lock()), env)
+
+
 def test_check_finds_what_cannot_be_put_back() -> None:
     env = Keeper()
     env.reset(seed=1)
