@@ -84,8 +84,6 @@ class TaskEntries(_Described, total=False):
         tags: Out of :data:`TAGS`.
         history_dependent: Whether a trial depends on earlier trials, so that memory across trials is useful. By default
             where rewards are needed, which report on earlier trials.
-        carries: Older name of ``history_dependent``; metadata have both.
-        taught: Older name of ``supervised``; metadata have both.
         differences: Where it differs from NeuroGym's task of the same name, a sentence each; of the tasks of this
             package they are in ``compat/neurogym.toml``.
         necessary: What cannot be ignored without loss: labels of channels, names of periods, tuples of such that are
@@ -102,19 +100,17 @@ class TaskEntries(_Described, total=False):
     family: str
     tags: Sequence[str]
     history_dependent: bool
-    carries: bool
     differences: Sequence[str]
     necessary: Sequence[str | tuple[str, ...]]
     needs_reward: bool
     probabilistic: bool
     small: Mapping[str, object]
     supervised: str
-    taught: str
     trained_with: Mapping[str, object]
 
 
-#: Older names of entries.
-OLDER_NAMES = {"history_dependent": "carries", "supervised": "taught"}
+#: Names of entries in earlier versions, which would have no effect, and the present ones.
+OLDER_NAMES = {"carries": "history_dependent", "taught": "supervised"}
 
 #: Entries that may be left out.
 USUAL: dict[str, object] = {"paper_name": None, "paper_link": None}
@@ -122,16 +118,6 @@ USUAL_OF_TASKS: dict[str, object] = {**USUAL, "differences": ()}
 
 #: Entries that a registered task must have.
 REQUIRED = ("paper_name", "paper_link", "tags", "description", "history_dependent", "differences", "necessary")
-
-
-def _with_older_names(entries: Mapping[str, object]) -> dict[str, object]:
-    """Entries under their older names as well, and the other way round."""
-    completed = dict(entries)
-    for names in OLDER_NAMES.items():
-        name = next((name for name in names if name in entries), None)
-        if name:
-            completed |= dict.fromkeys(names, entries[name])
-    return completed
 
 
 def entries_of(kind: type) -> frozenset[str]:
@@ -145,7 +131,7 @@ class TaskInfo(dict[str, Any]):
     A task without a paper, without memory across trials, or without differences leaves these entries out.
 
     >>> info = TaskInfo(description="say which is brighter", history_dependent=False)
-    >>> info.replace(history_dependent=True)["carries"], info["carries"]
+    >>> info.replace(history_dependent=True)["history_dependent"], info["history_dependent"]
     (True, False)
 
     Raises:
@@ -154,18 +140,18 @@ class TaskInfo(dict[str, Any]):
 
     def __init__(self, **entries: Unpack[TaskEntries]):
         usual = {**USUAL_OF_TASKS, "history_dependent": bool(entries.get("needs_reward"))}
-        super().__init__(_with_older_names({**usual, **_with_older_names(_checked(entries, TaskEntries))}))
+        super().__init__({**usual, **_checked(entries, TaskEntries)})
 
     @classmethod
     def of(cls, entries: Mapping[str, object]) -> Self:
         """Metadata of a user-defined task, with entries of any name."""
         info = cls.__new__(cls)
-        info.update(_with_older_names(entries))
+        info.update(entries)
         return info
 
     def replace(self, **entries: Unpack[TaskEntries]) -> Self:
         """Copy the metadata with some entries replaced."""
-        return self.of({**self, **_with_older_names(_checked(entries, TaskEntries))})
+        return self.of({**self, **_checked(entries, TaskEntries)})
 
 
 class WrapperInfo(dict[str, Any]):
@@ -191,7 +177,12 @@ def describe(cls: Any) -> None:
 
     Args:
         cls: The class, with the metadata that it defines or inherits.
+
+    Raises:
+        TypeError: If an entry has a name of an earlier version.
     """
+    for name in OLDER_NAMES.keys() & vars(cls).get("metadata", {}).keys():
+        raise TypeError(f"{cls.__name__}: metadata[{name!r}] is called {OLDER_NAMES[name]!r}")
     inherited = next((vars(base)["metadata"] for base in cls.__mro__[1:] if "metadata" in vars(base)), None)
     before = inherited.get("description") if isinstance(inherited, Mapping) else None
     sentence = first_sentence(vars(cls).get("__doc__"))

@@ -91,7 +91,7 @@ def _by_symmetry(env: TrialEnv, entry: dict[str, Any]) -> dict[str, Any]:
         choices = np.asarray(env.choices)
     except AttributeError:
         return entry
-    if not env.traits.batched or not env.stack.ahead or env.metadata.get("carries"):
+    if not env.traits.batched or not env.stack.ahead or env.metadata.get("history_dependent"):
         return entry
     drawn = env.make_trials(DRAWN if len(env.observation_space.shape) == 1 else 50).info.get("ground_truth")
     counts = None if drawn is None else [np.count_nonzero(drawn == choice) for choice in choices]

@@ -50,7 +50,7 @@ def tasks(
         spaces: report observations and actions, for which every task is made.
 
     Returns:
-        Rows of ``id``, ``group``, ``description``, ``tags``, ``paper``, ``link``, ``carries``, ``aliases``,
+        Rows of ``id``, ``group``, ``description``, ``tags``, ``paper``, ``link``, ``history_dependent``, ``aliases``,
         ``observation``, ``action`` (``kind``, ``size``, ``names``), ``steps`` of a run by default, ``learned by`` (how
         many seeds of this learner), with a learner ``line`` (the command) and, if requested, ``ceiling``.
 
@@ -75,7 +75,7 @@ def tasks(
                 "tags": list(meta.get("tags", [])),
                 "paper": meta.get("paper_name"),
                 "link": meta.get("paper_link"),
-                "carries": bool(meta.get("carries", False)),
+                "history_dependent": bool(meta.get("history_dependent", False)),
                 "aliases": (aliases := sorted(alias for alias, (target, _) in ALIASES.items() if target == id_)),
                 "also called": [alias.removesuffix("-v0") for alias in aliases],
                 **({} if env is None else {"observation": _space(env.observation_space)}),
@@ -273,7 +273,7 @@ LISTINGS = {
         ("tag", "paper", "obs", "action", "ceilings", "learned_by"),
     ),
     "wrappers": Listing(
-        _of("wrapper", "class", "paper", "link", "carries", "order", "changes", "decides"),
+        _of("wrapper", "class", "paper", "link", "history_dependent", "order", "changes", "decides"),
         ("id", "description", "changes", "order"),
     ),
     "algs": Listing(

@@ -40,7 +40,7 @@ def wrapper(name: str) -> Row:
         **_head(id_, "wrapper", meta.get("description", ""), meta.get("paper_name") or ""),
         "class": cls.__name__,
         "link": meta.get("paper_link"),
-        "carries": acts and cls.hooks.history_dependent,
+        "history_dependent": acts and cls.hooks.history_dependent,
         "order": meta.get("order", ""),
         "changes": _changes(cls),
         "decides": list(cls.decides) if acts else [],
@@ -58,7 +58,7 @@ def wrapper(name: str) -> Row:
         **{name: page[name] for name in ("changes", "decides", "order")},
         "must be inside": page["inside_of"],
         "ceiling": page["ceiling_effect"],
-        "across trials": "carries information" if page["carries"] else "trials stay independent",
+        "across trials": "carries information" if page["history_dependent"] else "trials stay independent",
     }
     return {**page, "rows": rows}
 

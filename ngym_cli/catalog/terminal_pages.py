@@ -174,7 +174,7 @@ def _task_rows(page: Row) -> Row:
         "no-stimulus baseline": _blind(page["blind"]),
         "ceiling": _ceiling(page),
         "needs as input": "the last reward (pass_reward)" if page["needs_reward"] else None,
-        "across trials": "carries information" if page["carries"] else "trials are independent",
+        "across trials": "carries information" if page["history_dependent"] else "trials are independent",
         "learned by": f"supervised: {page['supervised']}" if page["supervised"] else None,
         "learned": _learned(page),
         "by default": f"{usual['flags']}: {usual['reason']}" if usual else None,

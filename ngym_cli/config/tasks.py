@@ -182,7 +182,7 @@ def recommended(task: object) -> Recommended | None:
         task: name of a task; None for a user's own task, whose code is not imported, and for unknown names.
     """
     id_, metadata = built_in(task)
-    if not metadata.get("carries") or defaults_table().get(id_, {}).get("without_history"):
+    if not metadata.get("history_dependent") or defaults_table().get(id_, {}).get("without_history"):
         return None
     usual = default_settings(task)
     return None if usual is not None and "wrappers" in usual.settings else LAST_OUTCOME

@@ -111,7 +111,7 @@ def combinations(env: gym.Env, task: str) -> dict[str, np.ndarray]:
         UserError: if trials follow from those before, or no condition takes a few known values.
     """
     inner = inner_task(env)
-    if inner.metadata.get("carries"):
+    if inner.metadata.get("history_dependent"):
         raise UserError(f"{task} cannot be balanced: its conditions follow from trial to trial")
     decided = {name for wrapper in inner.wrappers for name in wrapper.decides}
     names = [name for name, values in inner.conditions.items() if name not in decided and not _continuous(values)]

@@ -305,7 +305,7 @@ def fixation_periods(task: TrialEnv) -> str:
 
 def links_trials(env: gym.Env, task: Task) -> bool:
     """Return whether a task or a wrapper carries information across trials."""
-    return traits(env).history_dependent or bool(task.metadata.get("carries"))
+    return traits(env).history_dependent or bool(task.metadata.get("history_dependent"))
 
 
 def chance_of(env: gym.Env, task: TrialEnv) -> float | None:

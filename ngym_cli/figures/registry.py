@@ -238,7 +238,7 @@ def tags_of(view: PlotData) -> set[str]:
     tags = set(metadata.get("tags", ()))
     for entry in config.wrappers:
         tags |= {tag for name, tag in WRAPPER_TAGS.items() if entry.name.startswith(name)}
-    if metadata.get("carries") and "perceptual" in tags and "two-alternative" in tags:
+    if metadata.get("history_dependent") and "perceptual" in tags and "two-alternative" in tags:
         tags.add("history")
     if is_continuous(view.properties):
         tags.add(CONTINUOUS)

@@ -127,7 +127,7 @@ def test_tiny_noise_has_the_ceiling_of_no_noise(id_):
         assert why_unknown(ngym.make(id_, **{name: 0.0}))
         return
     expected = noise_free_accuracy(ngym.make(id_, **{name: 0.0}))
-    if np.isfinite(expected) and not ngym.make(id_).unwrapped.metadata.get("carries"):
+    if np.isfinite(expected) and not ngym.make(id_).unwrapped.metadata.get("history_dependent"):
         assert without["performance"] == pytest.approx(expected, abs=0.03)
     tiny = ceiling(ngym.make(id_, **{name: 1e-9}))
     assert tiny["performance"] == pytest.approx(without["performance"], abs=4 * tiny["error"] + 0.01)

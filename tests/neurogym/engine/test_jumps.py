@@ -16,7 +16,7 @@ from neurogym.vector import TrialVectorEnv, make_vec
 class Paths(TrialEnv):
     """Three periods of random length with random jumps among them, some of which end the trial."""
 
-    metadata = {"carries": False}
+    metadata = {"history_dependent": False}
     default_timing = {"a": ("uniform", (100, 400)), "b": ("uniform", (0, 300)), "c": 200}
     default_rewards = {"correct": 1.0, "fail": 0.0, "abort": -0.1}
     adapts = False

@@ -16,7 +16,7 @@ from neurogym.rules import Rule
 class Bad(TrialEnv):
     """Answers at once."""
 
-    metadata = {"paper_name": None, "paper_link": "here", "tags": ["percetual"], "description": "", "carries": False}
+    metadata = dict(paper_name=None, paper_link="here", tags=["percetual"], description="", history_dependent=False)
     default_timing = {"decision": 100}
     default_rewards = {"correct": 1.0, "fail": 2.0}
     rule = Rule(fixate=(), answer=("decision",))

@@ -60,7 +60,7 @@ def test_limits_on_sequences_hold_across_blocks(limits, v, catch):
     if catch:
         assert longest_run(np.array([not stimulus for stimulus in types])) == catch
     assert blocks[0].info["sequential_count"][0] is not blocks[0].info["sequential_count"][1]
-    assert env.metadata["carries"] and not AnnubesEnv.metadata["carries"]
+    assert env.metadata["history_dependent"] and not AnnubesEnv.metadata["history_dependent"]
 
 
 def test_every_trial_may_be_a_catch_trial(make_trials):
