@@ -83,10 +83,8 @@ def _table(name: str, kind: type[TrackedDict]) -> property:
         except KeyError:
             raise AttributeError(f"{type(task).__name__} has no {name}") from None
         if table.task is not task and "_is_made" in vars(task):
-            table.task, table.changed = (
-                task,
-                lambda entries: task._change({name: entries} if entries else {}, assigned=True),
-            )
+            table.task = task
+            table.changed = lambda entries: task._change({name: entries} if entries else {}, assigned=True)
         return table
 
     def assign(task: Any, values: Mapping[str, object]) -> None:

@@ -120,11 +120,11 @@ def read_again(jobs: Iterable[tuple[str, str, int]], root: Path = PLACE) -> int:
     Returns:
         How many rows were measured.
     """
-    measured = 0
+    measured, rows = 0, {name: record.rows() for name, record in RECORDS.items() if record.run is not None}
     for name, item, seed in jobs:
-        weights = RECORDS[name].rows().get(item, {}).get(str(seed), {}).get("weights")
-        folders = sorted((root / "runs").glob(f"*/*/{name}.{item.replace('/', '.')}.s{seed}.*"))
-        path = next((each for each in folders if weights and checksum(each) == weights), None)
+        weights = rows.get(name, {}).get(item, {}).get(str(seed), {}).get("weights")
+        folders = sorted((root / "runs").glob(f"*/*/{name}.{item.replace('/', '.')}.s{seed}.*")) if weights else []
+        path = next((each for each in folders if checksum(each) == weights), None)
         if path is not None:
             read(RECORDS[name], item, seed, path)
             measured += 1

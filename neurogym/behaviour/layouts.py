@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
 FEWEST_NAMED, FEWEST_ALIKE = 5, 3  #: numbered columns that are trials, if these are named like a choice, and if not
 TOTALS = re.compile(r"(n|num|number|count|total)?(of)?(trials|total|obs)?")  #: names of numbers of trials
-PARTS = re.compile(
-    r"(n|num|k|count|p|prop|proportion|frac|pct)(of)?[a-z]\w*"
-)  #: names of numbers, or shares, of choices
+#: Names of numbers, or shares, of choices.
+PARTS = re.compile(r"(n|num|k|count|p|prop|proportion|frac|pct)(of)?[a-z]\w*")
 SIDE = re.compile(r"left|right")
 FEWEST_EVENTS = 5  #: of an entry that may be a choice in a log
 

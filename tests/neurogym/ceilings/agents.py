@@ -14,14 +14,15 @@ def hazard(p: float) -> np.ndarray:
     return np.array([[1 - p, p], [p, 1 - p]])
 
 
-def alternation(low: int, high: int) -> np.ndarray:
-    """Changes between (state, trials left of the block), two states taking turns in blocks of ``low`` to ``high``."""
-    change = np.zeros((2, high, 2, high))
+def alternation(low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
+    """Start of, and changes between, (state, trials left of the block): two states take turns in drawn blocks."""
+    start, change = np.zeros((2, high)), np.zeros((2, high, 2, high))
+    start[:, low - 1 :] = 0.5 / (high - low + 1)
     for state in (0, 1):
         for left in range(1, high):
             change[state, left, state, left - 1] = 1
         change[state, 0, 1 - state, low - 1 :] = 1 / (high - low + 1)
-    return change.reshape(2 * high, 2 * high)
+    return start.ravel(), change.reshape(2 * high, 2 * high)
 
 
 class Agent:
@@ -59,10 +60,7 @@ class Reversals(Agent):
 
     def __init__(self, task):
         super().__init__(task)
-        low, high = task.block_dur
-        self.change = alternation(low, high)
-        self.belief = np.zeros(2 * high)
-        self.belief.reshape(2, high)[:, low - 1 :] = 0.5 / (high - low + 1)
+        self.belief, self.change = alternation(*task.block_dur)
 
     def act(self, ob):
         if ob[0]:
@@ -116,14 +114,11 @@ class Rules(Agent):
 
     def __init__(self, task):
         super().__init__(task)
-        low, high = hierarchicalreasoning.BLOCK
-        self.change = alternation(low, high)
-        self.belief = np.zeros(2 * high)
-        self.belief.reshape(2, high)[:, low - 1 :] = 0.5 / (high - low + 1)
-        self.onsets = []
+        self.belief, self.change = alternation(*hierarchicalreasoning.BLOCK)
+        self.onsets, self.step = [], -1
 
     def act(self, ob):
-        self.step = getattr(self, "step", -1) + 1
+        self.step += 1
         flash = ob[3:5]
         if flash.any():
             self.side = int(flash[1])
