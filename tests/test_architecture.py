@@ -30,7 +30,7 @@ LAYERS: dict[str, list[tuple[str, ...]]] = {
         ("stream", "envs"),
         ("ceilings", "info", "utils"),
         ("compat.table",),
-        ("compat.finder", "compat.lists", "compat.script"),
+        ("compat.finder", "compat.lists"),
     ],
     "ngym_cli": [
         ("errors", "processes"),

@@ -224,12 +224,12 @@ def check(*tasks: str | type, **request: Unpack[CheckOptions]) -> DataTable:
     Raises:
         UserError: if a part does not exist, or none is named.
     """
-    from ngym_cli.catalog import checking
+    from ngym_cli.catalog import checking, old_scripts
 
     names = [reference_of("task", task) for task in tasks]
     read = request_of(CheckRequest, {"tasks": names, **request})
     if read.neurogym:
-        return settings.frame_of_rows(checking.read_all(read.tasks))
+        return settings.frame_of_rows(old_scripts.read_all(read.tasks))
     rows = []
     for verdict in checking.check(read.tasks, read.all):
         rows += [{"part": verdict["id"], **row} for row in verdict["checks"]]

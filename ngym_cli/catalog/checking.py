@@ -1,21 +1,17 @@
-"""The command ``ngym check``: tasks checked in a separate process, which a crash does not take along; old scripts."""
+"""The command ``ngym check``: tasks checked in a separate process, which a crash does not take along."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import time
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neurogym.compat.script import read
 from ngym_cli import processes
 from ngym_cli.catalog import own_tasks
 from ngym_cli.errors import UserError
-from ngym_cli.files.reading import read_text
 from ngym_cli.terminal import Row
 
 if TYPE_CHECKING:
@@ -24,9 +20,6 @@ if TYPE_CHECKING:
 
 #: Seconds for the process to start, and to stop overlong checks by itself, before the process is killed.
 START_SECONDS = 30.0
-
-#: First words of notebook cells that are Python; others with two percent signs begin another language or a file.
-PYTHON_CELLS = ("%%time", "%%capture", "%%prun")
 
 
 def check(names: Sequence[str], everything: bool = False) -> Iterator[Row]:
@@ -117,37 +110,3 @@ def _work(names: list[str], everything: bool, longest: float, pipe: Connection) 
         tell("wrong", str(error))
     except BrokenPipeError:  # the parent no longer reads
         os._exit(1)
-
-
-def read_all(paths: Sequence[str]) -> list[Row]:
-    """Return outdated names used in scripts: ``file``, ``line``, ``uses``, ``status`` and ``becomes``.
-
-    Raises:
-        UserError: if there is no script, a file cannot be read, or a file is not Python.
-    """
-    if not paths:
-        raise UserError("which script? for example: ngym check my_script.py --neurogym")
-    return [row for path in paths for row in _read(Path(path))]
-
-
-def _read(path: Path) -> list[Row]:
-
-    if not path.is_file():
-        raise UserError(f"no such script: {path}")
-    text = read_text(path)
-    try:
-        uses = read(_code_of_notebook(path, text) if path.suffix == ".ipynb" else text)
-    except SyntaxError as error:
-        raise UserError(f"{path}, line {error.lineno}: this is not Python: {error.msg}") from None
-    return [{"file": str(path), **use._asdict()} for use in uses]
-
-
-def _code_of_notebook(path: Path, text: str) -> str:
-    """Return the code of all code cells in order, without notebook commands and cells in other languages."""
-    try:
-        cells = json.loads(text)["cells"]
-        code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    except (ValueError, KeyError, TypeError):
-        raise UserError(f"{path} is not a valid notebook: it has no cells") from None
-    python = (cell for cell in code if not cell.startswith("%%") or cell.startswith(PYTHON_CELLS))
-    return re.sub(r"^([ \t]*)[%!].*$", r"\1pass", "\n".join(python), flags=re.MULTILINE)

@@ -36,10 +36,10 @@ class CheckRequest(Request):
 def execute(request: CheckRequest) -> int:
     """Print the result of each check and return 1 if one failed."""
     from ngym_cli import terminal
-    from ngym_cli.catalog import checking, terminal_pages
+    from ngym_cli.catalog import checking, old_scripts, terminal_pages
 
     if request.neurogym:
-        uses = checking.read_all(request.tasks)
+        uses = old_scripts.read_all(request.tasks)
         terminal.print_json(uses) if request.as_json else terminal_pages.print_old_uses(uses)
         return 1 if any(row["status"] == "fails" for row in uses) else 0
     rows = []

@@ -133,7 +133,7 @@ def test_importing_the_package_imports_no_more_than_before_and_walking_works():
     code = (
         "import sys, neurogym;"
         "extra = sorted(m for m in sys.modules if m.startswith('neurogym.compat'));"
-        "assert 'neurogym.compat.lists' not in extra and 'neurogym.compat.script' not in extra, extra;"
+        "assert 'neurogym.compat.lists' not in extra, extra;"
         "old = [m for m in sys.modules if type(sys.modules[m]).__name__ == 'OldModule']; assert not old, old;"
         "import pkgutil; names = [m.name for m in pkgutil.walk_packages(neurogym.__path__, 'neurogym.')];"
         "assert 'neurogym.envs.native.gonogo' in names;"

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from neurogym.compat.changes import MEMBERS, TOOLKIT_CHANGES
-from neurogym.compat.script import Use, read
 from neurogym.compat.trial_env import TrialEnv
 from neurogym.info import differences
+from ngym_cli.catalog.old_scripts import Use, read
 
-SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("s*.py"))
+SCRIPTS = sorted((Path(__file__).parents[2] / "neurogym" / "compat" / "scripts").glob("s*.py"))
 ROOT = Path(__file__).parents[3]
 
 OLD = """import gym

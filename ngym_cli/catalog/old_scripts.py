@@ -1,4 +1,4 @@
-"""Reader of scripts written for NeuroGym: old usages with present equivalents. Nothing is executed."""
+"""The command ``ngym check --neurogym``: old usages in scripts for NeuroGym, which are read and not executed."""
 
 from __future__ import annotations
 
@@ -6,17 +6,25 @@ import ast
 import importlib
 import importlib.util
 import inspect
+import json
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from neurogym.compat import table
 from neurogym.compat.changes import ALIASES, CHANGED, FAILS, MEMBERS, RENAMED_ARGUMENTS, TOOLKIT_CHANGES, WARNS, WORKS
 from neurogym.envs import registration
 from neurogym.messages.names import nearest
+from ngym_cli.errors import UserError
+from ngym_cli.files.reading import read_text
+from ngym_cli.terminal import Row
 
 MAKERS = ("make", "plot_env", "Dataset", "make_vec")
 BASES = ("TrialEnv", "PeriodEnv", "EpochEnv")
+#: First words of notebook cells that are Python; others with two percent signs begin another language or a file.
+PYTHON_CELLS = ("%%time", "%%capture", "%%prun")
 DIFFERENCE_BY_SIGN = {change.sign: change for change in TOOLKIT_CHANGES if change.sign}
 
 
@@ -243,6 +251,39 @@ class _Reader(ast.NodeVisitor):
                     if isinstance(returned, ast.Return) and isinstance(returned.value, ast.Tuple):
                         self.sign(returned, f"_step: {len(returned.value.elts)} values")
         self.generic_visit(node)
+
+
+def read_all(paths: Sequence[str]) -> list[Row]:
+    """Return outdated names used in scripts: ``file``, ``line``, ``uses``, ``status`` and ``becomes``.
+
+    Raises:
+        UserError: if there is no script, a file cannot be read, or a file is not Python.
+    """
+    if not paths:
+        raise UserError("which script? for example: ngym check my_script.py --neurogym")
+    return [row for path in paths for row in _read(Path(path))]
+
+
+def _read(path: Path) -> list[Row]:
+    if not path.is_file():
+        raise UserError(f"no such script: {path}")
+    text = read_text(path)
+    try:
+        uses = read(_code_of_notebook(path, text) if path.suffix == ".ipynb" else text)
+    except SyntaxError as error:
+        raise UserError(f"{path}, line {error.lineno}: this is not Python: {error.msg}") from None
+    return [{"file": str(path), **use._asdict()} for use in uses]
+
+
+def _code_of_notebook(path: Path, text: str) -> str:
+    """Return the code of all code cells in order, without notebook commands and cells in other languages."""
+    try:
+        cells = json.loads(text)["cells"]
+        code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    except (ValueError, KeyError, TypeError):
+        raise UserError(f"{path} is not a valid notebook: it has no cells") from None
+    python = (cell for cell in code if not cell.startswith("%%") or cell.startswith(PYTHON_CELLS))
+    return re.sub(r"^([ \t]*)[%!].*$", r"\1pass", "\n".join(python), flags=re.MULTILINE)
 
 
 def _arguments(entry: Callable[..., object]) -> list[str] | None:
