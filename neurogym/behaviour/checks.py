@@ -13,12 +13,12 @@ from neurogym.behaviour import entries
 from neurogym.behaviour.choices import CONTRARY, Choices
 from neurogym.behaviour.codings import TIME_UNITS, Times, read_flags, two_units
 from neurogym.behaviour.column_names import ACCURACY, LIKE_A_REWARD, NOT_STIMULI
-from neurogym.behaviour.entries import plain
+from neurogym.behaviour.entries import parse_number, plain
 from neurogym.behaviour.evidence import ENOUGH_TRIALS, agrees, correlation, is_by_chance, listed, same_information
 from neurogym.behaviour.grouping import is_of_an_agent
 from neurogym.behaviour.questions import Answer, TableQuestion, ask, ask_role, typed, which_is_correct
 from neurogym.behaviour.role_columns import RoleColumns
-from neurogym.behaviour.roles import chosen_side, is_flag, object_pairs, says_yes
+from neurogym.behaviour.roles import chosen_sides, is_flag, object_pairs, says_yes
 from neurogym.messages.options import option
 
 if TYPE_CHECKING:
@@ -254,13 +254,8 @@ def _sides(trials: RoleColumns, flag: str, yes: str) -> list[Answer]:
     """Return the answers that a column is the correct side, from which the choice follows by one of correctness."""
     unread = (*trials.free, str(trials.roles.get("ground_truth")))
     names = [name for name in trials.columns if name in unread and not NOT_SIDES.search(plain(name))]
-    return [
-        Answer(
-            ("--derive", chosen_side(trials.columns, side, flag, yes), "--choice", "chosen", "--ground-truth", side),
-            f"{side} is the correct side",
-        )
-        for side in _with_two_entries(trials, names)[:3]
-    ]
+    is_correct = f"({flag}=={yes})" if parse_number(yes) is not None else f'({flag}=="{yes}")'
+    return chosen_sides(trials.columns, _with_two_entries(trials, names)[:3], is_correct, "--ground-truth", "{}")
 
 
 def check_objects(trials: RoleColumns, options: Sequence[str], choices: Choices, reward: FloatArray) -> None:

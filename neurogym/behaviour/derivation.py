@@ -11,7 +11,7 @@ import numpy as np
 from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour import entries, expressions, roles
 from neurogym.behaviour.column_maps import ColumnMap
-from neurogym.behaviour.column_names import CODES, COLUMN_NAMES, LIKE_A_TIME
+from neurogym.behaviour.column_names import CODES, COLUMN_NAMES, LIKE_A_TIME, MISSED
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import ALMOST_ALL, is_in_blocks, rises, trial_order
 from neurogym.behaviour.questions import quoted, typed
@@ -42,6 +42,9 @@ SIDED = {
         "`{1}`/(`{0}`+`{1}`)",
     ),
 }
+#: Names of the side that a subject is told to choose, and words of a wrong answer, the clearest first.
+SIDES_TO_CHOOSE = ("trialinstruction", "instructedside", "correctside", "trialtype")
+WRONG = ("error", "err", "incorrect", "wrong", "miss")
 FEWEST_TOTALS = 10  #: distinct amounts from which a reward that never falls is a running total
 
 
@@ -87,6 +90,27 @@ def with_detection(columns: DataFrame, chosen: ColumnMap, notes: list[str]) -> D
     chosen.derive |= formulas
     notes.append(f"{', '.join(formulas)} are derived from {', '.join(map(str, found))}")
     return expressions.derived(columns, formulas)[0]
+
+
+def with_outcomes(columns: DataFrame, chosen: ColumnMap, notes: list[str]) -> DataFrame:
+    """Return the table with the choice, where it has the correct side and, in words, what came of each trial.
+
+    Of hit, miss and ignore, as laboratories of directional licking keep them, a miss is a wrong answer.
+    """
+    side = next((name for name in columns if plain(name) in SIDES_TO_CHOOSE), "")
+    outcome = next((name for name in columns if plain(name) in ("outcome", "trialoutcome")), "")
+    if not side or not outcome or any(plain(name) in COLUMN_NAMES["choice"] for name in columns):
+        return columns
+    short, sides = {plain(word): word for word in entries.words(columns[outcome])}, entries.levels(columns[side])[0]
+    hit, miss = (next((short[each] for each in words if each in short), "") for words in (("hit", "correct"), WRONG))
+    if len(sides) != 2 or not hit or not miss or (plain(miss) == "miss" and not short.keys() & {*MISSED} - {"miss"}):
+        return columns
+    hits, misses = (f'(`{outcome}`=="{word}")' for word in (hit, miss))
+    formulas = {"correct": f"{hits}/({hits}+{misses})"}
+    formulas["choice"] = f'({hits}==(`{side}`=="{sides[1]}"))/({hits}+{misses})'
+    chosen.derive |= formulas
+    notes.append(f"choice and correct are derived from {side} and {outcome}: {miss} is a wrong answer")
+    return expressions.derived(columns, formulas)[0].drop(columns=outcome)
 
 
 def with_differences(

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 #: Words (see `plain`) that stand for a missing entry in any column, and entries that do so as a whole.
-MISSING_WORDS = frozenset({"", "na", "nan", "null", "none", "undefined", "missing"})
-_MISSING_MARKS = frozenset({".", "-", "--", "?", "<NA>", "n/a", "N/A"})
+MISSING_WORDS = frozenset({"na", "nan", "null", "none", "undefined", "missing"})
+_MISSING_MARKS = frozenset({"", ".", "..", "...", "-", "--", "---", "?", "??", "#", "*", "_", "<>", "()", "[]", "{}"})
 _TRUTH = {"true": 1.0, "false": 0.0}
 CURRENCIES = "$€£¥"
 SAMPLE = 20_000  #: rows from which a column is judged to have many distinct numbers, and most words that are numbers
@@ -51,7 +51,13 @@ def plain(name: str) -> str:
 def is_missing(word: str) -> bool:
     """Return whether a word stands for a missing entry."""
     stripped = word.strip()
-    return stripped in _MISSING_MARKS or (plain(stripped) in MISSING_WORDS and stripped[:1] not in "+-") or not stripped
+    return stripped in _MISSING_MARKS or (plain(stripped) in MISSING_WORDS and stripped[:1] not in "+-")
+
+
+def are_keys(words: Sequence[str]) -> bool:
+    """Return whether words are keys of a keyboard, such as ``,`` and ``.``: signs, of which not all mean missing."""
+    signs = {word for word in words if word and plain(word) not in MISSING_WORDS}
+    return len(signs) > 1 and not signs <= _MISSING_MARKS and all(len(sign) == 1 and not plain(sign) for sign in signs)
 
 
 def parse_number(word: str) -> float | None:
@@ -88,7 +94,9 @@ def of_words(words: Sequence[str], codes: np.ndarray) -> Series:
         if all(is_missing(words[k]) for k in np.flatnonzero(np.isnan(parsed[:-1])).tolist()):
             return pd.Series(parsed[codes])
     order: dict[str, int] = {}
-    target = [-1 if is_missing(word) else order.setdefault(word.strip(), len(order)) for word in words]
+    stripped = [word.strip() for word in words]
+    keys = {word for word in stripped if len(word) == 1} if are_keys(stripped) else set()
+    target = [-1 if is_missing(word) and word not in keys else order.setdefault(word, len(order)) for word in stripped]
     codes = np.array([*target, -1], np.int32)[codes]
     return pd.Series(pd.Categorical.from_codes(codes, pd.Index(list(order), dtype=object)))
 

@@ -247,11 +247,9 @@ def settle_choice(columns: DataFrame, free: DataFrame, found: Guess) -> None:
 def _ask_for_side(columns: DataFrame, names: Sequence[str], flag: str, question: TableQuestion) -> TableQuestion:
     """Return a question for a choice with the answers that it follows from correctness and the correct choice."""
     sides = [name for name in names if len(entries.distinct(columns[name])) == 2 and entries.is_numeric(columns[flag])]
-    formulas = {name: roles.chosen_side(columns, name, f"`{flag}`") for name in sides}
-    answers = [
-        Answer(("--derive", each, "--choice", "chosen"), f"{name} is correct") for name, each in formulas.items()
-    ]
-    return ask(question.question, [*answers, *question.answers], columns, names)
+    return ask(
+        question.question, [*roles.chosen_sides(columns, sides, f"(`{flag}`==1)"), *question.answers], columns, names
+    )
 
 
 def _other_answers(free: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
@@ -445,15 +443,19 @@ def _settle_stimuli(columns: DataFrame, assigned: dict[str, Any], form: TableFor
             for name in states
         ]
     found.roles["stimuli"], found.reasons["stimuli"] = tuple(named), "name"
-    if named or outcomes or not {"correct", "ground_truth"} & set(assigned) or "choice" not in assigned:
+    if outcomes or not {"correct", "ground_truth"} & set(assigned) or "choice" not in assigned:
+        return
+    if any(roles.goes_with_answers(entries.numbers(columns[name]), columns, assigned) for name in named):
         return
     paired = {name for pair in roles.side_pairs(columns, list(assigned.values())) for name in pair}
-    rest = [name for name in free if not NOT_STIMULI.search(name.lower()) and name not in paired]
+    rest = [name for name in free if not NOT_STIMULI.search(name.lower()) and name not in (*paired, *named)]
     rest = [name for name in rest if roles.varies_within(columns[name], columns, assigned)]
     rest = [name for name in rest if roles.goes_with_answers(entries.numbers(columns[name]), columns, assigned)]
     if rest:
         why = f"answers depend on {', '.join(rest)}, which no name says to be a stimulus"
-        answers = [Answer(("--stimuli", ",".join(rest)), "stimuli"), Answer(("--stimuli", "none"), "no stimuli")]
+        why += f", and not on {', '.join(named)}" * bool(named)
+        others = Answer(("--stimuli", ",".join(named) or "none"), "as named" if named else "no stimuli")
+        answers = [Answer(("--stimuli", ",".join(rest)), "stimuli"), others]
         options = {*entries.levels(columns[assigned["choice"]])[0]}
         answers += [
             Answer(("--ground-truth", name), f"{name} is the correct choice")

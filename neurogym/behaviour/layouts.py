@@ -61,10 +61,7 @@ def check_choice(columns: DataFrame, assigned: Mapping[str, Any], formulas: Mapp
     rest = [name for name in columns if name not in assigned.values() and name != flag]
     sides = [name for name in rest if len(entries.levels(columns[name])[0]) == 2]
     if flag in columns and sides:
-        formulas = {side: roles.chosen_side(columns, side, formulas.get(str(flag), f"`{flag}`")) for side in sides[:3]}
-        answers = [
-            Answer(("--derive", each, "--choice", "chosen"), f"{side} is correct") for side, each in formulas.items()
-        ]
+        answers = roles.chosen_sides(columns, sides[:3], f"({formulas.get(str(flag), f'`{flag}`')}==1)")
         raise ask(f"no column is a choice, which follows from {flag} and the correct one", answers, columns, sides[:3])
     listed_names = ", ".join(list(columns)[:20]) + (", ..." if columns.shape[1] > 20 else "")
     reasons = "".join(f"; {why}" for why in roles.unfit("choice", columns))

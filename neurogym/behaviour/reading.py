@@ -322,7 +322,7 @@ def _with_outcomes(columns: DataFrame, chosen: ColumnMap, notes: list[str], give
     """Return the table with columns that follow from others, such as flags of outcomes; refuse one for each trial."""
     columns = derivation.with_sides(columns, chosen, notes, given)
     if "choice" not in given:
-        columns = derivation.with_detection(columns, chosen, notes)
+        columns = derivation.with_outcomes(derivation.with_detection(columns, chosen, notes), chosen, notes)
         layouts.refuse_named_wide(columns)
     return columns
 

@@ -38,7 +38,7 @@ from neurogym.behaviour.column_names import (
 from neurogym.behaviour.entries import label, parse_number, plain
 from neurogym.behaviour.evidence import correlation, same_information
 from neurogym.behaviour.pulse_times import pairs_of
-from neurogym.behaviour.questions import quoted, typed
+from neurogym.behaviour.questions import Answer, quoted, typed
 from neurogym.messages.options import option
 
 if TYPE_CHECKING:
@@ -126,10 +126,20 @@ def fits_role(role: str, column: Series, short: str = "") -> bool:
     return numeric or is_flag(column)
 
 
-def chosen_side(columns: DataFrame, side: str, flag: str, yes: str = "1") -> str:
-    """Return the formula of the choice from the correct side, a column of two entries, and a formula of correctness."""
-    second, yes = entries.levels(columns[side])[0][1], yes if parse_number(yes) is not None else f'"{yes}"'
-    return f'chosen=({flag}=={yes})==(`{side}`=="{second}")'
+def chosen_sides(columns: DataFrame, sides: Sequence[str], flag: str, *further: str) -> list[Answer]:
+    """Return the answers that one of some columns of two entries is the correct side, by which the choice follows.
+
+    Args:
+        columns: the table.
+        sides: names of the columns.
+        flag: formula that is 1 where the choice is correct.
+        *further: options beside the choice, where ``{}`` is the name of the side.
+    """
+    formulas = {side: f'chosen={flag}==(`{side}`=="{entries.levels(columns[side])[0][1]}")' for side in sides}
+    return [
+        Answer(("--derive", each, "--choice", "chosen", *(word.format(side) for word in further)), f"{side} is correct")
+        for side, each in formulas.items()
+    ]
 
 
 def has_fractions(column: Series) -> bool:

@@ -200,6 +200,30 @@ def test_the_stimulus_that_was_chosen_beside_a_side_is_asked(table, name, entrie
     assert {answer[1] for answer in answers_of(columns)} == {"response", name}
 
 
+@pytest.mark.parametrize("keys", [("z", "/"), (",", "."), ("<", ">"), ("+", "-"), ("←", "→")])
+def test_signs_on_keys_are_answers(table, keys):
+    pressed = [*np.where(table["choice"] == "left", *keys)]
+    behaviour = reading.read({**table, "choice": ["None", "", "NA", *pressed[3:]]})
+    assert set(behaviour.choices) == set(keys)
+    assert sum((each.choice < 0).sum() for each in behaviour.sessions) == 3
+
+
+def test_the_choice_follows_from_the_instruction_and_hit_miss_or_ignore(table):
+    outcome = np.where(table["correct"], "hit", "miss").astype("U6")
+    outcome[::10] = "ignore"
+    instructed = np.where((table["choice"] == "left") == table["correct"], "left", "right")
+    columns = {"trial_instruction": instructed, "outcome": outcome, "early_lick": np.resize(["early", "no"], 300)}
+    (session,) = reading.read(columns).sessions
+    np.testing.assert_array_equal(session.choice, np.where(outcome == "ignore", -1, table["choice"] == "right"))
+    np.testing.assert_array_equal(session.correct[outcome != "ignore"], (outcome == "hit")[outcome != "ignore"])
+
+
+def test_answers_that_depend_on_another_column_than_the_named_stimulus_are_asked(table):
+    columns = {**table, "heading_of_platform": table["contrast"], "delta": np.resize([-3, 0, 3], 300)}
+    del columns["contrast"]
+    assert {answer[1] for answer in answers_of(columns)} == {"heading_of_platform", "delta"}
+
+
 def test_ratings_of_one_of_two_kinds_are_said(d):
     rating = np.clip(np.arange(300) % 3 + 1 + 3 * d.target, 1, 6)
     assert "as ratings do" in notes_of(reading.read({"status": np.where(d.target, "old", "new"), "response": rating}))
