@@ -144,9 +144,8 @@ class Assembler(RoleColumns):
     def read_choices(self, correct: FloatArray) -> Choices:
         """Return the choices and the reading of their column."""
         name, column = self.column("choice")
-        if "reward" not in self.named:
-            checks.check_omissions(self, column)
-        gone, order = self.marked_as_missed(), self.settings.choices
+        checks.check_omissions(self, self.named, column)
+        gone, order = self.marked_as_missed(self.settings.derive.values()), self.settings.choices
         if len({word.lower() for word in order}) == len(order):
             column, respelled = entries.in_one_case(column, order)
             listed = ", ".join(f"{a} as {b}" for a, b in respelled.items())

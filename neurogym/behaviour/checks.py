@@ -18,7 +18,7 @@ from neurogym.behaviour.evidence import ENOUGH_TRIALS, agrees, correlation, is_b
 from neurogym.behaviour.grouping import is_of_an_agent
 from neurogym.behaviour.questions import Answer, TableQuestion, ask, ask_role, typed, which_is_correct
 from neurogym.behaviour.role_columns import RoleColumns
-from neurogym.behaviour.roles import chosen_sides, is_flag, object_pairs, says_yes
+from neurogym.behaviour.roles import chosen_sides, is_flag, missed_words, object_pairs, says_yes
 from neurogym.messages.options import option
 
 if TYPE_CHECKING:
@@ -46,8 +46,10 @@ MOST_LEVELS = 30  #: of a stimulus, whose levels are compared between stages
 #: Parts of names of columns that may be the correct side, and of those that are not.
 SIDE_LIKE = re.compile(r"side|interval|pos|loc|target|direction|correct")
 NOT_SIDES = re.compile(NOT_STIMULI.pattern.replace("interval|", ""))
+#: Words of trials that ended before the time of the answer, so that what was chosen then is none.
+CUT_SHORT = re.compile(r"early|premature|anticip|fix|abort|invalid")
 #: Names of columns of stages of training, and most stages.
-PROTOCOLS, MOST_PROTOCOLS = re.compile(r"(stage|phase|protocol|tasktype|trainingstatus|sessiontype)"), 6
+PROTOCOLS, MOST_PROTOCOLS = re.compile(r"(stage|phase|protocol|experiment|tasktype|trainingstatus|sessiontype)"), 6
 
 
 def check_contradiction(
@@ -83,25 +85,28 @@ def check_contradiction(
     raise ask(question, answers, trials.columns, [chosen, name, flag, *others[:3]])
 
 
-def check_omissions(trials: RoleColumns, choice: Series) -> None:
-    """Ask whether an omission in a column of rewards is that of the reward, where there are choices beside it.
+def check_omissions(trials: RoleColumns, named: Sequence[str], choice: Series) -> None:
+    """Ask whether a word such as omission or timeout means that no answer was given, where choices stand beside it.
 
     Raises:
-        TableQuestion: if most omissions stand beside a choice.
+        TableQuestion: if most such rows have a choice, and more than one choice is among them.
     """
-    name = str(trials.roles.get("reward"))
-    words = entries.words(trials.columns[name]) if name in trials.columns else ()
-    omitted = [word for word in words if plain(word) in ("omission", "omitted")]
-    rows = trials.columns[name].isin(omitted) if omitted else np.zeros(trials.n, bool)
-    if not rows.any() or entries.missing(choice)[rows].mean() > 0.5:
-        return
-    rewarded = "+".join(f'(`{name}`=="{word}")' for word in words if says_yes(word))
-    rewarded = rewarded or f'`{name}`!="{omitted[0]}"'
-    answers = [
-        Answer(("--derive", f"rewarded={rewarded}", "--reward", "rewarded"), "no reward was given"),
-        Answer(("--reward", name), "no answer was given"),
-    ]
-    raise ask(f"{omitted[0]} stands in {name} beside choices", answers, trials.columns, [name])
+    derived = {"reward": ("rewarded", "no reward was given"), "correct": ("right", "the answer was wrong")}
+    for role in derived.keys() & trials.roles.keys() - {*named}:
+        name, column = trials.column(role)
+        words = entries.words(column)
+        gone = [word for word in missed_words(words) if not CUT_SHORT.search(plain(word))]
+        rows = column.isin(gone)
+        beside = choice[rows & choice.isin(choice[~rows])]
+        if len(beside) <= rows.sum() / 2 or beside.nunique() < 2:
+            continue
+        formula = "+".join(f'(`{name}`=="{word}")' for word in words if says_yes(word)) or f'`{name}`!="{gone[0]}"'
+        new, meaning = derived[role]
+        answers = [
+            Answer(("--derive", f"{new}={formula}", f"--{role}", new), meaning),
+            Answer((f"--{role}", name), "no answer was given"),
+        ]
+        raise ask(f"{' and '.join(gone)} stands in {name} beside choices", answers, trials.columns, [name])
 
 
 def check_empty_rewards(trials: RoleColumns, choice: IntArray, correct: FloatArray) -> None:
@@ -115,8 +120,11 @@ def check_empty_rewards(trials: RoleColumns, choice: IntArray, correct: FloatArr
         return
     empty = (choice >= 0) & entries.missing(trials.columns[name]) & (correct != 0)
     if empty.mean() > MOST_EMPTY:
+        words = entries.words(trials.columns[name])
+        won = [word for word in words if says_yes(word)] if any(says_yes(word) is False for word in words) else []
+        rewarded = "+".join(f'(`{name}`=="{word}")' for word in won) or f"known(`{name}`)"
         answers = [
-            Answer(("--derive", f"rewarded=known(`{name}`)", "--reward", "rewarded"), "an empty entry is no reward"),
+            Answer(("--derive", f"rewarded={rewarded}", "--reward", "rewarded"), "an empty entry is no reward"),
             Answer(("--where", f"known(`{name}`)"), "without these trials"),
             Answer(("--reward", name), "outcomes that are not known"),
         ]

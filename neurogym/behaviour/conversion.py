@@ -145,14 +145,15 @@ def _rewritten(column: Series, words: Iterable[str]) -> Series:
 
 
 def without_brackets(column: Series) -> Series:
-    """Return a column in which the first entry stands for a list written as a text, as ``['f', 'j']``."""
+    """Return a column in which the first entry stands for a list written as a text, as ``['f', 'j']`` of keys pressed.
+
+    Lists that all have the same number of entries, several, are vectors and stay words.
+    """
     words = entries.words(column)
-    if not any(word[:1] == "[" and word[-1:] == "]" for word in words):
+    lists = {word: word[1:-1].split(",") for word in words if word[:1] == "[" and word[-1:] == "]"}
+    if not lists or min(map(len, lists.values())) == max(map(len, lists.values())) > 1:
         return column
-    return _rewritten(
-        column,
-        (word[1:-1].split(",")[0].strip(" '\"") if word[0] == "[" and word[-1] == "]" else word for word in words),
-    )
+    return _rewritten(column, (lists[word][0].strip(" '\"") if word in lists else word for word in words))
 
 
 def mark_of_thousands(words: Sequence[str]) -> str:

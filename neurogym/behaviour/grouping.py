@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 #: Names of files that are named after sessions, and the day of an entry.
 SESSION_FILE = re.compile(r"(^|[^a-z])(ses|sess|session|day|run|block|date|visit)[-_ ]?\d+|\d{4}-?\d\d-?\d\d")
 _DAY = re.compile(r"\d{4}[-/_.]?\d\d[-/_.]?\d\d|\d\d?[./]\d\d?[./]\d{2,4}")
+#: Names of columns of which a subject has one entry.
+BETWEEN = re.compile(
+    r"(patient|control|age|subject|participant|treatment)?(group|sex|gender|genotype|diagnosis|cohort|strain)"
+)
 SHORTEST = 5  #: trials of a session below which a remark is made
 
 
@@ -71,6 +75,8 @@ def group(columns: DataFrame, roles: dict[str, object], locate: Callable[[int], 
     if not is_of_an_agent(columns):
         _by_files(columns, roles, groups, asks)
         _find_unnamed_subjects(columns, roles, groups, asks)
+        if asks and "subject" in roles:
+            _check_numbered_anew(columns, roles)
     n = len(columns)
     subjects: tuple[str, ...] = ("subject",)
     subject = np.zeros(n, np.int64)
@@ -252,6 +258,20 @@ def _find_unnamed_subjects(columns: DataFrame, roles: dict[str, object], groups:
     answers.append(Answer(("--subject", "none"), "all rows are one subject"))
     changes = f"{' or '.join(names[:3])} changes only from one block of rows to the next"
     raise ask(f"no column is named like subjects, and {changes}", answers, columns, names[:3])
+
+
+def _check_numbered_anew(columns: DataFrame, roles: dict[str, object]) -> None:
+    """Ask whether subjects are the same where one name stands in several groups."""
+    name = str(roles["subject"])
+    subjects, subject = entries.texts(columns[name])
+    for group in (each for each in columns if each not in roles.values() and BETWEEN.fullmatch(plain(each))):
+        labels, index = entries.texts(columns[group])
+        pairs = np.unique(np.stack([subject, index], 1)[(subject >= 0) & (index >= 0)], axis=0)
+        again = [subjects[k] for k in np.flatnonzero(np.bincount(pairs[:, 0], minlength=len(subjects)) > 1)]
+        if again:
+            answers = [Answer(("--where", f"{group} == {each}"), f"{each} alone") for each in labels[:3]]
+            answers.append(Answer(("--subject", name), "one name is one subject"))
+            raise ask(f"{name} {listed(again)} occurs in several entries of {group}", answers, columns, [name, group])
 
 
 def _counted(subject: IntArray, trial: np.ndarray) -> IntArray:

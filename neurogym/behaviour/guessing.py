@@ -220,7 +220,9 @@ def settle_choice(columns: DataFrame, free: DataFrame, found: Guess) -> None:
         assigned["choice"], found.reasons["choice"] = names[0], "name"
     elif names:
         why = f"{names[0]} may be the choice, or the side of the stimulus"
-        if others := _like_answers(free.drop(columns=[*assigned.values(), *names], errors="ignore")):
+        rest = free.drop(columns=[*assigned.values(), *names], errors="ignore")
+        numbered = [name for name in rest if plain(name).rstrip("0123456789") in COLUMN_NAMES["choice"]]
+        if others := numbered or _like_answers(rest):
             why, names = f"{' and '.join(others)} may be the choice, and {names[0]} as well", [*others, *names]
         found.questions["choice"] = ask_role(why, "choice", names, columns)
     elif not ({plain(name) for name in columns} & CLOCKS and not assigned):  # a log of events
@@ -231,7 +233,8 @@ def settle_choice(columns: DataFrame, free: DataFrame, found: Guess) -> None:
             found.questions["choice"] = ask_role(why, "choice", names, columns)
             flag = assigned.get("correct")
             if flag in columns and not any(LIKE_A_CHOICE.search(name.lower()) for name in names):
-                found.questions["choice"] = _ask_for_side(columns, names, str(flag), found.questions["choice"])
+                sides = [*dict.fromkeys([*_named("ground_truth", columns), *names])]
+                found.questions["choice"] = _ask_for_side(columns, sides, str(flag), found.questions["choice"])
     if "choice" not in assigned and names:
         assigned["choice"] = names[0]
     others = _other_answers(free, assigned)

@@ -77,6 +77,17 @@ class TableOptions:
     keep: Sequence[str] = ()
     choices: Sequence[str] = ()
 
+    def __post_init__(self) -> None:
+        """Refuse several columns for a role of one.
+
+        Raises:
+            TableError: with the columns.
+        """
+        for role, value in self.roles.items():
+            if role not in SEVERAL and not isinstance(value, str | None):
+                found = " and ".join(map(str, value))
+                raise TableError(f"found {found} as {role.replace('_', ' ')}, expected one column")
+
 
 def read(
     source: TableSource, given: Roles | None = None, columns: Mapping[str, Any] | None = None, **options: Any

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -115,10 +115,14 @@ class RoleColumns:
         self.words[name] = ", ".join(words[k] for k in retained)
         return lookup[index].astype(np.int64)
 
-    def marked_as_missed(self) -> BoolArray:
-        """Return a mask of trials that a word in another column marks as missed."""
+    def marked_as_missed(self, formulas: Iterable[str] = ()) -> BoolArray:
+        """Return a mask of trials that a word in another column marks as missed.
+
+        Args:
+            formulas: of derived columns, which say what an outcome that they name means.
+        """
         names = {str(self.roles[role]) for role in ROLES_OF_MISSES if role in self.roles}
-        names |= {name for name in self.columns if plain(name) == "outcome"}
+        names |= {name for name in self.columns if plain(name) == "outcome" and name not in " ".join(formulas)}
         gone = [missed_rows(self.columns[name]) for name in names]
         for name in (name for name in self.columns if plain(name) in CODES):
             numbers = entries.numbers(self.columns[name])

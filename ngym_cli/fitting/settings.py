@@ -42,8 +42,8 @@ def read_table(
     named: dict[str, str | Sequence[str] | None] = {}
     for role, text in roles.items():
         if text is not None:
-            entries = [] if text == "none" else split_entries(text)
-            named[role] = entries if role in reading.SEVERAL else entries[0] if entries else None
+            name = None if text == "none" else text.strip()
+            named[role] = split_entries(name or "") if role in reading.SEVERAL else name
     try:
         content = configuration.read_toml(columns) if isinstance(columns, Path) else columns
         return reading.read(source, named, content, **options)

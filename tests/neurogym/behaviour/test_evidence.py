@@ -145,7 +145,46 @@ def test_an_omission_beside_a_choice_is_asked(table):
     no_reward, no_answer = answers_of(table)
     result = reading.read(table, {"reward": no_reward[3]}, derive=[no_reward[1]])
     np.testing.assert_array_equal(result.join("reward"), rewarded)
+    assert (result.join("choice") >= 0).all()
     assert (reading.read(table, {"reward": no_answer[1]}).join("choice") >= 0).sum() == rewarded.sum()
+
+
+@pytest.mark.parametrize(("role", "right", "word"), [("correct", "yes", "timeout"), ("outcome", "reward", "too late")])
+def test_a_word_for_no_answer_beside_choices_is_asked(table, role, right, word):
+    columns = {"choice": table["choice"], role: np.where(table["correct"], right, word)}
+    wrong, _ = answers_of(columns)
+    result = reading.read(columns, {wrong[2].removeprefix("--"): wrong[3]}, derive=[wrong[1]])
+    assert (result.join("choice") >= 0).all() and result.join("reward").mean() == table["correct"].mean()
+    reading.read({**columns, "choice": np.where(table["correct"], table["choice"], "0")})
+
+
+def test_a_name_of_a_subject_in_two_groups_and_two_columns_for_one_role_are_not_taken_silently(table):
+    columns = {**table, "subject": np.resize([1, 2], 300), "group": np.repeat(["patient", "control"], 150)}
+    one, _, same = answers_of(columns)
+    assert len(reading.read(columns, where=[one[1]]).join("choice")) == 150
+    assert reading.read(columns, {"subject": same[1]}).subjects == ("1", "2")
+    with pytest.raises(reading.TableError, match="group and subject as subject, expected one column"):
+        reading.read(columns, {"subject": ["group", "subject"]})
+
+
+def test_empty_rewards_beside_punishments_are_asked_with_the_rewards_alone(table):
+    columns = {"lick": table["correct"], "outcome": np.resize(["water", "airpuff", ""], 300)}
+    assert answers_of(columns)[0][1] == 'rewarded=(`outcome`=="water")'
+
+
+@pytest.mark.parametrize("form", ["[{}, 5]", "[{}]"])
+def test_a_vector_written_as_a_list_is_no_number_and_an_entry_alone_is(table, tmp_path, form):
+    rows = zip(table["contrast"], table["choice"], strict=True)
+    lines = [f'"{form.format(contrast)}",{choice}' for contrast, choice in rows]
+    (tmp_path / "a.csv").write_text("\n".join(["stimulus,choice", *lines]))
+    assert reading.read(tmp_path / "a.csv").stimuli == (() if "5" in form else ("stimulus",))
+
+
+def test_answers_of_two_kinds_and_a_correct_side_beside_correctness_are_offered(table):
+    numbered = {"side": table["choice"] == "left", "resp1": np.resize([1, 2], 300), "resp2": table["correct"]}
+    assert [answer[1] for answer in answers_of(numbered)] == ["resp1", "resp2", "side"]
+    side = {"stim_side": table["choice"], "level": np.resize([1, 2, 4], 300), "is_correct": table["correct"]}
+    assert "stim_side" in answers_of(side)[0][1]
 
 
 def test_a_choice_that_says_whether_it_was_correct_is_asked(d, table):
