@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.neurogym.behaviour.laboratories import Made, bandit_rows, detection, roles_of, write_csv
+from tests.neurogym.behaviour.laboratories import Made, bandit_rows, detection, roles_in, roles_of, write_csv
 from tests.neurogym.behaviour.practices import Rng, made, words
 
 
@@ -147,18 +147,21 @@ def values_of_options(root: Path, rng: Rng) -> Made:
     n = len(d.right)
     middle = rng.uniform(3, 6, n)
     table = {
-        "SubjID": d.subject + 101,
-        "Trial": d.trial + 1,
+        "SubjID > subject": d.subject + 101,
+        "Trial > trial": d.trial + 1,
         "value_left": middle - 2 * d.signed,
         "value_right": middle + 2 * d.signed,
-        "choice": words(d, "left", "right", "no response"),
-        "rt": np.where(d.missed, np.nan, 1000 * d.seconds),
+        "choice >": words(d, "left", "right", "no response"),
+        "rt >": np.where(d.missed, np.nan, 1000 * d.seconds),
         "fix_duration_left": rng.random(n),
         "fix_duration_right": rng.random(n),
     }
-    roles = roles_of("subject=SubjID trial=Trial choice=choice rt=rt stimuli=value_right-value_left")
     return made(
-        d, write_csv(root / "snacks.csv", table), roles, sessions=2, absent=("reward", "correct", "ground_truth")
+        d,
+        write_csv(root / "snacks.csv", table),
+        roles_in(table, "stimuli=value_right-value_left"),
+        sessions=2,
+        absent=("reward", "correct", "ground_truth"),
     )
 
 
@@ -166,18 +169,15 @@ def outcomes_in_words(root: Path, rng: Rng) -> Made:
     subject, choice, win = bandit_rows(rng, arms=3)
     missed = rng.random(len(subject)) < 0.04
     table = {
-        "participant_number": subject + 1,
-        "trial_number": np.tile(np.arange(1, 151), 2),
-        "chosen": [None if m else "ABC"[c] for m, c in zip(missed, choice, strict=True)],
-        "feedback": [None if m else "win" if w else "loss" for m, w in zip(missed, win, strict=True)],
-        "reaction_time_ms": np.where(missed, np.nan, rng.integers(300, 900, len(subject))),
+        "participant_number > subject": subject + 1,
+        "trial_number > trial": np.tile(np.arange(1, 151), 2),
+        "chosen > choice": [None if m else "ABC"[c] for m, c in zip(missed, choice, strict=True)],
+        "feedback > reward": [None if m else "win" if w else "loss" for m, w in zip(missed, win, strict=True)],
+        "reaction_time_ms > rt": np.where(missed, np.nan, rng.integers(300, 900, len(subject))),
     }
-    roles = roles_of(
-        "subject=participant_number trial=trial_number choice=chosen reward=feedback rt=reaction_time_ms stimuli="
-    )
     return Made(
         write_csv(root / "words.csv", table),
-        roles,
+        roles_in(table, "stimuli="),
         sessions=2,
         misses=int(missed.sum()),
         means={"reward": float(win[~missed].mean())},
@@ -191,20 +191,19 @@ def points(root: Path, rng: Rng) -> Made:
     n = len(subject)
     missed, payoff = rng.random(n) < 0.05, rng.integers(1, 100, n)
     table = {
-        "ID": subject + 1,
-        "trial": np.tile(np.arange(1, 151), 2),
-        "choice": np.where(missed, 0, choice + 1),
-        "payoff": np.where(missed, 0, payoff),
-        "rt": np.where(missed, 0.0, 0.3 + rng.gamma(2, 0.2, n)),
+        "ID > subject": subject + 1,
+        "trial >": np.tile(np.arange(1, 151), 2),
+        "choice >": np.where(missed, 0, choice + 1),
+        "payoff > reward": np.where(missed, 0, payoff),
+        "rt >": np.where(missed, 0.0, 0.3 + rng.gamma(2, 0.2, n)),
         "payoff1": rng.integers(1, 100, n),
         "payoff2": rng.integers(1, 100, n),
         "payoff3": rng.integers(1, 100, n),
         "payoff4": rng.integers(1, 100, n),
     }
-    roles = {"subject": "ID", "trial": "trial", "choice": "choice", "reward": "payoff", "rt": "rt", "stimuli": ()}
     return Made(
         write_csv(root / "daw.csv", table),
-        roles,
+        roles_in(table, "stimuli="),
         sessions=2,
         misses=int(missed.sum()),
         means={"reward": float(payoff[~missed].mean())},
@@ -219,17 +218,18 @@ def horizon(root: Path, rng: Rng) -> Made:
     for who in (0, 1):
         k = subject == who
         table = {
-            "task": np.repeat(np.arange(1, 21), 10),
-            "trial": np.tile(np.arange(1, 11), 20),
-            "choice": choice[k] + 1,
-            "reward": reward[k],
-            "RT": rng.integers(200, 900, k.sum()),
+            "task > session": np.repeat(np.arange(1, 21), 10),
+            "trial >": np.tile(np.arange(1, 11), 20),
+            "choice >": choice[k] + 1,
+            "reward >": reward[k],
+            "RT > rt": rng.integers(200, 900, k.sum()),
             "mu1": np.repeat(rng.normal(0, 9, 20), 10),
             "mu2": np.repeat(rng.normal(0, 9, 20), 10),
         }
         write_csv(root / f"person{who}.csv", table)
-    roles = roles_of("subject=file session=task trial=trial choice=choice reward=reward rt=RT stimuli=")
-    return Made(root, roles, sessions=40, misses=0, means={"reward": float(reward.mean())})
+    return Made(
+        root, roles_in(table, "subject=file stimuli="), sessions=40, misses=0, means={"reward": float(reward.mean())}
+    )
 
 
 def wager(root: Path, rng: Rng) -> Made:
@@ -240,20 +240,17 @@ def wager(root: Path, rng: Rng) -> Made:
     practice[:10] = practice[n // 2 : n // 2 + 10] = 1
     main = practice == 0
     table = {
-        "workerId": np.array(["A1X", "B2Y"])[d.subject],
+        "workerId > subject": np.array(["A1X", "B2Y"])[d.subject],
         "practice": practice,
-        "coherence": d.signed,
-        "keypress": words(d, "ArrowLeft", "ArrowRight", "none"),
-        "correctness": d.correct * 1,
-        "wager": rng.integers(1, 4, n),
-        "latency": np.where(d.missed, np.nan, d.seconds),
+        "coherence > stimuli": d.signed,
+        "keypress > choice": words(d, "ArrowLeft", "ArrowRight", "none"),
+        "correctness > correct": d.correct * 1,
+        "wager > confidence": rng.integers(1, 4, n),
+        "latency > rt": np.where(d.missed, np.nan, d.seconds),
     }
-    roles = roles_of(
-        "subject=workerId choice=keypress correct=correctness confidence=wager rt=latency stimuli=coherence"
-    )
     return Made(
         write_csv(root / "wager.csv", table),
-        roles,
+        roles_in(table),
         sessions=2,
         misses=int((d.missed & main).sum()),
         rows=int(main.sum()),

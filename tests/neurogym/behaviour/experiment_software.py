@@ -11,7 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from tests.neurogym.behaviour.laboratories import Made, bandit_rows, detection, ibl_columns, roles_of, write_csv
+from tests.neurogym.behaviour.laboratories import (
+    Made,
+    bandit_rows,
+    detection,
+    ibl_columns,
+    roles_in,
+    roles_of,
+    write_csv,
+)
 from tests.neurogym.behaviour.practices import Rng, made, words
 
 
@@ -45,17 +53,17 @@ def alf_behaviour_export(root: Path, rng: Rng) -> Made:
     table = {
         "": np.arange(len(d.right)),
         **columns,
-        "signed_contrast": d.signed,
-        "reaction_time": np.where(d.missed, np.nan, d.seconds),
-        "subject": np.array(["CSHL_001", "NYU-11"])[d.subject],
-        "eid": np.array(["aa-1", "aa-2", "bb-1", "bb-2"])[2 * d.subject + d.session],
+        "signed_contrast > stimuli": d.signed,
+        "reaction_time > rt": np.where(d.missed, np.nan, d.seconds),
+        "subject >": np.array(["CSHL_001", "NYU-11"])[d.subject],
+        "eid > session": np.array(["aa-1", "aa-2", "bb-1", "bb-2"])[2 * d.subject + d.session],
         "trial": d.trial,
     }
-    roles = roles_of(
-        "choice=choice correct=feedbackType reward=rewardVolume rt=reaction_time subject=subject session=eid "
-        "stimuli=signed_contrast"
+    return made(
+        d,
+        write_csv(root / "trials.csv", table),
+        roles_in(table, "choice=choice correct=feedbackType reward=rewardVolume"),
     )
-    return made(d, write_csv(root / "trials.csv", table), roles)
 
 
 def bids_events(root: Path, rng: Rng) -> Made:
@@ -76,31 +84,27 @@ def bids_events(root: Path, rng: Rng) -> Made:
             "onset": np.arange(n) * 1.5,
             "duration": np.ones(n),
             "trial_type": [line[0] for line in lines],
-            "contrast": [line[1] for line in lines],
-            "response": [line[2] for line in lines],
-            "response_time": [line[3] for line in lines],
+            "contrast > stimuli": [line[1] for line in lines],
+            "response > choice": [line[2] for line in lines],
+            "response_time > rt": [line[3] for line in lines],
         }
         write_csv(folder / f"sub-A{k // 2}_task-det_run-0{k % 2 + 1}_events.tsv", table, "\t", "n/a")
-    roles = roles_of("subject=subject session=session choice=response rt=response_time stimuli=contrast")
-    return made(d, root, roles, rows=600)
+    return made(d, root, roles_in(table, "subject=subject session=session"), rows=600)
 
 
 def bids_one_file(root: Path, rng: Rng) -> Made:
     d = detection(rng, sessions=1)
     table = {
-        "participant_id": np.array(["sub-01", "sub-02"])[d.subject],
+        "participant_id > subject": np.array(["sub-01", "sub-02"])[d.subject],
         "onset": np.arange(len(d.right)) * 3.0,
         "duration": np.full(len(d.right), 1.0),
         "trial_type": np.where(np.abs(d.signed) < 0.2, "hard", "easy"),
-        "signed_coherence": d.signed,
-        "response": np.where(d.missed, -1, d.right),
-        "accuracy": np.where(d.missed, np.nan, d.correct),
-        "response_time": np.where(d.missed, np.nan, d.seconds),
+        "signed_coherence > stimuli": d.signed,
+        "response > choice": np.where(d.missed, -1, d.right),
+        "accuracy > correct": np.where(d.missed, np.nan, d.correct),
+        "response_time > rt": np.where(d.missed, np.nan, d.seconds),
     }
-    roles = roles_of(
-        "subject=participant_id choice=response correct=accuracy rt=response_time stimuli=signed_coherence"
-    )
-    return made(d, write_csv(root / "task-dots_beh.tsv", table, "\t", "n/a"), roles, sessions=2)
+    return made(d, write_csv(root / "task-dots_beh.tsv", table, "\t", "n/a"), roles_in(table), sessions=2)
 
 
 def jspsych_buttons(root: Path, rng: Rng, kind: str) -> Made:
@@ -219,23 +223,19 @@ def e_prime(root: Path, rng: Rng) -> Made:
     d = detection(rng)
     table = {
         "ExperimentName": ["Tilt"] * len(d.right),
-        "Subject": d.subject + 11,
-        "Session": d.session + 1,
-        "Trial": d.trial + 1,
-        "Tilt": d.signed,
-        "Probe.ACC": d.correct.astype(int),
-        "Probe.CRESP": np.where(d.target, 2, 1),
-        "Probe.RESP": words(d, 1, 2, None),
-        "Probe.RT": np.where(d.missed, 0, (1000 * d.seconds).round()).astype(int),
+        "Subject > subject": d.subject + 11,
+        "Session > session": d.session + 1,
+        "Trial > trial": d.trial + 1,
+        "Tilt > stimuli": d.signed,
+        "Probe.ACC > correct": d.correct.astype(int),
+        "Probe.CRESP > ground_truth": np.where(d.target, 2, 1),
+        "Probe.RESP > choice": words(d, 1, 2, None),
+        "Probe.RT > rt": np.where(d.missed, 0, (1000 * d.seconds).round()).astype(int),
     }
     path = write_csv(
         root / "merged.txt", table, "\t", before="C:\\data\\merged.emrg2\r\n", ending="\r\n", encoding="utf-16"
     )
-    roles = roles_of(
-        "subject=Subject session=Session trial=Trial choice=Probe.RESP rt=Probe.RT correct=Probe.ACC "
-        "ground_truth=Probe.CRESP stimuli=Tilt"
-    )
-    return made(d, path, roles)
+    return made(d, path, roles_in(table))
 
 
 def nwb_foraging(root: Path, rng: Rng) -> Made:
@@ -359,17 +359,16 @@ def pycontrol(root: Path, rng: Rng) -> Made:
     subject, choice, win = bandit_rows(rng)
     missed = rng.random(len(subject)) < 0.03
     table = {
-        "subject_ID": np.array(["m1", "m2"])[subject],
+        "subject_ID > subject": np.array(["m1", "m2"])[subject],
         "start_date": ["2022-05-05"] * len(subject),
-        "n_trial": np.tile(np.arange(1, 151), 2),
-        "choice": [None if m else "right_poke" if c else "left_poke" for m, c in zip(missed, choice, strict=True)],
-        "outcome": [None if m else bool(w) for m, w in zip(missed, win, strict=True)],
+        "n_trial > trial": np.tile(np.arange(1, 151), 2),
+        "choice >": [None if m else "right_poke" if c else "left_poke" for m, c in zip(missed, choice, strict=True)],
+        "outcome > reward": [None if m else bool(w) for m, w in zip(missed, win, strict=True)],
         "reward_block": np.repeat(["left", "right"], 75).tolist() * 2,
     }
-    roles = {"subject": "subject_ID", "trial": "n_trial", "choice": "choice", "reward": "outcome", "stimuli": ()}
     return Made(
         write_csv(root / "sessions.tsv", table, "\t"),
-        roles,
+        roles_in(table, "stimuli="),
         sessions=2,
         misses=int(missed.sum()),
         means={"reward": float(win[~missed].mean())},

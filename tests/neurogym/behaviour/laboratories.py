@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -51,6 +52,20 @@ def roles_of(text: str) -> dict[str, object]:
     return roles | {"stimuli": tuple(filter(None, str(roles["stimuli"]).split(",")))} if "stimuli" in roles else roles
 
 
+def column_and_role(name: str) -> tuple[str, str]:
+    """Split a name as in ``coh > stimuli``; ``choice >`` has the name of its role, and a bare name has none."""
+    column, marked, role = name.partition(" >")
+    return column, role.strip() or column * bool(marked)
+
+
+def roles_in(table: dict[str, Any], more: str = "") -> dict[str, object]:
+    """Return the roles that stand in the names of columns, and more written as for `roles_of`."""
+    roles: dict[str, object] = dict(each.split("=") for each in more.split())
+    for column, role in map(column_and_role, table):
+        roles |= {role: (*roles.get(role, ()), column) if role == "stimuli" else column} if role else {}
+    return roles | roles_of(more)
+
+
 def detection(rng: np.random.Generator, sessions: int = 2, trials: int = 150, misses: float = 0.03) -> Detection:
     """Simulate two subjects with the parameters of this module."""
     n = 2 * sessions * trials
@@ -82,7 +97,8 @@ def write_csv(path: Path, table: dict[str, Any], separator: str = ",", missing: 
         text = str(value.item() if isinstance(value, np.generic) else value)
         return text.replace(".", decimal) if isinstance(value, float | np.floating) else text
 
-    rows = [separator.join(table), *(separator.join(map(word, row)) for row in zip(*table.values(), strict=True))]
+    names = [column for column, _ in map(column_and_role, table)]
+    rows = [separator.join(names), *(separator.join(map(word, row)) for row in zip(*table.values(), strict=True))]
     text = form.get("before", "") + ending.join(rows) + ending
     path.write_bytes(form.get("mark", b"") + text.encode(form.get("encoding", "utf-8")))
     return path
@@ -135,15 +151,14 @@ def ibl_folder(root: Path, rng: np.random.Generator, arrays: bool) -> Made:
 def ibl_frame(root: Path, rng: np.random.Generator) -> Made:
     d = detection(rng)
     table = {
-        "mouse": np.array(["A", "B"])[d.subject],
-        "session": d.session + 1,
-        "signed_contrast": d.signed * 100,
-        "choice": np.where(d.missed, 0, np.where(d.right, -1, 1)),
-        "feedbackType": np.where(d.correct, 1, -1),
-        "rt": d.seconds,
+        "mouse > subject": np.array(["A", "B"])[d.subject],
+        "session >": d.session + 1,
+        "signed_contrast > stimuli": d.signed * 100,
+        "choice >": np.where(d.missed, 0, np.where(d.right, -1, 1)),
+        "feedbackType > correct": np.where(d.correct, 1, -1),
+        "rt >": d.seconds,
     }
-    roles = roles_of("subject=mouse session=session choice=choice correct=feedbackType rt=rt stimuli=signed_contrast")
-    return Made(write_csv(root / "ibl.csv", table), roles, misses=int(d.missed.sum()))
+    return Made(write_csv(root / "ibl.csv", table), roles_in(table), misses=int(d.missed.sum()))
 
 
 def bids(root: Path, rng: np.random.Generator) -> Made:
@@ -156,80 +171,40 @@ def bids(root: Path, rng: np.random.Generator) -> Made:
             "onset": np.arange(rows.sum()) * 3.0,
             "duration": np.full(rows.sum(), 2.0),
             "trial_type": np.where(d.target[rows], "right", "left"),
-            "coherence": d.signed[rows],
-            "response": [
+            "coherence > stimuli": d.signed[rows],
+            "response > choice": [
                 None if m else ("r" if r else "l") for m, r in zip(d.missed[rows], d.right[rows], strict=True)
             ],
-            "response_time": np.where(d.missed[rows], np.nan, d.seconds[rows]),
-            "correct_response": np.where(d.target[rows], "r", "l"),
+            "response_time > rt": np.where(d.missed[rows], np.nan, d.seconds[rows]),
+            "correct_response > ground_truth": np.where(d.target[rows], "r", "l"),
         }
         name = f"sub-0{k // 2 + 1}_ses-{k % 2 + 1}_task-dots_run-1_beh.tsv"
         write_csv(folder / name, table, "\t", "n/a")
     (root / "participants.tsv").write_text("participant_id\tage\tgroup\nsub-01\t20\tcontrol\nsub-02\t30\tpatient\n")
-    roles = roles_of(
-        "subject=subject session=session choice=response rt=response_time ground_truth=correct_response "
-        "stimuli=coherence"
-    )
-    return Made(root, roles, misses=int(d.missed.sum()))
+    return Made(root, roles_in(table, "subject=subject session=session"), misses=int(d.missed.sum()))
 
 
 def jspsych_rows(rng: np.random.Generator) -> tuple[list[dict[str, Any]], int]:
     """Return screens of two people: instructions, practice, fixation, stimulus; and the number of missed trials."""
     d, rows = detection(rng, sessions=1), []
+
+    def screen(task: str, stimulus: str, rt: int | None, response: str | None, **more: Any) -> None:
+        index = sum(row["subject"] == f"p{who}" for row in rows)
+        place = {"trial_type": "html-keyboard-response", "trial_index": index, "time_elapsed": index}
+        shown = {"rt": rt, "response": response, "stimulus": stimulus, "task": task}
+        empty = dict.fromkeys(("correct_response", "correct", "coherence"))
+        rows.append({"subject": f"p{who}", **place, **shown, **empty, **more})
+
     for who in (0, 1):
-        common = {"subject": f"p{who}"}
-        index = 0
         for text in ("Welcome", "Press f or j"):
-            rows.append(
-                {
-                    **common,
-                    "trial_type": "html-keyboard-response",
-                    "trial_index": index,
-                    "time_elapsed": 0,
-                    "rt": 5321,
-                    "response": " ",
-                    "stimulus": f"<p>{text}</p>",
-                    "task": "instructions",
-                    "correct_response": None,
-                    "correct": None,
-                    "coherence": None,
-                }
-            )
-            index += 1
+            screen("instructions", f"<p>{text}</p>", 5321, " ")
         chosen = np.flatnonzero(d.subject == who)
         for k, phase in [(k, "practice") for k in chosen[:20]] + [(k, "main") for k in chosen]:
             key, right_key = ("f" if d.right[k] else "j"), ("f" if d.target[k] else "j")  # the reversed coding
-            rows.append(
-                {
-                    **common,
-                    "trial_type": "html-keyboard-response",
-                    "trial_index": index,
-                    "time_elapsed": 1,
-                    "rt": 500,
-                    "response": None,
-                    "stimulus": "<p>+</p>",
-                    "task": "fixation",
-                    "correct_response": None,
-                    "correct": None,
-                    "coherence": None,
-                }
-            )
-            rows.append(
-                {
-                    **common,
-                    "trial_type": "html-keyboard-response",
-                    "trial_index": index + 1,
-                    "time_elapsed": 2,
-                    "rt": None if d.missed[k] else int(1000 * d.seconds[k]),
-                    "response": None if d.missed[k] else key,
-                    "stimulus": "<canvas>",
-                    "task": phase,
-                    "correct_response": right_key,
-                    "correct": bool(d.correct[k]),
-                    "coherence": float(d.signed[k]),
-                }
-            )
-            index += 2
+            screen("fixation", "<p>+</p>", 500, None)
+            answer = (None, None) if d.missed[k] else (int(1000 * d.seconds[k]), key)
+            truth = {"correct_response": right_key, "correct": bool(d.correct[k]), "coherence": float(d.signed[k])}
+            screen(phase, "<canvas>", *answer, **truth)
     return rows, int(d.missed.sum())
 
 
@@ -239,21 +214,13 @@ def jspsych(root: Path, rng: np.random.Generator, kind: str) -> Made:
         path = root / "data.json"
         path.write_text(json.dumps(rows))
     else:
-        import csv
-
-        path = root / "data.csv"
+        path, words = root / "data.csv", {True: "true", False: "false"}
+        for row in rows:
+            row["rt"], row["correct"] = row["rt"] or "null", words.get(row["correct"])
         with path.open("w", newline="") as file:
             writer = csv.DictWriter(file, rows[0], quoting=csv.QUOTE_ALL)
             writer.writeheader()
-            writer.writerows(
-                [
-                    {
-                        k: "null" if v is None and k == "rt" else str(v).lower() if isinstance(v, bool) else v
-                        for k, v in row.items()
-                    }
-                    for row in rows
-                ]
-            )
+            writer.writerows(rows)
     roles = roles_of(
         "subject=subject choice=response correct=correct rt=rt ground_truth=correct_response stimuli=coherence"
     )
@@ -268,16 +235,16 @@ def psychopy(root: Path, rng: np.random.Generator) -> Made:
         table = {
             "practice.thisN": [*blank, *range(5), *[None] * len(k)],
             "trials.thisN": [*blank, *[None] * 5, *range(len(k))],
-            "coherence": [*blank, *d.signed[k[:5]], *d.signed[k]],
-            "corrAns": [*blank, *["right" if t else "left" for t in [*d.target[k[:5]], *d.target[k]]]],
-            "key_resp.keys": [
+            "coherence > stimuli": [*blank, *d.signed[k[:5]], *d.signed[k]],
+            "corrAns > ground_truth": [*blank, *["right" if t else "left" for t in [*d.target[k[:5]], *d.target[k]]]],
+            "key_resp.keys > choice": [
                 *blank,
                 *["right"] * 5,
                 *["None" if m else "right" if r else "left" for m, r in zip(d.missed[k], d.right[k], strict=True)],
             ],
-            "key_resp.corr": [*blank, *[1] * 5, *d.correct[k].astype(int)],
-            "key_resp.rt": [*blank, *[0.5] * 5, *np.where(d.missed[k], np.nan, d.seconds[k])],
-            "participant": [f"{who + 1:03d}"] * (len(k) + 6),
+            "key_resp.corr > correct": [*blank, *[1] * 5, *d.correct[k].astype(int)],
+            "key_resp.rt > rt": [*blank, *[0.5] * 5, *np.where(d.missed[k], np.nan, d.seconds[k])],
+            "participant > subject": [f"{who + 1:03d}"] * (len(k) + 6),
             "session": ["001"] * (len(k) + 6),
             "date": ["2023-05-01_10h15.22.123"] * (len(k) + 6),
             "expName": ["dots"] * (len(k) + 6),
@@ -285,11 +252,7 @@ def psychopy(root: Path, rng: np.random.Generator) -> Made:
             "frameRate": [60.0] * (len(k) + 6),
         }
         write_csv(root / f"{who + 1:03d}_dots_2023.csv", table, mark=b"\xef\xbb\xbf", ending="\r\n")
-    roles = roles_of(
-        "subject=participant choice=key_resp.keys correct=key_resp.corr rt=key_resp.rt ground_truth=corrAns "
-        "stimuli=coherence"
-    )
-    return Made(root, roles, sessions=2, misses=int(d.missed.sum()), rows=300)
+    return Made(root, roles_in(table), sessions=2, misses=int(d.missed.sum()), rows=300)
 
 
 def matlab(root: Path, rng: np.random.Generator, version: str) -> Made:
@@ -330,28 +293,17 @@ def nwb(root: Path, rng: np.random.Generator) -> Made:
         with h5py.File(root / f"m{who}.nwb", "w") as file:
             trials = file.create_group("intervals/trials")
             n = rows.sum()
-            for name, values in {
+            columns = {
                 "id": np.arange(n),
                 "start_time": np.arange(n) * 3.0,
                 "stop_time": np.arange(n) * 3.0 + 2,
                 "signed_contrast": d.signed[rows],
-                "choice": np.array(
-                    [
-                        "none" if m else "right" if r else "left"
-                        for m, r in zip(d.missed[rows], d.right[rows], strict=True)
-                    ],
-                    "S8",
-                ),
-                "outcome": np.array(
-                    [
-                        "miss" if m else "hit" if c else "error"
-                        for m, c in zip(d.missed[rows], d.correct[rows], strict=True)
-                    ],
-                    "S8",
-                ),
+                "choice": np.where(d.missed, "none", np.where(d.right, "right", "left"))[rows].astype("S8"),
+                "outcome": np.where(d.missed, "miss", np.where(d.correct, "hit", "error"))[rows].astype("S8"),
                 "spike_times_index": np.arange(n),
                 "block": d.session[rows],
-            }.items():
+            }
+            for name, values in columns.items():
                 trials[name] = values.astype(h5py.string_dtype()) if values.dtype.kind == "S" else values
             file["general/subject/subject_id"] = f"mouse{who}"
             trials["reference"] = np.array([trials.ref] * n, h5py.ref_dtype)
@@ -381,16 +333,18 @@ def frame(root: Path, rng: np.random.Generator) -> Made:
 def confidence(root: Path, rng: np.random.Generator) -> Made:
     d = detection(rng, sessions=1)
     table = {
-        "Subj_idx": d.subject + 1,
-        "Stimulus": d.target + 1,
-        "Response": [None if m else int(r) + 1 for m, r in zip(d.missed, d.right, strict=True)],
-        "Confidence": rng.integers(1, 5, len(d.right)),
-        "RT_dec": d.seconds,
+        "Subj_idx > subject": d.subject + 1,
+        "Stimulus > ground_truth": d.target + 1,
+        "Response > choice": [None if m else int(r) + 1 for m, r in zip(d.missed, d.right, strict=True)],
+        "Confidence > confidence": rng.integers(1, 5, len(d.right)),
+        "RT_dec > rt": d.seconds,
         "RT_conf": d.seconds * 2,
     }
-    roles = roles_of("subject=Subj_idx choice=Response ground_truth=Stimulus confidence=Confidence rt=RT_dec")
     return Made(
-        write_csv(root / "data_Lab_2020.csv", table, missing="NaN"), roles, sessions=2, misses=int(d.missed.sum())
+        write_csv(root / "data_Lab_2020.csv", table, missing="NaN"),
+        roles_in(table),
+        sessions=2,
+        misses=int(d.missed.sum()),
     )
 
 
@@ -398,9 +352,8 @@ def hddm(root: Path, rng: np.random.Generator, negative: bool) -> Made:
     d = detection(rng, sessions=1, misses=0)
     response = np.where(d.right, 1, -1 if negative else 0)
     rt = np.where(d.right, 1, -1) * d.seconds if negative else d.seconds
-    table = {"subj_idx": d.subject, "rt": rt, "response": response, "coh": d.signed}
-    roles = {"subject": "subj_idx", "choice": "response", "rt": "rt", "stimuli": ("coh",)}
-    return Made(write_csv(root / "hddm.csv", table), roles, sessions=2, misses=0)
+    table = {"subj_idx > subject": d.subject, "rt >": rt, "response > choice": response, "coh > stimuli": d.signed}
+    return Made(write_csv(root / "hddm.csv", table), roles_in(table), sessions=2, misses=0)
 
 
 def bandit_rows(rng: np.random.Generator, arms: int = 2, n: int = 150) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -436,105 +389,104 @@ def kool(root: Path, rng: np.random.Generator) -> Made:
     n, missed = len(subject), rng.random(len(subject)) < 0.04
     state = np.where(rng.random(n) < 0.7, choice, 1 - choice)
     table = {
-        "subject": subject + 100,
-        "trial": np.tile(np.arange(n // 2), 2),
+        "subject >": subject + 100,
+        "trial >": np.tile(np.arange(n // 2), 2),
         "stim_1_left": rng.integers(1, 3, n),
-        "choice1": np.where(missed, -1, choice + 1),
-        "rt_1": np.where(missed, -1, rng.integers(300, 900, n)),
-        "state2": np.where(missed, -1, state + 2),
-        "choice2": np.where(missed, -1, rng.integers(1, 3, n)),
+        "choice1 > choice": np.where(missed, -1, choice + 1),
+        "rt_1 > rt": np.where(missed, -1, rng.integers(300, 900, n)),
+        "state2 > state": np.where(missed, -1, state + 2),
+        "choice2 >": np.where(missed, -1, rng.integers(1, 3, n)),
         "rt_2": np.where(missed, -1, rng.integers(300, 900, n)),
-        "win": np.where(missed, -1, win),
+        "win > reward": np.where(missed, -1, win),
     }
-    roles = roles_of(
-        "subject=subject trial=trial choice=choice1 choice2=choice2 state=state2 reward=win rt=rt_1 stimuli="
+    return Made(
+        write_csv(root / "twostep.csv", table), roles_in(table, "stimuli="), sessions=2, misses=int(missed.sum())
     )
-    return Made(write_csv(root / "twostep.csv", table), roles, sessions=2, misses=int(missed.sum()))
 
 
 def gershman(root: Path, rng: np.random.Generator) -> Made:
     subject, choice, _win = bandit_rows(rng, n=200)
     n, missed = len(subject), rng.random(len(subject)) < 0.03
     table = {
-        "subject": subject + 1,
-        "block": np.tile(np.repeat(np.arange(1, 21), 10), 2),
-        "trial": np.tile(np.arange(1, 11), 40),
+        "subject >": subject + 1,
+        "block > session": np.tile(np.repeat(np.arange(1, 21), 10), 2),
+        "trial >": np.tile(np.arange(1, 11), 40),
         "mu1": np.repeat(rng.normal(0, 10, 40), 10).round(2),
         "mu2": np.repeat(rng.normal(0, 10, 40), 10).round(2),
-        "choice": np.where(missed, np.nan, choice + 1),
-        "reward": np.where(missed, np.nan, rng.normal(0, 5, n).round()),
-        "RT": np.where(missed, np.nan, rng.integers(200, 900, n)),
+        "choice >": np.where(missed, np.nan, choice + 1),
+        "reward >": np.where(missed, np.nan, rng.normal(0, 5, n).round()),
+        "RT > rt": np.where(missed, np.nan, rng.integers(200, 900, n)),
     }
-    roles = roles_of("subject=subject session=block trial=trial choice=choice reward=reward rt=RT stimuli=")
-    return Made(write_csv(root / "gershman.csv", table, missing="NaN"), roles, sessions=40, misses=int(missed.sum()))
+    return Made(
+        write_csv(root / "gershman.csv", table, missing="NaN"),
+        roles_in(table, "stimuli="),
+        sessions=40,
+        misses=int(missed.sum()),
+    )
 
 
 def psych101(root: Path, rng: np.random.Generator) -> Made:
     subject, choice, win = bandit_rows(rng)
     table = {
-        "participant": subject,
+        "participant > subject": subject,
         "task": np.zeros(len(subject), int),
-        "trial": np.tile(np.arange(150), 2),
-        "choice": choice,
-        "reward": win * 100,
+        "trial >": np.tile(np.arange(150), 2),
+        "choice >": choice,
+        "reward >": win * 100,
     }
-    roles = {"subject": "participant", "trial": "trial", "choice": "choice", "reward": "reward", "stimuli": ()}
-    return Made(write_csv(root / "exp1.csv", table), roles, sessions=2, misses=0)
+    return Made(write_csv(root / "exp1.csv", table), roles_in(table, "stimuli="), sessions=2, misses=0)
 
 
 def foraging(root: Path, rng: np.random.Generator) -> Made:
     subject, choice, win = bandit_rows(rng)
     n, ignored = len(subject), rng.random(len(subject)) < 0.08
     table = {
-        "subject_id": np.array(["m1", "m2"])[subject],
+        "subject_id > subject": np.array(["m1", "m2"])[subject],
         "session_date": np.array(["2021-01-01", "2021-01-01"])[subject],
-        "trial": np.tile(np.arange(150), 2),
-        "animal_response": np.where(ignored, 2, choice),
+        "trial >": np.tile(np.arange(150), 2),
+        "animal_response > choice": np.where(ignored, 2, choice),
         "rewarded_historyL": (choice == 0) & win & ~ignored,
         "rewarded_historyR": (choice == 1) & win & ~ignored,
         "reward_probabilityL": rng.random(n),
         "reward_probabilityR": rng.random(n),
     }
-    roles = {"subject": "subject_id", "trial": "trial", "choice": "animal_response", "reward": "reward", "stimuli": ()}
-    return Made(write_csv(root / "foraging.csv", table), roles, sessions=2, misses=int(ignored.sum()))
+    return Made(
+        write_csv(root / "foraging.csv", table),
+        roles_in(table, "reward=reward stimuli="),
+        sessions=2,
+        misses=int(ignored.sum()),
+    )
 
 
 def european(root: Path, rng: np.random.Generator) -> Made:
     d = detection(rng)
     table = {
-        "Versuchsperson": None,
-        "subject": np.array(["Mäuschen 1", "Mäuschen 2"])[d.subject],
-        "session": d.session + 1,
-        "contrast": d.signed,
-        "choice": np.where(d.missed, -1, d.right),
-        "correct": d.correct.astype(int),
-        "rt": np.where(d.missed, 999.0, d.seconds),
+        "subject >": np.array(["Mäuschen 1", "Mäuschen 2"])[d.subject],
+        "session >": d.session + 1,
+        "contrast > stimuli": d.signed,
+        "choice >": np.where(d.missed, -1, d.right),
+        "correct >": d.correct.astype(int),
+        "rt >": np.where(d.missed, 999.0, d.seconds),
     }
-    del table["Versuchsperson"]
-    path = write_csv(
-        root / "semicolon.csv", table, ";", decimal=",", encoding="latin-1", before="# Labor 7\r\n", ending="\r\n"
-    )
-    roles = roles_of("subject=subject session=session choice=choice correct=correct rt=rt stimuli=contrast")
-    return Made(path, roles, misses=int(d.missed.sum()))
+    form = {"decimal": ",", "encoding": "latin-1", "before": "# Labor 7\r\n", "ending": "\r\n"}
+    path = write_csv(root / "semicolon.csv", table, ";", **form)
+    return Made(path, roles_in(table), misses=int(d.missed.sum()))
 
 
 def labels(root: Path, rng: np.random.Generator) -> Made:
     d = detection(rng)
+    n = len(d.right)
     table = {
-        "ppt": np.array(["007", "7"])[d.subject],
-        "sess": d.session + 1,
-        "morph": d.signed,
-        "answer_key": 0,
-        "response": [
-            ("space" if k % 97 == 0 else "") if m else ("face" if r else "house")
-            for k, (m, r) in enumerate(zip(d.missed, d.right, strict=True))
-        ],
-        "accuracy": np.where(d.missed, np.nan, d.correct),
-        "latency": d.seconds,
+        "ppt > subject": np.array(["007", "7"])[d.subject],
+        "sess > session": d.session + 1,
+        "morph > stimuli": d.signed,
+        "response > choice": np.where(
+            d.missed, np.resize(["space", *[""] * 96], n), np.where(d.right, "face", "house")
+        ),
+        "accuracy > correct": np.where(d.missed, np.nan, d.correct),
+        "latency > rt": d.seconds,
     }
-    del table["answer_key"]
-    roles = roles_of("subject=ppt session=sess choice=response correct=accuracy rt=latency stimuli=morph")
-    return Made(write_csv(root / "faces.csv", table, missing="."), roles, misses=int(d.missed.sum()))
+    return Made(write_csv(root / "faces.csv", table, missing="."), roles_in(table), misses=int(d.missed.sum()))
 
 
 def arrow(root: Path, rng: np.random.Generator, kind: str) -> Made:
@@ -583,15 +535,14 @@ def records(root: Path, rng: np.random.Generator) -> Made:
 def space(root: Path, rng: np.random.Generator) -> Made:
     d = detection(rng)
     table = {
-        "monkey": d.subject + 1,
-        "date": np.array(["20200101", "20200102"])[d.session],
-        "coh": np.abs(d.signed) * 100,
-        "choice": np.where(d.missed, 9, d.right * 1),
-        "target": d.target * 1,
-        "RT": np.where(d.missed, -999, (d.seconds * 1000).round()),
+        "monkey > subject": d.subject + 1,
+        "date > session": np.array(["20200101", "20200102"])[d.session],
+        "coh > stimuli": np.abs(d.signed) * 100,
+        "choice >": np.where(d.missed, 9, d.right * 1),
+        "target > ground_truth": d.target * 1,
+        "RT > rt": np.where(d.missed, -999, (d.seconds * 1000).round()),
     }
-    roles = roles_of("subject=monkey session=date choice=choice ground_truth=target rt=RT stimuli=coh")
-    return Made(write_csv(root / "monkeys.txt", table, " "), roles, misses=int(d.missed.sum()))
+    return Made(write_csv(root / "monkeys.txt", table, " "), roles_in(table), misses=int(d.missed.sum()))
 
 
 MAKERS: dict[str, Callable[[Path, np.random.Generator], Made]] = {

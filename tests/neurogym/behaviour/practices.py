@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.neurogym.behaviour.laboratories import Detection, Made, detection, roles_of, write_csv
+from tests.neurogym.behaviour.laboratories import Detection, Made, detection, roles_in, roles_of, write_csv
 
 Rng = np.random.Generator
 
@@ -54,18 +54,17 @@ def semicolons(root: Path, rng: Rng) -> Made:
 def compressed(root: Path, rng: Rng, ending: str) -> Made:
     d = detection(rng)
     table = {
-        "rat": np.array(["A101", "A102"])[d.subject],
-        "sessid": d.session + 9000,
+        "rat > subject": np.array(["A101", "A102"])[d.subject],
+        "sessid > session": d.session + 9000,
         "n_left": (20 - 10 * d.signed),
         "n_right": (20 + 10 * d.signed),
-        "wentRight": np.where(d.missed, np.nan, d.right),
-        "hit": d.correct * 1,
+        "wentRight > choice": np.where(d.missed, np.nan, d.right),
+        "hit > correct": d.correct * 1,
     }
     path = write_csv(root / "clicks.csv", table, "\t" if "tsv" in ending else ",", missing="NaN")
     zipped = root / f"clicks.{ending}"
     zipped.write_bytes(gzip.compress(path.read_bytes()))
-    roles = roles_of("subject=rat session=sessid choice=wentRight correct=hit stimuli=n_right-n_left")
-    return made(d, zipped, roles)
+    return made(d, zipped, roles_in(table, "stimuli=n_right-n_left"))
 
 
 def commented(root: Path, rng: Rng) -> Made:
@@ -73,26 +72,18 @@ def commented(root: Path, rng: Rng) -> Made:
     d = detection(rng)
     names = ['"Doe, J."', '"Roe, R."']
     table = {
-        "participant": np.array(names)[d.subject],
+        "participant > subject": np.array(names)[d.subject],
         "block type": ["main"] * len(d.right),
-        "visit": d.session + 1,
-        "stim_intensity": d.signed,
-        "key": words(d, "f", "j", "timeout"),
-        "acc": words_of_correct(d, "correct", "wrong"),
-        "reaction time (ms)": np.where(d.missed, np.nan, (1000 * d.seconds).round()),
+        "visit > session": d.session + 1,
+        "stim_intensity > stimuli": d.signed,
+        "key > choice": words(d, "f", "j", "timeout"),
+        "acc > correct": words_of_correct(d, "correct", "wrong"),
+        "reaction time (ms) > rt": np.where(d.missed, np.nan, (1000 * d.seconds).round()),
     }
     path = write_csv(root / "c.csv", table, before="# exported 2020\n% by a script\n", mark=b"\xef\xbb\xbf")
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines[:50], "# the subject sneezed", *lines[50:]]) + "\n")
-    roles = {
-        "subject": "participant",
-        "session": "visit",
-        "choice": "key",
-        "correct": "acc",
-        "rt": "reaction time (ms)",
-        "stimuli": ("stim_intensity",),
-    }
-    return made(d, path, roles)
+    return made(d, path, roles_in(table))
 
 
 def words_of_correct(d: Detection, yes: str, no: str) -> list[Any]:
@@ -119,37 +110,31 @@ def roitman(root: Path, rng: Rng) -> Made:
     """Monkeys of the vision laboratories: coherence without a sign, targets 1 and 2 for the reversed side."""
     d = detection(rng)
     table = {
-        "monkey": d.subject + 1,
-        "date": np.array([20000101, 20000102])[d.session],
-        "dot_coh": np.abs(d.signed) * 51.2,
+        "monkey > subject": d.subject + 1,
+        "date > session": np.array([20000101, 20000102])[d.session],
+        "dot_coh > stimuli": np.abs(d.signed) * 51.2,
         "dot_dir": np.where(d.target, 0, 180),
-        "targ_cor": np.where(d.target, 1, 2),
-        "targ_cho": np.where(d.missed, 0, np.where(d.right, 1, 2)),
-        "correct": d.correct * 1,
-        "rxtime": np.where(d.missed, np.nan, (1000 * d.seconds).round()),
+        "targ_cor > ground_truth": np.where(d.target, 1, 2),
+        "targ_cho > choice": np.where(d.missed, 0, np.where(d.right, 1, 2)),
+        "correct >": d.correct * 1,
+        "rxtime > rt": np.where(d.missed, np.nan, (1000 * d.seconds).round()),
     }
-    roles = roles_of(
-        "subject=monkey session=date choice=targ_cho correct=correct rt=rxtime ground_truth=targ_cor stimuli=dot_coh"
-    )
-    return made(d, write_csv(root / "t1.csv", table, missing="NaN"), roles)
+    return made(d, write_csv(root / "t1.csv", table, missing="NaN"), roles_in(table))
 
 
 def reversed_words(root: Path, rng: Rng) -> Made:
     """Answers in words whose alphabetical order is not that of the evidence, a numbered session, ms."""
     d = detection(rng)
     table = {
-        "subj_id": d.subject + 1,
-        "sessNum": d.session + 1,
-        "trial_NR": d.trial + 1,
-        "morph": -d.signed,
-        "response": words(d, "house", "face", "none"),
-        "accuracy": np.where(d.missed, np.nan, d.correct),
-        "RT": np.where(d.missed, 9999, (1000 * d.seconds).round()),
+        "subj_id > subject": d.subject + 1,
+        "sessNum > session": d.session + 1,
+        "trial_NR > trial": d.trial + 1,
+        "morph > stimuli": -d.signed,
+        "response > choice": words(d, "house", "face", "none"),
+        "accuracy > correct": np.where(d.missed, np.nan, d.correct),
+        "RT > rt": np.where(d.missed, 9999, (1000 * d.seconds).round()),
     }
-    roles = roles_of(
-        "subject=subj_id session=sessNum trial=trial_NR choice=response rt=RT correct=accuracy stimuli=morph"
-    )
-    return made(d, write_csv(root / "faces.csv", table), roles)
+    return made(d, write_csv(root / "faces.csv", table), roles_in(table))
 
 
 def confidence_study(root: Path, rng: Rng, reverse: bool) -> Made:
@@ -157,25 +142,21 @@ def confidence_study(root: Path, rng: Rng, reverse: bool) -> Made:
     d = detection(rng)
     n = len(d.right)
     table = {
-        "Subj_idx": d.subject + 1,
-        "Stimulus": np.where(d.target, 1, 0),
-        "Response": [None if m else int(r) for m, r in zip(d.missed, d.right != reverse, strict=True)],
-        "Confidence": np.where(d.missed, np.nan, rng.integers(1, 7, n)),
-        "RT_decConf": np.where(d.missed, np.nan, d.seconds),
-        "Day": d.session + 1,
-        "ErrorDirectionJudgment": np.where(d.missed, np.nan, np.where(d.correct, 1, -1)),
+        "Subj_idx > subject": d.subject + 1,
+        "Stimulus > ground_truth": np.where(d.target, 1, 0),
+        "Response > choice": [None if m else int(r) for m, r in zip(d.missed, d.right != reverse, strict=True)],
+        "Confidence > confidence": np.where(d.missed, np.nan, rng.integers(1, 7, n)),
+        "RT_decConf > rt": np.where(d.missed, np.nan, d.seconds),
+        "Day > session": d.session + 1,
+        "ErrorDirectionJudgment > correct": np.where(d.missed, np.nan, np.where(d.correct, 1, -1)),
         "Contrast": np.abs(d.signed),
         "Difficulty": np.where(np.abs(d.signed) < 0.3, "hard", "easy"),
         "Age": np.array([21, 34])[d.subject],
     }
-    roles = roles_of(
-        "subject=Subj_idx session=Day choice=Response confidence=Confidence ground_truth=Stimulus rt=RT_decConf "
-        "correct=ErrorDirectionJudgment"
-    )
     return made(
         d,
         write_csv(root / "data_Doe_2019.csv", table, missing="NaN"),
-        roles,
+        roles_in(table),
         notes=("Stimulus is read as the correct choice: 0 = 1, 1 = 0",) if reverse else (),
     )
 
@@ -185,19 +166,18 @@ def hddm_conflict(root: Path, rng: Rng) -> Made:
     d = detection(rng, sessions=1, misses=0)
     n = len(d.right)
     table = {
-        "subj_idx": d.subject,
+        "subj_idx > subject": d.subject,
         "stim": rng.choice(["LL", "WL", "WW"], n),
-        "rt": d.seconds,
-        "response": d.right.astype(float),
+        "rt >": d.seconds,
+        "response > choice": d.right.astype(float),
         "theta": rng.normal(0, 0.3, n),
         "dbs": rng.integers(0, 2, n),
         "conf": rng.choice(["HC", "LC"], n),
     }
-    roles = {"subject": "subj_idx", "choice": "response", "rt": "rt", "stimuli": ()}
     return made(
         d,
         write_csv(root / "theta.csv", table),
-        roles,
+        roles_in(table, "stimuli="),
         sessions=2,
         absent=("confidence", "ground_truth", "correct", "reward"),
     )
@@ -247,18 +227,15 @@ def list_of_files(root: Path, rng: Rng) -> Made:
     for k in range(4):
         rows = (d.subject == k // 2) & (d.session == k % 2)
         table = {
-            "animal": [f"rat{k // 2}"] * int(rows.sum()),
-            "trial": d.trial[rows] + 1,
-            "stim": d.signed[rows],
-            "choice": np.array(words(d, "L", "R", "omission"), object)[rows],
-            "correct": d.correct[rows] * 1,
-            "response_latency": np.where(d.missed, np.nan, d.seconds)[rows],
+            "animal > subject": [f"rat{k // 2}"] * int(rows.sum()),
+            "trial >": d.trial[rows] + 1,
+            "stim > stimuli": d.signed[rows],
+            "choice >": np.array(words(d, "L", "R", "omission"), object)[rows],
+            "correct >": d.correct[rows] * 1,
+            "response_latency > rt": np.where(d.missed, np.nan, d.seconds)[rows],
         }
         paths.append(write_csv(root / f"2020010{k % 2 + 1}_rat{k // 2}.csv", table))
-    roles = roles_of(
-        "subject=animal session=file trial=trial choice=choice correct=correct rt=response_latency stimuli=stim"
-    )
-    return made(d, [str(path) for path in paths], roles)
+    return made(d, [str(path) for path in paths], roles_in(table, "session=file"))
 
 
 def memory(root: Path, rng: Rng) -> Made:
@@ -267,17 +244,16 @@ def memory(root: Path, rng: Rng) -> Made:
     subject, old = np.repeat([0, 1], n // 2), rng.random(n) < 0.5
     says = np.where(rng.random(n) < 0.8, old, ~old)
     table = {
-        "participant": subject + 1,
+        "participant > subject": subject + 1,
         "age": np.array([20, 65])[subject],
-        "category": np.where(old, "old", "new"),
-        "response": np.where(says, "old", "new"),
-        "conf": rng.integers(1, 5, n),
-        "rt": 0.4 + rng.gamma(2, 0.3, n),
+        "category > ground_truth": np.where(old, "old", "new"),
+        "response > choice": np.where(says, "old", "new"),
+        "conf > confidence": rng.integers(1, 5, n),
+        "rt >": 0.4 + rng.gamma(2, 0.3, n),
     }
-    roles = roles_of("subject=participant choice=response ground_truth=category confidence=conf rt=rt")
     return Made(
         write_csv(root / "memory.csv", table),
-        roles,
+        roles_in(table),
         sessions=2,
         misses=0,
         means={"correct": float((says == old).mean())},

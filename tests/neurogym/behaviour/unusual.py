@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.neurogym.behaviour.laboratories import Made, bandit_rows, detection, roles_of, write_csv
+from tests.neurogym.behaviour.laboratories import Made, bandit_rows, detection, roles_in, roles_of, write_csv
 from tests.neurogym.behaviour.practices import Rng, made, words
 
 
@@ -18,22 +18,21 @@ def datajoint(root: Path, rng: Rng) -> Made:
     d = detection(rng)
     size, side = np.abs(d.signed), d.target
     table = {
-        "subject_nickname": np.array(["IBL-T1", "ZM_1897"])[d.subject],
-        "session_start_time": np.array(["2019-10-01 10:00:00", "2019-10-02 10:00:00"])[d.session],
-        "trial_id": d.trial + 1,
+        "subject_nickname > subject": np.array(["IBL-T1", "ZM_1897"])[d.subject],
+        "session_start_time > session": np.array(["2019-10-01 10:00:00", "2019-10-02 10:00:00"])[d.session],
+        "trial_id > trial": d.trial + 1,
         "trial_stim_contrast_left": np.where(side, 0.0, size),
         "trial_stim_contrast_right": np.where(side, size, 0.0),
         "trial_stim_prob_left": np.full(len(size), 0.5),
-        "trial_response_choice": words(d, "CW", "CCW", "No Go"),
-        "trial_feedback_type": np.where(d.correct, 1, -1),
-        "trial_reward_volume": np.where(d.correct, 3.0, 0.0),
+        "trial_response_choice > choice": words(d, "CW", "CCW", "No Go"),
+        "trial_feedback_type > correct": np.where(d.correct, 1, -1),
+        "trial_reward_volume > reward": np.where(d.correct, 3.0, 0.0),
     }
-    roles = roles_of(
-        "subject=subject_nickname trial=trial_id choice=trial_response_choice session=session_start_time "
-        "correct=trial_feedback_type reward=trial_reward_volume "
-        "stimuli=trial_stim_contrast_right-trial_stim_contrast_left"
+    return made(
+        d,
+        write_csv(root / "trials.csv", table),
+        roles_in(table, "stimuli=trial_stim_contrast_right-trial_stim_contrast_left"),
     )
-    return made(d, write_csv(root / "trials.csv", table), roles)
 
 
 def three_options(root: Path, rng: Rng) -> Made:
@@ -45,16 +44,15 @@ def three_options(root: Path, rng: Rng) -> Made:
     missed = rng.random(n) < 0.04
     names = np.array(["left", "middle", "right"])
     table = {
-        "subject": subject + 1,
-        "coherence": strength,
-        "correct_response": names[target],
-        "response": np.where(missed, "missed", names[choice]),
-        "rt": np.where(missed, np.nan, 0.3 + rng.gamma(2, 0.2, n)),
+        "subject >": subject + 1,
+        "coherence > stimuli": strength,
+        "correct_response > ground_truth": names[target],
+        "response > choice": np.where(missed, "missed", names[choice]),
+        "rt >": np.where(missed, np.nan, 0.3 + rng.gamma(2, 0.2, n)),
     }
-    roles = roles_of("subject=subject choice=response ground_truth=correct_response rt=rt stimuli=coherence")
     return Made(
         write_csv(root / "three.csv", table),
-        roles,
+        roles_in(table),
         sessions=2,
         misses=int(missed.sum()),
         means={"correct": float((choice == target)[~missed].mean())},
@@ -65,31 +63,29 @@ def microseconds(root: Path, rng: Rng) -> Made:
     """Times in microseconds, as some programs for MATLAB and Arduino write; bars between entries, NULL without one."""
     d = detection(rng)
     table = {
-        "mouse": d.subject + 1,
-        "sess": d.session + 1,
-        "evidence": d.signed,
-        "choice": words(d, "L", "R", None),
-        "correct": [None if m else int(c) for m, c in zip(d.missed, d.correct, strict=True)],
-        "rt_us": [None if m else round(1e6 * float(s)) for m, s in zip(d.missed, d.seconds, strict=True)],
+        "mouse > subject": d.subject + 1,
+        "sess > session": d.session + 1,
+        "evidence > stimuli": d.signed,
+        "choice >": words(d, "L", "R", None),
+        "correct >": [None if m else int(c) for m, c in zip(d.missed, d.correct, strict=True)],
+        "rt_us > rt": [None if m else round(1e6 * float(s)) for m, s in zip(d.missed, d.seconds, strict=True)],
     }
-    roles = roles_of("subject=mouse session=sess choice=choice correct=correct rt=rt_us stimuli=evidence")
-    return made(d, write_csv(root / "arduino.txt", table, "|", "NULL"), roles)
+    return made(d, write_csv(root / "arduino.txt", table, "|", "NULL"), roles_in(table))
 
 
 def flag_of_timeouts(root: Path, rng: Rng) -> Made:
     """A default choice beside a flag of time-outs, which alone says that there was no answer."""
     d = detection(rng)
     table = {
-        "participant": d.subject + 1,
-        "session": d.session + 1,
-        "contrast": d.signed,
-        "choice": np.where(d.missed, 0, d.right),
+        "participant > subject": d.subject + 1,
+        "session >": d.session + 1,
+        "contrast > stimuli": d.signed,
+        "choice >": np.where(d.missed, 0, d.right),
         "timeout": d.missed.astype(int),
-        "correct": np.where(d.missed, 0, d.correct),
-        "rt": np.where(d.missed, 2.0, np.minimum(d.seconds, 1.9)),
+        "correct >": np.where(d.missed, 0, d.correct),
+        "rt >": np.where(d.missed, 2.0, np.minimum(d.seconds, 1.9)),
     }
-    roles = roles_of("subject=participant session=session choice=choice correct=correct rt=rt stimuli=contrast")
-    expected = made(d, write_csv(root / "timeouts.csv", table), roles)
+    expected = made(d, write_csv(root / "timeouts.csv", table), roles_in(table))
     expected.means["rt"] = float(np.minimum(d.seconds, 1.9)[~d.missed].mean())
     return expected
 
@@ -98,56 +94,46 @@ def lists_of_keys(root: Path, rng: Rng) -> Made:
     """PsychoPy with all keys kept: keys and times as lists in brackets."""
     d = detection(rng, sessions=1)
     table = {
-        "participant": np.array(["01", "02"])[d.subject],
+        "participant > subject": np.array(["01", "02"])[d.subject],
         "trials.thisN": d.trial,
-        "signed_coherence": d.signed,
-        "key_resp.keys": [
+        "signed_coherence > stimuli": d.signed,
+        "key_resp.keys > choice": [
             "" if m else "['right']" if r else "['left']" for m, r in zip(d.missed, d.right, strict=True)
         ],
-        "key_resp.corr": d.correct.astype(int),
-        "key_resp.rt": ["" if m else f"[{float(s)!r}]" for m, s in zip(d.missed, d.seconds, strict=True)],
+        "key_resp.corr > correct": d.correct.astype(int),
+        "key_resp.rt > rt": ["" if m else f"[{float(s)!r}]" for m, s in zip(d.missed, d.seconds, strict=True)],
     }
-    roles = roles_of(
-        "subject=participant choice=key_resp.keys correct=key_resp.corr rt=key_resp.rt stimuli=signed_coherence"
-    )
-    return made(d, write_csv(root / "keys.csv", table), roles, sessions=2)
+    return made(d, write_csv(root / "keys.csv", table), roles_in(table), sessions=2)
 
 
 def angles(root: Path, rng: Rng) -> Made:
     """Choices as directions in degrees, as are the targets; -1 without an answer."""
     d = detection(rng)
     table = {
-        "monkey": np.array(["J", "K"])[d.subject],
-        "date": np.array(["200101", "200102"])[d.session],
-        "coh": np.abs(d.signed),
-        "direction": np.where(d.target, 0, 180),
-        "choice_direction": np.where(d.missed, -1, np.where(d.right, 0, 180)),
-        "correct": d.correct.astype(int),
-        "reaction_time": np.where(d.missed, np.nan, 1000 * d.seconds),
+        "monkey > subject": np.array(["J", "K"])[d.subject],
+        "date > session": np.array(["200101", "200102"])[d.session],
+        "coh > stimuli": np.abs(d.signed),
+        "direction > ground_truth": np.where(d.target, 0, 180),
+        "choice_direction > choice": np.where(d.missed, -1, np.where(d.right, 0, 180)),
+        "correct >": d.correct.astype(int),
+        "reaction_time > rt": np.where(d.missed, np.nan, 1000 * d.seconds),
     }
-    roles = roles_of(
-        "subject=monkey session=date choice=choice_direction correct=correct ground_truth=direction "
-        "rt=reaction_time stimuli=coh"
-    )
-    return made(d, write_csv(root / "motion.csv", table), roles)
+    return made(d, write_csv(root / "motion.csv", table), roles_in(table))
 
 
 def truths_of_r(root: Path, rng: Rng) -> Made:
     """Truth values of R as T and F, entries NA, a decimal point, a file of tabs."""
     d = detection(rng)
     table = {
-        "id": np.array(["s01", "s02"])[d.subject],
-        "session": d.session + 1,
-        "trial": d.trial + 1,
-        "intensity": d.signed,
-        "chose_right": words(d, "F", "T", None),
-        "correct": [None if m else "T" if c else "F" for m, c in zip(d.missed, d.correct, strict=True)],
-        "RT": np.where(d.missed, np.nan, d.seconds),
+        "id > subject": np.array(["s01", "s02"])[d.subject],
+        "session >": d.session + 1,
+        "trial >": d.trial + 1,
+        "intensity > stimuli": d.signed,
+        "chose_right > choice": words(d, "F", "T", None),
+        "correct >": [None if m else "T" if c else "F" for m, c in zip(d.missed, d.correct, strict=True)],
+        "RT > rt": np.where(d.missed, np.nan, d.seconds),
     }
-    roles = roles_of(
-        "subject=id session=session trial=trial choice=chose_right correct=correct rt=RT stimuli=intensity"
-    )
-    return made(d, write_csv(root / "r.txt", table, "\t", "NA"), roles)
+    return made(d, write_csv(root / "r.txt", table, "\t", "NA"), roles_in(table))
 
 
 def cells_of_words(root: Path, rng: Rng) -> Made:
@@ -176,15 +162,16 @@ def clicks(root: Path, rng: Rng) -> Made:
     d = detection(rng)
     base = rng.integers(15, 25, len(d.right))
     table = {
-        "ratname": np.array(["A", "B"])[d.subject],
-        "sessid": d.session + 500,
+        "ratname > subject": np.array(["A", "B"])[d.subject],
+        "sessid > session": d.session + 500,
         "left_clicks": base - 8 * d.signed,
         "right_clicks": base + 8 * d.signed,
-        "pokedL": np.where(d.missed, np.nan, 1 - d.right),
-        "hit": d.correct * 1,
+        "pokedL > choice": np.where(d.missed, np.nan, 1 - d.right),
+        "hit > correct": d.correct * 1,
     }
-    roles = roles_of("subject=ratname session=sessid choice=pokedL correct=hit stimuli=right_clicks-left_clicks")
-    return made(d, write_csv(root / "clicks.csv", table, missing="NaN"), roles)
+    return made(
+        d, write_csv(root / "clicks.csv", table, missing="NaN"), roles_in(table, "stimuli=right_clicks-left_clicks")
+    )
 
 
 def series(root: Path, rng: Rng) -> Made:
@@ -274,30 +261,28 @@ def coded_times(root: Path, rng: Rng) -> Made:
     """Button 0 beside 1 and 2 where the time is coded 999."""
     d = detection(rng)
     table = {
-        "SubjectID": d.subject + 1,
+        "SubjectID > subject": d.subject + 1,
         "Sess": d.session + 1,
-        "Coherence": d.signed,
-        "Resp": np.where(d.missed, 0, d.right + 1),
-        "Acc": d.correct * 1,
-        "RT": np.where(d.missed, 999, d.seconds),
+        "Coherence > stimuli": d.signed,
+        "Resp > choice": np.where(d.missed, 0, d.right + 1),
+        "Acc > correct": d.correct * 1,
+        "RT > rt": np.where(d.missed, 999, d.seconds),
     }
-    roles = {"subject": "SubjectID", "choice": "Resp", "correct": "Acc", "rt": "RT", "stimuli": ("Coherence",)}
-    return made(d, write_csv(root / "coded.csv", table), roles, notes=("0 is read as no answer",))
+    return made(d, write_csv(root / "coded.csv", table), roles_in(table), notes=("0 is read as no answer",))
 
 
 def third_button(root: Path, rng: Rng) -> Made:
     """Button 3 beside 1 and 2 where there is no time; strength with percent signs."""
     d = detection(rng)
     table = {
-        "id": np.array(["x1", "x2"])[d.subject],
+        "id > subject": np.array(["x1", "x2"])[d.subject],
         "session": d.session + 1,
-        "corr": d.correct * 100,
-        "stim_strength": [f"{100 * value:g}%" for value in d.signed],
-        "button": np.where(d.missed, 3, d.right + 1),
-        "RT (s)": np.where(d.missed, np.nan, d.seconds),
+        "corr > correct": d.correct * 100,
+        "stim_strength > stimuli": [f"{100 * value:g}%" for value in d.signed],
+        "button > choice": np.where(d.missed, 3, d.right + 1),
+        "RT (s) > rt": np.where(d.missed, np.nan, d.seconds),
     }
-    roles = {"subject": "id", "choice": "button", "correct": "corr", "rt": "RT (s)", "stimuli": ("stim_strength",)}
-    return made(d, write_csv(root / "buttons.csv", table), roles, notes=("3 is read as no answer",))
+    return made(d, write_csv(root / "buttons.csv", table), roles_in(table), notes=("3 is read as no answer",))
 
 
 def what_was_given(root: Path, rng: Rng) -> Made:
@@ -305,17 +290,16 @@ def what_was_given(root: Path, rng: Rng) -> Made:
     n = 600
     lick, win, missed = rng.integers(0, 2, n), rng.random(n) < 0.4, rng.random(n) < 0.05
     table = {
-        "animal": np.repeat(["m1", "m2"], n // 2),
+        "animal > subject": np.repeat(["m1", "m2"], n // 2),
         "date": np.repeat(["2021-03-01", "2021-03-02"], n // 2),
-        "lick": np.where(missed, "none", np.array(["L", "R"])[lick]),
+        "lick > choice": np.where(missed, "none", np.array(["L", "R"])[lick]),
         "outcome": np.where(win, "water", "noise"),
         "p_left": rng.choice([0.1, 0.7], n),
         "p_right": rng.choice([0.1, 0.7], n),
     }
-    roles = {"subject": "animal", "choice": "lick", "stimuli": ()}
     return Made(
         write_csv(root / "licks.csv", table),
-        roles,
+        roles_in(table, "stimuli="),
         sessions=2,
         misses=int(missed.sum()),
         means={"reward": float(win[~missed].mean())},
