@@ -43,16 +43,17 @@ STACKS = [
     ("SideBias", "TimeOut", "PassReward"),
     ("RandomGroundTruth", "TimeOut"),
 ]
-#: Pairs in which a ceiling was once exceeded or unreachable, and their neighbours.
+#: Pairs in which a ceiling was once exceeded or unreachable.
 SAMPLE = [
-    *itertools.product(LINKED, [("TimeOut", "PassReward")]),
-    *(
-        pytest.param(id_, names, marks=pytest.mark.long)
-        for id_, names in itertools.product(LINKED, [("TimeOut",), ("CatchTrials", "PassReward")])
-    ),
-    *itertools.product(["RDMHist-v0", "Priors-v0"], [("Variable_nch",)]),
-    *itertools.product(["PerceptualDecisionMaking-v0"], STACKS[len(ONE_WRAPPER) + 3 :]),
+    *itertools.product([id_ for id_ in LINKED if id_ != "RDMHist-v0"], [("TimeOut", "PassReward")]),
+    ("PerceptualDecisionMaking-v0", ("TrialHistoryV2", "CatchTrials", "PassReward")),
     ("PostDecisionWager-v0", ("ReactionTime",)),
+]
+#: Their neighbours.
+MORE = [
+    *itertools.product(LINKED, [("TimeOut",), ("CatchTrials", "PassReward")]),
+    *itertools.product(["RDMHist-v0", "Priors-v0"], [("TimeOut", "PassReward"), ("Variable_nch",)]),
+    *itertools.product(["PerceptualDecisionMaking-v0"], STACKS[len(ONE_WRAPPER) + 3 :]),
 ]
 
 
@@ -149,7 +150,9 @@ def assert_not_exceeded(env, trials: int = TRIALS) -> bool:
     return True
 
 
-@pytest.mark.parametrize(("id_", "names"), SAMPLE)
+@pytest.mark.parametrize(
+    ("id_", "names"), [*SAMPLE, *(pytest.param(*each, marks=pytest.mark.long) for each in MORE if each not in SAMPLE)]
+)
 def test_ceilings_that_were_once_wrong(id_, names):
     for kwargs in ({}, {"cohs": [0]}):
         try:
@@ -180,9 +183,9 @@ def test_the_search_finds_a_ceiling_that_is_too_low(monkeypatch):
     ("id_", "rewards", "performance", "reward"),
     [
         pytest.param("NAltPerceptualDecisionMaking-v0", {"fail": -1}, 0.829, 0.69, marks=pytest.mark.long),
-        ("NAltPerceptualDecisionMaking-v0", {"fail": -2}, 0.832, 0.653),
+        pytest.param("NAltPerceptualDecisionMaking-v0", {"fail": -2}, 0.832, 0.653, marks=pytest.mark.long),
         ("PerceptualDecisionMaking-v0", {"fail": -2}, 0.8957, 0.738),
-        ("PerceptualDecisionMakingDelayResponse-v0", {"miss": 2}, 0.886, 2.0),
+        pytest.param("PerceptualDecisionMakingDelayResponse-v0", {"miss": 2}, 0.886, 2.0, marks=pytest.mark.long),
         ("PulseDecisionMaking-v0", {"correct": -1}, 0.960, None),
         ("DelayMatchSample-v0", {"correct": -2}, 1.0, 0.0),
     ],
@@ -205,6 +208,7 @@ def test_unknown_where_no_calculation_is_exact(id_, name, arguments):
     assert result.score is None and result.why
 
 
+@pytest.mark.long
 def test_a_wrapper_that_draws_the_sides_takes_the_blocks_away():
     stack = pkgutil.resolve_name("neurogym.wrappers:Variable_nch")(ngym.make("IBLBlock-v0"))
     score, without_blocks = verdict(stack).score, ngym.make("IBL-v0").unwrapped.ceiling()

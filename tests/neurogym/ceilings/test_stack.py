@@ -106,10 +106,7 @@ STACKS = {
 }
 
 
-FAST = ("as it is", "noise 0.5", "0.9 / 0.1")
-
-
-@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in FAST else pytest.mark.slow) for n in STACKS])
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.long] * (n != "as it is")) for n in STACKS])
 def test_an_ideal_agent_reaches_the_ceiling_of_the_real_stack_and_does_not_exceed_it(name):
     make, beliefs, variance, warm = STACKS[name]
     n = 96

@@ -17,28 +17,29 @@ VARIANTS = (
 )
 
 
+#: Checks of many steps, which tasks of each sort run in every suite, and the others among the long tests.
+SLOW = ("gymnasium_checker", "same_seed_same_session", "random_steps", "oracle", "random_is_chance", "necessary")
+SAMPLE = ("AngleReproduction-v0", "AnnubesEnv-v0", "CVLearning-v0", "DawTwoStep-v0", "GoNogo-v0", "MatchingPenny-v0",
+          "NBack-v0", "PatchLeaving-v0", "PerceptualDecisionMaking-v0", "RandomDotMotion-v0", "ReadySetGo-v0",
+          "ReachingDelayResponse-v0", "yang19.dms-v0")  # fmt: skip
+CASES = [
+    pytest.param(case, check, marks=[pytest.mark.long] * (check in SLOW and case[0] not in SAMPLE))
+    for case in [*((task,) for task in TASKS), *VARIANTS]
+    for check in CHECKS
+]
+
+
 @functools.cache
 def subject(task: str, *arguments: tuple) -> Subject:
     return Subject(task, functools.partial(registration.make, task, **dict(arguments)))
 
 
-def _hold(check, task):
+@pytest.mark.parametrize(("case", "check"), CASES, ids=str)
+def test_contract(case, check):
     try:
-        CHECKS[check](task)
+        CHECKS[check](subject(*case))
     except NothingToCheck as reason:
         pytest.skip(str(reason))
-
-
-@pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize("task", TASKS)
-def test_contract(task, check):
-    _hold(check, subject(task))
-
-
-@pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: f"{variant[0]}-{variant[1][0]}")
-def test_contract_with_arguments(variant, check):
-    _hold(check, subject(*variant))
 
 
 @pytest.mark.long
