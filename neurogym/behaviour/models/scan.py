@@ -158,7 +158,7 @@ class Scan:
     def stepped(self, name: str, x: FloatArray, state: State, trial: ParallelTrials, sees_cue: bool) -> Any:
         """Return the logits (sessions, choices) in a trial of several sessions, or "advance": their states after it."""
         count = len(trial.choice)
-        size = rounded(count)
+        extra = rounded(count) - count
         columns = {key: getattr(trial, key, None) for key in PADDING}
         filled = {
             key: np.full(count, PADDING[key]) if value is None else np.nan_to_num(value)
@@ -166,8 +166,9 @@ class Scan:
         }
         if sees_cue:
             filled["cue"] = np.nan_to_num(trial.stimuli[:, 0], nan=-1.0).astype(int)
-        rows = {key: np.pad(each, [(0, size - count)] + [(0, 0)] * (each.ndim - 1)) for key, each in filled.items()}
-        result = self._steps[name](x, state, rows)
+        if extra:  # padding takes longer than a step
+            filled = {key: np.pad(each, [(0, extra)] + [(0, 0)] * (each.ndim - 1)) for key, each in filled.items()}
+        result = self._steps[name](x, state, filled)
         return np.asarray(result)[:count] if name == "logits" else result
 
     def second_of(self, x: FloatArray, state: State, reached: IntArray) -> FloatArray:

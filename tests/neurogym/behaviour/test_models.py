@@ -101,6 +101,7 @@ def test_drifting_weights_are_recovered():
     assert (np.abs(result.mean[:, 0] - weights) < 1.96 * sd).mean() > 0.88
 
 
+@pytest.mark.long
 def test_the_diffusion_of_the_monkeys():
     table = reading.read(DATA / "roitman_shadlen_2002.csv")
     fit = diffusion(drift_sd=True, time_range=True).fit([Problem(table)])[0]
@@ -117,10 +118,8 @@ def test_the_diffusion_of_the_monkeys():
 MODELS = [
     Logistic(2),
     Drifting(1),
-    GlmHmm(2),
     QLearning("q", 2, True, True),
-    WinStayLoseShift("wsls"),
-    BayesianReversal("bayes"),
+    *(pytest.param(each, marks=pytest.mark.long) for each in (GlmHmm(2), WinStayLoseShift("s"), BayesianReversal("b"))),
 ]
 
 
@@ -148,7 +147,7 @@ def test_three_choices():
     like = Behaviour((), ("a", "b", "c"))
     choice = rng.integers(0, 3, 400)
     table = like.only([session(choice, reward=(choice == 1).astype(float))])
-    for model in (Logistic(1), q, WinStayLoseShift("wsls"), GlmHmm(2, 0), Drifting(0)):
+    for model in (Logistic(1), q, WinStayLoseShift("wsls")):
         p = predict(model.fit([Problem(table)])[0].policy, table.sessions)[0]
         assert p.shape == (400, 3)
         assert np.nanmean(log_likelihoods(p, choice)) > np.log(1 / 3) - 0.02
