@@ -1,4 +1,4 @@
-"""The behaviours that scripts written for NeuroGym rely on, one test for each of sixteen points."""
+"""The behaviours that scripts written for NeuroGym rely on, one test for each point that no other file holds."""
 
 from __future__ import annotations
 
@@ -82,108 +82,6 @@ def test_03_schedule_of_all_yang19_tasks() -> None:
         assert np.array_equal(ob, env.ob[env.t_ind])
 
 
-class Replaced(ngym.TrialWrapper):
-    """Shows threes, and counts its steps."""
-
-    steps = 0
-
-    def new_trial(self, **kwargs):
-        trial = self.env.new_trial(**kwargs)
-        self.unwrapped.ob = np.full(self.unwrapped.ob.shape, 3.0)
-        return trial
-
-    def step(self, action):
-        self.steps += 1
-        return self.env.step(action)
-
-
-def test_04_a_wrapper_may_replace_what_is_shown() -> None:
-    env = Replaced(ngym.make("PerceptualDecisionMaking-v0"))
-    assert (env.reset(seed=0)[0] == 3).all()
-    env.new_trial()
-    assert (env.unwrapped.ob == 3).all()
-    assert all((env.step(0)[0] == 3).all() for _ in range(60)) and env.steps == 60
-
-
-class Go(ngym.TrialEnv):
-    """Fixate for one step, then go."""
-
-    def __init__(self, dt: float = 100):
-        super().__init__(dt=dt)
-        self.observation_space = ngym.spaces.Box(0, 1, shape=(1,), dtype=np.float32)
-        self.action_space = ngym.spaces.Discrete(2)
-
-    def _new_trial(self, **kwargs):
-        self.add_period(["fixation", "go"], duration=[100, 100])
-        self.add_ob(1, "go")
-        self.set_groundtruth(1, "go")
-        return {"ground_truth": 1}
-
-    def _step(self, action):
-        return self.ob_now, float(action == self.gt_now), False, False, {"new_trial": False, "gt": self.gt_now}
-
-
-def test_05_acting_on_what_is_seen_is_always_rewarded() -> None:
-    env = Go()
-    ob, _ = env.reset()
-    for _ in range(50):
-        ob, reward, *_ = env.step(int(ob[0]))
-        assert reward == 1
-
-
-class Count(Go):
-    """Adds one to the observation at every step."""
-
-    def _new_trial(self, **kwargs):
-        self.add_period("fixation", 500)
-        self.set_ob(1)
-        return {}
-
-    def _step(self, action):
-        self.add_ob(1)
-        return self.ob_now, 0.0, False, False, {"new_trial": False}
-
-
-def test_06_what_is_added_in_a_step_stays() -> None:
-    env = Count()
-    env.reset()
-    assert [float(env.step(0)[0][0]) for _ in range(10)] == [(k % 5) + 1 for k in range(1, 11)]
-
-
-class Long(Go):
-    """A trial of the periods in its timing."""
-
-    def __init__(self, timing):
-        super().__init__()
-        self.timing = timing
-
-    def _new_trial(self, **kwargs):
-        self.add_period(list(self.timing))
-        self.add_ob(0)
-        return {}
-
-
-@pytest.mark.parametrize(
-    ("middle", "mean"),
-    [
-        (500, 10),
-        (("uniform", [400, 600]), 10),
-        (("truncated_exponential", [400, 100, 500]), 8),
-        (("choice", [300, 400, 500]), 9),
-    ],
-)
-def test_07_trial_length_stats(middle, mean: float) -> None:
-    stats = Long({"a": 300, "b": middle, "c": 200}).trial_length_stats(500)
-    assert abs(stats["mean"] - mean) <= (1 if middle != 500 else 0)
-    if middle == 500:
-        assert stats["std"] == 0
-        assert set(ngym.TrialEnv().trial_length_stats().values()) == {0}
-
-
-def test_08_the_printed_name() -> None:
-    assert str(ngym.make("AntiReach-v0")) == "<OrderEnforcing<AntiReach>>"
-
-
 @pytest.mark.parametrize("name", SUPERVISED)
 def test_09_dataset_of_every_supervised_task(name: str) -> None:
     dataset = Dataset(name, env_kwargs={"dt": 100}, batch_size=4, seq_len=40, seed=0)
@@ -245,8 +143,11 @@ class Right:
         return np.array([1]), None
 
 
-class OneStep(Go):
+class OneStep(ngym.TrialEnv):
     """Trials of one step in which 1 is right."""
+
+    observation_space = ngym.spaces.Box(0, 1, shape=(1,), dtype=np.float32)
+    action_space = ngym.spaces.Discrete(2)
 
     def _new_trial(self, **kwargs):
         self.add_period("decision", 100)

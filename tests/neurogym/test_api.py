@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import neurogym as ngym
-from neurogym.compat.leniency import LeniencyWarning
 
 TOP_LEVEL = """make register info spaces Dataset all_envs all_tags all_wrappers get_collection BaseEnv TrialEnv
     TrialWrapper InvalidOperationError env_string PeriodEnv EpochEnv plot_env plot_psychometric TruncExp RandomSchedule
@@ -71,27 +70,6 @@ def test_importing_changes_nothing_and_stays_light() -> None:
         "from neurogym.utils import plotting; assert settings == dict(matplotlib.rcParams)"
     )
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=60)
-
-
-class FourValues(ngym.TrialEnv):
-    """Returns what steps returned before Gymnasium."""
-
-    observation_space = ngym.spaces.Box(0, 1, shape=(1,))
-    action_space = ngym.spaces.Discrete(2)
-
-    def _new_trial(self, **kwargs):
-        self.add_period("decision", 500)
-        return {}
-
-    def _step(self, action):
-        return self.ob_now, 0.0, False, {"new_trial": False}
-
-
-def test_an_old_step_is_told_what_to_return() -> None:
-    env = FourValues()
-    env.reset()
-    with pytest.warns(LeniencyWarning, match="returned 4 values; return five"):
-        assert len(env.step(0)) == 5
 
 
 def test_info_speaks_through_its_own_logger(caplog) -> None:

@@ -107,17 +107,6 @@ def test_metadata_that_depend_on_an_argument_follow():
     assert task.metadata == fresh.metadata
 
 
-def test_a_scaled_attribute_can_be_assigned_as_it_is():
-    """The s.d. per step is derived from an argument of the same name; scripts assign to the attribute."""
-    task = rdm(dt=100, sigma=1.0).unwrapped
-    task.sigma = 0.3
-    assert task.sigma == 0.3
-    task.update(cohs=[25.6])
-    assert task.sigma == 0.3
-    task.update(sigma=2.0)
-    assert task.sigma == pytest.approx(0.2)
-
-
 def test_what_a_task_does_not_know_or_refuses_is_said():
     task = rdm().unwrapped
     for change, message in (
@@ -238,16 +227,6 @@ def test_the_signature_of_a_task_is_its_constructors():
 
     names = list(inspect.signature(type(rdm().unwrapped)).parameters)
     assert names[0] == "dt" and "cohs" in names and "self" not in names
-
-
-def test_another_function_takes_the_place_of_a_duration_with_the_next_trial():
-    env = ngym.make("PerceptualDecisionMaking-v0", timing={"delay": lambda: 200})
-    env.reset(seed=0)
-    trials(env, 3)
-    env.unwrapped.timing["delay"] = lambda: 500
-    assert [info["periods"]["period_delay"] for info in trials(env, 3)] == [200, 500, 500]
-    env.unwrapped.update(timing={"delay": lambda: 300})
-    assert [info["periods"]["period_delay"] for info in trials(env, 2)] == [500, 300]
 
 
 def test_the_arguments_are_one_set_that_does_not_change():
