@@ -68,10 +68,24 @@ def syntax(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@functools.cache
+def nodes(path: Path) -> list[ast.AST]:
+    """Return all nodes of a file."""
+    return list(ast.walk(syntax(path)))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_trees():
+    """The trees of all files end with this module."""
+    yield
+    syntax.cache_clear()
+    nodes.cache_clear()
+
+
 def imports(module: str, path: Path, expected: dict[str, Path]) -> Iterator[tuple[int, str]]:
     """Yield line and name of each import from the same package, including imports inside functions."""
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    for node in ast.walk(syntax(path)):
+    for node in nodes(path):
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -172,10 +186,10 @@ def test_no_modules_import_each_other(package):
     assert not import_circles(package)
 
 
-def _own_names(tree: ast.Module) -> set[str]:
+def _own_names(path: Path) -> set[str]:
     """Names that a module defines itself: functions, classes, variables, arguments, attributes of its objects."""
     names = set()
-    for node in ast.walk(tree):
+    for node in nodes(path):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -189,13 +203,12 @@ def _own_names(tree: ast.Module) -> set[str]:
 
 @pytest.mark.parametrize("package", LAYERS)
 def test_no_module_uses_what_is_private_to_another(package):
-    trees = {path: syntax(path) for path in modules(package).values()}
-    private = {path: _own_names(tree) for path, tree in trees.items()}
+    private = {path: _own_names(path) for path in modules(package).values()}
     ours = set().union(*private.values())
     wrong = []
-    for path, tree in trees.items():
+    for path in private:
         foreign = ours - private[path]
-        for node in ast.walk(tree):
+        for node in nodes(path):
             names = [node.attr] if isinstance(node, ast.Attribute) else []
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(package):
                 names = [alias.name for alias in node.names]
@@ -203,11 +216,11 @@ def test_no_module_uses_what_is_private_to_another(package):
     assert not wrong, "\n".join(wrong)
 
 
-def calls(tree: ast.AST, method: str) -> list[str]:
+def calls(path: Path, method: str) -> list[str]:
     """What a method is called on, as it is written."""
     return [
         ast.unparse(node.func.value)
-        for node in ast.walk(tree)
+        for node in nodes(path)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == method
     ]
 
@@ -216,7 +229,7 @@ def test_the_runner_steps_environments_in_one_place():
     results = {
         str(path.relative_to(ROOT))
         for path in (ROOT / "ngym_cli").rglob("*.py")
-        if any(owner.endswith(("env", "envs")) for owner in calls(ast.parse(path.read_text()), "step"))
+        if any(owner.endswith(("env", "envs")) for owner in calls(path, "step"))
     }
     assert results == {"ngym_cli/agents/acting.py"}
 
@@ -240,7 +253,7 @@ def test_what_is_private_in_stable_baselines_is_used_in_one_place():
         f"{path.relative_to(ROOT)}: {node.attr}"
         for path in (ROOT / "ngym_cli").rglob("*.py")
         if path.name != "sb3.py"
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes(path)
         if isinstance(node, ast.Attribute) and node.attr in private
     }
     assert not results, "\n".join(sorted(results))

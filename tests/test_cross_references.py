@@ -13,12 +13,12 @@ FILE = re.compile(r"\w+\.(py|md|toml|json|jsonl|h5|safetensors|parquet)")
 SOURCES = [path for package in ("neurogym", "ngym_cli") for path in sorted((ROOT / package).rglob("*.py"))]
 
 
-def defined_names() -> set[str]:
+def defined_names(files: dict[Path, list[ast.AST]]) -> set[str]:
     """Return every name that the packages and their compiled functions define, import or use."""
     names = set(dir(builtins))
-    for path in SOURCES:
+    for path, nodes in files.items():
         names |= set(path.with_suffix("").parts)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 names.add(node.name)
             elif isinstance(node, ast.Name):
@@ -38,9 +38,10 @@ def defined_names() -> set[str]:
 
 
 def test_names_in_docstrings_exist():
-    names, unknown = defined_names(), []
-    for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    files = {path: list(ast.walk(ast.parse(path.read_text(encoding="utf-8")))) for path in SOURCES}
+    names, unknown = defined_names(files), []
+    for path, nodes in files.items():
+        for node in nodes:
             if not isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 continue
             for match in REFERENCE.finditer(ast.get_docstring(node) or ""):

@@ -8,8 +8,10 @@ import pytest
 from neurogym.analysis import continuous_reports
 
 
-@pytest.mark.parametrize("guesses", [0.0, 0.3, 0.7])
-@pytest.mark.parametrize("kappa", [4.0, 30.0])
+@pytest.mark.parametrize(
+    ("guesses", "kappa"),
+    [(0.3, 4.0), *(pytest.param(*each, marks=pytest.mark.long) for each in ((0.0, 30.0), (0.7, 30.0)))],
+)
 def test_guesses_and_precision_are_recovered(guesses, kappa):
     """A mixture of a von Mises distribution and uniform reports (Zhang & Luck 2008)."""
     rng = np.random.default_rng(3)

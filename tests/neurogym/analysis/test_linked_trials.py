@@ -76,16 +76,16 @@ def detected(trials):
 
 
 ANALYSES = {
-    "psychometric": lambda t: from_trials.psychometric(t, n_boot=100),
-    "weibull": lambda t: from_trials.psychometric(t, model="weibull", n_boot=100),
-    "chronometric": lambda t: from_trials.chronometric(t, n_boot=100),
+    "psychometric": lambda t: from_trials.psychometric(t, n_boot=40),
+    "weibull": lambda t: from_trials.psychometric(t, model="weibull", n_boot=40),
+    "chronometric": lambda t: from_trials.chronometric(t, n_boot=40),
     "choice_history": lambda t: from_trials.choice_history(t, n_lags=2).after_correct.weights["bias"],
     "context_use": lambda t: from_trials.context_use(t).by_context[0].weights["bias"],
-    "cue_combination": lambda t: from_trials.cue_combination(cues(t), n_boot=100),
+    "cue_combination": lambda t: from_trials.cue_combination(cues(t), n_boot=40),
     "cue_weights": from_trials.cue_weights,
-    "wagering": lambda t: from_trials.wagering(wagered(t), n_boot=100),
-    "indifference_point": lambda t: from_trials.indifference_point(goods(t), n_boot=100),
-    "interval_reproduction": lambda t: from_trials.interval_reproduction(produced(t), n_boot=100),
+    "wagering": lambda t: from_trials.wagering(wagered(t), n_boot=40),
+    "indifference_point": lambda t: from_trials.indifference_point(goods(t), n_boot=40),
+    "interval_reproduction": lambda t: from_trials.interval_reproduction(produced(t), n_boot=40),
     "measure psychometric": MEASURES["psychometric"],
     "measure reaction": MEASURES["reaction"],
     "measure detection": lambda t: MEASURES["detection"](detected(t)),
@@ -130,6 +130,7 @@ def linked_choices(rng, sessions, trials, spread):
     return x, (rng.random(len(x)) < p).astype(float), label
 
 
+@pytest.mark.long
 def test_weights_of_a_regression_are_covered():
     rng = np.random.default_rng(0)
     x, y, _ = linked_choices(rng, 20_000, 20, 0.8)
@@ -193,6 +194,7 @@ def test_errors_of_times_outside_the_decision_are_those_between_sessions():
     assert alone < 0.8 * by_session
 
 
+@pytest.mark.long
 def test_sigmas_of_cues_are_covered():
     """Bootstraps of few trials gave sigmas of single cues 89 %."""
     truth = {"a": 12.0, "b": 18.0, "both": 12 * 18 / np.hypot(12, 18)}

@@ -8,6 +8,7 @@ from experiments.coverage import NAMES, coverage
 SLOW = (
     "covariate", "two_step_learner", "learner_with_times", "go_no_go", "optimal_cues", "vpp", "lba", "gain_loss",
     "kalman", "orl", "pvl_delta", "ewa", "fictive", "drifting_weight", "hidden_states", "two_rates", "diffusion",
+    "drifting_weights_three_choices", "hidden_states_three_choices", "chronometric", "q_learning", "similar_geometries",
 )  # fmt: skip
 
 

@@ -165,12 +165,12 @@ def test_most_ceilings_are_known_with_other_arguments(few_trials):
     assert sum(score is not None for score in scores) > 0.8 * len(scores)
 
 
-@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize("told", [True, pytest.param(False, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     ("id_", "kwargs"),
     [
         ("RDMHist-v0", {"rep_prob": (0.02, 0.98), "block_dur": 50}),
-        ("RDMHist-v0", {"rep_prob": (0.5, 0.5), "sigma": 2.0, "block_dur": 50}),
+        pytest.param("RDMHist-v0", {"rep_prob": (0.5, 0.5), "sigma": 2.0, "block_dur": 50}, marks=pytest.mark.long),
         ("Priors-v0", {"rep_prob": (0.7, 0.9), "block_dur": 30}),
     ],
 )
@@ -290,7 +290,7 @@ def assert_possible(id_: str, kwargs: dict[str, Any]) -> None:
 def test_a_changed_argument_makes_no_impossible_ceiling(few_trials, id_):
     rng = np.random.default_rng(sum(map(ord, id_)))
     listed = list(variants(id_, rng))
-    for k in rng.permutation(len(listed))[:2]:
+    for k in rng.permutation(len(listed))[:1]:
         assert_possible(id_, listed[k])
 
 

@@ -103,17 +103,10 @@ def noise_free_accuracy(env, n: int = 4000) -> float:
     return float(sum(np.sum(scores, axis=0).max() for scores in outcomes.values()) / trials.n)
 
 
-#: Tasks whose observer is that of a faster neighbour with the same settings.
-SLOW = (
-    "yang19.dmc-v0",
-    "yang19.dnmc-v0",
-    "yang19.dnms-v0",
-    "AuditoryComparison-v0",
-    "GenTask-v0",
-    "PostDecisionWager-v0",
-)
+#: Tasks with one observer of each sort.
+FAST = ("ContextDecisionMaking-v0", "DelayMatchSample-v0", "PerceptualDecisionMaking-v0", "ToneDetection-v0")
 NOISY = [
-    pytest.param(id_, marks=pytest.mark.long) if id_ in SLOW else id_
+    id_ if id_ in FAST else pytest.param(id_, marks=pytest.mark.long)
     for id_ in registration.every_task()
     if ngym.make(id_).unwrapped.ideal_observer is not None and noise_arguments(id_)
 ]
@@ -133,7 +126,16 @@ def test_tiny_noise_has_the_ceiling_of_no_noise(id_):
     assert tiny["performance"] == pytest.approx(without["performance"], abs=4 * tiny["error"] + 0.01)
 
 
-@pytest.mark.parametrize("id_", ["RateDiscrimination-v0", "PerceptualDecisionMaking-v0", "DelayMatchSample-v0"])
+@pytest.mark.parametrize(
+    "id_",
+    [
+        "RateDiscrimination-v0",
+        *(
+            pytest.param(f"{name}-v0", marks=pytest.mark.long)
+            for name in ("PerceptualDecisionMaking", "DelayMatchSample")
+        ),
+    ],
+)
 def test_noise_of_a_wrapper_and_of_the_task_may_both_be_tiny(id_):
     expected = ceiling(ngym.make(id_, sigma=0.0))["performance"]
     for std_noise, sigma in ((0.0, 0.0), (1e-9, 0.0), (0.0, 1e-9), (1e-9, 1e-4), (1e-5, 1e-9)):

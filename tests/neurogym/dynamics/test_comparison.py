@@ -28,7 +28,7 @@ def population(kind: str, seed: int, noise: float = 0.02) -> dynamics.Population
 
 @pytest.mark.parametrize("metric", ["dsa", "input-dsa"])
 def test_dynamics_tell_kinds_apart_and_not_seeds(metric):
-    kinds = ["line"] * 4 + ["point"] * 4
+    kinds = ["line"] * 3 + ["point"] * 3
     result = dynamics.compare_populations([population(k, s) for s, k in enumerate(kinds)], metric, QUICK)
     table = result.to_table()
     same = np.array([a.split()[0] == b.split()[0] for a, b in zip(table["first"], table["second"], strict=True)])

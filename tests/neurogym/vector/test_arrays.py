@@ -75,7 +75,7 @@ def test_batch_equals_single(id_, stack, kind, variant):
     np.testing.assert_array_equal(obs, [env.reset(seed=7 + i)[0] for i, env in enumerate(singles)])
     batch.action_space.seed(0)
     ended = 0
-    for _ in range(600):
+    for _ in range(250):
         actions = batch.action_space.sample()
         obs, rewards, terminated, truncated, infos = batch.step(actions)
         assert not terminated.any() and not truncated.any()
@@ -94,7 +94,7 @@ def test_batch_equals_single(id_, stack, kind, variant):
                 for value, row in zip(column, rows, strict=True):
                     assert_same(value, row[name])
             ended += len(rows)
-    assert ended > 30
+    assert ended > 10
 
 
 def test_trials_made_one_at_a_time_keep_their_own_records():
