@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tests.neurogym.behaviour.laboratories import Made, bandit_rows, detection, roles_in, roles_of, write_csv
-from tests.neurogym.behaviour.practices import Rng, made, words
+from tests.neurogym.behaviour import laboratories as lab
+
+tables = lab.Tables()
 
 
-def hbayesdm(root: Path, rng: Rng, task: str) -> Made:
+def hbayesdm(root, rng, task):
     """Further tasks of hBayesDM, whose offers are no outcomes."""
-    subject, choice, win = bandit_rows(rng)
+    subject, choice, win = lab.bandit_rows(rng)
     n = len(subject)
     table: dict[str, Any] = {"subjID": subject + 1}
     roles: dict[str, object] = {"subject": "subjID", "choice": "choice"}
@@ -71,13 +70,13 @@ def hbayesdm(root: Path, rng: Rng, task: str) -> Made:
         }
         roles |= {"choice": "deck", "gain": "gain", "loss": "loss", "trial": "trial", "stimuli": ()}
     sessions = 6 if "blocks" in task else 2
-    path = write_csv(root / "example.txt", table, "\t")
-    return Made(path, roles, sessions=sessions, misses=0, absent=absent, means=means)
+    path = lab.write_csv(root / "example.txt", table, "\t")
+    return lab.Made(path, roles, sessions=sessions, misses=0, absent=absent, means=means)
 
 
-def two_step(root: Path, rng: Rng, form: str) -> Made:
+def two_step(root, rng, form):
     """Two-step tables of Decker and Gillan, of mice, and with four options of the second stage."""
-    subject, choice, win = bandit_rows(rng)
+    subject, choice, win = lab.bandit_rows(rng)
     n = len(subject)
     missed = rng.random(n) < 0.04
     common = rng.random(n) < 0.7
@@ -97,7 +96,7 @@ def two_step(root: Path, rng: Rng, form: str) -> Made:
             "state2": np.where(missed, -1, state + 2),
             "money": np.where(missed, -1, win),
         }
-        roles = roles_of("subject=subj choice=choice1 choice2=choice2 state=state2 reward=money rt=rt_1 stimuli=")
+        roles = lab.roles_of("subject=subj choice=choice1 choice2=choice2 state=state2 reward=money rt=rt_1 stimuli=")
     elif form == "mice":
         table = {
             "mouse": np.array(["a", "b"])[subject],
@@ -116,12 +115,12 @@ def two_step(root: Path, rng: Rng, form: str) -> Made:
             "level2_choice": np.where(missed, np.nan, 2 * state + second + 1),
             "reward": np.where(missed, np.nan, win),
         }
-        roles = roles_of("subject=subjID choice=level1_choice choice2=level2_choice reward=reward stimuli=")
-    path = write_csv(root / "steps.csv", table, "\t" if form == "four" else ",", missing="NA")
-    return Made(path, roles, sessions=2, misses=int(missed.sum()), means=means, absent=("correct",))
+        roles = lab.roles_of("subject=subjID choice=level1_choice choice2=level2_choice reward=reward stimuli=")
+    path = lab.write_csv(root / "steps.csv", table, "\t" if form == "four" else ",", missing="NA")
+    return lab.Made(path, roles, sessions=2, misses=int(missed.sum()), means=means, absent=("correct",))
 
 
-def detections_of_signals(root: Path, rng: Rng) -> Made:
+def detections_of_signals(root, rng):
     """Go/no-go of a mouse: a miss is an error, and not licking is an answer."""
     n = 600
     subject, go = np.repeat([0, 1], n // 2), rng.random(n) < 0.5
@@ -136,37 +135,40 @@ def detections_of_signals(root: Path, rng: Rng) -> Made:
     }
     table["session"] = np.ones(n, int)
     roles = {"subject": "animal_id", "choice": "lick", "ground_truth": "stimulus", "correct": "outcome"}
-    return Made(
-        write_csv(root / "licks.csv", table), roles, sessions=2, misses=0, means={"correct": float((lick == go).mean())}
+    return lab.Made(
+        lab.write_csv(root / "licks.csv", table),
+        roles,
+        sessions=2,
+        misses=0,
+        means={"correct": float((lick == go).mean())},
     )
 
 
-def values_of_options(root: Path, rng: Rng) -> Made:
+@tables.add(
+    "values of options",
+    "snacks.csv",
+    "stimuli=value_right-value_left",
+    sessions=1,
+    absent=("reward", "correct", "ground_truth"),
+)
+def values_of_options(d, rng):
     """Choices between two snacks with ratings of each, fixations beside."""
-    d = detection(rng, sessions=1)
     n = len(d.right)
     middle = rng.uniform(3, 6, n)
-    table = {
+    return {
         "SubjID > subject": d.subject + 101,
         "Trial > trial": d.trial + 1,
         "value_left": middle - 2 * d.signed,
         "value_right": middle + 2 * d.signed,
-        "choice >": words(d, "left", "right", "no response"),
+        "choice >": lab.words(d, "left", "right", "no response"),
         "rt >": np.where(d.missed, np.nan, 1000 * d.seconds),
         "fix_duration_left": rng.random(n),
         "fix_duration_right": rng.random(n),
     }
-    return made(
-        d,
-        write_csv(root / "snacks.csv", table),
-        roles_in(table, "stimuli=value_right-value_left"),
-        sessions=2,
-        absent=("reward", "correct", "ground_truth"),
-    )
 
 
-def outcomes_in_words(root: Path, rng: Rng) -> Made:
-    subject, choice, win = bandit_rows(rng, arms=3)
+def outcomes_in_words(root, rng):
+    subject, choice, win = lab.bandit_rows(rng, arms=3)
     missed = rng.random(len(subject)) < 0.04
     table = {
         "participant_number > subject": subject + 1,
@@ -175,9 +177,9 @@ def outcomes_in_words(root: Path, rng: Rng) -> Made:
         "feedback > reward": [None if m else "win" if w else "loss" for m, w in zip(missed, win, strict=True)],
         "reaction_time_ms > rt": np.where(missed, np.nan, rng.integers(300, 900, len(subject))),
     }
-    return Made(
-        write_csv(root / "words.csv", table),
-        roles_in(table, "stimuli="),
+    return lab.Made(
+        lab.write_csv(root / "words.csv", table),
+        lab.roles_in(table, "stimuli="),
         sessions=2,
         misses=int(missed.sum()),
         means={"reward": float(win[~missed].mean())},
@@ -185,9 +187,9 @@ def outcomes_in_words(root: Path, rng: Rng) -> Made:
     )
 
 
-def points(root: Path, rng: Rng) -> Made:
+def points(root, rng):
     """Restless bandit of four arms with payoffs up to 100; 0 without an answer."""
-    subject, choice, _ = bandit_rows(rng, arms=4)
+    subject, choice, _ = lab.bandit_rows(rng, arms=4)
     n = len(subject)
     missed, payoff = rng.random(n) < 0.05, rng.integers(1, 100, n)
     table = {
@@ -201,18 +203,18 @@ def points(root: Path, rng: Rng) -> Made:
         "payoff3": rng.integers(1, 100, n),
         "payoff4": rng.integers(1, 100, n),
     }
-    return Made(
-        write_csv(root / "daw.csv", table),
-        roles_in(table, "stimuli="),
+    return lab.Made(
+        lab.write_csv(root / "daw.csv", table),
+        lab.roles_in(table, "stimuli="),
         sessions=2,
         misses=int(missed.sum()),
         means={"reward": float(payoff[~missed].mean())},
     )
 
 
-def horizon(root: Path, rng: Rng) -> Made:
+def horizon(root, rng):
     """Gaussian bandits in short games, numbered in ``task``, from one file for each person."""
-    subject, choice, _ = bandit_rows(rng, n=200)
+    subject, choice, _ = lab.bandit_rows(rng, n=200)
     n = len(subject)
     reward = rng.normal(0, 5, n).round(1)
     for who in (0, 1):
@@ -226,15 +228,19 @@ def horizon(root: Path, rng: Rng) -> Made:
             "mu1": np.repeat(rng.normal(0, 9, 20), 10),
             "mu2": np.repeat(rng.normal(0, 9, 20), 10),
         }
-        write_csv(root / f"person{who}.csv", table)
-    return Made(
-        root, roles_in(table, "subject=file stimuli="), sessions=40, misses=0, means={"reward": float(reward.mean())}
+        lab.write_csv(root / f"person{who}.csv", table)
+    return lab.Made(
+        root,
+        lab.roles_in(table, "subject=file stimuli="),
+        sessions=40,
+        misses=0,
+        means={"reward": float(reward.mean())},
     )
 
 
-def wager(root: Path, rng: Rng) -> Made:
+def wager(root, rng):
     """Answers by arrow keys with wagers; rows of instructions are marked as practice."""
-    d = detection(rng, sessions=1)
+    d = lab.detection(rng, sessions=1)
     n = len(d.right)
     practice = np.zeros(n, int)
     practice[:10] = practice[n // 2 : n // 2 + 10] = 1
@@ -243,14 +249,14 @@ def wager(root: Path, rng: Rng) -> Made:
         "workerId > subject": np.array(["A1X", "B2Y"])[d.subject],
         "practice": practice,
         "coherence > stimuli": d.signed,
-        "keypress > choice": words(d, "ArrowLeft", "ArrowRight", "none"),
+        "keypress > choice": lab.words(d, "ArrowLeft", "ArrowRight", "none"),
         "correctness > correct": d.correct * 1,
         "wager > confidence": rng.integers(1, 4, n),
         "latency > rt": np.where(d.missed, np.nan, d.seconds),
     }
-    return Made(
-        write_csv(root / "wager.csv", table),
-        roles_in(table),
+    return lab.Made(
+        lab.write_csv(root / "wager.csv", table),
+        lab.roles_in(table),
         sessions=2,
         misses=int((d.missed & main).sum()),
         rows=int(main.sum()),
@@ -258,7 +264,7 @@ def wager(root: Path, rng: Rng) -> Made:
     )
 
 
-MAKERS: dict[str, Callable[[Path, Rng], Made]] = {
+MAKERS = tables.makers | {
     **{
         f"hBayesDM, {task}": lambda root, rng, task=task: hbayesdm(root, rng, task)  # type: ignore[misc]
         for task in (
@@ -276,7 +282,6 @@ MAKERS: dict[str, Callable[[Path, Rng], Made]] = {
         for form in ("Gillan", "mice", "four")
     },
     "go/no-go of a mouse": detections_of_signals,
-    "values of options": values_of_options,
     "outcomes in words": outcomes_in_words,
     "restless bandit": points,
     "games in files": horizon,

@@ -5,31 +5,22 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tests.neurogym.behaviour.laboratories import (
-    Made,
-    bandit_rows,
-    detection,
-    ibl_columns,
-    roles_in,
-    roles_of,
-    write_csv,
-)
-from tests.neurogym.behaviour.practices import Rng, made, words
+from tests.neurogym.behaviour import laboratories as lab
+
+tables = lab.Tables()
 
 
-def alf_cache(root: Path, rng: Rng) -> Made:
+def alf_cache(root, rng):
     """Cache of ONE: a revision folder, identifiers in the names of files, further columns."""
     import pyarrow as pa
     from pyarrow import parquet
 
-    d = detection(rng)
-    columns = ibl_columns(d) | {
+    d = lab.detection(rng)
+    columns = lab.ibl_columns(d) | {
         "goCueTrigger_times": np.arange(len(d.right)) * 3.0,
         "quiescencePeriod": rng.uniform(0.4, 0.7, len(d.right)),
     }
@@ -39,18 +30,18 @@ def alf_cache(root: Path, rng: Rng) -> Made:
         folder.mkdir(parents=True)
         table = pa.table({name: values[rows] for name, values in columns.items()})
         parquet.write_table(table, folder / "_ibl_trials.table.0f1c7a2e-1b5c-4f7e-8e9d-8a1c2d3e4f50.pqt")
-    roles = roles_of(
+    roles = lab.roles_of(
         "choice=choice correct=feedbackType reward=rewardVolume rt=rt subject=subject session=session "
         "stimuli=contrastRight-contrastLeft"
     )
-    return made(d, root, roles)
+    return lab.made(d, root, roles)
 
 
-def alf_behaviour_export(root: Path, rng: Rng) -> Made:
+@tables.add("IBL, export of pandas", "trials.csv", "choice=choice correct=feedbackType reward=rewardVolume")
+def alf_behaviour_export(d, rng):
     """Trials of many sessions written by pandas with the index, and the signed contrast beside both sides."""
-    d = detection(rng)
-    columns = {k: v for k, v in ibl_columns(d).items() if "times" not in k}
-    table = {
+    columns = {k: v for k, v in lab.ibl_columns(d).items() if "times" not in k}
+    return {
         "": np.arange(len(d.right)),
         **columns,
         "signed_contrast > stimuli": d.signed,
@@ -59,16 +50,11 @@ def alf_behaviour_export(root: Path, rng: Rng) -> Made:
         "eid > session": np.array(["aa-1", "aa-2", "bb-1", "bb-2"])[2 * d.subject + d.session],
         "trial": d.trial,
     }
-    return made(
-        d,
-        write_csv(root / "trials.csv", table),
-        roles_in(table, "choice=choice correct=feedbackType reward=rewardVolume"),
-    )
 
 
-def bids_events(root: Path, rng: Rng) -> Made:
+def bids_events(root, rng):
     """Events of a scanner session: fixation and feedback have rows of their own."""
-    d = detection(rng)
+    d = lab.detection(rng)
     for k in range(4):
         rows = np.flatnonzero((d.subject == k // 2) & (d.session == k % 2))
         folder = root / f"sub-A{k // 2}" / "func"
@@ -88,13 +74,13 @@ def bids_events(root: Path, rng: Rng) -> Made:
             "response > choice": [line[2] for line in lines],
             "response_time > rt": [line[3] for line in lines],
         }
-        write_csv(folder / f"sub-A{k // 2}_task-det_run-0{k % 2 + 1}_events.tsv", table, "\t", "n/a")
-    return made(d, root, roles_in(table, "subject=subject session=session"), rows=600)
+        lab.write_csv(folder / f"sub-A{k // 2}_task-det_run-0{k % 2 + 1}_events.tsv", table, "\t", "n/a")
+    return lab.made(d, root, lab.roles_in(table, "subject=subject session=session"), rows=600)
 
 
-def bids_one_file(root: Path, rng: Rng) -> Made:
-    d = detection(rng, sessions=1)
-    table = {
+@tables.add("BIDS, one file", "task-dots_beh.tsv", sessions=1, form={"separator": "\t", "missing": "n/a"})
+def bids_one_file(d, rng):
+    return {
         "participant_id > subject": np.array(["sub-01", "sub-02"])[d.subject],
         "onset": np.arange(len(d.right)) * 3.0,
         "duration": np.full(len(d.right), 1.0),
@@ -104,12 +90,11 @@ def bids_one_file(root: Path, rng: Rng) -> Made:
         "accuracy > correct": np.where(d.missed, np.nan, d.correct),
         "response_time > rt": np.where(d.missed, np.nan, d.seconds),
     }
-    return made(d, write_csv(root / "task-dots_beh.tsv", table, "\t", "n/a"), roles_in(table), sessions=2)
 
 
-def jspsych_buttons(root: Path, rng: Rng, kind: str) -> Made:
+def jspsych_buttons(root, rng, kind):
     """Buttons by number, a file for each person, the person in the name of the file only."""
-    d = detection(rng, sessions=1)
+    d = lab.detection(rng, sessions=1)
     for who in (0, 1):
         rows: list[dict[str, Any]] = [
             {"trial_type": "instructions", "trial_index": 0, "time_elapsed": 4000, "rt": 3990, "view_history": "[1]"}
@@ -150,7 +135,7 @@ def jspsych_buttons(root: Path, rng: Rng, kind: str) -> Made:
             writer.writerow([_jspsych_word(row.get(name, "")) for name in names])
         path.write_text(text.getvalue())
     roles = {"subject": "file", "choice": "response", "correct": "correct", "rt": "rt", "stimuli": ("morph_level",)}
-    return made(d, root, roles, sessions=2, rows=300, given={"subject": "file"})
+    return lab.made(d, root, roles, sessions=2, rows=300, given={"subject": "file"})
 
 
 def _jspsych_word(value: Any) -> str:
@@ -159,9 +144,9 @@ def _jspsych_word(value: Any) -> str:
     return json.dumps(value) if isinstance(value, bool | dict) else str(value)
 
 
-def jspsych_key_codes(root: Path, rng: Rng) -> Made:
+def jspsych_key_codes(root, rng):
     """Version 6: key codes in ``key_press``, -1 without an answer, phases in ``test_part``."""
-    d = detection(rng, sessions=1)
+    d = lab.detection(rng, sessions=1)
     rows = []
     for who in (0, 1):
         for k in np.flatnonzero(d.subject == who):
@@ -180,13 +165,13 @@ def jspsych_key_codes(root: Path, rng: Rng) -> Made:
             )
     names = list(dict.fromkeys(name for row in rows for name in row))
     table = {name: [_jspsych_word(row.get(name)) for row in rows] for name in names}
-    roles = roles_of("subject=participant choice=key_press correct=correct rt=rt stimuli=contrast")
-    return made(d, write_csv(root / "jspsych6.csv", table), roles, sessions=2, rows=300)
+    roles = lab.roles_of("subject=participant choice=key_press correct=correct rt=rt stimuli=contrast")
+    return lab.made(d, lab.write_csv(root / "jspsych6.csv", table), roles, sessions=2, rows=300)
 
 
-def psychopy_blocks(root: Path, rng: Rng) -> Made:
+def psychopy_blocks(root, rng):
     """Blocks around trials, components with names of their own, wide rows of routines in between."""
-    d = detection(rng, sessions=1)
+    d = lab.detection(rng, sessions=1)
     for who in (0, 1):
         lines: list[dict[str, Any]] = [{"key_instr.keys": "space", "key_instr.rt": 8.2}]
         for n, k in enumerate(np.flatnonzero(d.subject == who)):
@@ -213,15 +198,19 @@ def psychopy_blocks(root: Path, rng: Rng) -> Made:
             "expName": ["tilt"] * len(lines),
             "psychopyVersion": ["2023.2.3"] * len(lines),
         }
-        write_csv(root / f"P{who}_tilt_2024.csv", table | extra)
-    roles = roles_of("subject=participant choice=resp.keys correct=resp.corr rt=resp.rt stimuli=ori")
-    return made(d, root, roles, sessions=2, rows=300)
+        lab.write_csv(root / f"P{who}_tilt_2024.csv", table | extra)
+    roles = lab.roles_of("subject=participant choice=resp.keys correct=resp.corr rt=resp.rt stimuli=ori")
+    return lab.made(d, root, roles, sessions=2, rows=300)
 
 
-def e_prime(root: Path, rng: Rng) -> Made:
+@tables.add(
+    "E-Prime",
+    "merged.txt",
+    form={"separator": "\t", "before": "C:\\data\\merged.emrg2\r\n", "ending": "\r\n", "encoding": "utf-16"},
+)
+def e_prime(d, rng):
     """Merged export of E-Prime: UTF-16, a first line with the path, answers and times of the component."""
-    d = detection(rng)
-    table = {
+    return {
         "ExperimentName": ["Tilt"] * len(d.right),
         "Subject > subject": d.subject + 11,
         "Session > session": d.session + 1,
@@ -229,20 +218,16 @@ def e_prime(root: Path, rng: Rng) -> Made:
         "Tilt > stimuli": d.signed,
         "Probe.ACC > correct": d.correct.astype(int),
         "Probe.CRESP > ground_truth": np.where(d.target, 2, 1),
-        "Probe.RESP > choice": words(d, 1, 2, None),
+        "Probe.RESP > choice": lab.words(d, 1, 2, None),
         "Probe.RT > rt": np.where(d.missed, 0, (1000 * d.seconds).round()).astype(int),
     }
-    path = write_csv(
-        root / "merged.txt", table, "\t", before="C:\\data\\merged.emrg2\r\n", ending="\r\n", encoding="utf-16"
-    )
-    return made(d, path, roles_in(table))
 
 
-def nwb_foraging(root: Path, rng: Rng) -> Made:
+def nwb_foraging(root, rng):
     """Dynamic foraging: 2 is an ignored trial, rewards of each side in columns of their own."""
     import h5py
 
-    subject, choice, win = bandit_rows(rng)
+    subject, choice, win = lab.bandit_rows(rng)
     ignored = rng.random(len(subject)) < 0.07
     for who in (0, 1):
         rows = subject == who
@@ -269,7 +254,7 @@ def nwb_foraging(root: Path, rng: Rng) -> Made:
                 trials[name] = values
             file["general/subject/subject_id"] = f"{700 + who}"
     roles = {"subject": "subject", "choice": "animal_response", "reward": "reward", "stimuli": ()}
-    return Made(
+    return lab.Made(
         root,
         roles,
         sessions=2,
@@ -279,10 +264,10 @@ def nwb_foraging(root: Path, rng: Rng) -> Made:
     )
 
 
-def nwb_detection(root: Path, rng: Rng) -> Made:
+def nwb_detection(root, rng):
     import h5py
 
-    d = detection(rng, sessions=1)
+    d = lab.detection(rng, sessions=1)
     for who in (0, 1):
         rows = np.flatnonzero(d.subject == who)
         with h5py.File(root / f"rat-{who}.nwb", "w") as file:
@@ -292,22 +277,22 @@ def nwb_detection(root: Path, rng: Rng) -> Made:
             trials["start_time"] = np.arange(len(rows)) * 3.0
             trials["stop_time"] = np.arange(len(rows)) * 3.0 + 2
             trials["evidence_strength"] = d.signed[rows]
-            trials["response"] = np.array(words(d, "L", "R", "no_response"), object)[rows].astype(text)
+            trials["response"] = np.array(lab.words(d, "L", "R", "no_response"), object)[rows].astype(text)
             trials["is_correct"] = d.correct[rows]
             trials["reaction_time"] = np.where(d.missed, np.nan, d.seconds)[rows]
             file["general/subject/subject_id"] = f"rat-{who}"
             file["general/session_id"] = f"rat-{who}-day1"
-    roles = roles_of(
+    roles = lab.roles_of(
         "subject=subject session=session choice=response correct=is_correct rt=reaction_time stimuli=evidence_strength"
     )
-    return made(d, root, roles, sessions=2)
+    return lab.made(d, root, roles, sessions=2)
 
 
-def matlab_trials(root: Path, rng: Rng, name: str) -> Made:
+def matlab_trials(root, rng, name):
     """Structure array with an element for each trial, or for each subject."""
     from scipy.io import savemat
 
-    d = detection(rng)
+    d = lab.detection(rng)
     columns = {
         "animal": np.array(["anna", "bert"], object)[d.subject],
         "day": d.session + 1,
@@ -326,17 +311,17 @@ def matlab_trials(root: Path, rng: Rng, name: str) -> Made:
             fields = {k: v[d.subject == who] for k, v in columns.items() if k != "animal"}
             subjects.append({"animal": ["anna", "bert"][who], **fields})
         savemat(root / "trials.mat", {"data": np.array(subjects, object), "params": {"version": 2}})
-    roles = roles_of(
+    roles = lab.roles_of(
         "subject=animal session=day trial=trialNumber choice=choice correct=correct rt=rt stimuli=stimStrength"
     )
-    return made(d, root / "trials.mat", roles)
+    return lab.made(d, root / "trials.mat", roles)
 
 
-def matlab_matrix_of_people(root: Path, rng: Rng) -> Made:
+def matlab_matrix_of_people(root, rng):
     """A ``results`` structure of row vectors; answers 1 and 2, 0 without one, times in ms."""
     from scipy.io import savemat
 
-    d = detection(rng, sessions=1)
+    d = lab.detection(rng, sessions=1)
     for who in (0, 1):
         k = d.subject == who
         savemat(
@@ -352,11 +337,11 @@ def matlab_matrix_of_people(root: Path, rng: Rng) -> Made:
             },
         )
     roles = {"subject": "file", "choice": "response", "correct": "accuracy", "rt": "RT", "stimuli": ("orientation",)}
-    return made(d, root, roles, sessions=2)
+    return lab.made(d, root, roles, sessions=2)
 
 
-def pycontrol(root: Path, rng: Rng) -> Made:
-    subject, choice, win = bandit_rows(rng)
+def pycontrol(root, rng):
+    subject, choice, win = lab.bandit_rows(rng)
     missed = rng.random(len(subject)) < 0.03
     table = {
         "subject_ID > subject": np.array(["m1", "m2"])[subject],
@@ -366,9 +351,9 @@ def pycontrol(root: Path, rng: Rng) -> Made:
         "outcome > reward": [None if m else bool(w) for m, w in zip(missed, win, strict=True)],
         "reward_block": np.repeat(["left", "right"], 75).tolist() * 2,
     }
-    return Made(
-        write_csv(root / "sessions.tsv", table, "\t"),
-        roles_in(table, "stimuli="),
+    return lab.Made(
+        lab.write_csv(root / "sessions.tsv", table, "\t"),
+        lab.roles_in(table, "stimuli="),
         sessions=2,
         misses=int(missed.sum()),
         means={"reward": float(win[~missed].mean())},
@@ -376,16 +361,13 @@ def pycontrol(root: Path, rng: Rng) -> Made:
     )
 
 
-MAKERS: dict[str, Callable[[Path, Rng], Made]] = {
+MAKERS = tables.makers | {
     "IBL, cache of ONE": alf_cache,
-    "IBL, export of pandas": alf_behaviour_export,
     "BIDS events with screens": bids_events,
-    "BIDS, one file": bids_one_file,
     "jsPsych buttons, JSON": lambda root, rng: jspsych_buttons(root, rng, "json"),
     "jsPsych buttons, CSV": lambda root, rng: jspsych_buttons(root, rng, "csv"),
     "jsPsych 6": jspsych_key_codes,
     "PsychoPy, blocks": psychopy_blocks,
-    "E-Prime": e_prime,
     "NWB, foraging": nwb_foraging,
     "NWB, detection": nwb_detection,
     "MATLAB, element for each trial": lambda root, rng: matlab_trials(root, rng, "trials"),

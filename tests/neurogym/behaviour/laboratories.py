@@ -10,6 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
+
+from neurogym.behaviour import reading
+from neurogym.behaviour.table import Behaviour
+
+Rng = np.random.Generator
+Table = dict[str, Any]
 
 BIAS, SLOPE, LAPSE = 0.2, 4.0, 0.04
 LEVELS = np.array([-1, -0.5, -0.25, -0.125, 0, 0.125, 0.25, 0.5, 1])
@@ -52,13 +59,25 @@ def roles_of(text: str) -> dict[str, object]:
     return roles | {"stimuli": tuple(filter(None, str(roles["stimuli"]).split(",")))} if "stimuli" in roles else roles
 
 
+def notes_of(table: Behaviour) -> str:
+    """Return the notes of a table that was read, as one text."""
+    return " ".join(table.reading.notes)
+
+
+def answers_of(source: Any, given: Any = None, match: str | None = None, **options: Any) -> list[tuple[str, ...]]:
+    """Return the options of each answer to the question that a table raises."""
+    with pytest.raises(reading.TableQuestion, match=match) as asked:
+        reading.read(source, given, **options)
+    return [answer.options for answer in asked.value.answers]
+
+
 def column_and_role(name: str) -> tuple[str, str]:
     """Split a name as in ``coh > stimuli``; ``choice >`` has the name of its role, and a bare name has none."""
     column, marked, role = name.partition(" >")
     return column, role.strip() or column * bool(marked)
 
 
-def roles_in(table: dict[str, Any], more: str = "") -> dict[str, object]:
+def roles_in(table: Table, more: str = "") -> dict[str, object]:
     """Return the roles that stand in the names of columns, and more written as for `roles_of`."""
     roles: dict[str, object] = dict(each.split("=") for each in more.split())
     for column, role in map(column_and_role, table):
@@ -66,7 +85,7 @@ def roles_in(table: dict[str, Any], more: str = "") -> dict[str, object]:
     return roles | roles_of(more)
 
 
-def detection(rng: np.random.Generator, sessions: int = 2, trials: int = 150, misses: float = 0.03) -> Detection:
+def detection(rng: Rng, sessions: int = 2, trials: int = 150, misses: float = 0.03) -> Detection:
     """Simulate two subjects with the parameters of this module."""
     n = 2 * sessions * trials
     signed = rng.choice(LEVELS, n)
@@ -87,7 +106,7 @@ def detection(rng: np.random.Generator, sessions: int = 2, trials: int = 150, mi
     )
 
 
-def write_csv(path: Path, table: dict[str, Any], separator: str = ",", missing: str = "", **form: Any) -> Path:
+def write_csv(path: Path, table: Table, separator: str = ",", missing: str = "", **form: Any) -> Path:
     """Write columns as text; None and nan become the mark of a missing entry."""
     decimal, ending = form.get("decimal", "."), form.get("ending", "\n")
 
@@ -102,6 +121,47 @@ def write_csv(path: Path, table: dict[str, Any], separator: str = ",", missing: 
     text = form.get("before", "") + ending.join(rows) + ending
     path.write_bytes(form.get("mark", b"") + text.encode(form.get("encoding", "utf-8")))
     return path
+
+
+def made(d: Detection, source: Any, roles: dict[str, object], **expected: Any) -> Made:
+    """Return a table of left and right decisions with what should be read."""
+    answered = ~d.missed
+    means = {}
+    if {"correct", "ground_truth"} & set(roles):
+        means["correct"] = float(d.correct[answered].mean())
+    if "rt" in roles:
+        means["rt"] = float(d.seconds[answered].mean())
+    return Made(source, roles, misses=int(d.missed.sum()), means=means | expected.pop("means", {}), **expected)
+
+
+def words(d: Detection, left: Any, right: Any, missed: Any) -> list[Any]:
+    """Return the answers of a detection task in words."""
+    return [missed if m else right if r else left for m, r in zip(d.missed, d.right, strict=True)]
+
+
+class Tables:
+    """Text files of left and right decisions: functions that make them, by name."""
+
+    def __init__(self) -> None:
+        self.makers: dict[str, Callable[[Path, Rng], Made]] = {}
+
+    def add(self, name, file, more="", sessions=2, misses=0.03, form=None, **expected):
+        """Add a function from decisions to columns; ``form`` is that of `write_csv`, the rest what a reader finds."""
+
+        def add(columns: Callable[[Detection, Rng], Table]) -> Callable[[Path, Rng], Made]:
+            def make(root: Path, rng: Rng) -> Made:
+                d = detection(rng, sessions, misses=misses)
+                table = columns(d, rng)
+                path = write_csv(root / file, table, **(form or {}))
+                return made(d, path, roles_in(table, more), sessions=2 * sessions, **expected)
+
+            self.makers[name] = make
+            return make
+
+        return add
+
+
+tables = Tables()
 
 
 def ibl_columns(d: Detection) -> dict[str, np.ndarray]:
@@ -125,7 +185,7 @@ def ibl_columns(d: Detection) -> dict[str, np.ndarray]:
     }
 
 
-def ibl_folder(root: Path, rng: np.random.Generator, arrays: bool) -> Made:
+def ibl_folder(root: Path, rng: Rng, arrays: bool) -> Made:
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -148,9 +208,9 @@ def ibl_folder(root: Path, rng: np.random.Generator, arrays: bool) -> Made:
     return Made(root, roles, misses=int(d.missed.sum()))
 
 
-def ibl_frame(root: Path, rng: np.random.Generator) -> Made:
-    d = detection(rng)
-    table = {
+@tables.add("IBL, signed contrast", "ibl.csv")
+def ibl_frame(d: Detection, rng: Rng) -> Table:
+    return {
         "mouse > subject": np.array(["A", "B"])[d.subject],
         "session >": d.session + 1,
         "signed_contrast > stimuli": d.signed * 100,
@@ -158,10 +218,9 @@ def ibl_frame(root: Path, rng: np.random.Generator) -> Made:
         "feedbackType > correct": np.where(d.correct, 1, -1),
         "rt >": d.seconds,
     }
-    return Made(write_csv(root / "ibl.csv", table), roles_in(table), misses=int(d.missed.sum()))
 
 
-def bids(root: Path, rng: np.random.Generator) -> Made:
+def bids(root: Path, rng: Rng) -> Made:
     d = detection(rng)
     for k in range(4):
         rows = (d.subject == k // 2) & (d.session == k % 2)
@@ -184,7 +243,7 @@ def bids(root: Path, rng: np.random.Generator) -> Made:
     return Made(root, roles_in(table, "subject=subject session=session"), misses=int(d.missed.sum()))
 
 
-def jspsych_rows(rng: np.random.Generator) -> tuple[list[dict[str, Any]], int]:
+def jspsych_rows(rng: Rng) -> tuple[list[Table], int]:
     """Return screens of two people: instructions, practice, fixation, stimulus; and the number of missed trials."""
     d, rows = detection(rng, sessions=1), []
 
@@ -208,7 +267,7 @@ def jspsych_rows(rng: np.random.Generator) -> tuple[list[dict[str, Any]], int]:
     return rows, int(d.missed.sum())
 
 
-def jspsych(root: Path, rng: np.random.Generator, kind: str) -> Made:
+def jspsych(root: Path, rng: Rng, kind: str) -> Made:
     rows, missed = jspsych_rows(rng)
     if kind == "json":
         path = root / "data.json"
@@ -227,7 +286,7 @@ def jspsych(root: Path, rng: np.random.Generator, kind: str) -> Made:
     return Made(path, roles, sessions=2, misses=missed, rows=300)
 
 
-def psychopy(root: Path, rng: np.random.Generator) -> Made:
+def psychopy(root: Path, rng: Rng) -> Made:
     d = detection(rng, sessions=1)
     for who in (0, 1):
         k = np.flatnonzero(d.subject == who)
@@ -255,7 +314,7 @@ def psychopy(root: Path, rng: np.random.Generator) -> Made:
     return Made(root, roles_in(table), sessions=2, misses=int(d.missed.sum()), rows=300)
 
 
-def matlab(root: Path, rng: np.random.Generator, version: str) -> Made:
+def matlab(root: Path, rng: Rng, version: str) -> Made:
     d = detection(rng)
     columns = {
         "subjID": d.subject + 1.0,
@@ -284,7 +343,7 @@ def matlab(root: Path, rng: np.random.Generator, version: str) -> Made:
     return Made(path, roles, misses=int(d.missed.sum()))
 
 
-def nwb(root: Path, rng: np.random.Generator) -> Made:
+def nwb(root: Path, rng: Rng) -> Made:
     import h5py
 
     d = detection(rng)
@@ -311,7 +370,7 @@ def nwb(root: Path, rng: np.random.Generator) -> Made:
     return Made(root, roles, sessions=2, misses=int(d.missed.sum()))
 
 
-def frame(root: Path, rng: np.random.Generator) -> Made:
+def frame(root: Path, rng: Rng) -> Made:
     import pandas
 
     d = detection(rng)
@@ -330,9 +389,9 @@ def frame(root: Path, rng: np.random.Generator) -> Made:
     return Made(table, roles, misses=int(d.missed.sum()))
 
 
-def confidence(root: Path, rng: np.random.Generator) -> Made:
-    d = detection(rng, sessions=1)
-    table = {
+@tables.add("Confidence Database", "data_Lab_2020.csv", sessions=1, form={"missing": "NaN"})
+def confidence(d: Detection, rng: Rng) -> Table:
+    return {
         "Subj_idx > subject": d.subject + 1,
         "Stimulus > ground_truth": d.target + 1,
         "Response > choice": [None if m else int(r) + 1 for m, r in zip(d.missed, d.right, strict=True)],
@@ -340,15 +399,9 @@ def confidence(root: Path, rng: np.random.Generator) -> Made:
         "RT_dec > rt": d.seconds,
         "RT_conf": d.seconds * 2,
     }
-    return Made(
-        write_csv(root / "data_Lab_2020.csv", table, missing="NaN"),
-        roles_in(table),
-        sessions=2,
-        misses=int(d.missed.sum()),
-    )
 
 
-def hddm(root: Path, rng: np.random.Generator, negative: bool) -> Made:
+def hddm(root: Path, rng: Rng, negative: bool) -> Made:
     d = detection(rng, sessions=1, misses=0)
     response = np.where(d.right, 1, -1 if negative else 0)
     rt = np.where(d.right, 1, -1) * d.seconds if negative else d.seconds
@@ -356,16 +409,16 @@ def hddm(root: Path, rng: np.random.Generator, negative: bool) -> Made:
     return Made(write_csv(root / "hddm.csv", table), roles_in(table), sessions=2, misses=0)
 
 
-def bandit_rows(rng: np.random.Generator, arms: int = 2, n: int = 150) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def bandit_rows(rng: Rng, arms: int = 2, n: int = 150) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     subject = np.repeat([0, 1], n)
     return subject, rng.integers(0, arms, 2 * n), rng.random(2 * n) < 0.6
 
 
-def hbayesdm(root: Path, rng: np.random.Generator, task: str) -> Made:
+def hbayesdm(root: Path, rng: Rng, task: str) -> Made:
     arms = 2 if task in ("bandit2", "reversal") else 4
     subject, choice, win = bandit_rows(rng, arms)
     n = len(subject)
-    table: dict[str, Any] = {"trial": np.tile(np.arange(1, n // 2 + 1), 2), "subjID": subject + 1}
+    table: Table = {"trial": np.tile(np.arange(1, n // 2 + 1), 2), "subjID": subject + 1}
     roles: dict[str, object] = {"subject": "subjID", "trial": "trial", "choice": "choice", "stimuli": ()}
     if task in ("bandit2", "reversal"):
         table |= {"choice": choice + 1, "outcome": np.where(win, 1, -1)}
@@ -384,7 +437,7 @@ def hbayesdm(root: Path, rng: np.random.Generator, task: str) -> Made:
     return Made(write_csv(root / f"{task}_exampleData.txt", table, "\t"), roles, sessions=2, misses=0)
 
 
-def kool(root: Path, rng: np.random.Generator) -> Made:
+def kool(root: Path, rng: Rng) -> Made:
     subject, choice, win = bandit_rows(rng)
     n, missed = len(subject), rng.random(len(subject)) < 0.04
     state = np.where(rng.random(n) < 0.7, choice, 1 - choice)
@@ -404,7 +457,7 @@ def kool(root: Path, rng: np.random.Generator) -> Made:
     )
 
 
-def gershman(root: Path, rng: np.random.Generator) -> Made:
+def gershman(root: Path, rng: Rng) -> Made:
     subject, choice, _win = bandit_rows(rng, n=200)
     n, missed = len(subject), rng.random(len(subject)) < 0.03
     table = {
@@ -425,7 +478,7 @@ def gershman(root: Path, rng: np.random.Generator) -> Made:
     )
 
 
-def psych101(root: Path, rng: np.random.Generator) -> Made:
+def psych101(root: Path, rng: Rng) -> Made:
     subject, choice, win = bandit_rows(rng)
     table = {
         "participant > subject": subject,
@@ -437,7 +490,7 @@ def psych101(root: Path, rng: np.random.Generator) -> Made:
     return Made(write_csv(root / "exp1.csv", table), roles_in(table, "stimuli="), sessions=2, misses=0)
 
 
-def foraging(root: Path, rng: np.random.Generator) -> Made:
+def foraging(root: Path, rng: Rng) -> Made:
     subject, choice, win = bandit_rows(rng)
     n, ignored = len(subject), rng.random(len(subject)) < 0.08
     table = {
@@ -458,7 +511,7 @@ def foraging(root: Path, rng: np.random.Generator) -> Made:
     )
 
 
-def european(root: Path, rng: np.random.Generator) -> Made:
+def european(root: Path, rng: Rng) -> Made:
     d = detection(rng)
     table = {
         "subject >": np.array(["Mäuschen 1", "Mäuschen 2"])[d.subject],
@@ -473,10 +526,10 @@ def european(root: Path, rng: np.random.Generator) -> Made:
     return Made(path, roles_in(table), misses=int(d.missed.sum()))
 
 
-def labels(root: Path, rng: np.random.Generator) -> Made:
-    d = detection(rng)
+@tables.add("words, labels with zeros", "faces.csv", form={"missing": "."})
+def labels(d: Detection, rng: Rng) -> Table:
     n = len(d.right)
-    table = {
+    return {
         "ppt > subject": np.array(["007", "7"])[d.subject],
         "sess > session": d.session + 1,
         "morph > stimuli": d.signed,
@@ -486,10 +539,9 @@ def labels(root: Path, rng: np.random.Generator) -> Made:
         "accuracy > correct": np.where(d.missed, np.nan, d.correct),
         "latency > rt": d.seconds,
     }
-    return Made(write_csv(root / "faces.csv", table, missing="."), roles_in(table), misses=int(d.missed.sum()))
 
 
-def arrow(root: Path, rng: np.random.Generator, kind: str) -> Made:
+def arrow(root: Path, rng: Rng, kind: str) -> Made:
     import pyarrow as pa
     from pyarrow import feather, parquet
 
@@ -510,7 +562,7 @@ def arrow(root: Path, rng: np.random.Generator, kind: str) -> Made:
     return Made(path, roles, misses=int(d.missed.sum()))
 
 
-def records(root: Path, rng: np.random.Generator) -> Made:
+def records(root: Path, rng: Rng) -> Made:
     d = detection(rng)
     rows = [
         {
@@ -532,9 +584,9 @@ def records(root: Path, rng: np.random.Generator) -> Made:
     return Made(rows, roles, misses=int(d.missed.sum()))
 
 
-def space(root: Path, rng: np.random.Generator) -> Made:
-    d = detection(rng)
-    table = {
+@tables.add("spaces, codes", "monkeys.txt", form={"separator": " "})
+def space(d: Detection, rng: Rng) -> Table:
+    return {
         "monkey > subject": d.subject + 1,
         "date > session": np.array(["20200101", "20200102"])[d.session],
         "coh > stimuli": np.abs(d.signed) * 100,
@@ -542,13 +594,11 @@ def space(root: Path, rng: np.random.Generator) -> Made:
         "target > ground_truth": d.target * 1,
         "RT > rt": np.where(d.missed, -999, (d.seconds * 1000).round()),
     }
-    return Made(write_csv(root / "monkeys.txt", table, " "), roles_in(table), misses=int(d.missed.sum()))
 
 
-MAKERS: dict[str, Callable[[Path, np.random.Generator], Made]] = {
+MAKERS = tables.makers | {
     "IBL, Parquet": lambda root, rng: ibl_folder(root, rng, False),
     "IBL, arrays": lambda root, rng: ibl_folder(root, rng, True),
-    "IBL, signed contrast": ibl_frame,
     "BIDS": bids,
     "jsPsych CSV": lambda root, rng: jspsych(root, rng, "csv"),
     "jsPsych JSON": lambda root, rng: jspsych(root, rng, "json"),
@@ -560,12 +610,9 @@ MAKERS: dict[str, Callable[[Path, np.random.Generator], Made]] = {
     "list of dicts": records,
     "Parquet": lambda root, rng: arrow(root, rng, "parquet"),
     "Feather": lambda root, rng: arrow(root, rng, "feather"),
-    "Confidence Database": confidence,
     "HDDM": lambda root, rng: hddm(root, rng, False),
     "HSSM, signed times": lambda root, rng: hddm(root, rng, True),
     "semicolon, decimal comma, Latin-1": european,
-    "words, labels with zeros": labels,
-    "spaces, codes": space,
     "hBayesDM bandit": lambda root, rng: hbayesdm(root, rng, "bandit2"),
     "hBayesDM four arms": lambda root, rng: hbayesdm(root, rng, "bandit4"),
     "hBayesDM Iowa gambling": lambda root, rng: hbayesdm(root, rng, "igt"),

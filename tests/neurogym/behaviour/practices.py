@@ -4,55 +4,38 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from tests.neurogym.behaviour.laboratories import Detection, Made, detection, roles_in, roles_of, write_csv
+from tests.neurogym.behaviour import laboratories as lab
 
-Rng = np.random.Generator
-
-
-def made(d: Detection, source: Any, roles: dict[str, object], **expected: Any) -> Made:
-    """Return a table of left and right decisions with what should be read."""
-    answered = ~d.missed
-    means = {}
-    if {"correct", "ground_truth"} & set(roles):
-        means["correct"] = float(d.correct[answered].mean())
-    if "rt" in roles:
-        means["rt"] = float(d.seconds[answered].mean())
-    return Made(source, roles, misses=int(d.missed.sum()), means=means | expected.pop("means", {}), **expected)
+tables = lab.Tables()
 
 
-def words(d: Detection, left: Any, right: Any, missed: Any) -> list[Any]:
-    """Return the answers of a detection task in words."""
-    return [missed if m else right if r else left for m, r in zip(d.missed, d.right, strict=True)]
-
-
-def semicolons(root: Path, rng: Rng) -> Made:
+def semicolons(root, rng):
     """Export of a German spreadsheet: decimal comma, first line for Excel, words with umlauts, -999 without a time."""
-    d = detection(rng)
+    d = lab.detection(rng)
     table = {
         "Subject": np.array(["Jürgen", "Zoë"])[d.subject],
         "Session": d.session + 1,
         "Trial": d.trial + 1,
         "Difference": d.signed,
-        "Response": words(d, "größer", "kleiner", "keine"),
+        "Response": lab.words(d, "größer", "kleiner", "keine"),
         "Correct": d.correct.astype(int),
         "RT": np.where(d.missed, -999.0, (1000 * d.seconds).round(1)),
     }
-    table["Response"] = words(d, "größer", "kleiner", "n/a")
-    path = write_csv(root / "Daten.csv", table, ";", decimal=",", encoding="latin-1", before="sep=;\r\n", ending="\r\n")
-    roles = roles_of(
+    table["Response"] = lab.words(d, "größer", "kleiner", "n/a")
+    path = lab.write_csv(
+        root / "Daten.csv", table, ";", decimal=",", encoding="latin-1", before="sep=;\r\n", ending="\r\n"
+    )
+    roles = lab.roles_of(
         "subject=Subject session=Session trial=Trial choice=Response correct=Correct rt=RT stimuli=Difference"
     )
-    return made(d, path, roles)
+    return lab.made(d, path, roles)
 
 
-def compressed(root: Path, rng: Rng, ending: str) -> Made:
-    d = detection(rng)
+def compressed(root, rng, ending):
+    d = lab.detection(rng)
     table = {
         "rat > subject": np.array(["A101", "A102"])[d.subject],
         "sessid > session": d.session + 9000,
@@ -61,39 +44,39 @@ def compressed(root: Path, rng: Rng, ending: str) -> Made:
         "wentRight > choice": np.where(d.missed, np.nan, d.right),
         "hit > correct": d.correct * 1,
     }
-    path = write_csv(root / "clicks.csv", table, "\t" if "tsv" in ending else ",", missing="NaN")
+    path = lab.write_csv(root / "clicks.csv", table, "\t" if "tsv" in ending else ",", missing="NaN")
     zipped = root / f"clicks.{ending}"
     zipped.write_bytes(gzip.compress(path.read_bytes()))
-    return made(d, zipped, roles_in(table, "stimuli=n_right-n_left"))
+    return lab.made(d, zipped, lab.roles_in(table, "stimuli=n_right-n_left"))
 
 
-def commented(root: Path, rng: Rng) -> Made:
+def commented(root, rng):
     """Comments at the top and among the rows, quoted words with commas, a mark of byte order."""
-    d = detection(rng)
+    d = lab.detection(rng)
     names = ['"Doe, J."', '"Roe, R."']
     table = {
         "participant > subject": np.array(names)[d.subject],
         "block type": ["main"] * len(d.right),
         "visit > session": d.session + 1,
         "stim_intensity > stimuli": d.signed,
-        "key > choice": words(d, "f", "j", "timeout"),
+        "key > choice": lab.words(d, "f", "j", "timeout"),
         "acc > correct": words_of_correct(d, "correct", "wrong"),
         "reaction time (ms) > rt": np.where(d.missed, np.nan, (1000 * d.seconds).round()),
     }
-    path = write_csv(root / "c.csv", table, before="# exported 2020\n% by a script\n", mark=b"\xef\xbb\xbf")
+    path = lab.write_csv(root / "c.csv", table, before="# exported 2020\n% by a script\n", mark=b"\xef\xbb\xbf")
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines[:50], "# the subject sneezed", *lines[50:]]) + "\n")
-    return made(d, path, roles_in(table))
+    return lab.made(d, path, lab.roles_in(table))
 
 
-def words_of_correct(d: Detection, yes: str, no: str) -> list[Any]:
+def words_of_correct(d, yes, no):
     """Return correctness in words; empty without an answer."""
     return [None if m else yes if c else no for m, c in zip(d.missed, d.correct, strict=True)]
 
 
-def r_table(root: Path, rng: Rng) -> Made:
+def r_table(root, rng):
     """``write.table`` of R: names of rows, quotes, spaces; factors of which the first level is the right."""
-    d = detection(rng)
+    d = lab.detection(rng)
     header = '"id" "sess" "evidence" "response" "correct" "rt"'
     lines = []
     for k in range(len(d.right)):
@@ -102,14 +85,14 @@ def r_table(root: Path, rng: Rng) -> Made:
         lines.append(" ".join([*start, "NA NA NA" if d.missed[k] else answer]))
     path = root / "study.dat"
     path.write_text("\n".join([header, *lines]) + "\n")
-    roles = roles_of("subject=id session=sess choice=response correct=correct rt=rt stimuli=evidence")
-    return made(d, path, roles)
+    roles = lab.roles_of("subject=id session=sess choice=response correct=correct rt=rt stimuli=evidence")
+    return lab.made(d, path, roles)
 
 
-def roitman(root: Path, rng: Rng) -> Made:
+@tables.add("monkeys, targets", "t1.csv", form={"missing": "NaN"})
+def roitman(d, rng):
     """Monkeys of the vision laboratories: coherence without a sign, targets 1 and 2 for the reversed side."""
-    d = detection(rng)
-    table = {
+    return {
         "monkey > subject": d.subject + 1,
         "date > session": np.array([20000101, 20000102])[d.session],
         "dot_coh > stimuli": np.abs(d.signed) * 51.2,
@@ -119,27 +102,25 @@ def roitman(root: Path, rng: Rng) -> Made:
         "correct >": d.correct * 1,
         "rxtime > rt": np.where(d.missed, np.nan, (1000 * d.seconds).round()),
     }
-    return made(d, write_csv(root / "t1.csv", table, missing="NaN"), roles_in(table))
 
 
-def reversed_words(root: Path, rng: Rng) -> Made:
+@tables.add("words, reversed", "faces.csv")
+def reversed_words(d, rng):
     """Answers in words whose alphabetical order is not that of the evidence, a numbered session, ms."""
-    d = detection(rng)
-    table = {
+    return {
         "subj_id > subject": d.subject + 1,
         "sessNum > session": d.session + 1,
         "trial_NR > trial": d.trial + 1,
         "morph > stimuli": -d.signed,
-        "response > choice": words(d, "house", "face", "none"),
+        "response > choice": lab.words(d, "house", "face", "none"),
         "accuracy > correct": np.where(d.missed, np.nan, d.correct),
         "RT > rt": np.where(d.missed, 9999, (1000 * d.seconds).round()),
     }
-    return made(d, write_csv(root / "faces.csv", table), roles_in(table))
 
 
-def confidence_study(root: Path, rng: Rng, reverse: bool) -> Made:
+def confidence_study(root, rng, reverse):
     """Studies of the Confidence Database with conditions, one time for both, errors; or responses 1/0 reversed."""
-    d = detection(rng)
+    d = lab.detection(rng)
     n = len(d.right)
     table = {
         "Subj_idx > subject": d.subject + 1,
@@ -153,19 +134,26 @@ def confidence_study(root: Path, rng: Rng, reverse: bool) -> Made:
         "Difficulty": np.where(np.abs(d.signed) < 0.3, "hard", "easy"),
         "Age": np.array([21, 34])[d.subject],
     }
-    return made(
+    return lab.made(
         d,
-        write_csv(root / "data_Doe_2019.csv", table, missing="NaN"),
-        roles_in(table),
+        lab.write_csv(root / "data_Doe_2019.csv", table, missing="NaN"),
+        lab.roles_in(table),
         notes=("Stimulus is read as the correct choice: 0 = 1, 1 = 0",) if reverse else (),
     )
 
 
-def hddm_conflict(root: Path, rng: Rng) -> Made:
+@tables.add(
+    "HDDM, conflict",
+    "theta.csv",
+    "stimuli=",
+    sessions=1,
+    misses=0,
+    absent=("confidence", "ground_truth", "correct", "reward"),
+)
+def hddm_conflict(d, rng):
     """Example of HDDM: ``conf`` is conflict in words, ``stim`` has three kinds, a covariate, no correctness."""
-    d = detection(rng, sessions=1, misses=0)
     n = len(d.right)
-    table = {
+    return {
         "subj_idx > subject": d.subject,
         "stim": rng.choice(["LL", "WL", "WW"], n),
         "rt >": d.seconds,
@@ -174,20 +162,13 @@ def hddm_conflict(root: Path, rng: Rng) -> Made:
         "dbs": rng.integers(0, 2, n),
         "conf": rng.choice(["HC", "LC"], n),
     }
-    return made(
-        d,
-        write_csv(root / "theta.csv", table),
-        roles_in(table, "stimuli="),
-        sessions=2,
-        absent=("confidence", "ground_truth", "correct", "reward"),
-    )
 
 
-def frame_of_pandas(root: Path, rng: Rng) -> Made:
+def frame_of_pandas(root, rng):
     """Frame with subject and session as its index, nullable and categorical columns."""
     import pandas
 
-    d = detection(rng)
+    d = lab.detection(rng)
     table = pandas.DataFrame(
         {
             "mouse_name": pandas.Categorical(np.array(["m2", "m1"])[d.subject]),
@@ -199,30 +180,30 @@ def frame_of_pandas(root: Path, rng: Rng) -> Made:
             "response_time": np.where(d.missed, np.nan, d.seconds),
         }
     ).set_index(["mouse_name", "session_date"])
-    roles = roles_of(
+    roles = lab.roles_of(
         "subject=mouse_name session=session_date trial=trial choice=choice rt=response_time reward=outcome "
         "stimuli=signed_coherence"
     )
-    return made(d, table, roles)
+    return lab.made(d, table, roles)
 
 
-def mapping(root: Path, rng: Rng) -> Made:
-    d = detection(rng)
+def mapping(root, rng):
+    d = lab.detection(rng)
     table = {
         "subject": ["fish1" if s else "fish0" for s in d.subject],
         "session": d.session.tolist(),
         "evidence": d.signed.tolist(),
-        "response": words(d, "ccw", "cw", None),
+        "response": lab.words(d, "ccw", "cw", None),
         "correct": d.correct.tolist(),
         "rt": [None if m else float(s) for m, s in zip(d.missed, d.seconds, strict=True)],
     }
-    roles = roles_of("subject=subject session=session choice=response correct=correct rt=rt stimuli=evidence")
-    return made(d, table, roles)
+    roles = lab.roles_of("subject=subject session=session choice=response correct=correct rt=rt stimuli=evidence")
+    return lab.made(d, table, roles)
 
 
-def list_of_files(root: Path, rng: Rng) -> Made:
+def list_of_files(root, rng):
     """One file for each session of each animal; the animal in a column, the session in the name of the file."""
-    d = detection(rng)
+    d = lab.detection(rng)
     paths = []
     for k in range(4):
         rows = (d.subject == k // 2) & (d.session == k % 2)
@@ -230,15 +211,15 @@ def list_of_files(root: Path, rng: Rng) -> Made:
             "animal > subject": [f"rat{k // 2}"] * int(rows.sum()),
             "trial >": d.trial[rows] + 1,
             "stim > stimuli": d.signed[rows],
-            "choice >": np.array(words(d, "L", "R", "omission"), object)[rows],
+            "choice >": np.array(lab.words(d, "L", "R", "omission"), object)[rows],
             "correct >": d.correct[rows] * 1,
             "response_latency > rt": np.where(d.missed, np.nan, d.seconds)[rows],
         }
-        paths.append(write_csv(root / f"2020010{k % 2 + 1}_rat{k // 2}.csv", table))
-    return made(d, [str(path) for path in paths], roles_in(table, "session=file"))
+        paths.append(lab.write_csv(root / f"2020010{k % 2 + 1}_rat{k // 2}.csv", table))
+    return lab.made(d, [str(path) for path in paths], lab.roles_in(table, "session=file"))
 
 
-def memory(root: Path, rng: Rng) -> Made:
+def memory(root, rng):
     """Recognition: old and new items, an age that is no stimulus, responses as words."""
     n = 300
     subject, old = np.repeat([0, 1], n // 2), rng.random(n) < 0.5
@@ -251,21 +232,21 @@ def memory(root: Path, rng: Rng) -> Made:
         "conf > confidence": rng.integers(1, 5, n),
         "rt >": 0.4 + rng.gamma(2, 0.3, n),
     }
-    return Made(
-        write_csv(root / "memory.csv", table),
-        roles_in(table),
+    return lab.Made(
+        lab.write_csv(root / "memory.csv", table),
+        lab.roles_in(table),
         sessions=2,
         misses=0,
         means={"correct": float((says == old).mean())},
     )
 
 
-def parquet_of_rats(root: Path, rng: Rng) -> Made:
+def parquet_of_rats(root, rng):
     """Two sounds; the reversed coding: 1 is left, 0 is right; -1 is a violation."""
     import pyarrow as pa
     from pyarrow import parquet
 
-    d = detection(rng)
+    d = lab.detection(rng)
     base = rng.normal(0, 1, len(d.right))
     table = pa.table(
         {
@@ -280,42 +261,42 @@ def parquet_of_rats(root: Path, rng: Rng) -> Made:
     )
     parquet.write_table(table, root / "rats.parquet")
     roles = {"subject": "ratid", "session": "sessdate", "choice": "choice", "correct": "hit", "stimuli": ("s_a", "s_b")}
-    return made(d, root / "rats.parquet", roles)
+    return lab.made(d, root / "rats.parquet", roles)
 
 
-def feather_of_humans(root: Path, rng: Rng) -> Made:
+def feather_of_humans(root, rng):
     import pyarrow as pa
     from pyarrow import feather
 
-    d = detection(rng)
+    d = lab.detection(rng)
     table = pa.table(
         {
             "unique_participant": pa.array(np.array(["u1", "u2"])[d.subject]).dictionary_encode(),
             "visit": d.session,
             "signed_motion": d.signed,
-            "resp": pa.array(words(d, False, True, None)),
+            "resp": pa.array(lab.words(d, False, True, None)),
             "answer": d.target,
             "RT": pa.array(np.where(d.missed, np.nan, d.seconds * 1000), pa.float32()),
             "frames": [[1, 2]] * len(d.right),
         }
     )
     feather.write_feather(table, root / "humans.arrow")
-    roles = roles_of(
+    roles = lab.roles_of(
         "subject=unique_participant session=visit choice=resp ground_truth=answer rt=RT stimuli=signed_motion"
     )
-    return made(d, root / "humans.arrow", roles)
+    return lab.made(d, root / "humans.arrow", roles)
 
 
-def json_lines(root: Path, rng: Rng) -> Made:
+def json_lines(root, rng):
     """A line for each person of an experiment on the web, with nested trials."""
-    d = detection(rng, sessions=1)
+    d = lab.detection(rng, sessions=1)
     people = []
     for who in (0, 1):
         trials = [
             {
                 "trial": int(d.trial[k]),
                 "contrast": float(d.signed[k]),
-                "response": words(d, "left", "right", None)[k],
+                "response": lab.words(d, "left", "right", None)[k],
                 "correct": bool(d.correct[k]),
                 "rt": None if d.missed[k] else int(1000 * d.seconds[k]),
             }
@@ -324,21 +305,18 @@ def json_lines(root: Path, rng: Rng) -> Made:
         people.append({"prolific_id": f"5f{who}", "group": "control", "trials": trials})
     path = root / "people.jsonl"
     path.write_text("\n".join(map(json.dumps, people)))
-    roles = roles_of("subject=prolific_id trial=trial choice=response correct=correct rt=rt stimuli=contrast")
-    return made(d, path, roles, sessions=2)
+    roles = lab.roles_of("subject=prolific_id trial=trial choice=response correct=correct rt=rt stimuli=contrast")
+    return lab.made(d, path, roles, sessions=2)
 
 
-MAKERS: dict[str, Callable[[Path, Rng], Made]] = {
+MAKERS = tables.makers | {
     "semicolons, sep=": semicolons,
     "CSV, gzip": lambda root, rng: compressed(root, rng, "csv.gz"),
     "TSV, gzip": lambda root, rng: compressed(root, rng, "tsv.gz"),
     "comments among rows": commented,
     "R": r_table,
-    "monkeys, targets": roitman,
-    "words, reversed": reversed_words,
     "Confidence Database, conditions": lambda root, rng: confidence_study(root, rng, False),
     "Confidence Database, reversed": lambda root, rng: confidence_study(root, rng, True),
-    "HDDM, conflict": hddm_conflict,
     "frame with an index": frame_of_pandas,
     "dict of lists": mapping,
     "list of files": list_of_files,

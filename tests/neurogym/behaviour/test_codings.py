@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from neurogym.behaviour import reading
+from tests.neurogym.behaviour.laboratories import notes_of
 
 
 def signed(n=300, seed=0):
@@ -16,10 +17,6 @@ def signed(n=300, seed=0):
     stimulus = rng.choice([-1.0, -0.5, 0.5, 1.0], n)
     right = rng.random(n) < 1 / (1 + np.exp(-4 * stimulus))
     return rng, stimulus, right, right == (stimulus > 0)
-
-
-def notes_of(table):
-    return " ".join(table.reading.notes)
 
 
 @pytest.mark.parametrize("witness", ["correct", "stimulus", "rt"])

@@ -40,7 +40,7 @@ def fitted(behaviour, **options):
 def test_parameters_of_many_subjects_are_recovered_with_honest_intervals():
     rng = np.random.default_rng(3)
     truth, fits = [], []
-    for _ in range(16):
+    for _ in range(10):
         values = {
             "k": rng.uniform(4, 14),
             "A": rng.uniform(0.5, 1.2),
@@ -70,7 +70,7 @@ def test_a_thousand_trials_take_less_than_a_second():
 def test_omissions_at_a_deadline_are_informative_and_dropping_them_biases_the_fit():
     values = {"k": 4.0, "A": 1.1, "t_R": 0.3, "lapse": 0.0}
     counted, dropped = [], []
-    for seed in range(4):
+    for seed in range(2):
         x, choice, rt = simulated(np.random.default_rng(seed), 1500, **values)
         late = rt > 1.5
         assert 0.08 < late.mean() < 0.35
@@ -109,7 +109,7 @@ def test_few_trials_are_warned_about_with_the_number():
 
 
 def test_drift_variability_and_ranges_are_found():
-    rng, n = np.random.default_rng(10), 3000
+    rng, n = np.random.default_rng(10), 1500
     x = rng.choice(COHERENCES, n)
     evidence = (8 * x)[:, None]
     truth = {"A": 0.8, "t_R": 0.4, "z": 0.5, "lapse": 0.01, "eta": 1.5, "st": 0.2}
@@ -121,7 +121,7 @@ def test_drift_variability_and_ranges_are_found():
 
 
 def test_a_withheld_response_counts_until_the_deadline():
-    rng, n = np.random.default_rng(11), 1500
+    rng, n = np.random.default_rng(11), 600
     x = rng.choice([-1.0, 1.0], n)
     choice, rt = DiffusionResponse().sample(
         (2 * x + 0.3)[:, None],

@@ -10,12 +10,7 @@ from scipy.io import savemat
 
 from neurogym.behaviour import reading
 from tests.neurogym.behaviour import laboratories
-from tests.neurogym.behaviour.practices import words
-
-
-@pytest.fixture(scope="module")
-def d():
-    return laboratories.detection(np.random.default_rng(0), sessions=1)
+from tests.neurogym.behaviour.laboratories import answers_of, notes_of, words
 
 
 @pytest.fixture
@@ -23,17 +18,6 @@ def table(d):
     """Contrast, choice and correctness of two subjects."""
     side = np.where(d.right, "right", "left")
     return {"subject": d.subject, "contrast": d.signed, "choice": side, "correct": (d.right == d.target) * 1}
-
-
-def notes_of(behaviour):
-    return " ".join(behaviour.reading.notes)
-
-
-def answers_of(source, given=None, **options):
-    """Return the options of each answer to the question that a table raises."""
-    with pytest.raises(reading.TableQuestion) as asked:
-        reading.read(source, given, **options)
-    return [answer.options for answer in asked.value.answers]
 
 
 @pytest.mark.parametrize(("unit", "start"), [(1.0, 0.0), (1e3, 0.0), (1.0, 1.6e9), (1e3, 1.6e12)])

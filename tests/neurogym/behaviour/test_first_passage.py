@@ -19,7 +19,7 @@ def density(t: float, upper: bool, case: tuple[float, ...]) -> float:
 @pytest.mark.parametrize("case", CASES)
 def test_distribution_functions_are_integrals_of_the_density(case):
     drift, bound, start, spread = case
-    for limit in (0.05, 0.3, 0.9):
+    for limit in (0.05, 0.9):
         integrals = [quad(density, 0, limit, args=(side, case), limit=300)[0] for side in (False, True)]
         both = first_passage.over_drifts(lambda v, t=limit: first_passage.reached(t, v, bound, start), drift, spread)
         assert both == pytest.approx(np.array(integrals), abs=1e-6)
@@ -30,10 +30,10 @@ def test_distribution_functions_are_integrals_of_the_density(case):
 
 def test_simulated_choices_and_times_have_the_moments_of_the_diffusion():
     rng = np.random.default_rng(1)
-    n = 20_000
+    n = 6_000
     walk = first_passage.sample(np.ones(n), lambda t: np.array(0.7), np.zeros(n), rng)
     drawn = first_passage.draw(np.ones(n), np.full(n, 1.4), np.full(n, 0.5), rng)
     for choice, time in (walk, drawn):
-        assert (choice == 1).mean() == pytest.approx(1 / (1 + np.exp(-1.4)), abs=0.01)
-        assert time.mean() == pytest.approx(0.7 * np.tanh(0.7), abs=0.01)
+        assert (choice == 1).mean() == pytest.approx(1 / (1 + np.exp(-1.4)), abs=0.02)
+        assert time.mean() == pytest.approx(0.7 * np.tanh(0.7), abs=0.02)
         assert time.std() == pytest.approx(walk[1].std(), abs=0.02)

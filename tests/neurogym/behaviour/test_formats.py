@@ -12,12 +12,6 @@ from scipy.io import savemat
 
 from neurogym.behaviour import reading
 from neurogym.behaviour.table import Behaviour
-from tests.neurogym.behaviour import laboratories
-
-
-@pytest.fixture(scope="module")
-def d():
-    return laboratories.detection(np.random.default_rng(0), sessions=1)
 
 
 @pytest.fixture

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from dataclasses import replace
-
 import jax
 import numpy as np
 import pytest
@@ -115,11 +112,7 @@ CASES = {
 }
 
 
-#: Models whose fits take longest.
-LONG = ("vpp", "orl", "go-no-go", "gain-loss", "fictive")
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name in LONG)) for name in CASES])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name != "forager")) for name in CASES])
 def test_parameters_are_recovered(name):
     model, table, world, ranges, identified = CASES[name]
     rng, truths, data = np.random.default_rng(7), [], []
@@ -146,14 +139,16 @@ def test_parameters_are_recovered(name):
         assert reached > true - 5  # the maximum is about as likely as the truth, or more
 
 
-@pytest.mark.parametrize("name", ["go-no-go", pytest.param("forager", marks=pytest.mark.long)])  # one scan steps all
+@pytest.mark.parametrize(
+    "name", ["ewa", *(pytest.param(name, marks=pytest.mark.long) for name in ("go-no-go", "forager"))]
+)  # one scan steps all
 def test_subjects_stepped_together_have_the_likelihood_of_each_alone(name):
     model, table, world, _, _ = CASES[name]
     rng = np.random.default_rng(3)
     parameters = model.parameters(table)
     policy = AgentPolicy(model, parameters, np.array([each.mean for each in parameters]), len(table.choices))
-    tables = [simulate(policy, world(rng), table, rng) for _ in range(3)]
-    tables[1] = replace(tables[1], sessions=(tables[1].sessions[0].part("1", slice(0, 41)),) * 2)
+    first, last = (simulate(policy, world(rng), table, rng).sessions[0].part("1", slice(0, 60)) for _ in range(2))
+    tables = [table.only(sessions) for sessions in ([first], [first.part("1", slice(0, 41))] * 2, [last])]
     x = np.array([each.mean for each in parameters]) + 0.3 * rng.standard_normal((3, len(parameters)))
     likelihoods = [model.posterior(Problem(each)) for each in tables]
     every = together(model, likelihoods[0].parameters, tables)
@@ -185,19 +180,23 @@ def test_outcomes_in_points_are_refused_with_a_scale():
         PvlDelta("pvl-delta").fit([Problem(data)])
 
 
-SCALED = {
-    "q-learning": (QLearning("q", perseveration=True), ("beta",), ()),
-    "kalman": (KalmanBandit("kalman"), ("beta",), ()),
-    "ewa": (ExperienceWeighted("ewa"), ("beta",), ()),
-    "hybrid": (TwoStepLearner("hybrid"), ("beta1", "beta2"), ("p",)),
-    "gain-loss": (GainLossLearner("gain-loss"), ("rho_gain", "rho_loss"), ()),
-    "go-no-go": (GoNoGo("go-no-go"), ("rho",), ()),
-}
-
-
-@pytest.mark.parametrize(("name", "scale"), zip(SCALED, itertools.cycle([100.0, 0.01]), strict=False))
-def test_the_unit_of_outcomes_changes_only_what_depends_on_it(name, scale):
-    model, per_outcome, in_outcomes = SCALED[name]
+@pytest.mark.parametrize(
+    ("model", "per_outcome", "in_outcomes", "scale"),
+    [
+        (KalmanBandit("kalman"), ("beta",), (), 0.01),
+        (GainLossLearner("gain-loss"), ("rho_gain", "rho_loss"), (), 100.0),
+        *(
+            pytest.param(*each, marks=pytest.mark.long)
+            for each in (
+                (QLearning("q", perseveration=True), ("beta",), (), 100.0),
+                (ExperienceWeighted("ewa"), ("beta",), (), 100.0),
+                (TwoStepLearner("hybrid"), ("beta1", "beta2"), ("p",), 0.01),
+                (GoNoGo("go-no-go"), ("rho",), (), 0.01),
+            )
+        ),
+    ],
+)
+def test_the_unit_of_outcomes_changes_only_what_depends_on_it(model, per_outcome, in_outcomes, scale):
     rng, n = np.random.default_rng(5), 80
     columns = {
         "reward": rng.choice([-1.0, 1.0], n),

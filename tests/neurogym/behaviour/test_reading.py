@@ -173,7 +173,7 @@ def test_columns_of_another_language_are_asked_for_and_not_taken_for_others():
     with pytest.raises(reading.TableQuestion, match="--subject Rotta"):
         reading.read(foreign(), {"choice": "Vastaus"})
     table = reading.read(foreign(), {"choice": "Vastaus", "subject": "Rotta"})
-    assert table.subjects == ("R1", "R2") and "--stimuli Ero" in " ".join(table.reading.notes)
+    assert table.subjects == ("R1", "R2") and "--stimuli Ero" in laboratories.notes_of(table)
     assert not reading.read(foreign(), {"choice": "Vastaus", "subject": "Rotta", "stimuli": ["Ero"]}).reading.notes
 
 
@@ -214,7 +214,7 @@ def test_a_side_in_words_beside_an_answer_in_words_is_not_offered_alone_as_the_c
     table = reading.from_columns({"Target": target, "Saccade": saccade}, {"choice": "Saccade"})
     np.testing.assert_array_equal(table.join("correct"), target == saccade)
     table = reading.from_columns({"Better": target, "Saccade": saccade}, {"choice": "Saccade"})
-    assert "Better has the entries of the choice: --ground-truth Better" in " ".join(table.reading.notes)
+    assert "Better has the entries of the choice: --ground-truth Better" in laboratories.notes_of(table)
 
 
 def test_a_german_side_and_a_strength_without_side_are_one_stimulus():
@@ -262,7 +262,7 @@ def test_another_unit_or_sign_of_one_subject_is_asked(factor, seen, changed):
 def test_a_time_in_words_is_not_left_unread_in_silence():
     columns, _ = two_monkeys(1)
     table = reading.from_columns({**columns, "rt": [f"{k} ms" for k in range(300, 700)]})
-    assert "rt is named like a time and is not read" in " ".join(table.reading.notes)
+    assert "rt is named like a time and is not read" in laboratories.notes_of(table)
 
 
 def test_durations_of_data_frames_are_seconds(tmp_path):
@@ -281,7 +281,7 @@ def test_what_may_be_the_same_subject_and_fractions_in_words_are_said(tmp_path):
     table = reading.from_columns(
         {"rat": np.repeat(["01", "1"], 200), "contrast": fractions, "choice": columns["choice"]}
     )
-    said = " ".join(table.reading.notes)
+    said = laboratories.notes_of(table)
     assert "subjects '01', '1' may be the same" in said and "1/4, as numbers" in said
     rows = "".join(
         f"a,{round(8 * abs(value))},{side}\n" for value, side in zip(evidence, columns["choice"], strict=True)
@@ -302,7 +302,7 @@ def test_a_flag_of_errors_is_offered_as_the_opposite_of_correct():
     columns, evidence = two_monkeys(1)
     wrong = (columns["choice"] == "right") != (evidence > 0)
     table = reading.from_columns({**columns, "error": wrong.astype(int)})
-    assert "--derive right=1-error --correct right" in " ".join(table.reading.notes)
+    assert "--derive right=1-error --correct right" in laboratories.notes_of(table)
     table = reading.read({**columns, "error": wrong.astype(int)}, {"correct": "right"}, derive=["right=1-error"])
     np.testing.assert_array_equal(table.join("correct"), ~wrong)
 
@@ -331,7 +331,7 @@ def test_flags_of_hits_and_false_alarms_give_response_correctness_and_signal():
     np.testing.assert_array_equal(table.join("choice"), np.where(aborted, -1, pressed))
     np.testing.assert_array_equal(table.join("correct")[~aborted], (signal == pressed)[~aborted])
     np.testing.assert_array_equal(table.join("stimuli")[~aborted, 0], signal[~aborted])
-    assert "response, correct, signal are derived from hit, miss" in " ".join(table.reading.notes)
+    assert "response, correct, signal are derived from hit, miss" in laboratories.notes_of(table)
     named = reading.from_columns({**flags, "lick": pressed.astype(int)}, {"choice": "lick"})
     assert not any("derived from hit" in note for note in named.reading.notes)
 
@@ -346,7 +346,7 @@ def test_folders_of_subjects_and_of_days_are_told_apart(tmp_path):
                 np.savetxt(path / "trials.csv", rows, "%d", ",", header="choice,reward", comments="")
     table = reading.read(tmp_path / "a")
     assert table.subjects == ("ada", "bob") and len(table.sessions) == 4
-    assert "each folder (ada, bob) is read as a subject" in " ".join(table.reading.notes)
+    assert "each folder (ada, bob) is read as a subject" in laboratories.notes_of(table)
     assert len(reading.read(tmp_path / "a", {"subject": None}).subjects) == 1
     assert not {"2024-01-01"} & set(reading.read(tmp_path / "b", {"subject": None}).subjects)
 

@@ -78,6 +78,8 @@ def test_an_empty_state_is_named_and_unknown_inputs_are_refused():
         GlmHmm(2, 0, transition="rewrd").fit([Problem(data)])
     with pytest.raises(UnfitError, match="reward is the same"):
         GlmHmm(2, 0, transition="reward").fit([Problem(data)])
+    with pytest.raises(UnfitError, match="drift=true"):
+        GlmHmm(2, 0, sigma=0.0)
 
 
 def test_states_have_the_same_numbers_in_folds_and_seeds():
@@ -163,14 +165,13 @@ def test_weights_that_drift_within_states_predict_new_sessions_better():
     assert score(model.from_arrays(model.to_arrays(fit.policy), data), new) == pytest.approx(score(fit.policy, new))
 
 
+@pytest.mark.long
 def test_without_drift_the_model_is_the_one_of_hidden_states():
     data, _ = drifting_states(sessions=4, trials=150)
     still, fixed = (model.fit([Problem(data)])[0] for model in (GlmHmm(2, 0), GlmHmm(2, 0, drift=True, sigma=0.0)))
     assert fixed.marks["state 1: sigma bias"] == "fixed"
     assert fixed.parameters["state 1: sigma bias"].value < 1e-5
     assert fixed.score == pytest.approx(still.score, abs=0.02 * data.n_trials)
-    with pytest.raises(UnfitError, match="drift=true"):
-        GlmHmm(2, 0, sigma=0.0)
 
 
 def test_drift_rates_are_bounded_and_fixed():

@@ -27,7 +27,10 @@ def simulated(rng, trials, weight, bias=0.0, history=0.0, sessions=1, spread=0.0
     return Behaviour(tuple(rows), ("0", "1"), ("x",))
 
 
-@pytest.mark.parametrize(("trials", "weight", "history"), [(200, 4.0, 0.0), (400, 0.5, 0.3), (200, 2.0, 1.0)])
+@pytest.mark.parametrize(
+    ("trials", "weight", "history"),
+    [(200, 4.0, 0.0), *(pytest.param(*each, marks=pytest.mark.long) for each in ((400, 0.5, 0.3), (200, 2.0, 1.0)))],
+)
 def test_intervals_of_weights_cover_the_truth(trials, weight, history):
     truth = {"bias": 0.3, "x": weight, "choice, 1 back": history}
     rng, repeats = np.random.default_rng(trials), 60
@@ -41,9 +44,9 @@ def test_intervals_of_weights_cover_the_truth(trials, weight, history):
 
 
 def test_the_bias_over_sessions_with_biases_of_their_own_is_covered():
-    rng, repeats = np.random.default_rng(0), 40
+    rng, repeats = np.random.default_rng(0), 12
     hits = sum(0 in describe(simulated(rng, 40, 2.0, sessions=12, spread=0.7))[0].bias for _ in range(repeats))
-    assert hits >= 34
+    assert hits >= 10
 
 
 def test_bias_is_removed_also_with_three_choices():
@@ -80,17 +83,17 @@ def test_separable_choices_are_named_and_their_weights_bounded():
 
 
 def test_the_mean_weight_of_drifting_weights_is_covered():
-    rng, repeats, hits = np.random.default_rng(1), 30, 0
+    rng, repeats, hits = np.random.default_rng(1), 12, 0
     for _ in range(repeats):
         stimulus = rng.choice([-1, -0.5, -0.25, 0.25, 0.5, 1], 90)
         choice = (rng.random(90) < 1 / (1 + np.exp(-3 * stimulus))).astype(int)
         table = Behaviour((session(choice, stimuli=stimulus[:, None]),), ("0", "1"), ("x",))
         hits += 3 in Drifting(0).fit([Problem(table)])[0].parameters["x"]
-    assert hits >= 24
+    assert hits >= 10
 
 
 def test_sizes_of_steps_have_intervals_that_cover_the_truth():
-    sigma, hits, repeats = np.array([0.06, 0.04]), 0, 10
+    sigma, hits, repeats = np.array([0.06, 0.04]), 0, 4
     for seed in range(repeats):
         rng, rows = np.random.default_rng(seed), []
         for k in range(2):
@@ -104,7 +107,7 @@ def test_sizes_of_steps_have_intervals_that_cover_the_truth():
         for name, value in zip(("sigma bias", "sigma x"), sigma, strict=True):
             assert 0 < fit.parameters[name].low < fit.parameters[name].value < fit.parameters[name].high
             hits += value in fit.parameters[name]
-    assert hits >= 17
+    assert hits >= 6
 
 
 def test_the_spread_over_sessions_of_a_single_session_is_not_identified():

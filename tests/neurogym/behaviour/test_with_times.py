@@ -76,7 +76,7 @@ def test_intervals_of_a_race_are_credible_and_those_of_folds_cost_nothing():
     """Those of standard errors were symmetric and covered 86 % (see experiments/coverage)."""
     truth, inside = {"B": 0.9, "s_0": 0.5, "t_R": 0.25, "v_0": 2.0, "lapse": 0.02}, []
     values = {name: np.array(value) for name, value in truth.items()}
-    for rng in np.random.default_rng(1).spawn(4):
+    for rng in np.random.default_rng(1).spawn(2):
         x = rng.choice([-1.0, -0.5, 0.5, 1.0], 200)
         choice, rt = BallisticResponse(2).sample(np.stack([-1.4 * x, 1.4 * x], axis=1), values, rng)
         data = Behaviour((session(choice, stimuli=x[:, None], rt=rt),), stimuli=("x",))
@@ -91,6 +91,7 @@ def test_intervals_of_a_race_are_credible_and_those_of_folds_cost_nothing():
     assert value - low > 1.5 * (high - value)
 
 
+@pytest.mark.long
 def test_intervals_of_a_race_reach_the_tails_where_threshold_and_starts_make_up_for_each_other():
     """Ends of .35 (s_0) and 1.18 (B), found in the scale of the logarithms, covered 86 % of truths."""
     values = {"B": np.array(0.93), "s_0": np.array(0.56), "t_R": np.array(0.24), "v_0": np.array(2.3)}

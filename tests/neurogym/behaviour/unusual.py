@@ -3,39 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tests.neurogym.behaviour.laboratories import Made, bandit_rows, detection, roles_in, roles_of, write_csv
-from tests.neurogym.behaviour.practices import Rng, made, words
+from tests.neurogym.behaviour import laboratories as lab
+
+tables = lab.Tables()
 
 
-def datajoint(root: Path, rng: Rng) -> Made:
+@tables.add("IBL, DataJoint", "trials.csv", "stimuli=trial_stim_contrast_right-trial_stim_contrast_left")
+def datajoint(d, rng):
     """Export of the IBL's DataJoint tables: turns of the wheel in words, contrasts of both sides without gaps."""
-    d = detection(rng)
     size, side = np.abs(d.signed), d.target
-    table = {
+    return {
         "subject_nickname > subject": np.array(["IBL-T1", "ZM_1897"])[d.subject],
         "session_start_time > session": np.array(["2019-10-01 10:00:00", "2019-10-02 10:00:00"])[d.session],
         "trial_id > trial": d.trial + 1,
         "trial_stim_contrast_left": np.where(side, 0.0, size),
         "trial_stim_contrast_right": np.where(side, size, 0.0),
         "trial_stim_prob_left": np.full(len(size), 0.5),
-        "trial_response_choice > choice": words(d, "CW", "CCW", "No Go"),
+        "trial_response_choice > choice": lab.words(d, "CW", "CCW", "No Go"),
         "trial_feedback_type > correct": np.where(d.correct, 1, -1),
         "trial_reward_volume > reward": np.where(d.correct, 3.0, 0.0),
     }
-    return made(
-        d,
-        write_csv(root / "trials.csv", table),
-        roles_in(table, "stimuli=trial_stim_contrast_right-trial_stim_contrast_left"),
-    )
 
 
-def three_options(root: Path, rng: Rng) -> Made:
+def three_options(root, rng):
     """Three alternatives in words with the correct one, a strength, and misses."""
     n = 600
     subject, target = np.repeat([0, 1], n // 2), rng.integers(0, 3, n)
@@ -50,32 +44,31 @@ def three_options(root: Path, rng: Rng) -> Made:
         "response > choice": np.where(missed, "missed", names[choice]),
         "rt >": np.where(missed, np.nan, 0.3 + rng.gamma(2, 0.2, n)),
     }
-    return Made(
-        write_csv(root / "three.csv", table),
-        roles_in(table),
+    return lab.Made(
+        lab.write_csv(root / "three.csv", table),
+        lab.roles_in(table),
         sessions=2,
         misses=int(missed.sum()),
         means={"correct": float((choice == target)[~missed].mean())},
     )
 
 
-def microseconds(root: Path, rng: Rng) -> Made:
+@tables.add("microseconds", "arduino.txt", form={"separator": "|", "missing": "NULL"})
+def microseconds(d, rng):
     """Times in microseconds, as some programs for MATLAB and Arduino write; bars between entries, NULL without one."""
-    d = detection(rng)
-    table = {
+    return {
         "mouse > subject": d.subject + 1,
         "sess > session": d.session + 1,
         "evidence > stimuli": d.signed,
-        "choice >": words(d, "L", "R", None),
+        "choice >": lab.words(d, "L", "R", None),
         "correct >": [None if m else int(c) for m, c in zip(d.missed, d.correct, strict=True)],
         "rt_us > rt": [None if m else round(1e6 * float(s)) for m, s in zip(d.missed, d.seconds, strict=True)],
     }
-    return made(d, write_csv(root / "arduino.txt", table, "|", "NULL"), roles_in(table))
 
 
-def flag_of_timeouts(root: Path, rng: Rng) -> Made:
+def flag_of_timeouts(root, rng):
     """A default choice beside a flag of time-outs, which alone says that there was no answer."""
-    d = detection(rng)
+    d = lab.detection(rng)
     table = {
         "participant > subject": d.subject + 1,
         "session >": d.session + 1,
@@ -85,15 +78,15 @@ def flag_of_timeouts(root: Path, rng: Rng) -> Made:
         "correct >": np.where(d.missed, 0, d.correct),
         "rt >": np.where(d.missed, 2.0, np.minimum(d.seconds, 1.9)),
     }
-    expected = made(d, write_csv(root / "timeouts.csv", table), roles_in(table))
+    expected = lab.made(d, lab.write_csv(root / "timeouts.csv", table), lab.roles_in(table))
     expected.means["rt"] = float(np.minimum(d.seconds, 1.9)[~d.missed].mean())
     return expected
 
 
-def lists_of_keys(root: Path, rng: Rng) -> Made:
+@tables.add("PsychoPy, lists of keys", "keys.csv", sessions=1)
+def lists_of_keys(d, rng):
     """PsychoPy with all keys kept: keys and times as lists in brackets."""
-    d = detection(rng, sessions=1)
-    table = {
+    return {
         "participant > subject": np.array(["01", "02"])[d.subject],
         "trials.thisN": d.trial,
         "signed_coherence > stimuli": d.signed,
@@ -103,13 +96,12 @@ def lists_of_keys(root: Path, rng: Rng) -> Made:
         "key_resp.corr > correct": d.correct.astype(int),
         "key_resp.rt > rt": ["" if m else f"[{float(s)!r}]" for m, s in zip(d.missed, d.seconds, strict=True)],
     }
-    return made(d, write_csv(root / "keys.csv", table), roles_in(table), sessions=2)
 
 
-def angles(root: Path, rng: Rng) -> Made:
+@tables.add("choices in degrees", "motion.csv")
+def angles(d, rng):
     """Choices as directions in degrees, as are the targets; -1 without an answer."""
-    d = detection(rng)
-    table = {
+    return {
         "monkey > subject": np.array(["J", "K"])[d.subject],
         "date > session": np.array(["200101", "200102"])[d.session],
         "coh > stimuli": np.abs(d.signed),
@@ -118,29 +110,27 @@ def angles(root: Path, rng: Rng) -> Made:
         "correct >": d.correct.astype(int),
         "reaction_time > rt": np.where(d.missed, np.nan, 1000 * d.seconds),
     }
-    return made(d, write_csv(root / "motion.csv", table), roles_in(table))
 
 
-def truths_of_r(root: Path, rng: Rng) -> Made:
+@tables.add("truth values of R", "r.txt", form={"separator": "\t", "missing": "NA"})
+def truths_of_r(d, rng):
     """Truth values of R as T and F, entries NA, a decimal point, a file of tabs."""
-    d = detection(rng)
-    table = {
+    return {
         "id > subject": np.array(["s01", "s02"])[d.subject],
         "session >": d.session + 1,
         "trial >": d.trial + 1,
         "intensity > stimuli": d.signed,
-        "chose_right > choice": words(d, "F", "T", None),
+        "chose_right > choice": lab.words(d, "F", "T", None),
         "correct >": [None if m else "T" if c else "F" for m, c in zip(d.missed, d.correct, strict=True)],
         "RT > rt": np.where(d.missed, np.nan, d.seconds),
     }
-    return made(d, write_csv(root / "r.txt", table, "\t", "NA"), roles_in(table))
 
 
-def cells_of_words(root: Path, rng: Rng) -> Made:
+def cells_of_words(root, rng):
     """MATLAB structure whose answers are a cell array of words, with a logical column."""
     from scipy.io import savemat
 
-    d = detection(rng)
+    d = lab.detection(rng)
     savemat(
         root / "session.mat",
         {
@@ -148,20 +138,20 @@ def cells_of_words(root: Path, rng: Rng) -> Made:
                 "rat": np.array(["W068", "W070"], object)[d.subject][:, None],
                 "session": (d.session + 1.0)[:, None],
                 "delta_clicks": (8 * d.signed)[:, None],
-                "side": np.array(words(d, "left", "right", "none"), object)[:, None],
+                "side": np.array(lab.words(d, "left", "right", "none"), object)[:, None],
                 "hit": d.correct[:, None],
             }
         },
     )
     roles = {"subject": "rat", "session": "session", "choice": "side", "correct": "hit", "stimuli": ("delta_clicks",)}
-    return made(d, root / "session.mat", roles)
+    return lab.made(d, root / "session.mat", roles)
 
 
-def clicks(root: Path, rng: Rng) -> Made:
+@tables.add("clicks, reversed", "clicks.csv", "stimuli=right_clicks-left_clicks", form={"missing": "NaN"})
+def clicks(d, rng):
     """Numbers of clicks on either side, the reversed coding: 1 reports the left."""
-    d = detection(rng)
     base = rng.integers(15, 25, len(d.right))
-    table = {
+    return {
         "ratname > subject": np.array(["A", "B"])[d.subject],
         "sessid > session": d.session + 500,
         "left_clicks": base - 8 * d.signed,
@@ -169,33 +159,30 @@ def clicks(root: Path, rng: Rng) -> Made:
         "pokedL > choice": np.where(d.missed, np.nan, 1 - d.right),
         "hit > correct": d.correct * 1,
     }
-    return made(
-        d, write_csv(root / "clicks.csv", table, missing="NaN"), roles_in(table, "stimuli=right_clicks-left_clicks")
-    )
 
 
-def series(root: Path, rng: Rng) -> Made:
+def series(root, rng):
     """Mapping of pandas Series with another index than 0, 1, ..., answers categorical."""
     import pandas
 
-    d = detection(rng)
+    d = lab.detection(rng)
     index = np.arange(len(d.right)) + 17
     columns = {
         "subject": np.array(["a", "b"])[d.subject],
         "session": d.session,
         "stim": d.signed,
         "rt": d.seconds,
-        "choice": pandas.Categorical(words(d, "low", "high", None)),
+        "choice": pandas.Categorical(lab.words(d, "low", "high", None)),
         "correct": d.correct,
     }
     table = {name: pandas.Series(values, index=index) for name, values in columns.items()}
-    roles = roles_of("subject=subject session=session choice=choice correct=correct rt=rt stimuli=stim")
-    return made(d, table, roles)
+    roles = lab.roles_of("subject=subject session=session choice=choice correct=correct rt=rt stimuli=stim")
+    return lab.made(d, table, roles)
 
 
-def hbayesdm(root: Path, rng: Rng, task: str) -> Made:
+def hbayesdm(root, rng, task):
     """Tasks of hBayesDM whose columns of offers are named like outcomes."""
-    subject, choice, win = bandit_rows(rng)
+    subject, choice, win = lab.bandit_rows(rng)
     n = len(subject)
     table: dict[str, Any] = {"subjID": subject + 1}
     roles: dict[str, object] = {"subject": "subjID", "choice": "choice"}
@@ -230,12 +217,14 @@ def hbayesdm(root: Path, rng: Rng, task: str) -> Made:
         table |= {"stimulus": stimulus, "response": response}
         roles |= {"choice": "response", "ground_truth": "stimulus"}
         absent, means = ("reward",), {"correct": float((stimulus == response).mean())}
-    return Made(write_csv(root / "example.txt", table, "\t"), roles, sessions=2, misses=0, absent=absent, means=means)
+    return lab.Made(
+        lab.write_csv(root / "example.txt", table, "\t"), roles, sessions=2, misses=0, absent=absent, means=means
+    )
 
 
-def nested_answers(root: Path, rng: Rng) -> Made:
+def nested_answers(root, rng):
     """JSON of a server: trials in lists beside what is known of a person, answers with a side and a time inside."""
-    d = detection(rng, sessions=1)
+    d = lab.detection(rng, sessions=1)
     people = []
     for who in (0, 1):
         trials = [
@@ -244,7 +233,7 @@ def nested_answers(root: Path, rng: Rng) -> Made:
                 "morph": float(d.signed[k]),
                 "correct": bool(d.correct[k]),
                 "response": {
-                    "side": words(d, "left", "right", None)[k],
+                    "side": lab.words(d, "left", "right", None)[k],
                     "rt": None if d.missed[k] else round(1000 * float(d.seconds[k])),
                 },
             }
@@ -253,14 +242,14 @@ def nested_answers(root: Path, rng: Rng) -> Made:
         people.append({"participant": f"p{who}", "age": 30 + who, "trials": trials})
     path = root / "server.json"
     path.write_text(json.dumps(people))
-    roles = roles_of("subject=participant choice=response.side correct=correct rt=response.rt stimuli=morph")
-    return made(d, path, roles, sessions=2)
+    roles = lab.roles_of("subject=participant choice=response.side correct=correct rt=response.rt stimuli=morph")
+    return lab.made(d, path, roles, sessions=2)
 
 
-def coded_times(root: Path, rng: Rng) -> Made:
+@tables.add("times coded 999", "coded.csv", notes=("0 is read as no answer",))
+def coded_times(d, rng):
     """Button 0 beside 1 and 2 where the time is coded 999."""
-    d = detection(rng)
-    table = {
+    return {
         "SubjectID > subject": d.subject + 1,
         "Sess": d.session + 1,
         "Coherence > stimuli": d.signed,
@@ -268,13 +257,12 @@ def coded_times(root: Path, rng: Rng) -> Made:
         "Acc > correct": d.correct * 1,
         "RT > rt": np.where(d.missed, 999, d.seconds),
     }
-    return made(d, write_csv(root / "coded.csv", table), roles_in(table), notes=("0 is read as no answer",))
 
 
-def third_button(root: Path, rng: Rng) -> Made:
+@tables.add("third button, percent signs", "buttons.csv", notes=("3 is read as no answer",))
+def third_button(d, rng):
     """Button 3 beside 1 and 2 where there is no time; strength with percent signs."""
-    d = detection(rng)
-    table = {
+    return {
         "id > subject": np.array(["x1", "x2"])[d.subject],
         "session": d.session + 1,
         "corr > correct": d.correct * 100,
@@ -282,10 +270,9 @@ def third_button(root: Path, rng: Rng) -> Made:
         "button > choice": np.where(d.missed, 3, d.right + 1),
         "RT (s) > rt": np.where(d.missed, np.nan, d.seconds),
     }
-    return made(d, write_csv(root / "buttons.csv", table), roles_in(table), notes=("3 is read as no answer",))
 
 
-def what_was_given(root: Path, rng: Rng) -> Made:
+def what_was_given(root, rng):
     """Outcomes named by what was given; the probabilities behind them are no stimuli."""
     n = 600
     lick, win, missed = rng.integers(0, 2, n), rng.random(n) < 0.4, rng.random(n) < 0.05
@@ -297,31 +284,23 @@ def what_was_given(root: Path, rng: Rng) -> Made:
         "p_left": rng.choice([0.1, 0.7], n),
         "p_right": rng.choice([0.1, 0.7], n),
     }
-    return Made(
-        write_csv(root / "licks.csv", table),
-        roles_in(table, "stimuli="),
+    return lab.Made(
+        lab.write_csv(root / "licks.csv", table),
+        lab.roles_in(table, "stimuli="),
         sessions=2,
         misses=int(missed.sum()),
         means={"reward": float(win[~missed].mean())},
     )
 
 
-MAKERS: dict[str, Callable[[Path, Rng], Made]] = {
-    "IBL, DataJoint": datajoint,
+MAKERS = tables.makers | {
     "three options": three_options,
-    "microseconds": microseconds,
     "flag of time-outs": flag_of_timeouts,
-    "PsychoPy, lists of keys": lists_of_keys,
-    "choices in degrees": angles,
-    "truth values of R": truths_of_r,
     "MATLAB, cells of words": cells_of_words,
-    "clicks, reversed": clicks,
     "mapping of Series": series,
     "hBayesDM, ambiguity": lambda root, rng: hbayesdm(root, rng, "ambiguity"),
     "hBayesDM, risk with happiness": lambda root, rng: hbayesdm(root, rng, "risk with happiness"),
     "hBayesDM, two alternatives": lambda root, rng: hbayesdm(root, rng, "two alternatives"),
     "JSON, answers nested": nested_answers,
-    "times coded 999": coded_times,
-    "third button, percent signs": third_button,
     "outcomes by what was given": what_was_given,
 }
