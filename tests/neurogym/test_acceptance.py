@@ -187,7 +187,11 @@ def test_13_monitor(tmp_path, trigger: str) -> None:
     assert (tmp_path / "OneStep_training_history.png").is_file()
 
 
-@pytest.mark.parametrize("name", [name for name in ngym.all_envs() if name != "Null-v0"])
+DRAWN = ("GoNogo-v0", "PerceptualDecisionMaking-v0", "ReachingDelayResponse-v0", "RandomDotMotion-v0", "Bandit-v0")
+TASKS = [name for name in ngym.all_envs() if name != "Null-v0"]
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name not in DRAWN)) for name in TASKS])
 def test_14_every_task_runs_and_is_drawn(name: str) -> None:
     import matplotlib.pyplot as plt
 

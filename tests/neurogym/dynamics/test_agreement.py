@@ -44,7 +44,8 @@ def test_averages_take_the_place_of_trials():
     network = recorded(1, 0.5)
     clean = recorded(2, 0.0, trials=1)
     assert clean.averaged and not network.averaged
-    results = {each.measure: each for each in dynamics.agreement(network, clean)}
+    quick = dynamics.ComparisonSettings(shuffles=2)
+    results = {each.measure: each for each in dynamics.agreement(network, clean, quick)}
     assert (
         results["prediction"].value == pytest.approx(results["prediction"].corrected)
         and results["rsa"].corrected <= 1.05

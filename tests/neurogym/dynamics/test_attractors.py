@@ -27,10 +27,16 @@ def check(made: Made, found: dynamics.Attractors) -> bool:
     return found.name.startswith(made.names)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+#: Systems that take seconds.
+SLOW = ("quasi_periodic", "ring_with_drift", "held_by_gates", "exact_ring")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=[pytest.mark.long] * (kind.__name__ in SLOW)) for kind in KINDS],
+    ids=lambda kind: kind.__name__,
+)
 def test_attractors_of_made_systems_have_their_names(kind):
-    if kind.__name__ in ("quasi_periodic", "ring_with_drift"):
-        pytest.skip("takes seconds; among the long tests")
     made = kind(np.random.default_rng(1))
     found = judged(made)
     assert check(made, found), found.name

@@ -59,7 +59,7 @@ def test_gated_cells_are_those_of_torch(cell):
     np.testing.assert_allclose(net.step(states, x), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(4))
 def test_all_known_points_are_found_and_none_invented(seed):
     rng = np.random.default_rng(seed)
     net, points, eigenvalues = known.flip_flop(3, 12)
@@ -120,15 +120,6 @@ def test_starts_that_are_not_finite_find_nothing():
         dynamics.find_fixed_points(net, starts, np.zeros(2))
 
 
-def test_basins_of_two_wells_are_their_sides():
-    net, points, _ = known.flip_flop(1, 2)
-    states = np.array([[x, 0.3] for x in (-2.0, -1.0, -0.1, 0.2)])
-    limits, _ = dynamics.find_limits(net, states, np.zeros(1))
-    assert {float(np.sign(each.states[0, 0])): each.share for each in limits} == {-1.0: 0.75, 1.0: 0.25}
-    ends = np.sort([each.states[0, 0] for each in limits])
-    assert ends == pytest.approx([points[:, 0].min(), points[:, 0].max()], abs=1e-9)
-
-
 def test_saddles_are_found_between_the_stable_points():
     net, points, _ = known.flip_flop(3, 12)
     stable = points[(points[:, :3] != 0).all(axis=1)]
@@ -176,13 +167,6 @@ def test_points_with_slow_modes_that_saddles_separate_are_no_continuum():
     assert found.points.fixed.sum() == 27 and found.name == "8 stable points"
 
 
-def test_a_limit_cycle_has_one_point_whose_eigenvalues_are_its_frequency():
-    cycle = known.Oscillator(growth=0.2, turn=0.3)
-    result = dynamics.find_fixed_points(cycle, np.random.default_rng(0).uniform(-1, 1, (50, 2)), np.zeros(1))
-    assert len(result) == 1
-    assert np.abs(np.angle(result.eigenvalues[0])) == pytest.approx([0.3, 0.3])
-
-
 def test_saddle_nodes_are_found_where_a_bistable_unit_loses_its_wells():
     net = dynamics.Leaky(np.array([[2.0]]), np.array([[1.0]]), np.zeros(1))
     branches, events = dynamics.follow(net, np.linspace(-1.5, 1.5, 30)[:, None], [-1.0], [1.0], n=81)
@@ -217,30 +201,6 @@ def test_flow_vanishes_at_points_and_is_the_linearisation_nearby():
     np.testing.assert_allclose(around.input_along_modes(), np.abs(around.left @ driven.T) / 1e-5, rtol=1e-3, atol=1e-4)
     with pytest.raises(ValueError, match="parallel"):
         dynamics.Plane.through(points[0], [1, 0, 0, 0], [2, 0, 0, 0])
-
-
-def trials(kind: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return noisy trajectories of a system of one kind in random coordinates, and its inputs."""
-    rng, units = np.random.default_rng(seed), 8
-    if kind == "line":
-        net: dynamics.System = known.line_attractor(units, [1.0], rng, 0.7)[0]
-    else:
-        net = known.point_attractor(units, 1, rng, 0.85)
-    x = np.zeros((60, 80, 1))
-    x[:, :10] = rng.normal(0, 0.3, (60, 1, 1))
-    return known.simulate(net, np.zeros((60, units)), x, rng, 0.03), x
-
-
-def test_similarity_tells_line_from_point_attractors_and_not_two_of_one_kind():
-    kinds = ["line"] * 4 + ["point"] * 4
-    data = [trials(kind, seed) for seed, kind in enumerate(kinds)]
-    operators = [dynamics.fit_operator(list(y), n_delays=10, rank=5) for y, _ in data]
-    driven = [dynamics.fit_operator(list(y), list(x), n_delays=5, rank=8) for y, x in data]
-    for found, distance in ((operators, dynamics.operator_distance), (driven, dynamics.input_distance)):
-        pairs = [(i, j, distance(found[i], found[j])) for i in range(8) for j in range(i)]
-        same = [value for i, j, value in pairs if kinds[i] == kinds[j]]
-        second = [value for i, j, value in pairs if kinds[i] != kinds[j]]
-        assert np.mean([a < b for a in same for b in second]) > 0.95
 
 
 @pytest.mark.parametrize("reflect", [False, True])

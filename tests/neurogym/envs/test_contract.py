@@ -34,7 +34,9 @@ def subject(task: str, *arguments: tuple) -> Subject:
     return Subject(task, functools.partial(registration.make, task, **dict(arguments)))
 
 
-@pytest.mark.parametrize(("case", "check"), CASES, ids=str)
+@pytest.mark.parametrize(
+    ("case", "check"), CASES, ids=lambda part: part if isinstance(part, str) else "-".join(map(str, part))
+)
 def test_contract(case, check):
     try:
         CHECKS[check](subject(*case))

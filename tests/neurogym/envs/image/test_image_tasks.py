@@ -61,25 +61,6 @@ def test_the_ceiling_is_unknown_where_pixels_hide_the_direction_of_single_dots(k
     assert task("RandomDotMotion-v0", **kwargs).ceiling() is None
 
 
-@pytest.mark.parametrize("kwargs", [{}, {"dim_ring": 4}])
-def test_an_observer_who_sees_every_heading_reaches_the_ceiling_of_dots(kwargs):
-    """It takes the direction in which most dots move exactly, and guesses where that is none."""
-    env = task("RandomDotMotion-v0", **kwargs)
-    rng, right = np.random.default_rng(0), []
-    for coh in env.cohs:
-        for _ in range(100):
-            direction = rng.integers(len(env.theta))
-            x, y = env.dots(125, coh / 100, env.theta[direction], rng)
-            moved = np.stack([np.diff(x, axis=0), np.diff(y, axis=0)], axis=2)
-            exactly = [
-                np.isclose(moved, 0.05 * np.array([np.cos(angle), np.sin(angle)]), atol=1e-6).all(axis=2).sum()
-                for angle in env.theta
-            ]
-            best = np.flatnonzero(exactly == np.max(exactly))
-            right.append((direction in best) / len(best))
-    assert env.ceiling()["performance"] == pytest.approx(np.mean(right), abs=0.03)
-
-
 def test_dots_move_towards_the_ground_truth():
     env = task("RandomDotMotion-v0", stim_scale=100 / 51.2)
     for ground_truth, sign in ((0, 1), (1, -1)):

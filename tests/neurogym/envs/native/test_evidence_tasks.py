@@ -71,14 +71,6 @@ def test_one_modality_is_silent_or_against_the_other(make_trials, shown_values):
         ngym.make("MultiSensoryIntegration-v0", modalities=("third",))
 
 
-@pytest.mark.parametrize("modalities", [("both",), ("first", "conflict")])
-def test_summing_modalities_reaches_the_ceiling(make_trials, modalities):
-    env, trials = make_trials("MultiSensoryIntegration-v0", n=6000, modalities=modalities)
-    means = mean_stimulus(trials, [1, 2, 3, 4])
-    right = (means[:, :2] + means[:, 2:]).argmax(axis=1) == trials.info["ground_truth"]
-    assert right.mean() == pytest.approx(env.ceiling()["performance"], abs=0.015)
-
-
 def test_delayed_report_of_the_stronger_stimulus(make_trials):
     env, trials = make_trials("PerceptualDecisionMakingDelayResponse-v0", n=4000, stim_scale=0.5)
     assert set(trials.info["coh"]) == {0, 3.2, 6.4, 12.8, 25.6}

@@ -105,28 +105,6 @@ def test_two_step_transitions_and_rewards(play):
     assert np.mean(paid) == pytest.approx(0.9, abs=0.03)
 
 
-def test_two_step_belief_reaches_the_stated_ceiling():
-    """An agent that follows the belief over the better stage scores the ceiling on the environment itself."""
-    env = ngym.make("TwoStep-v0").unwrapped
-    stated = env.ceiling()["performance"]
-    ob, _ = env.reset(seed=1)
-    scores = np.zeros((150, 100))
-    for session in scores:
-        belief = 0.5  # that stage 2 is the better one
-        for trial in range(100):
-            assert ob[3] == (trial == 0)
-            ob = env.step(2 if belief > 0.5 else 1)[0]
-            stage = 1 + int(ob[1:3].argmax())
-            ob, reward, _, _, info = env.step(0)
-            session[trial] = info["performance"]
-            says_two = (stage == 2) == (reward > 0)
-            two, first = belief * (0.9 if says_two else 0.1), (1 - belief) * (0.1 if says_two else 0.9)
-            belief = two / (first + two)
-            belief = belief * (1 - env.p_switch) + (1 - belief) * env.p_switch
-    error = scores.mean(axis=1).std() / np.sqrt(len(scores))
-    assert scores.mean() == pytest.approx(stated, abs=4 * error)
-
-
 def test_rule_switching_cue_decides_which_feature_counts(make_trials):
     _, trials = make_trials("CuedRuleSwitching-v0", n=2000, p_switch=0.25)
     info = trials.info

@@ -158,9 +158,6 @@ def test_gains_are_drawn_and_cued_throughout_the_trial(make_trials, play):
     assert {report["trial"]["gain"] for report in play(env, trials=5, gain=1.5)} == {1.5}
     for first in (1, [1.5]):
         assert make_trials("ReadySetGo-v0", gain=first)[0].observation_space.shape == (3,)
-    for wrong in (0, (1, -1), ()):
-        with pytest.raises(ValueError, match="gain must be positive"):
-            ngym.make("ReadySetGo-v0", gain=wrong)
 
 
 @pytest.mark.parametrize("task", ["ReadySetGo-v0", "ReadySetGoSinglePrior-v0", "ReadySetGoDoublePrior-v0"])

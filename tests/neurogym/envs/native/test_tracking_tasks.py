@@ -29,12 +29,6 @@ def test_a_bit_holds_the_sign_of_the_last_pulse(make_trials):
     assert (ob[:, 1:] != 0).mean() == pytest.approx(0.2, abs=0.02)
 
 
-@pytest.mark.parametrize("wrong", [{"n_bits": 0}, {"n_bits": 1.5}, {"n_bits": 11}, {"p_pulse": 1.1}])
-def test_a_flip_flop_refuses_what_cannot_be(wrong):
-    with pytest.raises(ValueError, match=next(iter(wrong))):
-        ngym.make("FlipFlop-v0", **wrong)
-
-
 def test_outputs_are_right_within_the_tolerance_and_paid_by_their_error(make_trials, play):
     env, _ = make_trials("FlipFlop-v0", rewards={"correct": 2.0, "fail": -1.0})
     (half,) = play(env, lambda env: 0.5 * env.gt_now, trials=1)
