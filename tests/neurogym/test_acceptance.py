@@ -48,23 +48,6 @@ def test_02_side_bias_refuses_durations(duration, error) -> None:
         w.SideBias(ngym.make("PerceptualDecisionMaking-v0"), [[0.2, 0.8], [0.8, 0.2]], duration)
 
 
-def _blocks(duration, n: int) -> list[int]:
-    env = w.SideBias(ngym.make("PerceptualDecisionMaking-v0"), [[0.2, 0.8], [0.8, 0.2]], duration)
-    blocks = [env.curr_block]
-    for _ in range(n):
-        env.new_trial()
-        blocks.append(env.curr_block)
-    return blocks
-
-
-def test_02_side_bias_blocks() -> None:
-    blocks = _blocks(5, 5)
-    assert blocks[:5] == [blocks[0]] * 5 and blocks[5] != blocks[0]
-    assert 30 <= np.sum(np.diff(_blocks(0.5, 100)) != 0) <= 70
-    lengths = np.diff(np.flatnonzero(np.diff(_blocks((2, 4), 50))))
-    assert lengths.min() >= 2 and lengths.max() <= 4
-
-
 def test_03_schedule_of_all_yang19_tasks() -> None:
     names = ngym.get_collection("yang19")
     env = w.ScheduleEnvs([ngym.make(name) for name in names], RandomSchedule(len(names)), env_input=True)

@@ -10,10 +10,11 @@ import pytest
 from neurogym.behaviour import reading
 from neurogym.behaviour.entries import TableError
 from neurogym.behaviour.questions import TableQuestion
-from tests.neurogym.behaviour import choices_with_outcomes, experiment_software, practices, unusual
+from tests.neurogym.behaviour import choices_with_outcomes, experiment_software, laboratories, practices, unusual
 
 SEED = 11
-MAKERS = practices.MAKERS | experiment_software.MAKERS | choices_with_outcomes.MAKERS | unusual.MAKERS
+FORMATS = laboratories.MAKERS
+MAKERS = FORMATS | practices.MAKERS | experiment_software.MAKERS | choices_with_outcomes.MAKERS | unusual.MAKERS
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -36,10 +37,25 @@ def test_a_table_is_read_right_without_flags(name, tmp_path):
     if len(table.stimuli) == 1:
         evidence = table.join("stimuli")[:, 0]
         valid = (choice >= 0) & np.isfinite(evidence)
-        assert np.corrcoef(evidence[valid], choice[valid])[0, 1] > -0.1
-    assert table.reading is not None
+        assert np.corrcoef(evidence[valid], choice[valid])[0, 1] > (0.4 if name in FORMATS else -0.1)
+    rt = table.join("rt")
+    assert np.isnan(rt).all() or 0.1 < np.nanmin(rt) < np.nanmax(rt) < 5
     for note in made.notes:
         assert any(note in each for each in table.reading.notes)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_saved_column_map_reads_the_same_without_a_guess_and_every_column_is_accounted_for(name, tmp_path):
+    made = MAKERS[name](tmp_path, np.random.default_rng(SEED))
+    a = reading.read(made.source)
+    b = reading.read(made.source, columns=dict(a.reading.column_map))
+    assert (a.subjects, a.choices, a.stimuli, len(a.sessions)) == (b.subjects, b.choices, b.stimuli, len(b.sessions))
+    for attribute in ("choice", "reward", "correct", "truth", "stimuli", "rt", "state", "choice2", "gain", "loss"):
+        np.testing.assert_array_equal(a.join(attribute), b.join(attribute), attribute)
+    by_column = {row.column: row for row in a.reading.columns}
+    for role, columns in made.roles.items():
+        for column in [columns] if isinstance(columns, str) else columns:
+            assert by_column[column].role and by_column[column].read_as, (role, column)
 
 
 ROWS = [f"a,{k},{k % 2},{k % 3}" for k in range(30)]

@@ -76,7 +76,7 @@ def test_intervals_of_a_race_are_credible_and_those_of_folds_cost_nothing():
     """Those of standard errors were symmetric and covered 86 % (see experiments/coverage)."""
     truth, inside = {"B": 0.9, "s_0": 0.5, "t_R": 0.25, "v_0": 2.0, "lapse": 0.02}, []
     values = {name: np.array(value) for name, value in truth.items()}
-    for rng in np.random.default_rng(1).spawn(2):
+    for rng in np.random.default_rng(1).spawn(1):
         x = rng.choice([-1.0, -0.5, 0.5, 1.0], 200)
         choice, rt = BallisticResponse(2).sample(np.stack([-1.4 * x, 1.4 * x], axis=1), values, rng)
         data = Behaviour((session(choice, stimuli=x[:, None], rt=rt),), stimuli=("x",))
