@@ -19,11 +19,6 @@ def test_names_must_be_a_dictionary(make):
         make()
 
 
-def test_infinite_bounds_stay_infinite():
-    box = spaces.Box(-np.inf, np.inf, shape=(2,), dtype=np.float32)
-    assert np.all(box.low == -np.inf) and np.all(box.high == np.inf)
-
-
 def test_appended_channels_have_a_name_of_their_own():
     box = spaces.Box(-1, 1, name={"fixation": 0}, shape=(1,), dtype=np.float32)
     wide = spaces.append_channels(spaces.append_channels(box, "reward", 1), "reward", 2)

@@ -13,7 +13,6 @@ from neurogym.envs import registration
 from tests.neurogym.ceilings.observers import recall
 
 TASKS = registration.every_task()
-LINKED = [id_ for id_ in TASKS if ngym.make(id_).unwrapped.metadata.get("history_dependent")]
 
 
 def scores(env) -> list[dict]:
@@ -69,9 +68,15 @@ def assert_not_above(id_: str, trials: int) -> None:
             assert values.mean() <= reference["performance"] + slack, after
 
 
-@pytest.mark.parametrize("id_", ["DynamicForaging-v0", "MatchingPenny-v0", "TwoStep-v0", "IBLBlock-v0"])
-def test_taking_turns_exceeds_neither_baseline_nor_ceiling(id_):
-    assert_not_above(id_, 600)
+@pytest.mark.parametrize(
+    ("id_", "trials"),
+    [
+        *((f"{name}-v0", 600) for name in ("DynamicForaging", "MatchingPenny", "TwoStep", "IBLBlock")),
+        *(pytest.param(id_, 2000, marks=pytest.mark.long) for id_ in TASKS),
+    ],
+)
+def test_taking_turns_exceeds_neither_baseline_nor_ceiling(id_, trials):
+    assert_not_above(id_, trials)
 
 
 def test_nine_visits_to_each_side_are_the_best_without_feedback():
@@ -85,9 +90,3 @@ def test_an_agent_who_excludes_the_patterns_of_earlier_cues_reaches_the_ceiling_
     score = ceiling(ngym.make("MemoryRecall-v0"))
     assert performance == pytest.approx(score["performance"], abs=4 * np.hypot(error, score["error"]))
     assert score["performance"] == pytest.approx(0.9935, abs=0.0015)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("id_", TASKS)
-def test_taking_turns_exceeds_nothing_in_any_task(id_):
-    assert_not_above(id_, 2000)

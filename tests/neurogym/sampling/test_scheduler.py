@@ -47,7 +47,6 @@ def test_counters_and_reset() -> None:
         (lambda: s.SequentialSchedule(3, start=3), "start"),
         (lambda: s.RandomBlockSchedule(3, [1, 2]), "3 block lengths"),
         (lambda: s.SequentialBlockSchedule(2, [1, 0]), "positive integers"),
-        (lambda: s.IndependentSchedule(2, p=[0.5, 0.6]), "sum to 1"),
         (lambda: s.schedule_from("block", 3), "block:100"),
         (lambda: s.schedule_from("radnom", 3), "random"),
     ],

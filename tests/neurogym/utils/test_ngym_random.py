@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from neurogym.sampling.distributions import Distribution
-from neurogym.utils.ngym_random import TruncExp, random_number_fn, random_number_name, trunc_exp
+from neurogym.utils.ngym_random import random_number_fn, random_number_name, trunc_exp
 
 
 @pytest.mark.parametrize(
@@ -57,14 +57,6 @@ def test_degenerate_truncation_gives_the_maximum():
 def test_malformed_specifications_are_refused(spec, message):
     with pytest.raises(ValueError, match=message):
         Distribution.of(spec)
-
-
-def test_trunc_exp_object_repeats_under_a_seed():
-    draw = TruncExp(600, 300, 3000)
-    draw.seed(3)
-    first = [draw() for _ in range(1000)]
-    draw.seed(3)
-    assert first == [draw() for _ in range(1000)] and min(first) >= 300 and max(first) < 3000
 
 
 def test_functions_and_phrases():
