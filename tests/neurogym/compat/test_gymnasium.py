@@ -52,7 +52,7 @@ def test_old_ids_are_made_without_a_word():
         assert gymnasium.make("RDM-v1") is not None
 
 
-@pytest.mark.parametrize("id_", [RDM, "yang19.dms-v0", "perceptualdecisionmaking.ibl20-v0", "ReachingDelayResponse-v0"])
+@pytest.mark.parametrize("id_", ["yang19.dms-v0", "ReachingDelayResponse-v0"])
 def test_a_frame_is_the_trial_so_far(id_):
     env = PassReward(ngym.make(id_, render_mode="rgb_array"))
     assert env.render_mode == "rgb_array" and "rgb_array" in env.metadata["render_modes"]

@@ -107,7 +107,11 @@ def foreign(path):
 
 
 @needs_build
-@pytest.mark.parametrize("damage", [cut, empty, garbage, foreign, os.remove], ids=lambda damage: damage.__name__)
+@pytest.mark.parametrize(
+    "damage",
+    [garbage, os.remove, *(pytest.param(damage, marks=pytest.mark.long) for damage in (cut, empty, foreign))],
+    ids=lambda damage: damage.__name__,
+)
 def test_damaged_files_are_done_without_and_told_of_in_one_line(installed, damage):
     damage(file_of(installed, BUILT[-1]))
     better = ([kernels.PLAIN, *BUILT])[len(BUILT) - 1]

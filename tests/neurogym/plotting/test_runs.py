@@ -91,9 +91,8 @@ def test_psychometric_recovers_what_was_simulated() -> None:
 
 
 def test_saved_data_over_training(tmp_path) -> None:
-    env = ngym.Monitor(
-        ngym.make("GoNogo-v0"), config={"local_dir": tmp_path, "monitor": {"interval": 5, "verbose": False}}
-    )
+    settings = {"interval": 5, "verbose": False, "plot": {"create": False}}
+    env = ngym.Monitor(ngym.make("GoNogo-v0"), config={"local_dir": tmp_path, "monitor": settings})
     env.reset(seed=0)
     for _ in range(15 * 60):
         env.step(0)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -123,6 +123,7 @@ trees = st.recursive(
 )
 
 
+@settings(max_examples=40, deadline=None)
 @given(trees)
 def test_any_tree_of_plain_data_comes_back_as_it_was(tree: Any) -> None:
     assert repr(resumed(tree)) == repr(tree)
