@@ -21,21 +21,9 @@ from ngym_cli.terminal import cell
 from tests.ngym_cli.api.notebook import html
 
 #: A model of each family with a memory, and one of each without.
-MODELS = (
-    "bias",
-    "logistic:history=2",
-    "psytrack",
-    "glm-hmm:states=2",
-    "glm-hmm:states=2:drift=true",
-    "hybrid",
-    "gru:units=1:seeds=1",
-    "gru:units=1:seeds=1:drift=true",
-    "ddm",
-    "q-learning:times=ddm",
-    "psytrack:times=ddm",
-    "gru:units=1:seeds=1:times=ddm",
-    "logistic:times=lba",
-)
+FAST = ("bias", "logistic:history=2", "glm-hmm:states=2", "gru:units=1:seeds=1", "ddm", "q-learning:times=ddm")
+MORE = ("psytrack", "glm-hmm:states=2:drift=true", "hybrid", "gru:units=1:seeds=1:drift=true", "psytrack:times=ddm",
+        "gru:units=1:seeds=1:times=ddm", "logistic:times=lba")  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +58,7 @@ def same_numbers(one, other, sessions):
         np.testing.assert_allclose(p, q, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("label", MODELS)
+@pytest.mark.parametrize("label", [*FAST, *(pytest.param(each, marks=pytest.mark.long) for each in MORE)])
 def test_trials_that_do_not_count_are_not_fitted(label):
     table = played()
     (whole,), model = table.sessions, built(label)
@@ -80,7 +68,7 @@ def test_trials_that_do_not_count_are_not_fitted(label):
     same_numbers(*(model.fit([each])[0] for each in problems), [whole])
 
 
-@pytest.mark.parametrize("label", ["q-learning", "psytrack", "glm-hmm:states=2", "gru:units=1:seeds=1"])
+@pytest.mark.parametrize("label", ["psytrack", "glm-hmm:states=2", "gru:units=1:seeds=1"])
 def test_what_is_reported_comes_from_the_whole_session(label):
     table, model = played(), built(label)
     outcome = validate(model, prepared(FitData(table, CrossValidation(folds=3))))
@@ -151,6 +139,7 @@ def test_folds_of_subjects_with_enough_sessions_are_sessions():
         prepared(FitData(table.only([session([0, 1, 1])]), CrossValidation(folds=5)))
 
 
+@pytest.mark.long
 def test_learners_with_one_session_are_found():
     rng, model = np.random.default_rng(4), built("q-learning")
     parameters, sessions, truths = model.parameters(Behaviour(())), [], []

@@ -20,7 +20,7 @@ def reports(n=600, ring=360.0, guesses=0.2, seed=0, shift=0.0):
 
 @pytest.mark.parametrize(
     ("ring", "shift", "words"),
-    [(180.0, 90.0, "180 degrees"), (2 * np.pi, 0.0, "6.28 radians")],
+    [pytest.param(180.0, 90.0, "180 degrees", marks=pytest.mark.long), (2 * np.pi, 0.0, "6.28 radians")],
 )
 def test_bias_precision_and_guesses_are_those_of_the_reports(ring, shift, words):
     sizes = np.repeat([1, 4], 400)

@@ -75,6 +75,7 @@ def test_the_log_density_of_the_sampler_has_the_right_gradient(centred):
     np.testing.assert_allclose(jax.grad(target)(u), slope, rtol=1e-4, atol=1e-3)
 
 
+@pytest.mark.long
 def test_samples_agree_with_laplace_and_have_diagnostics():
     table = people(1, 200)
     model = diffusion(start=False, lapse=0.02)

@@ -43,7 +43,6 @@ def test_history_beats_no_history_and_a_second_call_resumes(rat, tmp_path, monke
 
 
 def test_figures_of_a_fit_are_drawn_and_others_say_why_not(rat, tmp_path):
-    rat.write_text("\n".join(rat.read_text().splitlines()[:161]))  # two sessions
     result = fit(rat, model="psytrack,glm-hmm:states=2", folds=2, runs=tmp_path / "runs", name="f")
     path = fits.named("f", tmp_path / "runs")
     assert str(path.path) == result["path"] == str(fits.named("latest", tmp_path / "runs").path)
