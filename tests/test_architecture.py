@@ -1,7 +1,5 @@
 """Imports run one way: layers of each package, no import circles, nothing private to another module."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import re

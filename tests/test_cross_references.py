@@ -1,7 +1,5 @@
 """Names in backticks in docstrings exist: functions, classes, attributes, files, registered names."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import re

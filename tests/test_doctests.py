@@ -1,7 +1,5 @@
 """Examples in docstrings give what they say."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files of the repository that must agree with each other: versions, pinned tools, markers of typed packages."""
 
-from __future__ import annotations
-
 import importlib.resources
 import re
 import shutil

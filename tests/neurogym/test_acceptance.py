@@ -1,7 +1,5 @@
 """The behaviours that scripts written for NeuroGym rely on, one test for each point that no other file holds."""
 
-from __future__ import annotations
-
 import gymnasium as gym
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Names that scripts import, and what importing does not do."""
 
-from __future__ import annotations
-
 import importlib
 import logging
 import subprocess

@@ -1,7 +1,5 @@
 """A task declares and has a session; NeuroGym's style is a subclass that only classes in that style get."""
 
-from __future__ import annotations
-
 import copy
 import warnings
 

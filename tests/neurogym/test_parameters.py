@@ -1,7 +1,5 @@
 """Parameters that change while a task runs take effect with the next trial, however they are changed."""
 
-from __future__ import annotations
-
 import copy
 import functools
 import pickle

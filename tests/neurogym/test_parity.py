@@ -1,7 +1,5 @@
 """A trial that is described by itself is what it would be among many."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

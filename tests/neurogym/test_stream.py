@@ -1,7 +1,5 @@
 """An agent that is always right sees the same rows in a session, a data set and the supervised learner."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -5,8 +5,6 @@ would: so many environments side by side, whole sessions or a warm-up. The share
 of all evaluations is the coverage; next to it that of intervals that take trials as independent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The bias of an observer that knows its blocks is found, and the criteria say what it meets."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.special import ndtr

@@ -1,7 +1,5 @@
 """Explained variance of neurons: averages, what is held out, the noise ceiling and the baselines."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Errors of continuous reports, on a line and on a ring."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

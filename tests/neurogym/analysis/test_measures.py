@@ -1,7 +1,5 @@
 """Each task declares what it is about; the measures of known behaviour are the known numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

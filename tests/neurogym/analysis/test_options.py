@@ -1,7 +1,5 @@
 """Options whose values are learned: what was chosen, what was lost, and the weights of past rewards."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Units that were made to serve certain tasks are found to do so."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

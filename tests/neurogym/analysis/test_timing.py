@@ -1,7 +1,5 @@
 """The Bayesian observer of intervals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

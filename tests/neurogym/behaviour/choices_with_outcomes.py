@@ -1,7 +1,5 @@
 """Tables of choices with outcomes: bandits, two-step tasks, offers, signals, wagers, games."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

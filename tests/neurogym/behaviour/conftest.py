@@ -1,7 +1,5 @@
 """Decisions that several files of tests write as tables."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Files of programs that run or record experiments: ALF, BIDS, jsPsych, PsychoPy, E-Prime, NWB, MATLAB, pyControl."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

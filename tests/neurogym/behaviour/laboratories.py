@@ -1,7 +1,5 @@
 """Tables as laboratories and programs write them, made from simulated behaviour whose parameters are known."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable

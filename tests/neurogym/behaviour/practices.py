@@ -1,7 +1,5 @@
 """Tables as particular laboratories write them: text, frames and files of columns, with their traps."""
 
-from __future__ import annotations
-
 import gzip
 import json
 

@@ -1,7 +1,5 @@
 """Accumulators of pulses: against simulated paths and closed forms, recovered from simulated subjects."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

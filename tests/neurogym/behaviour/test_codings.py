@@ -1,7 +1,5 @@
 """Codes, units, labels and damaged entries: read right, or left out with a count, or refused with a way on."""
 
-from __future__ import annotations
-
 import re
 import time
 

@@ -1,7 +1,5 @@
 """Collapsing bounds: densities agree with closed forms and simulation; parameters are recovered."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Credible intervals of few parameters: exact for a Gaussian, and wide enough where the posterior is a funnel."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,7 +1,5 @@
 """Descriptions: numbers of simulated behaviour lie within their intervals, by condition, stage and confidence too."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Drift diffusion: parameters are recovered; omissions, anticipations, codes and reversed signs are read right."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Evidence decides over names: clocks, units, codings, doubled rows, states of a task; what stays open is asked."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Densities and probabilities of first passage agree with each other, with numerical integrals and with simulation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.integrate import quad

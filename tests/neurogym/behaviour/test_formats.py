@@ -1,7 +1,5 @@
 """Arrays, archives, sheets and sessions of known programs are read; what runs code or is not known is refused."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Parameters of a diffusion as formulas of trial columns."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Learners of gains, losses, uncertainty and cues are recovered from their own behaviour."""
 
-from __future__ import annotations
-
 import jax
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Models of choices recover what simulated subjects were made with, and predict from the past alone."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

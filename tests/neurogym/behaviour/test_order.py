@@ -1,7 +1,5 @@
 """Results do not depend on the order of rows, files or subjects in a table."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

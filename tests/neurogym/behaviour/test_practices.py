@@ -1,7 +1,5 @@
 """Particular tables of laboratories are read without flags: roles, counts, means, orientation; refusals lead on."""
 
-from __future__ import annotations
-
 import gzip
 
 import numpy as np

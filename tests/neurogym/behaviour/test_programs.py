@@ -1,7 +1,5 @@
 """Tables as Inquisit, EMC2, JATOS, learning tasks with objects and rigs for animals write them."""
 
-from __future__ import annotations
-
 import json
 
 import h5py

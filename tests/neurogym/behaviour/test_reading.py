@@ -1,7 +1,5 @@
 """Tables of behaviour: roles, misses, sessions, and errors with column, row, found and expected."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

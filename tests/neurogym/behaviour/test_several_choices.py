@@ -1,7 +1,5 @@
 """Hidden states and drifting weights with three and more choices: plain references, recovery, stored fits, refusals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

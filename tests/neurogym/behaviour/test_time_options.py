@@ -1,7 +1,5 @@
 """Options of models of choices and times: contaminants, fixed parameters, codes, hidden states that set the bound."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Hidden states whose transitions depend on inputs; states that are empty are named."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

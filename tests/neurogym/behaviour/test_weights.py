@@ -1,7 +1,5 @@
 """Weights of choice regressions: coverage of their intervals, sessions and subjects as groups, separable choices."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

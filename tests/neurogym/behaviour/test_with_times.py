@@ -1,7 +1,5 @@
 """Learners, regressions, functions and other models that also predict times."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import jax.numpy as jnp

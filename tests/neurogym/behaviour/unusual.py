@@ -1,7 +1,5 @@
 """Tables of less usual programs, codings and roles: three options, microseconds, flags of time-outs, offers."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Ideal agents of tasks with a hidden state, written apart from the package: they see what ``env.step`` shows."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.special import logsumexp
 

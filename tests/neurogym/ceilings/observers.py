@@ -1,7 +1,5 @@
 """Ideal observers of single tasks and stacks, written apart from the package, and what they score."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 

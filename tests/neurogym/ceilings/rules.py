@@ -1,7 +1,5 @@
 """Rules of ideal observers of single tasks, written apart from the package: the answer to each trial."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Ideal agents that see what a task shows reach its ceiling, also with drawn arguments."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

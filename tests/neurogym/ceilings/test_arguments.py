@@ -1,7 +1,5 @@
 """Ceilings follow every argument of a task, or are unknown: compared with observers that are written apart."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

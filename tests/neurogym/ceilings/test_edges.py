@@ -1,7 +1,5 @@
 """Ceilings at the edges: periods that last no time, and noise that is absent, tiny or mixed."""
 
-from __future__ import annotations
-
 import inspect
 
 import numpy as np

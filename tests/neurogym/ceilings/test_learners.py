@@ -1,7 +1,5 @@
 """Agents that learn from their rewards do not exceed the ceilings of bandits and foraging tasks."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Chance, no-stimulus baseline and ceiling are in order, and agents that go by the trial's number exceed none."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

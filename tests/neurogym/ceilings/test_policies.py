@@ -1,7 +1,5 @@
 """No simple policy exceeds a known ceiling: over pairs of task and wrapper, through ``step``."""
 
-from __future__ import annotations
-
 import itertools
 import pkgutil
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """Whatever an import finds is found as an attribute, too; what the page for newcomers promises is there."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Attributes, arguments, labels and record keys of tasks that scripts know."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

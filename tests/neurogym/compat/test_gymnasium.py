@@ -1,7 +1,5 @@
 """What Gymnasium and scripts ask of an environment beside its steps: bounds, specifications, pictures, types."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import warnings

@@ -1,7 +1,5 @@
 """What NeuroGym accepts in silence is warned of once, at the line of the script, or is an error where asked for."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

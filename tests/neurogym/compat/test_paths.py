@@ -1,7 +1,5 @@
 """Older paths and names are found, and are not copies."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import pickle

@@ -1,7 +1,5 @@
 """Arguments given by position mean what they mean in NeuroGym; what is our own comes after."""
 
-from __future__ import annotations
-
 import inspect
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Scripts of all eras of NeuroGym run as they are."""
 
-from __future__ import annotations
-
 import runpy
 import warnings
 from pathlib import Path

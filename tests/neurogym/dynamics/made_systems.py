@@ -4,8 +4,6 @@ A network is bistable, cycles or holds by its own equations: leaky units with re
 whose update gate is constant or closed, LSTM units whose forget gate is open.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Agreement with recordings: noise correction, floor of shuffled conditions, averages."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

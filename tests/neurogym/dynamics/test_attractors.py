@@ -1,7 +1,5 @@
 """Attractors of systems that are known, and of trained networks whose states were followed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Catalogues of solutions: geometry that does not depend on units, clusters, and the cluster of another network."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from neurogym.dynamics import known

@@ -1,7 +1,5 @@
 """Comparison of populations: noise floors, shuffles, and systems whose differences are known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

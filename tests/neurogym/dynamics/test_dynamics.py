@@ -1,7 +1,5 @@
 """Fixed points, flow and similarity, tested against systems whose dynamics are known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

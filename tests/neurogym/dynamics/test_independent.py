@@ -1,7 +1,5 @@
 """Points, stability and bifurcations against SciPy's root finder and integrator, and against normal forms."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The short way of a step, the long way, and a batch of one environment do the same, for drawn tasks and actions."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Trials that environments make together are those that each would have made alone."""
 
-from __future__ import annotations
-
 import copy
 from functools import partial
 

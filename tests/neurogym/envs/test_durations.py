@@ -1,7 +1,5 @@
 """Periods without duration: a task shows trials all the same, or refuses in one line."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What is reported of a trial is what the agent did: choice, reaction time, outcome, and those of the trial before."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Running, drawing, and small helpers."""
 
-from __future__ import annotations
-
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np

@@ -1,7 +1,5 @@
 """Sequences of schedules."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Attributes that are plain data come back as they were; everything else is refused by name."""
 
-from __future__ import annotations
-
 import collections
 import copy
 import enum

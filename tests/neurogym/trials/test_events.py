@@ -1,7 +1,5 @@
 """Codes of events are the same in Python and in C."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Batches for supervised learning."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np

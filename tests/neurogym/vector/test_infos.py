@@ -1,7 +1,5 @@
 """Infos of batches are in Gymnasium's form, and its own vector wrappers work on them."""
 
-from __future__ import annotations
-
 import warnings
 
 import gymnasium as gym

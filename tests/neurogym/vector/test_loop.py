@@ -1,7 +1,5 @@
 """What environments that are stepped one after the other report of the trials that ended."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Every wrapper with arguments that fit any task, and what the tests do with a stack."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 

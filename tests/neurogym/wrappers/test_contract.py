@@ -1,7 +1,5 @@
 """What holds for every wrapper."""
 
-from __future__ import annotations
-
 import copy
 import functools
 import pickle

@@ -1,7 +1,5 @@
 """``env.spec.make()`` makes a stack again with every argument that its wrappers were given."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a Monitor writes and draws."""
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Motion energy in place of frames."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

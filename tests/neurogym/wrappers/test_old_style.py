@@ -1,7 +1,5 @@
 """Wrappers as scripts for NeuroGym write them: with ``step`` and ``new_trial`` of their own, and no hooks."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

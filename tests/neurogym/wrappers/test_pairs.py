@@ -1,7 +1,5 @@
 """Every ordered pair of wrappers works, or is refused in a sentence."""
 
-from __future__ import annotations
-
 import functools
 import re
 

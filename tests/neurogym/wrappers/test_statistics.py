@@ -1,7 +1,5 @@
 """Frequencies, durations and rates that wrappers promise, within four standard errors."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

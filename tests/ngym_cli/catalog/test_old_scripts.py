@@ -1,7 +1,5 @@
 """Old scripts are read, not run, and what is said of them is true."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tables that several files of tests fit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Subjects with one session: parameters of the whole session, folds that are blocks of it, or no folds at all."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """``ngym data`` of tables of continuous reports."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

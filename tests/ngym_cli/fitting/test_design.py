@@ -1,7 +1,5 @@
 """Design of experiments: expected Bayes factors between fitted models in a task."""
 
-from __future__ import annotations
-
 import csv
 import json
 

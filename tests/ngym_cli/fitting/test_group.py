@@ -1,7 +1,5 @@
 """Groups of subjects: covariates, and samples of the posterior."""
 
-from __future__ import annotations
-
 import jax
 import numpy as np
 import pytest

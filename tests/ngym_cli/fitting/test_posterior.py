@@ -1,7 +1,5 @@
 """Samples of the posterior of subjects and group, from the shell to the figure (``--posterior``)."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 

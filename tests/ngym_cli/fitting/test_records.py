@@ -1,7 +1,5 @@
 """Fits as records: listed, tagged, removed, compared, reported, exported and resumed like runs."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Fits of tables: scores on held-out sessions, folders that resume, one-line errors."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import textwrap

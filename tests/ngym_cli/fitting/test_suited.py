@@ -1,7 +1,5 @@
 """Models that are proposed for a table, reasons why others are not, and fits to several files from the shell."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
