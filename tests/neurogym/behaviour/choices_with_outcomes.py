@@ -1,6 +1,6 @@
 """Tables of choices with outcomes: bandits, two-step tasks, offers, signals, wagers, games."""
 
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -9,67 +9,98 @@ from tests.neurogym.behaviour import laboratories as lab
 tables = lab.Tables()
 
 
+def trials(n):
+    """Return the numbers of the trials of two subjects."""
+    return np.tile(np.arange(1, n // 2 + 1), 2)
+
+
+def alternatives(rng, n):
+    """Return columns of answers that are right in four of five trials, about."""
+    response = rng.integers(0, 2, n)
+    stimulus = np.where(rng.random(n) < 0.8, response, 1 - response)
+    return {"stimulus > ground_truth": stimulus, "response > choice": response}
+
+
+#: Further tasks of hBayesDM, whose offers are no outcomes: columns of n trials with random choices and wins.
+HBAYESDM = {
+    "risk aversion": lambda rng, n, choice, win: {
+        "trial >": trials(n),
+        "gain > stimuli": rng.integers(1, 13, n),
+        "loss > stimuli": rng.integers(0, 13, n),
+        "cert > stimuli": rng.integers(0, 5, n),
+        "gamble > choice": choice,
+    },
+    "delay discounting": lambda rng, n, choice, win: {
+        "trial >": trials(n),
+        "delay_later > stimuli": rng.choice([6.0, 170], n),
+        "amount_later > stimuli": rng.choice([10.5, 38.3], n),
+        "delay_sooner": np.zeros(n),
+        "amount_sooner": np.full(n, 10.0),
+        "choice >": choice,
+    },
+    "ultimatum": lambda rng, n, choice, win: {
+        "trial": trials(n),
+        "offer > stimuli": rng.integers(1, 20, n),
+        "accept > choice": choice,
+    },
+    "reversal, blocks": lambda rng, n, choice, win: {
+        "block > session": np.tile(np.repeat([1, 2, 3], 50), 2),
+        "trial >": np.tile(np.arange(1, 51), 6),
+        "choice >": choice + 1,
+        "outcome > reward": np.where(win, 1, -1),
+    },
+    "probabilistic selection": lambda rng, n, choice, win: {
+        "type": rng.choice([12, 34, 56], n),
+        "choice >": choice,
+        "reward >": win * 1,
+    },
+    "choice and time": lambda rng, n, choice, win: {
+        "choice >": choice + 1,
+        "RT > rt": 0.3 + rng.gamma(2, 0.2, n),
+        "condition": rng.integers(1, 3, n),
+    },
+    "Iowa gambling": lambda rng, n, choice, win: {
+        "trial >": trials(n),
+        "deck > choice": rng.integers(1, 5, n),
+        "gain >": np.full(n, 100),
+        "loss >": -1250 * (rng.random(n) < 0.1),
+    },
+    "ambiguity": lambda rng, n, choice, win: {
+        "prob": rng.choice([0.13, 0.25, 0.38, 0.5], n),
+        "ambig": rng.choice([0, 0.24, 0.5, 0.74], n),
+        "reward_var": rng.choice([5.0, 9.5, 18, 34, 65], n),
+        "reward_fix": np.full(n, 5),
+        "choice >": choice,
+    },
+    "risk with happiness": lambda rng, n, choice, win: {
+        "gamble_type": rng.choice(["gain", "loss", "mixed"], n),
+        "cert > stimuli": rng.integers(-50, 50, n),
+        "gain > stimuli": rng.integers(0, 100, n),
+        "loss > stimuli": -rng.integers(0, 100, n),
+        "RT > rt": rng.integers(500, 3000, n),
+        "gamble > choice": choice,
+        "outcome > reward": np.where(win, 40, -20),
+        "happy": rng.integers(0, 800, n),
+        "RT_happy": rng.integers(500, 3000, n),
+    },
+    "two alternatives": lambda rng, n, choice, win: alternatives(rng, n),
+}
+#: Tasks whose columns say nothing of stimuli.
+NO_STIMULI = ("reversal, blocks", "probabilistic selection", "choice and time", "Iowa gambling")
+
+
 def hbayesdm(root, rng, task):
-    """Further tasks of hBayesDM, whose offers are no outcomes."""
     subject, choice, win = lab.bandit_rows(rng)
-    n = len(subject)
-    table: dict[str, Any] = {"subjID": subject + 1}
-    roles: dict[str, object] = {"subject": "subjID", "choice": "choice"}
-    absent: tuple[str, ...] = ("correct",)
-    means = {}
-    if task == "risk aversion":
-        table |= {
-            "trial": np.tile(np.arange(1, 151), 2),
-            "gain": rng.integers(1, 13, n),
-            "loss": rng.integers(0, 13, n),
-            "cert": rng.integers(0, 5, n),
-            "gamble": choice,
-        }
-        roles |= {"choice": "gamble", "trial": "trial", "stimuli": ("gain", "loss", "cert")}
-        absent += ("gain", "loss", "reward", "rt")
-    elif task == "delay discounting":
-        table |= {
-            "trial": np.tile(np.arange(1, 151), 2),
-            "delay_later": rng.choice([6.0, 170], n),
-            "amount_later": rng.choice([10.5, 38.3], n),
-            "delay_sooner": np.zeros(n),
-            "amount_sooner": np.full(n, 10.0),
-            "choice": choice,
-        }
-        roles |= {"trial": "trial", "stimuli": ("delay_later", "amount_later")}
-        absent += ("reward", "rt")
-    elif task == "ultimatum":
-        table |= {"trial": np.tile(np.arange(1, 151), 2), "offer": rng.integers(1, 20, n), "accept": choice}
-        roles |= {"choice": "accept", "stimuli": ("offer",)}
-        absent += ("reward",)
-    elif task == "reversal, blocks":
-        table |= {
-            "block": np.tile(np.repeat([1, 2, 3], 50), 2),
-            "trial": np.tile(np.arange(1, 51), 6),
-            "choice": choice + 1,
-            "outcome": np.where(win, 1, -1),
-        }
-        roles |= {"trial": "trial", "reward": "outcome", "session": "block", "stimuli": ()}
-        means = {"reward": float(np.where(win, 1, -1).mean())}
-    elif task == "probabilistic selection":
-        table |= {"type": rng.choice([12, 34, 56], n), "choice": choice, "reward": win * 1}
-        roles |= {"reward": "reward", "stimuli": ()}
-        means = {"reward": float(win.mean())}
-    elif task == "choice and time":
-        table |= {"choice": choice + 1, "RT": 0.3 + rng.gamma(2, 0.2, n), "condition": rng.integers(1, 3, n)}
-        roles |= {"rt": "RT", "stimuli": ()}
-        absent += ("reward",)
-    elif task == "Iowa gambling":
-        table |= {
-            "trial": np.tile(np.arange(1, 151), 2),
-            "deck": rng.integers(1, 5, n),
-            "gain": np.full(n, 100),
-            "loss": -1250 * (rng.random(n) < 0.1),
-        }
-        roles |= {"choice": "deck", "gain": "gain", "loss": "loss", "trial": "trial", "stimuli": ()}
-    sessions = 6 if "blocks" in task else 2
+    table = {"subjID > subject": subject + 1, **HBAYESDM[task](rng, len(subject), choice, win)}
+    roles = lab.roles_in(table, "stimuli=" * (task in NO_STIMULI))
+    named = {role: table[name] for name in table for role in [lab.column_and_role(name)[1]]}
+    means = {"reward": float(named["reward"].mean())} if "reward" in named else {}
+    if "ground_truth" in named:
+        means["correct"] = float((named["ground_truth"] == named["choice"]).mean())
+    absent = {"correct", "reward", "rt", "gain", "loss"} - named.keys()
     path = lab.write_csv(root / "example.txt", table, "\t")
-    return lab.Made(path, roles, sessions=sessions, misses=0, absent=absent, means=means)
+    sessions = 6 if "session" in named else 2
+    return lab.Made(path, roles, sessions=sessions, misses=0, absent=tuple(absent), means=means)
 
 
 def two_step(root, rng, form):
@@ -263,22 +294,8 @@ def wager(root, rng):
 
 
 MAKERS = tables.makers | {
-    **{
-        f"hBayesDM, {task}": lambda root, rng, task=task: hbayesdm(root, rng, task)  # type: ignore[misc]
-        for task in (
-            "risk aversion",
-            "delay discounting",
-            "ultimatum",
-            "reversal, blocks",
-            "probabilistic selection",
-            "choice and time",
-            "Iowa gambling",
-        )
-    },
-    **{
-        f"two-step, {form}": lambda root, rng, form=form: two_step(root, rng, form)  # type: ignore[misc]
-        for form in ("Gillan", "mice", "four")
-    },
+    **{f"hBayesDM, {task}": partial(hbayesdm, task=task) for task in HBAYESDM},
+    **{f"two-step, {form}": partial(two_step, form=form) for form in ("Gillan", "mice", "four")},
     "go/no-go of a mouse": detections_of_signals,
     "outcomes in words": outcomes_in_words,
     "restless bandit": points,

@@ -1,7 +1,6 @@
 """Tables of less usual programs, codings and roles: three options, microseconds, flags of time-outs, offers."""
 
 import json
-from typing import Any
 
 import numpy as np
 
@@ -178,48 +177,6 @@ def series(root, rng):
     return lab.made(d, table, roles)
 
 
-def hbayesdm(root, rng, task):
-    """Tasks of hBayesDM whose columns of offers are named like outcomes."""
-    subject, choice, win = lab.bandit_rows(rng)
-    n = len(subject)
-    table: dict[str, Any] = {"subjID": subject + 1}
-    roles: dict[str, object] = {"subject": "subjID", "choice": "choice"}
-    absent: tuple[str, ...] = ("correct", "gain", "loss")
-    means = {}
-    if task == "ambiguity":
-        table |= {
-            "prob": rng.choice([0.13, 0.25, 0.38, 0.5], n),
-            "ambig": rng.choice([0, 0.24, 0.5, 0.74], n),
-            "reward_var": rng.choice([5.0, 9.5, 18, 34, 65], n),
-            "reward_fix": np.full(n, 5),
-            "choice": choice,
-        }
-        absent += ("reward",)
-    elif task == "risk with happiness":
-        table |= {
-            "gamble_type": rng.choice(["gain", "loss", "mixed"], n),
-            "cert": rng.integers(-50, 50, n),
-            "gain": rng.integers(0, 100, n),
-            "loss": -rng.integers(0, 100, n),
-            "RT": rng.integers(500, 3000, n),
-            "gamble": choice,
-            "outcome": np.where(win, 40, -20),
-            "happy": rng.integers(0, 800, n),
-            "RT_happy": rng.integers(500, 3000, n),
-        }
-        roles |= {"choice": "gamble", "rt": "RT", "reward": "outcome", "stimuli": ("cert", "gain", "loss")}
-        means = {"reward": float(np.where(win, 40, -20).mean())}
-    else:
-        response = rng.integers(0, 2, n)
-        stimulus = np.where(rng.random(n) < 0.8, response, 1 - response)
-        table |= {"stimulus": stimulus, "response": response}
-        roles |= {"choice": "response", "ground_truth": "stimulus"}
-        absent, means = ("reward",), {"correct": float((stimulus == response).mean())}
-    return lab.Made(
-        lab.write_csv(root / "example.txt", table, "\t"), roles, sessions=2, misses=0, absent=absent, means=means
-    )
-
-
 def nested_answers(root, rng):
     """JSON of a server: trials in lists beside what is known of a person, answers with a side and a time inside."""
     d = lab.detection(rng, sessions=1)
@@ -296,9 +253,6 @@ MAKERS = tables.makers | {
     "flag of time-outs": flag_of_timeouts,
     "MATLAB, cells of words": cells_of_words,
     "mapping of Series": series,
-    "hBayesDM, ambiguity": lambda root, rng: hbayesdm(root, rng, "ambiguity"),
-    "hBayesDM, risk with happiness": lambda root, rng: hbayesdm(root, rng, "risk with happiness"),
-    "hBayesDM, two alternatives": lambda root, rng: hbayesdm(root, rng, "two alternatives"),
     "JSON, answers nested": nested_answers,
     "outcomes by what was given": what_was_given,
 }
