@@ -1,9 +1,8 @@
 """Choices and times from the command line: scores, marks, formulas, notes."""
 
-from __future__ import annotations
-
 import csv
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -20,11 +19,11 @@ from neurogym.behaviour.models.with_times import TimedModel, diffusion_response
 from neurogym.behaviour.simulate import ReversingBandit, simulate
 from neurogym.behaviour.table import Behaviour, session
 from ngym_cli.evaluation import simulation
-from ngym_cli.fitting import folder as folders
 from ngym_cli.fitting.figure_data import FitPlotData
 from ngym_cli.fitting.folder import FitFolder
 from ngym_cli.fitting.networks import Recurrent
 from ngym_cli.fitting.time_figures import timed_choices
+from tests.ngym_cli.fitting.own import OWN
 
 TWO = Behaviour((session([0, 1], reward=[1, 0]),))
 VALUES = {"A": 0.9, "t_R": 0.3, "z": 0.5, "lapse": 0.03}
@@ -48,6 +47,12 @@ def timed(tmp_path_factory):
                 for row in zip(coh, block, words, rt.round(3), strict=True):
                     writer.writerow([subject, session, *row])
     return path
+
+
+@pytest.fixture(scope="module")
+def plain(timed, tmp_path_factory):
+    """Folder of a fit of the diffusion to both subjects."""
+    return nc.fit(timed, "ddm", folds=2, name="f", runs=tmp_path_factory.mktemp("runs")).path
 
 
 def fit(ngym, *arguments, runs):
@@ -77,12 +82,11 @@ def test_formulas_and_times_are_scored_together_and_apart(timed, tmp_path, ngym)
     assert "held-out choice and time" in text
 
 
-def test_posterior_predictive_figures_are_drawn_and_explained_where_they_cannot_be(timed, tmp_path, ngym):
-    fit(ngym, timed, "--model", "ddm,logistic", "--folds", "2", "--name", "f", runs=tmp_path)
+def test_posterior_predictive_figures_are_drawn_and_explained_where_they_cannot_be(timed, plain, tmp_path, ngym):
     names = ("quantiles", "accuracy", "times", "delta")
-    drawn = ngym("plot", tmp_path / "dots" / "fit" / "f", *names)
+    drawn = ngym("plot", plain, *names)
     assert drawn.code == 0, drawn.err
-    assert all((tmp_path / "dots" / "fit" / "f" / "figures" / f"{name}.png").stat().st_size > 5000 for name in names)
+    assert all((plain / "figures" / f"{name}.png").stat().st_size > 5000 for name in names)
     fit(ngym, timed, "--model", "logistic", "--folds", "2", "--name", "g", runs=tmp_path)
     refused = ngym("plot", tmp_path / "dots" / "fit" / "g", "quantiles")
     assert refused.code == 2
@@ -101,11 +105,9 @@ def test_predictive_quantiles_are_those_of_the_data(timed, tmp_path, ngym):
 
 
 @pytest.mark.usefixtures("in_process")
-def test_subjects_fitted_together_and_one_by_one_have_the_same_times(timed, tmp_path, ngym):
-    same = ("--model", "ddm", "--folds", "2")
-    rows = fit(ngym, timed, *same, "--name", "here", runs=tmp_path)
-    valid = fit(ngym, timed, *same, "--name", "there", "--on", "local", runs=tmp_path)
-    assert rows["models"] == valid["models"]
+def test_subjects_fitted_together_and_one_by_one_have_the_same_times(timed, plain, tmp_path, ngym):
+    alone = fit(ngym, timed, "--model", "ddm", "--folds", "2", "--on", "local", runs=tmp_path)
+    assert alone["models"] == json.loads((plain / "fit.json").read_text())["models"]
 
 
 def test_hierarchical_diffusion_draws_subjects_together(timed, tmp_path, ngym):
@@ -163,7 +165,11 @@ def test_estimates_without_meaning_are_marked_in_terminal_record_and_report(time
 
 @pytest.mark.parametrize(
     "names",
-    ["ddm,logistic,glm-hmm:states=2", pytest.param("q-learning:times=ddm,psytrack", marks=pytest.mark.long)],
+    [
+        "ddm,logistic",
+        pytest.param("glm-hmm:states=2", marks=pytest.mark.long),
+        pytest.param("q-learning:times=ddm,psytrack", marks=pytest.mark.long),
+    ],
 )
 def test_a_subject_alone_and_among_others_has_the_same_fit(timed, tmp_path, ngym, names):
     models = ("--model", names, "--folds", "2", "--derive", "reward=(choice == 'right') * (coh > 0)")
@@ -192,9 +198,9 @@ def as_by_an_earlier_version(folder):
         path.write_text(json.dumps(record))
 
 
-def test_fits_of_earlier_versions_are_read(timed, tmp_path, ngym):
-    fit(ngym, timed, "--model", "ddm", "--folds", "2", "--name", "f", runs=tmp_path)
+def test_fits_of_earlier_versions_are_read(timed, plain, tmp_path, ngym):
     folder = tmp_path / "dots" / "fit" / "f"
+    shutil.copytree(plain, folder)
     as_by_an_earlier_version(folder)
     for command in ("report", "export"):
         assert ngym(command, folder).code == 0
@@ -228,10 +234,9 @@ def test_models_with_times_act_in_tasks(timed, tmp_path, ngym):
     assert summary["performance"] > 0.7 and "times of logistic are not simulated" in summary["warnings"][-1]
 
 
-def test_simulated_times_are_those_of_the_model(timed, tmp_path, ngym):
-    fit(ngym, timed, "--model", "ddm", "--folds", "2", "--name", "h", runs=tmp_path)
+def test_simulated_times_are_those_of_the_model(plain, tmp_path):
     run = nc.simulate(
-        tmp_path / "dots" / "fit" / "h",
+        plain,
         "perceptualdecisionmaking.roitman02-v0",
         subject="bob",
         model="ddm",
@@ -239,7 +244,7 @@ def test_simulated_times_are_those_of_the_model(timed, tmp_path, ngym):
         trials=300,
         runs_root=tmp_path,
     )
-    policy = simulation.load(folders.find("h", tmp_path), "ddm", "bob")[2]
+    policy = simulation.load(FitFolder(plain), "ddm", "bob")[2]
     trials = run.evaluations[0].trials
     sides = np.where(np.asarray(trials["ground_truth"]) == 1, -1, 1)
     stimuli = (np.asarray(trials["coh"], float) * 0.01 * sides)[:, None]
@@ -253,19 +258,14 @@ def test_simulated_times_are_those_of_the_model(timed, tmp_path, ngym):
 @pytest.mark.parametrize(
     "names",
     [
-        "ddm,lba,glm-hmm:states=2,q-learning",  # times together with choices, and after them
-        pytest.param("ddm,logistic,psytrack,gru:seeds=1,disentangled", marks=pytest.mark.long),
+        "ddm,lba,glm-hmm:states=2",  # times together with choices, and after them
+        pytest.param("ddm,logistic,psytrack,q-learning,gru:seeds=1,disentangled", marks=pytest.mark.long),
     ],
 )
 def test_every_kind_of_model_has_times(timed, tmp_path, ngym, names):
     own = tmp_path / "own.py"
-    own.write_text(
-        "import jax.numpy as jnp\nfrom neurogym.behaviour.models.agents import Agent\n"
-        "from neurogym.behaviour.models.parameters import real\n\n"
-        "class Follow(Agent):\n    w, linear = real(3.0), False\n\n"
-        "    def logits(self, p, state, trial):\n        return jnp.array([0.0, p.w * trial.stimuli[0]])\n"
-    )
-    models = f"{names},{own}:Follow"
+    own.write_text(OWN)
+    models = f"{names},{own}:Mine"
     options = ("--times", "ddm", "--fix", "lapse=0.03", "--folds", "2", "--where", "subject == bob")
     reward = ("--derive", "reward=(choice == 'right') * (coh > 0)")
     record = fit(ngym, timed, "--model", models, *options, *reward, runs=tmp_path)
@@ -278,6 +278,7 @@ def test_every_kind_of_model_has_times(timed, tmp_path, ngym, names):
         assert "lapse" not in record["models"][label]["parameters"]["bob"]
 
 
+@pytest.mark.long
 def test_networks_learn_from_choices_and_times(monkeypatch):
     """Strong evidence makes nearly certain choices, and only times tell how strong it is."""
     rng, learner, response = np.random.default_rng(1), QLearning("q"), diffusion_response()
