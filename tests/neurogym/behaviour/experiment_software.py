@@ -223,38 +223,28 @@ def e_prime(d, rng):
 
 def nwb_foraging(root, rng):
     """Dynamic foraging: 2 is an ignored trial, rewards of each side in columns of their own."""
-    import h5py
-
     subject, choice, win = lab.bandit_rows(rng)
-    ignored = rng.random(len(subject)) < 0.07
+    n = len(subject)
+    ignored, blocks = rng.random(n) < 0.07, np.repeat([0.1, 0.4, 0.1, 0.4], -(-n // 4))[:n]
+    columns = {
+        "animal_response": np.where(ignored, 2, choice).astype(float),
+        "rewarded_historyL": (choice == 0) & win & ~ignored,
+        "rewarded_historyR": (choice == 1) & win & ~ignored,
+        "reward_probabilityL": blocks,
+        "delay_duration": rng.random(n),
+        "reward_probabilityR": 0.5 - blocks,
+        "ITI_duration": rng.random(n),
+        "auto_waterL": np.zeros(n),
+        "auto_waterR": np.zeros(n),
+        "bait_left": rng.random(n) < 0.5,
+        "bait_right": rng.random(n) < 0.5,
+    }
     for who in (0, 1):
-        rows = subject == who
-        with h5py.File(root / f"{700 + who}.nwb", "w") as file:
-            trials = file.create_group("intervals/trials")
-            n = int(rows.sum())
-            columns = {
-                "id": np.arange(n),
-                "start_time": np.arange(n) * 4.0,
-                "stop_time": np.arange(n) * 4.0 + 3,
-                "animal_response": np.where(ignored, 2, choice)[rows].astype(float),
-                "rewarded_historyL": ((choice == 0) & win & ~ignored)[rows],
-                "rewarded_historyR": ((choice == 1) & win & ~ignored)[rows],
-                "reward_probabilityL": np.repeat([0.1, 0.4], -(-n // 2))[:n],
-                "delay_duration": rng.random(n),
-                "reward_probabilityR": np.repeat([0.4, 0.1], -(-n // 2))[:n],
-                "ITI_duration": rng.random(n),
-                "auto_waterL": np.zeros(n),
-                "auto_waterR": np.zeros(n),
-                "bait_left": rng.random(n) < 0.5,
-                "bait_right": rng.random(n) < 0.5,
-            }
-            for name, values in columns.items():
-                trials[name] = values
-            file["general/subject/subject_id"] = f"{700 + who}"
-    roles = {"subject": "subject", "choice": "animal_response", "reward": "reward", "stimuli": ()}
+        trials = {name: values[subject == who] for name, values in columns.items()}
+        lab.write_nwb(root / f"{700 + who}.nwb", f"{700 + who}", trials)
     return lab.Made(
         root,
-        roles,
+        lab.roles_of("subject=subject choice=animal_response reward=reward stimuli="),
         sessions=2,
         misses=int(ignored.sum()),
         means={"reward": float(win[~ignored].mean())},
@@ -263,23 +253,16 @@ def nwb_foraging(root, rng):
 
 
 def nwb_detection(root, rng):
-    import h5py
-
     d = lab.detection(rng, sessions=1)
+    columns = {
+        "evidence_strength": d.signed,
+        "response": np.array(lab.words(d, "L", "R", "no_response"), object),
+        "is_correct": d.correct,
+        "reaction_time": np.where(d.missed, np.nan, d.seconds),
+    }
     for who in (0, 1):
-        rows = np.flatnonzero(d.subject == who)
-        with h5py.File(root / f"rat-{who}.nwb", "w") as file:
-            trials = file.create_group("intervals/trials")
-            text = h5py.string_dtype()
-            trials["id"] = np.arange(len(rows))
-            trials["start_time"] = np.arange(len(rows)) * 3.0
-            trials["stop_time"] = np.arange(len(rows)) * 3.0 + 2
-            trials["evidence_strength"] = d.signed[rows]
-            trials["response"] = np.array(lab.words(d, "L", "R", "no_response"), object)[rows].astype(text)
-            trials["is_correct"] = d.correct[rows]
-            trials["reaction_time"] = np.where(d.missed, np.nan, d.seconds)[rows]
-            file["general/subject/subject_id"] = f"rat-{who}"
-            file["general/session_id"] = f"rat-{who}-day1"
+        trials = {name: values[d.subject == who] for name, values in columns.items()}
+        lab.write_nwb(root / f"rat-{who}.nwb", f"rat-{who}", trials, **{"general/session_id": f"rat-{who}-day1"})
     roles = lab.roles_of(
         "subject=subject session=session choice=response correct=is_correct rt=reaction_time stimuli=evidence_strength"
     )

@@ -341,29 +341,32 @@ def matlab(root: Path, rng: Rng, version: str) -> Made:
     return Made(path, roles, misses=int(d.missed.sum()))
 
 
-def nwb(root: Path, rng: Rng) -> Made:
+def write_nwb(path: Path, subject: str, columns: Table, **further: Any) -> None:
+    """Write trials that begin every three seconds, the subject, and further entries by path."""
     import h5py
 
+    clock = np.arange(len(next(iter(columns.values())))) * 3.0
+    with h5py.File(path, "w") as file:
+        trials = file.create_group("intervals/trials")
+        for name, values in {"id": clock // 3, "start_time": clock, "stop_time": clock + 2, **columns}.items():
+            trials[name] = values.astype(h5py.string_dtype()) if values.dtype.kind in "UO" else values
+        trials["reference"] = np.array([trials.ref] * len(clock), h5py.ref_dtype)
+        for name, value in {"general/subject/subject_id": subject, **further}.items():
+            file[name] = value
+
+
+def nwb(root: Path, rng: Rng) -> Made:
     d = detection(rng)
+    columns = {
+        "signed_contrast": d.signed,
+        "choice": np.where(d.missed, "none", np.where(d.right, "right", "left")),
+        "outcome": np.where(d.missed, "miss", np.where(d.correct, "hit", "error")),
+        "spike_times_index": np.arange(len(d.right)),
+        "block": d.session,
+    }
     for who in (0, 1):
         rows = d.subject == who
-        with h5py.File(root / f"m{who}.nwb", "w") as file:
-            trials = file.create_group("intervals/trials")
-            n = rows.sum()
-            columns = {
-                "id": np.arange(n),
-                "start_time": np.arange(n) * 3.0,
-                "stop_time": np.arange(n) * 3.0 + 2,
-                "signed_contrast": d.signed[rows],
-                "choice": np.where(d.missed, "none", np.where(d.right, "right", "left"))[rows].astype("S8"),
-                "outcome": np.where(d.missed, "miss", np.where(d.correct, "hit", "error"))[rows].astype("S8"),
-                "spike_times_index": np.arange(n),
-                "block": d.session[rows],
-            }
-            for name, values in columns.items():
-                trials[name] = values.astype(h5py.string_dtype()) if values.dtype.kind == "S" else values
-            file["general/subject/subject_id"] = f"mouse{who}"
-            trials["reference"] = np.array([trials.ref] * n, h5py.ref_dtype)
+        write_nwb(root / f"m{who}.nwb", f"mouse{who}", {name: values[rows] for name, values in columns.items()})
     roles = {"subject": "subject", "choice": "choice", "correct": "outcome", "stimuli": ("signed_contrast",)}
     return Made(root, roles, sessions=2, misses=int(d.missed.sum()))
 

@@ -468,22 +468,12 @@ def test_rows_that_are_alike_by_the_design_are_kept():
     assert reading.read({"choice": [0, 1] * 60, "reward": [1, 0, 0, 1] * 30}).n_trials == 120
 
 
-def nwb(path, d, subject, identifier, start):
-    import h5py
-
-    rows = d.subject == subject
-    with h5py.File(path, "w") as file:
-        trials = file.create_group("intervals/trials")
-        columns = {"id": d.trial, "stim": d.signed, "choice": d.right * 1, "correct": d.correct * 1}
-        for name, values in columns.items():
-            trials[name] = values[rows]
-        file["general/subject/subject_id"], file["general/session_id"] = "mouse", "s1"
-        file["identifier"], file["session_start_time"] = identifier, start
-
-
 def test_one_name_with_two_starts_is_two_sessions(d, table, tmp_path):
+    columns = {"stim": d.signed, "choice": d.right * 1, "correct": d.correct * 1}
     for k in (0, 1):
-        nwb(tmp_path / f"{k}.nwb", d, k, f"x{k}", f"2020-01-0{k + 1}T10:00:00")
+        trials = {name: values[d.subject == k] for name, values in columns.items()}
+        start = {"identifier": f"x{k}", "session_start_time": f"2020-01-0{k + 1}T10:00:00", "general/session_id": "s1"}
+        laboratories.write_nwb(tmp_path / f"{k}.nwb", "mouse", trials, **start)
     assert len(reading.read(tmp_path).sessions) == 2
     table |= {"session": np.ones(300, int), "date": np.where(d.trial < 70, "2020-01-01", "2020-01-02")}
     assert len(reading.read(table).sessions) == 4
