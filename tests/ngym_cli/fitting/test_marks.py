@@ -1,7 +1,5 @@
 """Estimates of every model are marked, without an interval, where data do not determine them; few trials are said."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -54,25 +52,17 @@ def cues(rng):
     }
 
 
-CASES = {
-    bandit: [
-        "q-learning",
-        "q-learning-two-rates",
-        "q-learning-forgetting",
-        "rescorla-wagner",
-        "win-stay-lose-shift",
-        "bayes-reversal",
-        "kalman",
-        "ewa",
-        "fictive",
-        "logistic:history=1",
-        "psytrack",
-        "glm-hmm:states=2",
-    ],
-    gambles: ["gain-loss", "pvl-delta", "vpp", "orl"],
-    two_step: ["model-free", "model-based", "hybrid"],
-    cues: ["go-no-go"],
-}
+CASES = [
+    (bandit, "q-learning,win-stay-lose-shift,bayes-reversal,kalman,logistic:history=1,psytrack,glm-hmm:states=2"),
+    (gambles, "orl"),
+    (two_step, "hybrid"),
+    (cues, "go-no-go"),
+]
+MORE = [
+    (bandit, "q-learning-two-rates,q-learning-forgetting,rescorla-wagner,ewa,fictive"),
+    (gambles, "gain-loss,pvl-delta,vpp"),
+    (two_step, "model-free,model-based"),
+]
 
 
 def check(fit):
@@ -83,17 +73,15 @@ def check(fit):
                 mark = model.get("marks", {}).get(who, {}).get(name, "")
                 assert value["value"] is not None or mark, (label, name)
                 assert not (mark and value["low"] is not None), (label, name)
-                assert value["low"] is None or value["low"] <= value["value"] <= value["high"] > value["low"], (
-                    label,
-                    name,
-                )
+                ordered = value["low"] is None or value["low"] <= value["value"] <= value["high"] > value["low"]
+                assert ordered, (label, name)
     table = fit.parameters
     assert not ((table["mark"] != "") & np.isfinite(table["value_low"].astype(float))).any()
 
 
-@pytest.mark.parametrize("make", CASES, ids=lambda make: make.__name__)
-def test_estimates_of_noise_are_marked_and_few_trials_are_said(make, tmp_path):
-    fit = nc.fit(make(np.random.default_rng(SEED)), model=CASES[make], runs=tmp_path, folds=2)
+@pytest.mark.parametrize(("make", "models"), [*CASES, *(pytest.param(*each, marks=pytest.mark.long) for each in MORE)])
+def test_estimates_of_noise_are_marked_and_few_trials_are_said(make, models, tmp_path):
+    fit = nc.fit(make(np.random.default_rng(SEED)), model=models, runs=tmp_path, folds=1)
     check(fit)
     assert all(
         f"{TRIALS} trials for" in " ".join(model["notes"]["subject"]) and "are advised" in str(model["notes"])
@@ -124,7 +112,7 @@ def test_a_network_says_how_many_trials_its_weights_need(tmp_path):
     assert "weights of a network" in fit["models"][label]["notes"]["subject"][0]
 
 
-@pytest.mark.parametrize("table", [bandit, two_step, cues])
+@pytest.mark.parametrize("table", [two_step, cues])
 def test_models_that_see_no_cue_play_the_world_of_every_table(table, tmp_path):
     models = ["psytrack", "glm-hmm", "gru:units=1:drift=true"]
     fit = nc.fit(table(np.random.default_rng(SEED)), model=models, seeds=1, folds=2, runs=tmp_path)
