@@ -110,41 +110,36 @@ def two_step(root, rng, form):
     missed = rng.random(n) < 0.04
     common = rng.random(n) < 0.7
     state, second = np.where(common, choice, 1 - choice), rng.integers(0, 2, n)
-    trial = np.tile(np.arange(1, n // 2 + 1), 2)
-    reward = float(win[~missed].mean())
-    means = {"reward": reward, "state": float(state[~missed].mean())}
+    means = {"reward": float(win[~missed].mean()), "state": float(state[~missed].mean())}
     if form == "Gillan":
         table = {
-            "subj": subject + 1,
-            "trial": trial,
-            "rt_1": np.where(missed, -1, rng.integers(300, 1500, n)),
-            "choice1": np.where(missed, -1, choice + 1),
+            "subj > subject": subject + 1,
+            "trial": trials(n),
+            "rt_1 > rt": np.where(missed, -1, rng.integers(300, 1500, n)),
+            "choice1 > choice": np.where(missed, -1, choice + 1),
             "common": np.where(missed, -1, common),
             "rt_2": np.where(missed, -1, rng.integers(300, 1500, n)),
-            "choice2": np.where(missed, -1, second + 1),
-            "state2": np.where(missed, -1, state + 2),
-            "money": np.where(missed, -1, win),
+            "choice2 >": np.where(missed, -1, second + 1),
+            "state2 > state": np.where(missed, -1, state + 2),
+            "money > reward": np.where(missed, -1, win),
         }
-        roles = lab.roles_of("subject=subj choice=choice1 choice2=choice2 state=state2 reward=money rt=rt_1 stimuli=")
     elif form == "mice":
         table = {
-            "mouse": np.array(["a", "b"])[subject],
-            "trial": trial,
-            "choice": [None if m else "right" if c else "left" for m, c in zip(missed, choice, strict=True)],
-            "second_step": [None if m else "up" if c else "down" for m, c in zip(missed, state, strict=True)],
-            "outcome": np.where(missed, 0, win),
+            "mouse > subject": np.array(["a", "b"])[subject],
+            "trial": trials(n),
+            "choice >": [None if m else "right" if c else "left" for m, c in zip(missed, choice, strict=True)],
+            "second_step > state": [None if m else "up" if c else "down" for m, c in zip(missed, state, strict=True)],
+            "outcome > reward": np.where(missed, 0, win),
         }
-        roles = {"subject": "mouse", "choice": "choice", "state": "second_step", "reward": "outcome", "stimuli": ()}
-        means["state"] = float(state[~missed].mean())
     else:
         table = {
-            "subjID": subject + 1,
-            "trial": trial,
-            "level1_choice": np.where(missed, np.nan, 2 - choice),  # the reversed coding
-            "level2_choice": np.where(missed, np.nan, 2 * state + second + 1),
-            "reward": np.where(missed, np.nan, win),
+            "subjID > subject": subject + 1,
+            "trial": trials(n),
+            "level1_choice > choice": np.where(missed, np.nan, 2 - choice),  # the reversed coding
+            "level2_choice > choice2": np.where(missed, np.nan, 2 * state + second + 1),
+            "reward >": np.where(missed, np.nan, win),
         }
-        roles = lab.roles_of("subject=subjID choice=level1_choice choice2=level2_choice reward=reward stimuli=")
+    roles = lab.roles_in(table, "stimuli=")
     path = lab.write_csv(root / "steps.csv", table, "\t" if form == "four" else ",", missing="NA")
     return lab.Made(path, roles, sessions=2, misses=int(missed.sum()), means=means, absent=("correct",))
 
@@ -156,21 +151,14 @@ def detections_of_signals(root, rng):
     lick = rng.random(n) < np.where(go, 0.85, 0.25)
     outcome = np.where(go, np.where(lick, "Hit", "Miss"), np.where(lick, "FA", "CR"))
     table = {
-        "animal_id": np.array(["x", "y"])[subject],
-        "session": 1,
-        "stimulus": np.where(go, "go", "nogo"),
-        "lick": lick * 1,
-        "outcome": outcome,
+        "animal_id > subject": np.array(["x", "y"])[subject],
+        "session": np.ones(n, int),
+        "stimulus > ground_truth": np.where(go, "go", "nogo"),
+        "lick > choice": lick * 1,
+        "outcome > correct": outcome,
     }
-    table["session"] = np.ones(n, int)
-    roles = {"subject": "animal_id", "choice": "lick", "ground_truth": "stimulus", "correct": "outcome"}
-    return lab.Made(
-        lab.write_csv(root / "licks.csv", table),
-        roles,
-        sessions=2,
-        misses=0,
-        means={"correct": float((lick == go).mean())},
-    )
+    path, means = lab.write_csv(root / "licks.csv", table), {"correct": float((lick == go).mean())}
+    return lab.Made(path, lab.roles_in(table), sessions=2, misses=0, means=means)
 
 
 @tables.add(

@@ -14,22 +14,16 @@ def semicolons(root, rng):
     """Export of a German spreadsheet: decimal comma, first line for Excel, words with umlauts, -999 without a time."""
     d = lab.detection(rng)
     table = {
-        "Subject": np.array(["Jürgen", "Zoë"])[d.subject],
-        "Session": d.session + 1,
-        "Trial": d.trial + 1,
-        "Difference": d.signed,
-        "Response": lab.words(d, "größer", "kleiner", "keine"),
-        "Correct": d.correct.astype(int),
-        "RT": np.where(d.missed, -999.0, (1000 * d.seconds).round(1)),
+        "Subject > subject": np.array(["Jürgen", "Zoë"])[d.subject],
+        "Session > session": d.session + 1,
+        "Trial > trial": d.trial + 1,
+        "Difference > stimuli": d.signed,
+        "Response > choice": lab.words(d, "größer", "kleiner", "n/a"),
+        "Correct > correct": d.correct.astype(int),
+        "RT > rt": np.where(d.missed, -999.0, (1000 * d.seconds).round(1)),
     }
-    table["Response"] = lab.words(d, "größer", "kleiner", "n/a")
-    path = lab.write_csv(
-        root / "Daten.csv", table, ";", decimal=",", encoding="latin-1", before="sep=;\r\n", ending="\r\n"
-    )
-    roles = lab.roles_of(
-        "subject=Subject session=Session trial=Trial choice=Response correct=Correct rt=RT stimuli=Difference"
-    )
-    return lab.made(d, path, roles)
+    form = {"decimal": ",", "encoding": "latin-1", "before": "sep=;\r\n", "ending": "\r\n"}
+    return lab.made(d, lab.write_csv(root / "Daten.csv", table, ";", **form), lab.roles_in(table))
 
 
 def compressed(root, rng, ending):
