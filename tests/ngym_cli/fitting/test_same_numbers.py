@@ -1,7 +1,5 @@
 """Every number of the terminal is in ``--json`` and in Python, of descriptions of all kinds and of fits."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator
@@ -83,9 +81,11 @@ def test_numbers_of_descriptions_are_the_same_in_terminal_document_and_python(na
 @pytest.mark.parametrize(
     ("name", "flags"),
     [
-        ("sides and blocks", ["--model", "logistic:history=1,psytrack,glm-hmm:states=2"]),
+        pytest.param(
+            "sides and blocks", ["--model", "logistic:history=1,psytrack,glm-hmm:states=2"], marks=pytest.mark.long
+        ),
         ("times in sessions", ["--model", "ddm,logistic", "--recover", "2"]),
-        ("rewards", ["--model", "q-learning,win-stay-lose-shift", "--subjects", "hierarchical"]),
+        ("rewards", ["--model", "win-stay-lose-shift", "--subjects", "hierarchical"]),
         ("gains and losses", ["--model", "logistic:history=1"]),
     ],
 )
@@ -110,7 +110,7 @@ def test_numbers_of_fits_are_the_same_in_terminal_document_and_python(name, flag
                 assert chosen.loc[parameter, "mark"] == model.get("marks", {}).get(who, {}).get(parameter, "")
 
 
-@pytest.mark.parametrize("name", ["sides and blocks", "rewards", "times in sessions"])
+@pytest.mark.parametrize("name", [pytest.param("sides and blocks", marks=pytest.mark.long), "times in sessions"])
 def test_numbers_of_comparisons_are_the_same_in_terminal_document_and_python(name, tmp_path, ngym, run_folder):
     made = KINDS[name](tmp_path, np.random.default_rng(SEED))
     command = ["eval", run_folder, "--trials", "200", "--stochastic", "--compare", made.source, "--overwrite"]
