@@ -11,6 +11,7 @@ import ngym_cli as nc
 from tests.neurogym.behaviour import choices_with_outcomes, laboratories
 
 SEED = 4
+LONG = pytest.mark.long
 NUMBER = re.compile(r"(?<![\w./-])[-+]?\d[\d,]*\.\d+(?:e[-+]?\d+)?")
 
 
@@ -81,11 +82,13 @@ def test_numbers_of_descriptions_are_the_same_in_terminal_document_and_python(na
 @pytest.mark.parametrize(
     ("name", "flags"),
     [
-        pytest.param(
-            "sides and blocks", ["--model", "logistic:history=1,psytrack,glm-hmm:states=2"], marks=pytest.mark.long
-        ),
+        pytest.param("sides and blocks", ["--model", "logistic:history=1,psytrack,glm-hmm:states=2"], marks=LONG),
         ("times in sessions", ["--model", "ddm,logistic", "--recover", "2"]),
-        ("rewards", ["--model", "win-stay-lose-shift", "--subjects", "hierarchical"]),
+        pytest.param(
+            "rewards",
+            ["--model", "q-learning,win-stay-lose-shift", "--subjects", "hierarchical"],
+            marks=LONG,
+        ),
         ("gains and losses", ["--model", "logistic:history=1"]),
     ],
 )
@@ -110,7 +113,10 @@ def test_numbers_of_fits_are_the_same_in_terminal_document_and_python(name, flag
                 assert chosen.loc[parameter, "mark"] == model.get("marks", {}).get(who, {}).get(parameter, "")
 
 
-@pytest.mark.parametrize("name", [pytest.param("sides and blocks", marks=pytest.mark.long), "times in sessions"])
+@pytest.mark.parametrize(
+    "name",
+    ["rewards", *(pytest.param(name, marks=LONG) for name in ("sides and blocks", "times in sessions"))],
+)
 def test_numbers_of_comparisons_are_the_same_in_terminal_document_and_python(name, tmp_path, ngym, run_folder):
     made = KINDS[name](tmp_path, np.random.default_rng(SEED))
     command = ["eval", run_folder, "--trials", "200", "--stochastic", "--compare", made.source, "--overwrite"]
