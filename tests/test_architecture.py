@@ -236,16 +236,8 @@ def test_what_is_private_in_stable_baselines_is_used_in_one_place():
     from stable_baselines3.common.base_class import BaseAlgorithm
 
     private = {name for name in dir(BaseAlgorithm) if name.startswith("_") and not name.startswith("__")}
-    private |= {
-        "_last_obs",
-        "_last_original_obs",
-        "_last_episode_starts",
-        "_episode_num",
-        "_n_updates",
-        "_n_calls",
-        "_current_progress_remaining",
-        "_stats_window_size",
-    }
+    private |= {"_last_obs", "_last_original_obs", "_last_episode_starts", "_episode_num", "_n_updates", "_n_calls"}
+    private |= {"_current_progress_remaining", "_stats_window_size"}
     private -= set(dir(object))
     results = {
         f"{path.relative_to(ROOT)}: {node.attr}"

@@ -71,11 +71,8 @@ def test_a_map_renames_scales_and_recodes(tmp_path):
     table = analysis.load_trials(file, columns, in_order=True)
     assert table["rt"].tolist() == [500, 250, 1000] and table["coh"].tolist() == [11, 21, 21]
     assert table["ground_truth"].tolist() == [1, 1, 2] and table["outcome"].tolist() == ["correct", "error", "error"]
-    assert table["prev_choice"].tolist() == [None, 1, 2] and table["prev_outcome"].tolist() == [
-        None,
-        "correct",
-        "error",
-    ]
+    assert table["prev_choice"].tolist() == [None, 1, 2]
+    assert table["prev_outcome"].tolist() == [None, "correct", "error"]
 
 
 @pytest.mark.parametrize(

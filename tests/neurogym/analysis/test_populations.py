@@ -38,14 +38,8 @@ def test_offsets_must_fit():
 def test_histograms_average_the_trials_of_a_condition(ragged):
     estimate = analysis.psth(ragged, {"coh": [1, 2, 1]}, event=1, start=-1, stop=5)
     assert estimate.conditions == ({"coh": 1}, {"coh": 2}) and estimate.time.tolist() == [-20, 0, 20, 40, 60, 80]
-    assert estimate.mean[0, :5, 1].tolist() == [100, 101, 102, 103, 104] and estimate.n[0].tolist() == [
-        2,
-        2,
-        2,
-        2,
-        2,
-        1,
-    ]
+    assert estimate.mean[0, :5, 1].tolist() == [100, 101, 102, 103, 104]
+    assert estimate.n[0].tolist() == [2, 2, 2, 2, 2, 1]
     assert estimate.sem[0, 0, 1] == pytest.approx(100) and np.isnan(estimate.sem[1]).all()
     assert np.isnan(estimate.mean[1, 3:]).all()
     smooth = analysis.psth(ragged, event=0, smooth=20)

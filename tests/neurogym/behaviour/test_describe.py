@@ -80,25 +80,15 @@ def test_stay_probabilities_and_transitions_of_a_two_step_task():
     for t in range(n):
         common = rng.random() < 0.7
         state, win = (choice if common else 1 - choice), rng.random() < 0.5
-        rows.append(
-            {
-                "session": t // 200,
-                "choice1": choice + 1,
-                "state2": state + 2,
-                "choice2": 1 + rng.integers(2),
-                "win": int(win),
-            }
-        )
+        names = ("session", "choice1", "state2", "choice2", "win")
+        values = (t // 200, choice + 1, state + 2, 1 + rng.integers(2), int(win))
+        rows.append(dict(zip(names, values, strict=True)))
         stay = 0.8 if win == common else 0.4
         choice = choice if rng.random() < stay else 1 - choice
     estimate = describe(reading.read(rows))[0].two_step
     assert 0.7 in estimate.common and len(estimate.common_by_session.x) == 10
-    for name, value in {
-        "common, rewarded": 0.8,
-        "rare, rewarded": 0.4,
-        "common, unrewarded": 0.4,
-        "rare, unrewarded": 0.8,
-    }.items():
+    for name in ("common, rewarded", "rare, rewarded", "common, unrewarded", "rare, unrewarded"):
+        value = 0.8 if name in ("common, rewarded", "rare, unrewarded") else 0.4
         assert estimate.stay[name].low - 0.03 < value < estimate.stay[name].high + 0.03
     assert estimate.regression["reward x transition"].low > 0.5 and 0 in estimate.regression["transition"]
     swapped = [{**row, "state2": 5 - row["state2"]} if row["session"] > 4 else row for row in rows]

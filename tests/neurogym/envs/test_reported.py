@@ -13,13 +13,7 @@ RAMPS = ("CueSetGo-v0", "ReadySetGoSinglePrior-v0", "ReadySetGoDoublePrior-v0")
 
 
 #: Tasks of movements or of many actions in a trial, which have no reaction time.
-WITHOUT_TIME = (
-    "AngleReproduction-v0",
-    "CVLearning-v0",
-    "LeverPressWithPoke-v0",
-    "LeverPressWithPokeRest-v0",
-    "Null-v0",
-)
+WITHOUT_TIME = "AngleReproduction-v0 CVLearning-v0 LeverPressWithPoke-v0 LeverPressWithPokeRest-v0 Null-v0".split()
 
 
 def row_of_choice(task: str, actions: list, since: int) -> int:

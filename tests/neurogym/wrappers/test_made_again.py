@@ -13,16 +13,8 @@ from tests.neurogym.wrappers.stacks import FRAMES, SINGLE, TASKS, put, rollout
 
 #: Arguments that are not what a wrapper has by itself, where doubling or turning round the default does not do.
 OTHER: dict[str, dict[str, Any]] = {
-    "Monitor": {
-        "name": "Mine",
-        "trigger": "step",
-        "interval": 5000,
-        "verbose": False,
-        "plot_create": False,
-        "plot_steps": 77,
-        "ext": "svg",
-        "step_fn": None,
-    },
+    "Monitor": {"name": "Mine", "trigger": "step", "interval": 5000, "verbose": False, "step_fn": None}
+    | {"plot_create": False, "plot_steps": 77, "ext": "svg"}
 }
 
 

@@ -42,21 +42,8 @@ def test_trials_of_a_task_separate_the_fitted_models(dots, tmp_path, ngym):
         "class Guess(Agent):\n    b, linear, needs_rewards = rate('b', 3, -3), False, False\n\n"
         "    def logits(self, p, state, trial):\n        return jnp.array([0.0, p.b])\n"
     )
-    arguments = (
-        "fit",
-        dots,
-        "--model",
-        f"logistic,{own}:Guess",
-        "--folds",
-        "2",
-        *STIMULI,
-        "--design-trials",
-        "20,60",
-        "--runs",
-        tmp_path,
-        "--name",
-        "d",
-    )
+    flags = f"--folds 2 --design-trials 20,60 --runs {tmp_path} --name d".split()
+    arguments = ("fit", dots, "--model", f"logistic,{own}:Guess", *STIMULI, *flags)
     outcome = ngym(*arguments)
     assert outcome.code == 0, outcome.err
     assert "RDM-v0, all trials" in outcome.out and "expected log Bayes factors" in outcome.out
@@ -76,16 +63,8 @@ def test_trials_of_a_task_separate_the_fitted_models(dots, tmp_path, ngym):
 
 
 def test_designs_from_python_count_times_where_all_models_have_them(dots, tmp_path):
-    fit = ngym_cli.fit(
-        dots,
-        "ddm,ddm:start=false:lapse=0",
-        folds=2,
-        design="RDM-v0",
-        design_trials=(20,),
-        task_stimuli="coh=signed coh*0.01",
-        runs=tmp_path,
-    )
-    design = fit["design"]
+    options = {"design": "RDM-v0", "design_trials": (20,), "task_stimuli": "coh=signed coh*0.01"}
+    design = ngym_cli.fit(dots, "ddm,ddm:start=false:lapse=0", folds=2, runs=tmp_path, **options)["design"]
     assert design["scored"] == "choices and times"
     assert {row["condition"] for row in design["rows"]} >= {"all trials", "|coh| = 0.512"}
     assert all(np.isfinite(row["log_bayes_factor"][0]["value"]) for row in design["rows"])

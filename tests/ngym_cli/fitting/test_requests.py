@@ -167,21 +167,13 @@ def test_the_verdict_says_who_wins_or_that_nobody_does(rat, tmp_path):
 
 def test_without_models_those_that_suit_the_table_are_fitted(rat, people):
     seen, bandit = (read_data(FitSettings(table=path)).table for path in (rat, people))
-    assert registry.suited(seen, "each") == (
-        "logistic",
-        "logistic:history=5",
-        "psytrack",
-        "glm-hmm",
-        "gru",
-        "gru:drift=true",
-        "disentangled:drift=true",
-    )
+    names = "logistic logistic:history=5 psytrack glm-hmm gru gru:drift=true disentangled:drift=true"
+    assert registry.suited(seen, "each") == tuple(names.split())
     assert {"q-learning", "q-learning-forgetting", "psytrack"} < {*registry.suited(bandit, "each")}
     assert registry.suited(bandit, "hierarchical") == ("logistic:history=5", "q-learning", "q-learning-forgetting")
     arms = Behaviour((session([0, 1, 2], reward=[1, 0, 1]),), ("a", "b", "c"))
-    assert registry.suited(arms, "each")[-2:] == ("gru", "disentangled") and "q-learning" in registry.suited(
-        arms, "each"
-    )
+    assert registry.suited(arms, "each")[-2:] == ("gru", "disentangled")
+    assert "q-learning" in registry.suited(arms, "each")
     two = Behaviour((session([0, 1], reward=[1, 0], state=[0, 1], choice2=[0, 1]),))
     assert {"hybrid", "model-based", "model-free"} < {*registry.suited(two, "each")}
     result = fit(people, subjects="hierarchical", folds=1)
@@ -214,13 +206,8 @@ def test_a_disentangled_network_learns_history_and_reports_its_bottlenecks(rat, 
     fitted = fits.find("d", tmp_path / "runs")
     policy = simulation.load(fitted, model)[2]
     table = prepared(read_data(FitSettings(table=rat, folds=2))).table
-    mean = np.mean(
-        [
-            np.nanmean(log_likelihoods(p, s.choice))
-            for p, s in zip(predict(policy, table.sessions), table.sessions, strict=True)
-        ]
-    )
-    assert mean > scores["bias"] + 0.05
+    pairs = zip(predict(policy, table.sessions), table.sessions, strict=True)
+    assert np.mean([np.nanmean(log_likelihoods(p, s.choice)) for p, s in pairs]) > scores["bias"] + 0.05
     rows = figures.draw(fitted, ["bottlenecks", "simulated"], FigureFiles())
     assert all(Path(row["path"]).stat().st_size > 5000 for row in rows)
 

@@ -3,18 +3,8 @@
 import gymnasium as gym
 import neurogym as ngym
 
-for task in (
-    "RDM-v0",
-    "Mante-v0",
-    "Romo-v0",
-    "padoaSch-v0",
-    "pdWager-v0",
-    "DPA-v0",
-    "GNG-v0",
-    "Bandit-v0",
-    "DawTwoStep-v0",
-):
-    env = gym.make(task, dt=100)
+for task in "RDM Mante Romo padoaSch pdWager DPA GNG Bandit DawTwoStep".split():
+    env = gym.make(f"{task}-v0", dt=100)
     env.reset()
     trials = 0
     for _ in range(150):
