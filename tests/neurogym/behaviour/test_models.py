@@ -176,10 +176,7 @@ def test_choices_after_errors_lean_to_a_side():
 
 def test_models_say_what_they_need():
     table = Behaviour((session(np.tile([0, 1], 50)),))
-    for model, words in (
-        (QLearning("q"), "rewards"),
-        (diffusion(), "reaction times"),
-        (TwoStepLearner("h"), "rewards"),
-    ):
+    cases = ((QLearning("q"), "rewards"), (diffusion(), "reaction times"), (TwoStepLearner("h"), "rewards"))
+    for model, words in cases:
         with pytest.raises(UnfitError, match=words):
             model.fit([Problem(table)])

@@ -77,11 +77,8 @@ def test_both_ways_of_a_step_and_a_batch_of_one_do_the_same(spec: Any, seed: int
         same(first, long.step(action))
         visible, rewards, _, _, infos = batch.step(np.array([action]))
         np.testing.assert_array_equal(visible[0], first[0])
-        assert (
-            rewards[0] == first[1]
-            and infos["new_trial"][0] == first[4]["new_trial"]
-            and infos["gt"][0] == first[4]["gt"]
-        )
+        assert rewards[0] == first[1]
+        assert all(infos[name][0] == first[4][name] for name in ("new_trial", "gt"))
         if first[4]["new_trial"]:
             row = batch.finished
             assert row is not None and row["outcome"][0] == first[4]["outcome"]

@@ -166,19 +166,8 @@ def test_arguments_are_checked_at_every_call(name):
     frozen.flags.writeable = False
     swapped = np.zeros(5, np.float32).astype(np.dtype(np.float32).newbyteorder())
     unaligned = np.zeros(21, np.uint8)[1:].view(np.float32)
-    for bad in (
-        np.zeros(5),
-        np.zeros(5, np.int32),
-        np.zeros(10, np.float32)[::2],
-        np.zeros((5, 1), np.float32),
-        np.zeros(4, np.float32),
-        frozen,
-        swapped,
-        unaligned,
-        None,
-        3,
-        "text",
-    ):
+    shapes = (np.zeros(10, np.float32)[::2], np.zeros((5, 1), np.float32), np.zeros(4, np.float32))
+    for bad in (np.zeros(5), np.zeros(5, np.int32), *shapes, frozen, swapped, unaligned, None, 3, "text"):
         with pytest.raises(ValueError, match="adam: mean "):
             adam(good[0], bad, *good[2:], *numbers)
     with pytest.raises(TypeError, match="takes 10 arguments, got 9"):
@@ -220,18 +209,8 @@ def test_environments_outside_their_trials_are_not_stepped(name, damaged, value)
     results = [np.zeros((5, n), np.int64), np.zeros((3, n)), np.zeros(n), np.zeros(n, bool), None]
 
     def step():
-        settings = (
-            code,
-            table,
-            table,
-            np.zeros(table.shape, np.uint8),
-            None,
-            *columns,
-            *places.values(),
-            *sums,
-            *results,
-        )
-        return module(name).advance(np.zeros(n, np.int64), -1, *settings)
+        tables = (code, table, table, np.zeros(table.shape, np.uint8), None)
+        return module(name).advance(np.zeros(n, np.int64), -1, *tables, *columns, *places.values(), *sums, *results)
 
     assert step() == 0 and places["at"].tolist() == [1, rows + 1]
     if damaged == "code":
