@@ -35,6 +35,7 @@ def fitted(behaviour, **options):
     return diffusion(**options).fit([Problem(behaviour)])[0]
 
 
+@pytest.mark.long
 def test_parameters_of_many_subjects_are_recovered_with_honest_intervals():
     rng = np.random.default_rng(3)
     truth, fits = [], []

@@ -31,6 +31,7 @@ def subject(model, table, world, rng, **values):
     return simulate(AgentPolicy(model, parameters, x, 2), world, table, rng)
 
 
+@pytest.mark.long
 def test_a_value_learner_is_recovered():
     rng, model = np.random.default_rng(1), QLearning("q", perseveration=True)
     truth = [(rng.uniform(0.2, 0.8), rng.uniform(2, 6), rng.uniform(-0.5, 1)) for _ in range(12)]
@@ -49,6 +50,7 @@ def test_a_value_learner_is_recovered():
     assert np.mean(inside) > 0.85
 
 
+@pytest.mark.long
 def test_the_weight_of_planning_is_recovered():
     rng, model = np.random.default_rng(2), TwoStepLearner("hybrid")
     weights = np.linspace(0.05, 0.95, 6)

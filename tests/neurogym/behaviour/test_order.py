@@ -8,6 +8,7 @@ from neurogym.behaviour.models.base import Problem
 from neurogym.behaviour.models.drifting import Drifting
 from neurogym.behaviour.models.logistic import Logistic
 from neurogym.behaviour.reading import read
+from tests.neurogym.behaviour.laboratories import write_csv
 
 
 def columns(seed: int = 0) -> dict[str, np.ndarray]:
@@ -67,16 +68,10 @@ def test_sessions_are_in_the_order_of_their_names():
     assert [each.name for each in table.of("b").sessions] == [str(k) for k in range(1, 12)]
 
 
-def write(path, rows: dict[str, np.ndarray]):
-    lines = [",".join(rows), *(",".join(map(str, row)) for row in zip(*rows.values(), strict=True))]
-    path.write_text("\n".join(lines))
-    return path
-
-
 def test_the_order_of_files_does_not_matter(tmp_path):
     table = columns()
     paths = [
-        write(tmp_path / f"{who}.csv", {name: column[table["subject"] == who] for name, column in table.items()})
+        write_csv(tmp_path / f"{who}.csv", {name: column[table["subject"] == who] for name, column in table.items()})
         for who in ("rat9", "b", "rat10")
     ]
     first, second = (describe(read(each)) for each in (paths, paths[::-1]))

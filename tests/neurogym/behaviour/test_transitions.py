@@ -80,6 +80,7 @@ def test_an_empty_state_is_named_and_unknown_inputs_are_refused():
         GlmHmm(2, 0, sigma=0.0)
 
 
+@pytest.mark.long
 def test_states_have_the_same_numbers_in_folds_and_seeds():
     data = switching(1.0, sessions=8)
     pieces = [[each for k, each in enumerate(data.sessions) if k % 4 != fold] for fold in range(4)]

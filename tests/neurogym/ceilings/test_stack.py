@@ -119,8 +119,8 @@ def test_an_ideal_agent_reaches_the_ceiling_of_the_real_stack_and_does_not_excee
     ("make", "performance"),
     [
         (lambda: wrappers.RandomGroundTruth(RDM(), [0.9, 0.1]), 0.966),
-        (lambda: told(wrappers.SideBias(RDM(), [[0.8, 0.2], [0.2, 0.8]], 100)), 0.940),
-        (lambda: told(wrappers.TrialHistory(RDM(), 0.8)), 0.939),
+        pytest.param(STACKS["sides in blocks"][0], 0.940, marks=pytest.mark.long),
+        pytest.param(STACKS["history"][0], 0.939, marks=pytest.mark.long),
     ],
 )
 def test_known_ceilings(make, performance):

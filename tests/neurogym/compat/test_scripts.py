@@ -9,7 +9,15 @@ import pytest
 SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("s*.py"))
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+#: A script whose parts other tests of the monitor run.
+SLOW = "s2024_monitor_evaluate"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [pytest.param(script, marks=[pytest.mark.long] * (script.stem == SLOW)) for script in SCRIPTS],
+    ids=lambda path: path.stem,
+)
 def test_script_runs(script, tmp_path, monkeypatch):
     """Each in a namespace and a folder of its own; whatever is drawn or saved goes there."""
     if "stable_baselines3" in script.read_text() or "sb3_contrib" in script.read_text():

@@ -59,6 +59,7 @@ def test_figures_of_a_fit_are_drawn_and_others_say_why_not(rat, tmp_path):
         figures.draw(path, ["fase"], FigureFiles())
 
 
+@pytest.mark.long
 def test_figures_show_the_weights_of_each_of_three_choices(tmp_path):
     rng = np.random.default_rng(1)
     data = pd.DataFrame({"stimulus": rng.normal(size=150).round(2), "choice": rng.choice([*"abc"], 150)})
@@ -88,7 +89,7 @@ def test_held_out_sessions_are_not_seen():
 
 
 @pytest.mark.parametrize(
-    "cell", ["gru", "ctrnn", *(pytest.param(cell, marks=pytest.mark.long) for cell in ("lstm", "rnn"))]
+    "cell", ["gru", *(pytest.param(cell, marks=pytest.mark.long) for cell in ("lstm", "rnn", "ctrnn"))]
 )
 def test_networks_learn_history(cell, rat, tmp_path):
     result = fit(rat, model=cell, units=2, folds=2, seeds=1, runs=tmp_path / "runs")
@@ -254,6 +255,7 @@ def test_a_mixture_follows_the_better_model():
     assert log_likelihoods(mixed, choice)[20:].mean() > np.log(0.78)
 
 
+@pytest.mark.long
 def test_hierarchical_fits_draw_subjects_together(tmp_path):
     rng, rows = np.random.default_rng(2), ["subject,session,choice,reward"]
     for who in range(4):
@@ -330,6 +332,7 @@ def test_the_model_that_ngym_new_writes_is_fitted(rat, tmp_path, monkeypatch, ng
     assert "name the class in it, as learner.py:Learner" in ngym("fit", rat, "--model", "learner.py").err
 
 
+@pytest.mark.long
 def test_recovery_finds_the_model_that_simulated(rat, tmp_path):
     result = fit(rat, model="logistic,win-stay-lose-shift", folds=2, runs=tmp_path / "runs", recover=2)["recovery"]
     assert set(result["confusion"]) == {"logistic", "win-stay-lose-shift"}
