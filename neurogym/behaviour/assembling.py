@@ -145,7 +145,7 @@ class Assembler(RoleColumns):
         """Return the choices and the reading of their column."""
         name, column = self.column("choice")
         checks.check_omissions(self, self.named, column)
-        gone, order = self.marked_as_missed(self.settings.derive.values()), self.settings.choices
+        gone, order = self.marked_as_missed(correct, self.settings.derive.values()), self.settings.choices
         if len({word.lower() for word in order}) == len(order):
             column, respelled = entries.in_one_case(column, order)
             listed = ", ".join(f"{a} as {b}" for a, b in respelled.items())

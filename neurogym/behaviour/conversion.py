@@ -147,11 +147,12 @@ def _rewritten(column: Series, words: Iterable[str]) -> Series:
 def without_brackets(column: Series) -> Series:
     """Return a column in which the first entry stands for a list written as a text, as ``['f', 'j']`` of keys pressed.
 
-    Lists that all have the same number of entries, several, are vectors and stay words.
+    If all entries are lists of the same number of entries, several, they are vectors and stay words.
     """
     words = entries.words(column)
     lists = {word: word[1:-1].split(",") for word in words if word[:1] == "[" and word[-1:] == "]"}
-    if not lists or min(map(len, lists.values())) == max(map(len, lists.values())) > 1:
+    lengths = {len(each) for each in lists.values()}
+    if not lists or (len(lists) == len(words) and len(lengths) == 1 and lengths != {1}):
         return column
     return _rewritten(column, (lists[word][0].strip(" '\"") if word in lists else word for word in words))
 

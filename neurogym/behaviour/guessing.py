@@ -328,7 +328,8 @@ def _settle_correct(columns: DataFrame, assigned: dict[str, object]) -> None:
     options = set(entries.levels(columns[str(assigned["choice"])])[0]) if "choice" in assigned else set()
     if name is not None and not roles.is_flag(columns[str(name)], plain(str(name)) == "performance"):
         words = set(entries.levels(columns[str(name)])[0])
-        if 2 * len(words & options) > len(words) or all(roles.says_yes(word) is None for word in words):
+        sides = {plain(word) for word in words} == {"left", "right"}  # of which right is no yes
+        if sides or 2 * len(words & options) > len(words) or all(roles.says_yes(word) is None for word in words):
             del assigned["correct"]
             assigned.setdefault("ground_truth", str(name))
     stimulus = assigned.get("ground_truth")

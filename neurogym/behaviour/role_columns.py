@@ -115,10 +115,11 @@ class RoleColumns:
         self.words[name] = ", ".join(words[k] for k in retained)
         return lookup[index].astype(np.int64)
 
-    def marked_as_missed(self, formulas: Iterable[str] = ()) -> BoolArray:
+    def marked_as_missed(self, correct: FloatArray, formulas: Iterable[str] = ()) -> BoolArray:
         """Return a mask of trials that a word in another column marks as missed.
 
         Args:
+            correct: 1, 0 or nan, shape (rows,).
             formulas: of derived columns, which say what an outcome that they name means.
         """
         names = {str(self.roles[role]) for role in ROLES_OF_MISSES if role in self.roles}
@@ -128,13 +129,16 @@ class RoleColumns:
             numbers = entries.numbers(self.columns[name])
             gone.append(np.isfinite(numbers) & ~np.isin(numbers, CODES[plain(name)]))
             self.words[name] = f"no answer, but for {' and '.join(map(str, CODES[plain(name)]))}"
-        return np.asarray(np.any(gone, axis=0) | self.flagged_as_missed())
+        return np.asarray(np.any(gone, axis=0) | self.flagged_as_missed(correct))
 
-    def flagged_as_missed(self) -> BoolArray:
+    def flagged_as_missed(self, correct: FloatArray) -> BoolArray:
         """Return a mask of trials that a flag such as ``timeout`` marks as missed, in less than half of all trials.
 
-        A flag ``miss`` beside flags of hits and false alarms means an error and not a trial without an answer.
+        A flag ``miss`` beside flags of hits and false alarms means an error and not a trial without an answer, and so
+        does a flag of all errors and of nothing else, beside choices.
         """
+        success = correct if np.isfinite(correct).any() else self.witness(correct).reward
+        answered = ~entries.missing(self.column("choice")[1])
         flagged, short = np.zeros(self.n, bool), {plain(name) for name in self.columns}
         detection = "hit" in short and bool(short & set(DETECTION) - {"hit", "miss"})
         for name, column in self.columns.items():
@@ -143,7 +147,10 @@ class RoleColumns:
             if detection and plain(name) in DETECTION:
                 continue
             rows = codings.read_flags(column)[0] == 1
-            if 0 < rows.mean() < 0.5:
+            known = np.isfinite(success) & answered
+            if (rows & known).mean() > 0.5 * rows.mean() and np.array_equal(rows[known], success[known] <= 0):
+                self.notes.append(f"{name} is set where the choice was wrong, and is not read as no answer")
+            elif 0 < rows.mean() < 0.5:
                 self.words[name] = f"1: no answer ({int(rows.sum()):,})"
                 flagged |= rows
         return flagged

@@ -362,6 +362,15 @@ def remarks_on(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
         if (special := SPECIAL.fullmatch(plain(name))) and name not in assigned.values()
         if is_flag(columns[name]) and len(entries.distinct(columns[name])) > 1
     ]
+    notes += [
+        f"{name} is {word} in some trials, which are described with the others: {typed('--by', name)} for each, "
+        + option(f"--where '{name} != {word}'")
+        + " without them"
+        for name in columns
+        if name not in assigned.values() and 1 < len(words := entries.words(columns[name])) <= MOST_CHOICES
+        for word in words
+        if SPECIAL.fullmatch(plain(word)) and "valid" not in word
+    ]
     numeric = [name for name in columns if name not in assigned.values() and entries.is_numeric(columns[name])]
     for role, pattern, what in (
         ("rt", LIKE_A_TIME, "time"),

@@ -154,6 +154,24 @@ def test_empty_rewards_beside_punishments_are_asked_with_the_rewards_alone(table
     assert answers_of(columns)[0][1] == 'rewarded=(`outcome`=="water")'
 
 
+def test_correct_responses_left_and_right_beside_their_letters_are_the_correct_choice(table):
+    columns = {"correct_response": table["choice"], "response": np.where(table["choice"] == "left", "l", "r")}
+    assert reading.read(columns).roles["ground_truth"] == "correct_response"
+
+
+@pytest.mark.parametrize("outcome", ["correct", "reward"])
+def test_a_flag_of_all_errors_and_of_nothing_else_is_no_missing_answer(table, outcome):
+    columns = {"choice": table["choice"], outcome: table["correct"], "timeout": 1 - table["correct"]}
+    result = reading.read(columns)
+    assert (result.join("choice") >= 0).all() and "timeout is set where the choice was wrong" in notes_of(result)
+
+
+@pytest.mark.parametrize("column", [{"is_correction": [0, 0, 1]}, {"trial_type": ["normal", "catch", "probe"]}])
+def test_trials_of_another_kind_are_said(table, column):
+    ((name, cells),) = column.items()
+    assert f"{name} is " in notes_of(reading.read({**table, name: np.resize(cells, 300)}))
+
+
 @pytest.mark.parametrize("form", ["[{}, 5]", "[{}]"])
 def test_a_vector_written_as_a_list_is_no_number_and_an_entry_alone_is(table, tmp_path, form):
     rows = zip(table["contrast"], table["choice"], strict=True)
