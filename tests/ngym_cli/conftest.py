@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -19,6 +20,12 @@ class Result(NamedTuple):
     code: int
     out: str
     err: str
+
+    @property
+    def document(self) -> Any:
+        """What a command that succeeded printed with ``--json``."""
+        assert self.code == 0, self.err
+        return json.loads(self.out)
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +52,11 @@ def ngym(monkeypatch, capsys, tmp_path):
 @pytest.fixture
 def in_process(monkeypatch):
     """Do the jobs of sweeps and reproductions in this process, for tests of what comes out rather than of workers."""
+    do_jobs_here(monkeypatch)
+
+
+def do_jobs_here(monkeypatch):
+    """Let the launcher of processes do its jobs in this one."""
     from ngym_cli.sweeps import worker
     from ngym_cli.sweeps.launchers.local import Local
 
@@ -92,6 +104,7 @@ def run_folder(tmp_path_factory) -> Path:
             "timing": {"stimulus": 300, "decision": 300},
             "alg": "recurrent_ppo",
             "n_envs": 8,
+            "units": 16,
             "timesteps": 8192,
             "hyperparameters": {"n_steps": 256},
             "evaluation": {"every": 4096, "trials": 100},
@@ -140,6 +153,20 @@ def configuration(alg="recurrent_ppo", **more):
     from ngym_cli.config import from_dict
 
     return from_dict({**BASE, "alg": alg, "hyperparameters": QUICK.get(alg, {}), **more})
+
+
+@pytest.fixture(scope="session")
+def uninterrupted(tmp_path_factory) -> Path:
+    """The run that others are compared with that were interrupted."""
+    from ngym_cli.training.main_loop import train
+
+    return train(configuration(), tmp_path_factory.mktemp("uninterrupted"), "run").run.path
+
+
+@pytest.fixture(scope="session")
+def interrupted(tmp_path_factory) -> Path:
+    """The same run, interrupted, with a checkpoint; copied before it is changed."""
+    return interrupt(configuration(), tmp_path_factory.mktemp("interrupted"), "cut", 6000).path
 
 
 def interrupt(config, root, name, step, number=signal.SIGTERM):

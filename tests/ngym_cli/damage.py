@@ -1,6 +1,6 @@
 """Damaged bytes of a format: a process that reads many damaged copies of a file, and says what went wrong.
 
-Called as ``python -m tests.ngym_cli.damage FORMAT EXAMPLES FOLDER``: it crashes, prints a traceback, or ends well.
+Called as ``python -m tests.ngym_cli.damage EXAMPLES FOLDER FORMAT ...``: it crashes, prints a traceback, or ends well.
 """
 
 from __future__ import annotations
@@ -252,8 +252,9 @@ def damaged(data: bytes, kind: str, place: float, within: int, noise: bytes) -> 
 
 def try_all(name: str, examples: int, folder: Path) -> None:
     """Read damaged copies of a file; only a message for the user may come of it."""
+    print(name, flush=True)
     form = FORMATS[name]
-    path = folder / form.name
+    path = folder / name / form.name
     path.parent.mkdir(parents=True, exist_ok=True)
     form.make(path)
     form.read(path)
@@ -280,4 +281,5 @@ def try_all(name: str, examples: int, folder: Path) -> None:
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     isolation.PATIENCE = 1
-    try_all(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]))
+    for name in sys.argv[3:]:
+        try_all(name, int(sys.argv[1]), Path(sys.argv[2]))

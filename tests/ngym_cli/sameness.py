@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import tomllib
 
 import numpy as np
@@ -10,6 +11,8 @@ import pyarrow.parquet as pq
 from safetensors.numpy import load_file
 
 from ngym_cli.runs.trial_table import read_trials
+from ngym_cli.training.main_loop import resume, train
+from tests.ngym_cli.conftest import interrupt
 
 RESULTS = ("status", "steps", "trials", "performance", "performance_ci", "reward_per_trial", "chance", "ceiling")
 
@@ -64,6 +67,20 @@ def assert_same_run(single, different):
         (name, records[0][name], records[1][name]) for name in RESULTS if records[0][name] != records[1][name]
     ] == []
     assert (single / "config.toml").read_text() == (different / "config.toml").read_text()
+
+
+def resumed(config, root, step, number=signal.SIGTERM, **how):
+    """Interrupt a run at a step (or where the manifest of the whole run says) and resume it.
+
+    Returns the uninterrupted run and the resumed one, which have been compared.
+    """
+    whole = train(config, root, "whole").run
+    run = interrupt(config, root, "cut", step(whole.manifest()) if callable(step) else step, number)
+    assert_whole(run.path)
+    assert run.manifest()["exit_reason"] == signal.Signals(number).name
+    assert resume(run, **how).status == "finished" and len(run.manifest()["resumed"]) == 1
+    assert_same_run(whole.path, run.path)
+    return whole, run
 
 
 def assert_whole(folder):

@@ -35,16 +35,12 @@ NOT_RUN = {
     "eval latest --compare-activity averages.h5": "needs averages by condition; see test_activity.py",
     "plot sweeps/weights recording": "needs runs that learned from a recording; see test_recordings.py",
 }
-#: Beginnings of commands that take more than ten seconds.
+#: Beginnings of commands that take more than five seconds.
 SLOW = (
-    "fit rat.csv",
-    "fit mouse.csv --model glm-hmm:",
-    "fit people.csv --model ddm",
+    *("fit rat.csv", "fit mouse.csv", "fit dots.csv", "fit people.csv --model ddm", "fit bandit.csv"),
     "fit people.csv --model q-learning --subjects hierarchical --posterior",
-    "fit bandit.csv",
-    "plot latest bifurcation",
-    "plot latest flow",
-    "plot sweeps/NAME degeneracy",
+    *("eval latest --compare-activity", "eval both --compare-activity", "eval latest --simulate"),
+    *("plot latest bifurcation", "plot latest flow", "plot sweeps/NAME degeneracy"),
 )
 #: Runs and sweeps that pages name.
 RUNS, SWEEPS = ("demo", "monkey", "rat1", "both", "task"), ("NAME", "cells")
@@ -148,6 +144,7 @@ def run_all(commands, folder, ngym):
             words += ["--dry-run"] if "--dry-run" not in words else []
         if "--name" in words and words[0] in ("run", "sweep"):  # the page's run is there already
             del words[words.index("--name") : words.index("--name") + 2]
+        words += ["--units", "16"] if "--init-from" in words else []  # as the run has
         if words[0] == "eval":  # the last number holds
             words += ["--trials", "100"]
         result = ngym(*words)
@@ -161,7 +158,8 @@ WITH_COMMANDS = [path for path in PAGES if commands_of(path)]
 
 @pytest.mark.parametrize("path", WITH_COMMANDS, ids=lambda path: path.stem)
 def test_the_commands_of_a_page_run(path, workspace, ngym, one_figure):
-    quick = [command for command in commands_of(path) if not command.startswith(SLOW)]
+    earlier = {command for page in WITH_COMMANDS[: WITH_COMMANDS.index(path)] for command in commands_of(page)}
+    quick = [command for command in commands_of(path) if command not in earlier and not command.startswith(SLOW)]
     assert run_all(quick, workspace, ngym) == {}
 
 

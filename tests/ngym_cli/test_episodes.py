@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import gymnasium as gym
@@ -216,11 +215,11 @@ SLOW, FAST = {"n_steps": 8, "learning_rate": 0.02}, {"n_steps": 32, "n_epochs": 
     ("task", "alg", "hyper", "low", "high"),
     [
         ("Steady", "recurrent_ppo", FAST, 9, 11),
-        ("Steady", "recurrent_ppo", FAST | {"l2_rate": 1e-6}, 9, 11),  # in torch
-        ("Steady", "recurrent_a2c", SLOW, 9, 11),
+        pytest.param("Steady", "recurrent_ppo", FAST | {"l2_rate": 1e-6}, 9, 11, marks=pytest.mark.long),  # in torch
+        pytest.param("Steady", "recurrent_a2c", SLOW, 9, 11, marks=pytest.mark.long),
         ("Steady", "a2c", SLOW, 9, 11),
         ("Ending", "recurrent_ppo", FAST, 1, 6),
-        ("Ending", "a2c", SLOW, 1, 6),
+        pytest.param("Ending", "a2c", SLOW, 1, 6, marks=pytest.mark.long),
     ],
 )
 def test_the_value_of_a_state_that_a_time_limit_cut_off_is_added(steady, task, alg, hyper, low, high):
@@ -284,9 +283,8 @@ def test_a_method_that_does_not_return_what_gymnasium_asks_for_is_named(steady, 
 
 
 def test_environments_without_trials_are_checked(steady, ngym):
-    fine = ngym("check", "CartPole-v1", "steady.py:Steady", "--json")
-    assert fine.code == 0, fine
-    assert [[row["status"] for row in each["checks"]] for each in json.loads(fine.out)] == [["ok", "ok"]] * 2
+    fine = ngym("check", "CartPole-v1", "steady.py:Steady", "--json").document
+    assert [[row["status"] for row in each["checks"]] for each in fine] == [["ok", "ok"]] * 2
     wrong = ngym("check", "steady.py:OfGym")
     assert wrong.code == 1 and "OfGym.step returned 4 values; expected five values" in wrong.out
 

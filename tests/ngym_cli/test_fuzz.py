@@ -6,8 +6,6 @@ import contextlib
 import io
 import os
 import sys
-import tempfile
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -34,65 +32,19 @@ VALID = [
     "plot latest learning --format svg",
     "diff one other --json",
 ]
-WORDS = [
-    "",
-    " ",
-    "-",
-    "--",
-    "=",
-    ":",
-    ",",
-    "/",
-    "//",
-    "a=b",
-    "x:y=z",
-    "nan",
-    "-inf",
-    "1e999",
-    "true",
-    "none",
-    "[red]",
-    "é",
-    "☃",
-]
-NUMBERS = [
-    "-1",
-    "0",
-    "1",
-    "2",
-    "3",
-    "0.5",
-    "-0.0",
-    "1e-300",
-    "100000000000000000000000",
-    "99999999999",
-    "0x10",
-    "1_0",
-    "٣",
-]
-NAMES = [
-    "RDM-v9",
-    "pass_rewrad",
-    "recurrent",
-    "lstn",
-    "uniform:1",
-    "choice:",
-    "until:-5",
-    "a.py:B",
-    "os:system",
-    "..",
-    "/",
-    "~",
-]
+WORDS = ["", " ", *"- -- = : , / // a=b x:y=z nan -inf 1e999 true none [red] é ☃".split()]
+NUMBERS = "-1 0 1 2 3 0.5 -0.0 1e-300 100000000000000000000000 99999999999 0x10 1_0 ٣".split()
+NAMES = "RDM-v9 pass_rewrad recurrent lstn uniform:1 choice: until:-5 a.py:B os:system .. / ~".split()
 texts = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=12)
-pieces = st.one_of(st.sampled_from(WORDS), st.sampled_from(NUMBERS), st.sampled_from(NAMES), texts)
+PIECES = st.one_of(st.sampled_from(WORDS), st.sampled_from(NUMBERS), st.sampled_from(NAMES), texts)
 QUIET = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large]
 
 
 @st.composite
-def command_lines(draw):
+def command_lines(draw, lines=VALID, more=()):
     """A valid command line with a few tokens dropped, doubled, exchanged, replaced or changed inside."""
-    tokens = draw(st.sampled_from(VALID)).split()
+    pieces = st.one_of(PIECES, st.sampled_from(more)) if more else PIECES
+    tokens = draw(st.sampled_from(lines)).split()
     for _ in range(draw(st.integers(1, 3))):
         at = draw(st.integers(0, len(tokens) - 1)) if tokens else 0
         kind = draw(st.sampled_from(["drop", "double", "swap", "replace", "insert", "inside"]))
@@ -130,12 +82,12 @@ def files(draw, text):
         elif kind == "double":
             lines.insert(at, lines[at])
         elif kind == "replace":
-            lines[at] = draw(pieces)
+            lines[at] = draw(PIECES)
         elif kind == "value":
             values = st.sampled_from(["1", "-1", "1.5", "nan", "'x'", "[]", "{}", "true", "[[1]]", "{a = 1}", "1e400"])
             lines[at] = lines[at].partition("=")[0] + "= " + draw(values)
         else:
-            lines[at] = _inside(draw, lines[at], draw(pieces))
+            lines[at] = _inside(draw, lines[at], draw(PIECES))
     data = "\n".join(lines).encode()
     return data + (draw(st.binary(max_size=4)) if draw(st.booleans()) else b"")
 
@@ -177,35 +129,11 @@ def run(arguments, folder):
     return code
 
 
-def fuzz_lines(folder, examples):
-    @settings(
+def fuzzing(examples):
+    """Settings of a number of examples, the same in every run unless there are many."""
+    return settings(
         max_examples=examples, deadline=None, suppress_health_check=QUIET, database=None, derandomize=examples < 500
     )
-    @given(command_lines())
-    def check(arguments):
-        run(arguments or ["--help"], folder)
-
-    check()
-
-
-def fuzz_files(folder, examples):
-    from ngym_cli.agents.defaults import prepare
-    from ngym_cli.config import from_dict
-
-    given_ = {"n_envs": 2, "units": 8, "wrappers": "pass_reward,side_bias:probs=0.2/0.8//0.8/0.2"}
-    text = prepare(from_dict(given_))[0].to_toml()
-
-    @settings(
-        max_examples=examples, deadline=None, suppress_health_check=QUIET, database=None, derandomize=examples < 500
-    )
-    @given(files(text))
-    def check(data):
-        with tempfile.TemporaryDirectory() as second:
-            file = Path(second) / "run.toml"
-            file.write_bytes(data)
-            run(["run", "--config", str(file), "--n-envs", "2"], folder)
-
-    check()
 
 
 def test_the_valid_lines_are_valid(ngym, bench):
@@ -215,20 +143,30 @@ def test_the_valid_lines_are_valid(ngym, bench):
 
 
 def test_mutated_command_lines(bench):
-    fuzz_lines(bench, 120)
+    """`test_thousands` has more."""
+
+    @fuzzing(100)
+    @given(command_lines())
+    def check(arguments):
+        run(arguments or ["--help"], bench)
+
+    check()
 
 
-def test_mutated_configuration_files(bench):
-    fuzz_files(bench, 80)
+@pytest.mark.parametrize(
+    "examples", [60, pytest.param(int(os.environ.get("NGYM_FUZZ", "1000")), marks=pytest.mark.long)]
+)
+def test_mutated_configuration_files(bench, tmp_path_factory, examples):
+    from ngym_cli.agents.defaults import prepare
+    from ngym_cli.config import from_dict
 
+    settings = {"n_envs": 2, "units": 8, "wrappers": "pass_reward,side_bias:probs=0.2/0.8//0.8/0.2"}
+    file = tmp_path_factory.mktemp("files") / "run.toml"
 
-@pytest.mark.long
-@pytest.mark.parametrize("seed", range(4))
-def test_thousands_of_command_lines(bench, seed):
-    fuzz_lines(bench, int(os.environ.get("NGYM_FUZZ", "1000")))
+    @fuzzing(examples)
+    @given(files(prepare(from_dict(settings))[0].to_toml()))
+    def check(data):
+        file.write_bytes(data)
+        run(["run", "--config", str(file), "--n-envs", "2"], bench)
 
-
-@pytest.mark.long
-@pytest.mark.parametrize("seed", range(2))
-def test_thousands_of_configuration_files(bench, seed):
-    fuzz_files(bench, int(os.environ.get("NGYM_FUZZ", "1000")))
+    check()

@@ -81,7 +81,7 @@ def gigantic_header(folder):
 
 
 def gigantic_network(folder):
-    edit_config(folder, "units = 64", "units = 60000")
+    edit_config(folder, "units = 16", "units = 60000")
 
 
 def gigantic_period(folder):
@@ -200,9 +200,7 @@ def test_a_hostile_folder_is_refused(ngym, folder, tmp_path, attack, command, sa
     assert result.code == 2, result
     assert result.err.count("\n") == 1
     assert says in result.err
-    listed = ngym("list", "runs", "--json")
-    assert listed.code == 0
-    assert len(json.loads(listed.out)) == 1
+    assert len(ngym("list", "runs", "--json").document) == 1
     resumed = ngym("run", "--resume", folder)
     assert resumed.code == 2
     assert not list(tmp_path.rglob("was_here"))
@@ -242,13 +240,6 @@ def test_a_record_cannot_write_to_the_terminal(ngym, folder):
     assert "\x1b" not in result.out and "\x07" not in result.out
     (folder / "manifest.json").write_text('{"status": "\x1b[2J"}')
     assert "\x1b" not in ngym("plot", folder).err
-
-
-@pytest.fixture(scope="module")
-def interrupted(tmp_path_factory):
-    from tests.ngym_cli.conftest import configuration, interrupt
-
-    return interrupt(configuration(), tmp_path_factory.mktemp("cut"), "cut", 3000).path
 
 
 def reseal(path):

@@ -46,15 +46,6 @@ def test_a_file_of_the_users_is_replaced_only_on_demand(ngym, run, precious):
             assert (precious / path).read_bytes() != b"mine"
 
 
-def test_figures_of_the_users_are_replaced_only_on_demand(ngym, run, precious):
-    (precious / "learning.png").write_text("mine")
-    refused = ngym("plot", run, "learning", "--out", precious)
-    assert refused.code == 2 and "--overwrite" in refused.err
-    assert (precious / "learning.png").read_text() == "mine"
-    assert ngym("plot", run, "learning", "--out", precious, "--overwrite").code == 0
-    assert ngym("plot", run, "learning").code == 0 == ngym("plot", run, "learning").code
-
-
 def test_a_figure_does_not_take_the_place_of_a_folder(ngym, precious):
     for more in ([], ["--overwrite"]):
         result = ngym("info", "RDM-v0", "--figure", precious, *more)
@@ -72,32 +63,6 @@ def test_a_report_where_a_folder_has_its_name(ngym, run, precious, tmp_path):
 def test_devices_stay(ngym, run, tmp_path):
     os.mkfifo(tmp_path / "pipe.html")
     assert "not a regular file" in ngym("report", run, "--out", "pipe.html", "--overwrite").err
-
-
-def test_notes_in_an_evaluation_stay(ngym, run):
-    assert ngym("eval", run, "--trials", "20").code == 0
-    assert ngym("eval", run, "--trials", "20").code == 0
-    (run / "eval/trials20-seed0/notes.txt").write_text("mine")
-    before = (run / "eval/trials20-seed0/summary.json").read_bytes()
-    assert ngym("eval", run, "--trials", "20").code == 0
-    assert (run / "eval/trials20-seed0/notes.txt").read_text() == "mine"
-    assert (run / "eval/trials20-seed0/summary.json").read_bytes() == before
-    assert (run / "eval/trials20-seed0-2/summary.json").exists()
-
-
-SMALL = "run --task RDM-v0 --timesteps 256 --n-envs 2 --units 4 --set n_steps=32 --eval-trials 4 --name it".split()
-
-
-def test_notes_in_a_run_stay_when_it_is_made_anew(ngym, tmp_path):
-    assert ngym(*SMALL).code == 0
-    folder = tmp_path / "runs/RDM-v0/recurrent_ppo/it"
-    for command in (["report"], ["plot"], ["eval", "--trials", "4", "--record", "activity", "--export", "csv"]):
-        assert ngym(command[0], folder, *command[1:]).code == 0
-    assert ngym(*SMALL, "--overwrite").code == 0, "all that ngym writes in a run it may replace"
-    (folder / "eval/final/notes.txt").write_text("mine")
-    result = ngym(*SMALL, "--overwrite")
-    assert result.code == 2 and "notes.txt" in result.err
-    assert (folder / "eval/final/notes.txt").exists()
 
 
 def test_pruning_leaves_what_is_not_a_checkpoint(tmp_path):

@@ -9,11 +9,11 @@ import shutil
 import pytest
 
 from ngym_cli.agents import checkpoints
-from tests.ngym_cli.test_hostile import interrupted, reseal  # noqa: F401 - a fixture
+from tests.ngym_cli.test_hostile import reseal
 from tests.ngym_cli.test_thousands import WRONG, places
 
 #: So many entries of each part of ``state.json``, each with another wrong value, and of these in the quick tests.
-ENTRIES, QUICK_ENTRIES = 26, 8
+ENTRIES, QUICK_ENTRIES = 26, 2
 PARTS = ("session", "learner", "environments", "joined")
 
 
@@ -36,7 +36,7 @@ def mutated(state: dict, array: str, number: int) -> str:
     [pytest.param(number, marks=[pytest.mark.long] * (number >= QUICK_ENTRIES)) for number in range(ENTRIES)],
 )
 @pytest.mark.parametrize("section", PARTS)
-def test_an_entry_of_another_kind_is_refused_or_harmless(ngym, interrupted, tmp_path, section, number):  # noqa: F811
+def test_an_entry_of_another_kind_is_refused_or_harmless(ngym, interrupted, tmp_path, section, number):
     folder = shutil.copytree(interrupted, tmp_path / "run")
     for path in checkpoints.resumable_in(folder / checkpoints.CHECKPOINTS_FOLDER):
         state = json.loads((path / checkpoints.STATE).read_text())

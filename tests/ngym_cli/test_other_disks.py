@@ -41,7 +41,8 @@ def no_rename_over(monkeypatch):
     monkeypatch.setattr(os, "replace", refuse)
 
 
-@pytest.mark.parametrize("lacks", [no_locks, no_rename_over], ids=["no locks", "no rename over"])
+@pytest.mark.usefixtures("one_figure")
+@pytest.mark.parametrize("lacks", [no_locks, pytest.param(no_rename_over, marks=pytest.mark.long)])
 def test_a_run_on_a_disk_that_lacks(ngym, tmp_path, monkeypatch, lacks):
     lacks(monkeypatch)
     folder = tmp_path / "runs/RDM-v0/recurrent_ppo/it"

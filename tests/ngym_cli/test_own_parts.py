@@ -11,9 +11,8 @@ import pytest
 from ngym_cli.agents.defaults import prepare
 from ngym_cli.agents.networks import find_network
 from ngym_cli.config import from_dict
-from ngym_cli.training.main_loop import resume, train
-from tests.ngym_cli.conftest import configuration, interrupt
-from tests.ngym_cli.sameness import assert_same_run
+from tests.ngym_cli.conftest import configuration
+from tests.ngym_cli.sameness import resumed
 
 CELL = """
 import torch
@@ -124,14 +123,14 @@ def weights(path):
 
 
 def test_cell_with_two_arrays_is_trained_evaluated_recorded_and_exported(ngym, folder):
-    small = ["--timesteps", "2000", "--units", "12", "--network", "mine.py:Two", "--network-arg", "slow=3"]
+    small = ["--timesteps", "1000", "--units", "12", "--network", "mine.py:Two", "--network-arg", "slow=3"]
     for alg in ("recurrent_ppo", "supervised"):
         assert ngym("run", "--alg", alg, "--name", alg, *small).code == 0
         record = ["--record", "activity,observations", "--trials", "30"]
         process = ngym("eval", alg, *record)
         assert process.code == 0, process.err
-        assert ngym("plot", alg, "fixed-points", "psth").code == 0
-        assert ngym("export", alg, "--to", "torchscript").code == 0
+    assert ngym("plot", "supervised", "fixed-points", "psth").code == 0
+    assert ngym("export", "supervised", "--to", "torchscript").code == 0
     from ngym_cli import load
 
     agent = load("recurrent_ppo")
@@ -163,13 +162,13 @@ def test_acting_and_learning_agree_about_a_cell(folder):
     "pieces",
     [
         {"network": "mine.py:Two", "network_args": {"slow": 3}},
-        {"network": "gru", "network_args": {"density": 0.5, "inhibitory": 0.25}},
-        {"network": "lstm", "network_args": {"shared": False, "critic_reads": "activity"}},
         {"alg": "alg.py:Bonus", "hyperparameters": {"bonus": 0.3}},
-        {"alg": "alg.py:Taught"},
         *(
             pytest.param(settings, marks=pytest.mark.long)
             for settings in (
+                {"network": "gru", "network_args": {"density": 0.5, "inhibitory": 0.25}},
+                {"network": "lstm", "network_args": {"shared": False, "critic_reads": "activity"}},
+                {"alg": "alg.py:Taught"},
                 {"network": "mine.py:Two", "alg": "supervised"},
                 {
                     "network": "mine.py:Two",
@@ -187,12 +186,7 @@ def test_acting_and_learning_agree_about_a_cell(folder):
     ],
 )
 def test_own_parts_resume_to_the_bit(folder, pieces):
-    config = configuration(**pieces)
-    uninterrupted = train(config, folder, "whole").run
-    run = interrupt(config, folder, "cut", 3000)
-    assert 3000 <= run.manifest()["steps"] < 8000
-    assert resume(run).status == "finished"
-    assert_same_run(uninterrupted.path, run.path)
+    resumed(configuration(**pieces), folder, 3000)
 
 
 def test_subclass_with_its_own_loss_is_not_trained_by_the_compiled_pass(ngym, folder):
@@ -347,11 +341,9 @@ def test_check_passes_a_sound_cell_and_info_explains_it(ngym, folder):
 
 @pytest.mark.usefixtures("in_process")
 def test_sweep_over_own_parts(ngym, folder):
-    process = ngym(
+    summary = ngym(
         "sweep", "--network", "mine.py:Two,gru", "--timesteps", "600", "--units", "8", "--workers", "1", "--json"
-    )
-    assert process.code == 0, process.err
-    summary = json.loads(process.out)
+    ).document
     assert [run["values"]["network"] for run in summary["runs"]] == ["mine.py:Two", "gru"]
     assert summary["counts"]["done"] == 2
 
@@ -388,6 +380,7 @@ def broken(view):
 """
 
 
+@pytest.mark.usefixtures("one_figure")
 def test_own_figure_says_what_it_needs_and_is_drawn(ngym, folder):
     (folder / "fig.py").write_text(FIGURE)
     assert ngym("run", "--timesteps", "500", "--units", "8", "--name", "a").code == 0
@@ -415,12 +408,12 @@ def test_every_template_works_at_once(ngym, folder):
         *"run --task my_task.py:MyTask --wrappers my_wrapper.py:MyWrapper:gains=1/0.5".split(),
         *"--network my_network.py:MyNetwork --network-arg traces=4".split(),
         *"--alg my_algorithm.py:MyAlgorithm --set value_penalty=0.02".split(),
-        *"--timesteps 3000 --eval-trials 20 --name all".split(),
+        *"--timesteps 1000 --units 8 --eval-trials 20 --name all".split(),
     )
     assert process.code == 0, process.err
-    assert ngym("eval", "all", "--record", "activity", "--trials", "100").code == 0
+    assert ngym("eval", "all", "--record", "activity", "--trials", "40").code == 0
     assert ngym("plot", "all", "my_figure.py:my_figure").code == 0
-    assert ngym("run", "--task", "by_trial.py:ByTrial", "--timesteps", "1000", "--eval-trials", "20").code == 0
+    assert ngym("run", "--task", "by_trial.py:ByTrial", "--timesteps", "500", "--eval-trials", "20").code == 0
     wrong = ngym("new", "netwrk", "x.py")
     assert wrong.code == 2 and "did you mean 'network'" in wrong.err
 

@@ -15,31 +15,23 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import given, seed
 
 from tests.ngym_cli.apart import call
+from tests.ngym_cli.test_fuzz import VALID, command_lines, fuzzing
 
 LINES = [
-    "run --task RDM-v0 --wrappers pass_reward,pass_action --alg recurrent_ppo --n-envs 2 --units 8 --seed 3",
-    "run --task GoNogo-v0 --dt 20 --timing stimulus=uniform:200:600 --timing delay=300 --reward fail=-0.1 --n-envs 2",
-    "run --task Bandit-v0 --alg ppo --network mlp --set n_steps=8 --set batch_size=16 --n-envs 2 --timesteps 100",
-    "run --task RDM-v0 --task-arg sigma=0.5 --task-arg cohs=0/12.8/51.2 --network ctrnn --network-arg tau=100",
+    *VALID,
     "run --task RDM-v0+GoNogo-v0 --schedule block:100 --until 0.9 --n-envs 2",
-    "run --task RDM-v0 --wrappers reaction_time,side_bias:probs=0.2/0.8//0.8/0.2:block_dur=10 --name it --overwrite",
-    "run --config good.toml --n-envs 2 --checkpoint-every 100 --name it",
-    "run --resume it",
+    "run --task RDM-v0 --wrappers reaction_time --name it --overwrite",
     "run --task own.py:Own --alg recurrent_a2c --runs exp:1 --name it",
-    "list tasks --tag timing --json",
-    "list wrappers reward",
-    "list runs --runs runs",
-    "info RDM-v0 --dt 50",
     "info pass_reward",
-    "diff it other --json",
     "sweep --task RDM-v0 --alg recurrent_ppo,recurrent_a2c --seed 0:3 --set n_steps=8,16 --dry-run",
     "sweep good.toml --on slurm --slurm time=2:00:00 --slurm comment=x --seed 0:2",
     "sweep status it --sweeps sweeps",
     "new fresh_task.py",
 ]
-#: Lines that take seconds each; one in twenty is one of these.
+#: Lines that take seconds each, and are drawn seldom.
 SLOW = [
     "eval it --trials 10 --stochastic --balanced",
     "eval it --trials 10 --record activity --export csv --lesion 0.2 --name again --overwrite",
@@ -48,36 +40,12 @@ SLOW = [
     "report it --out precious",
     "info RDM-v0 --figure precious/trial.png",
 ]
-PIECES = [
-    *("", " ", "-", "--", "=", ":", ",", "/", "//", "a=b", "x:y=z", "nan", "-inf", "1e999", "true", "none", "[red]"),
-    *("é", "☃", "\x1b[2J", "\n", "-1", "0", "1", "2", "3", "0.5", "-0.0", "1e-300", "100000000000000000000000"),
-    *("99999999999", "9223372036854775807", "0x10", "1_0", "٣", "RDM-v9", "pass_rewrad", "lstn", "uniform:1"),
-    *("choice:", "until:-5", "a.py:B", "os:system", "..", ".", "/dev/null", "~", "precious", "precious/data.txt"),
-    *("runs", "exp:1", "good.toml"),
-    *("x" * 300, "é" * 140, "latest", "it", "other", "--help", "--json", "--trust", "--out", "--name", "--runs"),
+#: Pieces of command lines that mean something in the folder of the user.
+OF_THE_FOLDER = [
+    *"precious precious/data.txt runs exp:1 good.toml latest it other . /dev/null".split(),
+    *"--help --json --trust --out --name --runs".split(),
+    *("\x1b[2J", "\n", "9223372036854775807", "x" * 300, "é" * 140),
 ]
-
-
-def mutated(random_: random.Random) -> list[str]:
-    """Return a valid command line with up to three tokens dropped, doubled, exchanged, replaced or changed inside."""
-    tokens = random_.choice(SLOW if random_.random() < 0.05 else LINES).split()
-    for _ in range(random_.randint(0, 3)):
-        at, kind = random_.randrange(len(tokens) or 1), random_.randrange(6)
-        if kind == 0 or not tokens:
-            tokens.insert(at, random_.choice(PIECES))
-        elif kind == 1:
-            tokens.pop(at)
-        elif kind == 2:
-            tokens.insert(at, tokens[at])
-        elif kind == 3:
-            second = random_.randrange(len(tokens))
-            tokens[at], tokens[second] = tokens[second], tokens[at]
-        elif kind == 4:
-            tokens[at] = random_.choice(PIECES)
-        else:
-            begin = random_.randint(0, len(tokens[at]))
-            tokens[at] = tokens[at][:begin] + random_.choice(PIECES) + tokens[at][begin + random_.randint(0, 3) :]
-    return [token for token in tokens if "completion" not in token]
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -113,26 +81,24 @@ def named(new: str, arguments: list[str]) -> bool:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(10))
-def test_a_thousand_command_lines(world, seed, record_property):
-    before, problems, slowest = digests(world), [], 0.0
-    count = int(os.environ.get("NGYM_LINES", "1000"))
-    for number in range(count):
-        arguments = mutated(random.Random(f"{seed}-{number}")) or ["--help"]
-        ended = call(arguments, world, trains=False)
-        wrong, slowest = ended.wrong, max(slowest, ended.seconds)
+@pytest.mark.parametrize("number", range(10))
+def test_a_thousand_command_lines(world, number):
+    before = digests(world)
+
+    @seed(number)
+    @fuzzing(int(os.environ.get("NGYM_LINES", "1000")))
+    @given(command_lines(20 * LINES + SLOW, OF_THE_FOLDER))
+    def check(arguments):
+        ended = call(arguments or ["--help"], world, trains=False)
         after = digests(world)
-        if any(after.get(name) != digest for name, digest in before.items()):
-            wrong = f"{wrong or ''} a file was changed"
         new = [name for name in after if name not in before]
-        strange = [name for name in new if not named(name, arguments)]
-        if wrong or strange:
-            problems.append((number, arguments, wrong, strange))
         for name in new:
             (world / name).unlink()
-    record_property("lines", count)
-    record_property("slowest", slowest)
-    assert not problems, "\n".join(map(str, [len(problems), *problems[:20]]))
+        assert ended.wrong is None
+        assert [name for name, digest in before.items() if after.get(name) != digest] == []
+        assert [name for name in new if not named(name, arguments)] == []
+
+    check()
 
 
 WRONG = [None, True, -1, 0, 1.5, 10**30, float("nan"), "", "x", "\x1b[2J", "é" * 5000]
@@ -204,15 +170,6 @@ def reseal(path: Path) -> None:
         (path / checkpoints.STATE).write_text(json.dumps(state))
 
 
-@pytest.fixture(scope="module")
-def interrupted(tmp_path_factory):
-    """A small run that was interrupted, with a checkpoint."""
-    from tests.ngym_cli.conftest import configuration, interrupt
-
-    run = interrupt(configuration(), tmp_path_factory.mktemp("cut"), "cut", 3000)
-    return run.path
-
-
 def damages(folder: Path, random_: random.Random) -> list[list[str]]:
     """Damage one file of a run; return the commands that read it."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and "events." not in path.name)
@@ -237,13 +194,13 @@ def damages(folder: Path, random_: random.Random) -> list[list[str]]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(10))
-def test_a_hundred_damaged_files(world, interrupted, seed, record_property):
+@pytest.mark.parametrize("series", range(10))
+def test_a_hundred_damaged_files(world, interrupted, series, record_property):
     before, problems = digests(world), []
     count = int(os.environ.get("NGYM_DAMAGES", "100"))
     victim = world / "runs/RDM-v0/recurrent_ppo/victim"
     for number in range(count):
-        random_ = random.Random(f"damage-{seed}-{number}")
+        random_ = random.Random(f"damage-{series}-{number}")
         shutil.copytree(random_.choice([interrupted, world / "runs/RDM-v0/recurrent_ppo/it"]), victim)
         commands = damages(victim, random_)
         for arguments in commands:

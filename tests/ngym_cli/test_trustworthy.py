@@ -5,16 +5,14 @@ from __future__ import annotations
 import errno
 import json
 import os
-import resource
-import subprocess
-import sys
+import shutil
 
 import numpy as np
 import pytest
 
 from ngym_cli import runs
 from ngym_cli.agents import checkpoints
-from ngym_cli.config import from_dict, streams
+from ngym_cli.config import from_dict
 from ngym_cli.errors import NotFinite, UserError
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.training.main_loop import resume, train
@@ -55,7 +53,6 @@ class Mine(ngym.TrialEnv):
     ("arguments", "says"),
     [
         ({"reward_at": 1000}, "reward of environment 0 is nan"),
-        ({"reward_at": 1000, "bad": "-inf"}, "reward of environment 0 is -inf"),
         ({"observation_at": 1000, "bad": "inf"}, "observation of environment 0 is inf"),
     ],
 )
@@ -88,7 +85,7 @@ def test_a_single_bad_number_among_many_is_found():
         check_finite(observations, np.zeros(64))
 
 
-@pytest.mark.parametrize("alg", ["recurrent_ppo", "ppo", "a2c"])
+@pytest.mark.parametrize("alg", ["recurrent_ppo", "ppo"])
 def test_losses_that_are_not_finite_stop_a_run(tmp_path, alg):
     settings = {"learning_rate": 10.0, "max_grad_norm": 1e30}
     config = configuration(alg, rewards={"correct": 1e30}, hyperparameters=settings)
@@ -105,8 +102,7 @@ def full(*_):
 
 
 @pytest.mark.parametrize("case", ["trials", "checkpoints"])
-def test_a_full_disk_loses_nothing(tmp_path, monkeypatch, case):
-    uninterrupted = train(configuration(), tmp_path, "whole").run.path
+def test_a_full_disk_loses_nothing(tmp_path, monkeypatch, uninterrupted, case):
     count = []
 
     def filling(real):
@@ -131,23 +127,7 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch, case):
     assert_same_run(uninterrupted, run.path)
 
 
-def test_files_that_may_not_grow_end_a_run_with_one_line(tmp_path):
-    """The kernel refuses every write beyond a size, as a full disk or a quota does."""
-    arguments = ["run", "--timesteps", "20000", "--checkpoint-every", "4096", "--eval-trials", "50", "--name", "quota"]
-
-    def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))  # a state has more, weights less
-
-    command = [sys.executable, "-m", "ngym_cli", *arguments]
-    settings = {"capture_output": True, "text": True, "timeout": 120}
-    ended = subprocess.run(command, cwd=tmp_path, preexec_fn=limit, check=False, **settings)
-    assert ended.returncode == 2, ended
-    assert "Traceback" not in ended.stderr
-    assert "cannot write run folder" in ended.stderr.strip().splitlines()[-1]
-    assert_whole(tmp_path / "runs/RDM-v0/recurrent_ppo/quota")
-
-
-def test_a_folder_that_cannot_be_written_to(ngym, tmp_path, monkeypatch):
+def test_a_folder_that_cannot_be_written_to(ngym, tmp_path, monkeypatch, interrupted):
     (tmp_path / "file").write_text("")
     result = ngym("run", "--task", "RDM-v0", "--runs", "file/runs")
     assert result.code == 2
@@ -156,13 +136,13 @@ def test_a_folder_that_cannot_be_written_to(ngym, tmp_path, monkeypatch):
     def read_only(*_, **__):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
-    run = interrupt(configuration(), tmp_path, "cut", 3000)
-    before = {path: path.stat().st_mtime_ns for path in run.path.rglob("*")}
+    run = shutil.copytree(interrupted, tmp_path / "cut")
+    before = {path: path.stat().st_mtime_ns for path in run.rglob("*")}
     monkeypatch.setattr("tempfile.mkdtemp", read_only)
-    result = ngym("run", "--resume", run.path)
+    result = ngym("run", "--resume", run)
     assert result.code == 2
     assert "Read-only file system" in result.err
-    assert {path: path.stat().st_mtime_ns for path in run.path.rglob("*")} == before
+    assert {path: path.stat().st_mtime_ns for path in run.rglob("*")} == before
 
 
 def test_the_records_of_a_run_agree(tmp_path):
@@ -188,23 +168,13 @@ def test_the_records_of_a_run_agree(tmp_path):
         assert from_dict(manifest["config"]).to_toml() == (folder / "config.toml").read_text()
 
 
-def test_the_manifest_says_where_a_run_came_from(tmp_path):
-    manifest = train(configuration(), tmp_path, "run").run.manifest()
-    assert manifest["seeds"] == streams(5)
-    assert {"torch", "numpy", "gymnasium", "stable-baselines3", "ngym"} <= set(manifest["versions"])
-    assert manifest["git"] is None or {"commit", "dirty"} <= set(manifest["git"])
-    assert manifest["wall_seconds"] > 0 and manifest["cpu_seconds"] > 0
-    assert manifest["exit_reason"] == "all steps taken"
-    assert {"host", "cores", "python"} <= set(manifest["machine"])
-
-
-def test_diff_says_where_runs_differ(ngym, tmp_path):
-    same = [train(configuration(), tmp_path / "runs", name).run.path for name in ("a", "b")]
+def test_diff_says_where_runs_differ(ngym, tmp_path, uninterrupted):
+    same = (uninterrupted, train(configuration(), tmp_path / "runs", "a").run.path)
     second = train(configuration(seed=6), tmp_path / "runs", "c").run.path
     result = ngym("diff", *same)
     assert result.code == 0
     assert "do not differ" in result.out
-    result = ngym("diff", same[0], second, "--json")
+    result = ngym("diff", uninterrupted, second, "--json")
     assert result.code == 1
     rows = {row["id"]: row for row in json.loads(result.out)}
     assert (rows["configuration.seed"]["one"], rows["configuration.seed"]["other"]) == (5, 6)

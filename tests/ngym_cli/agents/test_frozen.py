@@ -54,7 +54,7 @@ def untrained_run(tmp_path):
 def test_evaluations_and_figures_do_without_torch(run_folder, tmp_path):
     folder = shutil.copytree(run_folder, tmp_path / "run")
     _without_torch(tmp_path, "eval", str(folder), "--trials=60", "--record=activity")
-    _without_torch(tmp_path, "plot", str(folder))
+    _without_torch(tmp_path, "plot", str(folder), "psth", "fixed-points")
 
 
 def _without_torch(cwd, *words):

@@ -131,7 +131,13 @@ def test_onnx_is_the_same_for_any_number_of_environments(agents, kind, ngym):
                 np.testing.assert_allclose(ours.numpy(), reference, atol=1e-5)
 
 
-@pytest.mark.parametrize(("kind", "cls"), [("lstm", "sb3_contrib.RecurrentPPO"), ("ppo", "stable_baselines3.PPO")])
+@pytest.mark.parametrize(
+    ("kind", "cls"),
+    [
+        ("lstm", "sb3_contrib.RecurrentPPO"),
+        pytest.param("ppo", "stable_baselines3.PPO", marks=pytest.mark.long),
+    ],
+)
 def test_stable_baselines_loads_the_export_without_ngym_and_with_all_hyperparameters(agents, kind, cls, ngym):
     agent = agents[kind]
     result = ngym("export", agent.run.path, "--to", "sb3", "--overwrite")

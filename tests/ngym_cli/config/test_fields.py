@@ -37,22 +37,6 @@ def typed(*words):
     return requests, result.output
 
 
-def test_a_new_option_is_one_field():
-    (request,), _ = typed("first", "--rest", "2.5")
-    assert request.rest == 2.5 and request.run == ["first"]
-    assert request_of(LongerRequest, {"rest": 2.5}).rest == 2.5
-    assert checked(LongerRequest, tomllib.loads("rest = 2.5")).rest == 2.5
-    text = " ".join(typed("--help-all")[1].split())
-    assert all(word in text for word in ("--rest", "<number>", "[0<=x<=60]", "Seconds between", "[default: 0.0]"))
-
-    @takes(LongerRequest)
-    def evaluate(**request):
-        """Evaluate."""
-        return request_of(LongerRequest, request)
-
-    assert evaluate(rest=2.5).rest == 2.5 and "rest: Seconds between sessions." in evaluate.__doc__
-
-
 #: Words that commands need besides the new option, and what Python and TOML need.
 NEEDED = {
     "run": (("--name", "first"), {}),

@@ -28,7 +28,7 @@ def planted_files(ngym, tmp_path, monkeypatch):
 def test_a_run_made_here_is_the_users_own(ngym, planted_files):
     for command in (
         ("eval", "a", "--trials", "10"),
-        ("plot", "a"),
+        ("plot", "a", "learning"),
         ("run", "--config", f"{planted_files}/config.toml", "--name", "b"),
     ):
         result = ngym(*command)

@@ -16,6 +16,7 @@ from ngym_cli.config.tasks import find_task
 from ngym_cli.environments.stack import FOR_PROGRAMS, argument_types, find_wrapper, make_env, wrapper_names
 from ngym_cli.errors import UserError
 from ngym_cli.runs.trial_table import read_trials
+from tests.ngym_cli.sameness import resumed
 
 #: For each wrapper what is put on which task.
 STACKS = {
@@ -153,14 +154,14 @@ def test_programs_own_wrappers_are_named():
 TINY = ("--n-envs", "8", "--timesteps", "2048", "--set", "n_steps=64", "--eval-trials", "64", "--json")
 
 
-@pytest.mark.parametrize("schedule", ["random", "block:100", pytest.param("sequential", marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "schedule", ["block:100", *(pytest.param(each, marks=pytest.mark.long) for each in ("random", "sequential"))]
+)
 def test_several_tasks_in_one_run(ngym, schedule):
-    run = ngym(
+    summary = ngym(
         *("run", "--task", "RDM-v0+GoNogo-v0", "--schedule", schedule, "--wrappers", "pass_reward,pass_action"),
         *("--name", "mixed", *TINY),
-    )
-    assert run.code == 0, run.err
-    summary = json.loads(run.out)
+    ).document
     rows = {row["value"]: row for row in summary["conditions"] if row["condition"] == "task"}
     assert set(rows) == {"RDM-v0", "GoNogo-v0"}
     assert rows["RDM-v0"]["ceiling"] == pytest.approx(0.8957, abs=1e-3)
@@ -210,10 +211,6 @@ def test_tasks_that_cannot_be_mixed_are_refused(ngym, arguments, message):
 
 
 def test_a_block_of_several_tasks_is_resumed_where_it_was(tmp_path):
-    from ngym_cli.training.main_loop import Hooks, resume, train
-    from tests.ngym_cli.conftest import Interrupting
-    from tests.ngym_cli.sameness import assert_same_run
-
     config = from_dict(
         {
             "task": "RDM-v0+GoNogo-v0",
@@ -227,11 +224,7 @@ def test_a_block_of_several_tasks_is_resumed_where_it_was(tmp_path):
             "evaluation": {"every": 0, "trials": 20},
         }
     )
-    uninterrupted = train(config, tmp_path, "whole").run
-    cut = train(config, tmp_path, "cut", hooks=Hooks(make_display=lambda *_: Interrupting(2500))).run
-    assert cut.manifest()["status"] == "interrupted"
-    resume(cut)
-    assert_same_run(uninterrupted.path, cut.path)
+    resumed(config, tmp_path, 2500)
 
 
 @pytest.mark.parametrize("name", wrapper_names())

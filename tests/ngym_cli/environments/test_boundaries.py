@@ -16,9 +16,8 @@ from ngym_cli.environments.trial_batch import batch_of
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs.trial_table import read_trials
-from ngym_cli.training.main_loop import Hooks, resume, train
-from tests.ngym_cli.conftest import Interrupting
-from tests.ngym_cli.sameness import assert_same_run
+from ngym_cli.training.main_loop import train
+from tests.ngym_cli.sameness import resumed
 
 BANDIT = {"task": "ChangingBandit-v0", "wrappers": [], "task_args": {"session": 5}, "reset_state": "session"}
 TWO_STEP = {"task": "TwoStep-v0", "task_args": {"session": 5}, "reset_state": "session"}
@@ -135,11 +134,7 @@ def test_supervised_sequences_end_at_blocks_and_states_begin_anew(network):
 def test_supervised_training_with_resets_at_blocks_resumes_exactly(tmp_path):
     more = {"alg": "supervised", "hyperparameters": {"batch_size": 4, "seq_len": 40, "n_updates": 2}}
     config = from_dict({**BIASED, **SHORT, **more, "timesteps": 4000, "checkpoint": {"every": 500}})
-    uninterrupted = train(config, tmp_path, "whole").run
-    cut = train(config, tmp_path, "cut", hooks=Hooks(make_display=lambda *_: Interrupting(2000))).run
-    assert cut.manifest()["status"] == "interrupted"
-    resume(cut)
-    assert_same_run(uninterrupted.path, cut.path)
+    resumed(config, tmp_path, 2000)
 
 
 def test_a_task_with_sessions_but_no_blocks_names_the_valid_words():

@@ -17,11 +17,10 @@ from ngym_cli.errors import UserError
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.training.curriculum import Curriculum, stages_of
 from ngym_cli.training.curves import Evaluator
-from ngym_cli.training.main_loop import Hooks, resume, train
+from ngym_cli.training.main_loop import Hooks, train
 from ngym_cli.training.prepare import new_run
 from ngym_cli.training.progress import Display, LiveDisplay
-from tests.ngym_cli.conftest import Interrupting
-from tests.ngym_cli.sameness import assert_same_run
+from tests.ngym_cli.sameness import resumed
 
 STAGES = [
     {"name": "clear", "trials": 300, "task_args": {"cohs": [51.2]}},
@@ -115,28 +114,23 @@ def test_configuration_round_trip_and_evaluation_of_the_last_stage(run, ngym):
     assert prepare(config)[0].to_toml() == config.to_toml()
     assert config.in_stage(-1).rewards["fail"] == -0.5
     assert config.in_stage(0).wrappers == config.wrappers
-    result = ngym("eval", run[0].path, "--trials", "30", "--json")
-    assert result.code == 0, result.err
-    assert {row["value"] for row in json.loads(result.out)["conditions"] if row["condition"] == "coh"} > {0, 51.2}
+    conditions = ngym("eval", run[0].path, "--trials", "30", "--json").document["conditions"]
+    assert {row["value"] for row in conditions if row["condition"] == "coh"} > {0, 51.2}
 
 
-@pytest.mark.parametrize("alg", ["recurrent_ppo", "supervised", "dqn"])
+@pytest.mark.parametrize(
+    "alg", ["supervised", *(pytest.param(each, marks=pytest.mark.long) for each in ("recurrent_ppo", "dqn"))]
+)
 def test_resumed_within_a_stage_equals_uninterrupted(tmp_path, alg):
     quick = {"recurrent_ppo": {"n_steps": 64}, "supervised": {"batch_size": 8, "seq_len": 32, "n_updates": 2}}
     different = quick.get(alg, {"learning_starts": 500, "buffer_size": 2000, "train_freq": 16})
     config = from_dict({**BASE, "alg": alg, "hyperparameters": different, "checkpoint": {"every": 1500}})
     if alg == "supervised":
         config = config.model_copy(update={"stages": [s.model_copy(update={"trials": 20}) for s in config.stages[:2]]})
-    uninterrupted = train(config, tmp_path, "whole").run
-    assert len(uninterrupted.manifest()["stages"]) >= 2
-    halfway = min(4500, uninterrupted.manifest()["steps"] // 2)
-    cut = train(config, tmp_path, "cut", hooks=Hooks(make_display=lambda *_: Interrupting(halfway))).run
-    assert cut.manifest()["status"] == "interrupted"
-    assert resume(cut).status == "finished"
-    assert_same_run(uninterrupted.path, cut.path)
+    both = resumed(config, tmp_path, lambda whole: min(4500, whole["steps"] // 2))
     keep = ("stage", "from_step", "from_trial", "ended")
-    first, second = ([{k: row[k] for k in keep} for row in r.manifest()["stages"]] for r in (uninterrupted, cut))
-    assert first == second
+    first, second = ([{k: row[k] for k in keep} for row in each.manifest()["stages"]] for each in both)
+    assert first == second and len(first) >= 2
 
 
 def test_the_last_criterion_ends_the_run(tmp_path):

@@ -177,26 +177,6 @@ def test_tensorboard_gets_the_figure_that_a_task_has(tmp_path, task, figure):
     assert curves(run.path)[1]["images"] == [f"figures/{figure}"]
 
 
-@pytest.mark.parametrize("alg", ["recurrent_ppo", "ppo", "dqn"])
-def test_the_same_seed_gives_the_same_weights_and_trials(tmp_path, alg):
-    arguments = {**SMALL, "alg": alg, "seed": 7, "timesteps": 4096}
-    if alg == "dqn":
-        arguments["hyperparameters"] = {"learning_starts": 256}
-    first, second = (train(from_dict(arguments), tmp_path, name).run.path for name in ("a", "b"))
-    assert (first / "model/weights.safetensors").read_bytes() == (second / "model/weights.safetensors").read_bytes()
-    single, two = read_trials(first / "trials"), read_trials(second / "trials")
-    for name in single:
-        np.testing.assert_array_equal(single[name], two[name])
-
-
-def test_other_seeds_give_other_trials(tmp_path):
-    first, two = (
-        read_trials(train(from_dict({**SMALL, "seed": seed, "timesteps": 2048}), tmp_path).run.path / "trials")
-        for seed in (1, 2)
-    )
-    assert not np.array_equal(first["coh"][:20], two["coh"][:20])
-
-
 class Interrupting(Display):
     """Presses Ctrl-C when the first numbers appear."""
 
@@ -300,7 +280,7 @@ def test_a_checkpoint_that_was_better_than_the_final_agent_is_offered(tmp_path):
     assert reporting.better_checkpoint(tmp_path / "none", {"performance": 0.87, "performance_ci": (0.80, 0.96)}) is None
 
 
-@pytest.mark.parametrize("timesteps", [600, 6_000])
+@pytest.mark.parametrize("timesteps", [600, pytest.param(6_000, marks=pytest.mark.long)])
 def test_any_run_is_evaluated_four_or_five_times(tmp_path, timesteps):
     config = from_dict({"task": "RDM-v0", "units": 8, "timesteps": timesteps})
     run = train(config, tmp_path).run

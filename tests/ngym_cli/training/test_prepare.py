@@ -81,16 +81,12 @@ def test_what_does_not_work_is_refused(settings, message, tmp_path, monkeypatch)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_plan_refuses_callbacks_that_do_not_exist(ngym):
-    result = ngym("run", "--task", "RDM-v0", "--timesteps", "500", "--dry-run", "--callback", "nofile.py:CB")
-    assert result.code == 2 and "nofile.py" in result.err and not result.out
-
-
 @pytest.mark.parametrize("command", ["--dry-run", "--print-config"])
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
         (("--init-from", "nothing"), "no such run: nothing"),
+        (("--callback", "nofile.py:CB"), "nofile.py"),
         (("--track", "mlflow"), "mlflow"),
         (("--until", "0.9", "--task", "CartPole-v1"), "ceiling, which is not known"),
         (("--alg", "ppo", "--set", "batch_size=1"), "batch_size"),

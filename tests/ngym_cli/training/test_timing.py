@@ -94,9 +94,7 @@ def test_the_number_of_threads_is_that_of_the_environment_or_of_the_cores(monkey
 def test_bench_prints_flags_and_time(ngym, alg):
     before = processes.learning_threads()
     line = ("bench", "--task", "RDM-v0", "--alg", alg, "--n-envs", "4", "--threads", "1", "--seconds", "0.1")
-    result = ngym(*line, "--timesteps", "3000", "--json")
-    assert result.code == 0, result.err
-    summary = json.loads(result.out)
+    summary = ngym(*line, "--timesteps", "3000", "--json").document
     assert summary["flags"] == "--n-envs 4 --threads 1" and summary["timesteps"] == 3000
     (tried,) = summary["tried"]
     assert summary["learning_seconds"] == pytest.approx(3000 / tried["speed"], abs=0.051)

@@ -195,9 +195,7 @@ def test_fits_are_tracked_with_scores_parameters_and_figures(ngym, tmp_path, mon
     for name in ("wandb", "mlflow"):
         monkeypatch.setitem(tracking.TRACKERS, name, lambda *given: made.append(Noted(*given)) or made[-1])
     command = ("fit", "rat.csv", "--model", "logistic", "--folds", "2", "--stimuli", "stimulus", "--name", "a")
-    result = ngym(*command, "--track", "wandb,mlflow", "--json")
-    assert result.code == 0, result.err
-    record = json.loads(result.out)
+    record = ngym(*command, "--track", "wandb,mlflow", "--json").document
     assert [each.begun for each in made] == [("a", 2, "rat")] * 2 and all(each.closed for each in made)
     assert made[0].values["log_likelihood/logistic"] == record["scores"]["logistic"]["log_likelihood"]["value"]
     weight = record["models"]["logistic"]["parameters"]["subject"]["stimulus"]["value"]

@@ -126,22 +126,6 @@ def test_advantages_are_those_of_the_definition(algorithm, make):
         np.testing.assert_allclose(saved["returns"], saved["advantages"] + saved["values"], atol=1e-6)
 
 
-@pytest.mark.parametrize("algorithm", LEARNERS)
-def test_a_time_limit_adds_the_value_of_what_it_cut_off(algorithm):
-    """The reward of a cut-off step exceeds the action by the discounted value of the last observation."""
-    ended, limited = (rollout_of(learner(algorithm, make)) for make in (Ending, Limited))
-    last = np.flatnonzero(ended["starts"][1:, 0])
-    np.testing.assert_array_equal(ended["starts"], limited["starts"])
-    assert set(np.unique(ended["rewards"])) <= {0.0, 1.0, 2.0}
-    different = np.setdiff1d(np.arange(11), last)
-    np.testing.assert_array_equal(ended["rewards"][different], limited["rewards"][different])
-    extra = limited["rewards"][last] - ended["rewards"][last]
-    if algorithm == "reinforce" and not np.any(limited["values"]):
-        assert not np.any(extra)  # without a critic there is no value
-    else:
-        assert np.all(np.abs(extra) > 0) and np.ptp(extra) < 1e-5  # the same observation after the same steps
-
-
 def test_states_are_zero_after_a_reset_and_carried_on_elsewhere():
     model = learner("recurrent_ppo", Ending)
     saved = rollout_of(model)

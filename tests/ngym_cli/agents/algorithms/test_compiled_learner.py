@@ -46,16 +46,6 @@ def compare(model, segments):
     return numbers.tolist()
 
 
-def test_values_that_went_too_far_are_held(recall):
-    model = build(recall(), clip_range_vf=0.02)
-    model.learn(model.n_steps * model.n_envs)
-    move(model.policy)
-    segments = cut(model.rollout_buffer.starts[:-1])
-    covered = compare(model, segments)
-    model.clip_range_vf = None
-    assert compare(model, segments)[VALUE_LOSS] != covered[VALUE_LOSS]
-
-
 def test_steps_that_do_not_count_are_not_learned_from(recall):
     model = build(recall(), algorithm="reinforce")
     model.learn(model.n_steps * model.n_envs)
@@ -79,18 +69,6 @@ def test_images_are_learned_from_by_automatic_differentiation():
     image = spaces.Box(0, 255, (3, 36, 36), np.uint8)
     policy = RecurrentPolicy(image, spaces.Discrete(3), lambda _: 1e-3, units=8)
     assert obstacle(policy)
-
-
-def test_a_saved_model_goes_on(recall, tmp_path):
-    model = build(recall())
-    model.learn(model.n_steps * model.n_envs)
-    model.save(tmp_path / "model")
-    loaded = type(model).load(tmp_path / "model", env=recall())
-    assert loaded.compiled is not None
-    before = torch.nn.utils.parameters_to_vector(loaded.policy.parameters()).clone()
-    torch.testing.assert_close(before, torch.nn.utils.parameters_to_vector(model.policy.parameters()))
-    loaded.learn(model.n_steps * model.n_envs)
-    assert not torch.equal(before, torch.nn.utils.parameters_to_vector(loaded.policy.parameters()))
 
 
 @pytest.mark.parametrize("target_kl", [None, 1e-4])

@@ -29,19 +29,6 @@ def test_exported_agent_acts_the_same(recall, tmp_path, box, options):
         starts = rng.random(6) < 0.2
 
 
-@pytest.mark.parametrize(
-    ("network", "options", "says"),
-    [
-        ("gru", {}, "LSTM networks only, and this agent has a gru"),
-        ("lstm", {"shared": False, "critic_reads": "activity"}, "no critic that reads the activity"),
-    ],
-)
-def test_agents_that_sb3_contrib_does_not_have_are_refused(recall, network, options, says):
-    model = make_model("recurrent_ppo", recall(), network, 16, options, {"n_steps": 24}, device="cpu")
-    with pytest.raises(ValueError, match=says):
-        to_contrib(model)
-
-
 def test_agents_that_see_images_are_refused(recall):
     env = recall()
     env.observation_space = spaces.Box(0, 255, (3, 36, 36), np.uint8)

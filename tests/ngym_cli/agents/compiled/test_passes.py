@@ -22,7 +22,7 @@ TASKS = {False: "ContextDecisionMaking-v0", True: "ReachingDelayResponse-v0"}
 pytestmark = pytest.mark.skipif(not VARIANTS, reason="no compiled functions are built")
 #: Fixtures of these tests only hold classes and functions.
 examples = settings(
-    deadline=None, max_examples=80, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=40, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 #: Networks with their options.

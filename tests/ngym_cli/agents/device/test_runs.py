@@ -6,10 +6,9 @@ import pytest
 
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.config import from_dict
-from ngym_cli.training.main_loop import Hooks, resume, train
 from tests.ngym_cli.agents.device.conftest import needs_gpu
-from tests.ngym_cli.conftest import BASE, QUICK, Interrupting
-from tests.ngym_cli.sameness import assert_same_run
+from tests.ngym_cli.conftest import BASE, QUICK
+from tests.ngym_cli.sameness import resumed
 
 pytestmark = needs_gpu
 
@@ -41,9 +40,7 @@ def run(ngym, *flags):
 @pytest.mark.parametrize("network", RECURRENT)
 def test_every_network_learns_and_acts(ngym, network):
     assert "training runs on cuda" in run(ngym, "--network", network)
-    result = ngym("eval", "made", "--device", "cuda", "--trials", "100", "--record", "activity", "--json")
-    assert result.code == 0, result.err
-    on_gpu = json.loads(result.out)
+    on_gpu = ngym("eval", "made", "--device", "cuda", "--trials", "100", "--record", "activity", "--json").document
     result = ngym("eval", "made", "--trials", "100", "--name", "cpu", "--json")
     assert json.loads(result.out)["performance"] == pytest.approx(on_gpu["performance"], abs=0.05)
 
@@ -86,11 +83,7 @@ def test_a_cell_of_the_user(ngym, tmp_path):
 def test_a_resumed_run_is_the_uninterrupted_one(tmp_path, options):
     alg = options.get("alg", "recurrent_ppo")
     config = from_dict({**BASE, "device": "cuda", "hyperparameters": QUICK[alg], **options})
-    uninterrupted = train(config, tmp_path, "uninterrupted").run
-    cut = train(config, tmp_path, "cut", hooks=Hooks(make_display=lambda *_: Interrupting(4500))).run
-    assert cut.manifest()["status"] == "interrupted"
-    assert resume(cut).status == "finished"
-    assert_same_run(uninterrupted.path, cut.path)
+    resumed(config, tmp_path, 4500)
 
 
 def test_lesions_and_fixed_points(ngym):

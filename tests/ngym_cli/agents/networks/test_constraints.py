@@ -238,11 +238,11 @@ def connections(tmp_path, names="abcdefghij", **changes):
     return str(path), weights.astype(np.float32)
 
 
-@pytest.mark.parametrize("alg", ["recurrent_ppo", "supervised"])
+@pytest.mark.parametrize("alg", ["recurrent_ppo", pytest.param("supervised", marks=pytest.mark.long)])
 def test_a_connectome_from_a_file_is_where_learning_begins_and_its_mask_is_kept(network, alg, tmp_path):
     path, weights = connections(tmp_path)
     settings = {"task": "RDM-v0", "alg": alg, "network": network, "network_args": {"connectome": path}}
-    config = prepare(from_dict({**settings, "timesteps": 2_000}))[0]
+    config = prepare(from_dict({**settings, "timesteps": 1_000}))[0]
     assert config.units == 10 and Structure.of(config.network_args).connectome["names"] == list("abcdefghij")
     (tmp_path / "weights.csv").unlink()  # the configuration holds the connections
     with closing(build_venv(config, config.n_envs)) as venv:
@@ -250,7 +250,7 @@ def test_a_connectome_from_a_file_is_where_learning_begins_and_its_mask_is_kept(
         net = model.policy.networks[0]
         before = [np.abs(matrix.numpy()) for matrix in recurrent(net)]
         assert before and all(np.allclose(matrix, weights) for matrix in before)
-        model.learn(2_000)
+        model.learn(1_000)
     for matrix, first in zip(recurrent(net), before, strict=True):
         assert not matrix.numpy()[weights == 0].any()
         assert not np.allclose(np.abs(matrix.numpy()), first)
@@ -328,7 +328,7 @@ def test_a_connectome_that_does_not_fit_is_refused(tmp_path):
         build("gru", connectome=as_table(str(tmp_path / "small.npz")))
 
 
-@pytest.mark.parametrize("alg", ["recurrent_ppo", "supervised"])
+@pytest.mark.parametrize("alg", ["recurrent_ppo", pytest.param("supervised", marks=pytest.mark.long)])
 def test_the_smallest_weights_are_pruned_and_do_not_return(network, alg):
     settings = {"task": "RDM-v0", "alg": alg, "network": network, "units": 10, "timesteps": 2_000}
     config = prepare(from_dict({**settings, "network_args": {"prune": "magnitude:0.6:by=1000"}}))[0]
@@ -430,7 +430,3 @@ def test_a_ring_needs_angles():
         config = prepare(from_dict({"task": task, "network_args": {"ring": ring}}))[0]
         with closing(build_venv(config, 1)) as venv, pytest.raises(UserError, match=says):
             build_model(config, venv)
-
-
-def test_a_plain_structure_is_false():
-    assert not Structure.of({"layers": 2, "density": 1.0, "fixed": []}) and Structure(rank=1)

@@ -30,27 +30,12 @@ def run_stepper(net, seq, noise=None):
     return np.stack(tops), state
 
 
-@pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize("name", RECURRENT)
-def test_single_steps_equal_the_whole_sequence(name, layers):
-    net = build(name, units=64, layers=layers)
-    seq = np.random.default_rng(0).standard_normal((30, 16, 3), dtype=np.float32)
-    tops, last = run_stepper(net, seq)
-    features, state = net(torch.from_numpy(seq))
-    assert features.shape == (30, 16, 64)
-    np.testing.assert_allclose(tops, features.detach().numpy(), atol=1e-5)
-    for a, b in zip(last, state, strict=True):
-        assert b.shape == (layers, 16, 64)
-        np.testing.assert_allclose(a, b.detach().numpy(), atol=1e-5)
-
-
-@pytest.mark.parametrize("layers", [1, 2])
-@pytest.mark.parametrize("name", RECURRENT)
-def test_gradients_are_those_of_finite_differences(name, layers):
-    net = build(name, units=6, layers=layers).double()
+def test_gradients_are_those_of_finite_differences(name):
+    net = build(name, units=4, layers=2).double()
     names = [name for name, _ in net.named_parameters()]
-    seq = torch.randn(5, 3, 3, dtype=torch.double, requires_grad=True)
-    state = tuple(torch.randn(layers, 3, 6, dtype=torch.double, requires_grad=True) for _ in range(net.n_states))
+    seq = torch.randn(4, 2, 3, dtype=torch.double, requires_grad=True)
+    state = tuple(torch.randn(2, 2, 4, dtype=torch.double, requires_grad=True) for _ in range(net.n_states))
 
     def run(seq, *rest):
         state, weights = rest[: net.n_states], rest[net.n_states :]
@@ -146,14 +131,6 @@ def test_the_update_gates_of_a_gru_begin_alike():
     assert steps.mean().item() == pytest.approx(25.5, abs=2)
     assert not reset.any() and not candidate.any()
     assert net.weight_ih_l0.abs().max() > 10 * net.weight_hh_l0.abs().max()
-
-
-def test_connectivity_mask_holds():
-    mask = np.eye(10)[::-1].copy()
-    net = build("ei_rnn", mask=mask.tolist())
-    assert (net.recurrent_weight(0).detach().numpy()[mask == 0] == 0).all()
-    share = (build("ei_rnn", units=100, density=0.1).recurrent_weight(0) != 0).float().mean()
-    assert 0.08 < share < 0.12
 
 
 @pytest.mark.parametrize(

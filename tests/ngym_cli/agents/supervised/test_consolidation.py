@@ -9,9 +9,8 @@ import torch
 from ngym_cli.agents.algorithms.objective import Consolidation
 from ngym_cli.config import from_dict
 from ngym_cli.errors import UserError
-from ngym_cli.training.main_loop import Hooks, resume, train
-from tests.ngym_cli.conftest import Interrupting
-from tests.ngym_cli.sameness import assert_same_run, curves
+from ngym_cli.training.main_loop import train
+from tests.ngym_cli.sameness import curves, resumed
 
 BASE = {
     "task": "RDM-v0",
@@ -91,14 +90,11 @@ def test_supervised_learning_keeps_an_earlier_task(tmp_path):
 
 @pytest.mark.parametrize("alg", SIZES)
 def test_an_interrupted_run_is_the_same(tmp_path, alg):
-    uninterrupted = train(config(alg, 100.0, timesteps=16_000), tmp_path, "whole").run
-    late = int((uninterrupted.manifest()["stages"][1]["from_step"] + uninterrupted.manifest()["steps"]) / 2)
-    hooks = Hooks(make_display=lambda *_: Interrupting(late))
-    cut = train(config(alg, 100.0, timesteps=16_000), tmp_path, "cut", hooks=hooks).run
-    assert cut.manifest()["status"] == "interrupted"
-    resume(cut)
-    assert_same_run(uninterrupted.path, cut.path)
-    penalties = np.array(curves(uninterrupted.path)["train/penalty_loss"])
+    def late(whole):
+        return (whole["stages"][1]["from_step"] + whole["steps"]) // 2
+
+    whole, _ = resumed(config(alg, 100.0, timesteps=16_000), tmp_path, late)
+    penalties = np.array(curves(whole.path)["train/penalty_loss"])
     assert penalties[-1, 1] > 0
 
 

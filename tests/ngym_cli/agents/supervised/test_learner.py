@@ -131,8 +131,10 @@ def test_steps_are_counted_as_they_are_learned_from(learner):
     assert model.updates >= 3000 // (8 * 40)
 
 
-@pytest.mark.parametrize(("option", "size"), [("l2_rate", 10), ("l1_rate", 3), ("l2_weight", 50), ("l1_weight", 10)])
-@pytest.mark.parametrize("network", ["ctrnn", "ei_rnn"])
+@pytest.mark.parametrize(
+    ("network", "option", "size"),
+    [("ctrnn", "l2_rate", 10), ("ctrnn", "l1_rate", 3), ("ei_rnn", "l2_weight", 50), ("ei_rnn", "l1_weight", 10)],
+)
 def test_penalties_make_rates_and_weights_smaller(learner, network, option, size):
     free, covered = learner(network=network), learner(network=network, **{option: size})
     for model in (free, covered):
@@ -174,6 +176,14 @@ def test_a_batch_in_which_nothing_counts_is_told(learner):
     model = learner(loss_weight=dict.fromkeys(("fixation", "stimulus", "delay", "decision"), 0))
     with pytest.raises(FloatingPointError, match="no step of a batch has a weight above 0"):
         model.learn(1000)
+
+
+def test_weights_that_have_no_part_in_it_stay(learner):
+    model = learner(network_args={"shared": False})
+    before = {name: value.clone() for name, value in model.policy.state_dict().items()}
+    model.learn(1000)
+    moved = {name for name, value in model.policy.state_dict().items() if not torch.equal(value, before[name])}
+    assert moved and not any("critic" in name or "value" in name for name in moved)
 
 
 def test_making_trials_takes_a_small_part_of_the_time(learner):

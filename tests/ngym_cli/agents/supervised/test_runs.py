@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 
 from ngym_cli.runs.trial_table import read_trials
 
-SHORT = ("--n-envs", 4, "--units", 8, "--eval-trials", 40, "--eval-every", 0, "--timesteps", 12000)
+SHORT = ("--n-envs", 4, "--units", 8, "--eval-trials", 40, "--eval-every", 0, "--timesteps", 6000)
 RDM = ("--task", "RDM-v0", "--timing", "stimulus=300")
 
 
@@ -28,7 +28,7 @@ def test_a_run_has_the_same_folder_trials_and_evaluation(ngym):
     assert config["hyperparameters"]["loss_weight"] == {"fixation": 0.05}
     table = read_trials(run / "trials")
     result = manifest(run)
-    assert result["status"] == "finished" and result["steps"] >= 12000 and len(table["trial"]) == result["trials"] > 20
+    assert result["status"] == "finished" and result["steps"] >= 6000 and len(table["trial"]) == result["trials"] > 20
     assert {"coh", "performance", "outcome", "rt"} <= set(table)
     assert ngym("eval", run, "--trials", 50).code == 0
     assert ngym("run", "--config", run / "config.toml", "--name", "again").code == 0
@@ -57,7 +57,7 @@ def test_weights_that_do_not_fit_are_refused(ngym):
     assert [path.name for path in Path("runs/RDM-v0/supervised").iterdir()] == ["a"]
 
 
-@pytest.mark.parametrize("task", ["ContextDecisionMaking-v0", "GoNogo-v0"])
+@pytest.mark.parametrize("task", [pytest.param("ContextDecisionMaking-v0", marks=pytest.mark.long), "GoNogo-v0"])
 def test_the_recurrent_part_is_kept_where_inputs_or_actions_differ(ngym, task):
     assert ngym("run", *RDM, "--alg", "supervised", *SHORT, "--name", "a").code == 0
     begin = ("--set", "learning_rate=1e-9", "--init-from", "runs/RDM-v0/supervised/a", "--name", "b")
