@@ -96,16 +96,6 @@ class ObjectValue(Base):
         return {"o": object()}
 
 
-class DateValue(Base):
-    def more(self):
-        return {"n": np.datetime64("2020")}
-
-
-class BytesValue(Base):
-    def more(self):
-        return {"b": b"x"}
-
-
 class ComplexValue(Base):
     def more(self):
         return {"c": 1j}
@@ -120,24 +110,9 @@ class Exits(Base):
             sys.exit(3)
 
 
-class ExitsNow(Base):
-    def act(self):
-        sys.exit(3)
-
-
 class Raises(Base):
     def act(self):
         raise RuntimeError("oh\nno\x1b[2J")
-
-
-class BaseExc(Base):
-    def act(self):
-        raise BaseException("base")
-
-
-class Interrupt(Base):
-    def act(self):
-        raise KeyboardInterrupt
 
 
 class GenExit(Base):
@@ -250,29 +225,10 @@ class StrReward(Base):
         return self.ob_now, "r", False, False, {"new_trial": self.in_period("decision"), "gt": self.gt_now}
 
 
-class StrPerf(Base):
-    def _step(self, action):
-        self.performance = "good"
-        return self.ob_now, 0.0, False, False, {"new_trial": self.in_period("decision"), "gt": self.gt_now}
-
-
-class TrialNone(Base):
-    def _new_trial(self, **kwargs):
-        super()._new_trial()
-
-
 class TrialList(Base):
     def _new_trial(self, **kwargs):
         super()._new_trial()
         return [1]
-
-
-class Threads(Base):
-    def __init__(self, **k):
-        import threading
-
-        super().__init__(**k)
-        self.lock = threading.Lock()
 
 
 class Formula(Base):

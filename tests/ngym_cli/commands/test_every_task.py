@@ -8,8 +8,13 @@ import pytest
 
 from neurogym.envs import registration
 
+#: The reference agents of this task look at images for ten seconds.
+LONG = "VisualSearch-v0"
 
-@pytest.mark.parametrize("task", registration.every_task())
+
+@pytest.mark.parametrize(
+    "task", [pytest.param(each, marks=pytest.mark.long) if each == LONG else each for each in registration.every_task()]
+)
 def test_info(ngym, task):
     visible = ngym("info", task)
     assert (visible.code, visible.err) == (0, "") and visible.out.startswith(task)

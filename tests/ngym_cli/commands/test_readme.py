@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[3]
 
@@ -21,8 +22,9 @@ def commands():
     return list(dict.fromkeys([*lines, *table]))
 
 
+@pytest.mark.usefixtures("one_figure")
 def test_every_command_of_the_readme_works_in_an_empty_folder(ngym, tmp_path, monkeypatch):
-    monkeypatch.setattr("ngym_cli.agents.defaults.default_steps", lambda *_: 3_000)
+    monkeypatch.setattr("ngym_cli.agents.defaults.default_steps", lambda *_: 2_000)
     done = []
     for line in commands():
         if line.startswith(NOT_RUN) or "--compare" in line:
@@ -32,4 +34,3 @@ def test_every_command_of_the_readme_works_in_an_empty_folder(ngym, tmp_path, mo
         done.append(line)
     assert {"ngym eval latest", "ngym plot latest", "ngym report latest"} <= set(done) and len(done) >= 6
     assert list(tmp_path.glob("runs/*/*/*/report.html"))
-    shutil.rmtree(tmp_path / "runs")

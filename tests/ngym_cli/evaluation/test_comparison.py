@@ -74,8 +74,9 @@ def compared(agent, made, tmp_path):
     return record, {row["name"]: row for row in record["statistics"]}
 
 
-@pytest.mark.parametrize("correctness", [True, False])
-@pytest.mark.parametrize("coding", [("left", "right"), ("right", "left"), (1, 2), (1, -1)])
+@pytest.mark.parametrize(
+    ("coding", "correctness"), [(("left", "right"), True), (("right", "left"), False), ((1, -1), True)]
+)
 def test_thresholds_are_those_of_the_table_in_units_of_the_task_whatever_the_coding(coding, correctness, tmp_path):
     d = laboratories.detection(np.random.default_rng(3), trials=300)
     table = {"mouse": d.subject, "contrast": d.signed, "choice": np.where(d.right, *coding[::-1])}

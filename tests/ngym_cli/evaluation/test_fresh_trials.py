@@ -148,13 +148,17 @@ def test_scores_are_those_of_the_stack_that_ran():
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        ({"wrappers": "trial_history:after_error=reset"}, "errors"),
-        ({"wrappers": "trial_history_evolution"}, "evolve"),
-        ({"task": "NAltPerceptualDecisionMaking-v0", "wrappers": "variable_nch"}, "come and go"),
+        pytest.param({"wrappers": "trial_history:after_error=reset"}, "errors", marks=pytest.mark.long),
+        pytest.param({"wrappers": "trial_history_evolution"}, "evolve", marks=pytest.mark.long),
+        pytest.param(
+            {"task": "NAltPerceptualDecisionMaking-v0", "wrappers": "variable_nch"},
+            "come and go",
+            marks=pytest.mark.long,
+        ),
+        pytest.param({"wrappers": "shaping"}, "phase", marks=pytest.mark.long),
         ({"task": "NAltConditionalVisuomotor-v0", "wrappers": "variable_mapping"}, "mappings"),
         ({"wrappers": "random_ground_truth,schedule_attr:schedule=block:block=90:p=0.8/0.2//0.2/0.8"}, "scheduled"),
         ({"wrappers": "noise:std_noise=0.5", "timing": {"stimulus": "uniform:200:600"}}, ""),
-        ({"wrappers": "shaping"}, "phase"),
     ],
 )
 def test_where_the_ceiling_is_unknown_nothing_is_called_a_share_of_it(settings, reason, capsys):

@@ -117,8 +117,16 @@ def shown(axis):
     return [tick.label1 for tick in ticks if tick.label1.get_text() and tick.label1.get_visible()]
 
 
-@pytest.mark.parametrize("style", ["screen", "paper"])
-@pytest.mark.parametrize("name", [name for name in FIGURES if name != "recording"])  # drawn in `test_recordings`
+#: Every figure in both styles, except one that is drawn in `test_recordings`; on paper, figures of networks take long.
+CASES = [
+    pytest.param(name, style, marks=pytest.mark.long if style == "paper" and name not in DRAWN_OF else ())
+    for name in FIGURES
+    if name != "recording"
+    for style in ("screen", "paper")
+]
+
+
+@pytest.mark.parametrize(("name", "style"), CASES)
 def test_every_figure_can_be_read(view_for, name, style, monkeypatch):
     monkeypatch.setattr(population, "MOST_STEPS", 16)
     seen = view_for(name)

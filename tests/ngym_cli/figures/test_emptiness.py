@@ -22,21 +22,14 @@ from ngym_cli.figures.style import GREY, FigureUnavailableError, interval_band, 
 from ngym_cli.training.main_loop import train
 from tests.ngym_cli.figures.legibility import defects_of
 
-#: Tasks whose figures were drawn empty once, and a plain one; the others take minutes.
-SAMPLE = (
-    "MultiSensoryIntegration-v0",
-    "ReadySetGo-v0",
-    "GoNogo-v0",
-    "DawTwoStep-v0",
-    "Null-v0",
-    "PostDecisionWager-v0",
-)
+#: A task whose figures were drawn empty once, and a plain one; the others take minutes.
+SAMPLE = ("MultiSensoryIntegration-v0", "Null-v0")
 TASKS = [name if name in SAMPLE else pytest.param(name, marks=pytest.mark.long) for name in sorted(every_task())]
 
 
-#: Algorithms and networks; those without a mark stand for networks without memory and with one state. The tasks above
-#: are learned by networks with two.
-FAST = (("ppo", "mlp"), ("recurrent_ppo", "gru"))
+#: Algorithms and networks; the one without a mark has no memory. The tasks above are learned by networks with two
+#: states.
+FAST = (("ppo", "mlp"),)
 MODELS = [
     (alg, network) if (alg, network) in FAST else pytest.param(alg, network, marks=pytest.mark.long)
     for alg, spec in ALGORITHMS.items()

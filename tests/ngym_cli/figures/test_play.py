@@ -80,15 +80,6 @@ def test_tasks_that_no_page_can_show_are_refused_with_the_reason(ngym, tmp_path,
     assert not path.exists()
 
 
-def test_a_page_is_not_replaced(ngym, tmp_path):
-    path = tmp_path / "page.html"
-    path.write_text("mine")
-    result = ngym("play", "RDM-v0", "--trials", "2", "--out", str(path))
-    assert result.code == 2
-    assert path.read_text() == "mine"
-    assert ngym("play", "RDM-v0", "--trials", "2", "--out", str(path), "--overwrite").code == 0
-
-
 def test_a_scripted_player_performs_as_scripted_and_is_read_as_a_person(ngym, browser, tmp_path):
     path = tmp_path / "page.html"
     ngym("play", "RDM-v0", "--trials", "30", "--timing", "stimulus=200", "--out", str(path))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -60,9 +59,7 @@ def test_each_group_of_channels_has_its_own_scale():
 
 def test_as_a_figure_and_as_a_film(ngym, run_folder, tmp_path):
     assert ngym("watch", run_folder, "--out", "trials.svg", "--where", "coh=51.2").code == 0
-    result = ngym("watch", run_folder, "--out", "film.gif", "--trials", 1, "--json")
-    assert result.code == 0, result.err
-    with Image.open(json.loads(result.out)["id"]) as image:
+    with Image.open(ngym("watch", run_folder, "--out", "film.gif", "--trials", 1, "--json").document["id"]) as image:
         assert image.n_frames >= 5  # a fixation step, three of stimulus, and the decision
     assert {path.name for path in tmp_path.iterdir()} == {"trials.svg", "film.gif"}
 
@@ -84,22 +81,17 @@ def test_the_outcome_is_shown_when_a_trial_ends_and_every_picture_has_one_palett
     assert (np.diff(white) <= 0).all()
 
 
-def test_a_users_file_is_not_replaced(ngym, run_folder, tmp_path):
-    (tmp_path / "mine.png").write_text("mine")
-    refused = ngym("watch", run_folder, "--trials", 1, "--out", "mine.png")
-    assert refused.code == 2 and "--overwrite" in refused.err and (tmp_path / "mine.png").read_text() == "mine"
-    assert ngym("watch", run_folder, "--trials", 1, "--out", "mine.png", "--overwrite").code == 0
-    assert (tmp_path / "mine.png").read_bytes()[1:4] == b"PNG"
-
-
 @pytest.mark.parametrize(
     "settings",
     [
-        "text.usetex: True\nanimation.ffmpeg_path: ./evil.sh\nsvg.fonttype: none\nfigure.dpi: 1",
-        "backend: module://planted",
-        b"\xff\xfe",
+        pytest.param(
+            "text.usetex: True\nanimation.ffmpeg_path: ./evil.sh\nsvg.fonttype: none\nfigure.dpi: 1",
+            id="settings",
+            marks=pytest.mark.long,
+        ),
+        pytest.param("backend: module://planted", id="backend"),
+        pytest.param(b"\xff\xfe", id="binary", marks=pytest.mark.long),
     ],
-    ids=["settings", "backend", "binary"],
 )
 def test_settings_of_the_current_folder_are_ignored(run_folder, tmp_path, settings):
     """A film needs a program; a figure needs none."""
