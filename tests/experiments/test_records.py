@@ -131,7 +131,13 @@ def test_a_row_of_other_defaults_does_not_count():
     assert not lines.is_present("default", item, int(seed), {**row, "defaults": {"timesteps": 1}})
 
 
-@pytest.mark.parametrize("task", TASKS)
+#: Tasks whose figures are drawn fast.
+FAST = ("GoNogo-v0", "PatchLeaving-v0", "TwoStep-v0")
+
+
+@pytest.mark.parametrize(
+    "task", [each if each in FAST else pytest.param(each, marks=pytest.mark.long) for each in TASKS]
+)
 def test_the_figure_of_every_sort_of_task_is_a_small_file(task, tmp_path, monkeypatch):
     monkeypatch.setattr(lines, "FIGURES", tmp_path / "figures")
     run = made_up_run(tmp_path / "run", task, TASKS[task][0], 300)

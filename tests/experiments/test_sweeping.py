@@ -10,6 +10,7 @@ from experiments.records import made, registry, sweeping
 from experiments.records.record import Record
 from ngym_cli import runs
 from ngym_cli.config.launch import LaunchSettings
+from tests.ngym_cli.conftest import do_jobs_here
 
 SMALL = {"task": "GoNogo-v0", "units": 4, "timesteps": 100, "n_envs": 2, "evaluation": {"every": 0, "trials": 4}}
 
@@ -31,6 +32,7 @@ def record(tmp_path, monkeypatch):
     )
     monkeypatch.setitem(registry.RECORDS, "it", created)
     monkeypatch.setattr(made, "commit", lambda: "0123456789")
+    do_jobs_here(monkeypatch)
     return created
 
 
@@ -61,16 +63,16 @@ def test_kept_runs_are_measured_again_without_training_where_the_weights_are_tho
     assert sweeping.read_again([job], tmp_path / "runs") == 0
 
 
-#: A task that can be made and checked here, and fails in the process of a run.
+#: A task that can be made and checked, and fails as soon as a run has a folder.
 BROKEN = """
-from multiprocessing import parent_process
+from pathlib import Path
 
 from neurogym.envs.native.gonogo import GoNogo
 
 
 class Broken(GoNogo):
     def _new_trials(self, trials):
-        if parent_process() is not None:
+        if list(Path(__file__).parent.rglob("manifest.json")):
             raise RuntimeError("no more trials")
         super()._new_trials(trials)
 """

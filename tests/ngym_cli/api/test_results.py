@@ -24,12 +24,12 @@ def recorded(run):
 
 def test_activity_has_named_axes_and_no_values_after_the_end(recorded):
     activity, values = recorded.activity, recorded.recording("values")
-    assert activity.axes == ("time", "trials", "units") and activity.shape[1:] == (60, 64)
+    assert activity.axes == ("time", "trials", "units") and activity.shape[1:] == (60, 16)
     assert values.axes == ("time", "trials") and values.shape == activity.shape[:2]
     lengths = np.isfinite(activity[:, :, 0]).sum(axis=0)
     assert len(set(lengths)) > 1 and activity.shape[0] == lengths.max()
-    assert activity.time[1] == 100 and "60 trials, 64 units" in repr(activity)
-    assert np.nanmean(activity, axis=1).shape == (activity.shape[0], 64)
+    assert activity.time[1] == 100 and "60 trials, 16 units" in repr(activity)
+    assert np.nanmean(activity, axis=1).shape == (activity.shape[0], 16)
     aligned = activity.aligned("decision")
     trial = int(np.argmax(lengths))
     onset = int(activity.onsets["decision"][trial] / 100)

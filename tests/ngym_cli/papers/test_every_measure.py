@@ -83,7 +83,12 @@ def number(measure, runs) -> None:
     assert values and all(isinstance(float(each), float) for each in values)
 
 
-@pytest.fixture(params=[name for name in collection.ids() if collection.load(collection.library() / name).config.parts])
+#: Papers whose measures take seconds.
+LONG = ("driscoll2024", "khona2023", "maheswaranathan2019", "song2017", "wang2018", "yang2019")
+PAPERS = [name for name in collection.ids() if collection.load(collection.library() / name).config.parts]
+
+
+@pytest.fixture(params=[pytest.param(name, marks=pytest.mark.long) if name in LONG else name for name in PAPERS])
 def paper(request, monkeypatch):
     """A paper whose measures take less time."""
     paper = collection.load(collection.library() / request.param)

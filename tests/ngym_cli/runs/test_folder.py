@@ -20,16 +20,6 @@ def make(root, name, **manifest):
     )
 
 
-def test_latest_names_and_paths_find_a_run(tmp_path):
-    first, second = make(tmp_path, "first"), make(tmp_path, "second")
-    assert runs.find("latest", tmp_path) == second
-    assert runs.find("first", tmp_path) == first
-    assert runs.find("ppo/first", tmp_path) == first
-    assert runs.find(str(first.path), tmp_path) == first
-    with pytest.raises(UserError, match="did you mean 'first'"):
-        runs.find("frist", tmp_path)
-
-
 def test_a_run_whose_process_is_gone_has_crashed(tmp_path):
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     alive = {**runs.this_process(), "pid": child.pid, "started": runs.start_of_process(child.pid)}

@@ -65,14 +65,6 @@ def test_a_run_is_removed_only_when_that_is_said(ngym, both, monkeypatch):
     assert not both.parent.exists()
 
 
-def test_what_ngym_did_not_write_keeps_a_run_from_being_removed(ngym, both):
-    (both / "one" / "thesis.tex").write_text("mine")
-    refused = ngym("runs", "rm", "one", "--yes")
-    assert refused.code == 2 and "thesis.tex" in refused.err
-    assert (both / "one" / "thesis.tex").read_text() == "mine"
-    assert (both / "one" / "config.toml").is_file()
-
-
 def test_a_link_to_itself_is_refused_in_one_line_and_does_not_keep_a_run_from_being_removed(ngym, both):
     (both / "one" / "self").symlink_to("self")
     for command in (("plot", "one"), ("eval", "one"), ("run", "--resume", "one")):
