@@ -25,7 +25,7 @@ from ngym_cli.environments.trial_batch import trials_of
 from ngym_cli.errors import UserError, one_line
 from ngym_cli.files import reading
 from ngym_cli.files.reading import digest
-from ngym_cli.files.writing import atomic_folder, remove_folder, write_json
+from ngym_cli.files.writing import atomic_folder, remove_folder, write_json, write_tensors
 from ngym_cli.runs import records
 
 if TYPE_CHECKING:
@@ -88,9 +88,6 @@ def write(folder: Path, step: int, model: BaseAlgorithm, venv: VecEnv, session: 
         FloatingPointError: if a weight is not a finite number; nothing is written then.
         OSError: if it cannot be written; earlier checkpoints are untouched.
     """
-    from safetensors import SafetensorError
-    from safetensors.torch import save_file
-
     from ngym_cli.agents.algorithms.training_state import flatten_tree, join, training_state
 
     tensors, learner = training_state(model)
@@ -109,11 +106,8 @@ def write(folder: Path, step: int, model: BaseAlgorithm, venv: VecEnv, session: 
     unshared = _unshared({name: value.contiguous() for name, value in {**rest, **arrays}.items()})
     path = folder / folder_of(step)
     with atomic_folder(path, CHECKPOINT_FILES) as temporary:
-        try:
-            save_file(_weights(tensors), temporary / WEIGHTS)
-            save_file(unshared, temporary / ARRAYS)
-        except SafetensorError as error:
-            raise OSError(f"cannot write {path}: {error}") from error
+        write_tensors(temporary / WEIGHTS, _weights(tensors))
+        write_tensors(temporary / ARRAYS, unshared)
         state["sha256"] = {name: digest(temporary / name) for name in (WEIGHTS, ARRAYS)}
         (temporary / STATE).write_text(json.dumps(state, allow_nan=False), encoding="utf-8")
         for name in CHECKPOINT_FILES:
@@ -124,12 +118,10 @@ def write(folder: Path, step: int, model: BaseAlgorithm, venv: VecEnv, session: 
 
 def write_weights(folder: Path, step: int, model: BaseAlgorithm) -> None:
     """Write a checkpoint that has the weights only, from which no run is resumed; see `write`."""
-    from safetensors.torch import save_file
-
     from ngym_cli.agents.algorithms.training_state import training_state
 
     with atomic_folder(folder / folder_of(step), CHECKPOINT_FILES) as temporary:
-        save_file(_weights(training_state(model)[0]), temporary / WEIGHTS)
+        write_tensors(temporary / WEIGHTS, _weights(training_state(model)[0]))
 
 
 def _weights(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

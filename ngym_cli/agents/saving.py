@@ -13,7 +13,7 @@ from ngym_cli.agents.networks import find_network
 from ngym_cli.config import ResolvedConfig
 from ngym_cli.errors import UserError
 from ngym_cli.files import reading
-from ngym_cli.files.writing import atomic_folder, write_json
+from ngym_cli.files.writing import atomic_folder, write_json, write_tensors
 from ngym_cli.runs import records
 
 if TYPE_CHECKING:
@@ -35,9 +35,7 @@ def save_model(model: BaseAlgorithm, config: ResolvedConfig, folder: Path) -> No
         config: the complete configuration.
         folder: the run's ``model`` folder; replaced as a whole.
     """
-    from safetensors.torch import save_file
-
-    tensors = {name: value.detach().cpu().contiguous().clone() for name, value in model.policy.state_dict().items()}
+    tensors = {name: value.detach().cpu().clone() for name, value in model.policy.state_dict().items()}
     description = {
         "format": WEIGHTS_FORMAT,
         "alg": config.alg,
@@ -50,7 +48,7 @@ def save_model(model: BaseAlgorithm, config: ResolvedConfig, folder: Path) -> No
         "steps": int(model.num_timesteps),
     }
     with atomic_folder(folder, (WEIGHTS, DESCRIPTION)) as temporary:
-        save_file(tensors, str(temporary / WEIGHTS))
+        write_tensors(temporary / WEIGHTS, tensors)
         write_json(temporary / DESCRIPTION, description)
 
 

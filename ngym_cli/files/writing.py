@@ -9,6 +9,7 @@ never touched.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fnmatch
 import functools
 import hashlib
@@ -20,14 +21,17 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from neurogym.messages.plain_data import plain
 from ngym_cli.errors import InUseError, UserError, option, os_errors
 from ngym_cli.files.written import is_ours
 from ngym_cli.processes import start_of_process
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 try:
     import fcntl
@@ -314,6 +318,23 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
     """
     with atomic_path(path) as temporary, temporary.open("wb") as file:
         yield file
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Write tensors that share no memory as a safetensors file.
+
+    Raises:
+        OSError: if it cannot be written, as on a full disk.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import save_file
+
+    try:
+        save_file({name: value.detach().cpu().contiguous() for name, value in tensors.items()}, path)
+    except SafetensorError as error:
+        number = re.search(r"os error (\d+)", str(error))
+        code = int(number[1]) if number else errno.EIO
+        raise OSError(code, os.strerror(code), str(path)) from error
 
 
 def write_text(path: Path, text: str) -> None:

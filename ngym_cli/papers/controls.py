@@ -20,6 +20,7 @@ from ngym_cli.agents.defaults import read_config
 from ngym_cli.config.sections import WrapperConfig
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.figures.source import FEEDBACK
+from ngym_cli.files.writing import write_tensors
 from ngym_cli.papers.paper_runs import PaperRun
 from ngym_cli.training.main_loop import train
 
@@ -138,8 +139,6 @@ def rewired(run: PaperRun, change: Callable[[dict[str, Tensor]], dict[str, Tenso
         run: the run, which stays as it is.
         change: takes the weights by name, as in the run's file, and returns those of the control.
     """
-    from safetensors.torch import save_file
-
     folder = tempfile.TemporaryDirectory(prefix="ngym-control-")
     path = Path(folder.name) / run.path.name
     path.mkdir()
@@ -148,7 +147,7 @@ def rewired(run: PaperRun, change: Callable[[dict[str, Tensor]], dict[str, Tenso
     shutil.copytree(run.path / runs.MODEL, path / runs.MODEL)
     file = path / runs.MODEL / saving.WEIGHTS
     tensors = change(saving.read_weights(file))
-    save_file({name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}, str(file))
+    write_tensors(file, {name: value.detach().clone() for name, value in tensors.items()})
     result = PaperRun.evaluated(runs.RunFolder(path), run.seed, run.requested)
     result.temporary_folder = folder
     return result
