@@ -52,7 +52,10 @@ def sigmas(run: PaperRun):
 def gain_of_both(run: PaperRun):
     """Sigma of both modalities over the smaller one of a single modality."""
     deviations = sigmas(run)
-    return deviations["both"] / min(deviations["auditory"], deviations["visual"])
+    alone = min(deviations["auditory"], deviations["visual"])
+    if not alone:
+        raise UndeterminedError("choices by a modality alone are a step, whose sigma is 0")
+    return deviations["both"] / alone
 
 
 def accuracy_of_decisions(run: PaperRun):
