@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from ngym_cli import terminal
@@ -14,7 +13,7 @@ from ngym_cli.files.reading import read_json
 from ngym_cli.papers import collection
 from ngym_cli.papers.collection import Paper
 from ngym_cli.papers.model import PROVENANCE
-from ngym_cli.papers.verdicts import IN_PART, NOT_REACHED, OLDER, VERDICTS, Value, Verdict, judge, published_numbers
+from ngym_cli.papers.verdicts import IN_PART, NOT_REACHED, VERDICTS, Value, Verdict, judge, published_numbers
 from ngym_cli.terminal import Row
 
 #: Sources of numbers that were read by eye, which the verdict mentions.
@@ -196,7 +195,6 @@ def control_lines(rows: Sequence[Row]) -> list[tuple[str, ...]]:
         for control, numbers in row["controls"].items():
             silent = control in (row.get("silent") or {})
             passes = "gives no number" if silent else "passes" if control in row["passed"] else "fails"
-            passes = "-" if row["verdict"] == OLDER else passes
             cells = (title, control.replace("_", " "))
             for name, number in numbers.items():
                 difference = {**number["difference"], "seeds": ()} if number.get("difference") else None
@@ -226,10 +224,7 @@ def verdicts(paper: Paper, seeds: Mapping[str, Row]) -> dict[str, Verdict]:
         reasons = [row["why"][claim.id] for row in rows.values() if row.get("why", {}).get(claim.id)]
         controls = {s: row["controls"][claim.id] for s, row in rows.items() if claim.id in row.get("controls", {})}
         refusals = [row.get("refusals", {}).get(claim.id, {}) for row in rows.values()]
-        verdict = judge(claim, values, reasons, by_control(controls), first_reasons(refusals))
-        if not all("refusals" in row for row in rows.values()):  # measured before claims were compared with controls
-            verdict = replace(verdict, state=OLDER, reason="measured under the rules before", passed=(), silent={})
-        verdict_by_claim[claim.id] = verdict
+        verdict_by_claim[claim.id] = judge(claim, values, reasons, by_control(controls), first_reasons(refusals))
     return verdict_by_claim
 
 

@@ -46,8 +46,8 @@ _SEEDS = ("mean", "every seed", "most seeds")
 _WHICH_NUMBERS = ("all numbers", "most numbers")
 
 REACHED, IN_PART, UNCHALLENGED, NOT_REACHED = "reached", "in part", "unchallenged", "not reached"
-UNTESTABLE, OPEN, OLDER = "cannot be tested", "not measured", "not judged again"
-VERDICTS = (REACHED, IN_PART, UNCHALLENGED, NOT_REACHED, UNTESTABLE, OPEN, OLDER)
+UNTESTABLE, OPEN = "cannot be tested", "not measured"
+VERDICTS = (REACHED, IN_PART, UNCHALLENGED, NOT_REACHED, UNTESTABLE, OPEN)
 #: Last seeds without which a verdict has to be the same; a verdict of fewer than twice as many is not checked so.
 REPEATED = 3
 

@@ -6,7 +6,6 @@ import math
 
 import pytest
 
-from ngym_cli.papers import collection, results
 from ngym_cli.papers.model import ClaimConfig
 from ngym_cli.papers.reproduction import claim_row
 from ngym_cli.papers.results import control_lines, number_lines, seed_lines, verdict_words
@@ -188,14 +187,3 @@ def test_one_seed_has_no_interval():
 def test_what_is_no_criterion_is_refused(text):
     with pytest.raises(ValueError, match=r"."):
         parse_criterion(text)
-
-
-def test_what_was_measured_under_older_rules_has_no_verdict():
-    paper = collection.load(collection.library() / "roitman2002")
-    claims = {claim.id: 0.5 for claim in paper.config.claims if claim.measure}
-    row = {"claims": claims, "why": {}, "controls": {name: {"untrained": 0.1} for name in claims}}
-    for rows, state in (({"0": row}, "not judged again"), ({"0": row | {"refusals": {}}}, "not reached")):
-        verdict = results.verdicts(paper, rows)["threshold"]
-        assert (verdict.state, verdict.numbers[""]["value"]) == (state, 0.5)
-        (line,) = control_lines([claim_row(paper.config.claims[1], verdict)])
-        assert (line[-1] == "-") == (state == "not judged again")
