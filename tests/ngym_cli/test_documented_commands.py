@@ -39,7 +39,7 @@ NOT_RUN = {
 SLOW = (
     *("fit rat.csv", "fit mouse.csv", "fit dots.csv", "fit people.csv --model ddm", "fit bandit.csv"),
     "fit people.csv --model q-learning --subjects hierarchical --posterior",
-    *("eval latest --compare-activity", "eval both --compare-activity", "eval latest --simulate"),
+    *("eval latest --compare-activity", "eval latest --simulate"),
     *("plot latest bifurcation", "plot latest flow", "plot sweeps/NAME degeneracy"),
 )
 #: Runs and sweeps that pages name.

@@ -13,14 +13,15 @@ from ngym_cli.evaluation import comparison
 from ngym_cli.evaluation.alignment import as_trials, name_of
 from ngym_cli.runs import RunFolder
 from tests.neurogym.behaviour import choices_with_outcomes, laboratories
-from tests.neurogym.behaviour.test_order import columns, orders, reordered, write
+from tests.neurogym.behaviour.laboratories import write_csv
+from tests.neurogym.behaviour.test_order import columns, orders, reordered
 
 
 def test_comparisons_do_not_depend_on_the_order_of_rows(tmp_path):
     agent = as_trials(read(columns(seed=5)))
     results = []
     for name in ("backwards", "shuffled"):
-        data = write(tmp_path / f"{name}.csv", reordered(orders()[name]))
+        data = write_csv(tmp_path / f"{name}.csv", reordered(orders()[name]))
         reference = as_trials(comparison.read(data, None))
         results.append(
             json.dumps([row.to_dict() for row in comparison.statistics(agent, reference, strength=None, n_boot=20)])
