@@ -103,7 +103,9 @@ def with_outcomes(columns: DataFrame, chosen: ColumnMap, notes: list[str]) -> Da
         return columns
     short, sides = {plain(word): word for word in entries.words(columns[outcome])}, entries.levels(columns[side])[0]
     hit, miss = (next((short[each] for each in words if each in short), "") for words in (("hit", "correct"), WRONG))
-    if len(sides) != 2 or not hit or not miss or (plain(miss) == "miss" and not short.keys() & {*MISSED} - {"miss"}):
+    if {plain(each)[:1] for each in sides} != {"l", "r"} or not hit or not miss:
+        return columns
+    if len(sides) != 2 or (plain(miss) == "miss" and not short.keys() & {*MISSED} - {"miss"}):
         return columns
     hits, misses = (f'(`{outcome}`=="{word}")' for word in (hit, miss))
     formulas = {"correct": f"{hits}/({hits}+{misses})"}

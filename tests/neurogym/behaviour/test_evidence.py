@@ -252,6 +252,8 @@ def test_the_choice_follows_from_the_instruction_and_hit_miss_or_ignore(table):
     outcome[::10] = "ignore"
     instructed = np.where((table["choice"] == "left") == table["correct"], "left", "right")
     columns = {"trial_instruction": instructed, "outcome": outcome, "early_lick": np.resize(["early", "no"], 300)}
+    with pytest.raises(reading.TableError):
+        reading.read({"trial_type": np.resize(["normal", "catch"], 300), "outcome": outcome})
     (session,) = reading.read(columns).sessions
     np.testing.assert_array_equal(session.choice, np.where(outcome == "ignore", -1, table["choice"] == "right"))
     np.testing.assert_array_equal(session.correct[outcome != "ignore"], (outcome == "hit")[outcome != "ignore"])
