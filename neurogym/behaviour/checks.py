@@ -16,7 +16,7 @@ from neurogym.behaviour.column_names import ACCURACY, LIKE_A_REWARD, NOT_STIMULI
 from neurogym.behaviour.entries import parse_number, plain
 from neurogym.behaviour.evidence import ENOUGH_TRIALS, agrees, correlation, is_by_chance, listed, same_information
 from neurogym.behaviour.grouping import is_of_an_agent
-from neurogym.behaviour.questions import Answer, TableQuestion, ask, ask_role, typed, which_is_correct
+from neurogym.behaviour.questions import Answer, TableQuestion, ask, ask_role, is_among, typed, which_is_correct
 from neurogym.behaviour.role_columns import RoleColumns
 from neurogym.behaviour.roles import chosen_sides, is_flag, missed_words, object_pairs, says_yes
 from neurogym.messages.options import option
@@ -92,7 +92,7 @@ def check_omissions(trials: RoleColumns, named: Sequence[str], choice: Series) -
         TableQuestion: if most such rows have a choice, and more than one choice is among them.
     """
     derived = {"reward": ("rewarded", "no reward was given"), "correct": ("right", "the answer was wrong")}
-    for role in derived.keys() & trials.roles.keys() - {*named}:
+    for role in (each for each in derived if each in trials.roles and each not in named):
         name, column = trials.column(role)
         words = entries.words(column)
         gone = [word for word in missed_words(words) if not CUT_SHORT.search(plain(word))]
@@ -100,7 +100,7 @@ def check_omissions(trials: RoleColumns, named: Sequence[str], choice: Series) -
         beside = choice[rows & choice.isin(choice[~rows])]
         if len(beside) <= rows.sum() / 2 or beside.nunique() < 2:
             continue
-        formula = "+".join(f'(`{name}`=="{word}")' for word in words if says_yes(word)) or f'`{name}`!="{gone[0]}"'
+        formula = is_among(name, [*filter(says_yes, words)]) or f'`{name}`!="{gone[0]}"'
         new, meaning = derived[role]
         answers = [
             Answer(("--derive", f"{new}={formula}", f"--{role}", new), meaning),
@@ -121,8 +121,8 @@ def check_empty_rewards(trials: RoleColumns, choice: IntArray, correct: FloatArr
     empty = (choice >= 0) & entries.missing(trials.columns[name]) & (correct != 0)
     if empty.mean() > MOST_EMPTY:
         words = entries.words(trials.columns[name])
-        won = [word for word in words if says_yes(word)] if any(says_yes(word) is False for word in words) else []
-        rewarded = "+".join(f'(`{name}`=="{word}")' for word in won) or f"known(`{name}`)"
+        punished = any(says_yes(word) is False for word in words)
+        rewarded = is_among(name, [*filter(says_yes, words)] if punished else []) or f"known(`{name}`)"
         answers = [
             Answer(("--derive", f"rewarded={rewarded}", "--reward", "rewarded"), "an empty entry is no reward"),
             Answer(("--where", f"known(`{name}`)"), "without these trials"),
@@ -263,7 +263,7 @@ def _sides(trials: RoleColumns, flag: str, yes: str) -> list[Answer]:
     unread = (*trials.free, str(trials.roles.get("ground_truth")))
     names = [name for name in trials.columns if name in unread and not NOT_SIDES.search(plain(name))]
     is_correct = f"({flag}=={yes})" if parse_number(yes) is not None else f'({flag}=="{yes}")'
-    return chosen_sides(trials.columns, _with_two_entries(trials, names)[:3], is_correct, "--ground-truth", "{}")
+    return chosen_sides(trials.columns, _with_two_entries(trials, names)[:3], is_correct, with_truth=True)
 
 
 def check_objects(trials: RoleColumns, options: Sequence[str], choices: Choices, reward: FloatArray) -> None:
@@ -490,7 +490,7 @@ def _question(
     members = [[label for label, at in zip(labels, side, strict=True) if at] for side in sides]
     where = [listed(each[:MOST_NAMED]) + (", ..." if len(each) > MOST_NAMED else "") for each in members]
     fewer = int(len(members[1]) < len(members[0]))
-    rows = "+".join(f'(`{source}`=="{label}")' for label in members[fewer])
+    rows = is_among(source, members[fewer])
     factor, meaning = list(factors.items())[min(fewer, len(factors) - 1)]
     derived = Answer(("--derive", f"same=`{name}`*({factor}({rows}))", "--stimuli", "same"), meaning)
     return TableQuestion(why.format(*where), [derived, Answer(("--stimuli", name), "as it is")])

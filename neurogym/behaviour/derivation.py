@@ -103,9 +103,8 @@ def with_outcomes(columns: DataFrame, chosen: ColumnMap, notes: list[str]) -> Da
         return columns
     short, sides = {plain(word): word for word in entries.words(columns[outcome])}, entries.levels(columns[side])[0]
     hit, miss = (next((short[each] for each in words if each in short), "") for words in (("hit", "correct"), WRONG))
-    if {plain(each)[:1] for each in sides} != {"l", "r"} or not hit or not miss:
-        return columns
-    if len(sides) != 2 or (plain(miss) == "miss" and not short.keys() & {*MISSED} - {"miss"}):
+    is_error = plain(miss) != "miss" or bool(short.keys() & {*MISSED} - {"miss"})  # beside another word for no answer
+    if not (hit and miss and is_error and sorted(plain(each)[:1] for each in sides) == ["l", "r"]):
         return columns
     hits, misses = (f'(`{outcome}`=="{word}")' for word in (hit, miss))
     formulas = {"correct": f"{hits}/({hits}+{misses})"}

@@ -13,7 +13,7 @@ from neurogym.behaviour.codings import is_missed_word
 from neurogym.behaviour.column_names import TASKS
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import FILE
-from neurogym.behaviour.questions import Answer, TableQuestion
+from neurogym.behaviour.questions import Answer, TableQuestion, is_among
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -80,8 +80,7 @@ def _joined(name: str, source: str, labels: Sequence[str], common: BoolArray, wo
     seconds = [words[np.flatnonzero(row)[1]] for row in sets]
     of_set = [[label for label, row in zip(labels, common, strict=True) if (row == each).all()] for each in sets]
     terms = [
-        f'(`{name}`=="{second}")*({"+".join(f"""(`{source}`=="{label}")""" for label in members)})'
-        for second, members in zip(seconds, of_set, strict=True)
+        f'(`{name}`=="{second}")*({is_among(source, members)})' for second, members in zip(seconds, of_set, strict=True)
     ]
     formula = f"joined={'+'.join(terms)}"
     return [Answer(("--derive", formula, "--choice", "joined"), "two codings of the same two options")]

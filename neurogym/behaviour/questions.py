@@ -42,6 +42,11 @@ def quoted(name: str) -> str:
     return name if name.isidentifier() else f"`{name}`"
 
 
+def is_among(name: str, words: Sequence[str]) -> str:
+    """Return the formula that is 1 in the rows in which a column has one of some words."""
+    return "+".join(f'(`{name}`=="{word}")' for word in words)
+
+
 class TableQuestion(TableError):
     """Reading of a table that only its owner can decide.
 

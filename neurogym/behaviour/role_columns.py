@@ -137,7 +137,7 @@ class RoleColumns:
         A flag ``miss`` beside flags of hits and false alarms means an error and not a trial without an answer, and so
         does a flag of all errors and of nothing else, beside choices.
         """
-        success = correct if np.isfinite(correct).any() else self.witness(correct).reward
+        success = correct if np.isfinite(correct).any() else self.amounts()
         answered = ~entries.missing(self.column("choice")[1])
         flagged, short = np.zeros(self.n, bool), {plain(name) for name in self.columns}
         detection = "hit" in short and bool(short & set(DETECTION) - {"hit", "miss"})
@@ -157,7 +157,6 @@ class RoleColumns:
 
     def witness(self, correct: FloatArray) -> Witness:
         """Return the other columns by which codes of the choice are judged."""
-        reward = self.first_number([self.roles[role] for role in ("reward", "gain") if role in self.roles])
         rt = np.full(self.n, np.nan)
         if "rt" in self.roles:
             rt = entries.numbers(self.column("rt")[1])
@@ -165,7 +164,12 @@ class RoleColumns:
             rt = np.where(np.isin(rt, codes), np.nan, rt)
         stimulus = self.first_number(self.roles.get("stimuli", ()))  # type: ignore[arg-type]
         truth = entries.levels(self.column("ground_truth")[1])[0] if "ground_truth" in self.roles else ()
-        return Witness(correct, np.full(self.n, np.nan) if reward is None else reward, rt, stimulus, truth)
+        return Witness(correct, self.amounts(), rt, stimulus, truth)
+
+    def amounts(self) -> FloatArray:
+        """Return the numbers of the column of rewards or gains; all nan where there are none."""
+        amounts = self.first_number([self.roles[role] for role in ("reward", "gain") if role in self.roles])
+        return np.full(self.n, np.nan) if amounts is None else amounts
 
     def first_number(self, names: Sequence[object]) -> FloatArray | None:
         """Return the first of some columns that holds numbers, or None."""

@@ -126,18 +126,21 @@ def fits_role(role: str, column: Series, short: str = "") -> bool:
     return numeric or is_flag(column)
 
 
-def chosen_sides(columns: DataFrame, sides: Sequence[str], flag: str, *further: str) -> list[Answer]:
+def chosen_sides(columns: DataFrame, sides: Sequence[str], flag: str, with_truth: bool = False) -> list[Answer]:
     """Return the answers that one of some columns of two entries is the correct side, by which the choice follows.
 
     Args:
         columns: the table.
         sides: names of the columns.
         flag: formula that is 1 where the choice is correct.
-        *further: options beside the choice, where ``{}`` is the name of the side.
+        with_truth: whether the answer names the side as the correct choice, too.
     """
     formulas = {side: f'chosen={flag}==(`{side}`=="{entries.levels(columns[side])[0][1]}")' for side in sides}
     return [
-        Answer(("--derive", each, "--choice", "chosen", *(word.format(side) for word in further)), f"{side} is correct")
+        Answer(
+            ("--derive", each, "--choice", "chosen", *(("--ground-truth", side) if with_truth else ())),
+            f"{side} is correct",
+        )
         for side, each in formulas.items()
     ]
 

@@ -126,8 +126,7 @@ def write_weights(folder: Path, step: int, model: BaseAlgorithm) -> None:
 
 def _weights(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return the weights of the policy among the tensors of a learner, by their names in the policy."""
-    weights = {name: value.contiguous() for name, value in tensors.items() if name.startswith("policy/")}
-    return {name.removeprefix("policy/"): value for name, value in weights.items()}
+    return {name.removeprefix("policy/"): value for name, value in tensors.items() if name.startswith("policy/")}
 
 
 def _unshared(tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -35,7 +35,7 @@ def save_model(model: BaseAlgorithm, config: ResolvedConfig, folder: Path) -> No
         config: the complete configuration.
         folder: the run's ``model`` folder; replaced as a whole.
     """
-    tensors = {name: value.detach().cpu().clone() for name, value in model.policy.state_dict().items()}
+    tensors = {name: value.clone() for name, value in model.policy.state_dict().items()}
     description = {
         "format": WEIGHTS_FORMAT,
         "alg": config.alg,

@@ -147,7 +147,7 @@ def rewired(run: PaperRun, change: Callable[[dict[str, Tensor]], dict[str, Tenso
     shutil.copytree(run.path / runs.MODEL, path / runs.MODEL)
     file = path / runs.MODEL / saving.WEIGHTS
     tensors = change(saving.read_weights(file))
-    write_tensors(file, {name: value.detach().clone() for name, value in tensors.items()})
+    write_tensors(file, {name: value.clone() for name, value in tensors.items()})
     result = PaperRun.evaluated(runs.RunFolder(path), run.seed, run.requested)
     result.temporary_folder = folder
     return result
