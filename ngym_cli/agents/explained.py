@@ -26,7 +26,7 @@ from neurogym.array_types import FloatArray
 from neurogym.foreign import npz
 from ngym_cli.agents import weights
 from ngym_cli.config.sections import RecordingConfig
-from ngym_cli.errors import UserError
+from ngym_cli.errors import UserError, option
 from ngym_cli.runs import RunFolder, folder, neural
 from ngym_cli.runs.population_parts import WHOLE_TRIALS
 from ngym_cli.runs.populations import checksum
@@ -107,7 +107,8 @@ def judge(
     settings, learned = settings or own, has_learned or settings is not None
     ours = neural.network_trials(recording, table, run.name, by)
     recorded = neural.read_neural(settings, by, recording.dt, [part for part in ours if part != WHOLE_TRIALS])
-    neural.check_conditions(recorded, path, {str(name) for name in ours[WHOLE_TRIALS].condition})
+    more_trials = f"record more than {len(recording)} trials ({option('--trials')})"
+    neural.check_conditions(recorded, path, {str(name) for name in ours[WHOLE_TRIALS].condition}, more_trials)
     held_out = recorded.split.trials
     if len(set(recorded.conditions)) > int(held_out.sum()):
         raise UserError(f"{path.name} has conditions of single trials; two or more of each are needed to hold some out")

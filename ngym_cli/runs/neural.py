@@ -164,13 +164,14 @@ def network_trials(
     return populations
 
 
-def check_conditions(recorded: NeuralRecording, path: Path, offered: Collection[str]) -> None:
-    """Refuse a recording with conditions that the task does not have.
+def check_conditions(recorded: NeuralRecording, path: Path, offered: Collection[str], advice: str) -> None:
+    """Refuse a recording with conditions that did not occur in trials of the task.
 
     Args:
         recorded: the recording.
         path: its file.
-        offered: names of the task's conditions.
+        offered: names of the conditions of these trials.
+        advice: what would add conditions.
 
     Raises:
         UserError: names conditions of both.
@@ -178,8 +179,8 @@ def check_conditions(recorded: NeuralRecording, path: Path, offered: Collection[
     missing = [name for name in recorded.conditions if name not in offered]
     if missing:
         raise UserError(
-            f"{path.name} has conditions that the task does not have: {_some(missing)} (the task: "
-            f"{_some(sorted(offered))}); change the task ({option('--task-arg')}), or choose {option('--recording-by')}"
+            f"{path.name} has conditions that no trial of the task had: {_some(missing)} (the task: "
+            f"{_some(sorted(offered))}); {advice}, or choose {option('--recording-by')}"
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -92,8 +93,8 @@ def on_terminal(monkeypatch):
 
 
 @pytest.fixture(scope="session")
-def run_folder(tmp_path_factory) -> Path:
-    """A small finished run of recurrent PPO on random-dots motion with short trials."""
+def run_folder(tmp_path_factory) -> Iterator[Path]:
+    """A small finished run of recurrent PPO on random-dots motion with short trials; who writes into it copies it."""
     from ngym_cli.config import from_dict
     from ngym_cli.training.main_loop import train
 
@@ -111,7 +112,10 @@ def run_folder(tmp_path_factory) -> Path:
             "seed": 3,
         }
     )
-    return train(config, tmp_path_factory.mktemp("work") / "runs", "shared").run.path
+    path = train(config, tmp_path_factory.mktemp("work") / "runs", "shared").run.path
+    files = sorted(path.rglob("*"))
+    yield path
+    assert sorted(path.rglob("*")) == files, "a test wrote into the run that others read"
 
 
 #: A run that takes seconds and is long enough to be interrupted.

@@ -93,7 +93,8 @@ class RecordingObjective:
                     f"{option('--recording-by')}: the task has no condition {name}; it has {', '.join(info)}"
                 )
         self.recorded = neural.read_neural(self.settings, by, float(config.dt), list(frames[0].trials.starts))
-        neural.check_conditions(self.recorded, path, {str(name) for each in frames for name in self._conditions(each)})
+        offered = {str(name) for each in frames for name in self._conditions(each)}
+        neural.check_conditions(self.recorded, path, offered, f"change the task ({option('--task-arg')})")
         self._averages = self.recorded.averages(~self.recorded.split.trials)
         self._n = min(MOST, max(32, EACH * len(self.recorded.conditions)))
         self._read_out(config)

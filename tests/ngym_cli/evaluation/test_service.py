@@ -162,10 +162,10 @@ def test_an_evaluation_with_a_damaged_summary_is_replaced(ngym, run, damaged):
     assert summary(ngym, *requested)["recorded"] == ["actions"]
 
 
-def test_several_runs_at_once(ngym, run, run_folder):
-    result = summary(ngym, run, run_folder, "--trials", "20", "--name", "both")
-    assert [row["run"] for row in result] == [str(run), str(run_folder)]
-    shutil.rmtree(run_folder / "eval" / "both")
+def test_several_runs_at_once(ngym, run, tmp_path):
+    second = shutil.copytree(run, tmp_path / "second")
+    result = summary(ngym, run, second, "--trials", "20", "--name", "both")
+    assert [row["run"] for row in result] == [str(run), str(second)]
 
 
 @pytest.mark.parametrize(

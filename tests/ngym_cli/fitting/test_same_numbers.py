@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 
 import numpy as np
@@ -119,7 +120,8 @@ def test_numbers_of_fits_are_the_same_in_terminal_document_and_python(name, flag
 )
 def test_numbers_of_comparisons_are_the_same_in_terminal_document_and_python(name, tmp_path, ngym, run_folder):
     made = KINDS[name](tmp_path, np.random.default_rng(SEED))
-    command = ["eval", run_folder, "--trials", "200", "--stochastic", "--compare", made.source, "--overwrite"]
+    run = shutil.copytree(run_folder, tmp_path / "run")
+    command = ["eval", run, "--trials", "200", "--stochastic", "--compare", made.source, "--overwrite"]
     text = ngym(*command, "--name", "beside").out
     document = json.loads(ngym(*command, "--name", "beside", "--json").out)
     compared = text.partition("compared with")[2].partition("\nfigure:")[0]
@@ -127,8 +129,6 @@ def test_numbers_of_comparisons_are_the_same_in_terminal_document_and_python(nam
         compared = compared.replace(row["name"], "", 1)  # 81.6 % threshold
     assert compared.count("\n") > 5 and not absent(compared.partition("\nleft out:")[0], document["comparison"])
     result = (
-        nc.Run(run_folder)
-        .evaluate(200, compare=made.source, deterministic=False, name="beside", overwrite=True)
-        .comparison
+        nc.Run(run).evaluate(200, compare=made.source, deterministic=False, name="beside", overwrite=True).comparison
     )
     assert json.loads(json.dumps(result.record["statistics"])) == document["comparison"]["statistics"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -12,11 +14,12 @@ from ngym_cli.papers.paper_runs import PaperRun
 
 
 @pytest.fixture(scope="module")
-def trained(run_folder):
+def trained(run_folder, tmp_path_factory):
     """A trained network with an evaluation."""
+    folder = shutil.copytree(run_folder, tmp_path_factory.mktemp("controls") / "run")
     recorded = EvaluationRequest(trials=20, record=("activity", "observations"))
     requested = {"main": EvaluationRequest(trials=60), "recorded": recorded}
-    return PaperRun.evaluated(runs.RunFolder(run_folder), 0, requested)
+    return PaperRun.evaluated(runs.RunFolder(folder), 0, requested)
 
 
 def weights(run):

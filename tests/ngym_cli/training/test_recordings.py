@@ -134,7 +134,7 @@ def test_areas_read_their_own_units(tmp_path):
 def test_a_recording_that_does_not_fit_is_refused_before_training(tmp_path):
     path = made(tmp_path / "neurons.npz")
     for changes, more, words in (
-        ({"condition_coh": np.tile([1.0, 2.0], 40)}, {}, "conditions that the task does not have: .*coh 1"),
+        ({"condition_coh": np.tile([1.0, 2.0], 40)}, {}, "conditions that no trial of the task had: .*coh 1"),
         ({"dt": None}, {}, "its time step is not known; add dt"),
         ({"dt": 70.0}, {}, "step of 100 ms is not a multiple of the recording's 70"),
         ({"condition_coh": None, "condition_ground_truth": None}, {}, "has no condition of the trials"),
@@ -172,3 +172,15 @@ def test_a_changed_recording_is_refused_when_a_run_is_resumed(tmp_path):
 def test_settings_without_a_recording_are_refused(ngym):
     refused = ngym("run", "--task", "RDM-v0", "--recording-weight", "2", "--dry-run")
     assert refused.code == 2 and "--recording" in refused.err and refused.err.count("\n") == 1
+
+
+def test_too_few_recorded_trials_are_not_taken_for_a_task_that_lacks_conditions(ngym, run_folder, tmp_path):
+    run = shutil.copytree(run_folder, tmp_path / "run")
+    assert ngym("eval", run, "--trials", "120", "--record", "activity", "--export", "nwb", "--name", "many").code == 0
+    neurons = shutil.copy(run / "eval" / "many" / "session.nwb", tmp_path)
+    result = ngym("eval", run, "--trials", "4", "--name", "few", "--compare-activity", neurons)
+    assert result.code == 0, result.err
+    assert (
+        "no trial of the task had: " in result.out + result.err
+        and "record more than 4 trials" in result.out + result.err
+    )
