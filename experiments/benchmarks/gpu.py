@@ -6,16 +6,15 @@
 Recurrent PPO (RDM-v0, state carried over; rollouts of 32 steps, 4 epochs of 4 minibatches) by us on the GPU, by us on
 all cores of the CPU, by sb3-contrib on the same GPU, and by the passes of torch's own network alone, forward and
 backward over the steps of all epochs. Then the ways of acting and learning on the device against each other, supervised
-learning of yang19, images, memory, losses and gradients against the CPU, 300 updates with the same seed twice, and,
-where JAX is installed, the same learner as one compiled JAX program (`gpu_jax.py`). What does not fit into the time is
-left out and listed. `--build` compiles the functions in C for the CPU's part; without a compiler torch does that part.
+learning of yang19, images, memory, losses and gradients against the CPU, and 300 updates with the same seed twice. What
+does not fit into the time is left out and listed. `--build` compiles the functions in C for the CPU's part; without a
+compiler torch does that part.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-import importlib.util
 import json
 import os
 import platform
@@ -405,29 +404,7 @@ def images(units: int, n_envs: int, device: str, budget: Budget) -> JSON:
     }
 
 
-def jax_anchor(units: int, n_envs: int, budget: Budget) -> JSON | None:
-    """The learner as a JAX program in a process of its own; None without JAX or time."""
-    if importlib.util.find_spec("jax") is None or budget.left < 40:
-        budget.left_out.append("jax")
-        return None
-    n_steps, n_epochs, n_minibatches, seconds = budget.sizes
-    options: JSON = {"units": units, "envs": n_envs, "steps": n_steps, "epochs": n_epochs, "minibatches": n_minibatches}
-    options["seconds"] = 3 * seconds
-    flags = [word for name, value in options.items() for word in (f"--{name}", str(value))]
-    environment = {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
-    command = [sys.executable, "-m", "experiments.benchmarks.gpu_jax", *flags]
-    try:
-        process = subprocess.run(
-            command, capture_output=True, text=True, timeout=min(90, budget.left), cwd=ROOT, env=environment, check=True
-        )
-    except (subprocess.SubprocessError, OSError) as error:
-        budget.left_out.append(f"jax: {error}")
-        return None
-    result: JSON = json.loads(process.stdout)
-    return result
-
-
-def goals(rows: list[JSON], main: tuple[str, int, int], jax: JSON | None) -> JSON:
+def goals(rows: list[JSON], main: tuple[str, int, int]) -> JSON:
     """Ratios of the case of the goals; None where a contestant is missing."""
     row = next((row for row in rows if (row["network"], row["units"], row["n_envs"]) == main), {})
 
@@ -438,7 +415,6 @@ def goals(rows: list[JSON], main: tuple[str, int, int], jax: JSON | None) -> JSO
         "kernel over ours (at most 1.3)": ratio(row.get("kernel"), row.get("ours")),
         "ours over sb3-contrib (at least 5)": ratio(row.get("ours"), row.get("contrib")),
         "ours over our CPU (at least 3 on 16 cores)": ratio(row.get("ours"), row.get("ours_cpu")),
-        "ours over JAX (at least 1)": ratio(row.get("ours"), jax["steps_per_second"] if jax else None),
     }
 
 
@@ -483,12 +459,11 @@ def report(device: str, tiny: bool, seconds: float, problem: str) -> JSON:
     rows = list(grid(cases[:1], device, budget))
     result["ways"] = ways(main, device, budget)
     result["seconds of a rollout"] = shares(main, device, budget)
-    jax = jax_anchor(main[1], main[2], budget)
     batch = 4 if tiny else 256
     result["supervised"] = [supervised(u, batch, device, budget) for u in ((8,) if tiny else (256, 1024))]
     result["images"] = images(*((8, 2) if tiny else (256, 256)), device, budget)
     rows += grid(cases[1:], device, budget)
-    result |= {"grid": rows, "jax": jax, "goals": goals(rows, main, jax)}
+    result |= {"grid": rows, "goals": goals(rows, main)}
     measured = [row for row in rows if row["ours"] and row["ours_cpu"]]
     names = ("network", "units", "n_envs")
     result["crossovers"] = [

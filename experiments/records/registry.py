@@ -12,6 +12,7 @@ from experiments import (
     dynamics,
     fitting,
     guide,
+    recordings,
     reproductions,
     solutions,
     trainings,
@@ -31,6 +32,7 @@ RECORDS: dict[str, Record] = {
         fitting.RECORD,
         coverage.RECORD,
         guide.RECORD,
+        recordings.RECORD,
         solutions.RECORD,
     )
 }

@@ -49,12 +49,3 @@ def test_the_case_of_the_goals_comes_first():
     cases = gpu.order(gpu.CELLS, gpu.UNITS, gpu.ENVIRONMENTS, gpu.MAIN)
     assert cases[0] == gpu.MAIN and len(set(cases)) == len(cases) == 36
     assert cases[1] == ("lstm", 64, 64) and cases[-1] == ("ctrnn", 2048, 4096)
-
-
-@pytest.mark.long
-def test_the_program_in_jax_runs():
-    pytest.importorskip("jax")
-    from experiments.benchmarks import gpu_jax
-
-    settings = gpu_jax.Settings(n_envs=8, n_steps=4, n_epochs=1, n_minibatches=2, rate=1e-3)
-    assert gpu_jax.measure(8, settings, 0.0)["steps_per_second"] > 0
