@@ -12,7 +12,7 @@ from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour import checks, entries, evidence
 from neurogym.behaviour.choices import Choices, map_truth, read_choices
 from neurogym.behaviour.column_maps import ColumnMap
-from neurogym.behaviour.column_names import COLUMN_NAMES, STIMULUS_OR_TRUTH
+from neurogym.behaviour.column_names import COLUMN_NAMES, RELATIVE, STIMULUS_OR_TRUTH
 from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.options import check_options
 from neurogym.behaviour.pulse_times import difference, read_pulses
@@ -164,6 +164,8 @@ class Assembler(RoleColumns):
             self.notes.append(
                 f"{name} is {choices.words[0]} in all answered rows: models need at least two choices{cure}"
             )
+        if {*map(plain, choices.words)} & RELATIVE:
+            self.notes.append(f"{name} says whether the choice before was repeated: stay, after win is of these words")
         if choices.note:
             self.notes.append(f"{name}: {choices.note}")
         self.options = choices.words

@@ -369,7 +369,10 @@ def check_logarithms(trials: RoleColumns, name: str, strength: FloatArray, choic
     """
     rows = (choice >= 0) & np.isfinite(strength)
     if abs(correlation(strength, choice, rows)) * np.sqrt(rows.sum()) < BEYOND_CHANCE:
-        linear = Answer(("--derive", f"linear=10**`{name}`", "--stimuli", "linear"), "logarithms to base 10")
+        power, meaning = f"`{name}`", "logarithms to base 10"
+        if plain(name).endswith("db"):
+            power, meaning = f"({power}/20)", "decibels of an amplitude"
+        linear = Answer(("--derive", f"linear=10**{power}", "--stimuli", "linear"), meaning)
         question = f"{name} is below 0 in all trials and says no side"
         raise ask(question, [linear, Answer(("--stimuli", name), "as it is")], trials.columns, [name])
 

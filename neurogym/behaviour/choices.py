@@ -121,8 +121,10 @@ def _missed_codes(
         more, note = _missed_numbers([float(n) for n in numbers if n is not None], index, counts, witness)
         return gone + more, note
     untimed = [k for k in range(len(words)) if k not in gone and counts[k] and len(words) - len(gone) > 2]
-    gone += [k for k in untimed if _unanswered(index == k, index >= 0, witness) >= 2.0]
-    return gone + _stray_keys(words, counts, gone, witness.truth), ""
+    untimed = [k for k in untimed if _unanswered(index == k, index >= 0, witness) >= 2.0]
+    named = ",".join(words[k] for k in untimed)
+    note = f"{named} is read as no answer; {option('--missed none')} if it is a choice" if untimed else ""
+    return [*gone, *untimed, *_stray_keys(words, counts, [*gone, *untimed], witness.truth)], note
 
 
 def _stray_keys(words: Sequence[str], counts: np.ndarray, gone: Sequence[int], truth: Sequence[str]) -> list[int]:
@@ -204,7 +206,7 @@ def _unanswered(rows: BoolArray, answered: BoolArray, witness: Witness) -> float
             continue
         best = np.nanmax(remaining)
         share = np.mean(remaining[np.isfinite(remaining)] == best)
-        never = not np.any(valid == best) and (1 - share) ** len(valid) < 0.01
+        never = not np.any(valid > np.nanmin(remaining)) and (1 - share) ** len(valid) < 0.01
         score += float(never)
     return score
 

@@ -54,6 +54,8 @@ LIKE_A_REWARD = re.compile(r"(reward|outcome|feedback|payoff|payout|earned|resul
 OF_TRIAL_BEFORE = re.compile(r"^(prev|last)|(prev|last|previous)$")
 #: Names of ground truth that may as well name a graded stimulus.
 STIMULUS_OR_TRUTH = _WORDS["stimulus_or_truth"]
+#: Choices that are said relative to the one of the trial before.
+RELATIVE = {*_WORDS["relative"]}
 #: Names of pairs that are stimuli although neither is alone, and of screens in tables of jsPsych.
 VALUE = re.compile(r"^(value|val|v|offer|amount|magnitude|mag|ev|evidence|payoff)$")
 SCREENS = set(_WORDS["screens"])

@@ -78,18 +78,26 @@ def with_sides(columns: DataFrame, chosen: ColumnMap, notes: list[str], given: r
 
 
 def with_detection(columns: DataFrame, chosen: ColumnMap, notes: list[str]) -> DataFrame:
-    """Return the table with response, correctness and signal, where it has a flag for each outcome of a detection."""
-    short = {plain(name): name for name in columns if roles.is_flag(columns[name])}
-    found = [next((name for key, name in short.items() if pattern.fullmatch(key)), None) for pattern in OUTCOMES]
-    if None in found or any(plain(name) in COLUMN_NAMES["choice"] for name in columns):
+    """Return the table with response, correctness and signal, where it has each outcome of a detection.
+
+    Outcomes are flags, or the words of one column.
+    """
+    if any(plain(name) in COLUMN_NAMES["choice"] for name in columns):
         return columns
-    hit, miss, alarm, rejection = (f"`{name}`" for name in found)
+    terms = {name: f"`{name}`" for name in columns if roles.is_flag(columns[name])}
+    outcome = next((name for name in columns if roles.is_detection(entries.words(columns[name]))), None)
+    if outcome is not None:
+        terms = {word: f'(`{outcome}`=="{word}")' for word in entries.words(columns[outcome])}
+    found = [next((name for name in terms if pattern.fullmatch(plain(name))), None) for pattern in OUTCOMES]
+    if None in found:
+        return columns
+    hit, miss, alarm, rejection = (terms[str(name)] for name in found)
     of_all = f"({hit}+{miss}+{alarm}+{rejection})"  # 0 in other trials, whose entries are then missing
     pairs = {"response": (hit, alarm), "correct": (hit, rejection), "signal": (hit, miss)}
     formulas = {name: f"({a}+{b})/{of_all}" for name, (a, b) in pairs.items() if name not in columns}
     chosen.derive |= formulas
     notes.append(f"{', '.join(formulas)} are derived from {', '.join(map(str, found))}")
-    return expressions.derived(columns, formulas)[0]
+    return expressions.derived(columns, formulas)[0].drop(columns=outcome or [])
 
 
 def with_outcomes(columns: DataFrame, chosen: ColumnMap, notes: list[str]) -> DataFrame:

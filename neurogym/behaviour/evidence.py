@@ -73,7 +73,7 @@ def trials_of_sessions(columns: DataFrame, assigned: Mapping[str, object]) -> tu
     name = assigned.get("trial")
     if assigned.get("session") is None and name in columns:
         number = entries.numbers(columns[str(name)])[order]
-        follows = follows & np.append(False, number[1:] > number[:-1])
+        follows = follows & np.append(False, number[1:] >= number[:-1])
     return order, follows
 
 

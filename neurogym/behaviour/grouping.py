@@ -13,7 +13,7 @@ from neurogym.array_types import IntArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.column_names import BLOCKS, DATES, PATTERNS
 from neurogym.behaviour.entries import TableError, label, plain
-from neurogym.behaviour.evidence import FILE, FOLDER, listed
+from neurogym.behaviour.evidence import FILE, FOLDER, group_index, listed
 from neurogym.behaviour.questions import Answer, ask, typed
 from neurogym.behaviour.roles import changes_between_blocks, fits_role, has_fractions
 from neurogym.messages.options import option
@@ -117,6 +117,19 @@ def group(columns: DataFrame, roles: dict[str, object], locate: Callable[[int], 
     groups.sessions.sort(key=lambda each: (_natural(each[0]), _natural(each[1])))
     _say_sessions(groups, roles, len(set(subject[valid].tolist())), restarted)
     return groups
+
+
+def with_combinations(columns: DataFrame, names: Sequence[object]) -> DataFrame:
+    """Return the table with a column of the entries of several, for each name such as ``cage,ear_tag``."""
+    for name in map(str, names):
+        parts = [part.strip() for part in name.split(",")]
+        if name in columns or len(parts) < 2 or not {*parts} <= {*columns}:
+            continue
+        index = group_index(columns, parts)
+        rows = np.unique(index, return_index=True)[1]
+        words = [" ".join(str(entries.entry(columns[part], row)) for part in parts) for row in rows]
+        columns = columns.assign(**{name: entries.of_words(words, index).set_axis(columns.index)})
+    return columns
 
 
 def _spelled_alike(subjects: Sequence[str]) -> list[str]:
@@ -250,6 +263,7 @@ def _find_unnamed_subjects(columns: DataFrame, roles: dict[str, object], groups:
     if not names:
         return
     answers = [Answer(("--subject", name), f"{name} names subjects") for name in names[:3]]
+    answers += [Answer(("--subject", ",".join(names[:2])), "a subject for each combination")] * (len(names) > 1)
     if "session" not in roles:
         answers += [
             Answer(("--session", name, "--subject", "none"), f"{name} names sessions of one subject")
@@ -270,6 +284,7 @@ def _check_numbered_anew(columns: DataFrame, roles: dict[str, object]) -> None:
         again = [subjects[k] for k in np.flatnonzero(np.bincount(pairs[:, 0], minlength=len(subjects)) > 1)]
         if again:
             answers = [Answer(("--where", f"{group} == {each}"), f"{each} alone") for each in labels[:3]]
+            answers.append(Answer(("--subject", f"{name},{group}"), "a subject for each combination"))
             answers.append(Answer(("--subject", name), "one name is one subject"))
             raise ask(f"{name} {listed(again)} occurs in several entries of {group}", answers, columns, [name, group])
 
@@ -282,7 +297,7 @@ def _counted(subject: IntArray, trial: np.ndarray) -> IntArray:
         return np.zeros(len(subject), np.int64)
     table = pd.DataFrame({"subject": subject, "trial": trial})
     repeating = table["subject"][table.duplicated() & np.isfinite(trial)].unique()
-    begins = (table.groupby("subject")["trial"].diff() <= 0) & table["subject"].isin(repeating)
+    begins = (table.groupby("subject")["trial"].diff() < 0) & table["subject"].isin(repeating)
     return begins.groupby(table["subject"]).cumsum().to_numpy(np.int64)
 
 

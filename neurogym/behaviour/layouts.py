@@ -58,13 +58,15 @@ def check_choice(columns: DataFrame, assigned: Mapping[str, Any], formulas: Mapp
     _refuse_counts(columns, list(assigned.values()))
     _ask_for_events(columns)
     flag = assigned.get("correct")
-    rest = [name for name in columns if name not in assigned.values() and name != flag]
+    rest = [name for name in columns if name not in assigned.values() and "stair" not in name.lower()]
     sides = [name for name in rest if len(entries.levels(columns[name])[0]) == 2]
-    if flag in columns and sides:
+    unfit = roles.unfit("choice", columns)
+    if flag in columns and (sides or not unfit):
         answers = roles.chosen_sides(columns, sides[:3], f"({formulas.get(str(flag), f'`{flag}`')}==1)")
+        answers = answers or [Answer(("--choice", str(flag)), "being correct, as in a staircase")]
         raise ask(f"no column is a choice, which follows from {flag} and the correct one", answers, columns, sides[:3])
     listed_names = ", ".join(list(columns)[:20]) + (", ..." if columns.shape[1] > 20 else "")
-    reasons = "".join(f"; {why}" for why in roles.unfit("choice", columns))
+    reasons = "".join(f"; {why}" for why in unfit)
     cut = option("--derive 'second=COLUMN>0' --choice second")
     raise NoChoiceError(
         f"found no column of choices among {listed_names}{reasons}; expected {option('--choice COLUMN')} in a table "

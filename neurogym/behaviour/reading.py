@@ -163,6 +163,7 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
     columns, remarks = expressions.derived(table, chosen.derive, order)
     notes = [*source.notes, *notes, *remarks]
     columns, options = _with_pulses(_filtered(columns, chosen.where, left_out, order), options, chosen)
+    columns = grouping.with_combinations(columns, [*{**(chosen.roles or {}), **options.roles}.values()])
     mapped: Roles | None = None
     if not chosen.rules:
         _check(columns, {**options.roles, "stimuli": (*_names(options.roles.get("stimuli")), *options.keep)})
@@ -275,7 +276,11 @@ def _without_screens(columns: DataFrame, tentative: Roles, chosen: ColumnMap, le
     }
     trials, reasons = screens.trial_rows(columns, finite, filtered)
     left_out.update(reasons)
-    return entries.take(columns, trials)
+    columns = entries.take(columns, trials)
+    joined = screens.joined_trials(columns, finite)
+    if len(joined) < len(columns):
+        left_out[f"rows joined with the first of their number in {finite['trial']}"] = len(columns) - len(joined)
+    return joined
 
 
 def _assigned(columns: DataFrame, given: Roles, mapped: Roles | None) -> tuple[dict[str, Any], list[str], Guess]:

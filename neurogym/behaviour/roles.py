@@ -204,7 +204,9 @@ def unnamed_choices(columns: DataFrame) -> list[str]:
     names = [name for name in names if not changes_between_blocks(columns[name])]
     answers = [name for name in columns if LIKE_A_CHOICE.search(name.lower())]
     answers = [name for name in answers if _is_choice(columns[name], 8, flags="corr" not in name.lower())]
+    answers = [name for name in answers if not changes_between_blocks(columns[name])]
     names = [name for name in names if not NOT_CHOICES.search(name.lower())]
+    names = [n for n in names if not (entries.is_numeric(columns[n]) and LIKE_A_REWARD.search(plain(n)))]
     pairs = [name for name in names if {plain(word) for word in entries.levels(columns[name])[0]} in map(set, ORDERED)]
     return answers or pairs or sorted(names, key=lambda name: entries.is_numeric(columns[name]))
 

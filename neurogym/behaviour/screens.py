@@ -71,10 +71,29 @@ def trial_rows(
             if summary.mean() < MOST_SUMMARIES:
                 remove(summary, f"rows {word}")
     _remove_loops(columns, filtered, remove)
+    if {roles.get("trial"), choice} <= {*columns}:
+        unnumbered = np.all([entries.missing(columns[str(name)]) for name in (roles["trial"], choice)], axis=0)
+        remove(unnumbered, f"rows without {roles['trial']} and {choice}")
     form = form_of(columns)
     if form:
         remove(_without_design(columns, roles), f"rows without a trial ({form})")
     return rows, left_out
+
+
+def joined_trials(columns: DataFrame, roles: Mapping[str, object]) -> DataFrame:
+    """Return one row for each trial, where rows of one trial number follow each other and one of them has the choice.
+
+    Of entries that differ, the first counts.
+    """
+    if not {roles.get("trial"), roles.get("choice")} <= {*columns}:
+        return columns
+    trial = group_index(columns, [FILE, *(roles.get(role) for role in ("subject", "session", "trial"))])
+    begins = np.append(True, trial[1:] != trial[:-1])
+    number = np.cumsum(begins) - 1
+    answers = np.bincount(number, ~entries.missing(columns[str(roles["choice"])]))
+    if np.median(np.bincount(number)) < 2 or answers.max() > 1:
+        return columns
+    return columns.groupby(number).first().set_axis(columns.index[begins])
 
 
 def _kept(name: str, words: str) -> str:

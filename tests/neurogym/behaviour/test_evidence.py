@@ -142,7 +142,8 @@ def test_a_word_for_no_answer_beside_choices_is_asked(table, role, right, word):
 
 def test_a_name_of_a_subject_in_two_groups_and_two_columns_for_one_role_are_not_taken_silently(table):
     columns = {**table, "subject": np.resize([1, 2], 300), "group": np.repeat(["patient", "control"], 150)}
-    one, _, same = answers_of(columns)
+    one, _, both, same = answers_of(columns)
+    assert reading.read(columns, {"subject": both[1]}).subjects == ("1 control", "1 patient", "2 control", "2 patient")
     assert len(reading.read(columns, where=[one[1]]).join("choice")) == 150
     assert reading.read(columns, {"subject": same[1]}).subjects == ("1", "2")
     with pytest.raises(reading.TableError, match="group and subject as subject, expected one column"):
@@ -341,6 +342,7 @@ def test_screens_of_lab_js_are_no_trials_and_its_durations_are_times(d):
         ("main 0.5 2 1 539\nmain 0.1 1 1 610\n", "expected names of columns"),
         ("1,-0.5,1,0.5\n1,0.5,0,0.4\n", "expected names of columns"),
         ("*** Header Start ***\nLevel: 1\n*** LogFrame Start ***\nStim.RESP: 2\n", "E-DataAid"),
+        ("Scenario - a\nLogfile written - 03/15/2024\n\nSubject\tTrial\tCode\n1\t1\tleft\n", "Presentation"),
     ],
 )
 def test_tables_without_names_and_logs_are_refused_with_a_way_on(tmp_path, text, message):
@@ -621,3 +623,50 @@ def test_rewards_of_both_options_are_not_the_reward_of_the_chosen_one():
 @pytest.mark.parametrize("name", ["pR", "choseLDR", "StimChosen", "wheel_dir", "keycode"])
 def test_numbers_that_sound_like_an_answer_are_asked(d, name):
     assert answers_of({"subject": d.subject, name: d.right + 1, "reward": d.correct * 1}) == [("--choice", name)]
+
+
+def test_rows_of_one_trial_are_joined_and_those_without_a_number_left_out(d, table):
+    number = d.trial + 1.0
+    shown, answered = {"contrast": d.signed, "choice": ""}, {"contrast": np.nan, "choice": table["choice"]}
+    rows = [{"subject": d.subject, "trial": number, **each} for each in (shown, answered)]
+    both = {name: np.stack([np.broadcast_to(row[name], 300) for row in rows], 1).ravel() for name in rows[0]}
+    result = reading.read(
+        {name: np.append(each, each[:1]) for name, each in both.items()} | {"trial": np.append(both["trial"], np.nan)}
+    )
+    assert [len(each) for each in result.sessions] == [150, 150] and result.reading.left_out
+    np.testing.assert_array_equal(result.join("choice"), d.right * 1)
+    np.testing.assert_array_equal(result.join("stimuli")[:, 0], d.signed)
+    with pytest.raises(reading.TableError, match="each trial number once"):
+        reading.read({"trial": np.repeat(number, 2), "choice": np.resize(["a", "b", "b"], 600)})
+
+
+def test_a_sure_option_that_is_paid_is_a_choice(d, table):
+    sure = np.arange(300) % 3 == 0
+    columns = {"choice": np.where(sure, "sure", table["choice"]), "reward": np.where(sure, 0.6, d.correct)}
+    columns["correct"] = np.where(sure, np.nan, d.correct)
+    assert reading.read(columns).choices == ("left", "right", "sure")
+    result = reading.read(columns | {"reward": np.where(sure, 0, d.correct)})
+    assert result.choices == ("left", "right") and "sure is read as no answer" in notes_of(result)
+
+
+@pytest.mark.parametrize("words", [("Hit", "Miss", "FA", "CR"), ("hit", "miss", "false alarm", "correct rejection")])
+def test_the_choice_follows_from_words_of_detection(d, words):
+    hit, miss, alarm, rejection = words
+    outcome = np.where(d.target, np.where(d.right, hit, miss), np.where(d.right, alarm, rejection))
+    result = reading.read({"mouse": d.subject, "ear_tag": np.resize([1, 2], 300), "outcome": outcome})
+    np.testing.assert_array_equal(result.join("choice"), d.right * 1)
+    np.testing.assert_array_equal(result.join("correct"), d.right == d.target)
+
+
+def test_correctness_alone_is_offered_as_the_choice_and_staying_is_said(d):
+    columns = {"subject": d.subject, "staircase": np.resize([1, 2], 300), "correct": d.correct * 1}
+    assert answers_of(columns) == [("--choice", "correct")]
+    columns = {"subject": d.subject, "choice": np.where(d.right, "stay", "switch"), "reward": d.correct * 1}
+    assert "the choice before was repeated" in notes_of(reading.read(columns))
+
+
+def test_chinese_names_are_read(d):
+    columns = {"被试": d.subject, "反应": np.where(d.right, "右", "左"), "正确": np.where(d.correct, "是", "否")}
+    result = reading.read(columns | {"反应时": 1000 * d.seconds})
+    assert result.choices == ("左", "右") and {"subject", "correct", "rt"} <= set(result.roles)
+    np.testing.assert_array_equal(result.join("correct"), d.correct)

@@ -48,7 +48,7 @@ def test_misses_keep_their_place_and_trials_their_order(tmp_path):
 def test_words_of_any_alphabet_are_choices_and_columns_of_lists_are_left_out(tmp_path):
     (tmp_path / "t.csv").write_text("choice,correct\n左,1\n右,0\n-,0\n", encoding="utf-8")
     table = reading.read(tmp_path / "t.csv")
-    assert table.choices == ("右", "左") and table.join("choice").tolist() == [1, 0, -1]
+    assert table.choices == ("左", "右") and table.join("choice").tolist() == [0, 1, -1]
     lists = np.array([[1, 2], [3], [4]], dtype=object)
     table = reading.from_columns({"choice": np.array([0, 1, 0]), "correct": np.array([1, 0, 1]), "spikes": lists})
     assert table.unused == ()
