@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,27 +34,6 @@ WHEEL = {"1": "left", "-1": "right"}
 CONTRASTS = ("contrastleft", "contrastright")
 
 
-@dataclass
-class AssembledTrials:
-    """Trials of all rows in the order of the table, before they are cut into sessions.
-
-    Attributes:
-        arrays: attributes of `Session` by name, shape (rows, ...).
-        choices: the options in order.
-        stimuli: names of the stimuli.
-        words: meaning of the entries of each column, by column.
-        left_out: number of trials that are not scored, by reason.
-        notes: remarks that the user should see.
-    """
-
-    arrays: dict[str, np.ndarray]
-    choices: tuple[str, ...]
-    stimuli: tuple[str, ...]
-    words: dict[str, str] = field(default_factory=dict)
-    left_out: dict[str, int] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-
-
 class Assembler(RoleColumns):
     """Trials from columns with roles.
 
@@ -82,8 +60,8 @@ class Assembler(RoleColumns):
         self.choices = Choices(np.full(self.n, -1), ())
         self.options: tuple[str, ...] = ()
 
-    def assemble(self) -> AssembledTrials:
-        """Return the trials.
+    def assemble(self) -> tuple[tuple[str, ...], dict[str, np.ndarray]]:
+        """Return the names of the stimuli, and the attributes of `Session` of all rows, shape (rows, ...) each.
 
         Raises:
             TableError: if an entry does not suit the role of its column.
@@ -124,22 +102,10 @@ class Assembler(RoleColumns):
         cue = self.labels("cue") if "cue" in self.roles else np.broadcast_to(np.int64(-1), self.n)
         confidence = self.numbers(self.roles.get("confidence"))
         self.check_accuracy(correct, choices.words)
-        arrays = {
-            "choice": choice,
-            "reward": reward,
-            "correct": correct,
-            "truth": truth,
-            "stimuli": stimuli,
-            "rt": rt,
-            "state": state,
-            "choice2": choice2,
-            "gain": gain,
-            "loss": loss,
-            "cue": cue,
-            "confidence": confidence,
-            **self.pulses(names),
-        }
-        return AssembledTrials(arrays, choices.words, names, self.words, self.left_out, self.notes)
+        arrays: dict[str, np.ndarray] = {**self.pulses(names)}
+        arrays |= {"choice": choice, "reward": reward, "correct": correct, "truth": truth, "stimuli": stimuli, "rt": rt}
+        arrays |= {"state": state, "choice2": choice2, "gain": gain, "loss": loss, "cue": cue, "confidence": confidence}
+        return names, arrays
 
     def read_choices(self, correct: FloatArray) -> Choices:
         """Return the choices and the reading of their column."""
@@ -184,12 +150,10 @@ class Assembler(RoleColumns):
 
     def turns_wheel(self, choices: Choices) -> bool:
         """Return whether 1 and -1 beside contrasts of two sides are turns of a wheel: unless choices say otherwise."""
-        sides = {
-            plain(name): entries.numbers(column) for name, column in self.columns.items() if plain(name) in CONTRASTS
-        }
-        if len(sides) < len(CONTRASTS):
+        short = {plain(name): column for name, column in self.columns.items()}
+        if not {*CONTRASTS} <= {*short}:
             return False
-        left, right = (np.nan_to_num(sides[name]) for name in CONTRASTS)
+        left, right = (np.nan_to_num(entries.numbers(short[name])) for name in CONTRASTS)
         valid = choices.index >= 0
         ones = choices.index == choices.words.index("1")
         return evidence.correlation(right - left, ones, valid) * np.sqrt(valid.sum()) < checks.BEYOND_CHANCE
@@ -348,14 +312,16 @@ class Assembler(RoleColumns):
 
 
 def sessions_of(
-    trials: AssembledTrials, groups: Sequence[tuple[str, str, np.ndarray]], conditions: Mapping[str, np.ndarray]
+    trials: Mapping[str, np.ndarray],
+    groups: Sequence[tuple[str, str, np.ndarray]],
+    conditions: Mapping[str, np.ndarray],
 ) -> tuple[Session, ...]:
     """Return the sessions of trials, given subject, name and rows of each; rows in a row are not copied."""
     sessions = []
     for subject, name, rows in groups:
         together = len(rows) == rows[-1] - rows[0] + 1 and bool(np.all(np.diff(rows) == 1))
         index = slice(int(rows[0]), int(rows[-1]) + 1) if together else rows
-        arrays = {key: value[index] for key, value in trials.arrays.items()}
+        arrays = {key: value[index] for key, value in trials.items()}
         further = {key: value[index] for key, value in conditions.items()}
         sessions.append(Session(subject, name, conditions=further, **arrays))
     return tuple(sessions)

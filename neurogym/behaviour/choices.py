@@ -172,11 +172,8 @@ def _among_three(
         fewer = min((zero, minus), key=lambda k: counts[k])
         score[fewer] += float(counts[fewer] < 0.5 * counts[zero + minus - fewer])
     gone = minus if score[minus] > score[zero] else zero
-    if score[minus] != score[zero]:
-        return [gone], ""
-    return [
-        gone
-    ], f"0 between -1 and 1 is read as no answer; {option('--missed -1')} if -1 means no answer and 0 is a choice"
+    note = f"0 between -1 and 1 is read as no answer; {option('--missed -1')} if -1 means no answer and 0 is a choice"
+    return [gone], note if score[minus] == score[zero] else ""
 
 
 def _zero_or_last(

@@ -88,12 +88,10 @@ def read_numbers(column: Series) -> FloatArray:
         BadEntry: for a word among the numbers, or a number too large to count with.
     """
     numbers = entries.numbers(column)
-    damaged = entries.damaged(column)
-    words = [row for row in damaged.tolist() if not is_missed_word(str(entries.entry(column, row)))]
-    if words:
-        raise BadEntry(
-            words[0], entries.entry(column, words[0]), "a number", [entries.entry(column, row) for row in words]
-        )
+    damaged = {row: entries.entry(column, row) for row in entries.damaged(column).tolist()}
+    words = {row: word for row, word in damaged.items() if not is_missed_word(str(word))}
+    for row, word in words.items():
+        raise BadEntry(row, word, "a number", [*words.values()])
     large = np.flatnonzero(np.abs(np.nan_to_num(numbers, posinf=np.inf, neginf=-np.inf)) > 1e100)
     if len(large):
         raise BadEntry(int(large[0]), float(numbers[large[0]]), "a finite number")

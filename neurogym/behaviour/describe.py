@@ -77,19 +77,10 @@ class SubjectDescription(psychometrics.PsychometricNumbers):
     separable: bool = False
 
 
-#: Numbers of a description whose means over subjects describe a group.
-SUMMARY_COLUMNS = (
-    "accuracy",
-    "rewards",
-    "reaction_time",
-    "bias",
-    "pse",
-    "threshold",
-    "slope",
-    "lapse_low",
-    "lapse_high",
-)
-SHARES = ("accuracy", "lapse_low", "lapse_high")
+LAPSES = ("lapse_low", "lapse_high")
+#: Numbers of a description whose means over subjects describe a group, and those that are shares.
+SUMMARY_COLUMNS = ("accuracy", "rewards", "reaction_time", "bias", "pse", "threshold", "slope", *LAPSES)
+SHARES = ("accuracy", *LAPSES)
 
 
 def describe(table: Behaviour, by: str | None = None) -> list[SubjectDescription]:

@@ -45,13 +45,7 @@ _RELATIONS: dict[str, tuple[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
 }
 _SIGNS = {kind: sign for sign, (kind, _) in _RELATIONS.items()}
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "abs": np.abs,
-    "log": np.log,
-    "log2": np.log2,
-    "log10": np.log10,
-    "sqrt": np.sqrt,
-    "exp": np.exp,
-    "sign": np.sign,
+    **{name: getattr(np, name) for name in ("abs", "log", "log2", "log10", "sqrt", "exp", "sign")},
     "min": np.minimum,
     "max": np.maximum,
 }

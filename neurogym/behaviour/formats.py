@@ -49,13 +49,9 @@ def format_of(columns: DataFrame) -> TableFormat | None:
     return next((each for each in FORMATS if set(each.needs) <= short), None)
 
 
-def roles_of_format(columns: DataFrame, form: TableFormat) -> dict[str, str]:
+def roles_of_format(table: DataFrame, form: TableFormat) -> dict[str, str]:
     """Return the columns to which a form gives a role, by role."""
-    names = {plain(name): name for name in reversed(list(columns))}
-    found = {}
-    for role, word in form.roles.items():
-        options = (word,) if isinstance(word, str) else word
-        present = [names[each] for each in options if each in names]
-        if present:
-            found[role] = present[0]
-    return found
+    names = {plain(name): name for name in reversed(list(table))}
+    options = {role: [word] if isinstance(word, str) else word for role, word in form.roles.items()}
+    present = {role: [names[each] for each in words if each in names] for role, words in options.items()}
+    return {role: columns[0] for role, columns in present.items() if columns}

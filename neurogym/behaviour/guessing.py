@@ -77,7 +77,7 @@ def guess(columns: DataFrame, given: roles.Roles | None = None) -> Guess:
         given: columns of roles that the user named; these roles, and these columns, are not guessed.
     """
     given = given or {}
-    taken = [name for value in given.values() for name in ([value] if isinstance(value, str) else value or ())]
+    taken = [name for value in given.values() for name in roles.names_of(value)]
     free = columns.drop(columns=taken, errors="ignore")
     short = {name: plain(name) for name in free}
     form, found = format_of(columns), Guess()
@@ -110,12 +110,8 @@ def guess(columns: DataFrame, given: roles.Roles | None = None) -> Guess:
     _settle_rewards(columns, known)
     offered = _settle_offers(columns, known, given, found)
     _settle_two_stages(columns, known)
-    for role in (set(known) | set(assigned)) - set(given):
-        if role in known:
-            assigned[role] = known[role]
-            found.reasons.setdefault(role, "name")
-        else:
-            del assigned[role]
+    assigned = found.roles = {role: name for role, name in known.items() if role not in given}
+    found.reasons = {role: found.reasons.get(role, "name") for role in assigned}
     without_role = free.drop(columns=[*assigned.values()], errors="ignore")
     found.notes += _unfit(without_role, {*assigned, *given})
     found.notes += [

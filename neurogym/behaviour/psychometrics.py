@@ -10,7 +10,7 @@ from neurogym.analysis.intervals import mean_curve, proportion_curve
 from neurogym.analysis.psychometric import fit_psychometric
 from neurogym.analysis.results import Curve, Estimate, Result, normal_quantile
 from neurogym.array_types import FloatArray, IntArray
-from neurogym.behaviour.entries import parse_number
+from neurogym.behaviour import entries
 from neurogym.behaviour.table import Behaviour
 
 LEVELS, BINS = 13, 9  #: most levels of a stimulus that are not binned, and bins of others
@@ -122,19 +122,14 @@ def by_condition(table: Behaviour, evidence: FloatArray, condition: str) -> tupl
     Raises:
         ValueError: if the column has more than twelve values.
     """
-    values = table.condition(condition)
-    words = np.array(
-        ["" if v is None else f"{v:g}" if isinstance(v, float) else str(v) for v in values.tolist()], object
-    )
-    number_of = {name: parse_number(name) for name in words.tolist() if name not in ("", "nan")}
-    names = sorted(number_of, key=lambda name: (number_of[name] is None, number_of[name] or 0.0, name))
+    names, index = entries.levels(entries.of_values(table.condition(condition)))
     if len(names) > MOST_CONDITIONS:
         raise ValueError(
             f"column {condition!r} has {len(names)} values, expected at most {MOST_CONDITIONS} to split by"
         )
     results: list[ConditionNumbers] = []
-    for name in names:
-        numbers = psychometric_numbers(table, evidence, words == name)
+    for k, name in enumerate(names):
+        numbers = psychometric_numbers(table, evidence, index == k)
         first = results[0].numbers.pse if results else None
         results.append(ConditionNumbers(condition, name, numbers, _difference(numbers.pse, first)))
     return tuple(results)

@@ -37,7 +37,7 @@ from neurogym.behaviour.files import read_source
 from neurogym.behaviour.guessing import Guess, guess
 from neurogym.behaviour.layouts import NoChoiceError
 from neurogym.behaviour.questions import TableQuestion
-from neurogym.behaviour.roles import Roles
+from neurogym.behaviour.roles import Roles, names_of
 from neurogym.behaviour.sources import Source
 from neurogym.behaviour.table import Behaviour, ColumnReading, Reading
 from neurogym.messages.names import unknown
@@ -166,11 +166,11 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
     columns = grouping.with_combinations(columns, [*{**(chosen.roles or {}), **options.roles}.values()])
     mapped: Roles | None = None
     if not chosen.rules:
-        _check(columns, {**options.roles, "stimuli": (*_names(options.roles.get("stimuli")), *options.keep)})
+        _check(columns, {**options.roles, "stimuli": (*names_of(options.roles.get("stimuli")), *options.keep)})
     if chosen.rules:
         columns, mapped = chosen.apply(columns)
     elif chosen.roles is not None:
-        mapped = {**chosen.roles, **{role: tuple(_names(chosen.roles.get(role))) for role in SEVERAL}}
+        mapped = {**chosen.roles, **{role: tuple(names_of(chosen.roles.get(role))) for role in SEVERAL}}
     if not chosen.rules:
         tentative: dict[str, Any] = {**(mapped or guess(columns, options.roles).roles), **options.roles}
         columns = _without_screens(columns, tentative, chosen, left_out)
@@ -185,7 +185,7 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
     if "stimuli" not in given:
         columns, assigned = derivation.with_differences(columns, assigned, chosen, notes)
     assembler = assembling.Assembler(columns, assigned, given, chosen, source.locate)
-    trials = assembler.assemble()
+    stimuli, trials = assembler.assemble()
     groups = grouping.group(columns, assigned, source.locate, asks=mapped is None and "subject" not in given)
     if groups.rows_left_out:
         left_out["rows without a subject or session"] = groups.rows_left_out
@@ -193,24 +193,24 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
     sessions = assembling.sessions_of(trials, groups.sessions, conditions)
     if not sessions:
         raise TableError("found no rows with a subject and a session")
-    words = {**trials.words, **groups.words}
-    used = {each for role, value in assigned.items() for each in _names(value)}
+    words = {**assembler.words, **groups.words}
+    used = {each for role, value in assigned.items() for each in names_of(value)}
     saved = column_map_of(chosen, assigned, assembler)
     reading = Reading(
         source.form,
         tuple(_reading(columns, assigned, conditions, words, _reasons(assigned, given, guessed))),
-        {**left_out, **trials.left_out},
-        tuple(dict.fromkeys([*notes, *trials.notes, *groups.notes, *roles.remarks_on(columns, assigned)])),
+        {**left_out, **assembler.left_out},
+        tuple(dict.fromkeys([*notes, *assembler.notes, *groups.notes, *roles.remarks_on(columns, assigned)])),
         saved,
     )
     unused = tuple(name for name in columns if name not in used)
-    return Behaviour(sessions, trials.choices, trials.stimuli, dict(assigned), unused, reading)
+    return Behaviour(sessions, assembler.choices.words, stimuli, dict(assigned), unused, reading)
 
 
 def _settings(options: TableOptions) -> ColumnMap:
     """Return the content of the column file, and what else the user says about the table."""
     chosen = ColumnMap.of(options.columns)
-    names = _names(options.roles.get("pulses"))
+    names = names_of(options.roles.get("pulses"))
     unit = names[2] if len(names) == 3 and names[2] in pulse_times.UNITS else None
     formulas = dict(options.derive) if isinstance(options.derive, Mapping) else _formulas(options.derive)
     return replace(
@@ -234,14 +234,14 @@ def _formulas(texts: Sequence[str]) -> dict[str, str]:
 def _with_pulses(columns: DataFrame, options: TableOptions, chosen: ColumnMap) -> tuple[DataFrame, TableOptions]:
     """Return the table with the difference of the pulses of both sides, and options without the unit of the pulses."""
     if "pulses" in options.roles:
-        names = _names(options.roles["pulses"])
+        names = names_of(options.roles["pulses"])
         if len(names) == 3 and names[2] == chosen.pulse_unit:
             names = names[:2]
         options = replace(options, roles={**options.roles, "pulses": names})
     elif chosen.roles is None and not chosen.rules:
         names = list(pulse_times.pulse_columns(columns) or ())
     else:
-        names = _names((chosen.roles or {}).get("pulses"))
+        names = names_of((chosen.roles or {}).get("pulses"))
     if not names:
         return columns, options
     if len(names) != 2:
@@ -272,7 +272,7 @@ def _without_screens(columns: DataFrame, tentative: Roles, chosen: ColumnMap, le
     finite = {
         role: value
         for role, value in tentative.items()
-        if value is not None and all(name in columns for name in _names(value))
+        if value is not None and all(name in columns for name in names_of(value))
     }
     trials, reasons = screens.trial_rows(columns, finite, filtered)
     left_out.update(reasons)
@@ -303,7 +303,7 @@ def _assigned(columns: DataFrame, given: Roles, mapped: Roles | None) -> tuple[d
         _check(columns, assigned)
     _check(columns, given)
     for role, value in given.items():
-        names = _names(value)
+        names = names_of(value)
         assigned = {k: v for k, v in assigned.items() if k == "stimuli" or v not in names}
         assigned["stimuli"] = tuple(each for each in assigned["stimuli"] if each not in names)
         named.append(role)
@@ -329,7 +329,7 @@ def _check(columns: DataFrame, named: Mapping[str, Any]) -> None:
     for role, value in named.items():
         if role not in ROLES:
             raise TableError(unknown("role", role, ROLES))
-        for name in _names(value):
+        for name in names_of(value):
             if name not in columns:
                 raise TableError(unknown("column", name, columns))
 
@@ -352,10 +352,6 @@ def _with_choices(columns: DataFrame, choice: str, left_out: dict[str, int]) -> 
     names = [label for label, without in zip(labels, empty, strict=True) if without]
     left_out[f"rows of {listed(names)}, where {choice} is empty"] = int(empty[file].sum())
     return entries.take(columns, ~empty[file])
-
-
-def _names(value: Any) -> list[str]:
-    return [] if value is None else [value] if isinstance(value, str) else list(value)
 
 
 def column_map_of(chosen: ColumnMap, assigned: Mapping[str, Any], assembler: assembling.Assembler) -> dict[str, Any]:
@@ -384,7 +380,7 @@ def _reading(
     of_column: dict[str, list[str]] = {}
     why: dict[str, list[str]] = {}
     for role, value in assigned.items():
-        for name in _names(value):
+        for name in names_of(value):
             of_column.setdefault(name, []).append("stimulus" if role == "stimuli" else role.replace("_", " "))
             why.setdefault(name, []).append(reasons[role])
     rest = [name for name in columns if name not in of_column]

@@ -15,7 +15,7 @@ from neurogym.behaviour.column_names import CODES, DETECTION, MISSED_FLAGS
 from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.evidence import FILE, group_index, group_names, listed, within_states
 from neurogym.behaviour.expressions import rows_where
-from neurogym.behaviour.roles import MOST_CHOICES, is_flag, missed_rows
+from neurogym.behaviour.roles import MOST_CHOICES, is_flag, missed_rows, names_of
 from neurogym.messages.options import option
 
 if TYPE_CHECKING:
@@ -58,8 +58,7 @@ class RoleColumns:
     @property
     def free(self) -> list[str]:
         """Names of the columns without a role."""
-        parts = [role if isinstance(role, tuple) else (role,) for role in self.roles.values()]
-        used = {str(name) for part in parts for name in part}
+        used = {name for value in self.roles.values() for name in names_of(value)}  # type: ignore[arg-type]
         return [name for name in self.columns if name not in used]
 
     def column(self, role: str) -> tuple[str, Series]:

@@ -51,8 +51,12 @@ Roles = Mapping[str, str | Sequence[str] | None]  #: role to its column, to the 
 CLEAR_CORRELATION = 4.0
 MOST_CHOICES = 12
 CONTINUOUS = 20  #: distinct values from which numbers are continuous
-SECOND = {"left": "right", "1": "2"}  #: what the name of a second column has in place of the first's
 MOST_LETTERS = 40  #: of a word for a choice
+
+
+def names_of(value: str | Sequence[str] | None) -> list[str]:
+    """Return the columns of a role: one, several or none."""
+    return [] if value is None else [value] if isinstance(value, str) else list(value)
 
 
 def detected(word: str) -> bool | None:
@@ -280,9 +284,9 @@ def delayed_amounts(names: Sequence[str]) -> list[str]:
 
 def value_pairs(names: Sequence[str], assigned: Mapping[str, object]) -> list[tuple[str, str]]:
     """Return the pairs of columns such as ``value_1`` and ``value_2``; payoffs of all arms of a bandit are none."""
-    bases = [name[:-1] for name in names if name.endswith("1") and VALUE.match(plain(name[:-1]))]
-    bases = [base for base in bases if f"{base}3" not in names and plain(base) != plain(str(assigned.get("reward")))]
-    return [(f"{base}1", f"{base}2") for base in bases if f"{base}2" in names]
+    pairs = {pair[0][:-1]: pair for pair in numbered_pairs(names) if f"{pair[0][:-1]}3" not in names}
+    earned = plain(str(assigned.get("reward")))
+    return [pair for base, pair in pairs.items() if VALUE.match(plain(base)) and plain(base) != earned]
 
 
 def varies_within(column: Series, columns: DataFrame, assigned: Mapping[str, object]) -> bool:
@@ -311,24 +315,19 @@ def side_pairs(columns: DataFrame, used: Sequence[object] = ()) -> list[tuple[st
 def object_pairs(columns: DataFrame, names: Sequence[str]) -> list[tuple[str, str]]:
     """Return the pairs of columns that say in words what lay on the left and the right, always different objects."""
     pairs = []
-    for name in names:
-        match = re.search("(?i)left|1$", name)
-        other = "" if match is None else name[: match.start()] + SECOND[match[0].lower()] + name[match.end() :]
-        partner = next((each for each in names if each.lower() == other.lower()), None)
-        if partner is None or entries.is_numeric(columns[name]) or entries.is_numeric(columns[partner]):
-            continue
-        words = entries.words(columns[name])
+    for name, partner in (*pairs_of(names), *numbered_pairs(names)):
+        words = () if entries.is_numeric(columns[name]) else entries.words(columns[name])
         same = set(words) == set(entries.words(columns[partner])) and len(words) <= MOST_CHOICES
         twice = [(columns[name] == word) & (columns[partner] == word) for word in words if same]
-        if same and not np.any(twice):
+        if twice and not np.any(twice):
             pairs.append((name, partner))
     return pairs
 
 
-def numbered_pairs(columns: DataFrame, stimuli: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the pairs of stimuli that differ in a final 1 and 2, as ``s1`` and ``s2``."""
-    ends = [(name, f"{name[:-1]}2") for name in stimuli if name.endswith("1")]
-    return [pair for pair in ends if pair[1] in stimuli]
+def numbered_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the pairs of names that differ in a final 1 and 2, as ``s1`` and ``s2``."""
+    ends = [(name, f"{name[:-1]}2") for name in names if name.endswith("1")]
+    return [pair for pair in ends if pair[1] in names]
 
 
 def remarks_on(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
@@ -338,12 +337,12 @@ def remarks_on(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
         columns: the table.
         assigned: column of each role; ``stimuli`` a tuple.
     """
-    pairs = numbered_pairs(columns, assigned["stimuli"])
+    rest = [name for name in columns if name not in assigned.values()]
     notes = [
         f"{a} and {b} are two stimuli; "
         + typed("--derive", f"difference={quoted(b)}-{quoted(a)}", "--stimuli", "difference")
         + " makes one"
-        for a, b in pairs
+        for a, b in numbered_pairs(assigned["stimuli"])
     ]
     if not assigned["stimuli"] and not {"reward", "gain", "choice2"} & set(assigned):
         may_be = unnamed_stimuli(columns, assigned)
@@ -352,31 +351,33 @@ def remarks_on(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
     if not {"ground_truth", "choice2"} & set(assigned) and not assigned["stimuli"]:
         notes += [
             f"{name} holds {len(words)} words and is not read as a stimulus; {typed('--by', name)} describes each"
-            for name in columns
-            if STIMULUS.match(plain(name)) and name not in assigned.values()
+            for name in rest
+            if STIMULUS.match(plain(name))
             if len(words := entries.words(columns[name])) > 2 and not entries.is_numeric(columns[name])
         ]
     if not {"reward", "gain", "correct"} & set(assigned) and (outcomes := like_a_reward(columns, assigned)):
         reward = typed("--reward", outcomes[0])
         notes.append(f"{', '.join(outcomes)} not read as rewards: {reward} if that is what the choice earned")
-    notes += [
-        f"{name} is set in some trials, which are described with the others: {typed('--by', name)} for each, "
-        + option(f"--where '{'' if special['sound'] else 'not '}{name}'")
-        + (" for these" if special["sound"] else " without them")
-        for name in columns
-        if (special := SPECIAL.fullmatch(plain(name))) and name not in assigned.values()
-        if is_flag(columns[name]) and len(entries.distinct(columns[name])) > 1
+    special = [
+        (name, "set", name if match["sound"] else f"not {name}", "for these" if match["sound"] else "without them")
+        for name in rest
+        if (match := SPECIAL.fullmatch(plain(name))) and is_flag(columns[name])
+        if len(entries.distinct(columns[name])) > 1
+    ]
+    special += [
+        (name, word, f"{name} != {word}", "without them")
+        for name in rest
+        if 1 < len(entries.words(columns[name])) <= MOST_CHOICES
+        for word in entries.words(columns[name])
+        if SPECIAL.fullmatch(plain(word)) and "valid" not in word
     ]
     notes += [
         f"{name} is {word} in some trials, which are described with the others: {typed('--by', name)} for each, "
-        + option(f"--where '{name} != {word}'")
-        + " without them"
-        for name in columns
-        if name not in assigned.values() and 1 < len(words := entries.words(columns[name])) <= MOST_CHOICES
-        for word in words
-        if SPECIAL.fullmatch(plain(word)) and "valid" not in word
+        + option(f"--where '{condition}'")
+        + f" {which}"
+        for name, word, condition, which in special
     ]
-    numeric = [name for name in columns if name not in assigned.values() and entries.is_numeric(columns[name])]
+    numeric = [name for name in rest if entries.is_numeric(columns[name])]
     for role, pattern, what in (
         ("rt", LIKE_A_TIME, "time"),
         ("confidence", LIKE_A_JUDGEMENT, "confidence judgement"),

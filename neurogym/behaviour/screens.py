@@ -14,7 +14,7 @@ from neurogym.behaviour.codings import read_flags
 from neurogym.behaviour.column_names import PATTERNS, PHASE_COLUMNS, SCREENS
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import FILE, group_index
-from neurogym.behaviour.roles import is_flag
+from neurogym.behaviour.roles import Roles, is_flag, names_of
 from neurogym.messages.options import option
 
 if TYPE_CHECKING:
@@ -31,9 +31,7 @@ Remove = Callable[[BoolArray, str], None]  #: leaves rows out for a reason
 DESIGN = ("correct", "ground_truth", "stimuli", "reward", "gain", "state")
 
 
-def trial_rows(
-    columns: DataFrame, roles: Mapping[str, object], filtered: Sequence[str] = ()
-) -> tuple[BoolArray, dict[str, int]]:
+def trial_rows(columns: DataFrame, roles: Roles, filtered: Sequence[str] = ()) -> tuple[BoolArray, dict[str, int]]:
     """Return which rows are trials, and how many others there are, by reason.
 
     Args:
@@ -132,12 +130,9 @@ def _remove_loops(columns: DataFrame, filtered: Sequence[str], remove: Remove) -
         remove(entries.missing(columns[main]), f"rows outside the loop {main.removesuffix('.thisN')}")
 
 
-def _without_design(columns: DataFrame, roles: Mapping[str, object]) -> BoolArray:
+def _without_design(columns: DataFrame, roles: Roles) -> BoolArray:
     """Return which rows have no entry in any column that a trial has whether it is answered or not."""
-    names: list[str] = []
-    for role in DESIGN:
-        value = roles.get(role, ())
-        names += [value] if isinstance(value, str) else list(value)  # type: ignore[call-overload]
+    names = [name for role in DESIGN for name in names_of(roles.get(role))]
     if not names:
         choice = roles.get("choice")
         kinds = [name for name in columns if plain(name) == "trialtype" and entries.is_words(columns[name])]

@@ -138,18 +138,17 @@ def _regression(win: FloatArray, common: BoolArray, stay: FloatArray) -> dict[st
 
 def learning_curve(table: Behaviour) -> Curve | None:
     """Return accuracy by the number of the session, averaged over subjects; None for one session or without it."""
+    import pandas as pd
+
     correct, choice = table.join("correct"), table.join("choice")
-    counted: dict[str, int] = {}
-    numbers = []
-    for each in table.sessions:
-        counted[each.subject] = counted.get(each.subject, 0) + 1
-        numbers.append(counted[each.subject])
-    if max(numbers) < 2 or not np.isfinite(correct).any():
+    subjects = pd.Series([each.subject for each in table.sessions])
+    numbers = subjects.groupby(subjects).cumcount().to_numpy() + 1
+    if numbers.max() < 2 or not np.isfinite(correct).any():
         return None
     number = np.repeat(numbers, [len(each) for each in table.sessions])
     rows = np.isfinite(correct) & (choice >= 0)
     x = np.unique(number[rows])
-    groups = session_of(table) if len(counted) > 1 else None
+    groups = session_of(table) if subjects.nunique() > 1 else None
     if groups is None:  # a session each, found at once: a mask for each of thousands would take minutes
         order = np.argsort(number[rows], kind="stable")
         pieces = np.split(correct[rows][order], np.flatnonzero(np.diff(number[rows][order])) + 1)

@@ -43,9 +43,14 @@ class World:
         """Trials of each session."""
         return self.truth.shape[1]
 
+    def rewards(self, t: int, choice: IntArray) -> FloatArray:
+        """Return the reward of each session in trial ``t``, in a task without a second stage."""
+        raise NotImplementedError
+
     def outcome(self, t: int, choice: IntArray, second: Second) -> tuple[FloatArray, IntArray, IntArray]:
         """Return reward, second-stage state and second-stage choice of trial ``t``."""
-        raise NotImplementedError
+        none = np.full(len(choice), -1)
+        return self.rewards(t, choice), none, none
 
 
 @dataclass
@@ -62,10 +67,9 @@ class Decisions(World):
     truth: IntArray
     further: Mapping[str, FloatArray] = field(default_factory=dict)
 
-    def outcome(self, t: int, choice: IntArray, second: Second) -> tuple[FloatArray, IntArray, IntArray]:
-        """See `World.outcome`."""
-        none = np.full(len(choice), -1)
-        return (choice == self.truth[:, t]).astype(float), none, none
+    def rewards(self, t: int, choice: IntArray) -> FloatArray:
+        """See `World.rewards`."""
+        return (choice == self.truth[:, t]).astype(float)
 
 
 class ReversingBandit(World):
@@ -89,11 +93,9 @@ class ReversingBandit(World):
                 better, at = (better + 1 + int(rng.integers(arms - 1))) % arms, end
         self._pays = rng.random((n, trials))
 
-    def outcome(self, t: int, choice: IntArray, second: Second) -> tuple[FloatArray, IntArray, IntArray]:
-        """See `World.outcome`."""
-        p = np.where(choice == self.truth[:, t], BETTER, 1 - BETTER)
-        none = np.full(len(choice), -1)
-        return (self._pays[:, t] < p).astype(float), none, none
+    def rewards(self, t: int, choice: IntArray) -> FloatArray:
+        """See `World.rewards`."""
+        return (self._pays[:, t] < np.where(choice == self.truth[:, t], BETTER, 1 - BETTER)).astype(float)
 
 
 class TwoStepWorld(World):
@@ -142,11 +144,9 @@ class Gambles(World):
         """Set stimuli and correct choices, of which there are none."""
         self.stimuli, self.truth = np.zeros((*self.gain.shape[:2], 0)), np.full(self.gain.shape[:2], -1)
 
-    def outcome(self, t: int, choice: IntArray, second: Second) -> tuple[FloatArray, IntArray, IntArray]:
-        """See `World.outcome`."""
-        none = np.full(len(choice), -1)
-        gain, loss = self.gains(t, choice)
-        return gain + loss, none, none
+    def rewards(self, t: int, choice: IntArray) -> FloatArray:
+        """See `World.rewards`."""
+        return np.add(*self.gains(t, choice))
 
     def gains(self, t: int, choice: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return gain and loss of trial ``t``."""
@@ -184,11 +184,10 @@ class GoNoGoWorld(World):
         self.stimuli, self.truth = self.cues[..., None].astype(float), (self.cues < 2).astype(int)
         self._good = rng.random((n, trials)) < BETTER
 
-    def outcome(self, t: int, choice: IntArray, second: Second) -> tuple[FloatArray, IntArray, IntArray]:
-        """See `World.outcome`."""
-        none = np.full(len(choice), -1)
+    def rewards(self, t: int, choice: IntArray) -> FloatArray:
+        """See `World.rewards`."""
         better = (choice == self.truth[:, t]) == self._good[:, t]
-        return better - 1.0 * (self.cues[:, t] % 2 == 1), none, none
+        return better - 1.0 * (self.cues[:, t] % 2 == 1)
 
 
 def world_like(table: Behaviour, sessions: int, trials: int, rng: np.random.Generator) -> World:

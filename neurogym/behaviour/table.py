@@ -265,14 +265,8 @@ class Padded:
 
 #: Values that fill rectangular arrays beyond the end of a session.
 PADDING: dict[str, float] = {
-    "choice": -1,
-    "reward": 0,
-    "stimuli": 0,
-    "state": -1,
-    "choice2": -1,
-    "gain": 0,
-    "loss": 0,
-    "cue": -1,
+    **dict.fromkeys(("choice", "state", "choice2", "cue"), -1),
+    **dict.fromkeys(("reward", "stimuli", "gain", "loss"), 0),
     "scored": False,
 }
 
