@@ -282,15 +282,11 @@ def _by_correctness(
 
 def _abbreviated(word: str, options: Sequence[str]) -> int | None:
     """Return the option that a word abbreviates (``l`` or ``arrowleft`` for ``left``), or None."""
-    short = plain(word).removeprefix("arrow").removesuffix("arrow")
-    fits = [k for k, option in enumerate(options) if _same_side(short, plain(option))]
-    return fits[0] if len(fits) == 1 and short else None
+    fits = [k for k, option in enumerate(options) if _short(option) == _short(word)]
+    return fits[0] if len(fits) == 1 and _short(word) else None
 
 
-def _same_side(a: str, b: str) -> bool:
-    b = b.removeprefix("arrow").removesuffix("arrow")
-    return (
-        a == b
-        or (a in ("l", "r") and b in ("left", "right") and b[0] == a)
-        or (b in ("l", "r") and a in ("left", "right") and a[0] == b)
-    )
+def _short(word: str) -> str:
+    """Return a word without ``arrow``, and left and right as letters."""
+    side = plain(word).removeprefix("arrow").removesuffix("arrow")
+    return {"left": "l", "right": "r"}.get(side, side)

@@ -52,16 +52,14 @@ def read_flags(column: Series) -> tuple[FloatArray, str]:
             return np.where(np.isnan(values), np.nan, (values > 0.5).astype(float)), "correct above 0.5"
         row = int(np.flatnonzero(np.isfinite(values) & ((values < 0) | (values > 1)))[0])
         raise BadEntry(row, entries.entry(column, row), "0 or 1")
-    lookup = np.full(len(entries.words(column)) + 1, np.nan)
-    detection = is_detection(entries.words(column))
-    for k, word in enumerate(entries.words(column)):
-        correct = detected(word) if detection else None
-        if (yes := says_yes(word) if correct is None else correct) is not None:
-            lookup[k] = yes
-        elif not is_missed_word(word):
-            rest = [each for each in entries.words(column)[k:] if says_yes(each) is None and not is_missed_word(each)]
-            raise BadEntry(int(np.flatnonzero(entries.codes(column) == k)[0]), word, "0 or 1", rest)
-    right, wrong = ([word for k, word in enumerate(entries.words(column)) if lookup[k] == flag] for flag in (1, 0))
+    words = entries.words(column)
+    outcomes = {word: detected(word) for word in words} if is_detection(words) else {}
+    correct = {word: says_yes(word) if outcomes.get(word) is None else outcomes[word] for word in words}
+    unclear = [word for word in words if correct[word] is None and not is_missed_word(word)]
+    if unclear:
+        raise BadEntry(int(np.flatnonzero(column == unclear[0])[0]), unclear[0], "0 or 1", unclear)
+    right, wrong = ([word for word in words if correct[word] is flag] for flag in (True, False))
+    lookup = np.array([*correct.values(), None], float)
     return lookup[entries.codes(column)], f"{', '.join(right) or 'none'} correct, {', '.join(wrong) or 'none'} error"
 
 

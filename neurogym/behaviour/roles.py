@@ -188,9 +188,8 @@ def is_flag(column: Series, fractions: bool = False) -> bool:
             return True
         low = np.unique(values[:100_000])
         return low.size > 0 and any(set(low) <= pair for pair in ({-1, 0, 1}, {0, 100}))
-    if is_detection(entries.words(column)):
-        return all(detected(word) is not None or plain(word) in MISSED for word in entries.words(column))
-    return all(says_yes(word) is not None or plain(word) in MISSED for word in entries.words(column))
+    meaning = detected if is_detection(entries.words(column)) else says_yes
+    return all(meaning(word) is not None or plain(word) in MISSED for word in entries.words(column))
 
 
 def unnamed_choices(columns: DataFrame) -> list[str]:
@@ -201,16 +200,15 @@ def unnamed_choices(columns: DataFrame) -> list[str]:
     columns = columns[
         [name for name in columns if not OF_TRIAL_BEFORE.search(plain(name)) and plain(name) not in CODES]
     ]
-    flags = {
-        name for name in columns if plain(name) not in COLUMN_NAMES["correct"] and not LIKE_A_REWARD.search(plain(name))
-    }
-    names = [name for name, column in columns.items() if _is_choice(column, flags=name in flags)]
+    rewards = [name for name in columns if LIKE_A_REWARD.search(plain(name))]
+    outcomes = [*rewards, *(name for name in columns if plain(name) in COLUMN_NAMES["correct"])]
+    names = [name for name, column in columns.items() if _is_choice(column, flags=name not in outcomes)]
     names = [name for name in names if not changes_between_blocks(columns[name])]
     answers = [name for name in columns if LIKE_A_CHOICE.search(name.lower())]
     answers = [name for name in answers if _is_choice(columns[name], 8, flags="corr" not in name.lower())]
     answers = [name for name in answers if not changes_between_blocks(columns[name])]
     names = [name for name in names if not NOT_CHOICES.search(name.lower())]
-    names = [n for n in names if not (entries.is_numeric(columns[n]) and LIKE_A_REWARD.search(plain(n)))]
+    names = [name for name in names if name not in rewards or not entries.is_numeric(columns[name])]
     pairs = [name for name in names if {plain(word) for word in entries.levels(columns[name])[0]} in map(set, ORDERED)]
     return answers or pairs or sorted(names, key=lambda name: entries.is_numeric(columns[name]))
 

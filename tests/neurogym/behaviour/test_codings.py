@@ -219,10 +219,7 @@ def test_comments_short_lines_latin_1_and_a_decimal_comma_are_read_with_counts(t
     (tmp_path / "t.csv").write_bytes("\r\n".join(lines).encode("latin-1"))
     result = reading.read(tmp_path / "t.csv", {"subject": "Tier", "choice": "Wahl"})
     assert result.subjects == ("Mäuschen",) and result.join("stimuli")[0, 0] == -0.5 and result.n_trials == 60
-    assert result.reading.left_out == {
-        "lines (the first is line 64) with 2 of 4 entries": 1,
-        "lines of comments": 2,
-    }
+    assert result.reading.left_out == {"lines (the first is line 64) with 2 of 4 entries": 1, "lines of comments": 2}
 
 
 @pytest.mark.parametrize(

@@ -61,8 +61,7 @@ def test_the_shift_between_blocks_is_found():
     prior, stimulus = np.repeat([0.2, 0.8] * 5, n // 10), rng.choice([-1, -0.5, -0.25, 0, 0.25, 0.5, 1], n)
     right = rng.random(n) < 1 / (1 + np.exp(-(5 * stimulus - 2 * (prior - 0.5))))
     table = reading.read(
-        {"choice": right * 1, "contrast": stimulus, "probabilityLeft": prior},
-        keep=["probabilityLeft"],
+        {"choice": right * 1, "contrast": stimulus, "probabilityLeft": prior}, keep=["probabilityLeft"]
     )
     rows = describe(table, "probabilityLeft")[0].conditions
     assert [row.value for row in rows] == ["0.2", "0.8"] and rows[0].shift is None

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.io import savemat
 
@@ -232,11 +233,8 @@ def test_codes_of_aborted_trials_are_misses_and_no_errors(d, table):
 @pytest.mark.parametrize("name", ["chosen_stim", "stim_chosen", "selected_image"])
 @pytest.mark.parametrize("entries", [(1, 2), ("a", "b")])
 def test_the_stimulus_that_was_chosen_beside_a_side_is_asked(table, name, entries):
-    columns = {
-        "response": table["choice"],
-        name: np.resize([*entries, *entries[::-1]], 300),
-        "reward": table["correct"],
-    }
+    columns = {"response": table["choice"], name: np.resize([*entries, *entries[::-1]], 300)}
+    columns["reward"] = table["correct"]
     assert {answer[1] for answer in answers_of(columns)} == {"response", name}
 
 
@@ -626,47 +624,36 @@ def test_numbers_that_sound_like_an_answer_are_asked(d, name):
 
 
 def test_rows_of_one_trial_are_joined_and_those_without_a_number_left_out(d, table):
-    number = d.trial + 1.0
-    shown, answered = {"contrast": d.signed, "choice": ""}, {"contrast": np.nan, "choice": table["choice"]}
-    rows = [{"subject": d.subject, "trial": number, **each} for each in (shown, answered)]
-    both = {name: np.stack([np.broadcast_to(row[name], 300) for row in rows], 1).ravel() for name in rows[0]}
-    result = reading.read(
-        {name: np.append(each, each[:1]) for name, each in both.items()} | {"trial": np.append(both["trial"], np.nan)}
-    )
-    assert [len(each) for each in result.sessions] == [150, 150] and result.reading.left_out
+    shown = pd.DataFrame({"subject": d.subject, "trial": d.trial + 1, "contrast": d.signed, "choice": ""})
+    rows = pd.concat([shown, shown.assign(contrast=np.nan, choice=table["choice"])]).sort_index(kind="stable")
+    result = reading.read(pd.concat([rows, rows[:1].assign(trial=np.nan)]))
+    assert [len(each) for each in result.sessions] == [150, 150] and len(result.reading.left_out) == 2
     np.testing.assert_array_equal(result.join("choice"), d.right * 1)
     np.testing.assert_array_equal(result.join("stimuli")[:, 0], d.signed)
     with pytest.raises(reading.TableError, match="each trial number once"):
-        reading.read({"trial": np.repeat(number, 2), "choice": np.resize(["a", "b", "b"], 600)})
+        reading.read(rows.assign(choice=d.right[rows.index] * 1))
 
 
 def test_a_sure_option_that_is_paid_is_a_choice(d, table):
     sure = np.arange(300) % 3 == 0
-    columns = {"choice": np.where(sure, "sure", table["choice"]), "reward": np.where(sure, 0.6, d.correct)}
-    columns["correct"] = np.where(sure, np.nan, d.correct)
-    assert reading.read(columns).choices == ("left", "right", "sure")
+    columns = {"choice": np.where(sure, "sure", table["choice"]), "correct": np.where(sure, np.nan, d.correct)}
+    assert reading.read(columns | {"reward": np.where(sure, 0.6, d.correct)}).choices == ("left", "right", "sure")
     result = reading.read(columns | {"reward": np.where(sure, 0, d.correct)})
     assert result.choices == ("left", "right") and "sure is read as no answer" in notes_of(result)
 
 
-@pytest.mark.parametrize("words", [("Hit", "Miss", "FA", "CR"), ("hit", "miss", "false alarm", "correct rejection")])
-def test_the_choice_follows_from_words_of_detection(d, words):
-    hit, miss, alarm, rejection = words
-    outcome = np.where(d.target, np.where(d.right, hit, miss), np.where(d.right, alarm, rejection))
+def test_the_choice_follows_from_words_of_detection_and_correctness_alone_is_offered(d):
+    outcome = np.select([d.target & d.right, d.target, d.right], ["Hit", "Miss", "FA"], "CR")
     result = reading.read({"mouse": d.subject, "ear_tag": np.resize([1, 2], 300), "outcome": outcome})
     np.testing.assert_array_equal(result.join("choice"), d.right * 1)
     np.testing.assert_array_equal(result.join("correct"), d.right == d.target)
-
-
-def test_correctness_alone_is_offered_as_the_choice_and_staying_is_said(d):
     columns = {"subject": d.subject, "staircase": np.resize([1, 2], 300), "correct": d.correct * 1}
     assert answers_of(columns) == [("--choice", "correct")]
-    columns = {"subject": d.subject, "choice": np.where(d.right, "stay", "switch"), "reward": d.correct * 1}
-    assert "the choice before was repeated" in notes_of(reading.read(columns))
 
 
-def test_chinese_names_are_read(d):
+def test_chinese_names_are_read_and_staying_is_said(d):
     columns = {"被试": d.subject, "反应": np.where(d.right, "右", "左"), "正确": np.where(d.correct, "是", "否")}
     result = reading.read(columns | {"反应时": 1000 * d.seconds})
     assert result.choices == ("左", "右") and {"subject", "correct", "rt"} <= set(result.roles)
-    np.testing.assert_array_equal(result.join("correct"), d.correct)
+    columns["反应"] = np.where(d.right, "stay", "switch")
+    assert "the choice before was repeated" in notes_of(reading.read(columns))

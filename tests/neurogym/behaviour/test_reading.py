@@ -69,11 +69,7 @@ def test_zero_between_minus_one_and_one_is_a_miss(tmp_path):
     ("text", "settings", "words"),
     [
         ("choice,correct\nleft,1\nright,maybe\n", {}, ["'correct'", "row 2", "'maybe'", "0 or 1"]),
-        (
-            "choice,s1,correct\nleft,1,1\nright,loud,0\nleft,2,1\nleft,3,1\n",
-            {},
-            ["'s1'", "row 2", "'loud'", "a number"],
-        ),
+        ("choice,s1,correct\na,1,1\nb,loud,0\na,2,1\na,3,1\n", {}, ["'s1'", "row 2", "'loud'", "a number"]),
         ("choice,correct\n,1\n,0\n", {}, ["no column of choices", "--choice"]),
         ("session,trial,choice,correct\n1,1,a,1\n1,1,b,0\n", {}, ["'trial'", "row 2", "found 1", "once"]),
         ("choice,correct\nleft,1\nright,1\n", {"reward": "rewrad"}, ["rewrad"]),
@@ -182,9 +178,7 @@ def test_german_french_and_spanish_words_are_read():
         (("sujet", "contraste", "réponse", "correct", "temps de réaction"), "oui", "non", ("gauche", "droite")),
         (
             ("participante", "contraste", "respuesta", "correcto", "tiempo de reacción"),
-            "sí",
-            "no",
-            ("izquierda", "derecha"),
+            *("sí", "no", ("izquierda", "derecha")),
         ),
     ):
         correct = np.where(d.correct, yes, no)
