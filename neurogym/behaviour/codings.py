@@ -88,7 +88,8 @@ def read_numbers(column: Series) -> FloatArray:
     numbers = entries.numbers(column)
     damaged = {row: entries.entry(column, row) for row in entries.damaged(column).tolist()}
     words = {row: word for row, word in damaged.items() if not is_missed_word(str(word))}
-    for row, word in words.items():
+    if words:
+        row, word = next(iter(words.items()))
         raise BadEntry(row, word, "a number", [*words.values()])
     large = np.flatnonzero(np.abs(np.nan_to_num(numbers, posinf=np.inf, neginf=-np.inf)) > 1e100)
     if len(large):
