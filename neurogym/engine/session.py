@@ -471,7 +471,9 @@ class Session:
             task.trial_ended(info)
             self.stack.trial_ended(info)
 
-    def follow(self, action: Action, outcome: int, steps: int, aborts: int, performance: float, reward: float) -> None:
+    def follow(
+        self, action: Action, outcome: int, steps: int, aborts: int, performance: float, reward: float, skipped: int
+    ) -> None:
         """Report the current trial after a batch has stepped through every row; the next trial is not begun.
 
         For trials that depend on what the agent did: all is as if the trial had been stepped through here.
@@ -483,8 +485,10 @@ class Session:
             aborts: Breaks of fixation in it.
             performance: Its performance.
             reward: Sum of its rewards.
+            skipped: Rows that it skipped.
         """
-        self.cursor.row = self.cursor.first + steps - 1 + self.cursor.skipped
+        self.cursor.skipped = skipped
+        self.cursor.row = self.cursor.first + steps - 1 + skipped
         self.performance, self.trial_reward, self.trial_aborts = performance, reward, aborts
         self.event = outcome
         info: Info = {}

@@ -5,61 +5,19 @@ Here in NumPy, and compiled in ``step.c`` with the same results.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from neurogym import kernels
 from neurogym.trials.events import ABORT, CORRECT, END, ERROR, NONE, OUTCOME, outcome_of
 
-#: Types of the tables, and of the number of a row.
-COLUMN_TYPES = {
-    name: np.dtype(kind) for name, kind in {"reward": "f8", "performance": "f8", "event": "u1", "gt": "i8"}.items()
-}
-CODE = np.dtype("i4")
+if TYPE_CHECKING:
+    from neurogym.engine.pools import Pools
 
-
-class RuleTables(NamedTuple):
-    """Rewards, performance gains, events and correct actions; for the rows of a block or for distinct entries.
-
-    Attributes:
-        reward, performance, event: Shape (rows, actions).
-        gt: Shape (rows,); None without ground truth.
-    """
-
-    reward: np.ndarray
-    performance: np.ndarray
-    event: np.ndarray
-    gt: np.ndarray | None = None
-
-
-def distinct(rows: RuleTables, code: np.ndarray, entries: RuleTables) -> int | None:
-    """Write each distinct row, compared bit by bit, into a table once, in order of first occurrence.
-
-    Args:
-        rows: The rows; all arrays here are C-contiguous and of the types of `COLUMN_TYPES`.
-        code: Changed in place: the entry of each row, shape (rows,), type `CODE`.
-        entries: Changed in place: the table, as long as there is room for.
-
-    Returns:
-        How many entries there are; None if there is not room for all.
-    """
-    compiled = kernels.get("distinct")
-    if compiled is not None:
-        slots = np.empty(1 << (2 * len(entries.reward)).bit_length(), np.int64)
-        count = compiled(*rows, code, *entries, slots)
-        return None if count < 0 else count
-    columns = [column.reshape(len(code), -1) for column in rows if column is not None]
-    together = np.hstack([np.ascontiguousarray(column).view(np.uint8) for column in columns])
-    _, first, of_row = np.unique(together, axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    if len(order) > len(entries.reward):
-        return None
-    code[...] = np.argsort(order)[of_row.reshape(-1)]
-    for table, column in zip(entries, rows, strict=True):
-        if table is not None and column is not None:
-            table[: len(order)] = column[first[order]]
-    return len(order)
+#: Types of the tables.
+COLUMN_TYPES = {"reward": "f8", "performance": "f8", "event": "u1", "gt": "i8"}
 
 
 class EndedTrials(NamedTuple):
@@ -73,99 +31,77 @@ class EndedTrials(NamedTuple):
     performance: np.ndarray
     reward: np.ndarray
     reaction: np.ndarray  # steps from go to the response; nan without
+    skipped: np.ndarray  # rows that were not stepped through (see `neurogym.rules.Jump`)
 
 
 #: Rewards, whether trials ended, correct actions if there are any, and the trials that ended if any did.
 AdvanceResult = tuple[np.ndarray, np.ndarray, np.ndarray | None, EndedTrials | None]
 
 
-class BatchPositions(NamedTuple):
-    """Positions of a batch of environments, and contents of their trials; all arrays are C-contiguous.
-
-    Attributes:
-        hold: The action that means no response, or -1.
-        code: The entry of the tables that holds for a row (environment, row).
-        reward, performance: What actions earn, (environment, entry, action).
-        event: What they mean, and whether they end the trial (see :mod:`neurogym.rules`).
-        gt: Correct action (environment, entry); None without ground truth.
-        offset, go: Where a trial begins in its block, and its go cue in it, in steps (environment, trial).
-        at: The row of each environment in the flattened pools, changed by a step like all that follow.
-        first: The row at which its trial began.
-        trial: Its trial in its block.
-        n_trials: Trials in its block.
-        aborts: Aborts in its trial.
-        score, sum: Performance and reward in its trial.
-    """
-
-    hold: int
-    code: np.ndarray
-    reward: np.ndarray
-    performance: np.ndarray
-    event: np.ndarray
-    gt: np.ndarray | None
-    offset: np.ndarray
-    go: np.ndarray
-    at: np.ndarray
-    first: np.ndarray
-    trial: np.ndarray
-    n_trials: np.ndarray
-    aborts: np.ndarray
-    score: np.ndarray
-    sum: np.ndarray
-
-
-def advance(places: BatchPositions, actions: np.ndarray) -> AdvanceResult | None:
+def advance(pools: Pools, actions: np.ndarray) -> AdvanceResult | None:
     """Take a step.
 
     An environment whose block is at its end stays in its last row.
 
     Args:
-        places: Changed in place.
+        pools: Changed in place.
         actions: 64-bit integers, shape (environment,).
 
     Returns:
         Rewards, whether the trial ended, the correct action (None without ground truth), and the trials that ended
         (None if none did); None, and nothing is changed, if an action does not exist.
+
+    Raises:
+        ResetNeeded: If there are no trials yet.
     """
-    compiled = kernels.get("advance")
-    if compiled is None:
-        return in_numpy(places, actions)
-    n = len(actions)
+    arguments, compiled = pools.in_order, kernels.get("advance")
+    jumps = pools.jumps(actions) if "jump" in pools.rows else None
+    result = in_numpy(pools, actions) if compiled is None else _compiled(compiled, actions, arguments)
+    if result is None or jumps is None:
+        return result
+    rewards, ended, truth, finished = result
+    skipped = pools.skip(jumps, ended)
+    if finished is not None:
+        finished = finished._replace(steps=finished.steps - skipped, skipped=skipped)
+    return rewards, ended, truth, finished
+
+
+def _compiled(step: Callable[..., int], actions: np.ndarray, pools: tuple[Any, ...]) -> AdvanceResult | None:
+    n, gt = len(actions), pools[4]
     counts, sums = np.empty((5, n), np.int64), np.empty((3, n))
     rewards, ended = np.empty(n), np.empty(n, bool)
-    truth = None if places.gt is None else np.empty(n, np.int64)
-    count = compiled(actions, *places, counts, sums, rewards, ended, truth)
+    truth = None if gt is None else np.empty(n, np.int64)
+    count = step(actions, *pools, counts, sums, rewards, ended, truth)
     if count < 0:
         return None
-    return rewards, ended, truth, EndedTrials(*counts[:, :count], *sums[:, :count]) if count else None
+    finished = EndedTrials(*counts[:, :count], *sums[:, :count], np.zeros(count, np.int64)) if count else None
+    return rewards, ended, truth, finished
 
 
-def in_numpy(places: BatchPositions, actions: np.ndarray) -> AdvanceResult | None:
+def in_numpy(pools: Pools, actions: np.ndarray) -> AdvanceResult | None:
     """`advance` without the compiled form."""
-    n_envs, n_entries, n_actions = places.reward.shape
-    capacity = places.code.shape[1]
+    rows, at, n_actions = pools.rows, pools.at, pools.rows["event"].shape[2]
     if len(actions) and (actions.min() < 0 or actions.max() >= n_actions):
         return None
-    entry = np.arange(n_envs) * n_entries + places.code.take(places.at)
-    truth = None if places.gt is None else places.gt.take(entry)
-    cell = entry * n_actions + actions
-    rewards, event = places.reward.take(cell), places.event.take(cell)
-    places.score[...] += places.performance.take(cell)
-    places.sum[...] += rewards
-    places.aborts[...] += (event & OUTCOME) == ABORT
+    truth = rows["gt"].take(at) if "gt" in rows else None
+    cell = at * n_actions + actions
+    rewards, event = rows["reward"].take(cell), rows["event"].take(cell)
+    pools.score += rows["performance"].take(cell)
+    pools.sum += rewards
+    pools.aborts += (event & OUTCOME) == ABORT
     ended = event >= END
-    places.at[~ended] += 1
+    at[~ended] += 1
     if not ended.any():
         return rewards, ended, truth, None
     i = np.flatnonzero(ended)
-    trial, steps, score = places.trial[i], places.at[i] - places.first[i], places.score[i]
+    trial, steps, score = pools.trial[i], at[i] - pools.first[i], pools.score[i]
     outcome = (event[i] & OUTCOME).astype(np.int64)
     outcome = np.where(outcome != NONE, outcome, outcome_of(score))
-    responded = ((outcome == CORRECT) | (outcome == ERROR)) & (actions[i] != places.hold)
-    reaction = np.where(responded, steps - places.go[i, trial], np.nan)
-    finished = EndedTrials(i, trial, outcome, steps + 1, places.aborts[i], score, places.sum[i], reaction)
-    places.score[i] = places.sum[i] = places.aborts[i] = 0
-    places.trial[i] += 1
-    more = i[places.trial[i] < places.n_trials[i]]
-    places.at[more] = places.first[more] = more * capacity + places.offset[more, places.trial[more]]
+    responded = ((outcome == CORRECT) | (outcome == ERROR)) & (actions[i] != pools.hold)
+    reaction = np.where(responded, steps - pools.go[i, trial], np.nan)
+    sums = pools.aborts[i], score, pools.sum[i]
+    finished = EndedTrials(i, trial, outcome, steps + 1, *sums, reaction, np.zeros_like(i))
+    pools.score[i] = pools.sum[i] = pools.aborts[i] = 0
+    pools.trial[i] += 1
+    pools.begin(i[pools.trial[i] < pools.n_trials[i]])
     return rewards, ended, truth, finished

@@ -19,7 +19,6 @@ from neurogym.engine.pools import Pools
 from neurogym.engine.step import EndedTrials, advance
 from neurogym.state import Data, capture
 from neurogym.trials import Info, Trials
-from neurogym.trials.cursor import PrefetchedTrials
 from neurogym.vector.infos import masked
 from neurogym.vector.loop import Actions, BatchStepResult, LoopVectorEnv
 from neurogym.wrappers.base import no_action
@@ -40,10 +39,7 @@ class TrialVectorEnv(LoopVectorEnv):
         self._stack = Stack(envs[0])
         rule = self.tasks[0].rule
         assert rule is not None, "the stack is not batchable"
-        self.pools = Pools(self.num_envs, -1 if rule.hold is None else rule.hold)
-        self._jumps = bool(rule.jumps)
-        self._stale: set[int] = set()  # environments with outdated trials
-        self._looked: object = None  # the last change of a parameter when they were looked for
+        self.pools = Pools(self.num_envs, -1 if rule.hold is None else rule.hold, self.tasks[0].session.most_steps)
         self._forget(np.arange(self.num_envs))
 
     @property
@@ -110,33 +106,21 @@ class TrialVectorEnv(LoopVectorEnv):
         if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iub":
             raise self.wrong(actions)
         pools = self.pools
-        skipped = pools.jumps(actions, self.tasks[0].session.most_steps) if self._jumps else None
-        result = advance(pools.places(), np.ascontiguousarray(actions, np.int64))
+        result = advance(pools, np.ascontiguousarray(actions, np.int64))
         if result is None:
             raise self.wrong(actions)
         rewards, new_trial, truth, ended = result
-        if skipped is not None:
-            before = pools.skip(skipped, new_trial)
-            ended = None if ended is None else self._counted(ended, before)
         self._actions, self._rewards, self._last_gt = actions, rewards, truth
         self.finished = None
         if ended is not None:
             record, go = pools.records.of(ended.env, ended.trial), pools.go[ended.env, ended.trial]
             self.finished = FinishedTrials.from_step(ended, actions[ended.env], go, record, self.dt)
             if self._stack.ahead:
-                for i in self._used_up(ended.env):
-                    self._refill(i)
+                self._refill(ended.env)
             else:
                 self._follow(ended, actions)
         never = np.zeros((2, self.num_envs), bool)
         return BatchStepResult(self._observed(), rewards, never[0], never[1], new_trial, truth)
-
-    def _counted(self, ended: EndedTrials, skipped: np.ndarray) -> EndedTrials:
-        """Trials that ended, without the rows that they skipped; their tasks are told where they ended."""
-        for i, rows in zip(ended.env.tolist(), skipped.tolist(), strict=True):
-            self.tasks[i].session.cursor.skipped = rows
-        env, trial, outcome, steps, *rest = ended
-        return EndedTrials(env, trial, outcome, steps - skipped, *rest)
 
     def _observed(self) -> np.ndarray:
         return self._stack.observe(self.pools.field("ob"), self._actions, self._rewards, self._field)
@@ -148,34 +132,29 @@ class TrialVectorEnv(LoopVectorEnv):
 
     # -- trials -------------------------------------------------------------------------------------------------------
 
-    def _refill(self, i: int) -> None:
-        """Make the next block of trials of environment ``i``, and keep its rows only in the pools."""
-        block = self.tasks[i].session.make_ahead()
-        self.pools.load(i, block)
-        block.free_rows()
-        self.pools.begin(i)
-        self._stale.discard(i)
+    def _refill(self, env: np.ndarray) -> None:
+        """Make new trials for environments that have none left or whose parameters have changed.
+
+        The rows of a new block are kept only in the pools.
+        """
+        pools = self.pools
+        for i in env.tolist():
+            session = self.tasks[i].session
+            if pools.trial.item(i) >= pools.n_trials.item(i) or session.ahead.is_stale:
+                block = session.make_ahead()
+                pools.load(i, block)
+                block.free_rows()
+                pools.begin(i)
 
     def present(self, env: np.ndarray) -> dict[str, np.ndarray]:
         """Records of the present trials of some environments; see :meth:`LoopVectorEnv.present`."""
         return self.pools.records.of(env, self.pools.trial[env])
 
-    def _used_up(self, env: np.ndarray) -> list[int]:
-        """Environments that need new trials because none is left or a parameter has changed."""
-        over = env[self.pools.trial.take(env) >= self.pools.n_trials.take(env)].tolist()
-        if self._looked is not PrefetchedTrials.last_drop:
-            self._looked = PrefetchedTrials.last_drop
-            self._stale = {i for i, task in enumerate(self.tasks) if task.session.ahead.is_stale}
-        if not self._stale:
-            return over
-        return sorted(
-            {*over, *(i for i in self._stale.intersection(env.tolist()) if self.tasks[i].session.ahead.is_stale)}
-        )
-
     def _follow(self, ended: EndedTrials, actions: np.ndarray) -> None:
         """Make the next trial of environments whose trials depend on the agent, each as in an unbatched session."""
         indices = ended.env.tolist()
-        how = (actions[ended.env], ended.outcome, ended.steps, ended.aborts, ended.performance, ended.reward)
+        how = [actions[ended.env], ended.outcome, ended.steps, ended.aborts]
+        how += [ended.performance, ended.reward, ended.skipped]
         for i, *trial in zip(indices, *[column.tolist() for column in how], strict=True):
             self.tasks[i].session.follow(*trial)
         for env, block in self.begin_next(indices):
@@ -185,13 +164,12 @@ class TrialVectorEnv(LoopVectorEnv):
     def _take(self, i: int, block: Trials) -> None:
         """Load trials of environment ``i``, to be followed by newly made trials."""
         self.tasks[i].session.ahead.clear()
-        self._stale.add(i)
         self.pools.load(i, block)
 
     def close_extras(self, **kwargs: object) -> None:
         """Close every environment and free the trials."""
         super().close_extras()
-        self.pools = Pools(self.num_envs, self.pools.hold)
+        self.pools = Pools(self.num_envs, self.pools.hold, self.pools.most_steps)
         for task in self.tasks:
             task.session.ahead.restart()
             task.session.cursor.leave()
@@ -219,7 +197,6 @@ class TrialVectorEnv(LoopVectorEnv):
         if "batch" not in state:
             raise ValueError("the saved state is of environments that are stepped one after the other")
         super().set_state(state)
-        self._looked = None
         for i, task in enumerate(self.tasks):
             if task.session.ahead.block is not None:
                 self.pools.load(i, task.session.ahead.block)

@@ -195,28 +195,25 @@ def test_places_outside_arrays_are_refused(name):
 
 @needs_build
 @pytest.mark.parametrize("name", BUILT)
-@pytest.mark.parametrize("damaged", ["at", "first", "trial", "n_trials", "code"])
+@pytest.mark.parametrize("damaged", ["at", "first", "trial", "n_trials"])
 @pytest.mark.parametrize("value", [10**6, -1, 2**40, -(2**40)])
 def test_environments_outside_their_trials_are_not_stepped(name, damaged, value):
     """As a damaged checkpoint could place them."""
-    n, rows, actions, trials, entries = 2, 6, 3, 2, 4
+    n, rows, actions, trials = 2, 6, 3, 2
     places = {key: np.zeros(n, np.int64) for key in ("at", "first", "trial", "n_trials", "aborts")}
     places["at"][1] = places["first"][1] = rows
     places["n_trials"][:] = trials
-    table, code = np.zeros((n, entries, actions)), np.zeros((n, rows), np.int32)
+    table = np.zeros((n, rows, actions))
     columns = [np.zeros((n, trials), np.int64) for _ in range(2)]
     sums = [np.zeros(n), np.zeros(n)]
     results = [np.zeros((5, n), np.int64), np.zeros((3, n)), np.zeros(n), np.zeros(n, bool), None]
 
     def step():
-        tables = (code, table, table, np.zeros(table.shape, np.uint8), None)
+        tables = (table, table, np.zeros(table.shape, np.uint8), None)
         return module(name).advance(np.zeros(n, np.int64), -1, *tables, *columns, *places.values(), *sums, *results)
 
     assert step() == 0 and places["at"].tolist() == [1, rows + 1]
-    if damaged == "code":
-        code[0] = entries if value > 0 else -1
-    else:
-        places[damaged][0] = value
+    places[damaged][0] = value
     before = {key: array.copy() for key, array in places.items()}
     if damaged == "n_trials" and value < 0:
         assert step() == 0
