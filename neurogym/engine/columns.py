@@ -20,11 +20,6 @@ class RecordColumns:
         self.n, self._capacity = n, 0
         self._columns: dict[str, np.ndarray] = {}
         self._is_empty = True  # whether no trial has been described
-        self._by_kind: list[tuple[list[str], np.ndarray]] = []  # the columns, for one look-up per type
-
-    def __getstate__(self) -> dict[str, object]:
-        """Drop tables that share memory with columns, so that a copy has its own arrays."""
-        return {**self.__dict__, "_by_kind": []}
 
     def write(self, i: Selection, at: Selection, values: Mapping[str, np.ndarray]) -> None:
         """Describe the trials ``at`` of environments ``i``."""
@@ -56,32 +51,17 @@ class RecordColumns:
             wide = np.zeros((self.n, self._capacity), dtype=common)
         if column is not None:
             wide[...] = column
-        self._columns[name], self._by_kind = wide, []
+        self._columns[name] = wide
         return wide
 
     def grow(self, capacity: int) -> None:
         """Allocate memory for as many trials of each environment."""
         self._columns = {name: widened(column, capacity) for name, column in self._columns.items()}
-        self._capacity, self._by_kind = capacity, []
+        self._capacity = capacity
 
     def of(self, env: np.ndarray, trial: np.ndarray) -> dict[str, np.ndarray]:
-        """Records of some trials: name to array (trials,), in no particular order."""
-        if not self._by_kind:
-            self._by_kind = self._together()
-        cell, records = env * self._capacity + trial, dict[str, np.ndarray]()
-        for names, table in self._by_kind:
-            records.update(zip(names, table.take(cell, axis=0).T, strict=True))
-        return records
-
-    def _together(self) -> list[tuple[list[str], np.ndarray]]:
-        """Group columns by type into tables (environment and trial, column), of which the columns become views."""
-        tables = []
-        for dtype in dict.fromkeys(column.dtype for column in self._columns.values()):
-            names = [name for name, column in self._columns.items() if column.dtype == dtype]
-            table = np.stack([self._columns[name] for name in names], axis=-1)
-            self._columns.update({name: table[:, :, k] for k, name in enumerate(names)})
-            tables.append((names, table.reshape(-1, len(names))))
-        return tables
+        """Records of some trials: name to array (trials,)."""
+        return {name: column[env, trial] for name, column in self._columns.items()}
 
 
 def widened(column: np.ndarray, capacity: int) -> np.ndarray:

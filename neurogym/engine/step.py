@@ -74,8 +74,10 @@ def _compiled(step: Callable[..., int], actions: np.ndarray, pools: tuple[Any, .
     count = step(actions, *pools, counts, sums, rewards, ended, truth)
     if count < 0:
         return None
-    finished = EndedTrials(*counts[:, :count], *sums[:, :count], np.zeros(count, np.int64)) if count else None
-    return rewards, ended, truth, finished
+    if not count:
+        return rewards, ended, truth, None
+    columns = *counts[:, :count], *sums[:, :count], np.zeros(count, np.int64)
+    return rewards, ended, truth, EndedTrials._make(columns)
 
 
 def in_numpy(pools: Pools, actions: np.ndarray) -> AdvanceResult | None:

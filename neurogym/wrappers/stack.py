@@ -7,12 +7,11 @@ from typing import Any, cast
 
 import gymnasium as gym
 import numpy as np
-from numpy.typing import ArrayLike
 
 from neurogym.spaces import Action
 from neurogym.trials import Info, Trials
 from neurogym.trials.cursor import has_trials
-from neurogym.wrappers.base import Field, Reward, TrialWrapper
+from neurogym.wrappers.base import Field, Reward, TrialWrapper, append
 from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.tasks import Traits, TrialTask
 
@@ -124,8 +123,8 @@ class Stack:
             if observe is not None:
                 ob = observe(ob, action, reward, field)
             elif ob.ndim > 1:
-                values = [(appended(action, reward, field), columns) for appended, columns, _ in appending]
-                ob = _with_more(ob, width, values)
+                for appended, *_ in appending:
+                    ob = append(ob, appended(action, reward, field))
             else:
                 wide = np.empty(width, ob.dtype)
                 wide[present] = ob
@@ -150,15 +149,6 @@ class Stack:
             entry = (wrapper.appended, columns, before if width - before == 1 else columns)
             turns[-1] = (None, [*appending, entry], width, present)
         return turns
-
-
-def _with_more(ob: np.ndarray, width: int, values: list[tuple[ArrayLike, slice]]) -> np.ndarray:
-    """Append channels to a batch of observations: values and places, shape (environments,) for a single channel."""
-    wide = np.empty((*ob.shape[:-1], width), ob.dtype)
-    wide[..., : ob.shape[-1]] = ob
-    for value, columns in values:
-        wide[..., columns] = value if np.ndim(value) == ob.ndim else np.expand_dims(value, -1)
-    return wide
 
 
 def traits(env: gym.Env) -> Traits:
