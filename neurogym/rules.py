@@ -139,7 +139,7 @@ class Rule:
             columns = np.arange(n_actions) if jump.action is None else np.atleast_1d(jump.action)
             if columns.min(initial=0) < 0 or columns.max(initial=0) >= n_actions:
                 raise ValueError(f"the actions of a jump must be below {n_actions}, got {jump}")
-            target = None if jump.to is None else np.minimum(trials.first_step(jump.to), last)
+            target = None if jump.to is None else np.minimum(trials.boundary(trials.starts, jump.to), last)
             for period in (jump.period,) if isinstance(jump.period, str) else jump.period:
                 where = trials.rows(period)
                 if jump.at_end:

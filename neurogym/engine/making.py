@@ -56,7 +56,8 @@ def sample(task: Any, rng: np.random.Generator, n: int, conditions: Mapping[str,
     """Trials of a task without wrappers; a copy of the task describes them, so that the session is not touched."""
     _check(task, n, conditions)
     twin = copy.copy(task)
-    twin.session, twin.np_random = task.session.of_copy(twin), rng
+    twin.session, twin.np_random = copy.copy(task.session), rng
+    twin.session.task = twin
     trials = Trials(twin, n, {name: condition_column(value, n) for name, value in conditions.items()})
     twin.session.describe(trials)
     _complete(twin, trials, answered=True)

@@ -188,18 +188,11 @@ class Pools:
         for values, kind in zip(state, "iiiffi", strict=True):
             if np.shape(values) != (self.n,) or values.dtype.kind != kind or not np.isfinite(values).all():
                 raise ValueError(f"the batch: expected {self.n} finite numbers, got {values!r}")
-        if np.any(trial < 0) or np.any(trial >= self.n_trials):
-            raise ValueError("the batch: an environment is outside its trials")
-        if np.any(steps < 0) or np.any(steps >= self.filled):  # before the sum, which may overflow
+        inside = (trial >= 0) & (trial < self.n_trials) & (steps >= 0) & (steps < self.filled)
+        row = self.offset[every, np.where(inside, trial, 0)] + np.where(inside, steps, 0)
+        if not np.all(inside & (row < self.filled)):
             raise ValueError("the batch: an environment is outside its trial")
-        self.trial[:], self.skipped[:], self.score[:], self.sum[:], self.aborts[:] = (
-            trial,
-            skipped,
-            score,
-            total,
-            aborts,
-        )
+        self.trial[:], self.skipped[:], self.aborts[:] = trial, skipped, aborts
+        self.score[:], self.sum[:] = score, total
         self.begin(every)
         self.at += steps
-        if np.any(self.at - every * self.capacity >= self.filled):
-            raise ValueError("the batch: an environment is outside its trial")

@@ -5,7 +5,6 @@ The step of a batch follows the same rules in :mod:`neurogym.engine.step`.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Hashable
 from math import inf, nan
 from typing import Any, Protocol, runtime_checkable
@@ -126,12 +125,6 @@ class Session:
         self._is_settled = True  # whether the rule has been applied to the trial that wrappers began
         self._made_ahead = False  # whether the block may have been made before the agent acted
 
-    def of_copy(self, task: SessionTask) -> Session:
-        """Session of a copy of the task that describes trials but does not step through them."""
-        twin = copy.copy(self)
-        twin.task = task
-        return twin
-
     @property
     def accepted_actions(self) -> int:
         """Number of discrete actions that are accepted; 0 if actions are vectors."""
@@ -186,7 +179,7 @@ class Session:
         ahead = self.ahead
         ahead.block = None
         before = snapshot(self.top)
-        block = make_trials(self.task, n or ahead.size(self.task.traits.most_ahead), {})
+        block = make_trials(self.task, n or min(ahead.size, self.task.traits.most_ahead or ahead.size), {})
         ahead.take(block, before)
         return block
 
@@ -232,15 +225,7 @@ class Session:
 
     def begin_next(self) -> None:
         """Begin the next trial, through the outermost wrapper if a wrapper overrides ``new_trial``."""
-        ahead, stack = self.ahead, self.stack
-        block, k = ahead.block, ahead.next
-        if stack.begins_trials:
-            self.top.new_trial()
-        elif block is None or ahead.is_stale or k >= block.n or not stack.ahead:
-            self.new_trial()
-        else:  # what new_trial does where trials are ready
-            ahead.next = k + 1
-            self.begin_trial(block, k)
+        (self.top if self.stack.begins_trials else self).new_trial()
 
     def finish_pending_step(self) -> None:
         """Apply the rule to a trial changed by the ``new_trial`` of wrappers."""

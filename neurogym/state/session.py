@@ -99,7 +99,7 @@ class SessionEncoder:
     def _trials(self, task: Any, path: str) -> Data:
         """Trials made ahead, as what they are made from, and the position in the current trial."""
         ahead, cursor = task.session.ahead, task.session.cursor
-        data: Data = {"sizes": ahead.sizes}
+        data: Data = {"sizes": (ahead.size, ahead.most)}
         if ahead.block is not None:
             if ahead.before is None:
                 raise CannotSave(f"{path} has trials made ahead that cannot be made again")
@@ -162,7 +162,7 @@ class SessionDecoder:
 
     def _trials(self, task: Any, data: Data, path: str) -> None:
         ahead, cursor = task.session.ahead, task.session.cursor
-        ahead.sizes = tuple(_whole_number(size, 0, MOST_BLOCK_ROWS, "size of a block") for size in data["sizes"])
+        ahead.size, ahead.most = (_whole_number(size, 0, MOST_BLOCK_ROWS, "size of a block") for size in data["sizes"])
         if "before" in data:
             ahead.next = _whole_number(data["next"], 0, ahead.block.n, "next trial")
             ahead.is_stale = bool(data["is_stale"])

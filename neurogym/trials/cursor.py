@@ -125,6 +125,7 @@ class PrefetchedTrials:
         next: The next of them.
         before: State of the session before they were made, as plain data (see :mod:`neurogym.state`).
         is_stale: Whether trials that have not begun must be remade.
+        size: Number of trials in the next block; ``most`` the most in any block (0: not known yet).
         last_drop: Stands for the last time that those of any session were to be, since a parameter had changed: while
             it is the same object, none has changed.
     """
@@ -138,7 +139,7 @@ class PrefetchedTrials:
         """Restart with a small number of trials."""
         self.block: Trials | None = None
         self.before: dict[str, Any] | None = None
-        self.next, self._size, self._most, self.is_stale = 0, FIRST_BLOCK, 0, False
+        self.next, self.size, self.most, self.is_stale = 0, FIRST_BLOCK, 0, False
 
     def drop(self) -> None:
         """Discard the trials that have not begun; the next block has the same size."""
@@ -149,30 +150,17 @@ class PrefetchedTrials:
         """Whether no trial is left."""
         return self.block is None or self.is_stale or self.next >= self.block.n
 
-    def size(self, most: int | None) -> int:
-        """Number of trials in the next block, at most so many."""
-        return min(self._size, most or self._size)
-
     def take(self, block: Trials, before: dict[str, Any] | None) -> None:
         """Take the next block, made from a state of the session."""
         self.block, self.before, self.next, self.is_stale = block, before, 0, False
-        if not self._most:  # judged once, so that it does not matter which blocks were seen later
-            self._most = _trials_that_fit(block)
-        self._size = min(GROWTH * self._size, self._most)
+        if not self.most:  # judged once, so that it does not matter which blocks were seen later
+            self.most = _trials_that_fit(block)
+        self.size = min(GROWTH * self.size, self.most)
 
     def clear(self) -> None:
         """Discard all trials, so that the next trial begins a new block."""
         self.block = self.before = None
         self.next, self.is_stale = 0, True
-
-    @property
-    def sizes(self) -> tuple[int, int]:
-        """Number of trials in the next block, and most trials in a block (0: not known yet)."""
-        return self._size, self._most
-
-    @sizes.setter
-    def sizes(self, sizes: tuple[int, int]) -> None:
-        self._size, self._most = sizes
 
 
 def has_trials(env: gym.Env) -> bool:

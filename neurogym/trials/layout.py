@@ -126,17 +126,14 @@ class Layout:
         alike = self._alike.get(period)
         if alike is not None:
             return alike[table is self.ends]
-        return self._boundary(table, period)
+        return self.boundary(table, period)
 
-    def first_step(self, period: str) -> np.ndarray:
-        """First step of a period in each trial, shape (n,).
+    def boundary(self, table: dict[str, np.ndarray], period: str) -> np.ndarray:
+        """Entry of a period in ``starts`` or ``ends``, shape (n,).
 
         Raises:
             ValueError: If there is no such period.
         """
-        return self._boundary(self.starts, period)
-
-    def _boundary(self, table: dict[str, np.ndarray], period: str) -> np.ndarray:
         if period not in table:
             raise ValueError(unknown("period", period, table))
         return table[period]
@@ -163,7 +160,7 @@ class Layout:
             elif isinstance(key, tuple):
                 self._rows[key] = self._rows_of_several(key)
             else:
-                start, end = self._boundary(self.starts, str(key)), self._boundary(self.ends, str(key))
+                start, end = self.boundary(self.starts, str(key)), self.boundary(self.ends, str(key))
                 self._rows[key] = rows = rows_between(self.offset, start, end)
                 inside = start.min(initial=0) >= 0 and (self.offset + end).max(initial=0) <= self.total
                 if not inside and len(rows.index) and not 0 <= rows.index.min() <= rows.index.max() < self.total:

@@ -19,6 +19,7 @@ from neurogym.engine.pools import Pools
 from neurogym.engine.step import EndedTrials, advance
 from neurogym.state import Data, capture
 from neurogym.trials import Info, Trials
+from neurogym.trials.cursor import PrefetchedTrials
 from neurogym.vector.infos import masked
 from neurogym.vector.loop import Actions, BatchStepResult, LoopVectorEnv
 from neurogym.wrappers.base import no_action
@@ -40,6 +41,7 @@ class TrialVectorEnv(LoopVectorEnv):
         rule = self.tasks[0].rule
         assert rule is not None, "the stack is not batchable"
         self.pools = Pools(self.num_envs, -1 if rule.hold is None else rule.hold, self.tasks[0].session.most_steps)
+        self._looked: object = None  # the last change of a parameter when outdated trials were looked for
         self._forget(np.arange(self.num_envs))
 
     @property
@@ -138,13 +140,14 @@ class TrialVectorEnv(LoopVectorEnv):
         The rows of a new block are kept only in the pools.
         """
         pools = self.pools
-        for i in env.tolist():
-            session = self.tasks[i].session
-            if pools.trial.item(i) >= pools.n_trials.item(i) or session.ahead.is_stale:
-                block = session.make_ahead()
-                pools.load(i, block)
-                block.free_rows()
-                pools.begin(i)
+        if self._looked is not PrefetchedTrials.last_drop:
+            self._looked = PrefetchedTrials.last_drop
+            pools.n_trials[[task.session.ahead.is_stale for task in self.tasks]] = 0
+        for i in env[pools.trial.take(env) >= pools.n_trials.take(env)].tolist():
+            block = self.tasks[i].session.make_ahead()
+            pools.load(i, block)
+            block.free_rows()
+            pools.begin(i)
 
     def present(self, env: np.ndarray) -> dict[str, np.ndarray]:
         """Records of the present trials of some environments; see :meth:`LoopVectorEnv.present`."""
@@ -164,6 +167,7 @@ class TrialVectorEnv(LoopVectorEnv):
     def _take(self, i: int, block: Trials) -> None:
         """Load trials of environment ``i``, to be followed by newly made trials."""
         self.tasks[i].session.ahead.clear()
+        self._looked = None
         self.pools.load(i, block)
 
     def close_extras(self, **kwargs: object) -> None:
@@ -197,6 +201,7 @@ class TrialVectorEnv(LoopVectorEnv):
         if "batch" not in state:
             raise ValueError("the saved state is of environments that are stepped one after the other")
         super().set_state(state)
+        self._looked = None
         for i, task in enumerate(self.tasks):
             if task.session.ahead.block is not None:
                 self.pools.load(i, task.session.ahead.block)
@@ -217,11 +222,7 @@ class TrialVectorEnv(LoopVectorEnv):
         """
         actions, rewards, last_gt = seen
         n = self.num_envs
-        if (
-            actions.shape != (n,)
-            or actions.dtype.kind not in "iub"
-            or not all(self.single_action_space.contains(action) for action in actions)
-        ):
+        if actions.dtype.kind not in "iub" or not self.action_space.contains(actions):
             raise ValueError(f"the last actions: expected {n} of {self.single_action_space}, got {actions!r}")
         if rewards.shape != (n,) or rewards.dtype.kind != "f" or len(last_gt) not in (0, n):
             raise ValueError(f"the last rewards and ground truths: expected {n} numbers each, got {seen[1:]!r}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -16,13 +16,7 @@ from neurogym.trials import Info, Rows, StepResult, Trials
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.sampling import remembered
-from neurogym.wrappers.tasks import TrialTask, require_periods, task_of
-
-
-class NoisyTask(TrialTask, Protocol):
-    """A task whose noise can be set."""
-
-    sigma: float
+from neurogym.wrappers.tasks import require_periods, task_of
 
 
 class Phased(TrialWrapper):
@@ -52,7 +46,7 @@ class Phased(TrialWrapper):
     state = ("curr_ph", "_window", "_choice", "_reps", "_first")
     decides = ("the training phase", "period_fixation")
     punishing_ph = 0  # first phase with negative rewards
-    task: NoisyTask
+    task: Any
 
     def __init__(self, env: gym.Env, last_ph: int, init_ph: int, max_num_reps: Count, th: float, perf_w: Count):
         name = type(self).__name__

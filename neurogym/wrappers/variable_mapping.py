@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -14,14 +14,8 @@ from neurogym.sampling.distributions import distinct_patterns
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.hooks import Hooks
-from neurogym.wrappers.tasks import TrialTask, task_of
+from neurogym.wrappers.tasks import task_of
 from neurogym.wrappers.transitions import label
-
-
-class TaskWithStimuli(TrialTask, Protocol):
-    """A task whose stimuli are known."""
-
-    patterns: np.ndarray
 
 
 class VariableMapping(TrialWrapper):
@@ -48,7 +42,7 @@ class VariableMapping(TrialWrapper):
     state = ("session", "_patterns", "_mapping", "_age", "_session_age", "_shown", "_sessions")
     ceiling_effect = unknown("no exact observer is known for mappings that change")
     decides = ("mapping",)
-    task: TaskWithStimuli
+    task: Any
 
     def __init__(
         self,
