@@ -150,8 +150,6 @@ class TrialEnv(gym.Env):
             **kwargs: Passed on.
         """
         super().__init_subclass__(**kwargs)
-        if "adaptive" in cls.__dict__:
-            raise TypeError(f"{cls.__name__}: adaptive is not declared any more; override trial_ended instead")
         if ORIGINAL & cls.__dict__.keys() and not original:
             original_style.serve(cls)
         if "__init__" in cls.__dict__:

@@ -5,43 +5,12 @@
 enum { CORRECT = 1, MISS = 4, END = 8 }; /* events, as in rules.py */
 
 static const char OUTSIDE[] = "a row or trial is outside the block";
-static const char ROWS_MISFIT[] = "there is not one place for each row";
 
 /* Whether all of n numbers are places of an array of this length. */
 static int inside(const int64_t *places, int64_t n, int64_t length) {
     int outside = 0;
     for (int64_t i = 0; i < n; i++) outside |= (uint64_t)places[i] >= (uint64_t)length;
     return !outside;
-}
-
-/* The steps from start to end of each trial, one trial after the other: index, trial, step within it. */
-#define ROWS(X)                                                                                                        \
-    X(IN, offset, int64, trials) X(IN, start, int64, trials) X(IN, end, int64, trials) X(OUT, index, int64, n)         \
-    X(OUT, trial, int64, n) X(OUT, step, int64, n)
-DECLARE(rows, ROWS, trials, n)
-
-static void rows(const struct rows_arguments *a, const struct rows_sizes *s) {
-    int64_t *index = a->index, *trial = a->trial, *step = a->step;
-    for (int64_t k = 0; k < s->trials; k++)
-        for (int64_t t = a->start[k]; t < a->end[k]; t++) {
-            *index++ = (int64_t)((uint64_t)a->offset[k] + (uint64_t)t);
-            *trial++ = k;
-            *step++ = t;
-        }
-}
-
-static const char *run_rows(struct call *c) {
-    TAKE(rows);
-    int64_t n = 0;
-    for (int64_t k = 0; k < size.trials; k++) {
-        if (given.end[k] <= given.start[k]) continue;
-        uint64_t length = (uint64_t)given.end[k] - (uint64_t)given.start[k]; /* all together may exceed any integer */
-        if (length > (uint64_t)(size.n - n)) return ROWS_MISFIT;
-        n += (int64_t)length;
-    }
-    if (n != size.n) return ROWS_MISFIT;
-    rows(&given, &size);
-    return 0;
 }
 
 /* Adds to some neighbouring columns of n rows. The values are one for each column, or a single one, of each row (or of
@@ -153,4 +122,4 @@ static const char *run_run_out(struct call *c) {
 }
 
 const struct kernel FILLING_KERNELS[] = {
-    KERNEL(rows, 0), KERNEL(add, 0), KERNEL(respond, 0), KERNEL(answer, 0), KERNEL(run_out, 0), {0}};
+    KERNEL(add, 0), KERNEL(respond, 0), KERNEL(answer, 0), KERNEL(run_out, 0), {0}};

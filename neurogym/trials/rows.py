@@ -56,11 +56,6 @@ def rows_between(offset: np.ndarray, start: np.ndarray, end: np.ndarray) -> Rows
         end: Its end, exclusive.
     """
     count = np.maximum(end - start, 0)
-    compiled = kernels.get("rows")
-    if compiled is not None:
-        rows = Rows(*np.empty((3, int(count.sum())), np.int64))
-        compiled(*[np.ascontiguousarray(steps, np.int64) for steps in (offset, start, end)], *rows)
-        return rows
     trial = np.repeat(np.arange(len(offset)), count)
     step = np.arange(len(trial)) - np.repeat(np.cumsum(count) - count - start, count)
     return Rows(offset[trial] + step, trial, step)

@@ -93,11 +93,8 @@ class TrialWrapper(Forwarding, OlderMembers, gym.Wrapper, gym.utils.RecordConstr
     _shown_by: object = None  # where the stack only uses hooks: all of them at once, known after a reset
 
     def __init_subclass__(cls, **kwargs: object):
-        """Check declared effects and ranges; refuse declarations of earlier versions, which would have no effect."""
+        """Check declared effects and ranges."""
         super().__init_subclass__(**kwargs)
-        for name, entry in (("adaptive", "follows_agent"), ("carries", "history_dependent")):
-            if name in vars(cls):
-                raise TypeError(f"{cls.__name__}: {name} is not declared any more; declare hooks = Hooks({entry}=True)")
         if "hooks" in vars(cls):
             cls.hooks.check(cls.__name__, set(vars(cls)))
         else:

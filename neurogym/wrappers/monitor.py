@@ -91,14 +91,8 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
 
         gym.Wrapper.__init__(self, env)
         plot = {"create": plot_create, "step": plot_steps, "ext": ext}
-        arguments = {
-            "name": name or "Monitor",
-            "trigger": trigger,
-            "interval": interval,
-            "verbose": verbose,
-            "plot": plot,
-        }
-        settings = settings_of(config, arguments, type(env.unwrapped).__name__)
+        monitor = {"name": name or "", "trigger": trigger, "interval": interval, "verbose": verbose, "plot": plot}
+        settings = settings_of(config, monitor, type(env.unwrapped).__name__)
         self.config, self.step_fn = settings, step_fn
         self.trigger, self.interval = settings.monitor.trigger, settings.monitor.interval
         self.num_tr = 0
@@ -181,13 +175,8 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
         temporary.replace(path)
         if self.config.monitor.verbose:
             means = [float(np.nanmean(columns[key])) for key in ("reward", "performance") if len(columns[key])]
-            logger.info(
-                "%s: %d trials, mean reward %.3f, mean performance %.3f, saved to %s",
-                self.config.monitor.name,
-                self.num_tr,
-                *(means or [np.nan] * 2),
-                path,
-            )
+            text = "%s: %d trials, mean reward %.3f, mean performance %.3f, saved to %s"
+            logger.info(text, self.config.monitor.name, self.num_tr, *(means or [np.nan] * 2), path)
         self.reset_data()
         return path
 
@@ -286,10 +275,6 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
         seed = 2**20 + self._evaluations if seed is None else seed
         self.data_eval, result = evaluate(env, agent, seed, num_trials, self.end_traces)
         if verbose:
-            logger.info(
-                "%d trials: mean reward %.3f, mean performance %.3f",
-                num_trials,
-                result["mean_reward"],
-                result["mean_performance"],
-            )
+            text = "%d trials: mean reward %.3f, mean performance %.3f"
+            logger.info(text, num_trials, result["mean_reward"], result["mean_performance"])
         return result

@@ -157,7 +157,7 @@ class SideBias(TrialWrapper):
 def _table(probs: Any) -> np.ndarray:
     """The probabilities as an array (blocks, choices)."""
     is_rows = isinstance(probs, (list, tuple, np.ndarray)) and len(probs) > 0
-    if not is_rows or any(not isinstance(row, (list, tuple, np.ndarray)) or np.ndim(row) != 1 for row in probs):
+    if not is_rows or any(np.ndim(row) != 1 for row in probs):
         raise TypeError(f"probs must be rows of choice probabilities, as [[0.2, 0.8], [0.8, 0.2]], not {probs!r}")
     if len({len(row) for row in probs}) > 1:
         raise ValueError(f"probs must have rows of equal length, one entry per choice; got {probs!r}")

@@ -102,16 +102,15 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
         rest = {name: value for name, value in conditions.items() if name != "phase"}
         self._phase = int(conditions["phase"][0]) if "phase" in conditions else self.max_nch
         begins, rng = self._clock.changes(n, self.task.np_random), self.task.np_random
-        active: list[tuple[int, ...]] = []
         drawn: list[tuple[int, ...]] = []
         starts = np.flatnonzero(begins) if self._active else np.union1d([0], np.flatnonzero(begins))
         bounds = [0, *starts.tolist(), n]
         for first, end in itertools.pairwise(bounds):
             if begins[first : first + 1].any() or not self._active:
                 self._active = self._draw_active()
-            active += [tuple(self.choices[list(self._active)].tolist())] * (end - first)
             drawn += [self._active] * (end - first)
         self._drawn = np.fromiter(drawn, object, n)
+        active = [tuple(self.choices[list(each)].tolist()) for each in drawn]
         if self._passes_on:
             rest["sel_chs"] = np.fromiter(active, object, n)
         if not self._decided:

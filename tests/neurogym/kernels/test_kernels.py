@@ -24,7 +24,7 @@ import logging
 from neurogym import kernels
 logging.basicConfig(format="LOG %(message)s")
 print(kernels.variant())
-kernels.get("advance"), kernels.get("rows")
+kernels.get("advance"), kernels.get("add")
 """
 
 

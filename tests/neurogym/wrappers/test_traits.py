@@ -66,12 +66,6 @@ def test_those_whose_trials_stay_independent_are_known_not_to(name):
     assert not getattr(wrappers, name).hooks.history_dependent
 
 
-@pytest.mark.parametrize(("flag", "entry"), [("adaptive", "follows_agent"), ("carries", "history_dependent")])
-def test_flags_of_earlier_versions_are_refused_because_they_would_have_no_effect(flag, entry):
-    with pytest.raises(TypeError, match=rf"Mine: {flag} is not declared any more; declare hooks = Hooks\({entry}=True"):
-        type("Mine", (TrialWrapper,), {flag: True})
-
-
 @pytest.mark.parametrize(
     ("method", "entry"),
     [
@@ -137,8 +131,3 @@ def test_a_task_that_is_told_how_trials_end_follows_the_agent():
             assert info["trial"]["errors"] == errors
             errors += info["outcome"] == "error"
     assert errors > 10
-
-
-def test_a_task_that_still_declares_what_it_does_is_refused():
-    with pytest.raises(TypeError, match="Mine: adaptive is not declared any more; override trial_ended"):
-        type("Mine", (ngym.TrialEnv,), {"adaptive": True})
