@@ -39,7 +39,7 @@ from numpy.typing import ArrayLike
 from neurogym import scores
 from neurogym.ceilings.effects import ObserverSettings
 from neurogym.compat.leniency import warn_once
-from neurogym.compat.members import forgive_reset
+from neurogym.compat.members import forgive_reset, passed_on
 from neurogym.engine.making import make_trials, sample
 from neurogym.engine.session import Session
 from neurogym.messages.names import unknown
@@ -385,14 +385,7 @@ class TrialEnv(gym.Env):
         """
         return self.session.new_trial(**conditions)
 
-    @property
-    def trial(self) -> Info:
-        """Record of the current trial, a dictionary."""
-        return self.session.trial
-
-    @trial.setter
-    def trial(self, record: Info) -> None:
-        self.session.trial = record
+    trial = passed_on("session", "trial", "Record of the current trial, a dictionary.")
 
     @property
     def ob(self) -> np.ndarray:

@@ -14,13 +14,13 @@ def older_name(name: str) -> property:
     return property(lambda task: getattr(task, name), doc=f"Older name of ``{name}``.")
 
 
-def of_session(name: str) -> property:
-    """Property with the value of an attribute of the session; can be set."""
+def passed_on(owner: str, name: str, doc: str = "") -> property:
+    """Property with the value of an attribute of another attribute, such as the session; can be set."""
 
-    def assign(task: Any, value: Any) -> None:
-        setattr(task.session, name, value)
+    def assign(env: Any, value: Any) -> None:
+        setattr(getattr(env, owner), name, value)
 
-    return property(operator.attrgetter(f"session.{name}"), assign, doc=f"``session.{name}``.")
+    return property(operator.attrgetter(f"{owner}.{name}"), assign, doc=doc or f"``{owner}.{name}``.")
 
 
 def built(name: str) -> property:

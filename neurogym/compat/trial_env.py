@@ -14,7 +14,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym import core
-from neurogym.compat.members import five_values, of_session
+from neurogym.compat.members import five_values, passed_on
 from neurogym.compat.one_trial import OneTrial
 from neurogym.parameters import arguments_of
 from neurogym.sampling.distributions import Distribution
@@ -60,10 +60,11 @@ class TrialEnv(OneTrial, original=True):
     _acting = False  # whether _step is being called
     _now: np.ndarray | None = None  # what ob_now was in _step
 
-    cursor, wrappers, stack, last = (of_session(name) for name in ("cursor", "wrappers", "stack", "last"))
-    num_tr, num_finished, performance = (of_session(name) for name in ("num_tr", "num_finished", "performance"))
-    event, trial_aborts, trial_choice = (of_session(name) for name in ("event", "trial_aborts", "trial_choice"))
-    trial_reward, this_trial = of_session("trial_reward"), of_session("this_trial")
+    cursor, wrappers, stack, last = (passed_on("session", name) for name in ("cursor", "wrappers", "stack", "last"))
+    num_tr, num_finished = passed_on("session", "num_tr"), passed_on("session", "num_finished")
+    performance, event = passed_on("session", "performance"), passed_on("session", "event")
+    trial_aborts, trial_choice = passed_on("session", "trial_aborts"), passed_on("session", "trial_choice")
+    trial_reward, this_trial = passed_on("session", "trial_reward"), passed_on("session", "this_trial")
     arguments = arguments_of
     num_tr_exp = property(lambda task: arguments_of(task)["num_trials_before_reset"])
     is_adaptive = property(lambda task: task.traits.follows_agent, doc="Older name of ``traits.follows_agent``.")

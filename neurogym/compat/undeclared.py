@@ -1,4 +1,4 @@
-"""Wrappers as scripts write them: changes of observations in ``step``, older names."""
+"""Wrappers as scripts write them: changes of observations in ``step``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from numpy.typing import ArrayLike
 
 #: Types of attributes that a step may change in place.
 CHANGING = (list, dict, set, np.ndarray, collections.deque)
@@ -44,27 +43,3 @@ def observed_by_step(wrapper: Any, ob: np.ndarray, info: dict[str, Any], action:
     finally:
         vars(wrapper).clear()
         vars(wrapper).update(before)
-
-
-class OlderMembers:
-    """Members of wrappers that old scripts use."""
-
-    task: Any
-
-    @property
-    def ob(self) -> np.ndarray:
-        """Observations of the current trial; what is assigned is what the agent gets to see."""
-        return self.task.ob
-
-    @ob.setter
-    def ob(self, value: ArrayLike) -> None:
-        self.task.ob = value
-
-    @property
-    def gt(self) -> np.ndarray:
-        """Ground truth of the current trial; assignable."""
-        return self.task.gt
-
-    @gt.setter
-    def gt(self, value: ArrayLike) -> None:
-        self.task.gt = value

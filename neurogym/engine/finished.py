@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from neurogym.engine.step import EndedTrials
 from neurogym.trials import Info
 from neurogym.trials.events import OUTCOMES
 
@@ -28,6 +27,20 @@ IN_INFO = {
 }
 #: Entries of a report that is silent about them, where that is not nan.
 _UNREPORTED = {"outcome": "none", "steps": 0, "aborts": 0}
+
+
+class EndedTrials(NamedTuple):
+    """Trials that ended in a step, with an entry per trial."""
+
+    env: np.ndarray
+    trial: np.ndarray
+    outcome: np.ndarray
+    steps: np.ndarray
+    aborts: np.ndarray
+    skipped: np.ndarray  # rows that were not stepped through (see `neurogym.rules.Jump`)
+    performance: np.ndarray
+    reward: np.ndarray
+    reaction: np.ndarray  # steps from go to the response; nan without
 
 
 class FinishedTrials(dict[str, np.ndarray]):

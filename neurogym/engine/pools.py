@@ -9,19 +9,26 @@ environment. Three environments whose blocks have 7, 5 and 6 rows, each at the r
     at            3, 8 + 2, 16 + 4     the marked rows, counted in the flattened pool
     first         0, 8 + 0, 16 + 2     where their trials begin
 
-When an environment has stepped through its block, :meth:`Pools.load` overwrites its line with the next block.
+When an environment has stepped through its block, :meth:`Pools.load` overwrites its line with the next block. The step,
+:func:`advance`, is here in NumPy, and compiled in ``step.c`` with the same results.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
+from neurogym import kernels
 from neurogym.engine.columns import RecordColumns, Selection, widened
-from neurogym.engine.step import COLUMN_TYPES
+from neurogym.engine.finished import EndedTrials
 from neurogym.trials import Trials
+from neurogym.trials.events import ABORT, CORRECT, END, ERROR, NONE, OUTCOME, outcome_of
+
+#: Types of the tables.
+COLUMN_TYPES = {"reward": "f8", "performance": "f8", "event": "u1", "gt": "i8"}
 
 
 class Pools:
@@ -152,14 +159,8 @@ class Pools:
 
     @property
     def in_order(self) -> tuple[Any, ...]:
-        """Arguments of the compiled step between actions and results, all arrays C-contiguous.
-
-        Raises:
-            ResetNeeded: If there are no trials yet.
-        """
+        """Arguments of the compiled step between actions and results, all arrays C-contiguous."""
         if self._in_order is None:
-            if not self.rows:
-                raise gym.error.ResetNeeded("call reset() before step()")
             tables = [self.rows.get(name) for name in COLUMN_TYPES]
             positions = self.at, self.first, self.trial, self.n_trials, self.aborts, self.score, self.sum
             self._in_order = self.hold, *tables, self.offset, self.go, *positions
@@ -196,3 +197,78 @@ class Pools:
         self.score[:], self.sum[:] = score, total
         self.begin(every)
         self.at += steps
+
+
+#: Rewards, whether trials ended, correct actions if there are any, and the trials that ended if any did.
+AdvanceResult = tuple[np.ndarray, np.ndarray, np.ndarray | None, EndedTrials | None]
+
+
+def advance(pools: Pools, actions: np.ndarray) -> AdvanceResult | None:
+    """Take a step.
+
+    An environment whose block is at its end stays in its last row.
+
+    Args:
+        pools: Changed in place.
+        actions: 64-bit integers, shape (environment,).
+
+    Returns:
+        Rewards, whether the trial ended, the correct action (None without ground truth), and the trials that ended
+        (None if none did); None, and nothing is changed, if an action does not exist.
+
+    Raises:
+        ResetNeeded: If there are no trials yet.
+    """
+    if not pools.rows:
+        raise gym.error.ResetNeeded("call reset() before step()")
+    compiled = kernels.get("advance")
+    jumps = pools.jumps(actions) if "jump" in pools.rows else None
+    result = in_numpy(pools, actions) if compiled is None else _compiled(compiled, pools, actions)
+    if result is None or jumps is None:
+        return result
+    _, ended, _, finished = result
+    skipped = pools.skip(jumps, ended)
+    if finished is not None:
+        finished.steps[:] -= skipped
+        finished.skipped[:] = skipped
+    return result
+
+
+def _compiled(step: Callable[..., int], pools: Pools, actions: np.ndarray) -> AdvanceResult | None:
+    n = len(actions)
+    counts, sums = np.zeros((6, n), np.int64), np.empty((3, n))
+    rewards, ended = np.empty(n), np.empty(n, bool)
+    truth = np.empty(n, np.int64) if "gt" in pools.rows else None
+    count = step(actions, *pools.in_order, counts[:5], sums, rewards, ended, truth)
+    if count < 0:
+        return None
+    return rewards, ended, truth, EndedTrials(*counts[:, :count], *sums[:, :count]) if count else None
+
+
+def in_numpy(pools: Pools, actions: np.ndarray) -> AdvanceResult | None:
+    """`advance` without the compiled form."""
+    rows, at, n_actions = pools.rows, pools.at, pools.rows["event"].shape[2]
+    if len(actions) and (actions.min() < 0 or actions.max() >= n_actions):
+        return None
+    truth = rows["gt"].take(at) if "gt" in rows else None
+    cell = at * n_actions + actions
+    rewards, event = rows["reward"].take(cell), rows["event"].take(cell)
+    pools.score += rows["performance"].take(cell)
+    pools.sum += rewards
+    pools.aborts += (event & OUTCOME) == ABORT
+    ended = event >= END
+    at[~ended] += 1
+    if not ended.any():
+        return rewards, ended, truth, None
+    i = np.flatnonzero(ended)
+    trial, steps, score = pools.trial[i], at[i] - pools.first[i], pools.score[i]
+    outcome = (event[i] & OUTCOME).astype(np.int64)
+    outcome = np.where(outcome != NONE, outcome, outcome_of(score))
+    responded = ((outcome == CORRECT) | (outcome == ERROR)) & (actions[i] != pools.hold)
+    reaction = np.where(responded, steps - pools.go[i, trial], np.nan)
+    aborts, reward = pools.aborts[i], pools.sum[i]
+    finished = EndedTrials(i, trial, outcome, steps + 1, aborts, np.zeros_like(i), score, reward, reaction)
+    pools.score[i] = pools.sum[i] = pools.aborts[i] = 0
+    pools.trial[i] += 1
+    pools.begin(i[pools.trial[i] < pools.n_trials[i]])
+    return rewards, ended, truth, finished

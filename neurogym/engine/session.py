@@ -1,13 +1,13 @@
 """Session of one task: its trials are made, begun, stepped and reported.
 
-The step of a batch follows the same rules in :mod:`neurogym.engine.step`.
+The step of a batch follows the same rules in :mod:`neurogym.engine.pools`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from math import inf, nan
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import gymnasium as gym
 import numpy as np
@@ -38,13 +38,6 @@ from neurogym.wrappers.stack import Stack
 from neurogym.wrappers.tasks import Traits
 
 _OUTCOMES = tuple(OUTCOMES)
-
-
-@runtime_checkable
-class _Seeded(Protocol):
-    """Duration with a random generator of the same object."""
-
-    def seed(self, seed: int) -> object: ...
 
 
 class SessionTask(TaskLike, Protocol):
@@ -164,7 +157,9 @@ class Session:
     @property
     def groups_trials(self) -> bool:
         """Whether the next trials of several such tasks with equal parameters can be described at once."""
-        if self.task.next_trial_depends_on() is None or self.task.traits.one_by_one or not self.stack.only_shows:
+        if self.task.next_trial_depends_on() is None or self.task.traits.one_by_one:
+            return False
+        if self.stack.revises or self.stack.begins_trials:
             return False
         return not any(callable(spec) for spec in self.task.timing.values())  # may draw from generators of their own
 
@@ -248,7 +243,7 @@ class Session:
         if seed is not None:
             gym.Env.reset(self.task, seed=seed)  # type: ignore[arg-type]  # every task is a gym.Env
         for spec in self.task.timing.values():
-            if seed is not None and isinstance(spec, _Seeded):
+            if seed is not None and hasattr(spec, "seed"):  # a duration with its own generator
                 spec.seed(int(self.task.np_random.integers(2**31)))
         self.ahead.restart()
         self.last, self.num_tr, self.num_finished, self.last_gt, self.trial_choice = None, 0, 0, None, None
@@ -372,7 +367,7 @@ class Session:
         return self.task.rule.patience / self.task.dt if self.task.rule else inf
 
     def act_at(self, row: int, action: Action) -> tuple[int, float, StepInfo | None]:
-        """Effect of an action at a row of the current trial; for a batch the same is in :mod:`neurogym.engine.step`.
+        """Effect of an action at a row of the current trial; for a batch the same is in :mod:`neurogym.engine.pools`.
 
         What it adds to performance, to the trial's reward and to the breaks of fixation is added; the session stays at
         the row.

@@ -1,4 +1,4 @@
-/* One step of many environments whose blocks of trials lie side by side in pools (step.py has the plain form). */
+/* One step of many environments whose blocks of trials lie side by side in pools (pools.py has the plain form). */
 
 #include <math.h>
 

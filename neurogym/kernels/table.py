@@ -34,8 +34,8 @@ _NETWORK_TEST = "tests/ngym_cli/agents/compiled/test_network.py"
 KERNELS: Mapping[str, Kernel] = {
     "advance": Kernel(
         "neurogym/engine/step.c",
-        "neurogym.engine.step:in_numpy",
-        "neurogym.engine.step:advance",
+        "neurogym.engine.pools:in_numpy",
+        "neurogym.engine.pools:advance",
         "tests/neurogym/vector/test_arrays.py",
     ),
     "add": Kernel(_ROWS_SOURCE, "neurogym.trials.rows:add", "neurogym.trials.rows:add", _ROWS_TEST),

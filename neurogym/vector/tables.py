@@ -14,9 +14,8 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from neurogym.engine.finished import IN_INFO, FinishedTrials
-from neurogym.engine.pools import Pools
-from neurogym.engine.step import EndedTrials, advance
+from neurogym.engine.finished import IN_INFO, EndedTrials, FinishedTrials
+from neurogym.engine.pools import Pools, advance
 from neurogym.state import Data, capture
 from neurogym.trials import Info, Trials
 from neurogym.trials.cursor import PrefetchedTrials

@@ -11,8 +11,8 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import ArrayLike
 
-from neurogym.compat.members import forgive_reset
-from neurogym.compat.undeclared import OlderMembers, observed_by_step
+from neurogym.compat.members import forgive_reset, passed_on
+from neurogym.compat.undeclared import observed_by_step
 from neurogym.parameters.arguments import within_ranges
 from neurogym.spaces import Action
 from neurogym.trials import Info, ResetResult, StepResult, Trials
@@ -46,7 +46,7 @@ class OrderEnforcing(Forwarding, gym.wrappers.OrderEnforcing):
         return self.env.step(action)  # type: ignore[return-value]
 
 
-class TrialWrapper(Forwarding, OlderMembers, gym.Wrapper, gym.utils.RecordConstructorArgs):
+class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     """A wrapper that acts on trials.
 
     A wrapper declares in ``hooks`` what it does, and implements up to four hooks, each for many trials or environments
@@ -90,6 +90,9 @@ class TrialWrapper(Forwarding, OlderMembers, gym.Wrapper, gym.utils.RecordConstr
     accepts: ClassVar[tuple[str, ...]] = ()
     decides: ClassVar[tuple[str, ...]] = ()
     inside_of: ClassVar[tuple[str, ...]] = ()
+    task: Any
+    ob = passed_on("task", "ob", "Observations of the current trial; what is assigned is what the agent gets to see.")
+    gt = passed_on("task", "gt", "Ground truth of the current trial; assignable.")
     _shown_by: object = None  # where the stack only uses hooks: all of them at once, known after a reset
 
     def __init_subclass__(cls, **kwargs: object):

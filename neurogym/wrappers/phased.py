@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import gymnasium as gym
 import numpy as np
 
@@ -46,7 +44,6 @@ class Phased(TrialWrapper):
     state = ("curr_ph", "_window", "_choice", "_reps", "_first")
     decides = ("the training phase", "period_fixation")
     punishing_ph = 0  # first phase with negative rewards
-    task: Any
 
     def __init__(self, env: gym.Env, last_ph: int, init_ph: int, max_num_reps: Count, th: float, perf_w: Count):
         name = type(self).__name__

@@ -79,11 +79,6 @@ class Stack:
         """Whether the wrappers, and all layers between wrappers and task, only use hooks."""
         return self._passes and not any(w.hooks.own_step or w.hooks.own_new_trial for w in self.wrappers)
 
-    @property
-    def only_shows(self) -> bool:
-        """Whether no wrapper affects the contents of trials."""
-        return not (self.revises or self.begins_trials)
-
     def start_session(self) -> None:
         """Reset the state that wrappers keep across trials."""
         for wrapper in self.wrappers:

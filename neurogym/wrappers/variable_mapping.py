@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import gymnasium as gym
 import numpy as np
 
@@ -42,7 +40,6 @@ class VariableMapping(TrialWrapper):
     state = ("session", "_patterns", "_mapping", "_age", "_session_age", "_shown", "_sessions")
     ceiling_effect = unknown("no exact observer is known for mappings that change")
     decides = ("mapping",)
-    task: Any
 
     def __init__(
         self,
