@@ -14,6 +14,14 @@ import numpy as np
 from neurogym.messages.names import unknown
 
 
+def another(rng: np.random.Generator, present: int, n: int) -> int:
+    """Random condition of ``n`` other than the present condition, if there are several."""
+    if n == 1:
+        return 0
+    condition = int(rng.integers(n - 1))
+    return condition + (condition >= present)
+
+
 class BaseSchedule:
     """Base class of schedules.
 
@@ -70,13 +78,6 @@ class BaseSchedule:
         """Long-run frequency of each condition, shape (n,)."""
         return np.full(self.n, 1 / self.n)
 
-    def _other(self) -> int:
-        """Return a random condition other than the present condition."""
-        if self.n == 1:
-            return 0
-        j = int(self.rng.integers(self.n - 1))
-        return j + (j >= self.i)
-
 
 class SequentialSchedule(BaseSchedule):
     """Conditions in sequence: ``start + 1``, ``start + 2``, ... modulo n."""
@@ -91,7 +92,7 @@ class RandomSchedule(BaseSchedule):
 
     def next(self) -> int:
         """Return the condition after the present condition."""
-        return self._other()
+        return another(self.rng, self.i, self.n)
 
 
 class IndependentSchedule(BaseSchedule):
@@ -187,7 +188,7 @@ class RandomBlockSchedule(_BlockSchedule):
 
     def next_block(self) -> int:
         """The condition of the next block."""
-        return self._other()
+        return another(self.rng, self.i, self.n)
 
 
 class OnceSchedule(_BlockSchedule):

@@ -11,10 +11,11 @@ import numpy as np
 from neurogym.ceilings.effects import Effect
 from neurogym.ceilings.processes import BlockProcess, draw
 from neurogym.metadata import WrapperInfo
+from neurogym.sampling.scheduler import another
 from neurogym.trials import Trials
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.hooks import Hooks
-from neurogym.wrappers.sampling import BlockClock, another, check_probabilities, choices_of, probability_rows, restrict
+from neurogym.wrappers.sampling import BlockClock, check_probabilities, choices_of, probability_rows, restrict
 
 
 class RandomGroundTruth(TrialWrapper):

@@ -13,9 +13,10 @@ from neurogym.metadata import WrapperInfo
 from neurogym.parameters.arguments import Positive
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
+from neurogym.trials.types import TaskLike
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.hooks import Hooks
-from neurogym.wrappers.tasks import TrialTask, periods_of, task_of
+from neurogym.wrappers.tasks import periods_of, task_of
 
 TRIED = 400  #: trials in which a difference after the stimulus is looked for
 
@@ -86,7 +87,7 @@ class ReactionTime(TrialWrapper):
                 return True
         return False
 
-    def _unfit(self, task: TrialTask) -> AttributeError:
+    def _unfit(self, task: TaskLike) -> AttributeError:
         return AttributeError(
             f"{type(self).__name__} needs periods called stimulus and decision and a ground truth; "
             f"{type(task).__name__} has {', '.join(task.timing) or 'none'}"

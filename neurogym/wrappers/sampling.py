@@ -65,14 +65,6 @@ def remembered(window: list[Item], value: Item, most: int) -> list[Item]:
     return [*window, value][-most:]
 
 
-def another(rng: np.random.Generator, present: int, n: int) -> int:
-    """Return a random block other than the present block, if there are several."""
-    if n == 1:
-        return 0
-    block = int(rng.integers(n - 1))
-    return block + (block >= present)
-
-
 class BlockClock:
     """Clock that determines the first trial of each block.
 

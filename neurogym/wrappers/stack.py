@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -13,7 +13,7 @@ from neurogym.trials import Info, Trials
 from neurogym.trials.cursor import has_trials
 from neurogym.wrappers.base import Field, Reward, TrialWrapper, append
 from neurogym.wrappers.forwarding import layers
-from neurogym.wrappers.tasks import Traits, TrialTask
+from neurogym.wrappers.tasks import Traits
 
 #: Wrappers of Gymnasium that let a batch pass.
 PASSIVE = (gym.wrappers.OrderEnforcing, gym.wrappers.PassiveEnvChecker)
@@ -39,7 +39,8 @@ class Stack:
     """
 
     def __init__(self, top: gym.Env):
-        self.of_task = cast(TrialTask, top.unwrapped).traits
+        task: Any = top.unwrapped
+        self.of_task: Traits = task.traits
         self._passes = all(isinstance(layer, (TrialWrapper, *PASSIVE)) for layer in layers(top))
         self._take([layer for layer in layers(top) if isinstance(layer, TrialWrapper)])
 

@@ -1,16 +1,13 @@
-"""Tasks as seen by wrappers: interface, capabilities, and checks of what a wrapper needs."""
+"""Tasks as seen by wrappers: capabilities, and checks of what a wrapper needs."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple
 
 import gymnasium as gym
-import numpy as np
 
-from neurogym.spaces import Action
-from neurogym.trials import Info, Trials
+from neurogym.trials import Trials
 from neurogym.trials.cursor import has_trials
 from neurogym.trials.types import TaskLike
 
@@ -29,22 +26,7 @@ class Traits(NamedTuple):
     most_ahead: int | None = None  #: most trials to make in advance; None: what fits into memory
 
 
-class TrialTask(TaskLike, Protocol):
-    """Interface of tasks as seen by wrappers; :class:`neurogym.core.TrialEnv` implements this protocol."""
-
-    trial: Info
-    r_tmax: float
-    gt_now: Action
-    ob: np.ndarray
-    gt: np.ndarray
-    choices: Sequence[object] | np.ndarray
-    traits: Traits
-
-    def in_period(self, period: str) -> bool:
-        """Whether the current step lies in a period."""
-
-
-def task_of(env: gym.Env, wrapper: str) -> TrialTask:
+def task_of(env: gym.Env, wrapper: str) -> Any:
     """The innermost environment of a stack.
 
     Args:
@@ -56,10 +38,10 @@ def task_of(env: gym.Env, wrapper: str) -> TrialTask:
     """
     if not has_trials(env):
         raise TypeError(f"{wrapper} needs a trial-based task, not {env.unwrapped}")
-    return cast(TrialTask, env.unwrapped)
+    return env.unwrapped
 
 
-def require_periods(task: TrialTask, wrapper: str, *needed: str) -> None:
+def require_periods(task: TaskLike, wrapper: str, *needed: str) -> None:
     """Refuse a task that lacks a period that a wrapper needs.
 
     Raises:
@@ -73,13 +55,14 @@ def require_periods(task: TrialTask, wrapper: str, *needed: str) -> None:
             )
 
 
-def periods_of(task: TrialTask) -> set[str]:
+def periods_of(task: TaskLike) -> set[str]:
     """Return the names of a task's periods: the keys of ``timing``, or the periods of a sample trial."""
     return set(task.timing or trial_of(task).starts)
 
 
-def trial_of(task: TrialTask) -> Trials:
+def trial_of(task: TaskLike) -> Trials:
     """Return a trial made by a copy of a task; the task itself is not disturbed."""
     tried: Any = copy.deepcopy(task)
     tried.reset(seed=0)
-    return cast(Trials, tried.make_trials(1))
+    trials: Trials = tried.make_trials(1)
+    return trials
