@@ -61,7 +61,8 @@ class RecordColumns:
 
     def of(self, env: np.ndarray, trial: np.ndarray) -> dict[str, np.ndarray]:
         """Records of some trials: name to array (trials,)."""
-        return {name: column[env, trial] for name, column in self._columns.items()}
+        cell = env * self._capacity + trial
+        return {name: column.take(cell) for name, column in self._columns.items()}
 
 
 def widened(column: np.ndarray, capacity: int) -> np.ndarray:

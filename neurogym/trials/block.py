@@ -20,7 +20,7 @@ from neurogym.spaces import Space, names_of
 from neurogym.trials import rows as filling
 from neurogym.trials.events import Info
 from neurogym.trials.layout import Duration, InvalidOperationError, Layout, Period, broadcast_to_trials
-from neurogym.trials.records import entries, is_scalar
+from neurogym.trials.records import Records, is_scalar
 from neurogym.trials.rows import Indices, Rows, cells, neighbours
 from neurogym.trials.types import CurrentObservations, RowValues, TaskLike, Where
 
@@ -62,7 +62,7 @@ class Trials(Layout):
         self.go: np.ndarray | None = None
         self.go_period = ""
         self.owners: Sequence[TaskLike] | None = None
-        self._entries: list[dict[str, list[Any]]] = []  # of conditions and durations, known with the first report
+        self._records: tuple[Records, Records] | None = None
 
     # -- what is drawn ------------------------------------------------------------------------------------------------
 
@@ -399,13 +399,12 @@ class Trials(Layout):
 
     def report(self, k: int) -> tuple[Info, dict[str, float]]:
         """Record and durations of trial ``k`` of a block that is complete."""
-        if self.n == 1:
-            return self.record(0), self._spans_of_one()
-        if not self._entries:
-            columns = self.info, self.durations()
-            self._entries = [{name: entries(values) for name, values in each.items()} for each in columns]
-        info, durations = ({name: values[k] for name, values in each.items()} for each in self._entries)
-        return info, durations
+        if self._records is None:
+            if self.n == 1:
+                return self.record(0), self._spans_of_one()
+            self._records = Records(self.info, self.n), Records(self.durations(), self.n)
+        info, durations = self._records
+        return info.of_trial(k), durations.of_trial(k) if durations.varying else durations.first.copy()
 
     def free_rows(self) -> None:
         """Free the arrays of rows after these were copied elsewhere, and keep the records."""
