@@ -18,7 +18,7 @@ from neurogym.messages.plain_data import is_plain
 from ngym_cli import runs
 from ngym_cli.agents.algorithms import ALGORITHMS, AlgorithmSpec, check_pairing, find_algorithm
 from ngym_cli.agents.networks import NETWORKS, NetworkSpec, find_network, pruning
-from ngym_cli.agents.networks.connectome import from_table
+from ngym_cli.agents.networks.connectome import as_table, from_table
 from ngym_cli.agents.networks.structure import read_areas
 from ngym_cli.agents.per_task import BUDGETS, OTHER_ALGORITHMS, TaskDefaults, exceptional, has_own_stages
 from ngym_cli.config import ResolvedConfig, ResolvedEvaluation, RunConfig, options
@@ -312,6 +312,8 @@ def complete_hyperparameters(algorithm: AlgorithmSpec, usual: Values, given: Map
 def complete_arguments(network: NetworkSpec, usual: Values, given: Mapping[str, object]) -> Values:
     """Return all arguments of a network; see `ngym_cli.config.options.complete`."""
     found = options.complete(network.described, usual, given, f"argument of network {network.name}")
+    if found.get("connectome") is not None:
+        found["connectome"] = as_table(found["connectome"])
     for units in found.get("readout", ()):
         if not isinstance(units, int) or units < 1:
             raise UserError(f"readout must be numbers of units, as in 64/32, not '{units}'")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, TypeAdapter, ValidationError, create_model
+from pydantic import BeforeValidator, Field, Strict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from ngym_cli.config.values import Values, write_value
@@ -34,6 +34,7 @@ class OptionRow(TypedDict, total=False):
         words: values of a word.
         source: paper that the option comes from.
         aliases: other names, by which the option is found.
+        omitted: whether configurations name the option only while it has another value than the default.
         description: one line, with the unit.
         gt: number that values must exceed.
         ge: smallest value.
@@ -47,6 +48,7 @@ class OptionRow(TypedDict, total=False):
     words: tuple[str, ...]
     source: str
     aliases: tuple[str, ...]
+    omitted: bool
     description: str
     gt: float
     ge: float
@@ -61,20 +63,12 @@ class About:
     Attributes:
         source: paper that the option comes from.
         aliases: other names, by which the option is found.
+        omitted: whether configurations name the option only while it has another value than the default.
     """
 
     source: str = ""
     aliases: tuple[str, ...] = ()
-
-
-class OptionTable(BaseModel):
-    """Options declared as the fields of a model, each of which is validated alone."""
-
-    model_config = ConfigDict(defer_build=True)
-
-
-class OmittedByDefault:
-    """Mark of an option that configurations name only while it has another value than the default."""
+    omitted: bool = False
 
 
 def _as_whole(value: object) -> object:
@@ -152,14 +146,13 @@ def field(row: OptionRow) -> FieldInfo:
         kind = Annotated[Literal[tuple(row["words"])], BeforeValidator(word)]
     limits: Values = {key: value for key, value in row.items() if key in ("description", "gt", "ge", "lt", "le")}
     kind = kind | None if row.get("optional") else kind
-    described: Any = Annotated[kind, About(row.get("source", ""), tuple(row.get("aliases", ())))]
-    return field_of(described, Field(row.get("default", ...), **limits))
+    described = About(row.get("source", ""), tuple(row.get("aliases", ())), row.get("omitted", False))
+    return field_of(Annotated[kind, described], Field(row.get("default", ...), **limits))
 
 
 def field_of(annotation: Any, field: Any) -> FieldInfo:
     """Return the field of a model with this annotation and this ``Field``."""
-    model = create_model("Option", __config__=ConfigDict(defer_build=True), value=(annotation, field))
-    return model.model_fields["value"]
+    return FieldInfo.from_annotated_attribute(annotation, field)
 
 
 def options(defined: Mapping[str, OptionRow], chosen: Mapping[str, object]) -> dict[str, FieldInfo]:
@@ -183,7 +176,7 @@ def about(field: FieldInfo) -> About:
 
 def is_explicit(field: FieldInfo) -> bool:
     """Return whether configurations name an option even while it has its default."""
-    return not any(isinstance(entry, OmittedByDefault) for entry in field.metadata)
+    return not about(field).omitted
 
 
 def defaults(fields: Mapping[str, FieldInfo], explicit: bool = False) -> Values:

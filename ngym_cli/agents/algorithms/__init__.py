@@ -1,28 +1,19 @@
-"""Learning algorithms by name. The table imports no torch; `AlgorithmSpec.load` and users' own algorithms do."""
+"""Learning algorithms by name, from ``algorithms.toml``; only `AlgorithmSpec.load` and own algorithms import torch."""
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic.fields import FieldInfo
 
 from neurogym.messages.plain_data import plain
 from ngym_cli.agents import user_classes
-from ngym_cli.agents.algorithms.hyperparameters import (
-    A2CHyperparameters,
-    DQNHyperparameters,
-    PPOHyperparameters,
-    QRDQNHyperparameters,
-    RecurrentA2CHyperparameters,
-    RecurrentPPOHyperparameters,
-    ReinforceHyperparameters,
-    SupervisedHyperparameters,
-    TRPOHyperparameters,
-    with_penalties,
-)
 from ngym_cli.agents.networks import NETWORKS, NetworkSpec
 from ngym_cli.config import extensions, options
 from ngym_cli.config.values import Values
@@ -33,8 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ALGORITHMS", "AlgorithmSpec", "check_pairing", "check_ranges", "find_algorithm"]
 
-#: Action spaces of algorithms.
-DISCRETE, ANY_ACTIONS = frozenset({"discrete"}), frozenset({"discrete", "box"})
 RECURRENT_NETWORKS = tuple(name for name, spec in NETWORKS.items() if spec.recurrent)
 LONGEST_ROLLOUT = 256
 SMALLEST_IMAGE = 36  # pixels a side that the convolutional front end needs
@@ -59,8 +48,8 @@ class AlgorithmSpec:
     paper: str
     path: str
     networks: tuple[str, ...]
-    actions: frozenset[str]
     hyperparameters: dict[str, FieldInfo]
+    actions: Sequence[str] = ("discrete", "box")
     n_envs: int = 64
     timesteps: int = 400_000
     supervised: bool = False
@@ -103,102 +92,20 @@ class AlgorithmSpec:
         return resolve_name(self.path) if self.own_class is None else self.own_class
 
 
-BUILT_IN_ALGORITHMS = (
-    AlgorithmSpec(
-        "recurrent_ppo",
-        "proximal policy optimisation over whole sequences",
-        "Schulman et al. 2017, arXiv:1707.06347",
-        "ngym_cli.agents.algorithms.recurrent_ppo:RecurrentPPO",
-        RECURRENT_NETWORKS,
-        ANY_ACTIONS,
-        with_penalties(RecurrentPPOHyperparameters),
-    ),
-    AlgorithmSpec(
-        "recurrent_a2c",
-        "synchronous advantage actor-critic, one update per short rollout",
-        "Wang et al. 2018, 10.1038/s41593-018-0147-8",
-        "ngym_cli.agents.algorithms.recurrent_a2c:RecurrentA2C",
-        RECURRENT_NETWORKS,
-        ANY_ACTIONS,
-        with_penalties(RecurrentA2CHyperparameters),
-        n_envs=16,
-    ),
-    AlgorithmSpec(
-        "reinforce",
-        "policy gradient on whole trials with a learned baseline",
-        "Song, Yang & Wang 2017, 10.7554/eLife.21492",
-        "ngym_cli.agents.algorithms.recurrent_a2c:Reinforce",
-        RECURRENT_NETWORKS,
-        ANY_ACTIONS,
-        with_penalties(ReinforceHyperparameters),
-        n_envs=16,
-    ),
-    AlgorithmSpec(
-        "supervised",
-        "backpropagation through time on the right action of every step",
-        "Werbos 1990, 10.1109/5.58337",
-        "ngym_cli.agents.supervised.learner:Supervised",
-        RECURRENT_NETWORKS,
-        ANY_ACTIONS,
-        with_penalties(SupervisedHyperparameters),
-        timesteps=1600000,
-        supervised=True,
-    ),
-    AlgorithmSpec(
-        "ppo",
-        "proximal policy optimisation without memory",
-        "Schulman et al. 2017, arXiv:1707.06347",
-        "stable_baselines3:PPO",
-        ("mlp",),
-        ANY_ACTIONS,
-        PPOHyperparameters.model_fields,
-    ),
-    AlgorithmSpec(
-        "a2c",
-        "advantage actor-critic without memory",
-        "Mnih et al. 2016, arXiv:1602.01783",
-        "stable_baselines3:A2C",
-        ("mlp",),
-        ANY_ACTIONS,
-        A2CHyperparameters.model_fields,
-    ),
-    AlgorithmSpec(
-        "dqn",
-        "deep Q-learning without memory",
-        "Mnih et al. 2015, 10.1038/nature14236",
-        "stable_baselines3:DQN",
-        ("mlp",),
-        DISCRETE,
-        DQNHyperparameters.model_fields,
-        n_envs=8,
-    ),
-    AlgorithmSpec(
-        "qrdqn",
-        "quantile-regression deep Q-learning without memory",
-        "Dabney et al. 2018, arXiv:1710.10044",
-        "sb3_contrib:QRDQN",
-        ("mlp",),
-        DISCRETE,
-        QRDQNHyperparameters.model_fields,
-        n_envs=8,
-    ),
-    AlgorithmSpec(
-        "trpo",
-        "trust-region policy optimisation without memory",
-        "Schulman et al. 2015, arXiv:1502.05477",
-        "sb3_contrib:TRPO",
-        ("mlp",),
-        ANY_ACTIONS,
-        TRPOHyperparameters.model_fields,
-    ),
-)
+def _built_in(name: str, recurrent: bool = False, **row: Any) -> AlgorithmSpec:
+    """Return the entry of a built-in algorithm from its row in the file."""
+    chosen, penalties = row.pop("hyperparameters"), FILE["penalties"] if recurrent else {}
+    chosen |= {name: default for name, default in penalties.items() if name not in chosen}
+    networks = RECURRENT_NETWORKS if recurrent else ("mlp",)
+    fields = options.options(FILE["hyperparameters"], chosen)
+    return AlgorithmSpec(name, networks=networks, hyperparameters=fields, **row)
 
-ALGORITHMS: dict[str, AlgorithmSpec] = {spec.name: spec for spec in BUILT_IN_ALGORITHMS}
 
-#: Hyperparameters of built-in algorithms, as the first algorithm that has them defines them.
-HYPERPARAMETERS = {
-    name: field for spec in reversed(BUILT_IN_ALGORITHMS) for name, field in spec.hyperparameters.items()
-}
+FILE = tomllib.loads(Path(__file__).with_name("algorithms.toml").read_text(encoding="utf-8"))
+ALGORITHMS: dict[str, AlgorithmSpec] = {name: _built_in(name, **row) for name, row in FILE["algorithms"].items()}
+
+#: Hyperparameters of built-in algorithms, without defaults.
+HYPERPARAMETERS = {name: options.field(row) for name, row in FILE["hyperparameters"].items()}
 
 
 def check_ranges(**values: object) -> None:

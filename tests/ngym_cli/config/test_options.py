@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import pytest
-from pydantic import BaseModel
 
-from ngym_cli.config.options import Float, OmittedByDefault, Whole, complete, field, options, range_of, read
+from ngym_cli.config.options import complete, field, options, range_of, read
 from ngym_cli.errors import UserError
 
 DEFINED = {
@@ -60,12 +57,9 @@ def test_options_are_completed_in_the_order_of_the_table():
     assert [range_of(field) for field in fields.values()] == ["above 0 and at most 10", "at least 1", "tanh or relu"]
 
 
-def test_unspelled_options_are_named_while_they_differ_from_the_default():
-    class Settings(BaseModel):
-        rate: Annotated[Float, OmittedByDefault()] = 0.1
-        steps: Annotated[Whole | None, OmittedByDefault()] = None
-
-    assert complete(Settings.model_fields, {}, {"rate": 0.2}, "option") == {"rate": 0.2}
+def test_omitted_options_are_named_while_they_differ_from_the_default():
+    chosen = {"rate": {"default": 0.1, "omitted": True}, "steps": {"default": "none", "omitted": True}}
+    assert complete(options(DEFINED, chosen), {}, {"rate": 0.2}, "option") == {"rate": 0.2}
 
 
 @pytest.mark.parametrize(
