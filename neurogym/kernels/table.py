@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 #: Digest of all names and signatures, so that a module from other sources is not called; a test prints the new digest.
-ABI = "de9b7a134374a2f2"
+ABI = "8dcc692dbd43cc98"
 
 
 class Kernel(NamedTuple):
@@ -53,14 +53,7 @@ KERNELS: Mapping[str, Kernel] = {
     "sizes": Kernel(f"{_COMPILED}/python.c", _PPO, f"{_AGENT}.reserve", _PASSES_TEST),
     "prepare": Kernel(f"{_COMPILED}/python.c", _PPO, f"{_AGENT}.prepare", _PASSES_TEST),
     "act": Kernel(f"{_COMPILED}/python.c", _ACT, f"{_AGENT}.act", _PASSES_TEST),
-    "ppo_gradient": Kernel(f"{_COMPILED}/python.c", _PPO, f"{_AGENT}.gradient", _PASSES_TEST),
-    "supervised_gradient": Kernel(
-        f"{_COMPILED}/python.c",
-        "ngym_cli.agents.supervised.learner:Supervised.loss",
-        f"{_AGENT}.gradient",
-        _PASSES_TEST,
-    ),
-    "ppo_objective": Kernel(f"{_COMPILED}/python.c", _PPO, f"{_LEARNING}.agent:ppo_objective", _PASSES_TEST),
+    "gradient": Kernel(f"{_COMPILED}/python.c", _PPO, f"{_AGENT}.update", _PASSES_TEST),
     "adam": Kernel(
         f"{_COMPILED}/adam.c",
         "ngym_cli.agents.networks.optimizer:Optimizer.step",

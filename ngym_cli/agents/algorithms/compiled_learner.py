@@ -118,7 +118,7 @@ class CompiledLearner(CompiledPolicy):
             coefficients: of the objective.
         """
         self.copy_weights()
-        sums = self.agent.gradient("ppo", Minibatches.single(segments), self._arguments(coefficients, inf))
+        sums = self.agent.update(Minibatches.single(segments), self._arguments(coefficients, inf))
         statistics = self._statistics(sums, coefficients)
         return (self.gradient_of_parameters(), statistics[0]) if len(statistics) else None
 
@@ -140,7 +140,7 @@ class CompiledLearner(CompiledPolicy):
         if adam is None:
             return None
         arguments = self._arguments(coefficients, max_kl)
-        sums = self.agent.apply("ppo", minibatches, arguments, adam, max_norm)
+        sums = self.agent.update(minibatches, arguments, {**adam, "most": max_norm})
         return self._statistics(sums, coefficients)
 
     def _statistics(self, sums: np.ndarray, coefficients: LossCoefficients) -> Tensor:

@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
-from gymnasium import spaces
 from torch import Tensor
 from torch.nn.utils import parameters_to_vector
 
-from ngym_cli.agents.compiled import autograd, ppo_objective
-from ngym_cli.agents.compiled.autograd import to_array
 from ngym_cli.agents.networks.policy import PackedSequences
 
 if TYPE_CHECKING:
@@ -40,11 +37,11 @@ class LossCoefficients(NamedTuple):
         l2: penalty on its mean square.
     """
 
-    normalize: bool
-    clip: float
-    clip_range_vf: float
-    ent_coef: float
-    vf_coef: float
+    normalize: bool = False
+    clip: float = 0.0
+    clip_range_vf: float = inf
+    ent_coef: float = 0.0
+    vf_coef: float = 0.0
     imitation: float = 0.0
     l1: float = 0.0
     l2: float = 0.0
@@ -55,8 +52,7 @@ def clipped_loss(
 ) -> tuple[Tensor, Tensor]:
     """-min(r A, clip(r) A) - c_H H + c_V (R - V)^2 averaged over steps, and the numbers in `STATISTICS`.
 
-    r is the ratio to the old probability of the action. The objective acts on a few numbers per step, so that calls of
-    torch take most of its time; on the CPU it is compiled.
+    r is the ratio to the old probability of the action.
 
     Args:
         policy: the policy.
@@ -65,10 +61,6 @@ def clipped_loss(
         batch: the minibatch.
         coefficients: of the objective.
     """
-    if autograd.usable(logits):
-        log_std = None if isinstance(policy.action_space, spaces.Discrete) else policy.log_std
-        compiled: tuple[Tensor, Tensor] = CompiledLoss.apply(logits, values, log_std, batch, coefficients)
-        return compiled
     log_probs, entropies = policy.log_prob_and_entropy(logits, batch.actions)
     mean = batch.weight.dot
     ratio, inside, kl, clipped = _compare_policies(log_probs - batch.log_probs, batch.weight, coefficients.clip)
@@ -78,37 +70,6 @@ def clipped_loss(
     value_loss, entropy_loss = mean((values - batch.returns).square()), -mean(entropies)
     loss = policy_loss + coefficients.ent_coef * entropy_loss + coefficients.vf_coef * value_loss
     return loss, torch.stack([policy_loss, value_loss, entropy_loss, kl, clipped, loss]).detach()
-
-
-class CompiledLoss(torch.autograd.Function):
-    """`clipped_loss` of logits, values, logarithms of standard deviations or None, a minibatch and coefficients."""
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        logits: Tensor,
-        values: Tensor,
-        log_std: Tensor | None,
-        batch: Minibatch,
-        coefficients: LossCoefficients,
-    ) -> tuple[Tensor, Tensor]:
-        """Return loss and numbers; the gradients are found on the way."""
-        columns = batch.actions, batch.log_probs, batch.advantages, batch.returns, batch.values, batch.weight
-        (*arrays,) = (to_array(column) for column in columns)
-        scales = None if log_std is None else to_array(log_std)
-        gradients, numbers = ppo_objective(to_array(logits), to_array(values), scales, arrays, coefficients[1:5])
-        ctx.gradients = [torch.from_numpy(array) for array in gradients]
-        policy_loss, value_loss, entropy_loss = numbers[:3]
-        numbers[-1] = policy_loss + coefficients.ent_coef * entropy_loss + coefficients.vf_coef * value_loss
-        statistics = torch.from_numpy(numbers.astype(np.float32))
-        ctx.mark_non_differentiable(statistics)
-        return statistics[-1].clone(), statistics
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        """Return the gradients at logits, values and standard deviations."""
-        d_logits, d_values, d_log_std = (gradient * grad for gradient in ctx.gradients)
-        return d_logits, d_values, d_log_std if ctx.needs_input_grad[2] else None, None, None
 
 
 def _compare_policies(log_ratio: Tensor, weight: Tensor, clip: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:

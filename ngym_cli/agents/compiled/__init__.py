@@ -2,13 +2,12 @@
 
 - `unknown_structure`: reason why agents of given sizes cannot use the compiled functions.
 - `CompiledAgent.prepare` and `act`: pack the weights, then act on a batch of environments step by step.
-- `CompiledAgent.gradient` and `apply`: find the gradient of minibatches of sequences, or step down it as well.
+- `CompiledAgent.update`: find the gradient of minibatches of sequences, and step down it.
 - `apply_adam`: take a single step of Adam on a vector of weights.
-- `ppo_objective`: find the gradient of the objective of PPO at the outputs of an agent.
 - `network.CompiledNetwork`: an agent, or a recurrent network alone, for everything else; `autograd.run` runs it inside
   torch's automatic differentiation, and `steps.Stepper` takes single steps with it.
 """
 
-from ngym_cli.agents.compiled.agent import CompiledAgent, apply_adam, ppo_objective, unknown_structure
+from ngym_cli.agents.compiled.agent import CompiledAgent, apply_adam, unknown_structure
 
-__all__ = ["CompiledAgent", "apply_adam", "ppo_objective", "unknown_structure"]
+__all__ = ["CompiledAgent", "apply_adam", "unknown_structure"]

@@ -34,13 +34,9 @@ const char *parse_agent(struct agent *a, const int64_t *shape, int64_t length) {
         }
         a->head_width[c][a->head_layers[c]] = c ? 1 : a->actions + a->joint;
     }
-    for (int64_t l = 0; l < a->layers; l++) {
-        int64_t inputs = l ? a->units : a->features;
-        a->weights += a->networks * a->gate_rows * (a->units + inputs + 2);
-    }
-    for (int64_t c = 0; c < a->heads; c++)
-        for (int64_t d = 0; d < a->head_layers[c]; d++)
-            a->weights += (a->head_width[c][d] + 1) * a->head_width[c][d + 1];
+    FOR_LAYERS(a, net, l) a->weights += a->gate_rows * (row_length(a, l) + 1);
+    FOR_HEAD_LAYERS(a, c, d)
+        a->weights += (a->head_width[c][d] + 1) * a->head_width[c][d + 1];
     if (a->continuous) a->weights += a->actions;
     return 0;
 }
@@ -57,21 +53,19 @@ static float *align_to_cache_line(float *memory) { return (float *)(((uintptr_t)
 int64_t layout_weights(const struct agent *a, struct packed_weights *p, float *memory) {
     float *begin = align_to_cache_line(memory);
     int64_t at = 0;
-    for (int64_t net = 0; net < a->networks; net++)
-        for (int64_t l = 0; l < a->layers; l++) {
-            PLACE(p->layer[net][l].weight, a->gate_rows * row_length(a, l));
-            PLACE(p->layer[net][l].gates, packed_size(row_length(a, l), a->gate_rows));
-            PLACE(p->layer[net][l].state, packed_size(a->gate_rows, a->units));
-            PLACE(p->layer[net][l].inputs, learns_inputs(a, l) ? packed_size(a->gate_rows, layer_inputs(a, l)) : 0);
-        }
-    for (int64_t c = 0; c < a->heads; c++)
-        for (int64_t d = 0; d < a->head_layers[c]; d++) {
-            int64_t in = a->head_width[c][d], out = a->head_width[c][d + 1];
-            PLACE(p->head[c][d].weight, out * in);
-            PLACE(p->head[c][d].bias, out);
-            PLACE(p->head[c][d].forward, packed_size(in, out));
-            PLACE(p->head[c][d].backward, packed_size(out, in));
-        }
+    FOR_LAYERS(a, net, l) {
+        PLACE(p->layer[net][l].weight, a->gate_rows * row_length(a, l));
+        PLACE(p->layer[net][l].gates, packed_size(row_length(a, l), a->gate_rows));
+        PLACE(p->layer[net][l].state, packed_size(a->gate_rows, a->units));
+        PLACE(p->layer[net][l].inputs, learns_inputs(a, l) ? packed_size(a->gate_rows, layer_inputs(a, l)) : 0);
+    }
+    FOR_HEAD_LAYERS(a, c, d) {
+        int64_t in = a->head_width[c][d], out = a->head_width[c][d + 1];
+        PLACE(p->head[c][d].weight, out * in);
+        PLACE(p->head[c][d].bias, out);
+        PLACE(p->head[c][d].forward, packed_size(in, out));
+        PLACE(p->head[c][d].backward, packed_size(out, in));
+    }
     PLACE(p->log_std, a->actions);
     return at + 16;
 }
@@ -79,13 +73,11 @@ int64_t layout_weights(const struct agent *a, struct packed_weights *p, float *m
 int64_t layout_gradient_sums(const struct agent *a, struct gradient_sums *s, float *memory) {
     float *begin = s->memory = align_to_cache_line(memory);
     int64_t at = 0;
-    for (int64_t net = 0; net < a->networks; net++)
-        for (int64_t l = 0; l < a->layers; l++) PLACE(s->layer[net][l], row_length(a, l) * a->gate_rows);
-    for (int64_t c = 0; c < a->heads; c++)
-        for (int64_t d = 0; d < a->head_layers[c]; d++) {
-            PLACE(s->weight[c][d], a->head_width[c][d] * a->head_width[c][d + 1]);
-            PLACE(s->bias[c][d], a->head_width[c][d + 1]);
-        }
+    FOR_LAYERS(a, net, l) PLACE(s->layer[net][l], row_length(a, l) * a->gate_rows);
+    FOR_HEAD_LAYERS(a, c, d) {
+        PLACE(s->weight[c][d], a->head_width[c][d] * a->head_width[c][d + 1]);
+        PLACE(s->bias[c][d], a->head_width[c][d + 1]);
+    }
     PLACE(s->log_std, a->actions);
     s->size = at;
     return at + 16;
@@ -115,11 +107,10 @@ int64_t layout_workspace(const struct agent *a, int64_t steps, int noisy, struct
     float *begin = align_to_cache_line(memory), *start = begin;
     int64_t at = 0, widest = a->units;
     memset(w, 0, sizeof *w);
-    for (int64_t c = 0; c < a->heads; c++)
-        for (int64_t d = 0; d < a->head_layers[c]; d++) {
-            PLACE(w->head_out[c][d], steps * a->head_width[c][d + 1]);
-            if (a->head_width[c][d] > widest) widest = a->head_width[c][d];
-        }
+    FOR_HEAD_LAYERS(a, c, d) {
+        PLACE(w->head_out[c][d], steps * a->head_width[c][d + 1]);
+        if (a->head_width[c][d] > widest) widest = a->head_width[c][d];
+    }
     PLACE(w->d_input, steps * widest);
     PLACE(w->weights, a->weights);
     for (int64_t net = 0; net < a->networks; net++) PLACE(w->dh[net], steps * a->units);
@@ -132,12 +123,11 @@ int64_t layout_workspace(const struct agent *a, int64_t steps, int noisy, struct
     PLACE(w->logits, (a->actions + 1) * LANES);
     PLACE(w->probabilities, (a->actions + 1) * LANES);
     begin += at;
-    for (int64_t net = 0; net < a->networks; net++)
-        for (int64_t l = 0; l < a->layers; l++) {
-            layout_loop(a, l, steps, noisy, &w->loop[net][l], &begin);
-            w->loop[net][l].counts = w->counts;
-            w->loop[net][l].x = l ? w->loop[net][l - 1].h : w->x;
-        }
+    FOR_LAYERS(a, net, l) {
+        layout_loop(a, l, steps, noisy, &w->loop[net][l], &begin);
+        w->loop[net][l].counts = w->counts;
+        w->loop[net][l].x = l ? w->loop[net][l - 1].h : w->x;
+    }
     return begin - start + 16;
 }
 
@@ -170,20 +160,18 @@ static void pack_layer(const struct agent *a, const struct packed_weights *p, in
    (gate * unit); for each read-out and its layers (out, in) and a bias (out); logarithms of standard deviations. */
 void pack_weights(const struct agent *a, const float *weights, const struct packed_weights *p) {
     const float *at = weights;
-    for (int64_t net = 0; net < a->networks; net++)
-        for (int64_t l = 0; l < a->layers; l++) pack_layer(a, p, net, l, &at);
-    for (int64_t c = 0; c < a->heads; c++)
-        for (int64_t d = 0; d < a->head_layers[c]; d++) {
-            int64_t in = a->head_width[c][d], out = a->head_width[c][d + 1];
-            for (int64_t row = 0, rows; row < out; row += rows) { /* preferences and value follow each other */
-                rows = a->joint && !row ? out - 1 : out - row;
-                memcpy(p->head[c][d].weight + row * in, at, 4 * rows * in);
-                memcpy(p->head[c][d].bias + row, at + rows * in, 4 * rows);
-                at += rows * in + rows;
-            }
-            pack(p->head[c][d].weight, 1, in, in, out, p->head[c][d].forward);
-            pack(p->head[c][d].weight, in, 1, out, in, p->head[c][d].backward);
+    FOR_LAYERS(a, net, l) pack_layer(a, p, net, l, &at);
+    FOR_HEAD_LAYERS(a, c, d) {
+        int64_t in = a->head_width[c][d], out = a->head_width[c][d + 1];
+        for (int64_t row = 0, rows; row < out; row += rows) { /* preferences and value follow each other */
+            rows = a->joint && !row ? out - 1 : out - row;
+            memcpy(p->head[c][d].weight + row * in, at, 4 * rows * in);
+            memcpy(p->head[c][d].bias + row, at + rows * in, 4 * rows);
+            at += rows * in + rows;
         }
+        pack(p->head[c][d].weight, 1, in, in, out, p->head[c][d].forward);
+        pack(p->head[c][d].weight, in, 1, out, in, p->head[c][d].backward);
+    }
     if (a->continuous) memcpy(p->log_std, at, 4 * a->actions);
 }
 
@@ -206,24 +194,22 @@ void collect_gradient(const struct agent *a, float *memory, int64_t chunks, int6
         layout_gradient_sums(a, &more, memory + k * apart);
         for (int64_t i = 0; i < all.size; i++) all.memory[i] += more.memory[i];
     }
-    for (int64_t net = 0; net < a->networks; net++)
-        for (int64_t l = 0; l < a->layers; l++) {
-            int64_t gate_rows = a->gate_rows, units = a->units, inputs = layer_inputs(a, l);
-            const float *sum = all.layer[net][l];
-            to = transpose(sum, units, gate_rows, to);
-            to = transpose(sum + units * gate_rows, inputs, gate_rows, to);
-            for (int twice = 0; twice < 2; twice++, to += gate_rows)
-                memcpy(to, sum + (units + inputs) * gate_rows, 4 * gate_rows);
+    FOR_LAYERS(a, net, l) {
+        int64_t gate_rows = a->gate_rows, units = a->units, inputs = layer_inputs(a, l);
+        const float *sum = all.layer[net][l];
+        to = transpose(sum, units, gate_rows, to);
+        to = transpose(sum + units * gate_rows, inputs, gate_rows, to);
+        for (int twice = 0; twice < 2; twice++, to += gate_rows)
+            memcpy(to, sum + (units + inputs) * gate_rows, 4 * gate_rows);
+    }
+    FOR_HEAD_LAYERS(a, c, d) {
+        int64_t in = a->head_width[c][d], out = a->head_width[c][d + 1];
+        for (int64_t row = 0, rows; row < out; row += rows) {
+            rows = a->joint && !row ? out - 1 : out - row;
+            memcpy(to, all.weight[c][d] + row * in, 4 * rows * in);
+            memcpy(to + rows * in, all.bias[c][d] + row, 4 * rows);
+            to += rows * in + rows;
         }
-    for (int64_t c = 0; c < a->heads; c++)
-        for (int64_t d = 0; d < a->head_layers[c]; d++) {
-            int64_t in = a->head_width[c][d], out = a->head_width[c][d + 1];
-            for (int64_t row = 0, rows; row < out; row += rows) {
-                rows = a->joint && !row ? out - 1 : out - row;
-                memcpy(to, all.weight[c][d] + row * in, 4 * rows * in);
-                memcpy(to + rows * in, all.bias[c][d] + row, 4 * rows);
-                to += rows * in + rows;
-            }
-        }
+    }
     if (a->continuous) memcpy(to, all.log_std, 4 * a->actions);
 }

@@ -89,6 +89,14 @@ struct sequences {
 static inline int64_t layer_inputs(const struct agent *a, int64_t layer) { return layer ? a->units : a->features; }
 static inline int64_t row_length(const struct agent *a, int64_t layer) { return a->units + layer_inputs(a, layer) + 1; }
 
+/* Loops over the layers l of every network, and over the layers d of every head c. */
+#define FOR_LAYERS(a, net, l)                                                                                          \
+    for (int64_t net = 0; net < (a)->networks; net++)                                                                  \
+        for (int64_t l = 0; l < (a)->layers; l++)
+#define FOR_HEAD_LAYERS(a, c, d)                                                                                       \
+    for (int64_t c = 0; c < (a)->heads; c++)                                                                           \
+        for (int64_t d = 0; d < (a)->head_layers[c]; d++)
+
 /* Where the outputs of the heads are, and how far those of one step are from those of the next. */
 struct outputs {
     float *logits, *value;

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
 
 import numpy as np
 
@@ -13,7 +12,6 @@ from ngym_cli import processes
 from ngym_cli.agents.compiled.network import COMPILED_ACTIVATIONS, MAX_LAYERS, AgentSizes, share_pass
 from ngym_cli.agents.sequences import Minibatches
 
-Objective = Literal["ppo", "supervised"]
 #: Arrays and coefficients of a call, by the names in `python.c`.
 Arguments = Mapping[str, object]
 
@@ -64,7 +62,7 @@ class CompiledAgent:
         self.sizes, self._places = sizes, places
         self._shape = sizes.as_array()
         self._dimensions = {"shape": self._shape, "alpha": sizes.alpha, "noise_scale": sizes.noise_scale}
-        names = ("prepare", "act", "ppo_gradient", "supervised_gradient")
+        names = ("prepare", "act", "gradient")
         self.functions: dict[str, Callable[..., int]] = {name: kernels.named(name) for name in names}
         n = int(self._buffer_sizes(1, 1)[0])
         self.weights, self.weight_gradient = np.empty(n, np.float32), np.empty(n, np.float32)
@@ -114,41 +112,19 @@ class CompiledAgent:
         act = self.functions["act"]
         processes.share_work(lambda arguments: act(time=time, draws=draws, **arguments), self._acting)
 
-    def gradient(self, objective: Objective, minibatches: Minibatches, columns: Arguments) -> np.ndarray:
-        """Find the gradient of the present weights over the sequences of a single minibatch.
+    def update(self, minibatches: Minibatches, columns: Arguments, adam: Arguments = NO_STEP) -> np.ndarray:
+        """Find the gradient of each minibatch, and take a step of Adam down it, with all threads.
 
         Args:
-            objective: what is minimised.
-            minibatches: a single minibatch.
-            columns: arrays of the rollout and coefficients of the objective.
-
-        Returns:
-            Sums over steps (1, `N_RESULTS`); `weight_gradient` holds the gradient.
-        """
-        return self._update(objective, minibatches, columns, NO_STEP)
-
-    def apply(
-        self, objective: Objective, minibatches: Minibatches, columns: Arguments, adam: Arguments, max_norm: float
-    ) -> np.ndarray:
-        """Take a step of Adam down the gradient of each minibatch.
-
-        Args:
-            objective: what is minimised.
             minibatches: sequences of the rollout.
             columns: arrays of the rollout and coefficients of the objective.
-            adam: vector of all parameters, moments and coefficients of Adam.
-            max_norm: length that longer gradients are shortened to.
+            adam: vector of all parameters, moments and coefficients of Adam, and the length that longer gradients are
+                shortened to; without arrays only the gradient of the present `weights` is found.
 
         Returns:
-            Sums over steps of each minibatch that was looked at (minibatch, `N_RESULTS`).
+            Sums over steps of each minibatch that was looked at (minibatch, `N_RESULTS`). `weight_gradient` holds the
+            gradient of the last.
         """
-        return self._update(objective, minibatches, columns, {**adam, "most": max_norm})
-
-    def _update(
-        self, objective: Objective, minibatches: Minibatches, columns: Arguments, adam: Arguments
-    ) -> np.ndarray:
-        """Compute an update with all threads; without arrays of Adam, only the gradient."""
-        function = self.functions[f"{objective}_gradient"]
         results, sequences = np.empty((len(minibatches), N_RESULTS)), minibatches.longest_first()
         n = len(self.workspaces)
         counts = np.zeros(n, np.int64)
@@ -165,7 +141,7 @@ class CompiledAgent:
 
         def take_part(rank: int, team: np.ndarray) -> None:
             memory = {"packed": self._packed[rank], "work": self.workspaces[rank], "team": team}
-            counts[rank] = function(rank=rank, **memory, **arguments)
+            counts[rank] = self.functions["gradient"](rank=rank, **memory, **arguments)
 
         share_pass(n, take_part)
         return results[: counts[0]]
@@ -181,32 +157,3 @@ def apply_adam(adam: Arguments, gradient: np.ndarray, max_norm: float) -> None:
     """
     weights = {"weights" if name == "vector" else name: value for name, value in adam.items()}
     kernels.named("adam")(gradient=gradient, most=max_norm, **weights)
-
-
-def ppo_objective(
-    logits: np.ndarray,
-    values: np.ndarray,
-    log_std: np.ndarray | None,
-    columns: Sequence[np.ndarray],
-    coefficients: Sequence[float],
-) -> tuple[list[np.ndarray], np.ndarray]:
-    """Find the gradient of the objective of PPO at the outputs of an agent.
-
-    Args:
-        logits: preferences or means (step, action).
-        values: predicted returns (step,).
-        log_std: logarithms of standard deviations of continuous actions; None for discrete actions.
-        columns: actions, their old log-probabilities, advantages, returns, old values and weight of each step.
-        coefficients: largest deviation of the ratio and change of values, weights of entropy and values.
-
-    Returns:
-        The gradients at the three outputs; sums over steps of the losses of policy, values and entropy, divergence and
-        share of clipped steps, and an unused place.
-    """
-    actions, *known = columns
-    gradients = [logits.copy(), values.copy(), np.empty(logits.shape[1], np.float32)]
-    numbers, work = np.empty(6), np.empty(32 * logits.shape[1] + 16, np.float32)
-    chosen, moved = (None, actions) if log_std is not None else (actions, None)
-    outputs = *gradients[:2], log_std, chosen, moved
-    kernels.require("ppo_objective")(*outputs, *known, *coefficients, gradients[2], numbers, work)
-    return gradients, numbers

@@ -118,19 +118,18 @@ void agent_act(const struct agent *a, const struct packed_weights *p, const stru
                int64_t time, int64_t first, int64_t end, const float *draws) {
     int64_t n = end - first, size = n * a->units;
     w->counts[0] = n;
-    for (int64_t net = 0; net < a->networks; net++)
-        for (int64_t k = 0; k < a->layers; k++) {
-            struct loop *l = &w->loop[net][k];
-            int64_t before = ((time * a->layers + k) * o->envs + first) * a->units;
-            int64_t after = before + a->layers * o->envs * a->units;
-            float *noise = (float *)l->noise;
-            for (int64_t i = 0; noise && i < size; i++) noise[i] = o->noise_scale * o->noise[net][before + i];
-            l->times = 1, l->alpha = o->alpha, l->panels = p->layer[net][k].gates;
-            l->x = k ? w->loop[net][k - 1].h : o->obs + (time * o->envs + first) * a->features;
-            l->h0 = o->h[net] + before, l->h = o->h[net] + after;
-            if (o->c[net]) l->c0 = o->c[net] + before, l->c = o->c[net] + after;
-            loop_forward_some(l, 0, n);
-        }
+    FOR_LAYERS(a, net, k) {
+        struct loop *l = &w->loop[net][k];
+        int64_t before = ((time * a->layers + k) * o->envs + first) * a->units;
+        int64_t after = before + a->layers * o->envs * a->units;
+        float *noise = (float *)l->noise;
+        for (int64_t i = 0; noise && i < size; i++) noise[i] = o->noise_scale * o->noise[net][before + i];
+        l->times = 1, l->alpha = o->alpha, l->panels = p->layer[net][k].gates;
+        l->x = k ? w->loop[net][k - 1].h : o->obs + (time * o->envs + first) * a->features;
+        l->h0 = o->h[net] + before, l->h = o->h[net] + after;
+        if (o->c[net]) l->c0 = o->c[net] + before, l->c = o->c[net] + after;
+        loop_forward_some(l, 0, n);
+    }
     forward_heads(a, p, w, n);
     struct outputs f = head_outputs(a, w);
     for (int64_t r = 0; r < n; r++) {
@@ -193,8 +192,7 @@ static int64_t gather(const struct agent *a, const struct rollout *o, const stru
         }
         w->counts[t] = n - before;
     }
-    for (int64_t net = 0; net < a->networks; net++)
-        for (int64_t l = 0; l < a->layers; l++) gather_layer(a, o, &w->loop[net][l], net, l, s);
+    FOR_LAYERS(a, net, l) gather_layer(a, o, &w->loop[net][l], net, l, s);
     return n;
 }
 
@@ -249,11 +247,10 @@ static void work_on(struct team *team, void (*run)(const void *, int64_t, int64_
 }
 
 void forward_layers(const struct agent *a, const struct packed_weights *p, struct workspace *w, struct team *team) {
-    for (int64_t net = 0; net < a->networks; net++)
-        for (int64_t k = 0; k < a->layers; k++) {
-            w->loop[net][k].panels = p->layer[net][k].gates;
-            work_on(team, run_forward_part, &w->loop[net][k], &w->loop[net][k]);
-        }
+    FOR_LAYERS(a, net, k) {
+        w->loop[net][k].panels = p->layer[net][k].gates;
+        work_on(team, run_forward_part, &w->loop[net][k], &w->loop[net][k]);
+    }
 }
 
 void backward_layers(const struct agent *a, const struct packed_weights *p, struct workspace *w, int64_t n,

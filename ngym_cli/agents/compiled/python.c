@@ -3,8 +3,6 @@
 #include "kernel.h"
 #include "update.h"
 
-#include <math.h>
-
 _Static_assert(sizeof(struct shared_update) <= 8 * 96, "the memory that threads share is too small");
 
 static const char SIZE_MISMATCH[] = "the rollout does not fit the sizes of the agent";
@@ -45,54 +43,43 @@ static const char *run_prepare(struct call *c) {
     return 0;
 }
 
-/* `act` and the gradients begin with the agent and its rollout; `act` and `ppo_gradient` go on with the critic's part of
-   the rollout. Whether weights, states, actions and values are read or written differs. */
-#define AGENT(X, PACKED, STATE, ACTION)                                                                                \
+/* `act` and `gradient` begin with the agent and its rollout. An agent without a value is supervised. Whether weights,
+   actions and values are read or written differs. */
+#define AGENT(X, PACKED, ACTION, VALUE)                                                                                \
     X(IN, shape, int64, length) X(FLOAT, alpha) X(FLOAT, noise_scale) X(PACKED, packed, float32, packed)               \
     X(OUT, work, float32, work) X(IN, obs, float32, times,envs,features)                                               \
-    X(MAYBE, noise, float32, times,layers,envs,units) X(STATE, h, float32, moments,layers,envs,units)                  \
-    X(STATE, c, float32, moments,layers,envs,units) X(ACTION, chosen, int64, times,envs)                               \
-    X(ACTION, moved, float32, times,envs,actions)
-#define CRITIC(X, STATE, VALUE)                                                                                        \
-    X(MAYBE, critic_noise, float32, times,layers,envs,units) X(STATE, critic_h, float32, moments,layers,envs,units)    \
-    X(STATE, critic_c, float32, moments,layers,envs,units) X(VALUE, values, float32, times,envs)                       \
+    X(MAYBE, noise, float32, times,layers,envs,units) X(MAYBE, critic_noise, float32, times,layers,envs,units)         \
+    X(MAYBE_OUT, h, float32, moments,layers,envs,units) X(MAYBE_OUT, c, float32, moments,layers,envs,units)            \
+    X(MAYBE_OUT, critic_h, float32, moments,layers,envs,units)                                                         \
+    X(MAYBE_OUT, critic_c, float32, moments,layers,envs,units) X(ACTION, chosen, int64, times,envs)                    \
+    X(ACTION, moved, float32, times,envs,actions) X(VALUE, values, float32, times,envs)                                \
     X(VALUE, old, float32, times,envs)
 #define ROLLOUT_SIZES length, packed, work, times, envs, features, layers, units, moments, actions
 
-#define ROLLOUT(X)                                                                                                     \
-    AGENT(X, OUT, MAYBE_OUT, MAYBE_OUT) CRITIC(X, MAYBE_OUT, OUT)
+#define ROLLOUT(X) AGENT(X, OUT, MAYBE_OUT, MAYBE_OUT)
 STRUCTS(rollout, ROLLOUT, ROLLOUT_SIZES)
 
-/* Fills in the agent and the rollout, all but the critic's part. */
-static const char *parse_shared_arguments(const struct call *c, struct agent *a, struct rollout *o) {
+/* Fills in the agent and its rollout. */
+static const char *parse_rollout(const struct call *c, struct agent *a, struct rollout *o) {
     TAKE(rollout);
     const char *problem = parse_agent(a, given.shape, size.length);
     if (problem) return problem;
     if (!a->heads) return "a network alone does not act";
     *o = (struct rollout){
-        .envs = size.envs, .times = size.times, .obs = given.obs, .noise = {given.noise}, .h = {given.h},
-        .c = {given.c}, .chosen = given.chosen, .moved = given.moved, .alpha = given.alpha,
-        .noise_scale = given.noise_scale};
+        .envs = size.envs, .times = size.times, .obs = given.obs, .noise = {given.noise, given.critic_noise},
+        .h = {given.h, given.critic_h}, .c = {given.c, given.critic_c}, .chosen = given.chosen, .moved = given.moved,
+        .values = given.values, .old = given.old, .alpha = given.alpha, .noise_scale = given.noise_scale};
+    int64_t valued = given.shape[VALUED];
     if (size.features != a->features || size.envs < 1 || size.times < 1) return SIZE_MISMATCH;
-    if ((o->noise[0] || o->h[0] || o->c[0]) && (size.layers != a->layers || size.units != a->units))
+    if ((o->noise[0] || o->h[0]) && (size.layers != a->layers || size.units != a->units)) return SIZE_MISMATCH;
+    if (valued ? size.moments != o->times + 1 || !o->values || !o->old : o->h[0] && size.moments < 1)
         return SIZE_MISMATCH;
     if (a->continuous ? !o->moved || size.actions != a->actions : !o->chosen) return SIZE_MISMATCH;
     if (o->noise[0] && a->gate_rows != a->units) return "there is no noise in such a cell";
-    if (a->cell == LSTM ? !o->h[0] != !o->c[0] : o->c[0] != 0) return "an LSTM has a state c, others have none";
-    return 0;
-}
-
-/* Fills in the critic's part, too. */
-static const char *parse_rollout(const struct call *c, struct agent *a, struct rollout *o) {
-    TAKE(rollout);
-    const char *problem = parse_shared_arguments(c, a, o);
-    if (problem) return problem;
-    o->noise[1] = given.critic_noise, o->h[1] = given.critic_h, o->c[1] = given.critic_c;
-    o->values = given.values, o->old = given.old;
-    if (!given.shape[VALUED]) return "the agent has no value";
-    if (size.moments != o->times + 1) return SIZE_MISMATCH;
     for (int net = 0; net < a->networks; net++) {
-        if (!o->h[net] || (a->cell == LSTM) != (o->c[net] != 0)) return "a network has no states";
+        if (valued && !o->h[net]) return "a network has no states";
+        if (a->cell == LSTM ? !o->h[net] != !o->c[net] : o->c[net] != 0)
+            return "an LSTM has a state c, others have none";
         if (!o->noise[net] != !o->noise[0]) return "one network has noise, the other has none";
     }
     return 0;
@@ -111,7 +98,7 @@ static const char *layout_buffers(const struct call *c, const struct agent *a, i
 }
 
 #define ACT(X)                                                                                                         \
-    AGENT(X, IN, MAYBE_OUT, MAYBE_OUT) CRITIC(X, MAYBE_OUT, OUT) X(INT, time) X(INT, begin) X(INT, end)                \
+    AGENT(X, IN, MAYBE_OUT, OUT) X(INT, time) X(INT, begin) X(INT, end)                                                \
     X(OUT, logits, float32, times,envs,actions) X(IN, draws, float32, envs,actions)
 DECLARE(act, ACT, ROLLOUT_SIZES)
 
@@ -124,6 +111,7 @@ static const char *run_act(struct call *c) {
     const char *problem = parse_rollout(c, &a, &o);
     if (!problem) problem = layout_buffers(c, &a, o.envs, &p, &w);
     if (problem) return problem;
+    if (!given.shape[VALUED]) return "the agent has no value";
     if (given.time < 0 || given.time >= o.times) return "there is no such step";
     if (size.actions != a.actions) return SIZE_MISMATCH;
     if (given.begin < 0 || given.end > o.envs || given.begin >= given.end) return "there are no such environments";
@@ -164,129 +152,66 @@ static const char *misfit(const struct update *u, const struct agent *a) {
     return u->parts && weights != a->weights ? "the parts are not those of the agent" : 0;
 }
 
-/* An update: thread and minibatches, weights and gradient, and what Adam needs. */
-#define UPDATE(X)                                                                                                      \
-    X(INT, rank) X(INT, threads) X(OUT, team, int64, 96) X(IN, first, int64, sequences)                               \
+/* An update: thread and minibatches, weights and gradient, what Adam needs, then what PPO learns from and what
+   supervised agents do. */
+#define GRADIENT(X)                                                                                                    \
+    AGENT(X, OUT, MAYBE, MAYBE) X(INT, rank) X(INT, threads) X(OUT, team, int64, 96) X(IN, first, int64, sequences)    \
     X(IN, length, int64, sequences) X(IN, begin, int64, bounds) X(OUT, sums, float32, most,sums)                       \
     X(OUT, numbers, float64, minibatches,7) X(IN, weights, float32, n) X(OUT, slopes, float32, n)                      \
     X(IN, place, int64, parts) X(IN, size, int64, parts) X(OUT, gradient, float32, all)                                \
     X(MAYBE_OUT, vector, float32, all) X(MAYBE_OUT, mean, float32, all) X(MAYBE_OUT, square, float32, all)             \
     X(MAYBE_OUT, step, float32) X(FLOAT, rate) X(FLOAT, keep_mean) X(FLOAT, keep_square) X(FLOAT, small)               \
-    X(FLOAT, most)
-#define UPDATE_SIZES ROLLOUT_SIZES, sequences, bounds, most, sums, minibatches, n, parts, all
-STRUCTS(update, UPDATE, UPDATE_SIZES)
+    X(FLOAT, most) X(FLOAT, l1) X(FLOAT, l2) X(MAYBE, advantages, float32, times,envs)                                 \
+    X(MAYBE, returns, float32, times,envs) X(MAYBE, counts, uint8, times,envs) X(INT, normalize) X(FLOAT, clip)        \
+    X(FLOAT, clip_range_vf) X(FLOAT, ent_coef) X(FLOAT, vf_coef) X(FLOAT, most_kl) X(FLOAT, imitation)                 \
+    X(MAYBE, correct, int64, times,envs) X(MAYBE, weight, float32, times,envs) X(MAYBE, due, uint8, times,envs)
+DECLARE(gradient, GRADIENT, ROLLOUT_SIZES, sequences, bounds, most, sums, minibatches, n, parts, all)
 
 /* Lets a thread take its part in an update: the thread of rank 0 leads, and finds how many minibatches it looked at;
-   others help. `u` says what is minimised; the arguments of the update are those from the byte `begin` on. */
-static const char *share_update(struct call *c, const struct agent *a, const struct rollout *o, struct update *u,
-                                size_t begin) {
-    struct update_arguments given;
-    struct update_sizes size;
-    memcpy(&given, (const char *)c->value + begin, sizeof given);
-    memcpy(&size, c->size, sizeof size);
-    struct shared_update *shared = (void *)given.team;
-    struct minibatches m = {given.first, given.length, given.begin, size.minibatches};
+   others help. */
+static const char *run_gradient(struct call *c) {
+    TAKE(gradient);
+    struct agent a;
+    struct rollout o;
     struct packed_weights p;
     struct workspace w;
     struct gradient_sums sums;
-    const char *problem;
-    if (size.bounds != m.n + 1) return "each minibatch begins somewhere, and the last ends";
-    if ((problem = misplaced(&m, size.sequences, o))) return problem;
-    for (int64_t i = 0; o->weight && o->h[0] && i < size.sequences; i++)
-        if (m.first[i] >= o->envs) return "states are known at the beginning only";
-    for (int64_t i = 0; !a->continuous && i < o->envs * o->times; i++)
-        if ((uint64_t)o->chosen[i] >= (uint64_t)a->actions ||
-            (o->correct && (uint64_t)o->correct[i] >= (uint64_t)a->actions))
-            return "there is no such action";
-    if (size.n != a->weights) return "there are not as many weights as the agent has";
-    if (size.most < MAX_CHUNKS || size.sums < layout_gradient_sums(a, &sums, 0)) return BUFFER_TOO_SMALL;
-    int64_t longest = 0;
-    for (int64_t k = 0; k < m.n; k++) longest = m.length[m.begin[k]] > longest ? m.length[m.begin[k]] : longest;
-    if ((problem = layout_buffers(c, a, max_group_steps(o->envs, longest), &p, &w))) return problem;
-    u->weights = given.weights, u->slopes = given.slopes;
-    u->place = given.place, u->size = given.size, u->parts = given.vector ? size.parts : 0;
-    u->adam = (struct adam){given.vector, given.mean, given.square, given.step, given.gradient,
-                            given.rate, given.keep_mean, given.keep_square, given.small, given.most};
-    u->gradient = given.gradient, u->vector = size.all, u->sums = given.sums, u->sums_apart = size.sums;
-    u->numbers = given.numbers;
-    if (given.threads < 1 || given.threads > MAX_CHUNKS) return "there cannot be so many threads";
-    if (u->adam.weights && !(u->adam.mean && u->adam.square && u->adam.step)) return "Adam has no state";
-    if ((problem = misfit(u, a))) return problem;
-    if (!given.rank) c->result = lead_update(a, &p, o, &m, u, &w, shared, given.threads);
-    else join_update(a, &p, o, &m, u, &w, shared, given.rank);
-    return 0;
-}
-
-#define PPO_GRADIENT(X)                                                                                                       \
-    AGENT(X, OUT, MAYBE, MAYBE) CRITIC(X, MAYBE, IN) UPDATE(X) X(IN, advantages, float32, times,envs)                  \
-    X(IN, returns, float32, times,envs) X(IN, counts, uint8, times,envs) X(INT, normalize) X(FLOAT, clip)              \
-    X(FLOAT, clip_range_vf) X(FLOAT, ent_coef) X(FLOAT, vf_coef) X(FLOAT, most_kl) X(FLOAT, l1) X(FLOAT, l2)           \
-    X(FLOAT, imitation) X(MAYBE, correct, int64, times,envs)
-DECLARE(ppo_gradient, PPO_GRADIENT, UPDATE_SIZES)
-
-static const char *run_ppo_gradient(struct call *c) {
-    TAKE(ppo_gradient);
-    struct agent a;
-    struct rollout o;
+    struct minibatches m = {given.first, given.length, given.begin, size.minibatches};
     const char *problem = parse_rollout(c, &a, &o);
     if (problem) return problem;
+    int is_taught = !given.shape[VALUED];
+    if (is_taught ? !given.weight || !given.due : !given.advantages || !given.returns || !given.counts)
+        return "what is learned from is missing";
     o.advantages = given.advantages, o.returns = given.returns, o.counts = given.counts, o.correct = given.correct;
+    if (is_taught) o.weight = given.weight, o.due = given.due;
     if (given.imitation && (!o.correct || a.continuous)) return "there are no correct actions to imitate";
+    if (size.bounds != m.n + 1) return "each minibatch begins somewhere, and the last ends";
+    if ((problem = misplaced(&m, size.sequences, &o))) return problem;
+    for (int64_t i = 0; is_taught && o.h[0] && i < size.sequences; i++)
+        if (m.first[i] >= o.envs) return "states are known at the beginning only";
+    for (int64_t i = 0; !a.continuous && i < o.envs * o.times; i++)
+        if ((uint64_t)o.chosen[i] >= (uint64_t)a.actions ||
+            (o.correct && (uint64_t)o.correct[i] >= (uint64_t)a.actions))
+            return "there is no such action";
+    if (size.n != a.weights) return "there are not as many weights as the agent has";
+    if (size.most < MAX_CHUNKS || size.sums < layout_gradient_sums(&a, &sums, 0)) return BUFFER_TOO_SMALL;
+    int64_t longest = 0;
+    for (int64_t k = 0; k < m.n; k++) longest = m.length[m.begin[k]] > longest ? m.length[m.begin[k]] : longest;
+    if ((problem = layout_buffers(c, &a, max_group_steps(o.envs, longest), &p, &w))) return problem;
     struct update u = {
         .normalize = given.normalize, .most_kl = given.most_kl, .l1 = given.l1, .l2 = given.l2,
-        .objective = {given.clip, given.clip_range_vf, given.ent_coef, given.vf_coef, given.imitation, .scale = 1}};
-    return share_update(c, &a, &o, &u, offsetof(struct ppo_gradient_arguments, rank));
-}
-
-#define SUPERVISED_GRADIENT(X)                                                                                                       \
-    AGENT(X, OUT, MAYBE_OUT, MAYBE) UPDATE(X) X(IN, weight, float32, times,envs) X(IN, due, uint8, times,envs)         \
-    X(FLOAT, l1) X(FLOAT, l2)
-DECLARE(supervised_gradient, SUPERVISED_GRADIENT, UPDATE_SIZES)
-
-static const char *run_supervised_gradient(struct call *c) {
-    TAKE(supervised_gradient);
-    struct agent a;
-    struct rollout o;
-    const char *problem = parse_shared_arguments(c, &a, &o);
-    if (problem) return problem;
-    if (a.heads + a.joint > 1) return "a supervised agent has no value";
-    if (o.h[0] && size.moments < 1) return SIZE_MISMATCH;
-    o.weight = given.weight, o.due = given.due;
-    struct update u = {.most_kl = INFINITY, .l1 = given.l1, .l2 = given.l2};
-    return share_update(c, &a, &o, &u, offsetof(struct supervised_gradient_arguments, rank));
-}
-
-/* The objective of PPO alone, at outputs of heads, which become its gradient. */
-#define PPO_OBJECTIVE(X)                                                                                               \
-    X(OUT, logits, float32, steps,actions) X(OUT, values, float32, steps) X(MAYBE, log_std, float32, actions)          \
-    X(MAYBE, chosen, int64, steps) X(MAYBE, moved, float32, steps,actions) X(IN, old, float32, steps)                  \
-    X(IN, advantages, float32, steps) X(IN, returns, float32, steps) X(IN, old_values, float32, steps)                 \
-    X(IN, weight, float32, steps) X(FLOAT, clip) X(FLOAT, clip_range_vf) X(FLOAT, ent_coef) X(FLOAT, vf_coef)          \
-    X(OUT, log_std_gradient, float32, actions) X(OUT, numbers, float64, 6) X(OUT, work, float32, work)
-DECLARE(ppo_objective, PPO_OBJECTIVE, steps, actions, work)
-
-static const char *run_ppo_objective(struct call *c) {
-    TAKE(ppo_objective);
-    struct agent a = {.actions = size.actions, .continuous = given.moved != 0, .heads = 2, .head_layers = {1, 1}};
-    if (a.continuous ? !given.log_std : !given.chosen) return "there are no actions";
-    for (int64_t i = 0; !a.continuous && i < size.steps; i++)
-        if ((uint64_t)given.chosen[i] >= (uint64_t)a.actions) return "there is no such action";
-    if (size.work < 2 * a.actions * LANES + 16) return BUFFER_TOO_SMALL;
-    lanes *work = (void *)(((uintptr_t)given.work + 63) / 64 * 64);
-    struct workspace w = {
-        .chosen = (int64_t *)given.chosen, .moved = (float *)given.moved, .logits = work,
-        .probabilities = work + a.actions, .head_out = {{given.logits}, {given.values}},
-        .per_step = {(float *)given.old, (float *)given.advantages, (float *)given.returns, (float *)given.old_values,
-                     (float *)given.weight}};
-    struct packed_weights p = {.log_std = (float *)given.log_std};
-    struct gradient_sums sums = {.log_std = given.log_std_gradient};
-    struct objective o = {given.clip, given.clip_range_vf, given.ent_coef, given.vf_coef};
-    memset(given.numbers, 0, 8 * STATISTICS);
-    memset(given.log_std_gradient, 0, 4 * a.actions);
-    add_ppo_objective(&a, &p, &o, &w, size.steps, &sums, given.numbers);
+        .objective = {given.clip, given.clip_range_vf, given.ent_coef, given.vf_coef, given.imitation, .scale = 1},
+        .weights = given.weights, .slopes = given.slopes, .place = given.place, .size = given.size,
+        .parts = given.vector ? size.parts : 0, .gradient = given.gradient, .vector = size.all, .sums = given.sums,
+        .sums_apart = size.sums, .numbers = given.numbers,
+        .adam = {given.vector, given.mean, given.square, given.step, given.gradient, given.rate, given.keep_mean,
+                 given.keep_square, given.small, given.most}};
+    if (given.threads < 1 || given.threads > MAX_CHUNKS) return "there cannot be so many threads";
+    if (u.adam.weights && !(u.adam.mean && u.adam.square && u.adam.step)) return "Adam has no state";
+    if ((problem = misfit(&u, &a))) return problem;
+    if (!given.rank) c->result = lead_update(&a, &p, &o, &m, &u, &w, (void *)given.team, given.threads);
+    else join_update(&a, &p, &o, &m, &u, &w, (void *)given.team, given.rank);
     return 0;
 }
 
-const struct kernel AGENT_KERNELS[] = {
-    KERNEL(sizes, 0),        KERNEL(prepare, 0), KERNEL(act, 1), KERNEL(ppo_gradient, 1),
-    KERNEL(supervised_gradient, 1), KERNEL(ppo_objective, 1), {0}};
+const struct kernel AGENT_KERNELS[] = {KERNEL(sizes, 0), KERNEL(prepare, 0), KERNEL(act, 1), KERNEL(gradient, 1), {0}};

@@ -8,6 +8,7 @@ automatic differentiation.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ from gymnasium import spaces
 from torch import Tensor
 
 from ngym_cli.agents.algorithms.compiled_learner import CompiledPolicy
+from ngym_cli.agents.algorithms.objective import LossCoefficients
 from ngym_cli.agents.networks.places import PlaceCode
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 from ngym_cli.agents.sequences import Minibatches, Sequences
@@ -155,8 +157,8 @@ class SupervisedKernel(CompiledPolicy):
             "due": material.due.reshape(shape),
             **{name: state.numpy()[None] for name, state in zip(("h", "c"), carry or (), strict=False)},
         }
-        columns = {**arrays, "noise": noise, "l1": l1, "l2": l2}
-        sums = self.agent.gradient("supervised", Minibatches.single(sequences), columns)[0].tolist()
+        columns = {**arrays, "noise": noise, **LossCoefficients(l1=l1, l2=l2)._asdict(), "most_kl": inf}
+        sums = self.agent.update(Minibatches.single(sequences), columns)[0].tolist()
         numbers = [sums[LOSS] + sums[RATES], sums[STEP_LOSS] / sequences.n_steps, sums[RATES], sums[CORRECT]]
         return self.gradient_of_parameters(), numbers
 

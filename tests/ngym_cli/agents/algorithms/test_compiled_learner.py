@@ -109,17 +109,17 @@ def test_an_update_that_was_never_led_keeps_no_thread_waiting(recall, monkeypatc
         model = build(recall())
         for _ in range(2):
             model.learn(model.n_steps * model.n_envs)
-        learn = model.compiled.agent.functions["ppo_gradient"]
+        learn = model.compiled.agent.functions["gradient"]
 
         def interrupted(**arguments):
             if arguments["rank"] == 0:
                 raise KeyboardInterrupt
             return learn(**arguments)
 
-        monkeypatch.setitem(model.compiled.agent.functions, "ppo_gradient", interrupted)
+        monkeypatch.setitem(model.compiled.agent.functions, "gradient", interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.learn(model.n_steps * model.n_envs)
-        monkeypatch.setitem(model.compiled.agent.functions, "ppo_gradient", learn)
+        monkeypatch.setitem(model.compiled.agent.functions, "gradient", learn)
         model.learn(model.n_steps * model.n_envs)  # the other thread is free
     finally:
         processes.set_learning_threads(1)
