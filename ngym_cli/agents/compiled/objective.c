@@ -38,6 +38,13 @@ static void gaussian(const struct agent *a, const float *log_std, const lanes *x
     }
 }
 
+/* The preferences or means of `left` steps, as far apart as said, side by side; zeros fill the last. */
+static void read_outputs(const float *outputs, int64_t apart, int64_t actions, int64_t left, lanes *x) {
+    memset(x, 0, sizeof(lanes) * actions);
+    for (int64_t i = 0; i < left; i++)
+        for (int64_t k = 0; k < actions; k++) x[k][i] = outputs[i * apart + k];
+}
+
 static float sum_of(lanes x) {
     float sum = 0;
     for (int64_t i = 0; i < LANES; i++) sum += x[i];
@@ -57,11 +64,8 @@ void add_ppo_objective(const struct agent *a, const struct packed_weights *packe
         const int64_t *chosen = w->chosen + at;
         lanes none = {0}, entropy = none, log_prob = none, value = none, known[PER_STEP];
         for (int64_t k = 0; k < PER_STEP; k++) known[k] = load(w->per_step[k] + at, left);
-        memset(x, 0, sizeof(lanes) * actions);
-        for (int64_t i = 0; i < left; i++) {
-            for (int64_t k = 0; k < actions; k++) x[k][i] = logits[i * f.logits_apart + k];
-            value[i] = values[i * f.value_apart];
-        }
+        read_outputs(logits, f.logits_apart, actions, left, x);
+        for (int64_t i = 0; i < left; i++) value[i] = values[i * f.value_apart];
         if (a->continuous) gaussian(a, packed->log_std, x, p, w->moved + at * actions, left, &log_prob, &entropy);
         else categorical(a, x, p, chosen, left, &log_prob, &entropy);
 
@@ -118,13 +122,10 @@ void add_supervised_loss(const struct agent *a, const struct workspace *w, int64
         const float *moved = w->moved + at * actions;
         lanes weight = load(w->per_step[WEIGHT] + at, left), due = load(w->per_step[DUE] + at, left);
         lanes loss = {0}, entropy = {0}, correct = {0};
-        memset(x, 0, sizeof(lanes) * actions);
-        for (int64_t i = 0; i < left; i++)
-            for (int64_t k = 0; k < actions; k++) x[k][i] = logits[i * f.logits_apart + k];
+        read_outputs(logits, f.logits_apart, actions, left, x);
         if (a->continuous) {
-            for (int64_t i = 0; i < left; i++)
-                for (int64_t k = 0; k < actions; k++) x[k][i] -= moved[i * actions + k];
-            for (int64_t k = 0; k < actions; k++) loss += x[k] * x[k], x[k] *= 2 * weight;
+            read_outputs(moved, actions, actions, left, p);
+            for (int64_t k = 0; k < actions; k++) x[k] -= p[k], loss += x[k] * x[k], x[k] *= 2 * weight;
             correct = -loss;
         } else {
             lanes which = most_preferred(x, actions);
