@@ -50,7 +50,7 @@ KERNELS: Mapping[str, Kernel] = {
     ),
     "forward": Kernel(f"{_COMPILED}/network.c", _NETWORK, f"{_PASS}.forward", _NETWORK_TEST),
     "backward": Kernel(f"{_COMPILED}/network.c", _NETWORK, f"{_PASS}.backward", _NETWORK_TEST),
-    "sizes": Kernel(f"{_COMPILED}/python.c", _PPO, f"{_AGENT}.reserve", _PASSES_TEST),
+    "sizes": Kernel(f"{_COMPILED}/python.c", _PPO, f"{_LEARNING}.network:AgentSizes.buffer_sizes", _PASSES_TEST),
     "prepare": Kernel(f"{_COMPILED}/python.c", _PPO, f"{_AGENT}.prepare", _PASSES_TEST),
     "act": Kernel(f"{_COMPILED}/python.c", _ACT, f"{_AGENT}.act", _PASSES_TEST),
     "gradient": Kernel(f"{_COMPILED}/python.c", _PPO, f"{_AGENT}.update", _PASSES_TEST),

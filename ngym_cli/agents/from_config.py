@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv
 
 
+#: Options of a network that are arguments of a recurrent policy.
+OF_THE_POLICY = ("layers", "shared", "critic_reads", "precision", "patience", "places")
+
+
 def build_venv(config: RunConfig, n_envs: int, around: EnvWrapper = unchanged, learning: bool = True) -> VecEnv:
     """Make the batch of environments (a ``TrialVecEnv``; images with channels first) that a learner learns from.
 
@@ -180,15 +184,10 @@ def _make(
         policy_kwargs = {
             "network": chosen.name,
             "units": units,
-            "layers": args["layers"],
-            "shared": args["shared"],
             "net_arch": list(args["readout"]),
-            "critic_reads": args["critic_reads"],
-            **({"precision": args["precision"]} if args["precision"] != "single" else {}),
             "structure": Structure.of({name: value for name, value in args.items() if name not in own_args}),
             "network_kwargs": own_args,
-            **({} if args["patience"] is None else {"patience": args["patience"]}),
-            **({} if args["places"] is None else {"places": args["places"]}),
+            **{name: args[name] for name in OF_THE_POLICY},
         }
     else:
         policy = "CnnPolicy" if is_image_space(venv.observation_space) else "MlpPolicy"

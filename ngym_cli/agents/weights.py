@@ -53,7 +53,7 @@ def replayed(policy: RecurrentPolicy, observations: np.ndarray, offsets: np.ndar
     with torch.no_grad():
         features = policy.features(torch.from_numpy(observations[layout.steps]).to(policy.device))
         state = network.initial_state(int(layout.counts[0]))
-        rates, _ = network.sequence(features, layout.counts.tolist(), state, last=False)
+        rates, _ = network.sequence(features, layout.counts.tolist(), state)
     activity = np.empty(rates.shape)
     activity[layout.steps] = rates.cpu().numpy()
     return activity

@@ -254,7 +254,7 @@ class RecordingObjective:
         draws = None if noise is None else self._tensor(noise[:, :, 0])
         with policy.autocast():
             features = policy.features(torch.from_numpy(np.ascontiguousarray(ob)).to(self._target.device))
-            rates, _ = network.sequence(features, counts, network.initial_state(counts[0]), draws, last=False)
+            rates, _ = network.sequence(features, counts, network.initial_state(counts[0]), draws)
         order = torch.from_numpy(np.argsort(layout.steps)).to(rates.device)
         return rates[order].to(self._target.dtype)
 

@@ -1,6 +1,5 @@
 """Compiled learning: acting, gradients and optimiser steps in C (`README.md` is the guide; torch is not imported here).
 
-- `unknown_structure`: reason why agents of given sizes cannot use the compiled functions.
 - `CompiledAgent.prepare` and `act`: pack the weights, then act on a batch of environments step by step.
 - `CompiledAgent.update`: find the gradient of minibatches of sequences, and step down it.
 - `apply_adam`: take a single step of Adam on a vector of weights.
@@ -8,6 +7,6 @@
   torch's automatic differentiation, and `steps.Stepper` takes single steps with it.
 """
 
-from ngym_cli.agents.compiled.agent import CompiledAgent, apply_adam, unknown_structure
+from ngym_cli.agents.compiled.agent import CompiledAgent, apply_adam
 
-__all__ = ["CompiledAgent", "apply_adam", "unknown_structure"]
+__all__ = ["CompiledAgent", "apply_adam"]

@@ -3,41 +3,22 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from neurogym import kernels
 from ngym_cli import processes
-from ngym_cli.agents.compiled.network import COMPILED_ACTIVATIONS, MAX_LAYERS, AgentSizes, share_pass
+from ngym_cli.agents.compiled.network import AgentSizes, share_pass
 from ngym_cli.agents.sequences import Minibatches
 
 #: Arrays and coefficients of a call, by the names in `python.c`.
 Arguments = Mapping[str, object]
 
-MAX_HIDDEN_LAYERS = 4  #: of a read-out
 #: Arguments of an update in which no Adam step is taken.
 NO_STEP: Arguments = dict.fromkeys(("rate", "keep_mean", "keep_square", "small", "most"), 0.0)
 #: Results of each minibatch: five sums over its steps, the penalty on rates, and the number of steps learned from.
 N_RESULTS = 7
-
-
-def unknown_structure(cell: str | None, layers: int, hidden: Sequence[Sequence[int]], activation: str) -> str:
-    """Reason why the compiled functions do not know the structure of an agent; empty if they do.
-
-    Args:
-        cell: name of the step of its networks; None for steps in torch.
-        layers: recurrent layers.
-        hidden: sizes of the hidden layers of each read-out.
-        activation: name of the class of the activation of hidden layers.
-    """
-    obstacles = {
-        "the step of the network is written in torch": cell is None,
-        "the layers of the read-out are not the usual ones": activation not in COMPILED_ACTIVATIONS
-        or max(map(len, hidden)) > MAX_HIDDEN_LAYERS,
-        f"there are more than {MAX_LAYERS} layers": layers > MAX_LAYERS,
-    }
-    return next((reason for reason, exists in obstacles.items() if exists), "")
 
 
 class CompiledAgent:
@@ -64,21 +45,15 @@ class CompiledAgent:
         self._dimensions = {"shape": self._shape, "alpha": sizes.alpha, "noise_scale": sizes.noise_scale}
         names = ("prepare", "act", "gradient")
         self.functions: dict[str, Callable[..., int]] = {name: kernels.named(name) for name in names}
-        n = int(self._buffer_sizes(1, 1)[0])
+        n = sizes.buffer_sizes(1, 1, False)[0]
         self.weights, self.weight_gradient = np.empty(n, np.float32), np.empty(n, np.float32)
         self.vector_gradient = np.zeros(n_parameters, np.float32)
         self.workspaces: list[np.ndarray] = []
         self.shares: list[tuple[int, int]] = []
 
-    def _buffer_sizes(self, n_envs: int, longest: int) -> np.ndarray:
-        """Numbers in all weights, in packed weights, in sums of gradients and in a workspace; chunks of an update."""
-        noisy, result = int(self.sizes.noise_scale > 0), np.empty(5, np.int64)
-        kernels.named("sizes")(shape=self._shape, noisy=noisy, envs=n_envs, longest=longest, found=result)
-        return result
-
     def reserve(self, n_envs: int, longest: int) -> None:
         """Allocate memory for given numbers of environments and of steps of a sequence."""
-        _, packed, sums, work, chunks = self._buffer_sizes(n_envs, longest).tolist()
+        _, packed, sums, work, chunks = self.sizes.buffer_sizes(n_envs, longest, self.sizes.noise_scale > 0)
         n = min(processes.learning_threads(), chunks)
         self._packed = [np.empty(packed, np.float32) for _ in range(n)]  # each thread that learns packs its own
         self.workspaces = [np.empty(work, np.float32) for _ in range(n)]

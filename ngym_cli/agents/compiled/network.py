@@ -20,6 +20,7 @@ GATES = {"lstm": 4, "gru": 4, "tanh": 1, "relu": 1, "softplus": 1}  #: rows of w
 COMPILED_CELLS = tuple(GATES)  #: in the order of `loops.c`
 COMPILED_ACTIVATIONS = ("Tanh", "ReLU")  #: of read-outs, in the order of `agent.h`
 MAX_LAYERS = 8  #: recurrent layers
+MAX_HIDDEN_LAYERS = 4  #: of a read-out
 TEAM_SIZE, ENDED = 96, -1  #: numbers through which threads share a pass; the first of them when it has ended
 
 
@@ -82,6 +83,18 @@ class AgentSizes:
         counts = [len(layers) for layers in self.hidden]
         return np.array([*network, *read_out, *counts, self.has_values, *self.hidden[0], *self.hidden[1]], np.int64)
 
+    def buffer_sizes(self, n_envs: int, longest: int, noisy: bool) -> list[int]:
+        """Numbers in all weights, in packed weights, in sums of gradients and in a workspace; chunks of an update.
+
+        Args:
+            n_envs: environments, or steps of packed sequences.
+            longest: steps of the longest sequence.
+            noisy: whether there is recurrent noise.
+        """
+        result = np.empty(5, np.int64)
+        kernels.require("sizes")(self.as_array(), int(noisy), n_envs, longest, result)
+        return result.tolist()
+
 
 class Memory(NamedTuple):
     """Memory of a pass: weights as the passes read them, what `forward` leaves to `backward`, and sums of gradients."""
@@ -117,18 +130,12 @@ class CompiledNetwork:
         self.sizes = sizes
         self._shape = sizes.as_array()
         self._constant = self._shape, sizes.alpha, sizes.noise_scale
-        self._n_weights, self._packed_size, self._sums_size, *_ = self._find_sizes(1, False)
+        self._n_weights, self._packed_size, self._sums_size, *_ = sizes.buffer_sizes(1, 1, False)
         self._spare: list[Memory] = []
-
-    def _find_sizes(self, steps: int, noisy: bool) -> list[int]:
-        """Numbers in all weights, in packed weights, in sums of gradients and in a workspace."""
-        result = np.empty(5, np.int64)
-        kernels.require("sizes")(self._shape, int(noisy), steps, 1, result)
-        return result.tolist()
 
     def take_memory(self, steps: int, noisy: bool) -> Memory:
         """Return memory for a pass over so many steps, with recurrent noise or without."""
-        size = self._find_sizes(steps, noisy)[3]
+        size = self.sizes.buffer_sizes(steps, 1, noisy)[3]
         with contextlib.suppress(IndexError):
             memory = self._spare.pop()
             if len(memory.work) >= size:

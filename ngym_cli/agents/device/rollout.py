@@ -13,6 +13,7 @@ from torch import Tensor
 from ngym_cli.agents.algorithms.objective import SILENT
 from ngym_cli.agents.algorithms.rollout import LOOK_EVERY, Experience, Rollout
 from ngym_cli.agents.networks.base import RecurrentNetwork
+from ngym_cli.agents.networks.images import distinct
 from ngym_cli.agents.networks.policy import PackedSequences
 from ngym_cli.agents.sequences import PackedSteps
 
@@ -53,13 +54,8 @@ class ImageStore:
 
     def add(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the number of every image (image,), and the images that were new (image, ...), in their order."""
-        numbers, new = np.empty(len(images), np.int64), []
-        for row, image in enumerate(images):
-            n = len(self._numbers)
-            numbers[row] = self._numbers.setdefault(image.tobytes(), n)
-            if numbers[row] == n:
-                new.append(row)
-        if new:
+        new, numbers = distinct(images, self._numbers)
+        if len(new):
             self._blocks.append(self._upload(images[new]))
         return numbers, images[new]
 

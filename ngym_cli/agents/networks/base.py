@@ -97,7 +97,7 @@ class RecurrentNetwork(nn.Module):
         return output.unflatten(0, (n_time, n)), state
 
     def sequence(
-        self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None, last: bool = True
+        self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None
     ) -> tuple[Tensor, State]:
         """Run over packed sequences that contain no reset.
 
@@ -106,10 +106,9 @@ class RecurrentNetwork(nn.Module):
             counts: number of sequences with each step, largest first.
             state: before the first step of each sequence.
             noise: standard normal draws (step, layer, unit).
-            last: whether the last state is requested.
 
         Returns:
-            The top layer's activity (step, unit) and the state after the last step of each sequence, or ().
+            The top layer's activity (step, unit) and the state after the last step of each sequence.
         """
         if not self.is_compiled or not autograd.usable(seq):
             return self.in_torch(seq, counts, state, noise)

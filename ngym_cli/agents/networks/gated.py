@@ -34,12 +34,10 @@ class GatedNetwork(RecurrentNetwork):
     Attributes:
         function: torch's function of the network, for packed sequences and for others.
         step_function: torch's function of a single step of a layer.
-        padded: whether sequences are padded to equal lengths outside of the CPU, instead of packed.
     """
 
     function: Any
     step_function: Any
-    padded = False
 
     def __init__(self, input_size: int, hidden_size: int = 64, num_layers: int = 1, memory: float = 30.0) -> None:
         self.memory = memory
@@ -61,23 +59,6 @@ class GatedNetwork(RecurrentNetwork):
     def holding_gate(self, bias: Tensor) -> Tensor:
         """Biases (unit,) of the gate that holds the state; in torch the second gate of LSTM and GRU."""
         return bias[self.hidden_size : 2 * self.hidden_size]
-
-    def sequence(
-        self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None, last: bool = True
-    ) -> tuple[Tensor, State]:
-        """See `RecurrentNetwork.sequence`."""
-        if self.padded and not last and not autograd.usable(seq):
-            return self.in_torch_padded(seq, counts, state), ()
-        return super().sequence(seq, counts, state, noise, last)
-
-    def in_torch_padded(self, seq: Tensor, counts: Sequence[int], state: State) -> Tensor:
-        """Return the top layer's activity (step, unit) of packed sequences, which are padded with zeros meanwhile."""
-        exists = torch.arange(counts[0])[None, :] < torch.tensor(counts)[:, None]
-        steps = exists.flatten().nonzero()[:, 0].to(seq.device)
-        block = seq.new_zeros(exists.numel(), seq.shape[1]).index_copy(0, steps, seq).view(*exists.shape, -1)
-        initial = self._checked(block, counts[0], [array.contiguous() for array in state])
-        top = self.function(block, initial, self.flat_weights(), True, self.num_layers, 0.0, False, False, False)[0]
-        return top.flatten(0, 1).index_select(0, steps)
 
     def in_torch(
         self, seq: Tensor, counts: Sequence[int], state: State, noise: Tensor | None = None

@@ -106,29 +106,29 @@ def halved_and_standardised(observations: Tensor) -> Tensor:
     return torch.cat([images, (images - mean) / sd.clamp_min(LEAST_SD)], dim=1)
 
 
-def distinct(images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Find distinct images: the first row of each, and for every image the index of the equal distinct image.
-
-    Most frames of a trial repeat the previous frame, so that few of a batch have to be computed.
+def distinct(images: np.ndarray, numbers: dict[bytes, int] | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Find the different images among many.
 
     Args:
-        images: uint8 (image, ...).
+        images: (image, ...).
+        numbers: numbers of images seen before by their content, to which new ones are added; None: none were seen.
+
+    Returns:
+        Positions of the first of every new image, and the number of every image (image,).
 
     Example:
-        >>> first, which = distinct(np.array([[3], [5], [3]], np.uint8))
-        >>> first.tolist(), which.tolist()
+        >>> first, index = distinct(np.array([[3], [5], [3]], np.uint8))
+        >>> first.tolist(), index.tolist()
         ([0, 1], [0, 1, 0])
     """
-    numbers: dict[bytes, int] = {}
-    first: list[int] = []
-    index = np.empty(len(images), np.int64)
+    numbers = {} if numbers is None else numbers
+    first, index = list[int](), np.empty(len(images), np.int64)
     for row, image in enumerate(images):
-        key = image.tobytes()
-        number = numbers.setdefault(key, len(first))
-        if number == len(first):
+        n = len(numbers)
+        index[row] = numbers.setdefault(image.tobytes(), n)
+        if index[row] == n:
             first.append(row)
-        index[row] = number
-    return np.array(first), index
+    return np.array(first, np.int64), index
 
 
 class FeatureCache:

@@ -230,12 +230,6 @@ def run_leaky(
     return activity
 
 
-def _rate(total: Tensor, activation: str) -> Tensor:
-    if activation == "tanh":
-        return torch.tanh(total)
-    return torch.relu(total) if activation == "relu" else torch.nn.functional.softplus(total)
-
-
 def _slope(rate: Tensor, activation: str) -> Tensor:
     """Derivative of the gain function where its value is `rate`."""
     if activation == "tanh":
@@ -254,7 +248,7 @@ class _LeakyPass(torch.autograd.Function):
             steps = slice(begin, begin + n)
             before[steps] = state[:n]
             torch.addmm(drive[steps], before[steps], transposed, out=rates[steps])
-            rates[steps] = _rate(rates[steps], activation)
+            rates[steps] = GAIN_FUNCTIONS[activation](rates[steps])
             torch.lerp(before[steps], rates[steps], alpha, out=activity[steps])
             state, begin = activity[steps], begin + n
         ctx.save_for_backward(weight, before, rates)

@@ -10,8 +10,8 @@ from stable_baselines3.common.torch_layers import FlattenExtractor
 from torch import Tensor, nn
 
 from neurogym import kernels
-from ngym_cli.agents import compiled
 from ngym_cli.agents.compiled import autograd
+from ngym_cli.agents.compiled.network import COMPILED_ACTIVATIONS, MAX_HIDDEN_LAYERS, MAX_LAYERS
 from ngym_cli.agents.networks.places import PlaceCode
 
 RecurrentPolicy = Any  #: of `ngym_cli.agents.networks.policy`, which imports this module
@@ -32,10 +32,12 @@ def unusual_structure(policy: RecurrentPolicy, has_values: bool = True) -> str:
     flat = isinstance(space, spaces.Box) and space.dtype in (np.float32, np.float64)
     flat = flat and policy.features_extractor_class is FlattenExtractor
     simple = isinstance(actions, spaces.Discrete) or (isinstance(actions, spaces.Box) and len(actions.shape) == 1)
-    network, activation = policy.networks[0], policy.activation_fn.__name__
-    unknown = compiled.unknown_structure(network.cell, network.num_layers, _hidden(policy), activation)
+    network, hidden = policy.networks[0], _hidden(policy)
+    usual = policy.activation_fn.__name__ in COMPILED_ACTIVATIONS and max(map(len, hidden)) <= MAX_HIDDEN_LAYERS
     obstacles = {
-        unknown: bool(unknown),
+        "the step of the network is written in torch": network.cell is None,
+        "the layers of the read-out are not the usual ones": not usual,
+        f"there are more than {MAX_LAYERS} layers": network.num_layers > MAX_LAYERS,
         "the critic reads the activity of the actor": policy.chained and has_values,
         "observations are not flat": not flat,
         "actions are read out as places": isinstance(policy.action_net, PlaceCode),

@@ -209,7 +209,7 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
             return logits, values
 
         def run(network: RecurrentNetwork, x: Tensor, state: State, noise: Tensor | None) -> tuple[Tensor, State]:
-            return network.sequence(x, sequences.counts, state, noise, last=False)
+            return network.sequence(x, sequences.counts, state, noise)
 
         with self.autocast():
             features = self.features(sequences.obs)

@@ -16,18 +16,6 @@ from ngym_cli.environments.trial_batch import STRETCHES, batch_of, trials_of
 BLOCK_ROWS = 4096  #: rows that a session makes at a time, at least
 
 
-class TaskDrawing(NamedTuple):
-    """Draws of tasks, for environments of several tasks.
-
-    Attributes:
-        weights: how often the trials of named tasks are drawn (others 1).
-        unit: whether the task is drawn for each "trial" or each "batch".
-    """
-
-    weights: Mapping[str, float]
-    unit: str
-
-
 class SampledBatch(NamedTuple):
     """Batch of trials.
 
@@ -51,7 +39,8 @@ class BatchSampler:
         batch_size: sequences in a batch.
         seq_len: steps of each.
         weigh: gives the weight of each row in the loss.
-        drawing: draws of tasks.
+        task_weight: how often the trials of named tasks are drawn (others 1), for environments of several tasks.
+        draw: whether the task is drawn for each "trial" or each "batch".
 
     Attributes:
         streams: a session for each sequence where the state is carried over, otherwise a single session.
@@ -64,23 +53,24 @@ class BatchSampler:
         batch_size: int,
         seq_len: int,
         weigh: Weigh,
-        drawing: TaskDrawing,
+        task_weight: Mapping[str, float],
+        draw: str,
     ) -> None:
         self.batch_size, self.seq_len = batch_size, seq_len
         reset, env = trials_of(venv).reset_state, batch_of(venv).envs[0]
         self.carried = reset != "trial"
         check(env)
-        draw = None
+        tasks = None
         if isinstance(env.unwrapped, ScheduleEnvs):
             names = [env.unwrapped.names[i] for i in env.unwrapped.presented]
-            draw = TaskDraw(names, drawing.weights, drawing.unit == "batch")
-        elif drawing.weights:
+            tasks = TaskDraw(names, task_weight, draw == "batch")
+        elif task_weight:
             raise ValueError(f"task_weight needs several tasks, but there is only {type(env.unwrapped).__name__}")
         size = batch_size * seq_len
-        rows = max(2 * seq_len, BLOCK_ROWS) if self.carried else size if drawing.unit == "batch" else 8 * size
+        rows = max(2 * seq_len, BLOCK_ROWS) if self.carried else size if draw == "batch" else 8 * size
         seeds = rng.integers(2**31, size=batch_size if self.carried else 1)
         unit = reset if reset in STRETCHES else None
-        self.streams = [TrialStream(env, int(seed), weigh, not self.carried, draw, rows, unit) for seed in seeds]
+        self.streams = [TrialStream(env, int(seed), weigh, not self.carried, tasks, rows, unit) for seed in seeds]
 
     def sample(self) -> SampledBatch:
         """Return the next batch."""

@@ -41,7 +41,7 @@ from ngym_cli.agents.networks.base import State
 from ngym_cli.agents.networks.images import distinct
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 from ngym_cli.agents.sequences import Sequences
-from ngym_cli.agents.supervised.batches import BatchSampler, TaskDrawing
+from ngym_cli.agents.supervised.batches import BatchSampler
 from ngym_cli.agents.supervised.material import TrialBuffer, check_weights, row_weights
 from ngym_cli.agents.supervised.objective import SupervisedKernel, Values, read_out
 from ngym_cli.agents.trained import agent_for
@@ -154,8 +154,8 @@ class Supervised(Learner):
 
     def _begin_streams(self) -> None:
         """Begin new sessions of trials, from zero states where states are carried over."""
-        size, draw = (self.batch_size, self.seq_len), TaskDrawing(self.task_weight, self.draw)
-        self._sampler = BatchSampler(self.env, self.rng, *size, self.weigh, draw)
+        size, tasks = (self.batch_size, self.seq_len), (self.task_weight, self.draw)
+        self._sampler = BatchSampler(self.env, self.rng, *size, self.weigh, *tasks)
         self.streams = self._sampler.streams
         self._batches = Prefetch(self._sampler.sample)
         self.carried_state = self.policy.networks[0].initial_state(self.batch_size) if self.carried else None
@@ -353,7 +353,7 @@ class Supervised(Learner):
                 features = self.policy.features(self._tensor(ob[first]))[self._tensor(index)]
             else:
                 features = self.policy.features(self._tensor(ob))
-            rates, after = network.sequence(features, counts, begin, draws, last=state is not None)
+            rates, after = network.sequence(features, counts, begin, draws)
         return rates.to(begin[0].dtype), tuple(array.to(begin[0].dtype) for array in after)
 
     def _draw_noise(self, material: TrialBuffer) -> Noise:

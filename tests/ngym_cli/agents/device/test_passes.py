@@ -1,4 +1,4 @@
-"""Passes for devices: leaky units with an explicit gradient, and padded sequences of gated units."""
+"""Passes for devices: leaky units with an explicit gradient, and single steps of gated units."""
 
 import pytest
 import torch
@@ -33,22 +33,6 @@ def test_leaky_networks_in_few_calls_are_those_in_many(name, options):
             activity, (last,) = run(seq, COUNTS, state, noise)
             slopes = torch.autograd.grad(activity.square().sum() + last.sum(), list(network.parameters()))
             results.append([activity, last, *slopes])
-    for ours, expected in zip(*results, strict=True):
-        torch.testing.assert_close(ours, expected, atol=1e-5, rtol=1e-4)
-
-
-@pytest.mark.parametrize("counts", [COUNTS, [4, 4, 4]])
-@pytest.mark.parametrize("name", ["lstm", "gru"])
-def test_padded_sequences_are_the_packed_ones(name, counts):
-    torch.manual_seed(0)
-    network = find_network(name).load()(3, 10, 2)
-    seq = torch.randn(sum(counts), 3)
-    state = tuple(torch.randn(2, counts[0], 10) for _ in range(network.n_states))
-    results = []
-    with kernels.use(kernels.PLAIN):
-        for network.padded in (False, True):
-            activity, _ = network.sequence(seq, counts, state, last=False)
-            results.append([activity, *torch.autograd.grad(activity.square().sum(), list(network.parameters()))])
     for ours, expected in zip(*results, strict=True):
         torch.testing.assert_close(ours, expected, atol=1e-5, rtol=1e-4)
 
