@@ -12,15 +12,13 @@
 
 /* -- cells: one sequence at one step ------------------------------------------------------------------------------- */
 
-/* Units from u on that fit into lanes, of which `left` are left. */
-#define FOR_UNITS(u, left) for (int64_t u = 0, left = units; u < units; u += LANES, left -= LANES)
-
 static inline lanes sigmoid(lanes x) { return inverse(1.f + exponential(-x)); }
 static inline lanes hyperbolic(lanes x) { return 2.f * inverse(1.f + exponential(-2.f * x)) - 1.f; }
 
 /* c' = f c + i g, h' = o tanh(c'). Gates i f g o. */
 static inline void lstm(float *gate, const float *c, float *c_new, float *squashed, float *h, int64_t units) {
-    FOR_UNITS(u, left) {
+    for (int64_t u = 0; u < units; u += LANES) {
+        int64_t left = units - u;
         lanes i = sigmoid(load(gate + u, left)), f = sigmoid(load(gate + units + u, left));
         lanes g = hyperbolic(load(gate + 2 * units + u, left)), o = sigmoid(load(gate + 3 * units + u, left));
         lanes cell = f * load(c + u, left) + i * g, bounded = hyperbolic(cell);
@@ -37,7 +35,8 @@ static inline void lstm(float *gate, const float *c, float *c_new, float *squash
 /* dh, dc: of the state after the step; dc becomes that before, dh is cleared for the product that follows. */
 static inline void lstm_back(float *gate, const float *c, const float *squashed, const float *given,
                              const float *given_c, float *dh, float *dc, int64_t units) {
-    FOR_UNITS(u, left) {
+    for (int64_t u = 0; u < units; u += LANES) {
+        int64_t left = units - u;
         lanes i = load(gate + u, left), f = load(gate + units + u, left);
         lanes g = load(gate + 2 * units + u, left), o = load(gate + 3 * units + u, left);
         lanes total = load(dh + u, left) + load(given + u, left), bounded = load(squashed + u, left);
@@ -54,7 +53,8 @@ static inline void lstm_back(float *gate, const float *c, const float *squashed,
 
 /* n = tanh(a + r b), h' = n + z (h - n). Gates r z a b, a of the input and b of h; n is kept in the place of a. */
 static inline void gru(float *gate, const float *h, float *h_new, int64_t units) {
-    FOR_UNITS(u, left) {
+    for (int64_t u = 0; u < units; u += LANES) {
+        int64_t left = units - u;
         lanes r = sigmoid(load(gate + u, left)), z = sigmoid(load(gate + units + u, left));
         lanes n = hyperbolic(load(gate + 2 * units + u, left) + r * load(gate + 3 * units + u, left));
         store(gate + u, r, left);
@@ -65,7 +65,8 @@ static inline void gru(float *gate, const float *h, float *h_new, int64_t units)
 }
 
 static inline void gru_back(float *gate, const float *h, const float *given, float *dh, int64_t units) {
-    FOR_UNITS(u, left) {
+    for (int64_t u = 0; u < units; u += LANES) {
+        int64_t left = units - u;
         lanes r = load(gate + u, left), z = load(gate + units + u, left);
         lanes n = load(gate + 2 * units + u, left), b = load(gate + 3 * units + u, left);
         lanes total = load(dh + u, left) + load(given + u, left);
@@ -92,7 +93,8 @@ static inline lanes softplus(lanes a) {
 
 /* h' = h + alpha (f(a) - h). */
 static inline void leaky(float *gate, const float *h, float *h_new, float alpha, int64_t cell, int64_t units) {
-    FOR_UNITS(u, left) {
+    for (int64_t u = 0; u < units; u += LANES) {
+        int64_t left = units - u;
         lanes a = load(gate + u, left), before = load(h + u, left);
         lanes rate = cell == RELU ? choose(a < 0.f, (lanes){0}, a) : cell == TANH ? hyperbolic(a) : softplus(a);
         store(gate + u, rate, left);
@@ -101,7 +103,8 @@ static inline void leaky(float *gate, const float *h, float *h_new, float alpha,
 }
 
 static inline void leaky_back(float *gate, const float *given, float *dh, float alpha, int64_t cell, int64_t units) {
-    FOR_UNITS(u, left) {
+    for (int64_t u = 0; u < units; u += LANES) {
+        int64_t left = units - u;
         lanes rate = load(gate + u, left), total = load(dh + u, left) + load(given + u, left);
         lanes slope = cell == RELU   ? choose(rate > 0.f, (lanes){0} + 1.f, (lanes){0})
                       : cell == TANH ? 1.f - rate * rate
