@@ -23,7 +23,7 @@ LIMITS = {
     "neurogym/dynamics": 1_825,
     "neurogym/envs": 6_470,
     "ngym_cli": 7_895,
-    "ngym_cli/agents": 6_405,
+    "ngym_cli/agents": 6_390,
     "ngym_cli/api": 1_655,
     "ngym_cli/commands": 1_160,
     "ngym_cli/config": 1_580,

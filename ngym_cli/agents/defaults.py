@@ -214,14 +214,9 @@ def _with_agent_defaults(config: RunConfig, properties: TaskProperties) -> Resol
         return ResolvedConfig.model_construct(**{**dict(config), **UNTRAINED})
     algorithm = find_algorithm(config.alg)
     network = find_network(config.network or algorithm.networks[0])
-    task, dt, observation_space, action_space = (
-        properties.id,
-        properties.dt,
-        properties.observation_space,
-        properties.action_space,
-    )
+    task, dt = properties.id, properties.dt
     try:
-        check_pairing(algorithm, network, observation_space, action_space)
+        check_pairing(algorithm, network, properties.observation_space, properties.action_space)
     except UserError as error:
         raise UserError(f"{error} (task {config.task})") from None
     usual = algorithm.rollout_for(properties.trial_steps)

@@ -69,9 +69,7 @@ class StepModule(nn.Module):
             actor, critic = policy.mlp_extractor(features)
             return policy.action_net(actor), policy.value_net(critic).squeeze(-1)
         tops, after = policy.run_networks(lambda network, *inputs: network.one_step(*inputs), features, state)
-        logits = policy.action_net(policy.mlp_extractor.forward_actor(tops[0]))
-        value = policy.value_net(policy.mlp_extractor.forward_critic(tops[-1])).squeeze(-1)
-        return (logits, value, *after)
+        return (*policy.heads(tops), *after)
 
 
 #: State of a network; None at the beginning of a trial or session, and without memory.

@@ -243,14 +243,13 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
     ) -> bool:
         """Learn from each minibatch once; False if the policy has moved too far from the policy that acted."""
         most_kl = inf if self.target_kl is None else 1.5 * self.target_kl
-        numbers = None
         adds = self.in_torch or self.adds_gradients or self.penalties.weighs_weights
         if self.compiled is not None and not adds:
             numbers = self.compiled.apply(dealt, self.coefficients(), most_kl, self.max_grad_norm)
-        if self.compiled is not None and numbers is not None:
-            statistics.append(numbers)
-            self._penalty += self.compiled.penalties.tolist() if self.penalties else []
-            return most_kl == inf or not (numbers[:, KL] > most_kl).any()
+            if numbers is not None:
+                statistics.append(numbers)
+                self._penalty += self.compiled.penalties.tolist() if self.penalties else []
+                return most_kl == inf or not (numbers[:, KL] > most_kl).any()
         for minibatch in dealt:
             result = find(minibatch)
             if result is None:

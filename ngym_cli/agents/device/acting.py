@@ -12,8 +12,8 @@ from gymnasium import spaces
 from torch import Tensor
 
 from ngym_cli.agents.acting import Act, Agent, exploration_draws, within
-from ngym_cli.agents.device.rollout import DeviceRollout
-from ngym_cli.agents.networks.base import RecurrentNetwork, State
+from ngym_cli.agents.device.rollout import DeviceRollout, normal_draws
+from ngym_cli.agents.networks.base import RecurrentNetwork
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 
 #: Set to 0 to act without CUDA graphs.
@@ -85,7 +85,8 @@ class ActingStep:
     @torch.no_grad()
     def _compute(self) -> None:
         state = tuple(self.rollout.present)
-        activity, after = self.policy.run_networks(one_step, self.features, state, self.noise)
+        # Layer by layer: the functions of torch for a whole sequence have more calls around a step.
+        activity, after = self.policy.run_networks(RecurrentNetwork.one_step, self.features, state, self.noise)
         logits, values = self.policy.heads(activity)
         if self.discrete:
             self.actions.copy_((logits + self.draws).argmax(-1))
@@ -96,11 +97,6 @@ class ActingStep:
         self.log_probs.copy_(self.policy.log_prob_and_entropy(logits, self.actions)[0])
         for present, new in zip(state, after, strict=True):
             present.copy_(new)
-
-
-def one_step(network: RecurrentNetwork, x: Tensor, state: State, noise: Tensor | None) -> tuple[Tensor, State]:
-    """Advance a network by a step, layer by layer: a whole sequence has more calls around it."""
-    return RecurrentNetwork.one_step(network, x, state, noise)
 
 
 class DeviceRolloutAgent(Agent):
@@ -118,9 +114,10 @@ class DeviceRolloutAgent(Agent):
     ) -> None:
         self.policy, self.rollout, self._step, self._t = policy, rollout, step, 0
         device = rollout.device
-        for k, network in enumerate(policy.networks):
-            rollout.noise_on_device[k] = _draw_noise(network, rollout, rng) if network.noise else None
         shape = rollout.logits.shape
+        for k, network in enumerate(policy.networks):
+            sizes = (*shape[:2], network.num_layers, network.hidden_size)
+            rollout.noise_on_device[k] = normal_draws(sizes, device, rng) if network.noise else None
         self._draws = rollout.upload(exploration_draws(step.discrete, shape, rng))
         kind, size = step.actions.dtype, step.actions.shape
         self._actions = torch.zeros(rollout.n_steps, *size, dtype=kind, pin_memory=device.type == "cuda")
@@ -162,7 +159,7 @@ class DeviceRolloutAgent(Agent):
                 chosen = torch.as_tensor(envs, device=self.rollout.device)
                 state = tuple(array.index_select(1, chosen) for array in state)
             features = self._features(self.rollout.upload(_single(obs)))
-            activity, _ = self.policy.run_networks(one_step, features, state)
+            activity, _ = self.policy.run_networks(RecurrentNetwork.one_step, features, state)
             return self.policy.heads(activity)[1].cpu().numpy()
 
     def finish(self, starts: np.ndarray) -> None:
@@ -193,10 +190,3 @@ class DeviceRolloutAgent(Agent):
 def _single(obs: np.ndarray) -> np.ndarray:
     """Observations in single precision."""
     return obs.astype(np.float32) if obs.dtype == np.float64 else obs
-
-
-def _draw_noise(network: RecurrentNetwork, rollout: DeviceRollout, rng: np.random.Generator) -> Tensor:
-    """Standard normal draws of a rollout (time, environment, layer, unit), made on the device."""
-    generator = torch.Generator(rollout.device).manual_seed(int(rng.integers(2**31)))
-    shape = (rollout.n_steps, rollout.rewards.shape[1], network.num_layers, network.hidden_size)
-    return torch.randn(shape, generator=generator, device=rollout.device)

@@ -36,6 +36,12 @@ class Upload:
         return tensor.pin_memory().to(self.device, non_blocking=True)
 
 
+def normal_draws(shape: tuple[int, ...], device: torch.device, rng: np.random.Generator) -> Tensor:
+    """Standard normal draws, made on a device."""
+    generator = torch.Generator(device).manual_seed(int(rng.integers(2**31)))
+    return torch.randn(shape, generator=generator, device=device)
+
+
 class ImageStore:
     """Distinct images of a rollout on a device, and the images that every step shows.
 

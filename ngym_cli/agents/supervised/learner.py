@@ -35,7 +35,7 @@ from ngym_cli.agents import acting
 from ngym_cli.agents.algorithms import check_ranges
 from ngym_cli.agents.algorithms.objective import SEQUENCES, BatchSplitter, Penalties, silent_units
 from ngym_cli.agents.algorithms.sb3 import Learner
-from ngym_cli.agents.device.rollout import Prefetch, Upload
+from ngym_cli.agents.device.rollout import Prefetch, Upload, normal_draws
 from ngym_cli.agents.networks import passes
 from ngym_cli.agents.networks.base import State
 from ngym_cli.agents.networks.images import distinct
@@ -361,9 +361,7 @@ class Supervised(Learner):
         network, n = self.policy.networks[0], self.batch_size if self.carried else 1
         if not self.learns_on_device or not network.noise:
             return network.draw_noise(len(material) // n, n, self.rng)
-        generator = torch.Generator(self.device).manual_seed(int(self.rng.integers(2**31)))
-        shape = (len(material), network.num_layers, network.hidden_size)
-        return torch.randn(shape, generator=generator, device=self.device)
+        return normal_draws((len(material), network.num_layers, network.hidden_size), self.device, self.rng)
 
     def _tensor(self, array: np.ndarray) -> Tensor:
         return self._upload(array)
