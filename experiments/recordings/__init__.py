@@ -179,13 +179,11 @@ def make(item: str, seed: int) -> Row:
 
 def table(rows: Rows) -> str:
     """What was reached with each teacher."""
-    lines = ["| neurons | trials | explained | untrained | attractors | currents |", "|---" * 6 + "|"]
+    names = ("performance", "explained", "attractors", "currents")
+    lines = [f"| neurons | trials | {' | '.join(names)} |", "|---" * 6 + "|"]
     for row in rows["teacher"].values():
-        explained, attractors, currents = (
-            " / ".join(str(row[kind][name]) for kind in KINDS) for name in ("explained", "attractors", "currents")
-        )
-        cells = row["neurons"], row["trials"], explained, row["both"]["untrained"], attractors, currents
-        lines.append(f"| {' | '.join(map(str, cells))} |")
+        cells = [" / ".join(f"{row[kind][name]:.3g}" for kind in KINDS) for name in names]
+        lines.append(f"| {row['neurons']} | {row['trials']} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
