@@ -9,13 +9,14 @@ import functools
 import inspect
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ngym_cli.agents.algorithms import HYPERPARAMETERS
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.api.references import reference_of
-from ngym_cli.api.wording import OF_THE_SHELL, called_from_python
+from ngym_cli.api.wording import ELSEWHERE, OF_THE_SHELL, called_from_python
 from ngym_cli.config.fields import AnyRequest, Option, Request, arranged, checked, options_of
 from ngym_cli.config.model import RunConfig
 from ngym_cli.config.tasks import find_task
@@ -29,15 +30,6 @@ POSITIONAL_OR_KEYWORD, KEYWORD_ONLY, VAR_KEYWORD = (
 )
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-#: Names of arguments in other libraries that no nearest name leads to.
-ELSEWHERE = {
-    **dict.fromkeys(("env", "env_id", "environment"), "task"),
-    **dict.fromkeys(("policy", "model"), "network"),
-    **dict.fromkeys(("hidden_size", "cells"), "units"),
-    **{"policy_kwargs": "network_args", "env_kwargs": "task_args", "lr": "hyperparameters", "verbose": "progress"},
-    **{"n_jobs": "workers", "random_state": "seed", "eval_freq": "eval_every", "n_eval_episodes": "eval_trials"},
-    "checkpoint": "checkpoints",
-}
 #: Kinds of parts that may be classes, by the option that takes one.
 PARTS = {"task": "task", "simulate": "task", "alg": "algorithm", "network": "network", "callbacks": "callback"}
 
@@ -117,7 +109,7 @@ def find_option(
     for table, entries in _entries_of_tables(task) if options else ():
         if table in options and name in entries:
             raise UserError(f"'{name}' is an entry of {table}: {table}={{'{name}': {repr(value)[:60]}}}")
-    valid, elsewhere = sorted({*options, *also}), ELSEWHERE.get(name)
+    valid, elsewhere = sorted({*options, *also}), ELSEWHERE["arguments"].get(name)
     if name in OF_THE_SHELL and elsewhere not in valid:
         raise UserError(f"unknown argument '{name}'; it is an option of the command line only")
     suggestion = f"; did you mean '{elsewhere}'?" if elsewhere in valid else did_you_mean(name, {*spelled, *valid})
@@ -172,7 +164,7 @@ def _alternatives(option: Option, value: Any) -> dict[str, list[object]] | list[
         lists = {entry: simple(items) for entry, items in dictionary(option.name, value).items()}
         return {str(entry): items if isinstance(items, list) else [items] for entry, items in lists.items()}
     is_single = isinstance(value, str | type | Mapping) or not isinstance(value, Iterable)
-    single = option.alone
+    single = replace(option, many=False)
     return [written(single, each) for each in ([value] if is_single else value)]
 
 

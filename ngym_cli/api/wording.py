@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import shlex
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from neurogym.messages.options import SPELLING
@@ -16,18 +18,8 @@ from ngym_cli.errors import UserError, did_you_mean
 #: Fields of requests that are only of use in the shell.
 OF_THE_SHELL = ("as_json", "json", "dry_run", "print_config", "smoke", "checkpoint")
 
-#: Words of other libraries for attributes of results.
-MEANT = {
-    "eval": "evaluate",
-    "history": "learning_curve",
-    "log": "learning_curve",
-    "predict": "act",
-    "result": "summary",
-    "results": "summary",
-    "save": "path",
-    "score": "performance",
-    "test": "evaluate",
-}
+#: Words of other libraries for arguments and for attributes of results, with the names here.
+ELSEWHERE = tomllib.loads(Path(__file__).with_name("elsewhere.toml").read_text(encoding="utf-8"))
 
 
 class NearestAttribute:
@@ -44,7 +36,7 @@ class NearestAttribute:
         names = [each for each in sorted({*dir(type(self)), *vars(self)}) if not each.startswith("_")]
         hint = ""
         if not name.startswith("_"):
-            meant = MEANT.get(name)
+            meant = ELSEWHERE["attributes"].get(name)
             hint = f"; did you mean '{meant}'?" if meant in names else did_you_mean(name, names)
         raise AttributeError(f"{type(self).__name__} has no attribute '{name}'{hint}", name=name, obj=self)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
@@ -192,11 +192,6 @@ class Option:
         """All names in the shell, and older names in Python."""
         names = (name.partition("/")[0] for name in self.flag.names[1:])
         return (self.spelling, *names, *self.flag.aliases)
-
-    @property
-    def alone(self) -> Option:
-        """The option with a single value."""
-        return replace(self, many=False)
 
     @property
     def is_hidden(self) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field, field_validator
@@ -41,23 +43,8 @@ class LaunchSettings(Section):
         return check_options(options)
 
 
-#: Options of ``sbatch`` (Slurm 24) that say what a job needs and whom it is for. Those that name files or commands, or
-#: that the launcher sets itself, are not among them.
-SBATCH_OPTIONS = (
-    *("account", "acctg_freq", "begin", "cluster_constraint", "clusters", "comment", "constraint", "contiguous"),
-    *("core_spec", "cores_per_socket", "cpu_freq", "cpus_per_gpu", "cpus_per_task", "deadline", "delay_boot"),
-    *("dependency", "distribution", "exclude", "exclusive", "extra", "extra_node_info", "gpu_bind", "gpu_freq", "gpus"),
-    *("gpus_per_node", "gpus_per_socket", "gpus_per_task", "gres", "gres_flags", "hint", "hold", "kill_on_invalid_dep"),
-    *("licenses", "mail_type", "mail_user", "mcs_label", "mem", "mem_bind", "mem_per_cpu", "mem_per_gpu", "mincpus"),
-    *("network", "nice", "no_kill", "nodelist", "nodes", "ntasks", "ntasks_per_core", "ntasks_per_gpu"),
-    *("ntasks_per_node", "ntasks_per_socket", "oom_kill_step", "overcommit", "oversubscribe", "partition", "power"),
-    *("prefer", "priority", "profile", "propagate", "qos", "reservation", "segment", "sockets_per_node"),
-    *("spread_job", "switches", "thread_spec", "threads_per_core", "time", "time_min", "tmp", "tres_bind"),
-    *("tres_per_task", "use_min_nodes", "wait_all_nodes", "wckey"),
-)
-
-#: Further options, for the launcher itself.
-SWEEP_OPTIONS = ("runs_per_job", "array_parallelism", "signal_delay_s", "use_srun", "stderr_to_stdout")
+#: Options that a sweep may set: of ``sbatch``, and of the launcher itself.
+OPTIONS: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("slurm.toml").read_text(encoding="utf-8"))
 
 #: What a word may be made of: what names, numbers, times, addresses and lists need, and nothing that a shell would act
 #: on beyond a blank.
@@ -74,18 +61,18 @@ def check_options(options: Mapping[str, object]) -> dict[str, object]:
         ValueError: if a name is not allowed, or a value is not a plain word, a number or a truth value.
     """
     checked_options: dict[str, object] = {}
+    allowed = [*OPTIONS["sbatch"], *OPTIONS["launcher"]]
     for key, value in options.items():
         name = key.replace("-", "_")
         if name in ("output", "error"):
             raise ValueError(f"slurm: '{key}' cannot be set: the output of all jobs goes into the sweep's folder")
-        allowed = (*SBATCH_OPTIONS, *SWEEP_OPTIONS)
         if name not in allowed:
             raise ValueError(str(unknown("option of sbatch that a sweep may set", key, allowed)))
         if not isinstance(value, bool | int | float | str):
             raise ValueError(f"slurm: {key} must be a word or a number, not {value!r}")
         if isinstance(value, str) and (len(value) > LONGEST_OPTION or not _OPTION.fullmatch(value)):
             raise ValueError(f"slurm: {key} has letters that no option of sbatch takes: {value[:40]!r}")
-        if name in SWEEP_OPTIONS and not isinstance(value, int):
+        if name in OPTIONS["launcher"] and not isinstance(value, int):
             raise ValueError(f"slurm: {key} must be a number, not {value!r}")
         checked_options[name] = value
     return checked_options

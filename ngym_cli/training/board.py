@@ -6,6 +6,7 @@ import os
 import re
 import threading
 import time
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,37 +29,7 @@ if TYPE_CHECKING:
 REFERENCE = "reference/performance"
 
 #: Descriptions of curves by their last name, and else by their first; periods of the task are filled in.
-DESCRIPTIONS = {
-    "performance": "Mean performance: the share of correct answers, unless the task defines it otherwise.",
-    "reward_per_trial": "Mean of the summed reward of a trial.",
-    "trials": "Number of trials so far; of an evaluation, its trials.",
-    "trial_length_ms": "Mean length of a trial (ms).",
-    "fixation_break_rate": "Share of trials with an action other than fixation in {fixation}.",
-    "early_action_rate": "Share of trials with an action other than fixation before {decision}, in any period.",
-    "miss_rate": "Share of trials without an answer where one was needed.",
-    "reaction_time_ms": "Mean time (ms) of the answer from the beginning of {decision}.",
-    "stage": "Number of the stage of the curriculum.",
-    "ep_rew_mean": "Mean of the summed reward of a trial, under the name of Stable-Baselines3 (a trial is an episode).",
-    "ep_len_mean": "Mean number of steps of a trial, under the name of Stable-Baselines3 (a trial is an episode).",
-    "fps": "Steps of training per second, evaluations left out.",
-    "approx_kl": "Approximate Kullback-Leibler divergence of the new policy from the policy that acted.",
-    "clip_fraction": "Share of steps whose probability ratio was clipped.",
-    "clip_range": "Range of probability ratios that are not clipped.",
-    "entropy_loss": "Minus the mean entropy of the policy (nat).",
-    "explained_variance": "Share of the variance of returns that the predicted values explain.",
-    "learning_rate": "Step size of the optimiser.",
-    "loss": "Objective that the last update minimised.",
-    "policy_gradient_loss": "Clipped objective of the policy.",
-    "policy_loss": "Objective of the policy.",
-    "value_loss": "Squared error of the predicted values.",
-    "silent_units": "Number of units that are never active.",
-    "choice": "Share of trials that ended with this action.",
-    "by": "Performance at a value of the condition.",
-    "performance_by": "Performance at this value of the condition.",
-    "reference": "Scores of reference agents: random actions, the best without stimulus, the ideal observer.",
-    "train": "Reported by the learner after its last update.",
-    "evaluation": "Evaluation on fresh trials with frozen weights.",
-}
+DESCRIPTIONS = tomllib.loads(Path(__file__).with_name("curves.toml").read_text(encoding="utf-8"))
 
 
 def description(tag: str, periods: Mapping[str, str]) -> str:
