@@ -15,7 +15,8 @@ import numpy as np
 from gymnasium.spaces import Discrete, Space
 
 from ngym_cli.agents.from_config import build_venv
-from ngym_cli.config import ResolvedConfig, StageConfig, streams
+from ngym_cli.config import ResolvedConfig, streams
+from ngym_cli.config.sections import StageConfig
 from ngym_cli.environments.properties import TaskProperties, inspect
 from ngym_cli.environments.trial_batch import batch_of, trials_of
 from ngym_cli.errors import UserError
@@ -48,21 +49,6 @@ class Stage:
         """Seed of the environments; the first stage has the seed of a run without stages."""
         first = streams(self.config.seed)["environments"]
         return first if self.number == 1 else int(np.random.SeedSequence([first, self.number]).generate_state(1)[0])
-
-    def ended(self, trials: int, scores: Sequence[float]) -> str | None:
-        """Return the reason for the end of the stage, or None.
-
-        Args:
-            trials: done in this stage.
-            scores: performance in the last of them, at most ``window``.
-        """
-        if self.criterion.performance is not None and len(scores) >= self.criterion.window:
-            mean = float(np.mean(scores))
-            if mean >= self.criterion.performance:
-                return f"performance {mean:.3f} over the last {len(scores):,} trials"
-        if self.criterion.trials is not None and trials >= self.criterion.trials:
-            return f"{trials:,} trials done"
-        return None
 
 
 def stages_of(config: ResolvedConfig, properties: TaskProperties) -> list[Stage]:
@@ -133,7 +119,14 @@ class Curriculum:
 
     def ended(self) -> str | None:
         """Return the reason for the end of the present stage, or None."""
-        return self.stage.ended(self.trials, self._scores)
+        criterion, scores = self.stage.criterion, self._scores
+        if criterion.performance is not None and len(scores) >= criterion.window:
+            mean = float(np.mean(scores))
+            if mean >= criterion.performance:
+                return f"performance {mean:.3f} over the last {len(scores):,} trials"
+        if criterion.trials is not None and self.trials >= criterion.trials:
+            return f"{self.trials:,} trials done"
+        return None
 
     def advance(self, reason: str, step: int, trials: int, seconds: float) -> Stage:
         """Advance to the next stage and return the new stage.

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.vec_env import VecEnv
 
-    from ngym_cli.training.curriculum import Stage
-
 
 @dataclass
 class RunResult:
@@ -303,20 +301,13 @@ def _session(
     board = tracking.board_of(run, config, state.get("board"), display.say)
     board.describe(properties.fixation_in, properties.rt_from)
     model, venv, folder = learning.model, learning.venv, run.path / checkpoints.CHECKPOINTS_FOLDER
-
-    def write(step: int, state: dict[str, object]) -> Path:
-        return checkpoints.write(folder, step, model, venv, state)
-
-    def change_stage(stage: Stage) -> None:
-        renew(model, venv, stage.config, stage.seed)
-
     session = TrainingSession(
         run,
         properties,
-        change_stage=change_stage,
+        change_stage=lambda stage: renew(model, venv, stage.config, stage.seed),
         curves=Curves(recorder, board, display, config.timesteps),
         evaluator=Evaluator(run, resolved, lambda: model.policy, board, display),
-        checkpoints=CheckpointKeeper(folder, config.checkpoint, config.timesteps, write),
+        checkpoints=CheckpointKeeper(folder, config.checkpoint, config.timesteps, model, venv),
         curriculum=curriculum,
         until=resolved.until,
         watch=hooks.watch,

@@ -15,7 +15,8 @@ import numpy as np
 
 from ngym_cli import runs
 from ngym_cli.agents import checkpoints, saving
-from ngym_cli.config import CheckpointConfig, ResolvedConfig
+from ngym_cli.config import ResolvedConfig
+from ngym_cli.config.sections import CheckpointConfig
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials
@@ -28,6 +29,7 @@ from ngym_cli.training.stopping import Stop, StopRequest, Until
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
+    from stable_baselines3.common.vec_env import VecEnv
 
     from ngym_cli.training.curriculum import Curriculum, Stage
 
@@ -84,20 +86,16 @@ class CheckpointKeeper:
         folder: folder of the checkpoints.
         settings: interval and number of checkpoints.
         timesteps: steps of the whole run.
-        write: writes one of a step with the session's state.
+        model: the learner.
+        venv: environments of the learner.
 
     Attributes:
         last: step of the last checkpoint, or None.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        settings: CheckpointConfig,
-        timesteps: int,
-        write: Callable[[int, dict[str, object]], Path],
-    ):
-        self.folder, self.settings, self.timesteps, self.write = folder, settings, timesteps, write
+    def __init__(self, folder: Path, settings: CheckpointConfig, timesteps: int, model: BaseAlgorithm, venv: VecEnv):
+        self.folder, self.settings, self.timesteps = folder, settings, timesteps
+        self.model, self.venv = model, venv
         self.last: int | None = None
         self.best = -math.inf
 
@@ -112,7 +110,7 @@ class CheckpointKeeper:
         self.best = max(self.best, performance)
         if self.last != step:
             self.last = step
-            self.write(step, state())
+            checkpoints.write(self.folder, step, self.model, self.venv, state())
         if is_best:
             checkpoints.mark_best(self.folder, self.folder / checkpoints.folder_of(step), step, performance)
         checkpoints.prune(self.folder, self.settings.keep, self.timesteps)
