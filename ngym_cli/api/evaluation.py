@@ -253,8 +253,7 @@ class Evaluation(WithFigures):
             "fixation_break_rate",
             "early_action_rate",
         )
-        summary: dict[str, object] = {**self.summary}
-        page = settings.html(f"Evaluation {self.name}", {k: summary[k] for k in entries if summary.get(k) is not None})
+        page = settings.html(f"Evaluation {self.name}", {name: self.summary.get(name) for name in entries})
         comparison = self.comparison
         return page if comparison is None else page + comparison._repr_html_() + as_image(comparison.plot())
 

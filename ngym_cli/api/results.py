@@ -198,11 +198,9 @@ class DataComparison:
         """Statistics of agent and data with intervals, difference and distance, a row each."""
         rows = []
         for row in self.record["statistics"]:
-            cells: dict[str, object] = {"statistic": row["name"]}
-            for key, name in (("a", "agent"), ("b", "data"), ("difference", "difference")):
-                estimate: Any = row[key]  # type: ignore[literal-required]
-                cells |= {name: estimate["value"], f"{name}_low": estimate["low"], f"{name}_high": estimate["high"]}
-            rows.append({**cells, "standard_errors": row["distance"]})
+            scores = settings.cells("agent", row["a"]) | settings.cells("data", row["b"])
+            scores |= settings.cells("difference", row["difference"])
+            rows.append({"statistic": row["name"], **scores, "standard_errors": row["distance"]})
         return settings.frame_of_rows(rows)
 
     @property

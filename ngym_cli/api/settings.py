@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -54,6 +55,11 @@ def frame_of_rows(rows: Sequence[Mapping[str, object]]) -> DataTable:
     return pd.DataFrame(columns)
 
 
+def cells(name: str, estimate: Any) -> dict[str, object]:
+    """Return an estimate with the ends of its interval as columns of a row."""
+    return {name: estimate["value"], f"{name}_low": estimate["low"], f"{name}_high": estimate["high"]}
+
+
 def _arrow_column(values: list[object]) -> pa.Array:
     """Return a column of a pyarrow.Table; values without a common type as text."""
     import pyarrow as pa
@@ -75,20 +81,16 @@ def frame_of_table(table: pa.Table) -> DataTable:
 
 def html_of_table(title: str, table: DataTable) -> str:
     """Return a titled table as HTML."""
-    from html import escape
-
     as_html = getattr(table, "_repr_html_", None)
     content = f"<pre>{escape(str(table))}</pre>" if as_html is None else as_html()
     return f"<div><b>{escape(title)}</b>{content}</div>"
 
 
 def html(title: str, rows: Mapping[str, object]) -> str:
-    """Return a small HTML table of names and values; nothing without rows."""
-    from html import escape
-
-    if not rows:
+    """Return a small HTML table of names and values, without missing values; nothing without rows."""
+    visible_rows = [(name, value) for name, value in rows.items() if value is not None][:MAX_HTML_ROWS]
+    if not visible_rows:
         return ""
-    visible_rows = list(rows.items())[:MAX_HTML_ROWS]
     cells = "".join(
         f"<tr><th>{escape(str(name))}</th><td>{escape(str(value))}</td></tr>" for name, value in visible_rows
     )

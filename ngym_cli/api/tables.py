@@ -17,6 +17,7 @@ from neurogym.behaviour.table import Behaviour
 from ngym_cli import runs
 from ngym_cli.api import settings
 from ngym_cli.api.keywords import request_of, takes
+from ngym_cli.api.settings import cells
 from ngym_cli.api.training import simulate
 from ngym_cli.files.reading import read_parquet
 from ngym_cli.fitting import validation
@@ -117,7 +118,7 @@ class Fit(Mapping[str, Any]):
             for who, parameters in model["parameters"].items():
                 for name, value in parameters.items():
                     mark = model.get("marks", {}).get(who, {}).get(name, "")
-                    row = {"model": label, "subject": who, "parameter": name, **_cells("value", value), "mark": mark}
+                    row = {"model": label, "subject": who, "parameter": name, **cells("value", value), "mark": mark}
                     rows.append(row)
         return settings.frame_of_rows(rows)
 
@@ -224,7 +225,7 @@ class Fit(Mapping[str, Any]):
         for fit in (self, *(each if isinstance(each, Fit) else Fit(each) for each in fits)):
             for label in (each for each in ranked(fit.record["scores"]) if each in fit.record["models"]):
                 score = fit.record["scores"][label]
-                row = {"fit": str(fit.path), "model": label, **_cells("log_likelihood", score["log_likelihood"])}
+                row = {"fit": str(fit.path), "model": label, **cells("log_likelihood", score["log_likelihood"])}
                 rows.append({**row, "trials": score["trials"]})
         return settings.frame_of_rows(rows)
 
@@ -254,14 +255,10 @@ def _score_rows(scores: Mapping[str, ScoreRecord]) -> settings.DataTable:
     rows = []
     for label in ranked(scores):
         score = scores[label]
-        row: dict[str, object] = {"model": label, **_cells("log_likelihood", score["log_likelihood"])}
-        row |= _cells("probability", score["probability"]) | _cells("against_best", score["against_best"])
+        row: dict[str, object] = {"model": label, **cells("log_likelihood", score["log_likelihood"])}
+        row |= cells("probability", score["probability"]) | cells("against_best", score["against_best"])
         rows.append({**row, "trials": score["trials"]})
     return settings.frame_of_rows(rows)
-
-
-def _cells(name: str, value: Any) -> dict[str, object]:
-    return {name: value["value"], f"{name}_low": value["low"], f"{name}_high": value["high"]}
 
 
 @takes(FitRequest, without=("subjects_shown", "full"))

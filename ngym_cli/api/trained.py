@@ -314,10 +314,7 @@ class Run(WithFigures):
             *("status", "task", "alg", "network", "seed", "steps", "trials", "performance", "performance_ci"),
             *(*REFERENCES, "fixation_break_rate", "early_action_rate"),
         )
-        table = settings.html(
-            f"Run {self.path}", {k: manifest.get(k) for k in visible_names if manifest.get(k) is not None}
-        )
-        return table + self._curve()
+        return settings.html(f"Run {self.path}", {name: manifest.get(name) for name in visible_names}) + self._curve()
 
     def _curve(self) -> str:
         """Return the learning curve as an image for HTML; empty if drawing fails."""
