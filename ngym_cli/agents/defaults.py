@@ -21,7 +21,8 @@ from ngym_cli.agents.networks import NETWORKS, NetworkSpec, find_network, prunin
 from ngym_cli.agents.networks.connectome import as_table, from_table
 from ngym_cli.agents.networks.structure import read_areas
 from ngym_cli.agents.per_task import BUDGETS, OTHER_ALGORITHMS, TaskDefaults, exceptional, has_own_stages
-from ngym_cli.config import ResolvedConfig, ResolvedEvaluation, RunConfig, options
+from ngym_cli.config import ResolvedConfig, RunConfig, options
+from ngym_cli.config.model import ResolvedEvaluation
 from ngym_cli.config.sections import Duration, RecordingConfig, with_none
 from ngym_cli.config.tasks import Task, built_in, find_task, is_supervised_by_default
 from ngym_cli.config.values import Values

@@ -14,7 +14,8 @@ from pydantic.fields import FieldInfo
 from neurogym.messages.plain_data import is_plain
 from ngym_cli.config import extensions
 from ngym_cli.config.docstrings import sections
-from ngym_cli.config.options import TYPES, OptionRow, TypeName, field, field_of, is_optional, type_name
+from ngym_cli.config.options import TYPES, TypeName, field, field_of, is_optional, type_name
+from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError
 
 #: Types of options by the type in Python.
@@ -43,7 +44,7 @@ def signature_options(
         if default is not None and (type(default) not in TYPE_OF or not is_plain(default)):
             continue
         kind, may_be_none, words = _type(hints.get(name, parameter.annotation), default)
-        row: OptionRow = {"type": kind, "optional": may_be_none, "words": words, "description": meanings.get(name, "")}
+        row: Values = {"type": kind, "optional": may_be_none, "words": words, "description": meanings.get(name, "")}
         usual = (declared or {}).get(name)
         if usual is None or type_name(usual) != kind:
             rows[name] = field(row if required else {**row, "default": default})

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BeforeValidator, Field, Strict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
@@ -22,38 +22,6 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 TypeName = Literal["float", "int", "bool", "str", "list", "dict", "any"]
-
-
-class OptionRow(TypedDict, total=False):
-    """Definition of an option; description and limits are arguments of pydantic's ``Field``.
-
-    Attributes:
-        type: key of `TYPES`.
-        default: used unless another value is given. An option without a default must be given.
-        optional: whether ``none`` is a value.
-        words: values of a word.
-        source: paper that the option comes from.
-        aliases: other names, by which the option is found.
-        omitted: whether configurations name the option only while it has another value than the default.
-        description: one line, with the unit.
-        gt: number that values must exceed.
-        ge: smallest value.
-        lt: number that values must stay below.
-        le: largest value.
-    """
-
-    type: TypeName
-    default: Any
-    optional: bool
-    words: tuple[str, ...]
-    source: str
-    aliases: tuple[str, ...]
-    omitted: bool
-    description: str
-    gt: float
-    ge: float
-    lt: float
-    le: float
 
 
 @dataclass(frozen=True)
@@ -139,8 +107,14 @@ EXPECTED_VALUES = {
 }
 
 
-def field(row: OptionRow) -> FieldInfo:
-    """Return the field of an option."""
+def field(row: Values) -> FieldInfo:
+    """Return the field of an option.
+
+    Args:
+        row: ``type`` (key of `TYPES`), ``default`` (an option without must be given), ``optional`` (whether ``none`` is
+            a value), ``words`` (values of a word), entries of `About`, and of pydantic's ``Field`` ``description`` (one
+            line, with the unit), ``gt``, ``ge``, ``lt`` and ``le``.
+    """
     kind: Any = TYPES[row["type"]]
     if row.get("words"):
         kind = Annotated[Literal[tuple(row["words"])], BeforeValidator(word)]
@@ -155,7 +129,7 @@ def field_of(annotation: Any, field: Any) -> FieldInfo:
     return FieldInfo.from_annotated_attribute(annotation, field)
 
 
-def options(defined: Mapping[str, OptionRow], chosen: Mapping[str, object]) -> dict[str, FieldInfo]:
+def options(defined: Mapping[str, Values], chosen: Mapping[str, object]) -> dict[str, FieldInfo]:
     """Return the fields of some options of a table.
 
     Args:
@@ -164,8 +138,8 @@ def options(defined: Mapping[str, OptionRow], chosen: Mapping[str, object]) -> d
     """
     fields = {}
     for name, default in chosen.items():
-        row: Any = {**defined[name], **(default if isinstance(default, dict) else {"default": default})}
-        fields[name] = field({**row, "default": None if row["default"] == "none" else row["default"]})  # type: ignore[typeddict-item]
+        row: Values = {**defined[name], **(default if isinstance(default, dict) else {"default": default})}
+        fields[name] = field({**row, "default": None if row["default"] == "none" else row["default"]})
     return fields
 
 

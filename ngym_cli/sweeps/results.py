@@ -14,9 +14,8 @@ import tomli_w
 from neurogym.analysis.intervals import spread_interval
 from neurogym.analysis.results import Estimate, bootstrap, interquartile_mean
 from ngym_cli import runs
-from ngym_cli.config import plain_text
 from ngym_cli.config.model import without_none
-from ngym_cli.config.values import Values
+from ngym_cli.config.values import Values, plain_text
 from ngym_cli.errors import UserError
 from ngym_cli.files.reading import read_text
 from ngym_cli.files.writing import write_text
