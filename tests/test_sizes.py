@@ -24,7 +24,7 @@ LIMITS = {
     "neurogym/envs": 6_470,
     "ngym_cli": 7_895,
     "ngym_cli/agents": 6_390,
-    "ngym_cli/api": 1_635,
+    "ngym_cli/api": 1_625,
     "ngym_cli/commands": 1_160,
     "ngym_cli/config": 1_530,
     "ngym_cli/figures": 5_185,

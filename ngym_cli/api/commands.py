@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
@@ -151,8 +151,10 @@ def plot(*words: Result, **request: Unpack[PlotOptions]) -> Figures:
     return Figures(drawn, reasons, paths if files.writes else {})
 
 
-class Page(Mapping[str, Any]):
+class Page(dict[str, Any]):
     """Description of a task, wrapper, algorithm, network, figure or paper; ``print`` shows all of it.
+
+    The entries are those that ``ngym info --json`` prints.
 
     Args:
         page: the description.
@@ -161,19 +163,8 @@ class Page(Mapping[str, Any]):
     def __init__(self, page: dict[str, Any]):
         from ngym_cli.catalog import pages
 
-        self._page, self._data = page, pages.as_json(page)
-
-    def __getitem__(self, key: str) -> Any:
-        """Return an entry of the description, as ``ngym info --json`` prints."""
-        return self._data[key]
-
-    def __iter__(self) -> Any:
-        """Iterate over the names of the entries."""
-        return iter(self._data)
-
-    def __len__(self) -> int:
-        """Return the number of entries."""
-        return len(self._data)
+        super().__init__(pages.as_json(page))
+        self._page = page
 
     def __str__(self) -> str:
         """Return the page as text."""
@@ -185,7 +176,7 @@ class Page(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         """Return kind and name in one line."""
-        return f"<Page of {self._data.get('kind', 'task')} {self._data.get('id')}>"
+        return f"<Page of {self.get('kind', 'task')} {self.get('id')}>"
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"

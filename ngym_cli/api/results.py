@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from ngym_cli.api import running, settings
 from ngym_cli.api.keywords import takes
-from ngym_cli.errors import UserError, check_known
+from ngym_cli.errors import UserError, check_known, unknown
 from ngym_cli.runs.recordings import ACTIVITY_FILE, QUANTITIES, Recording
 from ngym_cli.runs.summary import breaks_of
 from ngym_cli.runs.trial_table import read_trials
@@ -38,38 +38,28 @@ def as_image(figure: Figure) -> str:
     return f"<img src='data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}'>"
 
 
-@dataclass(frozen=True, repr=False)
-class Figures(Mapping[str, "Figure"]):
+class Figures(dict[str, "Figure"]):
     """Figures by name.
 
-    Attributes:
+    Args:
         drawn: figures by name.
         reasons: why other figures were not drawn, by name.
         paths: files of the figures by name, where they were written.
     """
 
-    drawn: Mapping[str, Figure]
-    reasons: Mapping[str, str] = field(default_factory=dict)
-    paths: Mapping[str, Path] = field(default_factory=dict)
+    def __init__(self, drawn: Mapping[str, Figure], reasons: Mapping[str, str], paths: Mapping[str, Path]):
+        super().__init__(drawn)
+        self.drawn, self.reasons, self.paths = drawn, reasons, paths
 
-    def __getitem__(self, name: str) -> Figure:
-        """Return a figure.
+    def __missing__(self, name: str) -> NoReturn:
+        """Refuse a figure that was not drawn.
 
         Raises:
-            UserError: if the figure was not drawn, with the reason.
+            UserError: with the reason.
         """
         if name in self.reasons:
             raise UserError(f"{name}: {self.reasons[name]}")
-        check_known("figure", name, self.drawn)
-        return self.drawn[name]
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the names."""
-        return iter(self.drawn)
-
-    def __len__(self) -> int:
-        """Return the number of figures."""
-        return len(self.drawn)
+        raise unknown("figure", name, self)
 
     def __repr__(self) -> str:
         """Return the names in one line."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection
+from copy import copy
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -64,9 +65,9 @@ def epilog_of(request: type[Request]) -> str:
 
 def _help_text(context: typer.Context, common: Collection[str] = ()) -> str:
     """Return the help of a command: the most used options and the names of the others, or all options explained."""
-    command, options = context.command, [each for each in context.command.params if isinstance(each, TyperOption)]
-    before = [(each, each.opts, each.hidden, each.rich_help_panel) for each in options]
-    epilog, rest = command.epilog, dict[str | None, list[str]]()
+    context.command = command = copy(context.command)
+    command.params = [copy(each) for each in command.params]
+    options, rest = [each for each in command.params if isinstance(each, TyperOption)], dict[str | None, list[str]]()
     for each in options:
         each.opts = shown_names(each)
     for each in options if common else []:
@@ -76,14 +77,9 @@ def _help_text(context: typer.Context, common: Collection[str] = ()) -> str:
         each.hidden, each.rich_help_panel = not is_common, COMMON
     further = [f"{panel or 'Options'}: {', '.join(names)}" for panel, names in rest.items()]
     command.epilog = "\n\n".join(
-        [epilog or "", *(["Further options (--help-all explains them):"] if rest else []), *further]
+        [command.epilog or "", *(["Further options (--help-all explains them):"] if rest else []), *further]
     )
-    try:
-        return context.get_help()
-    finally:
-        command.epilog = epilog
-        for each, opts, hidden, panel in before:
-            each.opts, each.hidden, each.rich_help_panel = opts, hidden, panel
+    return context.get_help()
 
 
 def shown_names(parameter: TyperOption) -> list[str]:
