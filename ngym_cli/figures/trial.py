@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium.spaces import Discrete
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import gymnasium as gym
     from numpy.typing import ArrayLike
 
-    from ngym_cli.agents.acting import Act
+    from ngym_cli.agents.acting import AgentStep
     from ngym_cli.figures.source import Source
 
 #: Most trials run to find the requested trials, and steps after which a trial of the oracle is cut.
@@ -157,15 +157,6 @@ def conditions_wanted(text: str | None) -> dict[str, str]:
     return parse_assignments(split_entries(text), f"{option('--where')} (such as coh=51.2,outcome=error)", str)
 
 
-class RecordedStep(NamedTuple):
-    """Step of a trial: channels seen before the step, output of the agent, reward and correct action."""
-
-    seen: np.ndarray
-    act: Act
-    reward: float
-    truth: np.ndarray | None
-
-
 def record(
     source: Source, trials: int, seed: int, wanted: Mapping[str, str], stochastic: bool = False
 ) -> list[TrialView]:
@@ -187,18 +178,20 @@ def record(
 
     venv = build_batch(source.config, 1, PeriodProbe)
     rows: list[TrialView] = []
-    steps: list[RecordedStep] = []
+    steps: list[AgentStep] = []
+    truth: list[np.ndarray | None] = []
     batch, met = trials_of(venv), 0
     try:
         venv.seed(seed)
         for step in rollout(venv, agent_for(source.actor, seed, not stochastic)):
-            steps.append(RecordedStep(_channels(step.seen[0]), step.act, float(step.rewards[0]), batch.ground_truth))
+            steps.append(step)
+            truth.append(batch.ground_truth)
             if batch.finished is not None:
                 row = {name: np.asarray(values)[0] for name, values in batch.finished.items()}
                 met += 1
                 if _matches(row, wanted):
-                    rows.append(_trial(steps, row, source))
-                steps = []
+                    rows.append(_trial(steps, truth, row, source))
+                steps, truth = [], []
             if len(rows) == trials or met == MOST_SEARCHED:
                 break
     finally:
@@ -227,7 +220,7 @@ def _matches(row: Mapping[str, np.generic], wanted: Mapping[str, str]) -> bool:
     return True
 
 
-def _trial(steps: list[RecordedStep], row: dict[str, Any], source: Source) -> TrialView:
+def _trial(steps: list[AgentStep], truth: list[np.ndarray | None], row: dict[str, Any], source: Source) -> TrialView:
     from scipy.special import softmax
 
     acts = [step.act for step in steps]
@@ -239,17 +232,17 @@ def _trial(steps: list[RecordedStep], row: dict[str, Any], source: Source) -> Tr
         end = min(begin + round(row.get(f"period_{name}", 0) / dt), len(steps))
         if begin < end:
             periods[name] = begin, end
-    truth = [np.ravel(step.truth[0]) for step in steps if step.truth is not None]
+    correct = _of_all_steps(truth)
     logits = _of_all_steps([act.logits for act in acts])
     discrete = isinstance(source.properties.action_space, Discrete)
     return TrialView(
-        observations=np.stack([step.seen for step in steps]),
+        observations=np.stack([_channels(step.seen[0]) for step in steps]),
         actions=np.stack([np.ravel(act.actions[0]) for act in acts]),
-        rewards=np.array([step.reward for step in steps]),
+        rewards=np.array([step.rewards[0] for step in steps], float),
         dt=dt,
         labels=source.properties.labels,
         discrete=discrete,
-        ground_truth=np.stack(truth) if truth else None,
+        ground_truth=None if correct is None else correct.reshape(len(steps), -1),
         activity=_of_all_steps([act.activity for act in acts]),
         values=_of_all_steps([act.values for act in acts]),
         policy=softmax(logits, axis=1) if logits is not None and discrete else None,

@@ -15,7 +15,6 @@ from ngym_cli.figures.wording import Wording, channel_names, index_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.collections import QuadMesh
     from matplotlib.figure import Figure
 
 #: Channels up to which each has its own name on the axis, beyond which groups have.
@@ -34,7 +33,6 @@ class TrialPanel(NamedTuple):
     Attributes:
         axis: the axes to draw on.
         trial: the trial.
-        first: whether the trial is the first of the figure.
         last: whether the trial is the last of the figure.
         order: of the units; None without memory.
         scale: largest absolute value of each channel over all trials.
@@ -42,7 +40,6 @@ class TrialPanel(NamedTuple):
 
     axis: Axes
     trial: TrialView
-    first: bool
     last: bool
     order: np.ndarray | None
     scale: np.ndarray
@@ -88,7 +85,7 @@ def trials_figure(trials: Sequence[TrialView], names: Sequence[str] = (), width:
         periods.sort(key=lambda span: (span.begin, span.end))
         for row, name in enumerate(panels):
             axis = axes[row][column]
-            PANELS[name].draw(TrialPanel(axis, trial, column == 0, column == len(trials) - 1, order, scale))
+            PANELS[name].draw(TrialPanel(axis, trial, column == len(trials) - 1, order, scale))
             axis.set_xlim(0, len(trial) * trial.dt)
             height = draw_spans(axis, periods, row == 0, each * float(shares[column]))
             high = height or high
@@ -120,30 +117,35 @@ def _note(axis: Axes, text: str, height: float, **options: Any) -> None:
     axis.annotate(text, (1, height), xytext=(3, 0), textcoords="offset points", **look)
 
 
-def _inputs(panel: TrialPanel) -> None:
-    axis, trial, labels = panel.axis, panel.trial, panel.trial.labels.get("observation", {})
-    image = channel_image(axis, _edges(trial), trial.observations, labels, panel.scale)
-    if not panel.first:
-        axis.invert_yaxis()  # the axes share it, and it was turned already
+def _image(panel: TrialPanel, values: np.ndarray, label: str, **options: Any) -> None:
+    """Draw values of shape (steps, rows) as an image, row k around the height k, with a scale at the last trial."""
+    rows = np.arange(values.shape[1] + 1) - 0.5
+    image = panel.axis.pcolormesh(_edges(panel.trial), rows, values.T, rasterized=True, **options)
     if panel.last:
-        scale_words(axis, panel.scale, labels)
-        figure_of(axis).colorbar(image, ax=axis, label="share of largest", pad=0.14, ticks=[-1, 0, 1])
+        bar = figure_of(panel.axis).colorbar(image, ax=panel.axis, label=label, pad=0.14)
+        bar.ax.locator_params(axis="y", nbins=2)
+
+
+def _inputs(panel: TrialPanel) -> None:
+    """Draw each group of channels relative to the largest absolute value, which is written next to the last trial."""
+    axis, observations, labels = panel.axis, panel.trial.observations, panel.trial.labels.get("observation", {})
+    n = observations.shape[1]
+    _image(panel, observations / panel.scale, "share of largest", cmap="RdBu_r", vmin=-1, vmax=1)
+    named = groups(labels, n)
+    if n <= MOST_NAMES:
+        axis.set_yticks(range(n), channel_names(labels, n))
+    else:
+        axis.set_yticks([where.mean() for _, where in named], [name for name, _ in named])
+    axis.set_ylim(n - 0.5, -0.5)
+    for _, where in named if panel.last else ():
+        _note(axis, f"{panel.scale[where[0]]:.2g}", where.mean(), xycoords=("axes fraction", "data"))
 
 
 def _units(panel: TrialPanel) -> None:
-    axis, trial = panel.axis, panel.trial
-    assert trial.activity is not None
-    limit = float(np.abs(trial.activity).max()) or 1.0
-    image = axis.pcolormesh(
-        _edges(trial),
-        np.arange(trial.activity.shape[1] + 1),
-        trial.activity[:, panel.order].T,
-        cmap="PuOr_r",
-        vmin=-limit,
-        vmax=limit,
-    )
-    if panel.last:
-        figure_of(axis).colorbar(image, ax=axis, label="activity (a.u.)", pad=0.14)
+    activity = panel.trial.activity
+    assert activity is not None
+    limit = float(np.abs(activity).max()) or 1.0
+    _image(panel, activity[:, panel.order], "activity (a.u.)", cmap="PuOr_r", vmin=-limit, vmax=limit)
 
 
 def _policy(panel: TrialPanel) -> None:
@@ -152,9 +154,7 @@ def _policy(panel: TrialPanel) -> None:
     names = index_names(panel.trial.labels.get("action", {}))
     n = trial.policy.shape[1]
     if n > MOST_LINES:
-        image = axis.pcolormesh(_edges(trial), np.arange(n + 1) - 0.5, trial.policy.T, cmap="cividis", vmin=0, vmax=1)
-        if panel.last:
-            figure_of(axis).colorbar(image, ax=axis, label="probability", pad=0.14)
+        _image(panel, trial.policy, "probability", cmap="cividis", vmin=0, vmax=1)
         return
     for action in range(n):
         axis.stairs(trial.policy[:, action], _edges(trial), color=COLOURS[action], baseline=None)
@@ -236,37 +236,3 @@ def largest(observations: np.ndarray, labels: Mapping[str, object]) -> np.ndarra
     for _, where in groups(labels, observations.shape[1]):
         scale[where] = float(np.abs(observations[:, where]).max(initial=0)) or 1.0
     return scale
-
-
-def channel_image(
-    axes: Axes, edges: np.ndarray, observations: np.ndarray, labels: Mapping[str, object], scale: np.ndarray
-) -> QuadMesh:
-    """Draw observations, each group of channels relative to the largest absolute value, which is printed to the right.
-
-    Args:
-        axes: axes to draw on.
-        edges: times between which the steps lie, shape (steps + 1,).
-        observations: shape (steps, channels).
-        labels: label to index or indices.
-        scale: largest value of each channel, from ``largest``.
-
-    Returns:
-        The image, for a colour bar from -1 to 1.
-    """
-    n = observations.shape[1]
-    image = axes.pcolormesh(
-        edges, np.arange(n + 1), (observations / scale).T, cmap="RdBu_r", vmin=-1, vmax=1, rasterized=True
-    )
-    axes.invert_yaxis()
-    if n <= MOST_NAMES:
-        axes.set_yticks(np.arange(n) + 0.5, channel_names(labels, n))
-    else:
-        named = groups(labels, n)
-        axes.set_yticks([where.mean() + 0.5 for _, where in named], [name for name, _ in named])
-    return image
-
-
-def scale_words(axes: Axes, scale: np.ndarray, labels: Mapping[str, object]) -> None:
-    """Write the largest absolute value of each group of channels to the right of the group's rows."""
-    for _, where in groups(labels, len(scale)):
-        _note(axes, f"{scale[where[0]]:.2g}", where.mean() + 0.5, xycoords=("axes fraction", "data"))
