@@ -14,7 +14,7 @@ from ngym_cli.agents.trained import remembers
 from ngym_cli.errors import option
 from ngym_cli.figures import registry
 from ngym_cli.figures.dynamics_data import Dynamics, dynamics_of
-from ngym_cli.figures.style import COLOURS, GREY, FigureUnavailableError, colours, legend_below, new_figure
+from ngym_cli.figures.style import COLOURS, GREY, FigureUnavailableError, colours, legend_below, new_figure, unit_circle
 from ngym_cli.figures.view import PlotData
 from ngym_cli.figures.wording import Wording
 from ngym_cli.runs.recordings import NETWORK_QUANTITIES
@@ -46,11 +46,6 @@ def _dots(axes: Axes, places: np.ndarray, stable: np.ndarray, colour: str, size:
     """Draw points of shape (n, 2), filled if stable and open if not."""
     axes.plot(*places[stable].T, "o", color=colour, markerfacecolor=colour, markersize=size)
     axes.plot(*places[~stable].T, "o", color=colour, markerfacecolor="white", markersize=size)
-
-
-def _unit_circle(axes: Axes) -> None:
-    angle = np.linspace(0, 2 * np.pi, 200)
-    axes.plot(np.cos(angle), np.sin(angle), color=GREY, linewidth=0.8, zorder=0)
 
 
 def _mark(plane: Axes, dynamics: Dynamics, result: Attractors, colour: str, name: str = "") -> None:
@@ -123,15 +118,8 @@ def fixed_points(view: PlotData) -> Figure:
     far = f"; {outside} far from the visited states not shown" if outside else ""
     plane.set_title(f"attractors (filled: stable; crosses: slow{far})")
     if spectra:
-        _unit_circle(axes[0, 1])
-        axes[0, 1].set(
-            xlabel="real part",
-            ylabel="imaginary part",
-            aspect="equal",
-            title="eigenvalues, first fixed point",
-            xticks=[-1, 0, 1],
-            yticks=[-1, 0, 1],
-        )
+        unit_circle(axes[0, 1])
+        axes[0, 1].set(title="eigenvalues, first fixed point", xticks=[-1, 0, 1], yticks=[-1, 0, 1])
     legend_below(plane)
     view.table, view.caption = dynamics.points_table(), dynamics.sentence()
     return figure
@@ -237,7 +225,7 @@ def modes(view: PlotData) -> Figure:
     any_fixed = any(result.points.fixed.any() for _, result in dynamics.searched)
     figure, axes = new_figure(1, 1 + any_fixed, width=4.0, height=3.8, squeeze=False)
     spectrum = axes[0, 0]
-    _unit_circle(spectrum)
+    unit_circle(spectrum)
     for (each, result), colour in zip(dynamics.searched, _colours(dynamics), strict=True):
         points = result.points.take(result.points.fixed)
         label = f"{each.label}: {result.name}"
@@ -254,7 +242,7 @@ def modes(view: PlotData) -> Figure:
         axes[0, 1].plot(rank, constant, "o-", color=colour)
         axes[0, 1].plot(rank[grows], constant[grows], "o", color=colour, markerfacecolor="white")
     title = "eigenvalues of all fixed points" if any_fixed else "eigenvalues at the slowest state"
-    spectrum.set(xlabel="real part", ylabel="imaginary part", aspect="equal", title=title)
+    spectrum.set_title(title)
     if any_fixed:
         axes[0, 1].set(xlabel="mode", ylabel="time constant (ms)", yscale="log", title="a fixed point (open: growing)")
     legend_below(spectrum)

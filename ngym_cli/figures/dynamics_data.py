@@ -275,9 +275,6 @@ def dynamics_of(view: PlotData, by: tuple[str, ...] = ()) -> Dynamics:
     if key in view.memory:
         return view.memory[key]
     trials = population(view)
-    for name in by:
-        if name not in trials.table:
-            raise FigureUnavailableError(f"the trials have no column {name}")
     source = view.recorded.members[0][0]
     observations, _ = view.recorded.recording.first("observations", len(trials.activity))
     observations = observations.reshape(len(observations), -1)

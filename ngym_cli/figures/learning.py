@@ -15,7 +15,7 @@ from neurogym.analysis.trial_tables import Table, select
 from ngym_cli.figures import registry, style
 from ngym_cli.figures.source import Source
 from ngym_cli.figures.view import PlotData
-from ngym_cli.runs.records import EvaluationRow
+from ngym_cli.runs.records import EvaluationRow, Summary
 from ngym_cli.runs.summary import fixation_breaks
 
 if TYPE_CHECKING:
@@ -126,25 +126,19 @@ def _single_run(view: PlotData) -> Figure:
 
 def _evaluated(axes: Axes, source: Source) -> None:
     """Draw the evaluations made during and after training."""
-    by_name = {row["step"]: row for row in source.manifest.get("evaluations", ())}
+    by_step: dict[int, EvaluationRow | Summary] = {row["step"]: row for row in source.manifest.get("evaluations", ())}
     for each in source.evaluations:
-        step, summary_row = each.summary.get("model_steps"), each.summary
+        step = each.summary.get("model_steps")
         if each.intact and step is not None:
-            by_name[step] = {
-                "step": step,
-                "trials": summary_row["trials"],
-                "performance": summary_row["performance"],
-                "performance_ci": summary_row.get("performance_ci") or (np.nan, np.nan),
-                "deterministic": summary_row.get("deterministic", True),
-            }
+            by_step[step] = each.summary
     for probable, colour in ((True, style.COLOURS[1]), (False, style.COLOURS[3])):
-        rows = [row for _, row in sorted(by_name.items()) if row.get("deterministic", True) == probable]
+        rows = {step: by_step[step] for step in sorted(by_step) if by_step[step].get("deterministic", True) == probable}
         if not rows:
             continue
-        n = sorted({row["trials"] for row in rows})
+        n = sorted({row["trials"] for row in rows.values()})
         trials = f"n = {n[0]:,}" if len(n) == 1 else f"n = {n[0]:,} to {n[-1]:,}"
         words = f"evaluation, {MOST_PROBABLE if probable else DRAWN}, {trials}"
-        curve = style.performance_curve([row["step"] for row in rows], rows)
+        curve = style.performance_curve(list(rows), list(rows.values()))
         style.interval_points(axes, curve, fmt="o-", color=colour, linewidth=0.8, label=words)
 
 

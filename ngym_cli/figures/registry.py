@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections import UserDict
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -207,28 +208,18 @@ def find_figure(figure: FigureChoice) -> FigureSpec:
     return FigureSpec(name, result, (result.__doc__ or "a figure of your own").strip().partition("\n")[0].rstrip("."))
 
 
-class _BuiltIn(Mapping[str, FigureSpec]):
+class _BuiltIn(UserDict[str, Any]):
     """Built-in figures by name; a figure's module, which needs Matplotlib, is imported on access."""
 
-    def __init__(self) -> None:
-        self._module = {name: module for module, names in FIGURE_MODULES.items() for name in names}
-
     def __getitem__(self, name: str) -> FigureSpec:
-        module = import_module(f"ngym_cli.figures.{self._module[name]}")
+        module = import_module(f"ngym_cli.figures.{self.data[name]}")
         return getattr(module, name.replace("-", "_")).spec
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._module
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._module)
-
-    def __len__(self) -> int:
-        return len(self._module)
 
 
 #: All built-in figures by name, in the order in which they are drawn.
-FIGURES: Mapping[str, FigureSpec] = _BuiltIn()
+FIGURES: Mapping[str, FigureSpec] = _BuiltIn(
+    {name: module for module, names in FIGURE_MODULES.items() for name in names}
+)
 
 
 def tags_of(view: PlotData) -> set[str]:

@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 #: Most letters that the names of runs may take in the name of a file.
 MAX_RUN_LETTERS = 60
 
-REPEATED_BY = ("", "period", "layer")
+ACROSS = ("period", "layer")
 COMPARE = ("alg", "network", "seed", "task", "run")
 
 
@@ -138,11 +138,10 @@ def comparison(
     for flag, number in (("--delays", delays), ("--rank", rank)):
         if number is not None and number < 1:
             raise UserError(f"{option(flag)} {number}: expected a whole number of 1 or more")
-    choices = (("metric", split_entries(metrics), METRICS), ("part", [across or ""], REPEATED_BY))
-    for kind, chosen, valid in choices:
-        for word in chosen:
-            if word not in valid:
-                raise unknown(kind, word, [name for name in valid if name])
+    for metric in split_entries(metrics):
+        check_known("metric", metric, METRICS)
+    if across:
+        check_known("part", across, ACROSS)
     files = [Path(word) for word in references if Path(word).suffix in ENDINGS]
     for path in files:
         if not path.is_file():

@@ -94,11 +94,6 @@ class Source:
         """Known properties of the task."""
         return inspect(self.config) if self._properties is None else self._properties
 
-    @property
-    def facts(self) -> TaskProperties:
-        """Older name of `properties`, in scripts of papers."""
-        return self.properties
-
     @cached_property
     def evaluations(self) -> list[Evaluated]:
         """All evaluations of the run, oldest first."""

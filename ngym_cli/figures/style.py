@@ -162,9 +162,7 @@ def interval_line(axes: Axes, curve: Curve, colour: ColorType, label: str = "", 
     axes.plot(curve.x, curve.value, color=colour, label=label, **options)
 
 
-def performance_curve(
-    x: ArrayLike, rows: Sequence[Summary] | Sequence[ConditionRecord] | Sequence[EvaluationRow]
-) -> Curve:
+def performance_curve(x: ArrayLike, rows: Sequence[Summary | ConditionRecord | EvaluationRow]) -> Curve:
     """Return the performance with intervals of summaries of evaluations or conditions, at given positions."""
     estimates = [performance_of(row) for row in rows]
     trials = np.array([row["trials"] for row in rows])
@@ -202,6 +200,13 @@ def guide(axes: Axes, x: float | None = None, y: float | None = None) -> None:
         axes.axvline(x, **style)
     if y is not None:
         axes.axhline(y, **style)
+
+
+def unit_circle(axes: Axes) -> None:
+    """Draw the circle on which eigenvalues neither grow nor decay, and name the axes of the complex plane."""
+    angle = np.linspace(0, 2 * np.pi, 200)
+    axes.plot(np.cos(angle), np.sin(angle), color=GREY, linewidth=0.8, zorder=0)
+    axes.set(xlabel="real part", ylabel="imaginary part", aspect="equal")
 
 
 def dodge(position: int, n: int, distance: float = 0.12) -> float:

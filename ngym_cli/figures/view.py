@@ -112,11 +112,6 @@ class PlotData:
         return self.first.properties
 
     @property
-    def facts(self) -> TaskProperties:
-        """Older name of `properties`."""
-        return self.properties
-
-    @property
     def references(self) -> dict[str, float | None]:
         """Reference scores next to training performance, where equal for all runs."""
         return common_references([source.manifest for source in self.sources])

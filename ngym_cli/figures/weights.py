@@ -168,11 +168,10 @@ def _regions(axes: Axes, names: Sequence[str], both: bool) -> None:
 def _spectrum(axes: Axes, recurrent: np.ndarray) -> None:
     """Draw the eigenvalues of the recurrent weights with the unit circle."""
     values = np.linalg.eigvals(recurrent)
-    angle = np.linspace(0, 2 * np.pi, 200)
-    axes.plot(np.cos(angle), np.sin(angle), color=style.GREY, linewidth=0.8, zorder=0)
+    style.unit_circle(axes)
     axes.plot(values.real, values.imag, "o", color=style.COLOURS[0], markersize=3)
     radius = float(np.abs(values).max())
-    axes.set(xlabel="real part", ylabel="imaginary part", title=f"eigenvalues, spectral radius {radius:.2g}")
+    axes.set_title(f"eigenvalues, spectral radius {radius:.2g}")
     axes.set_aspect("equal", adjustable="datalim")
 
 
