@@ -27,7 +27,7 @@ LIMITS = {
     "ngym_cli/api": 1_625,
     "ngym_cli/commands": 1_160,
     "ngym_cli/config": 1_530,
-    "ngym_cli/figures": 5_185,
+    "ngym_cli/figures": 5_128,
     "ngym_cli/fitting": 4_250,
     "ngym_cli/papers": 1_590,
     "ngym_cli/sweeps": 2_430,

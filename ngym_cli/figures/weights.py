@@ -84,21 +84,19 @@ def weights(view: PlotData) -> Figure:
     recorded, matrix = population(view), weights_of(view.first)
     order, borders, sorted_by = _sorted(view.first, recorded)
     figure, grid = style.new_figure(2, 3, width=4.0, height=3.6)
-    labels = view.properties.labels
+    labels, regions = view.properties.labels, region_names(view.first)
     _matrix(grid[0][0], matrix.recurrent[np.ix_(order, order)], f"recurrent, sorted by {sorted_by}", borders)
     grid[0][0].set(xlabel="from unit", ylabel="to unit")
+    _regions(grid[0][0], regions, True)
     _matrix(grid[0][1], matrix.inputs[order], "input", borders)
     _names(grid[0][1], channel_names(labels.get("observation", {}), matrix.inputs.shape[1]), "from input")
-    panels = [(grid[0][0], True), (grid[0][1], False)]
+    _regions(grid[0][1], regions, False)
     if matrix.outputs is None:
         grid[0][2].remove()
     else:
         _matrix(grid[0][2], matrix.outputs[:, order].T, "output", borders)
         _names(grid[0][2], channel_names(labels.get("action", {}), len(matrix.outputs)), "to output")
-        panels.append((grid[0][2], False))
-    regions = region_names(view.first)
-    for axes, both in panels:
-        _regions(axes, regions, both)
+        _regions(grid[0][2], regions, False)
     _spectrum(grid[1][0], matrix.recurrent)
     _modules(grid[1][1], grid[1][2], matrix.recurrent, recorded.activity.values, regions)
     of = f" of the {matrix.of}" if matrix.of else ""
