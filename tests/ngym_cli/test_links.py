@@ -95,10 +95,11 @@ def test_trials_in_another_file_are_not_read(ngym, run_folder, tmp_path):
         file["trials/id"], file["trials/choice"] = np.arange(9), np.arange(9) % 2
     with h5py.File(tmp_path / "a.nwb", "w") as file:
         file["intervals/trials"] = h5py.ExternalLink("secret.nwb", "trials")
+    run = shutil.copytree(run_folder, tmp_path / "run")
     for line in (
         ["data", "a.nwb"],
-        ["eval", run_folder, "--trials", "4", "--compare-activity", "a.nwb"],
-        ["plot", run_folder, "a.nwb", "similarity"],
+        ["eval", run, "--trials", "4", "--compare-activity", "a.nwb"],
+        ["plot", run, "a.nwb", "similarity"],
     ):
         result = ngym(*line)
         assert result.code == 2 and "a.nwb" in result.err and "secret" not in result.err, (line, result)

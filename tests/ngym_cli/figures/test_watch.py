@@ -100,7 +100,10 @@ def test_settings_of_the_current_folder_are_ignored(run_folder, tmp_path, settin
         (tmp_path / name).write_text(code.format(str(tmp_path / "ran")))
         (tmp_path / name).chmod(0o755)
     ngym = str(Path(sys.executable).with_name("ngym"))
-    for arguments in (["watch", run_folder, "--trials", "1", "--out", "a.mp4"], ["plot", run_folder, "learning"]):
+    for arguments in (
+        ["watch", run_folder, "--trials", "1", "--out", "a.mp4"],
+        ["plot", run_folder, "learning", "--out", "."],
+    ):
         command = [ngym, *map(str, arguments)]
         process = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert "Traceback" not in process.stderr
