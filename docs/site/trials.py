@@ -9,7 +9,7 @@ import numpy as np
 import neurogym as ngym
 from ngym_cli.figures.style import new_figure, styled
 from ngym_cli.figures.trial import TrialView, oracle_trial
-from ngym_cli.figures.trial_drawing import channel_image, largest, trials_figure
+from ngym_cli.figures.trial_drawing import largest, trials_figure
 
 #: Seeds among which a informative_trial trial is looked for.
 SEEDS = range(10)
@@ -71,7 +71,7 @@ def thumbnail(trial: TrialView) -> Any:
         return figure
     seen = np.ptp(trial.observations) > 0
     shown, labels = (trial.observations, trial.labels["observation"]) if seen else (_done(trial), {})
-    channel_image(axes, np.arange(len(trial) + 1.0), shown, labels, largest(shown, labels))
+    axes.pcolormesh((shown / largest(shown, labels)).T[::-1], cmap="RdBu_r", vmin=-1, vmax=1, rasterized=True)
     return figure
 
 

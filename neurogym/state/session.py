@@ -175,6 +175,9 @@ class SessionDecoder:
         block = ahead.block
         if "trial" in data:
             arrays = self._decoder.decode(data["trial"], None, f"{path}.trial")
+            rows = min(map(len, arrays["fields"].values()), default=arrays["total"])
+            if np.sum(arrays["length"]) > rows:  # before memory is allocated for them
+                raise ValueError(f"{path}.trial: {np.sum(arrays['length'])} steps in {rows} rows")
             alone = Trials.from_arrays(task, arrays)
             check_trial(alone, f"{path}.trial")
             if trial >= 0:
