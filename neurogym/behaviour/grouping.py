@@ -263,12 +263,11 @@ def _find_unnamed_subjects(columns: DataFrame, roles: dict[str, object], groups:
     if not names:
         return
     answers = [Answer(("--subject", name), f"{name} names subjects") for name in names[:3]]
-    answers += [Answer(("--subject", ",".join(names[:2])), "a subject for each combination")] * (len(names) > 1)
+    if len(names) > 1:
+        answers.append(Answer(("--subject", ",".join(names[:2])), "a subject for each combination"))
     if "session" not in roles:
-        answers += [
-            Answer(("--session", name, "--subject", "none"), f"{name} names sessions of one subject")
-            for name in names[:1]
-        ]
+        meaning = f"{names[0]} names sessions of one subject"
+        answers.append(Answer(("--session", names[0], "--subject", "none"), meaning))
     answers.append(Answer(("--subject", "none"), "all rows are one subject"))
     changes = f"{' or '.join(names[:3])} changes only from one block of rows to the next"
     raise ask(f"no column is named like subjects, and {changes}", answers, columns, names[:3])

@@ -83,7 +83,8 @@ def joined_trials(columns: DataFrame, roles: Mapping[str, object]) -> DataFrame:
 
     Of entries that differ, the first counts.
     """
-    if not {roles.get("trial"), roles.get("choice")} <= {*columns}:
+    numbers = columns.get(str(roles.get("trial")))
+    if numbers is None or roles.get("choice") not in columns or not numbers.eq(numbers.shift()).any():
         return columns
     trial = group_index(columns, [FILE, *(roles.get(role) for role in ("subject", "session", "trial"))])
     begins = np.append(True, trial[1:] != trial[:-1])

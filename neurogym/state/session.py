@@ -175,11 +175,8 @@ class SessionDecoder:
         block = ahead.block
         if "trial" in data:
             arrays = self._decoder.decode(data["trial"], None, f"{path}.trial")
-            rows = min(map(len, arrays["fields"].values()), default=arrays["total"])
-            if np.sum(arrays["length"]) > rows:  # before memory is allocated for them
-                raise ValueError(f"{path}.trial: {np.sum(arrays['length'])} steps in {rows} rows")
+            check_trial(task, arrays, f"{path}.trial")
             alone = Trials.from_arrays(task, arrays)
-            check_trial(alone, f"{path}.trial")
             if trial >= 0:
                 at = block.span(_whole_number(trial, 0, block.n - 1, "current trial"))
                 for name, values in alone.fields.items():
@@ -201,28 +198,33 @@ def _whole_number(value: object, low: int, high: int, name: str) -> int:
     return int(value)
 
 
-def check_trial(trial: Trials, path: str) -> None:
-    """Refuse a trial that was read if arrays do not fit each other; compiled code uses their numbers as addresses.
+def check_trial(task: Any, trial: Data, path: str) -> None:
+    """Refuse a trial that was read if its parts do not fit each other, before memory is allocated for its steps.
+
+    Compiled code uses their numbers as addresses.
+
+    Args:
+        task: The task that it is of.
+        trial: Its parts, by the names in `neurogym.trials.block.CONTENTS`.
+        path: Where it was read.
 
     Raises:
         ValueError: If a shape, a type or a number is not possible.
     """
-    total, task = trial.total, trial.env
-    if trial.n != 1:
-        raise ValueError(f"{path}: expected one trial, got {trial.n}")
-    for name, steps in {"length": trial.length, "go": trial.go}.items():
+    total, length, fields = trial["total"], trial["length"], trial["fields"]
+    for name, steps in {"length": length, "go": trial["go"]}.items():
         if steps is not None and (steps.shape != (1,) or steps.dtype.kind not in "iu"):
             raise ValueError(f"{path}.{name}: expected a whole number for one trial, got {steps!r}")
-    if not 1 <= trial.length.item(0) <= total:
-        raise ValueError(f"{path}: a trial of {trial.length.item(0)} steps in {total} rows")
+    if not 1 <= length.item(0) <= total:
+        raise ValueError(f"{path}: a trial of {length.item(0)} steps in {total} rows")
     actions = (task.session.accepted_actions,)
     shapes = {"ob": tuple(task.observation_space.shape), **dict.fromkeys(EVENT_TABLES, actions)}
-    for name, values in trial.fields.items():
+    for name, values in fields.items():
         expected = (total, *shapes.get(name, values.shape[1:]))
         if (name != "ob" and values.shape != expected) or values.shape[:1] != (total,):
             raise ValueError(f"{path}.{name}: expected shape {expected}, got {values.shape}")
-    event = trial.fields.get("event")
+    event = fields.get("event")
     if event is not None and (event.dtype != np.uint8 or np.any((event & OUTCOME) >= len(OUTCOMES))):
         raise ValueError(f"{path}.event: not what an action can mean")
-    if trial.starts.keys() != trial.ends.keys() or trial.go is None:
+    if trial["starts"].keys() != trial["ends"].keys() or trial["go"] is None:
         raise ValueError(f"{path}: periods or the go cue are missing")

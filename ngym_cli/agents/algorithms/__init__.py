@@ -95,7 +95,7 @@ class AlgorithmSpec:
 def _built_in(name: str, recurrent: bool = False, **row: Any) -> AlgorithmSpec:
     """Return the entry of a built-in algorithm from its row in the file."""
     chosen, penalties = row.pop("hyperparameters"), FILE["penalties"] if recurrent else {}
-    chosen |= {name: default for name, default in penalties.items() if name not in chosen}
+    chosen = chosen | {name: default for name, default in penalties.items() if name not in chosen}
     networks = RECURRENT_NETWORKS if recurrent else ("mlp",)
     fields = options.options(FILE["hyperparameters"], chosen)
     return AlgorithmSpec(name, networks=networks, hyperparameters=fields, **row)
