@@ -28,18 +28,18 @@ PARAMETERS = {
 }
 
 
-class Patches:
+class Patches(simulate.World):
     """World of a forager: a patch pays less with each harvest; to leave it pays nothing, and the next one is full."""
 
     def __init__(self, n: int, trials: int):
-        self.n, self.trials, self.stimuli = n, trials, np.zeros((n, trials, 0))
-        self.truth, self.left = np.full((n, trials), -1), np.full(n, PATCH)
+        self.stimuli, self.truth = np.zeros((n, trials, 0)), np.full((n, trials), -1)
+        self.left = np.full(n, PATCH)
 
-    def outcome(self, t: int, choice: np.ndarray, second: object) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """See `neurogym.behaviour.simulate.World.outcome`."""
-        reward, none = np.where(choice == 0, self.left, 0.0), np.full(self.n, -1)
+    def rewards(self, t: int, choice: np.ndarray) -> np.ndarray:
+        """Return the reward of each session, and take from its patch or go to the next."""
+        reward = np.where(choice == 0, self.left, 0.0)
         self.left = np.where(choice == 0, self.left * LEFT, PATCH)
-        return reward, none, none
+        return reward
 
 
 @functools.cache

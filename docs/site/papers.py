@@ -152,9 +152,9 @@ def _claims(paper: Paper, seeds: Mapping[str, Any]) -> Iterator[tuple[str, ...]]
 def _seeds(paper: Paper, seeds: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     found = results.verdicts(paper, seeds)
     head, lines = results.seed_lines([claim_row(claim, found[claim.id]) for claim in paper.config.claims])
-    seeds = ", ".join(name.removeprefix("seed ") for name in head[2:])
+    names = ", ".join(name.removeprefix("seed ") for name in head[2:])
     short = ((claim, number, ", ".join(values)) for claim, number, *values in lines)  # ten columns do not fit a phone
-    return (*head[:2], f"seeds {seeds}"), [tuple(map(escaped, line)) for line in short]
+    return (*head[:2], f"seeds {names}"), [tuple(map(escaped, line)) for line in short]
 
 
 def _published(value: Any) -> str:

@@ -27,12 +27,9 @@ def informative_trial(id_: str) -> TrialView:
 
 
 def _tells(trial: TrialView) -> tuple[bool, float]:
-    strengths = [abs(value) for name, value in trial.record.items() if name.startswith("coh") and _number(value)]
+    values = [value for name, value in trial.record.items() if name.startswith("coh")]
+    strengths = [abs(value) for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     return max(trial.rewards, default=0) > 0, sum(strengths)
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def drawing(trial: TrialView) -> Any:
@@ -89,4 +86,4 @@ def caption(trial: TrialView) -> str:
 
 
 def _short(value: Any) -> str:
-    return f"{value:.4g}" if _number(value) else str(value)
+    return f"{value:.4g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)

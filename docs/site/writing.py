@@ -12,7 +12,7 @@ from typing import Any
 LARGEST_VECTOR, PIXELS = 150_000, 110
 
 #: Matplotlib's settings of pictures: letters are drawn, so that they look alike everywhere.
-VECTORS = {"svg.fonttype": "path", "svg.hashsalt": "ngym"}
+VECTORS: Mapping[Any, Any] = {"svg.fonttype": "path", "svg.hashsalt": "ngym"}
 
 CODE = re.compile(r"(``.+?``|`[^`]+`)")
 ROLE = re.compile(r":[a-z]+(?::[a-z]+)?:`~?([^`]+)`")
@@ -46,7 +46,7 @@ class Site:
         from ngym_cli.figures.style import styled
 
         drawn, ending = io.BytesIO(), "svg"
-        with styled(), matplotlib.rc_context(VECTORS):
+        with styled(), matplotlib.rc_context(dict(VECTORS)):
             figure.savefig(drawn, format="svg", metadata={"Date": None}, dpi=PIXELS)
             if drawn.tell() > LARGEST_VECTOR:
                 drawn, ending = io.BytesIO(), "png"

@@ -256,9 +256,9 @@ def bifurcation(view: PlotData) -> Figure:
     dynamics = dynamics_of(view)
     table = dynamics.population.table
     for column in (name for name in (*SIDES, *dynamics.population.conditions.names) if _single(table.get(name))):
-        if len(dynamics.searched) < 2 and not view.held:
+        if len(dynamics.sets) < 2 and not view.held:
             dynamics = dynamics_of(view, (column,))
-    if len(dynamics.searched) < 2:
+    if len(dynamics.sets) < 2:
         raise FigureUnavailableError(
             f"needs two inputs; name a column of conditions with {option('--by')}, or two inputs with "
             f"{option('--input')}"

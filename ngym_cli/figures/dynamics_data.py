@@ -59,7 +59,7 @@ class Dynamics:
         population: recorded trials.
         states: visited states, shape (n, units).
         of_step: step of the recording of each state, shape (n,).
-        searched: inputs with their attractors.
+        sets: constant inputs under which attractors are found.
     """
 
     system: System
@@ -69,7 +69,14 @@ class Dynamics:
     population: Population
     states: np.ndarray
     of_step: np.ndarray
-    searched: list[tuple[InputSet, Attractors]]
+    sets: Sequence[InputSet]
+
+    @cached_property
+    def searched(self) -> list[tuple[InputSet, Attractors]]:
+        """The inputs with their attractors."""
+        _ = self.plane  # unknown axes are refused before the search, which takes long
+        duration = longest_period(self.population.table, self.population.activity)
+        return attractors_of_sets(self.system, self.states, self.of_step, self.sets, duration)
 
     @cached_property
     def plane(self) -> Plane:
@@ -98,7 +105,7 @@ class Dynamics:
                 return padded
         if axis in self.names or (kind == "input" and number and int(number) < self.system.inputs):
             channels = np.atleast_1d(self.names[axis] if axis in self.names else int(number))
-            middle = self.states.mean(axis=0)[None], self.searched[0][0].inputs
+            middle = self.states.mean(axis=0)[None], self.sets[0].inputs
             return np.asarray(self.system.input_jacobian(*middle)[0][:, channels].sum(axis=1))
         last = len(self._components), len(read_outs(self.policy)) - 1, self.system.inputs - 1
         raise ValueError(
@@ -126,16 +133,11 @@ class Dynamics:
     @property
     def surroundings(self) -> list[float]:
         """Ends of the two axes: the visited states, and points at most their size away (see `is_near`)."""
-        low_x, high_x, low_y, high_y = self.extent
+        low, high = np.reshape(self.extent, (2, 2)).T
         every = np.concatenate([attractors.points.points for _, attractors in self.searched])
-        places = self.plane.project(every[self.is_near(every)])
-        margin_x, margin_y = 0.05 * (high_x - low_x), 0.05 * (high_y - low_y)
-        return [
-            min([low_x, *places[:, 0] - margin_x]),
-            max([high_x, *places[:, 0] + margin_x]),
-            min([low_y, *places[:, 1] - margin_y]),
-            max([high_y, *places[:, 1] + margin_y]),
-        ]
+        places, margin = self.plane.project(every[self.is_near(every)]), 0.05 * (high - low)
+        low, high = np.vstack([low, places - margin]).min(axis=0), np.vstack([high, places + margin]).max(axis=0)
+        return [low[0], high[0], low[1], high[1]]
 
     def is_near(self, points: np.ndarray) -> np.ndarray:
         """Return whether points lie in the plane within the size of the visited states around these, shape (n,)."""
@@ -295,9 +297,7 @@ def dynamics_of(view: PlotData, by: tuple[str, ...] = ()) -> Dynamics:
     states, of_step = visited_states(system, trials.activity, observations, trials.table.get("env"))
     if spread(states) <= STILL:
         raise FigureUnavailableError("the activity of the network does not change")
-    duration = longest_period(trials.table, trials.activity)
-    searched = attractors_of_sets(system, states, of_step, sets, duration)
-    view.memory[key] = Dynamics(system, source.actor, names, view.axes, trials, states, of_step, searched)
+    view.memory[key] = Dynamics(system, source.actor, names, view.axes, trials, states, of_step, sets)
     return view.memory[key]
 
 

@@ -178,7 +178,8 @@ def test_attractors_are_counted_by_learner_and_figures_of_one_run_say_so(ngym, r
         (("bifurcation", "--input", "0"), "two inputs with --input"),
     ],
 )
-def test_dynamics_that_cannot_be_drawn_say_why(ngym, recorded_run, requested, words):
+def test_dynamics_that_cannot_be_drawn_say_why_before_the_search(ngym, recorded_run, requested, words, monkeypatch):
+    monkeypatch.delattr("ngym_cli.figures.dynamics_data.attractors_of_sets")
     result = ngym("plot", recorded_run, *requested)
     assert result.code == 2 and words in result.err and result.err.count("\n") == 1
 
