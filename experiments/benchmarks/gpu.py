@@ -1,14 +1,13 @@
 """Learners on a GPU, measured in at most six minutes and without network: one JSON, nothing else is written.
 
-    python -m experiments.benchmarks.gpu --build --out gpu.json      # on the machine with the GPU
+    python -m experiments.benchmarks.gpu --out gpu.json              # on the machine with the GPU
     python -m experiments.benchmarks.gpu --device cpu --tiny         # a trial of the script, in seconds
 
 Recurrent PPO (RDM-v0, state carried over; rollouts of 32 steps, 4 epochs of 4 minibatches) by us on the GPU, by us on
 all cores of the CPU, by sb3-contrib on the same GPU, and by the passes of torch's own network alone, forward and
 backward over the steps of all epochs. Then the ways of acting and learning on the device against each other, supervised
-learning of yang19, images, memory, losses and gradients against the CPU, and 300 updates with the same seed twice. What
-does not fit into the time is left out and listed. `--build` compiles the functions in C for the CPU's part; without a
-compiler torch does that part.
+learning of yang19, memory, losses and gradients against the CPU, and 300 updates with the same seed twice. What does
+not fit into the time is left out and listed.
 """
 
 from __future__ import annotations
@@ -18,29 +17,16 @@ import dataclasses
 import json
 import os
 import platform
-import shutil
-import subprocess
 import sys
-import sysconfig
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-ROOT = Path(__file__).parents[2]
 CELLS = ("lstm", "gru", "ctrnn")
 UNITS, ENVIRONMENTS = (64, 256, 1024, 2048), (64, 1024, 4096)
 MAIN = ("lstm", 1024, 1024)  #: network, units and environments of the goals
-IMAGES = "SpatialSuppressMotionImage-v0"
 JSON = dict[str, Any]
-FLAGS = ["-O3", "-fno-math-errno", "-fPIC", "-shared", "-fvisibility=hidden"]
-AVX2 = ["-mavx2", "-mfma", "-mbmi", "-mbmi2"]
-#: Compiler flags of each variant.
-X86 = {
-    "baseline": [],
-    "avx2": AVX2,
-    "avx512": [*AVX2, *(f"-mavx512{part}" for part in ("f", "dq", "cd", "bw", "vl")), "-mprefer-vector-width=512"],
-}
 
 
 class Sizes(NamedTuple):
@@ -53,37 +39,6 @@ class Sizes(NamedTuple):
 
 
 FULL, TINY = Sizes(32, 4, 4, 1.0), Sizes(4, 1, 2, 0.0)
-
-
-def build_kernels(checkout: Path = ROOT) -> str:
-    """Compile the functions in C into a checkout, as `CMakeLists.txt` does; return what went wrong, or nothing."""
-    compiler = shutil.which("gcc") or shutil.which("clang")
-    if compiler is None:
-        return "there is no C compiler"
-    packages = [checkout / name for name in ("neurogym", "ngym_cli")]
-    sources = [str(path) for package in packages for path in sorted(package.rglob("*.c"))]
-    folders = {path.parent for package in packages for path in package.rglob("*.h")}
-    paths = [f"-I{folder}" for folder in sorted(folders)] + [f"-I{sysconfig.get_path('include')}"]
-    variants = X86 if platform.machine() in ("x86_64", "AMD64") else {"neon": []}
-    for name, flags in variants.items():
-        target = checkout / "neurogym" / "kernels" / f"_{name}.abi3.so"
-        options = [
-            "-O3",
-            "-fno-math-errno",
-            "-fPIC",
-            "-shared",
-            "-fvisibility=hidden",
-            f"-DNGYM_VARIANT={name}",
-            *flags,
-        ]
-        command = [compiler, "-std=gnu11", *options, *paths, *sources, "-lm", "-o", str(target)]
-        try:
-            process = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            return str(error)
-        if process.returncode:
-            return (process.stderr or process.stdout)[-300:]
-    return ""
 
 
 @dataclasses.dataclass
@@ -173,17 +128,8 @@ class Case:
 
         options = {"dt": 100.0} if self.network == "ctrnn" else {}
         options |= network_args
-        return make_model(
-            "recurrent_ppo",
-            self.venv(),
-            self.network,
-            self.units,
-            options,
-            self.settings,
-            100.0,
-            seed=0,
-            device=self.device,
-        )
+        network = (self.network, self.units, options)
+        return make_model("recurrent_ppo", self.venv(), *network, self.settings, 100.0, seed=0, device=self.device)
 
     def contrib(self) -> Any:
         """sb3-contrib's learner."""
@@ -200,13 +146,8 @@ class Case:
 
         n_steps, n_epochs, n_minibatches, _ = self.sizes
         features, width = 4, max(1, self.n_envs // n_minibatches)
-        kinds = {"lstm": nn.LSTM, "gru": nn.GRU}
-        network: Any = (
-            kinds[self.network](features, self.units)
-            if self.network in kinds
-            else nn.RNN(features, self.units, nonlinearity="relu")
-        )
-        network = network.to(self.device)
+        kind = {"lstm": nn.LSTM, "gru": nn.GRU}.get(self.network, nn.RNN)
+        network: Any = kind(features, self.units).to(self.device)
         inputs = torch.randn(n_steps, width, features, device=self.device)
 
         def run() -> int:
@@ -383,27 +324,6 @@ def supervised(units: int, batch_size: int, device: str, budget: Budget) -> JSON
     }
 
 
-def images(units: int, n_envs: int, device: str, budget: Budget) -> JSON:
-    """Steps per second of recurrent PPO on images of 100 x 100 pixels, on the device and on the CPU."""
-    from ngym_cli.agents.from_config import build_venv, make_model
-    from ngym_cli.config import from_dict
-
-    def make(where: str) -> Callable[[], int]:
-        venv = build_venv(from_dict({"task": IMAGES, "reset_state": "trial"}), n_envs)
-        venv.seed(0)
-        settings = Case("lstm", units, n_envs, where, budget.sizes).settings
-        return turn(make_model("recurrent_ppo", venv, "lstm", units, None, settings, 100.0, seed=0, device=where))
-
-    work = float(n_envs)
-    return {
-        "task": IMAGES,
-        "units": units,
-        "n_envs": n_envs,
-        "ours": budget.speed("images", "images", work, lambda: make(device)),
-        "ours_cpu": budget.speed("images cpu", "images cpu", work, lambda: make("cpu")),
-    }
-
-
 def goals(rows: list[JSON], main: tuple[str, int, int]) -> JSON:
     """Ratios of the case of the goals; None where a contestant is missing."""
     row = next((row for row in rows if (row["network"], row["units"], row["n_envs"]) == main), {})
@@ -428,7 +348,7 @@ def _size(sizes: tuple[int, int]) -> int:
     return sizes[0] ** 2 * sizes[1]
 
 
-def report(device: str, tiny: bool, seconds: float, problem: str) -> JSON:
+def report(device: str, tiny: bool, seconds: float) -> JSON:
     """All measurements."""
     import torch
 
@@ -450,7 +370,6 @@ def report(device: str, tiny: bool, seconds: float, problem: str) -> JSON:
         "python": platform.python_version(),
         "cores": processes.cores(),
         "kernels": kernels.variant(),
-        "build": problem,
         "settings": {**shape._asdict(), "task": "RDM-v0"},
     }
     result["parity with the CPU"] = parity(cells, small, device, shape)
@@ -461,7 +380,6 @@ def report(device: str, tiny: bool, seconds: float, problem: str) -> JSON:
     result["seconds of a rollout"] = shares(main, device, budget)
     batch = 4 if tiny else 256
     result["supervised"] = [supervised(u, batch, device, budget) for u in ((8,) if tiny else (256, 1024))]
-    result["images"] = images(*((8, 2) if tiny else (256, 256)), device, budget)
     rows += grid(cases[1:], device, budget)
     result |= {"grid": rows, "goals": goals(rows, main)}
     measured = [row for row in rows if row["ours"] and row["ours_cpu"]]
@@ -478,12 +396,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--tiny", action="store_true", help="sizes that take seconds, to try the script")
-    parser.add_argument("--build", action="store_true", help="compile the functions in C first")
     parser.add_argument("--seconds", type=float, default=330.0)
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
-    problem = build_kernels() if arguments.build else ""
-    result = json.dumps(report(arguments.device, arguments.tiny, arguments.seconds, problem), indent=1)
+    result = json.dumps(report(arguments.device, arguments.tiny, arguments.seconds), indent=1)
     if arguments.out is not None:
         arguments.out.write_text(result + "\n", encoding="utf-8")
     else:

@@ -13,6 +13,7 @@ the task, the recording, or both. Settings were chosen with teachers of other se
 | attractors | directions whose delay, if it goes on for 1,000 steps, ends in a state that is, read out as neurons, |
 | | nearest to the teacher's attractor of this direction, within a quarter of their distance from each other |
 | currents | correlation of the current from A into each neuron of B, over steps and conditions, with the teacher's |
+| of three | the same of the mean current in three networks of the recording alone |
 
 Read-outs are ridge regressions of the averages of conditions without noise on those of the network.
 """
@@ -132,45 +133,82 @@ def made(folder: Path, seed: int) -> Made:
     return Made(folder / "made.npz", means[:, :, neurons], settled(system, means)[:, neurons], currents)
 
 
+def states_of(run: Run) -> np.ndarray:
+    """Return the mean states of a network, shape (steps, directions, units)."""
+    return by_direction(trajectories(run.system, stimuli(50, 1000)))
+
+
+def flat(values: np.ndarray) -> np.ndarray:
+    """Return a row for each step and direction."""
+    return values.reshape(-1, values.shape[2])
+
+
+def folds(x: np.ndarray) -> np.ndarray:
+    """Return the fold of each row."""
+    return np.arange(len(x)) // DIRECTIONS % 4
+
+
+def inferred(run: Run, truth: Made) -> np.ndarray:
+    """Return the current from A that a network gives to the recorded neurons of B, shape (rows, neurons of B)."""
+    system, states, n = run.system, states_of(run), truth.currents.shape[2]
+    assert isinstance(system, Leaky)
+    x, y = flat(states)[:, UNITS:], flat(truth.rates)[:, n:]
+    return flat(states[:, :, :UNITS] @ system.recurrent[UNITS:, :UNITS].T) @ ridge(x, y, folds(x))[0]
+
+
+def agreement(currents: np.ndarray, truth: Made) -> float:
+    """Return the correlation of inferred with true currents, mean over neurons."""
+    pairs = zip(currents.T, flat(truth.currents).T, strict=True)
+    return round(float(np.mean([np.corrcoef(*pair)[0, 1] for pair in pairs])), 3)
+
+
 def outcome(run: Run, truth: Made, settings: RecordingConfig) -> Row:
     """Return how well a network explains held-out neurons, and what of the teacher is found in it."""
     evaluated = run.evaluate(trials=400, record=list(NETWORK_QUANTITIES), progress=False)
     table = read_trials(evaluated.folder / "trials.parquet")
     judged = judge(Source(run.run), Recording(evaluated.folder), table, truth.path, settings)
     share = {row["model"]: row["share"] or 0.0 for row in judged.rows if row["neurons"] == "held out"}
-    system, n = run.system, truth.currents.shape[2]
+    system, states = run.system, states_of(run)
     assert isinstance(system, Leaky)
-    states = by_direction(trajectories(system, stimuli(50, 1000)))
-    x, y = (each.reshape(-1, each.shape[2]) for each in (states, truth.rates))
-    folds = np.arange(len(x)) // DIRECTIONS % 4
-    weights, (mean_x, mean_y) = ridge(x, y, folds)
+    x, y = flat(states), flat(truth.rates)
+    weights, (mean_x, mean_y) = ridge(x, y, folds(x))
     read = (settled(system, states) - mean_x) @ weights + mean_y
     distance = np.linalg.norm(read[:, None] - truth.attractors, axis=2)
     found = (distance.argmin(1) == np.arange(DIRECTIONS)) & (distance.min(1) < spread(truth.attractors) / 4)
-    read_b = ridge(x[:, UNITS:], y[:, n:], folds)[0]
-    currents = (states[:, :, :UNITS] @ system.recurrent[UNITS:, :UNITS].T @ read_b).reshape(-1, n)
-    pairs = zip(currents.T, truth.currents.reshape(-1, n).T, strict=True)
     return {
         "performance": evaluated.performance,
         "explained": round(share["network"], 3),
         "untrained": round(share["untrained network"], 3),
         "attractors": int(found.sum()),
-        "currents": round(float(np.mean([np.corrcoef(*pair)[0, 1] for pair in pairs])), 3),
+        "currents": agreement(inferred(run, truth), truth),
     }
 
 
 def make(item: str, seed: int) -> Row:
-    """Train networks of both, of the recording alone and of the task alone; return the outcome of each."""
+    """Train networks of a teacher's recording.
+
+    Args:
+        item: ``teacher`` for a network of both, of the recording alone and of the task alone, whose outcomes are
+            returned; ``currents`` for three of the recording alone, whose currents are.
+        seed: of teacher and networks.
+    """
     torch.set_num_threads(1)
     row: Row = {"neurons": int(2 * NEURONS[seed]), "trials": int(DIRECTIONS * TRIALS[seed])}
     with tempfile.TemporaryDirectory(prefix="ngym-recordings-") as name:
-        truth = made(Path(name), seed)
-        settings = None
-        for kind, learning in KINDS.items():
+        folder = Path(name)
+        truth, settings = made(folder, seed), None
+
+        def learned(kind: str, seed: int) -> Run:
             recording = None if kind == "task" else str(truth.path)
-            run = train(
-                **SETTINGS, **learning, recording=recording, seed=seed, name=kind, runs_root=Path(name), progress=False
-            )
+            where = {"name": f"{kind}-{seed}", "runs_root": folder, "progress": False}
+            return train(**SETTINGS, **KINDS[kind], recording=recording, seed=seed, **where)
+
+        if item == "currents":
+            each = [inferred(learned("recording", seed + 100 * k), truth) for k in range(3)]
+            one = [agreement(currents, truth) for currents in each]
+            return {**row, "one": one, "three": agreement(np.mean(each, axis=0), truth)}
+        for kind in KINDS:
+            run = learned(kind, seed)
             settings = run.config.recording or settings
             assert settings is not None
             row[kind] = outcome(run, truth, settings)
@@ -180,10 +218,11 @@ def make(item: str, seed: int) -> Row:
 def table(rows: Rows) -> str:
     """What was reached with each teacher."""
     names = ("performance", "explained", "attractors", "currents")
-    lines = [f"| neurons | trials | {' | '.join(names)} |", "|---" * 6 + "|"]
-    for row in rows["teacher"].values():
+    lines = [f"| neurons | trials | {' | '.join(names)} | currents of three |", "|---" * 7 + "|"]
+    for seed, row in rows["teacher"].items():
         cells = [" / ".join(f"{row[kind][name]:.3g}" for kind in KINDS) for name in names]
-        lines.append(f"| {row['neurons']} | {row['trials']} | {' | '.join(cells)} |")
+        three = rows.get("currents", {}).get(seed, {}).get("three", "-")
+        lines.append(f"| {row['neurons']} | {row['trials']} | {' | '.join(cells)} | {three} |")
     return "\n".join(lines)
 
 
@@ -191,9 +230,9 @@ RECORD = Record(
     name="recordings",
     what="networks that learn from made recordings: held-out neurons, attractors, currents",
     file=Path(__file__).with_name("results.json"),
-    items=lambda: ("teacher",),
+    items=lambda: ("teacher", "currents"),
     make=make,
     tables={"teachers": table},
     seeds=10,
-    outcome=lambda row: {kind: row[kind]["explained"] for kind in KINDS},
+    outcome=lambda row: {"currents": row["three"]} if "three" in row else {k: row[k]["explained"] for k in KINDS},
 )

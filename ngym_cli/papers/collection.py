@@ -48,7 +48,7 @@ class Paper:
         return Script(self.folder)
 
     def run_settings(self, part_name: str) -> dict[str, Any]:
-        """Return the configuration of a part's runs, without seed; a task file in the paper's folder is named by path.
+        """Return the configuration of a part's runs, without seed; files in the paper's folder are named by path.
 
         Raises:
             UserError: if the file is damaged.
@@ -56,6 +56,8 @@ class Paper:
         settings = read_toml(self.folder / self.config.parts[part_name].config)
         for table in (settings, *settings.get("stages", ())):
             _place_code(table, self.folder)
+        if "recording" in settings:
+            settings["recording"]["file"] = str(_placed(self.folder / settings["recording"]["file"]))
         return settings
 
     def chosen(self, only: list[str]) -> tuple[list[str], list[str]]:
@@ -86,10 +88,14 @@ def _place_code(settings: dict[str, object], folder: Path) -> None:
     for key in ("task", "network"):
         file, colon, name = str(settings.get(key, "")).rpartition(":")
         if colon and file.endswith(".py") and (folder / file).is_file():
-            path = folder / file
-            with contextlib.suppress(ValueError):
-                path = path.resolve().relative_to(Path.cwd().resolve())
-            settings[key] = f"{path}:{name}"
+            settings[key] = f"{_placed(folder / file)}:{name}"
+
+
+def _placed(path: Path) -> Path:
+    """Return a path from the current folder on, if it lies there."""
+    with contextlib.suppress(ValueError):
+        return path.resolve().relative_to(Path.cwd().resolve())
+    return path
 
 
 def library() -> Path:
