@@ -1,17 +1,19 @@
-"""Settings shared by all tests: no display, one thread, signals as in a terminal, compiled models of this run alone."""
+"""Settings shared by all tests: no display, one thread, signals as in a terminal, models that are compiled quickly."""
 
 import atexit
 import os
 import shutil
 import signal
 import tempfile
+from pathlib import Path
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-if "JAX_COMPILATION_CACHE_DIR" not in os.environ:  # one folder for all workers, which inherit its name
-    os.environ["JAX_COMPILATION_CACHE_DIR"] = tempfile.mkdtemp(prefix="ngym-compiled-")
-    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
-    atexit.register(shutil.rmtree, os.environ["JAX_COMPILATION_CACHE_DIR"], ignore_errors=True)
+# Most of the time of a test of a model goes into its compilation: workers share what they compile, later runs find it,
+# and small functions are compiled in one piece.
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / "build" / "compiled-models"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false --xla_cpu_parallel_codegen_split_count=1")
 if "SB3_LOGDIR" not in os.environ:  # Stable-Baselines3 makes a folder for each logger
     os.environ["SB3_LOGDIR"] = tempfile.mkdtemp(prefix="ngym-logs-")
     atexit.register(shutil.rmtree, os.environ["SB3_LOGDIR"], ignore_errors=True)
