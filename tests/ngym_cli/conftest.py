@@ -92,8 +92,25 @@ def on_terminal(monkeypatch):
     return begin
 
 
+@pytest.fixture(scope="session", autouse=True)
+def without_last_figure():
+    """Training ends without the figure for TensorBoard, which takes as long as a small run; yields what draws it."""
+    from ngym_cli.training.curves import Evaluator
+
+    draw = Evaluator.draw
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Evaluator, "draw", lambda _: None)
+        yield draw
+
+
+@pytest.fixture
+def last_figure(monkeypatch, without_last_figure):
+    """The figure for TensorBoard is drawn where training ends."""
+    monkeypatch.setattr("ngym_cli.training.curves.Evaluator.draw", without_last_figure)
+
+
 @pytest.fixture(scope="session")
-def run_folder(tmp_path_factory) -> Iterator[Path]:
+def run_folder(tmp_path_factory, without_last_figure) -> Iterator[Path]:
     """A small finished run of recurrent PPO on random-dots motion with short trials; who writes into it copies it."""
     from ngym_cli.config import from_dict
     from ngym_cli.training.main_loop import train
@@ -112,7 +129,9 @@ def run_folder(tmp_path_factory) -> Iterator[Path]:
             "seed": 3,
         }
     )
-    path = train(config, tmp_path_factory.mktemp("work") / "runs", "shared").run.path
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ngym_cli.training.curves.Evaluator.draw", without_last_figure)
+        path = train(config, tmp_path_factory.mktemp("work") / "runs", "shared").run.path
     files = set(path.rglob("*"))
     yield path
     assert set(path.rglob("*")) == files, "a test wrote into the run that others read"

@@ -29,7 +29,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.usefixtures("one_figure")
+@pytest.mark.usefixtures("one_figure", "last_figure")
 @pytest.mark.parametrize("name", ACCEPTED)
 def test_tasks_that_are_odd_but_work(ngym, tmp_path, name):
     task = f"{FILE}:{name}"

@@ -171,6 +171,7 @@ def test_hyperparameters_begin_with_what_tells_runs_apart(run_folder):
     assert not [name for name in names if name.startswith(("evaluation", "checkpoint"))]
 
 
+@pytest.mark.usefixtures("last_figure")
 @pytest.mark.parametrize(("task", "figure"), [("GoNogo-v0", "responses"), ("ContextDecisionMaking-v0", "conditions")])
 def test_tensorboard_gets_the_figure_that_a_task_has(tmp_path, task, figure):
     run = train(from_dict({**SMALL, "task": task, "timing": {}, "timesteps": 2048, "alg": "ppo"}), tmp_path).run
