@@ -8,7 +8,16 @@ import pytest
 
 from ngym_cli.evaluation import service
 from ngym_cli.evaluation.request import EvalRequest
+from ngym_cli.figures import population
+from ngym_cli.figures.view import PlotData
 from tests.ngym_cli.figures.made_up import TASKS, made_up_run
+
+
+@pytest.fixture(autouse=True)
+def coarse(monkeypatch):
+    """Intervals of few bootstrap samples, and few moments that are decoded: both are tested where they are computed."""
+    monkeypatch.setattr(population, "MOST_STEPS", 8)
+    monkeypatch.setattr(PlotData, "draws", lambda _, usual, least=20: min(usual, 20))
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from ngym_cli import runs
-from ngym_cli.figures import population, requests, solutions
+from ngym_cli.figures import requests, solutions
 from ngym_cli.figures.registry import FIGURES
 from ngym_cli.figures.style import styled
 from tests.ngym_cli.figures.legibility import titles_of
@@ -127,8 +127,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "style"), CASES)
-def test_every_figure_can_be_read(view_for, name, style, monkeypatch):
-    monkeypatch.setattr(population, "MOST_STEPS", 16)
+def test_every_figure_can_be_read(view_for, name, style):
     seen = view_for(name)
     with styled(style):
         assert_readable(FIGURES[name].draw(seen))

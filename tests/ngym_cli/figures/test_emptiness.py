@@ -15,7 +15,7 @@ from ngym_cli.config import from_dict
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import service as evaluations
 from ngym_cli.evaluation.request import EvalRequest
-from ngym_cli.figures import files, population, report, requests
+from ngym_cli.figures import files, report, requests
 from ngym_cli.figures.emptiness import refuse_empty
 from ngym_cli.figures.registry import FIGURES, figure
 from ngym_cli.figures.style import GREY, FigureUnavailableError, interval_band, new_figure
@@ -39,9 +39,8 @@ MODELS = [
 
 
 @pytest.fixture(autouse=True)
-def coarse(monkeypatch):
-    """Decode at few moments, and draw each figure once: the report takes those that have been drawn."""
-    monkeypatch.setattr(population, "MOST_STEPS", 8)
+def each_once(monkeypatch):
+    """Draw each figure once: the report takes those that have been drawn."""
     created = {}
     draw = requests.drawn
 
