@@ -1,4 +1,4 @@
-"""A run folder from a stranger can be listed, evaluated, plotted and resumed; a hostile one is refused in one line."""
+"""A run folder from a stranger can be used like any other; a damaged or hostile one is refused in one line."""
 
 from __future__ import annotations
 
@@ -163,7 +163,22 @@ def files_by_a_wrapper(folder):
     edit_config(folder, "wrappers = [", 'wrappers = [{name = "monitor"},')
 
 
+def lacking(name):
+    return lambda folder: (folder / name).unlink()
+
+
+def no_end(folder):
+    (folder / "manifest.json").write_text("{")
+
+
+def unknown_status(folder):
+    (folder / "manifest.json").write_text('{"status": "unheard of"}')
+
+
 EVERYWHERE = [
+    (no_end, "plot", "manifest.json"),
+    (unknown_status, "plot", "status"),
+    *((lacking(name), "eval", name.rpartition("/")[2]) for name in ("config.toml", WEIGHTS, "model/model.json")),
     (pickled_weights, "eval", "not a safetensors file"),
     (raw_pickle, "eval", "safetensors"),
     (link_out, "eval", "leads out of its folder"),
@@ -340,19 +355,15 @@ def test_a_hostile_checkpoint_is_refused(ngym, interrupted, tmp_path, attack, sa
     assert not list(tmp_path.rglob("was_here"))
 
 
-def crafted(name, change):
-    """An attack that changes one saved array of the environments."""
-
-    def attack(path):
-        tensors = checkpoints.read(path).tensors
-        arrays = {key: value.numpy().copy() for key, value in tensors.items() if not key.startswith("policy/")}
-        edit_state(path, lambda state: state.pop("joined"))  # as earlier versions wrote it, each array by itself
-        key = next(key for key in arrays if key.startswith("environments/") and key.endswith(name))
-        arrays[key] = change(arrays[key])
-        save_file(arrays, path / checkpoints.ARRAYS)
-        reseal(path)
-
-    return attack
+def craft(path, name, change):
+    """Change one saved array of the environments."""
+    tensors = checkpoints.read(path).tensors
+    arrays = {key: value.numpy().copy() for key, value in tensors.items() if not key.startswith("policy/")}
+    edit_state(path, lambda state: state.pop("joined"))  # as earlier versions wrote it, each array by itself
+    key = next(key for key in arrays if key.startswith("environments/") and key.endswith(name))
+    arrays[key] = change(arrays[key])
+    save_file(arrays, path / checkpoints.ARRAYS)
+    reseal(path)
 
 
 @pytest.fixture(scope="module")
@@ -376,46 +387,40 @@ def test_the_entries_of_trials_that_are_damaged_are_what_they_are_called(in_a_tr
     assert trial["fields"]["pairs"][4][0] == "event"
 
 
-@pytest.mark.parametrize("number", [10**6, 2**30, -(2**30), -1, 2**63 - 1])
-@pytest.mark.parametrize("name", PLACES)
-def test_a_place_outside_of_the_trials_is_refused(ngym, interrupted, tmp_path, name, number):
-    refused(ngym, interrupted, tmp_path, crafted(name, lambda array: np.full_like(array, number)))
+def filled(number):
+    return lambda array: np.full_like(array, number)
 
 
-@pytest.mark.parametrize("number", [10**6, 2**30, -(2**30), -1, 0, 2**63 - 1])
-def test_a_trial_longer_than_its_rows_is_refused(ngym, in_a_trial, tmp_path, number):
-    refused(ngym, in_a_trial, tmp_path, crafted(LENGTH, lambda array: np.full_like(array, number)))
+def cut_off(array):
+    return array[:-1]
 
 
-@pytest.mark.parametrize("number", [5, 6, 7])
-def test_an_event_that_does_not_exist_is_refused(ngym, in_a_trial, tmp_path, number):
-    refused(ngym, in_a_trial, tmp_path, crafted(EVENT, lambda array: np.full_like(array, number)))
+def of_floats(array):
+    return array.astype(np.float64)
 
 
-OTHER = [lambda a: a[:-1], lambda a: a.astype(np.float64), lambda a: a[None]]
+def one_axis_more(array):
+    return array[None]
 
 
-@pytest.mark.parametrize("change", OTHER)
-@pytest.mark.parametrize("name", [*PLACES, "seen/0"])
-def test_an_array_of_another_shape_or_type_is_refused(ngym, interrupted, tmp_path, name, change):
-    refused(ngym, interrupted, tmp_path, crafted(name, change))
+OTHER = (cut_off, of_floats, one_axis_more)
+NUMBERS = (10**6, 2**30, -(2**30), -1, 2**63 - 1)
+#: Saved arrays with values outside of the trials, and of another shape or type, in either kind of run.
+DAMAGED = [
+    *(("interrupted", name, filled(number)) for name in PLACES for number in NUMBERS),
+    *(("in_a_trial", LENGTH, filled(number)) for number in (0, *NUMBERS)),
+    *(("in_a_trial", EVENT, filled(number)) for number in (5, 6, 7)),
+    *(("interrupted", name, change) for name in (*PLACES, "seen/0") for change in OTHER),
+    *(("in_a_trial", name, change) for name in (LENGTH, EVENT, GO) for change in OTHER),
+    *(("interrupted", "envs/3/layers/3/attributes/theta/value", lambda a, k=k: a[k]) for k in (slice(0), (None,) * 3)),
+]
 
 
-@pytest.mark.parametrize("change", OTHER)
-@pytest.mark.parametrize("name", [LENGTH, EVENT, GO])
-def test_an_array_of_the_trial_of_another_shape_or_type_is_refused(ngym, in_a_trial, tmp_path, name, change):
-    refused(ngym, in_a_trial, tmp_path, crafted(name, change))
-
-
-@pytest.mark.parametrize("change", [lambda a: a[:0], lambda a: a[None, None, None]])
-def test_a_session_from_which_no_trial_can_be_made_is_refused(ngym, interrupted, tmp_path, change):
-    refused(ngym, interrupted, tmp_path, crafted("envs/3/layers/3/attributes/theta/value", change))
-
-
-def refused(ngym, interrupted, tmp_path, attack):
-    folder = shutil.copytree(interrupted, tmp_path / "run")
+@pytest.mark.parametrize(("run", "name", "change"), DAMAGED)
+def test_an_array_that_does_not_fit_its_run_is_refused(ngym, request, tmp_path, run, name, change):
+    folder = shutil.copytree(request.getfixturevalue(run), tmp_path / "run")
     for path in checkpoints.resumable_in(folder / checkpoints.CHECKPOINTS_FOLDER):
-        attack(path)
+        craft(path, name, change)
     result = ngym("run", "--resume", folder)
     assert result.code == 2 and "does not fit its run" in result.err.strip().splitlines()[-1], result
 

@@ -1,7 +1,8 @@
-"""Every command that writes, with a file or a folder of the user where it would write: refused, and nothing is lost."""
+"""Every command that writes, with a file, folder or device of the user where it would write: nothing is lost."""
 
 from __future__ import annotations
 
+import os
 import shutil
 from importlib import import_module
 from typing import get_type_hints
@@ -9,6 +10,7 @@ from typing import get_type_hints
 import pytest
 
 from ngym_cli import runs
+from ngym_cli.agents import checkpoints
 from ngym_cli.commands import app
 from ngym_cli.commands.app import COMMANDS
 from ngym_cli.commands.runs import NoteRequest, RemoveRequest, TagRequest
@@ -177,3 +179,45 @@ def test_names_of_runs_are_completed(place, monkeypatch):
     assert run_folders("i") == ["it"]
     assert runs.find("it", place / "runs").path == place / RUN
     assert app.COMMANDS
+
+
+@pytest.mark.parametrize("out", ["precious", "precious/", ".", "runs", "new", "new/deep/page.html", "folder.html"])
+def test_a_report_goes_into_a_folder(ngym, place, tmp_path, out):
+    shutil.copytree(place, tmp_path, dirs_exist_ok=True)
+    mine = tmp_path / ("folder.html" if out == "folder.html" else "precious") / "data.txt"
+    mine.parent.mkdir()
+    mine.write_text("years of work")
+    before = {file for file in tmp_path.rglob("*") if file.is_file()}
+    result = ngym("report", RUN, "--out", out, *["--overwrite"] * (out == "folder.html"))
+    assert result.code == 0, result
+    written = tmp_path / out
+    assert (written / "report.html" if written.is_dir() else written).is_file()
+    assert mine.read_text() == "years of work" and before <= {file for file in tmp_path.rglob("*") if file.is_file()}
+
+
+def test_a_file_is_replaced_on_demand_but_no_folder_and_no_device(ngym, place, tmp_path):
+    shutil.copytree(place, tmp_path, dirs_exist_ok=True)
+    for line in (f"report {RUN} --out page.html", "info RDM-v0 --figure trial.png"):
+        path = tmp_path / line.split()[-1]
+        path.write_text("mine")
+        refused = ngym(*line.split())
+        assert refused.code == 2 and "--overwrite" in refused.err and refused.err.count("\n") == 1
+        assert ngym(*line.split(), "--overwrite").code == 0 and path.read_bytes() != b"mine"
+    for more in ([], ["--overwrite"]):
+        refused = ngym("info", "RDM-v0", "--figure", "runs", *more)
+        assert refused.code == 2 and "is a folder" in refused.err and refused.err.count("\n") == 1
+    os.mkfifo(tmp_path / "pipe.html")
+    assert "not a regular file" in ngym("report", RUN, "--out", "pipe.html", "--overwrite").err
+
+
+def test_pruning_leaves_what_is_not_a_checkpoint(tmp_path):
+    for step in range(3):
+        folder = tmp_path / checkpoints.folder_of(step)
+        folder.mkdir()
+        for name in checkpoints.CHECKPOINT_FILES:
+            (folder / name).write_text("")
+    (tmp_path / checkpoints.folder_of(0) / "notes.txt").write_text("mine")
+    checkpoints.prune(tmp_path, 1, total=2)
+    assert (tmp_path / checkpoints.folder_of(0) / "notes.txt").exists()
+    assert not (tmp_path / checkpoints.folder_of(1)).exists()
+    assert (tmp_path / checkpoints.folder_of(2) / checkpoints.STATE).exists()

@@ -1,4 +1,4 @@
-"""Ten thousand command lines and a thousand damaged files: no traceback, nothing that hangs, nothing else changed.
+"""Ten thousand command lines, a thousand damaged files, a hundred wrong entries: no traceback, nothing else changed.
 
 Reproducible: a line or a damage is determined by its seed and number. ``NGYM_LINES`` and ``NGYM_DAMAGES`` change how
 many of each there are for each seed.
@@ -17,8 +17,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, seed
 
+from ngym_cli.agents import checkpoints
 from tests.ngym_cli.apart import call
 from tests.ngym_cli.test_fuzz import VALID, command_lines, fuzzing
+from tests.ngym_cli.test_hostile import reseal
 
 LINES = [
     *VALID,
@@ -159,17 +161,6 @@ def damage_bytes(path: Path, random_: random.Random) -> None:
     path.write_bytes(bytes(data))
 
 
-def reseal(path: Path) -> None:
-    """Give a checkpoint the checksums of its present files, as an attacker would."""
-    from ngym_cli.agents import checkpoints
-
-    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
-        state = json.loads((path / checkpoints.STATE).read_text())
-        for name in (checkpoints.WEIGHTS, checkpoints.ARRAYS):
-            state["sha256"][name] = checkpoints.digest(path / name)
-        (path / checkpoints.STATE).write_text(json.dumps(state))
-
-
 def damages(folder: Path, random_: random.Random) -> list[list[str]]:
     """Damage one file of a run; return the commands that read it."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and "events." not in path.name)
@@ -181,7 +172,8 @@ def damages(folder: Path, random_: random.Random) -> list[list[str]]:
     else:
         damage_bytes(path, random_)
     if "checkpoints" in path.parts:
-        reseal(path.parent)
+        with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+            reseal(path.parent)
         return [["run", "--resume", str(folder)]]
     commands = [
         ["eval", str(folder), "--trials", "5"],
@@ -213,3 +205,41 @@ def test_a_hundred_damaged_files(world, interrupted, series, record_property):
             before = digests(world)
     record_property("damages", count)
     assert not problems, "\n".join(map(str, [len(problems), *problems[:20]]))
+
+
+#: So many entries of each part of ``state.json``, each with another wrong value, and of these in the quick tests.
+ENTRIES, QUICK_ENTRIES = 26, 2
+PARTS = ("session", "learner", "environments", "joined")
+
+
+def mutated(state: dict, array: str, number: int) -> str:
+    """Change one entry of a part of the state, deterministically; return what was done."""
+    random_ = random.Random(f"{array}-{number}")
+    at = random_.choice([position for position in places(state[array]) if position][:5000])
+    inner = state[array]
+    for key in at[:-1]:
+        inner = inner[key]
+    if number % 6 == 5 and isinstance(inner, dict):
+        del inner[at[-1]]
+        return f"{at} left out"
+    inner[at[-1]] = random_.choice(WRONG)
+    return f"{at}: {inner[at[-1]]!r}"
+
+
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(number, marks=[pytest.mark.long] * (number >= QUICK_ENTRIES)) for number in range(ENTRIES)],
+)
+@pytest.mark.parametrize("section", PARTS)
+def test_an_entry_of_another_kind_is_refused_or_harmless(ngym, interrupted, tmp_path, section, number):
+    folder = shutil.copytree(interrupted, tmp_path / "run")
+    for path in checkpoints.resumable_in(folder / checkpoints.CHECKPOINTS_FOLDER):
+        state = json.loads((path / checkpoints.STATE).read_text())
+        count = mutated(state, section, number)
+        (path / checkpoints.STATE).write_text(json.dumps(state))
+        reseal(path)
+    result = ngym("run", "--resume", folder)
+    assert result.code in (0, 2), (count, result)
+    assert "Traceback" not in result.err
+    if result.code == 2:
+        assert result.err.strip().splitlines()[-1].startswith("ngym: "), (count, result)

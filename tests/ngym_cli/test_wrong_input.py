@@ -151,22 +151,6 @@ def test_an_existing_run_is_not_overwritten_unasked(ngym, run_folder, tmp_path):
     assert (tmp_path / "runs/RDM-v0/recurrent_ppo/shared/model").is_dir()
 
 
-@pytest.mark.parametrize(
-    ("damage", "command", "says"),
-    [
-        (lambda run: (run / "manifest.json").write_text("{"), "plot", "manifest.json"),
-        (lambda run: (run / "manifest.json").write_text('{"status": "unheard of"}'), "plot", "status"),
-        (lambda run: (run / "config.toml").unlink(), "eval", "config.toml"),
-        (lambda run: (run / "model/weights.safetensors").unlink(), "eval", "weights.safetensors"),
-        (lambda run: (run / "model/model.json").unlink(), "eval", "model.json"),
-    ],
-)
-def test_damaged_run_folder(ngym, run_folder, tmp_path, damage, command, says):
-    run = shutil.copytree(run_folder, tmp_path / "run")
-    damage(run)
-    _check(ngym(command, run), says)
-
-
 def test_a_damaged_run_is_listed_as_such(ngym, run_folder, tmp_path):
     run = shutil.copytree(run_folder, tmp_path / "runs/RDM-v0/recurrent_ppo/broken")
     (run / "manifest.json").write_text("{")
