@@ -9,11 +9,9 @@ from pathlib import Path
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# Most of the time of a test of a model goes into its compilation: workers share what they compile, later runs find it,
-# and small functions are compiled in one piece.
+# Models take longer to compile than to fit: workers share what they compile, and later runs find it.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / "build" / "compiled-models"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false --xla_cpu_parallel_codegen_split_count=1")
 if "SB3_LOGDIR" not in os.environ:  # Stable-Baselines3 makes a folder for each logger
     os.environ["SB3_LOGDIR"] = tempfile.mkdtemp(prefix="ngym-logs-")
     atexit.register(shutil.rmtree, os.environ["SB3_LOGDIR"], ignore_errors=True)
