@@ -1,4 +1,4 @@
-"""Settings shared by all tests: no display, one thread, signals as in a terminal, models that are compiled quickly."""
+"""Settings shared by all tests: no display, one thread, signals as in a terminal, a folder of compiled models."""
 
 import atexit
 import os

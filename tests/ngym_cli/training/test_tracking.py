@@ -64,6 +64,7 @@ def test_a_service_that_is_not_installed_is_said_before_anything_is_made(ngym, t
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.usefixtures("last_figure")
 def test_a_figure_that_fails_does_not_end_the_tracking(ngym, monkeypatch):
     steps = []
 
