@@ -29,6 +29,7 @@ other; a task with other periods adds them (``trials.add_period``). A class may 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Hashable, Mapping
 from typing import Any, ClassVar
 
@@ -38,13 +39,13 @@ from numpy.typing import ArrayLike
 
 from neurogym import scores
 from neurogym.ceilings.effects import ObserverSettings
-from neurogym.compat.leniency import warn_once
+from neurogym.compat.leniency import is_strict, warn_once
 from neurogym.compat.members import forgive_reset, passed_on
 from neurogym.engine.making import make_trials, sample
 from neurogym.engine.session import Session
 from neurogym.messages.names import unknown
 from neurogym.metadata import RENDER_MODES, TaskInfo, describe
-from neurogym.parameters import Conditions, TrackedDict, arguments, changes
+from neurogym.parameters import Conditions, Table, arguments, changes
 from neurogym.plotting.frames import picture
 from neurogym.sampling.distributions import Distribution
 from neurogym.scores import Score
@@ -74,17 +75,16 @@ original_style: Any = None
 ONE_OF = {"parameters": "parameter", "rewards": "reward", "timing": "period"}
 
 
-def _table(name: str, kind: type[TrackedDict]) -> property:
+def _table(name: str, kind: type[Table]) -> property:
     """Attribute of a task that is a dictionary; what is assigned is copied."""
 
-    def get(task: Any) -> TrackedDict:
+    def get(task: Any) -> Table:
         try:
-            table: TrackedDict = vars(task)[name]
+            table: Table = vars(task)[name]
         except KeyError:
             raise AttributeError(f"{type(task).__name__} has no {name}") from None
         if table.task is not task and "_is_made" in vars(task):
-            table.task = task
-            table.changed = lambda entries: task._change({name: entries} if entries else {}, assigned=True)
+            table.task, table.assign = task, functools.partial(_assign_entries, task, name)
         return table
 
     def assign(task: Any, values: Mapping[str, object]) -> None:
@@ -93,6 +93,22 @@ def _table(name: str, kind: type[TrackedDict]) -> property:
             changes.forget_trials(task)
 
     return property(get, assign, None, f"The {name} of the task, a dictionary.")
+
+
+def _assign_entries(task: Any, name: str, entries: dict[str, object]) -> None:
+    """Replace the entries of ``rewards``, ``timing`` or ``conditions``, as scripts for NeuroGym do.
+
+    Raises:
+        TypeError: In strict mode, for rewards and timing of tasks that are not in NeuroGym's style.
+    """
+    present = getattr(task, name)
+    changed = {key: value for key, value in entries.items() if key not in present or present[key] is not value}
+    if name == "conditions" or present.keys() - entries.keys():
+        setattr(task, name, entries)
+    elif is_strict() and not isinstance(task, original_style.TrialEnv):
+        raise TypeError(f"{name} is read-only; expected env.update({name}={changed!r})")
+    else:
+        task._change({name: changed}, {})
 
 
 class TrialEnv(gym.Env):
@@ -117,7 +133,7 @@ class TrialEnv(gym.Env):
         default_timing: Period to duration, class attribute.
         default_rewards: Event to reward, class attribute.
         rule: The declared response rule, or None if the task programs ``_step``.
-        rewards: Event to reward. What is changed, here or by :meth:`update`, takes effect with the next trial.
+        rewards: Event to reward, read-only: :meth:`update` changes it, from the next trial on.
         timing: Period to duration, likewise.
         conditions: What can be asked of :meth:`new_trial`: name to a sequence of values or a distribution.
         session: Position in the trials, and what happened so far.
@@ -135,8 +151,8 @@ class TrialEnv(gym.Env):
     rule: ClassVar[Any] = None
     default_timing: ClassVar[Mapping[str, object]] = {}
     default_rewards: ClassVar[Mapping[str, object]] = {}
-    rewards = _table("rewards", TrackedDict)
-    timing = _table("timing", TrackedDict)
+    rewards = _table("rewards", Table)
+    timing = _table("timing", Table)
     conditions = _table("conditions", Conditions)
     session: Session
     state: ClassVar[tuple[str, ...]]
@@ -313,30 +329,17 @@ class TrialEnv(gym.Env):
         """Whether :meth:`update` can change a parameter, reward or period; any can be put into an empty dictionary."""
         return name in self._known_names(kind) or (kind != "parameters" and not getattr(self, kind))
 
-    def _change(
-        self,
-        tables: Mapping[str, Mapping[str, object]],
-        parameters: Mapping[str, object] | None = None,
-        assigned: bool = False,
-    ) -> None:
-        """Change entries of dictionaries, and parameters whose names are known.
-
-        Args:
-            tables: ``rewards``, ``timing`` or ``conditions`` to the entries that change.
-            parameters: Arguments that change.
-            assigned: Whether an old script assigns an entry; it is then set whatever else would have to change.
-        """
-        changed = dict(parameters or {})
+    def _change(self, tables: Mapping[str, Mapping[str, object]], parameters: Mapping[str, object]) -> None:
+        """Change entries of ``rewards`` and ``timing``, and parameters whose names are known."""
+        changed = dict(parameters)
         for name in tables.keys() & changes.parameters_of(type(self)).keys():
-            defaults = {"rewards": self.default_rewards, "timing": self.default_timing}.get(name)
+            defaults = {"rewards": self.default_rewards, "timing": self.default_timing}[name]
             present = {k: value for k, value in getattr(self, name).items() if not defaults or k in defaults}
             changed[name] = {**present, **tables[name]}
         if changed:
-            twin = changes.made_with(self, changed)
-            if not (assigned and changes.other_space(self, twin)):
-                changes.change(self, changed, twin)
+            changes.change(self, changed)
         for name, table in tables.items():
-            getattr(self, name).replace(table)
+            dict.update(getattr(self, name), table)
         changes.forget_trials(self)
 
     # -- trials -------------------------------------------------------------------------------------------------------

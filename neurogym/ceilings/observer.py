@@ -82,8 +82,8 @@ class IdealObserver:
         for k in range(1 if self.timed else n):
             self.noisy.timing = dict(original)
             first = self.noisy.make_trials(1)
-            for name in self._random:
-                self.noisy.timing[name] = float(first.ends[name][0] - first.starts[name][0]) * self.noisy.dt
+            steps = {name: float(first.ends[name][0] - first.starts[name][0]) for name in self._random}
+            self.noisy.update(timing={name: count * self.noisy.dt for name, count in steps.items()})
             self.clean.timing = dict(self.noisy.timing)
             yield k
         self.noisy.timing = self.clean.timing = original

@@ -33,6 +33,11 @@ def strictly() -> Iterator[None]:
         _strict.reset(token)
 
 
+def is_strict() -> bool:
+    """Whether what NeuroGym accepts is an error here."""
+    return _strict.get() or os.environ.get("NGYM_STRICT", "0") != "0"
+
+
 def warn_once(message: str, then: str = "", error: type[Exception] = ValueError) -> None:
     """Warn about an outdated use in old scripts, once per message.
 
@@ -44,7 +49,7 @@ def warn_once(message: str, then: str = "", error: type[Exception] = ValueError)
     Raises:
         Exception: ``error``, in strict mode.
     """
-    if _strict.get() or os.environ.get("NGYM_STRICT", "0") != "0":
+    if is_strict():
         raise error(message)
     message = f"{message}; {then}" if then else message
     if message in _warned:

@@ -17,14 +17,10 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.parameters.arguments import OTHERS, TAKEN
-from neurogym.parameters.dictionaries import TrackedDict
+from neurogym.parameters.dictionaries import Table
 
 #: Dictionaries of a task, by the name of the attribute.
 TABLES = ("rewards", "timing", "conditions")
-#: Attributes that no change of an argument may change.
-SPACES = ("observation_space", "action_space")
-#: Attributes that Gymnasium keeps, the spaces among them, and those of the session.
-_KEPT = (frozenset(gym.Env.__annotations__) - {"metadata"}) | {"session", "_arguments", "_is_made"}
 
 
 def parameters_of(cls: type) -> dict[str, inspect.Parameter]:
@@ -71,33 +67,28 @@ def made_with(task: Any, changes: Mapping[str, object]) -> Any:
     return twin
 
 
-def other_space(task: Any, twin: Any) -> str:
-    """Name of a space that differs between two tasks; empty if both spaces are equal."""
-    return next((name for name in SPACES if getattr(task, name) != getattr(twin, name)), "")
-
-
-def change(task: Any, changes: Mapping[str, object], twin: Any) -> None:
-    """Change arguments of a task.
+def change(task: Any, changes: Mapping[str, object]) -> None:
+    """Change arguments of a task: what differs between two new tasks, made without and with the changes, is copied.
 
     Args:
         task: The task.
         changes: Argument to value.
-        twin: The task made with these changes, see `made_with`.
 
     Raises:
-        ValueError: If a space would change.
+        ValueError: If a space would change, or the constructor refuses a value.
     """
+    twin = made_with(task, changes)
     before, after, own = vars(made_with(task, {})), vars(twin), vars(task)
-    space = other_space(task, twin).replace("_", " ")
-    if space:
-        name = type(task).__name__
-        raise ValueError(f"{', '.join(changes)} would change the {space} of {name}: make another environment")
-    for name, value in after.items():
-        if name in _KEPT:
-            continue
-        if isinstance(value, TrackedDict) and isinstance(own.get(name), TrackedDict):
-            own[name].replace({k: v for k, v in value.items() if k not in before[name] or differ(before[name][k], v)})
-            for key in before[name].keys() - value.keys():
+    for space in ("observation_space", "action_space"):
+        if getattr(task, space) != getattr(twin, space):
+            what = f"the {space.replace('_', ' ')} of {type(task).__name__}"
+            raise ValueError(f"{', '.join(changes)} would change {what}: make another environment")
+    for name in after.keys() - {"session"}:
+        value = after[name]
+        if isinstance(value, Table) and isinstance(own.get(name), Table):
+            earlier = before[name]
+            dict.update(own[name], {k: v for k, v in value.items() if k not in earlier or differ(earlier[k], v)})
+            for key in earlier.keys() - value.keys():
                 dict.pop(own[name], key, None)
         elif name not in before or differ(before[name], value):
             own[name] = value
@@ -138,10 +129,10 @@ def _assign(task: Any, name: str, value: Any) -> None:
     Where the constructor keeps the argument under this name, the argument changes as by ``update``. Where the
     attribute is derived (``sigma`` divided by the square root of ``dt``), the attribute is set as it is.
     """
-    of_one = name in arguments_of(task) and not hasattr(task, "tasks")  # the arguments of others are the tasks
-    twin = made_with(task, {name: value}) if of_one else None
-    if twin is not None and np.array_equal(vars(twin).get(name, value), value):
-        change(task, {name: value}, twin)
+    if name in arguments_of(task) and not hasattr(task, "tasks"):  # the arguments of others are the tasks
+        made = vars(made_with(task, {name: value}))
+        if np.array_equal(made.get(name, value), value):
+            change(task, {name: value})
     vars(task)[name] = value
     forget_trials(task)
 

@@ -1,8 +1,8 @@
-"""Dictionaries of a task that can be changed during a session: rewards, timing, conditions."""
+"""Dictionaries of a task: rewards, timing, conditions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from neurogym.compat.leniency import warn_once
@@ -10,62 +10,47 @@ from neurogym.messages.names import unknown
 from neurogym.sampling.distributions import Distribution, Patterns, Vectors, is_number, is_possible, values_of
 
 
-def _removing(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A dictionary's method that removes entries, with effect from the next trial on."""
+def _by_task(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that changes a dictionary; of a task that is made, it leaves the change to the task."""
 
-    def remove(table: Any, *args: Any) -> Any:
-        value = method(table, *args)
-        if table.task is not None:
-            table.changed({})
-        return value
+    def change(table: Any, *args: Any, **kwargs: Any) -> Any:
+        entries = dict(table)
+        result = method(entries, *args, **kwargs)
+        if table.task is None:
+            dict.clear(table)
+            dict.update(table, type(table)(entries))
+        else:
+            table.assign(entries)
+        return table if result is entries else result
 
-    return remove
+    return change
 
 
-class TrackedDict(dict[str, Any]):
-    """Dictionary of a task. Once the task is made, setting entries has the effect of ``task.update``.
+class Table(dict[str, Any]):
+    """Dictionary of a task. Once the task is made, it is a view: the task decides what an assigned entry changes.
 
     Attributes:
         task: The task, known while the dictionary is its attribute; a copy has no reference to the task.
-        changed: Changes entries of the task; without entries, discards the trials that were made ahead.
+        assign: Gives the task other entries.
     """
 
     task: object = None
-    changed: Callable[[Mapping[str, object]], None]
+    assign: Callable[[dict[str, object]], None]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy the entries without the task."""
         return type(self), (dict(self),)
 
-    def __setitem__(self, key: str, value: object) -> None:
-        """Set an entry."""
-        self.update({key: value})
-
-    def replace(self, entries: Mapping[str, object]) -> None:
-        """Set entries and nothing that follows from them."""
-        super().update(entries)
-
-    def update(self, *args: object, **kwargs: object) -> None:
-        """Set several entries."""
-        (self.replace if self.task is None else self.changed)(dict(*args, **kwargs))
-
-    def __ior__(self, entries: object) -> TrackedDict:  # type: ignore[misc, override]
-        """Set several entries."""
-        self.update(entries)
-        return self
-
-    __delitem__, pop, clear = _removing(dict.__delitem__), _removing(dict.pop), _removing(dict.clear)
+    __setitem__, __delitem__ = _by_task(dict.__setitem__), _by_task(dict.__delitem__)
+    __ior__, update = _by_task(dict.__ior__), _by_task(dict.update)
+    pop, clear = _by_task(dict.pop), _by_task(dict.clear)
 
 
-class Conditions(TrackedDict):
+class Conditions(Table):
     """Conditions of a trial: name to a sequence of values or a :class:`Distribution`."""
 
     def __init__(self, *args: object, **kwargs: object):
         super().__init__({name: values_of(values) for name, values in dict(*args, **kwargs).items()})
-
-    def replace(self, entries: Mapping[str, object]) -> None:
-        """Set entries and nothing that follows from them."""
-        super().replace({name: values_of(values) for name, values in entries.items()})
 
     def check(self, name: str, value: object) -> None:
         """Refuse what cannot be asked of a trial; warn of what the task does not draw.

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import neurogym as ngym
+from neurogym.compat.leniency import strictly
 from neurogym.parameters import has_equal_parameters
 from neurogym.vector import make_vec
 from neurogym.wrappers import PassReward
@@ -55,6 +56,15 @@ def test_a_change_takes_effect_with_the_next_trial(how, wrap):
     assert now["trial"] == before and now["trial_reward"] == 1 and now["periods"]["period_delay"] == 0
     for info in later:
         assert info["trial_reward"] == 5 and info["periods"]["period_delay"] == 300 and info["trial"]["coh"] == 25.6
+
+
+def test_rewards_and_timing_are_read_only_where_nothing_is_forgiven():
+    task, programmed = rdm().unwrapped, ngym.make("ReachingDelayResponse-v0").unwrapped
+    with strictly():
+        with pytest.raises(TypeError, match=r"expected env.update\(timing=\{'delay': 500\}\)"):
+            task.timing["delay"] = 500
+        programmed.rewards["fail"] = -3  # a task in NeuroGym's style
+    assert task.timing["delay"] == 0 and programmed.rewards["fail"] == -3
 
 
 def constant(duration):

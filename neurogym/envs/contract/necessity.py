@@ -93,10 +93,9 @@ def _simple(subject: Subject) -> TrialEnv:
 
 def fix_timing(env: TrialEnv) -> None:
     """Fix every random period duration to the middle of the range."""
-    for name, spec in env.timing.items():
-        low, high = Distribution.of(spec).bounds()
-        if np.isfinite(high) and Distribution.of(spec)[0] != "until":
-            env.timing[name] = (low + high) / 2
+    bounds = {name: Distribution.of(spec).bounds() for name, spec in env.timing.items()}
+    bounded = [name for name, spec in env.timing.items() if Distribution.of(spec).kind != "until"]
+    env.update(timing={name: sum(bounds[name]) / 2 for name in bounded if np.isfinite(bounds[name][1])})
 
 
 def record(env: TrialEnv, reset_after: int | None = None) -> ActedTrials:

@@ -41,17 +41,12 @@ class JointParameters:
         """Whether any task has a parameter, reward or period of this name."""
         return any(self.name_in(j, kind, name) in self._names(j, kind) for j in range(len(self.tasks)))
 
-    def _change(
-        self,
-        tables: Mapping[str, Mapping[str, object]],
-        parameters: Mapping[str, object] | None = None,
-        assigned: bool = False,
-    ) -> None:
+    def _change(self, tables: Mapping[str, Mapping[str, object]], parameters: Mapping[str, object]) -> None:
         """Pass changed parameters and dictionary entries on to the tasks that have these names."""
         for j, task in enumerate(self.tasks):
-            of_task = {kind: self._own(j, kind, table) for kind, table in tables.items() if kind != "conditions"}
-            task.update(**of_task, **self._own(j, "parameters", parameters or {}))
-        super()._change(tables)  # type: ignore[misc]  # of the task with which this class is combined
+            of_task = {kind: self._own(j, kind, table) for kind, table in tables.items()}
+            task.update(**of_task, **self._own(j, "parameters", parameters))
+        super()._change(tables, {})  # type: ignore[misc]  # of the task with which this class is combined
 
     def _names(self, j: int, kind: str) -> Collection[str]:
         task = self.tasks[j]
