@@ -45,7 +45,7 @@ from neurogym.engine.making import make_trials, sample
 from neurogym.engine.session import Session
 from neurogym.messages.names import unknown
 from neurogym.metadata import RENDER_MODES, TaskInfo, describe
-from neurogym.parameters import Conditions, Table, arguments, changes
+from neurogym.parameters import Conditions, TrackedDict, arguments, changes
 from neurogym.plotting.frames import picture
 from neurogym.sampling.distributions import Distribution
 from neurogym.scores import Score
@@ -75,12 +75,12 @@ original_style: Any = None
 ONE_OF = {"parameters": "parameter", "rewards": "reward", "timing": "period"}
 
 
-def _table(name: str, kind: type[Table]) -> property:
+def _table(name: str, kind: type[TrackedDict]) -> property:
     """Attribute of a task that is a dictionary; what is assigned is copied."""
 
-    def get(task: Any) -> Table:
+    def get(task: Any) -> TrackedDict:
         try:
-            table: Table = vars(task)[name]
+            table: TrackedDict = vars(task)[name]
         except KeyError:
             raise AttributeError(f"{type(task).__name__} has no {name}") from None
         if table.task is not task and "_is_made" in vars(task):
@@ -151,8 +151,8 @@ class TrialEnv(gym.Env):
     rule: ClassVar[Any] = None
     default_timing: ClassVar[Mapping[str, object]] = {}
     default_rewards: ClassVar[Mapping[str, object]] = {}
-    rewards = _table("rewards", Table)
-    timing = _table("timing", Table)
+    rewards = _table("rewards", TrackedDict)
+    timing = _table("timing", TrackedDict)
     conditions = _table("conditions", Conditions)
     session: Session
     state: ClassVar[tuple[str, ...]]

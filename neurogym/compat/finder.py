@@ -64,11 +64,6 @@ def _present(path: str) -> ModuleType:
 class OldModule(ModuleType):
     """Stand-in for an old module: names come from the table, then from the present module."""
 
-    @property
-    def present(self) -> str:
-        """Path of the present module."""
-        return _present(str(table.module_of(self.__name__))).__name__
-
     def __getattr__(self, name: str) -> object:
         """Return the present object behind an older name."""
         if name == "__all__":
@@ -138,8 +133,6 @@ class Finder(MetaPathFinder):
         """Specification of an old path, or of a present module with older names; None for other packages."""
         if not fullname.startswith("neurogym."):
             return None
-        if fullname in table.MOVED_MODULES:
-            return ModuleSpec(fullname, _OldLoader(), is_package=True)
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is None:
             return ModuleSpec(fullname, _OldLoader(), is_package=True) if table.module_of(fullname) else None

@@ -19,40 +19,41 @@ class RecordColumns:
     def __init__(self, n: int):
         self.n, self._capacity = n, 0
         self._columns: dict[str, np.ndarray] = {}
-        self._is_empty = True  # whether no trial has been described
+        self._has_records = False
 
     def write(self, i: Selection, at: Selection, values: Mapping[str, np.ndarray]) -> None:
-        """Describe the trials ``at`` of environments ``i``."""
-        for name, column_of_trials in values.items():
-            column, dtype = self._columns.get(name), column_of_trials.dtype
-            if column is None and not self._is_empty:  # no record had it so far
-                column = self._lacking(name, self._widen(name, None, dtype), slice(None))
-            if column is None or (column.dtype is not dtype and not _holds(column.dtype, dtype)):
-                column = self._widen(name, column, dtype)
-            column[i, at] = column_of_trials
-        self._is_empty = False
+        """Describe the trials ``at`` of environments ``i``; what a record lacks is nan, or None among other values."""
+        late = values.keys() - self._columns.keys() if self._has_records else ()
+        for name, of_trials in values.items():
+            column = self._holding(name, of_trials.dtype)
+            if name in late:
+                self._leave_out(name, slice(None))
+                column = self._columns[name]
+            column[i, at] = of_trials
+        self._has_records = True
         if len(values) < len(self._columns):
             for name in self._columns.keys() - values.keys():
-                self._lacking(name, self._columns[name], i)
+                self._leave_out(name, i)
 
-    def _lacking(self, name: str, column: np.ndarray, i: Selection) -> np.ndarray:
-        """Column that the records of environments ``i`` do not have: nan, or None among other values."""
-        if column.dtype.kind in "biu":
-            column = self._widen(name, column, np.dtype(float))
+    def _leave_out(self, name: str, i: Selection) -> None:
+        """Mark a column as one that the records of environments ``i`` do not have."""
+        column = self._holding(name, np.dtype(float))
         column[i] = None if column.dtype == object else np.nan
-        return column
 
-    def _widen(self, name: str, column: np.ndarray | None, dtype: np.dtype) -> np.ndarray:
-        """Widen a column to also accept ``dtype``."""
-        if dtype.kind not in "biuf" or (column is not None and column.dtype == object):
-            wide = np.empty((self.n, self._capacity), dtype=object)
-        else:
+    def _holding(self, name: str, dtype: np.dtype) -> np.ndarray:
+        """Column that can hold values of a type, widened if it could not."""
+        column = self._columns.get(name)
+        if column is not None and (column.dtype is dtype or column.dtype == object):
+            return column
+        common = np.dtype(object)
+        if dtype.kind in "biuf":
             common = dtype if column is None else np.promote_types(column.dtype, dtype)
-            wide = np.zeros((self.n, self._capacity), dtype=common)
-        if column is not None:
-            wide[...] = column
-        self._columns[name] = wide
-        return wide
+        if column is None or column.dtype != common:
+            wide = np.full((self.n, self._capacity), None if common.kind == "O" else 0, common)
+            if column is not None:
+                wide[...] = column
+            self._columns[name] = column = wide
+        return column
 
     def grow(self, capacity: int) -> None:
         """Allocate memory for as many trials of each environment."""
@@ -70,8 +71,3 @@ def widened(column: np.ndarray, capacity: int) -> np.ndarray:
     wide = np.zeros((len(column), capacity), column.dtype)
     wide[:, : column.shape[1]] = column
     return wide
-
-
-def _holds(column: np.dtype, values: np.dtype) -> bool:
-    """Whether a column can hold values of a type."""
-    return column == values or column.kind == "O" or np.can_cast(values, column)

@@ -5,9 +5,8 @@ The step of a batch follows the same rules in :mod:`neurogym.engine.pools`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
 from math import inf, nan
-from typing import Any, Protocol
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -31,34 +30,11 @@ from neurogym.trials.events import (
     StepInfo,
     outcome_of,
 )
-from neurogym.trials.types import TaskLike
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.stack import Stack
-from neurogym.wrappers.tasks import Traits
 
 _OUTCOMES = tuple(OUTCOMES)
-
-
-class SessionTask(TaskLike, Protocol):
-    """Interface of tasks as seen by their session; :class:`neurogym.core.TrialEnv` says what each member does.
-
-    Those after ``no_rt`` are members of tasks that program their steps or describe one trial at a time
-    (:class:`neurogym.compat.trial_env.TrialEnv`).
-    """
-
-    render_mode: str | None
-    abort: bool
-    traits: Traits
-    _new_trials: Callable[[Trials], None]
-    start_session: Callable[[], None]
-    trial_ended: Callable[[Info], None]
-    next_trial_depends_on: Callable[[], Hashable]
-    no_rt: float | None
-    shapes_steps: bool
-    describe_one: Callable[[Trials], None]
-    act_by_program: Callable[[int, Action], tuple[int, float, StepInfo]]
-    post_step: Callable[[np.ndarray, float, bool, bool, Info], StepResult]
 
 
 class Session:
@@ -100,7 +76,7 @@ class Session:
     _spans_of_trial: Info
 
     def __init__(self, task: Any):
-        self.task: SessionTask = task
+        self.task = task
         self.top: Any = task
         self.ahead = PrefetchedTrials()
         self.cursor = Cursor()
@@ -249,7 +225,7 @@ class Session:
             seed: Starts the generator anew.
         """
         if seed is not None:
-            gym.Env.reset(self.task, seed=seed)  # type: ignore[arg-type]  # every task is a gym.Env
+            gym.Env.reset(self.task, seed=seed)
         for spec in self.task.timing.values():
             if seed is not None and hasattr(spec, "seed"):  # a duration with its own generator
                 spec.seed(int(self.task.np_random.integers(2**31)))

@@ -17,7 +17,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.parameters.arguments import OTHERS, TAKEN
-from neurogym.parameters.dictionaries import Table
+from neurogym.parameters.dictionaries import TrackedDict
 
 #: Dictionaries of a task, by the name of the attribute.
 TABLES = ("rewards", "timing", "conditions")
@@ -85,7 +85,7 @@ def change(task: Any, changes: Mapping[str, object]) -> None:
             raise ValueError(f"{', '.join(changes)} would change {what}: make another environment")
     for name in after.keys() - {"session"}:
         value = after[name]
-        if isinstance(value, Table) and isinstance(own.get(name), Table):
+        if isinstance(value, TrackedDict) and isinstance(own.get(name), TrackedDict):
             earlier = before[name]
             dict.update(own[name], {k: v for k, v in value.items() if k not in earlier or differ(earlier[k], v)})
             for key in earlier.keys() - value.keys():

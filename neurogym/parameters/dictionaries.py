@@ -26,7 +26,7 @@ def _by_task(method: Callable[..., Any]) -> Callable[..., Any]:
     return change
 
 
-class Table(dict[str, Any]):
+class TrackedDict(dict[str, Any]):
     """Dictionary of a task. Once the task is made, it is a view: the task decides what an assigned entry changes.
 
     Attributes:
@@ -46,7 +46,7 @@ class Table(dict[str, Any]):
     pop, clear = _by_task(dict.pop), _by_task(dict.clear)
 
 
-class Conditions(Table):
+class Conditions(TrackedDict):
     """Conditions of a trial: name to a sequence of values or a :class:`Distribution`."""
 
     def __init__(self, *args: object, **kwargs: object):

@@ -15,12 +15,7 @@ from neurogym.vector.tables import TrialVectorEnv
 from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.stack import traits
 
-__all__ = ["FinishedTrials", "LoopVectorEnv", "TrialVectorEnv", "is_batchable", "layers", "make_vec"]
-
-
-def is_batchable(env: gym.Env) -> bool:
-    """Whether a stack can be stepped as arrays: a declared rule and wrappers that only use the hooks."""
-    return traits(env).batched
+__all__ = ["FinishedTrials", "LoopVectorEnv", "TrialVectorEnv", "layers", "make_vec"]
 
 
 def make_vec(make_env: Callable[[], gym.Env], num_envs: int) -> LoopVectorEnv:
@@ -32,4 +27,4 @@ def make_vec(make_env: Callable[[], gym.Env], num_envs: int) -> LoopVectorEnv:
     if num_envs < 1:
         raise ValueError(f"num_envs must be at least 1, got {num_envs}")
     envs = [make_env() for _ in range(num_envs)]
-    return TrialVectorEnv(envs) if is_batchable(envs[0]) else LoopVectorEnv(envs)
+    return TrialVectorEnv(envs) if traits(envs[0]).batched else LoopVectorEnv(envs)

@@ -29,7 +29,7 @@ class TrialVectorEnv(LoopVectorEnv):
     """Batch of environments stepped as arrays.
 
     Args:
-        envs: Environments with equal stacks, for each of which :func:`neurogym.vector.is_batchable` holds.
+        envs: Environments with equal stacks that are ``batched`` (:func:`neurogym.wrappers.stack.traits`).
     """
 
     autoreset_mode = AutoresetMode.NEXT_STEP  # they never end, so that any mode is true; wrappers ask for this one
@@ -38,7 +38,7 @@ class TrialVectorEnv(LoopVectorEnv):
         super().__init__(envs)
         self._stack = Stack(envs[0])
         rule = self.tasks[0].rule
-        assert rule is not None, "the stack is not batchable"
+        assert rule is not None, "the stack is not batched"
         self.pools = Pools(self.num_envs, -1 if rule.hold is None else rule.hold, self.tasks[0].session.most_steps)
         self._looked: object = None  # the last change of a parameter when outdated trials were looked for
         self._forget(np.arange(self.num_envs))

@@ -103,7 +103,7 @@ class _Reader(ast.NodeVisitor):
             self.note(node, path, WORKS, str(table.module_of(path)))
         elif not _is_module(path):
             present = pkgutil.walk_packages(importlib.import_module("neurogym").__path__, "neurogym.")
-            modules = [*table.MOVED_MODULES, *table.flat_modules(), *(module.name for module in present)]
+            modules = [*table.modules(), *(module.name for module in present)]
             self.note(node, path, FAILS, _hint("no such module", path, modules))
             return False
         return True

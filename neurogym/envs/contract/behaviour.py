@@ -13,7 +13,8 @@ from neurogym.core import TrialEnv
 from neurogym.envs.contract.subject import NothingToCheck, Subject, random_actions, random_steps_of, require
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
-from neurogym.vector import is_batchable, make_vec
+from neurogym.vector import make_vec
+from neurogym.wrappers.stack import traits
 
 TIME_STEPS = (10, 20, 50, 100)
 RANDOM_STEPS = 2000
@@ -96,7 +97,7 @@ def batch_equals_single(subject: Subject) -> None:
     for _ in range(steps):
         require(np.array_equal(ob, np.stack(obs)), "batch and single observations differ")
         actions = random_actions(batch.single_action_space, rng, n)
-        if is_batchable(singles[0]) and rng.random() < 0.7:
+        if traits(singles[0]).batched and rng.random() < 0.7:
             actions[:] = subject.example.rule.hold or 0
         ob, reward, _, _, infos = batch.step(actions)
         obs, ended = [], []

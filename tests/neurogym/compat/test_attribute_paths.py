@@ -41,7 +41,7 @@ def test_every_module_is_an_attribute_of_its_package_before_it_is_imported():
 import importlib, pkgutil, neurogym
 from neurogym.compat import table
 present = [m.name for m in pkgutil.walk_packages(neurogym.__path__, "neurogym.", onerror=print)]
-for path in sorted({{*present, *table.MOVED_MODULES, *table.flat_modules()}} - {SHADOWED!r}):
+for path in sorted({{*present, *table.modules()}} - {SHADOWED!r}):
     found = neurogym
     for name in path.split(".")[1:]:
         found = getattr(found, name)

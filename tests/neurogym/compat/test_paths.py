@@ -14,7 +14,7 @@ import neurogym
 from neurogym.compat import table
 from neurogym.envs import native
 
-OLD = sorted({*table.MOVED_MODULES, *table.flat_modules()})
+OLD = sorted(table.modules())
 
 #: What the specification lists, by module; none of it may be lost.
 WANTED = {

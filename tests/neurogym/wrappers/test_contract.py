@@ -12,7 +12,8 @@ from gymnasium.utils.env_checker import check_env
 import neurogym as ngym
 from neurogym import wrappers
 from neurogym.state import capture, restore
-from neurogym.vector import TrialVectorEnv, is_batchable, make_vec
+from neurogym.vector import TrialVectorEnv, make_vec
+from neurogym.wrappers.stack import traits
 from tests.neurogym.wrappers.stacks import SEVERAL, SINGLE, TASKS, finished_row, names_cover, put, rollout
 
 EVERY = [*SINGLE, *SEVERAL]
@@ -49,7 +50,7 @@ def test_gymnasium_accepts_it(name: str) -> None:
 def test_it_runs_on_a_batch_exactly_as_alone(name: str) -> None:
     make = _make(name)
     envs = [make() for _ in range(3)]
-    assert is_batchable(envs[0]) == (name not in ONE_BY_ONE)
+    assert traits(envs[0]).batched == (name not in ONE_BY_ONE)
     batch = make_vec(make, 3)
     assert isinstance(batch, TrialVectorEnv) == (name not in ONE_BY_ONE)
     rng = np.random.default_rng(0)

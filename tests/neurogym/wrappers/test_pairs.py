@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from neurogym.vector import TrialVectorEnv, is_batchable, make_vec
+from neurogym.vector import TrialVectorEnv, make_vec
+from neurogym.wrappers.stack import traits
 from tests.neurogym.wrappers.stacks import SEVERAL, SINGLE, TASKS, names_cover, put, rollout
 
 EVERY = [*SINGLE, *SEVERAL]
@@ -89,7 +90,7 @@ def test_batches_equal_single_environments(inner: str) -> None:
             envs = [make(), make()]
         except REFUSED:
             continue
-        if not is_batchable(envs[0]):
+        if not traits(envs[0]).batched:
             continue
         batch = make_vec(make, 2)
         assert isinstance(batch, TrialVectorEnv)
