@@ -28,7 +28,7 @@ register_all()
 _LAZY = {
     "Config": "neurogym.config",
     "all_wrappers": "neurogym.wrappers",
-    "env_string": "neurogym.compat.one_trial",
+    "env_string": "neurogym.info",
     "logger": "neurogym.messages.console",
     "make_multi": "neurogym.envs.multi",
 }

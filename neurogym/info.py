@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import gymnasium as gym
 
 from neurogym.compat.changes import TOOLKIT_CHANGES
-from neurogym.compat.one_trial import env_string
+from neurogym.core import TrialEnv
 from neurogym.envs import registration
 from neurogym.messages.console import logger
 from neurogym.messages.names import unknown
+from neurogym.sampling.distributions import Distribution
 from neurogym.wrappers import all_wrappers, wrapper_class
 
 
@@ -63,18 +65,65 @@ def describe(obj_: object) -> str:
         raise ValueError(unknown("task or wrapper", obj_, [*registration.every_task(), *all_wrappers()])) from None
 
 
-def wrapper_string(wrapper: Any) -> str:
-    """Describe a wrapper: name, effect, paper, place in a stack, arguments."""
-    meta = wrapper.metadata
-    paper, link = meta.get("paper_name"), meta.get("paper_link")
-    lines = [f"### {wrapper.__name__}", "", inspect.getdoc(wrapper) or "Missing description", ""]
-    lines.append("Reference paper: " + (f"{paper} ({link or 'missing link'})" if paper else "none"))
-    lines.append(f"Place in a stack: {meta.get('order', 'any')}")
+def env_string(env: gym.Env, short: bool = False) -> str:
+    """Describe a task: name, text, paper, rewards, durations, tags; the short form is ``<TaskName>``."""
+    task: Any = env.unwrapped
+    if short:
+        return f"<{type(task).__name__}>"
+    lines = _about(type(task), task.metadata, (type(task).__doc__ or "").strip(), "missing paper")
+    if isinstance(task, TrialEnv) and task.rewards:
+        lines.append("Rewards: " + ", ".join(f"{name} {value}" for name, value in task.rewards.items()))
+    if isinstance(task, TrialEnv) and task.timing:
+        timing = (f"{name} {Distribution.of(spec).phrase()}" for name, spec in task.timing.items())
+        lines.append("Timing: " + ", ".join(timing))
+    lines.append("Tags: " + (", ".join(task.metadata.get("tags", [])) or "none"))
     return "\n".join(lines)
 
 
-def _say(text: str) -> None:
+def wrapper_string(wrapper: Any) -> str:
+    """Describe a wrapper: name, effect, paper, place in a stack, arguments."""
+    lines = _about(wrapper, wrapper.metadata, inspect.getdoc(wrapper), "none")
+    return "\n".join([*lines, f"Place in a stack: {wrapper.metadata.get('order', 'any')}"])
 
+
+def _about(cls: type, meta: Mapping[str, Any], text: str | None, without_paper: str) -> list[str]:
+    """Lines with the name, the text and the paper of a task or a wrapper."""
+    paper, link = meta.get("paper_name"), meta.get("paper_link")
+    cited = f"{paper} ({link or 'missing link'})" if paper else without_paper
+    return [f"### {cls.__name__}", "", text or "Missing description", "", f"Reference paper: {cited}"]
+
+
+def info(env: str | gym.Env | None = None, show_code: bool = False) -> str:
+    """Describe a task.
+
+    Args:
+        env: Id of the task, or an environment; None: the ids of all tasks, one a line.
+        show_code: Whether to add the source of the task.
+    """
+    if env is None:
+        return "\n".join(registration.all_envs())
+    task = registration.make(env) if isinstance(env, str) else env
+    return env_string(task) + (_code(type(task.unwrapped)) if show_code else "")
+
+
+def info_wrapper(wrapper: str | None = None, show_code: bool = False) -> str:
+    """Describe a wrapper.
+
+    Args:
+        wrapper: Its name; None: the names of all, one a line.
+        show_code: Whether to add the source of the wrapper.
+    """
+    if wrapper is None:
+        return "\n".join(all_wrappers())
+    cls = wrapper_class(wrapper)
+    return wrapper_string(cls) + (_code(cls) if show_code else "")
+
+
+def _code(cls: type) -> str:
+    return f"\n\n#### Source code ####\n\n{inspect.getsource(cls)}"
+
+
+def _say(text: str) -> None:
     logger.info("%s", text)
 
 

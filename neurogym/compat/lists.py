@@ -1,10 +1,9 @@
-"""Lists, constants and functions of NeuroGym that this package keeps in another form; made on request."""
+"""Lists and constants of NeuroGym that this package keeps in another form; made on request."""
 
 from __future__ import annotations
 
 import functools
 import importlib.util
-import inspect
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,8 @@ import gymnasium as gym
 
 from neurogym.compat.changes import ALIASES
 from neurogym.config import PACKAGE
-from neurogym.envs.registration import all_envs, entry, every_task, group, make
-from neurogym.info import describe, wrapper_string
-from neurogym.wrappers import WRAPPERS, all_wrappers, module_of, wrapper_class
+from neurogym.envs.registration import entry, every_task, group
+from neurogym.wrappers import WRAPPERS, module_of
 from neurogym.wrappers.pass_reward import PassAction, PassReward
 
 METADATA_DEF_KEYS = ("description", "paper_name", "paper_link", "timing", "tags")
@@ -45,41 +43,6 @@ def __getattr__(name: str) -> Any:
         target, arguments = ALIASES[name]
         return functools.partial(entry(target), **arguments) if arguments else entry(target)
     raise AttributeError(f"module 'neurogym.compat.lists' has no attribute {name!r}")
-
-
-def all_tasks() -> list[str]:
-    """Sorted ids of the native tasks."""
-    return all_envs()
-
-
-def info(env: str | gym.Env | None = None, show_code: bool = False) -> str:
-    """A description of a task.
-
-    Args:
-        env: Its id, or an environment; None: the ids of all tasks, one a line.
-        show_code: Whether to add the source of the task.
-    """
-    if env is None:
-        return "\n".join(all_tasks())
-    task = make(env) if isinstance(env, str) else env
-    return describe(task) + _code(type(task.unwrapped), show_code)
-
-
-def info_wrapper(wrapper: str | None = None, show_code: bool = False) -> str:
-    """A description of a wrapper.
-
-    Args:
-        wrapper: Its name; None: the names of all, one a line.
-        show_code: Whether to add the source of the wrapper.
-    """
-    if wrapper is None:
-        return "\n".join(all_wrappers())
-    cls = wrapper_class(wrapper)
-    return wrapper_string(cls) + _code(cls, show_code)
-
-
-def _code(cls: type, wanted: bool) -> str:
-    return f"\n\n#### Source code ####\n\n{inspect.getsource(cls)}" if wanted else ""
 
 
 class FullInput(PassAction):

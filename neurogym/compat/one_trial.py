@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-import gymnasium as gym
 import numpy as np
 
 from neurogym import core
 from neurogym.compat.members import built, end_of_periods, in_order, older_name, zero_filled
 from neurogym.engine.making import trial_length_stats
 from neurogym.messages.names import unknown
-from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Info, InvalidOperationError, Period, Rows, Trials, Where
 from neurogym.trials.layout import Duration
 from neurogym.trials.records import condition_column
@@ -254,21 +252,3 @@ def entry_per_row(trials: Trials, value: np.ndarray, period: Period, shape: tupl
         return spread(rows)
     by_period = np.concatenate([spread(trials.rows(name)) for name in names])
     return by_period[trials.first_occurrences(trials.rows_in_turn(names))]
-
-
-def env_string(env: gym.Env, short: bool = False) -> str:
-    """A description of a task: name, text, paper, rewards, tags; the short form is ``<TaskName>``."""
-    task: Any = env.unwrapped
-    if short:
-        return f"<{type(task).__name__}>"
-    meta = task.metadata
-    lines = [f"### {type(task).__name__}", "", (type(task).__doc__ or "Missing description").strip(), ""]
-    paper, link = meta.get("paper_name"), meta.get("paper_link")
-    lines.append("Reference paper: " + (f"{paper} ({link or 'missing link'})" if paper else "missing paper"))
-    if isinstance(task, core.TrialEnv) and task.rewards:
-        lines.append("Rewards: " + ", ".join(f"{name} {value}" for name, value in dict(task.rewards).items()))
-    if isinstance(task, core.TrialEnv) and task.timing:
-        timing = (f"{name} {Distribution.of(spec).phrase()}" for name, spec in dict(task.timing).items())
-        lines.append("Timing: " + ", ".join(timing))
-    lines.append("Tags: " + (", ".join(meta.get("tags", [])) or "none"))
-    return "\n".join(lines)
