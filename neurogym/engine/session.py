@@ -300,27 +300,6 @@ class Session:
             action: The action.
             stack: Wrappers that show the observation.
         """
-        row = self.cursor.row
-        ended, action, reward, info, programmed = self.act_in_trial(action)
-        if self.task.render_mode is not None:
-            self.seen = TrialSoFar.after(self.seen, self.cursor, row, action, reward, ended)
-        if ended and self.next_by_itself:
-            self.begin_next()
-        return self.step_result(stack, action, reward, info, programmed)
-
-    def limit_short_way(self) -> None:
-        """Let all steps of the current trial go the long way where each step has something to do."""
-        if not self._is_batched or not self._is_settled or self.task.render_mode is not None:
-            self.cursor.width = 0
-
-    def act_in_trial(self, action: Action) -> tuple[bool, Action, float, Info, StepInfo | None]:
-        """Act on the current row, and report the trial if the action ends the trial: first part of :meth:`step`.
-
-        The next one is not begun, so that many environments can begin theirs together before :meth:`step_result`.
-
-        Returns:
-            Whether the trial has ended, and what :meth:`step_result` takes.
-        """
         cursor = self.cursor
         if cursor.block is None:
             raise gym.error.ResetNeeded("call reset() before step()")
@@ -343,7 +322,21 @@ class Session:
             self.last_gt = truth = cursor.gt[row]
             if "gt" not in info:
                 info["gt"] = truth
-        return event >= END, action, reward, info, programmed
+        if self.task.render_mode is not None:
+            self.seen = TrialSoFar.after(self.seen, cursor, row, action, reward, event >= END)
+        if event >= END and self.next_by_itself:
+            self.begin_next()
+        if programmed is not None:
+            return self._result_of_program(stack, action, reward, programmed)
+        ob = cursor.ob[cursor.row]
+        if stack is None:
+            return ob.copy(), reward, False, False, info
+        return stack.observe(ob, action, reward, self.field, copied=False), reward, False, False, info
+
+    def limit_short_way(self) -> None:
+        """Let all steps of the current trial go the long way where each step has something to do."""
+        if not self._is_batched or not self._is_settled or self.task.render_mode is not None:
+            self.cursor.width = 0
 
     @property
     def most_steps(self) -> float:
@@ -380,26 +373,12 @@ class Session:
                 event |= int(outcome_of(self.performance))
         return event, reward, None
 
-    def step_result(
-        self, stack: Stack | None, action: Action, reward: float, info: Info, programmed: StepInfo | None
+    def _result_of_program(
+        self, stack: Stack | None, action: Action, reward: float, programmed: StepInfo
     ) -> StepResult:
-        """Return the result of :meth:`step`, with the observation of the new current row: second part of :meth:`step`.
-
-        Args:
-            stack: The wrappers that show it, None if there are none.
-            action: The action.
-            reward: What it earned.
-            info: Report of the trial.
-            programmed: Results of an overridden ``_step`` apart from the reward.
-        """
-        cursor = self.cursor
-        ob = cursor.ob[cursor.row]
-        if programmed is None:
-            if stack is None:
-                return ob.copy(), reward, False, False, info
-            return stack.observe(ob, action, reward, self.field, copied=False), reward, False, False, info
-        ob = ob.copy() if programmed.ob is None else programmed.ob
-        terminated, truncated = programmed.terminated, programmed.truncated
+        """Result of :meth:`step` of a task that programs its steps, with the observation of the new current row."""
+        ob = self.cursor.ob[self.cursor.row].copy() if programmed.ob is None else programmed.ob
+        _, terminated, truncated, info = programmed
         if self.task.shapes_steps:
             ob, reward, terminated, truncated, info = self.task.post_step(ob, reward, terminated, truncated, info)
         if stack is not None:

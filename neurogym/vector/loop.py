@@ -6,7 +6,7 @@ look-ups in tables.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import gymnasium as gym
@@ -15,13 +15,9 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from neurogym.engine.finished import FinishedTrials
-from neurogym.engine.making import make_together
-from neurogym.parameters import has_equal_parameters
 from neurogym.state import Data, capture, restore
-from neurogym.trials import Info, Trials
-from neurogym.trials.cursor import PrefetchedTrials, has_trials
+from neurogym.trials import Info
 from neurogym.vector.infos import gathered
-from neurogym.wrappers.stack import Stack
 
 Actions = np.ndarray | Sequence[object]  #: one for each environment
 Seeds = int | Sequence[int | None] | None
@@ -65,7 +61,6 @@ class LoopVectorEnv(VectorEnv):
 
     autoreset_mode = AutoresetMode.SAME_STEP
     _observations: list[Any] | None = None  # last observation of each environment
-    _stacks: list[Stack | None] | None = None  # how each shows itself; empty where they cannot wait for each other
 
     def __init__(self, envs: Sequence[gym.Env]):
         self.envs, self.num_envs = list(envs), len(envs)
@@ -77,8 +72,6 @@ class LoopVectorEnv(VectorEnv):
         self.metadata = {**self.envs[0].metadata, "autoreset_mode": self.autoreset_mode}
         self.spec = self.envs[0].spec
         self.finished: FinishedTrials | None = None
-        self._compared: object = None  # the last change of parameters when tasks were compared
-        self._alike = False
 
     @property
     def dt(self) -> float:
@@ -166,7 +159,8 @@ class LoopVectorEnv(VectorEnv):
             raise self.wrong(actions)
         is_discrete = isinstance(self.single_action_space, gym.spaces.Discrete)
         actions = actions.tolist() if is_discrete and isinstance(actions, np.ndarray) else actions
-        observations, rewards, terminated, truncated, infos = map(list, zip(*self._each(actions), strict=True))
+        results = [env.step(action) for env, action in zip(self.envs, actions, strict=True)]
+        observations, rewards, terminated, truncated, infos = map(list, zip(*results, strict=True))
         ended = [bool(info.get("new_trial")) for info in infos]
         finished = {i: info for i, info in enumerate(infos) if ended[i]}
         last_seen = {i: infos[i].get("final_obs", observations[i]) for i in range(n) if terminated[i] or truncated[i]}
@@ -190,62 +184,6 @@ class LoopVectorEnv(VectorEnv):
     def wrong(self, actions: Actions) -> ValueError:
         """Error for actions that are not one for each environment."""
         return ValueError(f"expected {self.num_envs} actions of {self.single_action_space}, got {actions!r}")
-
-    def _each(self, actions: Actions) -> list[tuple[Any, ...]]:
-        """Step each environment and return the results."""
-        if self._stacks is None:
-            self._stacks = self._shown_by()
-        if not self._stacks:
-            return [env.step(action) for env, action in zip(self.envs, actions, strict=True)]
-        results = [task.session.act_in_trial(action) for task, action in zip(self.tasks, actions, strict=True)]
-        self.begin_next([i for i, (ended, *_) in enumerate(results) if ended])
-        each = zip(self.tasks, self._stacks, results, strict=True)
-        return [task.session.step_result(stack, *result) for task, stack, (_, *result) in each]
-
-    def _shown_by(self) -> list[Stack | None]:
-        """Stacks that show each environment's observations, if wrappers only use hooks; an empty list otherwise."""
-        if not all(map(has_trials, self.envs)) or not all(task.session.next_by_itself for task in self.tasks):
-            return []
-        stacks = [task.session.shown_by(env) for task, env in zip(self.tasks, self.envs, strict=True)]
-        return [] if None in stacks else [stack if stack.shows else None for stack in stacks]
-
-    # -- trials that depend on the agent ------------------------------------------------------------------------------
-
-    def begin_next(self, env: Sequence[int]) -> list[tuple[Sequence[int], Trials]]:
-        """Begin the next trial of some environments, each as in an unbatched session.
-
-        Trials that depend on what the agent did cannot be made in advance. Made for each environment by itself, most of
-        the time goes into what all of them have in common; so equal tasks make theirs together.
-
-        Returns:
-            Blocks of trials that were made together, or before, and which environment each trial is of.
-        """
-        tasks, alike = self.tasks, len(env) > 1 and self._are_alike()
-        groups: dict[Hashable, list[int]] = {}
-        for i in env:
-            memory = tasks[i].next_trial_depends_on() if alike else None
-            groups.setdefault(("alone", i) if memory is None else memory, []).append(i)
-        return [(group, self._begin_group([tasks[i] for i in group])) for group in groups.values()]
-
-    def _begin_group(self, several: list[Any]) -> Trials:
-        """Begin trials of tasks with equal descriptions; return the joint block."""
-        if len(several) == 1:
-            several[0].session.begin_next()
-            return several[0].session.cursor.block
-        block = make_together(several)
-        for k, task in enumerate(several):
-            task.session.begin_trial(block, k)
-        return block
-
-    def _are_alike(self) -> bool:
-        """Whether all tasks have equal parameters; checked again after any change of parameters."""
-        first, *rest = self.tasks
-        if not first.session.groups_trials:
-            return False
-        if self._compared is not PrefetchedTrials.last_drop:
-            self._alike = all(task.session.groups_trials and has_equal_parameters(task, first) for task in rest)
-            self._compared = PrefetchedTrials.last_drop
-        return self._alike
 
     # -- parameters, records and state --------------------------------------------------------------------------------
 
@@ -276,7 +214,6 @@ class LoopVectorEnv(VectorEnv):
             raise ValueError(f"the saved state is of {len(state['envs'])} environments, not {self.num_envs}")
         for env, saved in zip(self.envs, state["envs"], strict=True):
             restore(env, saved)
-        self._compared = None  # parameters were saved, too
 
     def close_extras(self, **kwargs: object) -> None:
         """Close every environment."""

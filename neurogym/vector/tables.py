@@ -7,7 +7,7 @@ on what the agent did, a block is one trial, made when the one before has ended.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -15,7 +15,9 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from neurogym.engine.finished import IN_INFO, EndedTrials, FinishedTrials
+from neurogym.engine.making import make_together
 from neurogym.engine.pools import Pools, advance
+from neurogym.parameters import has_equal_parameters
 from neurogym.state import Data, capture
 from neurogym.trials import Info, Trials
 from neurogym.trials.cursor import PrefetchedTrials
@@ -41,6 +43,8 @@ class TrialVectorEnv(LoopVectorEnv):
         assert rule is not None, "the stack is not batched"
         self.pools = Pools(self.num_envs, -1 if rule.hold is None else rule.hold, self.tasks[0].session.most_steps)
         self._looked: object = None  # the last change of a parameter when outdated trials were looked for
+        self._compared: object = None  # the last change of a parameter when tasks were compared
+        self._alike = False
         self._forget(np.arange(self.num_envs))
 
     @property
@@ -159,9 +163,45 @@ class TrialVectorEnv(LoopVectorEnv):
         how += [ended.performance, ended.reward, ended.skipped]
         for i, *trial in zip(indices, *[column.tolist() for column in how], strict=True):
             self.tasks[i].session.follow(*trial)
-        for env, block in self.begin_next(indices):
+        for env, block in self._begin_next(indices):
             self.pools.load(np.array(env) if len(env) > 1 else env[0], block)
         self.pools.begin(ended.env)
+
+    def _begin_next(self, env: Sequence[int]) -> list[tuple[Sequence[int], Trials]]:
+        """Begin the next trial of some environments, each as in an unbatched session.
+
+        Trials that depend on what the agent did cannot be made in advance. Made for each environment by itself, most of
+        the time goes into what all of them have in common; so equal tasks make theirs together.
+
+        Returns:
+            Blocks of trials that were made together, or before, and which environment each trial is of.
+        """
+        tasks, alike = self.tasks, len(env) > 1 and self._are_alike()
+        groups: dict[Hashable, list[int]] = {}
+        for i in env:
+            memory = tasks[i].next_trial_depends_on() if alike else None
+            groups.setdefault(("alone", i) if memory is None else memory, []).append(i)
+        return [(group, self._begin_group([tasks[i] for i in group])) for group in groups.values()]
+
+    def _begin_group(self, several: list[Any]) -> Trials:
+        """Begin trials of tasks with equal descriptions; return the joint block."""
+        if len(several) == 1:
+            several[0].session.begin_next()
+            return several[0].session.cursor.block
+        block = make_together(several)
+        for k, task in enumerate(several):
+            task.session.begin_trial(block, k)
+        return block
+
+    def _are_alike(self) -> bool:
+        """Whether all tasks have equal parameters; checked again after any change of parameters."""
+        first, *rest = self.tasks
+        if not first.session.groups_trials:
+            return False
+        if self._compared is not PrefetchedTrials.last_drop:
+            self._alike = all(task.session.groups_trials and has_equal_parameters(task, first) for task in rest)
+            self._compared = PrefetchedTrials.last_drop
+        return self._alike
 
     def _take(self, i: int, block: Trials) -> None:
         """Load trials of environment ``i``, to be followed by newly made trials."""
@@ -200,7 +240,7 @@ class TrialVectorEnv(LoopVectorEnv):
         if "batch" not in state:
             raise ValueError("the saved state is of environments that are stepped one after the other")
         super().set_state(state)
-        self._looked = None
+        self._looked = self._compared = None  # parameters were saved, too
         for i, task in enumerate(self.tasks):
             if task.session.ahead.block is not None:
                 self.pools.load(i, task.session.ahead.block)
