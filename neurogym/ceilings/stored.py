@@ -10,8 +10,8 @@ from importlib import resources
 from neurogym.core import TrialEnv
 from neurogym.envs import registration
 from neurogym.messages.plain_data import plain
-from neurogym.parameters import arguments_of
 from neurogym.parameters.arguments import TAKEN
+from neurogym.parameters.changes import arguments_of
 from neurogym.sampling.distributions import Distribution
 from neurogym.scores import Score
 

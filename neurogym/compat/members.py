@@ -48,6 +48,16 @@ def zero_filled(name: str) -> Callable[[Any], None]:
     return fill
 
 
+def of_periods(table: str, doc: str, in_ms: bool = False) -> property:
+    """Limit of each period of the present trial, from ``starts`` or ``ends`` of its block."""
+
+    def limits(task: Any) -> dict[str, float]:
+        trials, k = task.session.block_and_index()
+        return {name: step.item(k) * (task.dt if in_ms else 1) for name, step in getattr(trials, table).items()}
+
+    return property(limits, doc=doc)
+
+
 def end_of_periods() -> property:
     """End of the last period so far (ms); can be set while there are no observations."""
 

@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from neurogym import core
-from neurogym.compat.members import built, end_of_periods, in_order, older_name, zero_filled
+from neurogym.compat.members import built, end_of_periods, in_order, of_periods, older_name, zero_filled
 from neurogym.engine.making import trial_length_stats
 from neurogym.messages.names import unknown
 from neurogym.trials import Info, InvalidOperationError, Period, Rows, Trials, Where
 from neurogym.trials.layout import Duration
 from neurogym.trials.records import condition_column
-from neurogym.trials.types import RowValues
+from neurogym.trials.rows import RowValues
 
 
 class OneTrial(core.TrialEnv, original=True):
@@ -106,27 +106,10 @@ class OneTrial(core.TrialEnv, original=True):
             steps = max(1, int(value / self.dt + 1e-6))
             cursor.end = cursor.first + min(steps, int(cursor.block.length[cursor.trial]))
 
-    @property
-    def start_ind(self) -> dict[str, int]:
-        """First step of each period."""
-        trials, k = self.session.block_and_index()
-        return {name: int(start[k]) for name, start in trials.starts.items()}
-
-    @property
-    def end_ind(self) -> dict[str, int]:
-        """Step after the last of each period."""
-        trials, k = self.session.block_and_index()
-        return {name: int(end[k]) for name, end in trials.ends.items()}
-
-    @property
-    def start_t(self) -> dict[str, float]:
-        """Start of each period (ms)."""
-        return {name: step * self.dt for name, step in self.start_ind.items()}
-
-    @property
-    def end_t(self) -> dict[str, float]:
-        """End of each period (ms)."""
-        return {name: step * self.dt for name, step in self.end_ind.items()}
+    start_ind = of_periods("starts", "First step of each period.")
+    end_ind = of_periods("ends", "Step after the last of each period.")
+    start_t = of_periods("starts", "Start of each period (ms).", in_ms=True)
+    end_t = of_periods("ends", "End of each period (ms).", in_ms=True)
 
     # -- description --------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ import numpy as np
 from neurogym import core
 from neurogym.compat.members import five_values, passed_on
 from neurogym.compat.one_trial import OneTrial
-from neurogym.parameters import arguments_of
+from neurogym.parameters.changes import arguments_of
 from neurogym.sampling.distributions import Distribution
 from neurogym.sampling.generator import LegacyGenerator, generator_of
 from neurogym.spaces import Action

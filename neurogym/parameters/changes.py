@@ -110,10 +110,7 @@ def argument(name: str) -> property:
         else:
             vars(task)[name] = value
 
-    def delete(task: Any) -> None:
-        del vars(task)[name]
-
-    return property(get, assign, delete, f"Argument {name}.")
+    return property(get, assign, doc=f"Argument {name}.")
 
 
 def attributes_of(constructor: Callable[..., None]) -> list[str]:

@@ -26,7 +26,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from neurogym.parameters import differ
+from neurogym.parameters.changes import differ
 from neurogym.state.plain import CannotSave, Data
 from neurogym.state.session import SessionDecoder, SessionEncoder, unlisted
 from neurogym.trials.cursor import has_trials

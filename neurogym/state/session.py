@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from neurogym.parameters import names_of
+from neurogym.parameters.changes import names_of
 from neurogym.rules import OUTCOMES
 from neurogym.state.plain import PARAMETER_TYPES, CannotSave, Data, Decoder, Encoder, declared_state, state_of
 from neurogym.trials import Trials

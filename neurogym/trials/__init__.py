@@ -12,8 +12,7 @@ from neurogym.trials.block import Trials
 from neurogym.trials.cursor import Cursor
 from neurogym.trials.events import Info, ResetResult, StepResult
 from neurogym.trials.layout import InvalidOperationError, Period
-from neurogym.trials.rows import Rows
-from neurogym.trials.types import Where
+from neurogym.trials.rows import Rows, Where
 
 __all__ = [
     "Cursor",

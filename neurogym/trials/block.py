@@ -21,8 +21,7 @@ from neurogym.trials import rows as filling
 from neurogym.trials.events import Info
 from neurogym.trials.layout import Duration, InvalidOperationError, Layout, Period, broadcast_to_trials
 from neurogym.trials.records import Records, is_scalar
-from neurogym.trials.rows import Indices, Rows, cells, neighbours
-from neurogym.trials.types import CurrentObservations, RowValues, TaskLike, Where
+from neurogym.trials.rows import CurrentObservations, Indices, Rows, RowValues, Where, cells, neighbours
 
 #: Attributes that a complete block consists of, apart from the places of trials.
 CONTENTS = ("info", "starts", "ends", "length", "total", "fields", "go", "go_period", "has_gt", "bonus")
@@ -47,7 +46,7 @@ class Trials(Layout):
         go: Step from which reaction times count, shape (n,), and ``go_period`` its name.
     """
 
-    def __init__(self, env: TaskLike, n: int, requested: dict[str, np.ndarray] | None = None):
+    def __init__(self, env: Any, n: int, requested: dict[str, np.ndarray] | None = None):
         super().__init__(n, env.dt)
         self.env = env
         self.rng: Any = env.np_random  # of the session, or for trials of several sessions `Generators`
@@ -61,7 +60,7 @@ class Trials(Layout):
         self.bonus: float | np.ndarray = 0.0
         self.go: np.ndarray | None = None
         self.go_period = ""
-        self.owners: Sequence[TaskLike] | None = None
+        self.owners: Sequence[Any] | None = None
         self._records: tuple[Records, Records] | None = None
 
     # -- what is drawn ------------------------------------------------------------------------------------------------
@@ -415,7 +414,7 @@ class Trials(Layout):
         return {name: getattr(self, name) for name in CONTENTS}
 
     @classmethod
-    def from_arrays(cls, env: TaskLike, arrays: Info) -> Trials:
+    def from_arrays(cls, env: Any, arrays: Info) -> Trials:
         """Block with the contents that :meth:`arrays` returned."""
         block = cls(env, len(arrays["length"]))
         block.place(arrays["length"])

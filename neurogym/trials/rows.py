@@ -5,10 +5,11 @@ Here in NumPy, and compiled in ``rows.c`` with the same results.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from neurogym import kernels
 from neurogym.trials.events import CORRECT, END, MISS
@@ -22,6 +23,20 @@ class Rows(NamedTuple):
     step: np.ndarray  #: step within its trial, shape (rows,)
 
 
+class CurrentObservations(np.ndarray):
+    """Present observations, shape (rows, channels), with ``index``, ``trial`` and ``step`` of their rows.
+
+    This is what a callable given to :meth:`Trials.add_ob` is called with.
+    """
+
+    index: np.ndarray
+    trial: np.ndarray
+    step: np.ndarray
+
+
+Where = str | int | Sequence[int] | np.ndarray | range | None
+#: Values for rows: a number, entries per trial or per row, or a function of the rows (or present observations) to fill.
+RowValues = ArrayLike | Callable[..., ArrayLike]
 #: Indices of channels or of actions; None for all.
 Indices = Sequence[int] | np.ndarray | None
 #: Index of channels or actions in rows.

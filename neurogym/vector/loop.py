@@ -17,7 +17,6 @@ from gymnasium.vector.utils import batch_space
 from neurogym.engine.finished import FinishedTrials
 from neurogym.state import Data, capture, restore
 from neurogym.trials import Info
-from neurogym.vector.infos import gathered
 
 Actions = np.ndarray | Sequence[object]  #: one for each environment
 Seeds = int | Sequence[int | None] | None
@@ -219,3 +218,37 @@ class LoopVectorEnv(VectorEnv):
         """Close every environment."""
         for env in self.envs:
             env.close()
+
+
+def gathered(infos: Mapping[int, Info], n: int) -> Info:
+    """Merge the infos of some of ``n`` environments in Gymnasium's format, dictionaries nested.
+
+    There is an entry per environment, and under the name with ``_`` before it whether the environment has one.
+
+    Args:
+        infos: Index of an environment to its infos.
+        n: Number of environments.
+    """
+    merged: Info = {}
+    for name in dict.fromkeys(name for info in infos.values() for name in info):
+        present = {i: info[name] for i, info in infos.items() if name in info}
+        mask = np.zeros(n, bool)
+        mask[list(present)] = True
+        if all(isinstance(value, Mapping) for value in present.values()):
+            merged[name] = gathered(present, n)
+        else:
+            column = _column(list(present.values()))
+            full = np.full(n, None) if column.dtype == object else np.zeros((n, *column.shape[1:]), column.dtype)
+            full[list(present)] = column
+            merged[name] = full
+        merged[f"_{name}"] = mask
+    return merged
+
+
+def _column(values: list[Any]) -> np.ndarray:
+    """Convert values of one kind to an array; an array of objects if values are not numbers or differ in shape."""
+    if len({np.shape(value) for value in values}) == 1:
+        column = np.asarray(values) if not any(isinstance(v, (str, Mapping)) for v in values) else np.empty(0, object)
+        if column.dtype.kind in "biuf":
+            return column
+    return np.fromiter(values, object, len(values))

@@ -7,7 +7,7 @@ on what the agent did, a block is one trial, made when the one before has ended.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -17,11 +17,10 @@ from gymnasium.vector import AutoresetMode
 from neurogym.engine.finished import IN_INFO, EndedTrials, FinishedTrials
 from neurogym.engine.making import make_together
 from neurogym.engine.pools import Pools, advance
-from neurogym.parameters import has_equal_parameters
+from neurogym.parameters.changes import has_equal_parameters
 from neurogym.state import Data, capture
 from neurogym.trials import Info, Trials
 from neurogym.trials.cursor import PrefetchedTrials
-from neurogym.vector.infos import masked
 from neurogym.vector.loop import Actions, BatchStepResult, LoopVectorEnv
 from neurogym.wrappers.base import no_action
 from neurogym.wrappers.stack import Stack
@@ -266,3 +265,20 @@ class TrialVectorEnv(LoopVectorEnv):
         if rewards.shape != (n,) or rewards.dtype.kind != "f" or len(last_gt) not in (0, n):
             raise ValueError(f"the last rewards and ground truths: expected {n} numbers each, got {seen[1:]!r}")
         return seen
+
+
+def masked(columns: Mapping[str, np.ndarray], envs: np.ndarray, mask: np.ndarray) -> Info:
+    """Convert columns of some environments to Gymnasium's format: an entry per environment, and a validity mask.
+
+    Args:
+        columns: One entry for each of ``envs``; the others have nothing (0 or None).
+        envs: Indices of environments.
+        mask: The same as booleans, shape (num_envs,).
+    """
+    infos: Info = {}
+    n = len(mask)
+    for name, column in columns.items():
+        full = np.empty(n, object) if column.dtype.hasobject else np.zeros(n, column.dtype)
+        full[envs] = column
+        infos[name], infos["_" + name] = full, mask
+    return infos

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
@@ -13,29 +13,30 @@ import numpy as np
 
 from neurogym.ceilings.effects import LEAVES
 from neurogym.compat.attributes import takes_older_names
+from neurogym.compat.leniency import warn_once
 from neurogym.compat.members import forgive_reset
 from neurogym.config import settings_of
 from neurogym.messages.console import logger
+from neurogym.messages.names import unknown
 from neurogym.metadata import WrapperInfo
 from neurogym.plotting.runs import visualize_run
-from neurogym.plotting.training import draw_history
+from neurogym.plotting.training import draw_history, plot_traces
 from neurogym.recording.files import ensure_dir, iso_timestamp, order_by_sufix
+from neurogym.recording.probes import ActivationProbe
 from neurogym.recording.rollout import ModelAgent, evaluate, row_of
 from neurogym.spaces import Action
 from neurogym.trials import Info, ResetResult
-from neurogym.wrappers.activity import ActivityRecorder
 from neurogym.wrappers.forwarding import Forwarding
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from neurogym.config import Config
-    from neurogym.recording.probes import ActivationProbe
 
 BASIC = ("action", "reward", "cum_reward", "performance")
 
 
-class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
+class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     """Save the agent's behaviour trial by trial, and draw figures at intervals.
 
     Files go to ``<local_dir>/<environment>/<time>/``, made when the first is written: ``trial_<n>.npz`` with one entry
@@ -61,6 +62,7 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
         data: What was collected since the last file, key to a list with one entry per trial; the records of the
             trials are under ``trial``.
         data_eval: What :meth:`evaluate_policy` collected last.
+        probes: Name to the :class:`~neurogym.recording.probes.ActivationProbe` of :meth:`record_activations`.
         num_tr: Trials so far.
 
     Raises:
@@ -278,3 +280,68 @@ class Monitor(ActivityRecorder, Forwarding, gym.Wrapper, gym.utils.RecordConstru
             text = "%d trials: mean reward %.3f, mean performance %.3f"
             logger.info(text, num_trials, result["mean_reward"], result["mean_performance"])
         return result
+
+    # -- activity of a network ----------------------------------------------------------------------------------------
+
+    def record_activations(self, layer: object, name: str | None = None, steps: int | None = None) -> ActivationProbe:
+        """Record the activity of a PyTorch layer while an agent acts, trial by trial.
+
+        Args:
+            layer: A Linear, RNN, GRU or LSTM layer, or an activation function.
+            name: Name of the record, for :meth:`plot_activations`; default the kind of the layer.
+            steps: Most steps of a trace; default, and at most, those of the longest trial.
+
+        Raises:
+            NotImplementedError: If the layer is of another kind.
+        """
+        longest = int(np.ceil(self.env.unwrapped.trial_length_stats(1000)["max"]))  # type: ignore[attr-defined]
+        name = type(layer).__name__ if name is None else name
+        if name in self.probes:
+            logging.getLogger(__name__).warning("the record %r is replaced by a new one", name)
+            self.probes[name].remove()
+        self.probes[name] = ActivationProbe(layer, longest if steps is None else min(steps, longest), monitor=self)
+        return self.probes[name]
+
+    def end_traces(self) -> None:
+        """End the trace of the trial in every record; called at the end of a trial."""
+        for probe in self.probes.values():
+            probe.trial_ended()
+
+    def plot_activations(
+        self,
+        name: str,
+        population: str,
+        figsize: tuple[float, float] | None = None,
+        neurons: Sequence[int] | None = None,
+        mean: bool = False,
+        batch_dim: int | None = None,
+    ) -> tuple[Figure, np.ndarray]:
+        """Draw the recorded activity, with a panel for each unit.
+
+        Args:
+            name: Name of the record.
+            population: ``"output"``, ``"hidden"`` or ``"cell"``, as far as the layer has it.
+            figsize: Inches; default 3 by 2 for each panel.
+            neurons: Units to draw; default all.
+            mean: Whether to draw the mean over trials in place of every trial.
+            batch_dim: Accepted for old scripts; a trace is of one environment and has no such dimension.
+
+        Returns:
+            The figure and its axes.
+
+        Raises:
+            ValueError: If there is no such record, nothing was recorded or a unit does not exist.
+            KeyError: If the layer has no such population.
+        """
+        if batch_dim is not None:
+            warn_once(
+                f"plot_activations(batch_dim={batch_dim!r}): traces have no batch dimension",
+                "it is not used",
+                TypeError,
+            )
+        if name not in self.probes:
+            raise ValueError(unknown("record of activity", name, self.probes))
+        history = self.probes[name].history
+        if population not in history:
+            raise KeyError(unknown("population", population, history))
+        return plot_traces(history[population], f"{name}, {population}", figsize, neurons, mean)

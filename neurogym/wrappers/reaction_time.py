@@ -13,7 +13,6 @@ from neurogym.metadata import WrapperInfo
 from neurogym.parameters.arguments import Positive
 from neurogym.sampling.distributions import Distribution
 from neurogym.trials import Trials
-from neurogym.trials.types import TaskLike
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.tasks import periods_of, task_of
@@ -87,7 +86,7 @@ class ReactionTime(TrialWrapper):
                 return True
         return False
 
-    def _unfit(self, task: TaskLike) -> AttributeError:
+    def _unfit(self, task: Any) -> AttributeError:
         return AttributeError(
             f"{type(self).__name__} needs periods called stimulus and decision and a ground truth; "
             f"{type(task).__name__} has {', '.join(task.timing) or 'none'}"

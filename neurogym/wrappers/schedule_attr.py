@@ -13,7 +13,6 @@ from neurogym.compat.leniency import warn_once
 from neurogym.metadata import WrapperInfo
 from neurogym.sampling.scheduler import BaseSchedule, schedule_from
 from neurogym.trials import Trials
-from neurogym.trials.types import TaskLike
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.tasks import task_of
@@ -92,7 +91,7 @@ class ScheduleAttr(TrialWrapper):
         trials.info["schedule_attr_block"] = self._drawn
 
 
-def _is_taken(task: TaskLike, name: str) -> bool:
+def _is_taken(task: Any, name: str) -> bool:
     if (
         not task.conditions
         or name in task.conditions

@@ -9,7 +9,6 @@ import gymnasium as gym
 
 from neurogym.trials import Trials
 from neurogym.trials.cursor import has_trials
-from neurogym.trials.types import TaskLike
 
 
 class Traits(NamedTuple):
@@ -41,7 +40,7 @@ def task_of(env: gym.Env, wrapper: str) -> Any:
     return env.unwrapped
 
 
-def require_periods(task: TaskLike, wrapper: str, *needed: str) -> None:
+def require_periods(task: Any, wrapper: str, *needed: str) -> None:
     """Refuse a task that lacks a period that a wrapper needs.
 
     Raises:
@@ -55,14 +54,14 @@ def require_periods(task: TaskLike, wrapper: str, *needed: str) -> None:
             )
 
 
-def periods_of(task: TaskLike) -> set[str]:
+def periods_of(task: Any) -> set[str]:
     """Return the names of a task's periods: the keys of ``timing``, or the periods of a sample trial."""
     return set(task.timing or trial_of(task).starts)
 
 
-def trial_of(task: TaskLike) -> Trials:
+def trial_of(task: Any) -> Trials:
     """Return a trial made by a copy of a task; the task itself is not disturbed."""
-    tried: Any = copy.deepcopy(task)
+    tried = copy.deepcopy(task)
     tried.reset(seed=0)
     trials: Trials = tried.make_trials(1)
     return trials

@@ -26,7 +26,7 @@ from ngym_cli.config.model import ResolvedEvaluation
 from ngym_cli.config.sections import Duration, RecordingConfig, with_none
 from ngym_cli.config.tasks import Task, built_in, find_task, is_supervised_by_default
 from ngym_cli.config.values import Values
-from ngym_cli.environments.properties import TaskProperties, inspect, links_trials
+from ngym_cli.environments.properties import TaskProperties, inspect, is_history_dependent
 from ngym_cli.environments.quota import TrialQuota
 from ngym_cli.environments.stack import ALWAYS, default_arguments, find_wrapper, keyword_parameters, make_env
 from ngym_cli.errors import UserError, option
@@ -147,7 +147,9 @@ def _with_task_defaults(config: RunConfig) -> tuple[RunConfig, TaskProperties]:
         for cls, entry in zip(classes, config.wrappers, strict=True)
     ]
     if config.reset_state == "auto":
-        remembered = properties.links_trials or any(_stage_links_trials(config, k) for k in range(len(config.stages)))
+        remembered = properties.history_dependent or any(
+            _stage_is_history_dependent(config, k) for k in range(len(config.stages))
+        )
         resolved["reset_state"] = "never" if remembered else "trial"
     return config.model_copy(update=resolved), properties
 
@@ -171,11 +173,11 @@ def rounding(config: RunConfig, properties: TaskProperties) -> str | None:
     return f"durations are whole steps of {properties.dt:g} ms: {', '.join(changed)}" if changed else None
 
 
-def _stage_links_trials(config: RunConfig, index: int) -> bool:
+def _stage_is_history_dependent(config: RunConfig, index: int) -> bool:
     stage_config = config.in_stage(index)
     try:
         task = find_task(stage_config.task)
-        return links_trials(make_env(task, stage_config), task)
+        return is_history_dependent(make_env(task, stage_config), task)
     except UserError as error:
         raise UserError(f"stage {config.stages[index].name or index + 1}: {error}") from error
 

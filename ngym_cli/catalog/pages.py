@@ -114,7 +114,7 @@ def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Pat
         "link": meta.get("paper_link"),
         "tags": list(meta.get("tags", [])),
         "differences": list(meta.get("differences", [])),
-        "history_dependent": properties.links_trials,
+        "history_dependent": properties.history_dependent,
         "dt": properties.dt,
         "periods": [{"id": name, "duration": Distribution.of(spec).phrase()} for name, spec in inner.timing.items()],
         "trial_steps": lengths,

@@ -61,7 +61,7 @@ class TaskProperties:
         memory: whether the agent remembers earlier trials.
         rt_from: name of the period that reaction times count from.
         trial_steps: steps of the longest of some trials.
-        links_trials: whether task or wrappers carry information across trials.
+        history_dependent: whether task or wrappers carry information across trials.
         timing: durations of the task before wrappers changed them.
         rewards: rewards of the task before wrappers changed them.
     """
@@ -76,7 +76,7 @@ class TaskProperties:
     memory: bool
     rt_from: str
     trial_steps: int
-    links_trials: bool
+    history_dependent: bool
     timing: Mapping[str, object] = field(default_factory=dict)
     rewards: Mapping[str, object] = field(default_factory=dict)
 
@@ -95,12 +95,12 @@ class TaskProperties:
     @cached_property
     def session(self) -> int | None:
         """Trials of a session, if the task has sessions that follow each other."""
-        return getattr(self.inner, "trials_per_session", None) if self.links_trials else None
+        return getattr(self.inner, "trials_per_session", None) if self.history_dependent else None
 
     @cached_property
     def block(self) -> int:
         """Most trials of a block in which something stays the same from trial to trial; 0 without such blocks."""
-        layers_ = [self.inner, *layers(self.env)] if self.links_trials else []
+        layers_ = [self.inner, *layers(self.env)] if self.history_dependent else []
         lengths = [np.max(getattr(layer, "block_dur", None) or 0) for layer in layers_]
         return int(max((1 / d if 0 < d < 1 else d for d in lengths), default=0))
 
@@ -285,7 +285,7 @@ def properties_of(env: gym.Env, task: Task, rt_from: str = "", memory: bool = Tr
     inner = inner_task(env)
     steps = int(inner.trial_length_stats(TRIALS_SEEN)["max"])
     spaces = env.observation_space, env.action_space
-    linked = links_trials(env, task)
+    linked = is_history_dependent(env, task)
     return TaskProperties(env, inner, task, task.id, float(inner.dt), *spaces, memory, rt_from, steps, linked)
 
 
@@ -303,7 +303,7 @@ def fixation_periods(task: TrialEnv) -> str:
     return " and ".join(name for name in fixate if name in task.timing and name not in rule.answer)
 
 
-def links_trials(env: gym.Env, task: Task) -> bool:
+def is_history_dependent(env: gym.Env, task: Task) -> bool:
     """Return whether a task or a wrapper carries information across trials."""
     return traits(env).history_dependent or bool(task.metadata.get("history_dependent"))
 

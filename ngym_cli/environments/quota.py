@@ -74,7 +74,7 @@ class TrialQuota:
             return cls(np.zeros(n, int), session * (units // n + (np.arange(n) < units % n)), session)
         n = min(trials, most, max(1, trials // (BLOCKS * block)) if exact and block else most)
         each = np.maximum(trials // n + (np.arange(n) < trials % n), BLOCKS * block)
-        warm = WARM_UP_TRIALS if properties.links_trials and not balanced else 0
+        warm = WARM_UP_TRIALS if properties.history_dependent and not balanced else 0
         return cls(warm + block * np.arange(n) // n, each, block or 1)
 
     @property

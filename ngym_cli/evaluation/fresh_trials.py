@@ -136,7 +136,7 @@ def evaluate(
             wanted = 0.0 if settings.balanced or activity is not None else settings.half_width
             table, steps = _run(venv, agent, recorder, count, activity, wanted)
     result = summarise(table, properties, settings.references)
-    if settings.balanced and properties.links_trials:
+    if settings.balanced and properties.history_dependent:
         result["ceiling"], result["no_ceiling"] = None, "balanced conditions do not follow each other as in the task"
     half_width = _half_width(table)
     requested = settings.trials if settings.exact else None

@@ -206,7 +206,7 @@ def _evaluate_run(
     else:
         properties = of_task.inspect(config)
     trials = request.trials or evaluation_trials(properties)
-    linked = properties.links_trials or config.reset_state != "trial"
+    linked = properties.history_dependent or config.reset_state != "trial"
     adds = linked and request.trials is None and not request.balanced and not request.record and not request.export
     label = request.label(trials, adds)
     for policy, steps, at_checkpoint in _policies(run, config, request.at_checkpoints, request.device):

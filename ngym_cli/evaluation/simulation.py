@@ -84,7 +84,7 @@ def simulate(
     exact = request.trials is not None
     settings = fresh_trials.EvaluationSettings(trials, request.seed, bool(request.deterministic), exact=exact)
     evaluated = fresh_trials.evaluate(agent, config, properties, settings, progress)
-    if properties.links_trials:
+    if properties.history_dependent:
         evaluated.summary.update(cast(Summary, _ceiling(recorded, agent.by_correctness)))
     run = runs.create(path, request.overwrite, recorded.to_toml(), opening)
     warnings = _warnings(names, stimuli, evaluated.table)

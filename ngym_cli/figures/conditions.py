@@ -253,7 +253,7 @@ def of_values(source: Source, name: str, values: Sequence[Any]) -> list[float | 
     if name == "task":
         return [source.properties.tasks.get(value, {}).get("ceiling") for value in values]
     argument = _argument(source, name)
-    if argument is None or source.properties.links_trials or source.manifest.get("ceiling") is None:
+    if argument is None or source.properties.history_dependent or source.manifest.get("ceiling") is None:
         return [None] * len(values)
     return [_with(source, argument, value) for value in values]
 

@@ -74,7 +74,7 @@ class TrialRecorder:
     @classmethod
     def of(cls, folder: Path | None, config: RunConfig, properties: TaskProperties, n_envs: int) -> TrialRecorder:
         """Return the recorder of the trials of a configuration, given the properties of the task."""
-        linked = properties.links_trials or config.reset_state != "trial"
+        linked = properties.history_dependent or config.reset_state != "trial"
         return cls(folder, config.task, properties.dt, n_envs, properties.rt_from, linked, properties.fixation_in)
 
     def describe(self, stage: int, task: str, properties: TaskProperties, anew: bool = False) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import neurogym as ngym
 from neurogym.compat.leniency import strictly
-from neurogym.parameters import has_equal_parameters
+from neurogym.parameters.changes import has_equal_parameters
 from neurogym.vector import make_vec
 from neurogym.wrappers import PassReward
 

@@ -8,7 +8,7 @@ from neurogym.envs.psychophysics import ring, signed_angle
 from neurogym.envs.task import ProgrammedTask, StepResult, TaskInfo, Trials, spaces, usual_arguments
 from neurogym.parameters.arguments import Positive
 from neurogym.trials import Rows
-from neurogym.trials.types import CurrentObservations
+from neurogym.trials.rows import CurrentObservations
 
 CHANNELS = 16
 START = np.pi  #: own angle at the start of a trial (rad)

@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.core import TrialEnv, TrialWrapper
-from neurogym.parameters import names_of
+from neurogym.parameters.changes import names_of
 from neurogym.sampling.scheduler import BaseSchedule
 from neurogym.spaces import n_actions
 from neurogym.wrappers.forwarding import layers

@@ -188,7 +188,7 @@ def test_stages_that_do_not_fit_are_refused_before_the_start(tmp_path, stages, m
 def test_memory_is_kept_if_any_stage_needs_it():
     config = from_dict({**BASE, "stages": [{"trials": 5}, {"wrappers": "side_bias:probs=0.2/0.8,pass_reward"}]})
     assert prepare(config)[0].reset_state == "never"
-    assert not inspect(config).links_trials
+    assert not inspect(config).history_dependent
 
 
 def test_code_in_a_stage_is_not_trusted():
