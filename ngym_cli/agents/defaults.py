@@ -147,9 +147,7 @@ def _with_task_defaults(config: RunConfig) -> tuple[RunConfig, TaskProperties]:
         for cls, entry in zip(classes, config.wrappers, strict=True)
     ]
     if config.reset_state == "auto":
-        remembered = properties.history_dependent or any(
-            _stage_is_history_dependent(config, k) for k in range(len(config.stages))
-        )
+        remembered = properties.history_dependent or any(_has_history(config, k) for k in range(len(config.stages)))
         resolved["reset_state"] = "never" if remembered else "trial"
     return config.model_copy(update=resolved), properties
 
@@ -173,7 +171,7 @@ def rounding(config: RunConfig, properties: TaskProperties) -> str | None:
     return f"durations are whole steps of {properties.dt:g} ms: {', '.join(changed)}" if changed else None
 
 
-def _stage_is_history_dependent(config: RunConfig, index: int) -> bool:
+def _has_history(config: RunConfig, index: int) -> bool:
     stage_config = config.in_stage(index)
     try:
         task = find_task(stage_config.task)
