@@ -80,10 +80,6 @@ class Generators:
     def __init__(self, each: Sequence[np.random.Generator]):
         self.each = each
 
-    def of(self, trials: np.ndarray) -> Generators:
-        """Select the generators of some trials."""
-        return Generators([self.each[i] for i in trials.tolist()])
-
     def random(self, size: Size) -> np.ndarray:
         """Uniform on [0, 1); the first axis is the trial."""
         size_of_one = self._of_one(size)

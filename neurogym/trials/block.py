@@ -83,22 +83,6 @@ class Trials(Layout):
         self.info[name] = drawn
         return drawn
 
-    def draw_rest(self, name: str, settled: np.ndarray) -> np.ndarray:
-        """:meth:`draw`, with no random draw for trials whose condition is settled.
-
-        Args:
-            name: Name in the trial's record.
-            settled: The condition of each trial, 0 where it is drawn; shape (n,).
-        """
-        rest = np.flatnonzero(settled == 0)
-        if name in self.given or len(rest) == self.n:
-            return self.draw(name)
-        drawn = self.info[name] = settled.copy()
-        if len(rest):
-            rng = self.rng.of(rest) if isinstance(self.rng, Generators) else self.rng
-            drawn[rest] = _drawn(self.env.conditions[name], None, rng, len(rest))
-        return drawn
-
     def sample_time(self, period: str) -> np.ndarray:
         """Durations of a period (ms, shape (n,)), drawn from ``timing`` and floored to whole steps."""
         timing = self.env.timing

@@ -103,17 +103,16 @@ class CVLearning(ProgrammedTask):
         """The only rewarded side after too many repeated choices; 0 if both sides count or a side is drawn."""
         return sum(SIDES) - self._last_choice if self.stage == FREE and self._run >= self.max_num_reps else 0
 
-    def next_trial_depends_on(self) -> int:
-        """Return the stage; side and delay may differ between sessions at the same stage."""
-        return self.stage
-
     def _new_trials(self, trials: Trials) -> None:
         stage, full = self.stage, self.stage == FULL
-        side = trials.draw_rest("ground_truth", trials.per_trial(lambda task: task._asked_side))
+        if self._asked_side and "ground_truth" not in trials.given:
+            trials.info["ground_truth"] = side = np.full(trials.n, self._asked_side)
+        else:
+            side = trials.draw("ground_truth")
         coh = trials.draw("coh") if full or "coh" in trials.given else np.full(trials.n, 100.0)
         sigma = self.sigma if full else 0.0
         trials.info.update(coh=coh, sigma=np.full(trials.n, sigma), stage=np.full(trials.n, stage))
-        trials.info["delay_scale"] = trials.per_trial(lambda task: task._delay_scale)
+        trials.info["delay_scale"] = np.full(trials.n, self._delay_scale)
         trials.add_period("fixation")
         trials.add_period("stimulus", 0 if stage == FREE else None, after="fixation")
         trials.add_period("delay", self._delay(trials), after="stimulus")

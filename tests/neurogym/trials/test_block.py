@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 import neurogym as ngym
 from neurogym import spaces
 from neurogym.sampling.distributions import Distribution
-from neurogym.sampling.generator import Generators
 from neurogym.trials import Trials
 
 dts = st.sampled_from([8.3, 10, 12.5, 16.7, 20, 33.3, 50, 80, 100])
@@ -188,31 +187,3 @@ def test_a_layout_whose_trials_are_shortened_by_hand_is_its_own():
     trials.length = np.array([4, 7])
     assert trials.ob.shape[0] == 11
     np.testing.assert_array_equal(trials.offset, [0, 4])
-
-
-def test_nothing_is_drawn_for_trials_whose_condition_is_settled():
-    env = task()
-    env.conditions = {"side": [1, 2]}
-    settled = np.array([0, 2, 0, 1, 0])
-    some, all_drawn = Trials(env, 5), Trials(task(), 3)
-    all_drawn.env.conditions = env.conditions
-    assert some.draw_rest("side", settled)[[1, 3]].tolist() == [2, 1]
-    assert some.info["side"][settled == 0].tolist() == all_drawn.draw("side").tolist()
-    assert env.np_random.bit_generator.state == all_drawn.env.np_random.bit_generator.state
-    before = env.np_random.bit_generator.state
-    assert Trials(env, 2).draw_rest("side", np.array([1, 2])).tolist() == [1, 2]
-    assert env.np_random.bit_generator.state == before
-    assert Trials(env, 2, {"side": np.array([2, 2])}).draw_rest("side", np.array([1, 0])).tolist() == [2, 2]
-
-
-def test_each_session_draws_only_for_its_own_trial():
-    several = Generators([np.random.default_rng(seed) for seed in range(4)])
-    trials = Trials(task(), 4)
-    trials.env.conditions, trials.rng = {"side": list(range(1, 100))}, several
-    result = trials.draw_rest("side", np.array([7, 0, 0, 9]))
-    alone = [1 + int(np.random.default_rng(seed).integers(99, size=1)[0]) for seed in (1, 2)]
-    assert result.tolist() == [7, *alone, 9]
-    untouched = [
-        rng.bit_generator.state == np.random.default_rng(i).bit_generator.state for i, rng in enumerate(several.each)
-    ]
-    assert untouched == [True, False, False, True]
