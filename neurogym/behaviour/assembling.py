@@ -15,7 +15,6 @@ from neurogym.behaviour.column_names import COLUMN_NAMES, RELATIVE, STIMULUS_OR_
 from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.options import check_options
 from neurogym.behaviour.pulse_times import difference, read_pulses
-from neurogym.behaviour.questions import typed
 from neurogym.behaviour.role_columns import RoleColumns
 from neurogym.behaviour.table import Session
 from neurogym.messages.options import option
@@ -125,13 +124,10 @@ class Assembler(RoleColumns):
         if not choices.words:
             raise TableError(f"column {name!r}: found no choice in any row; {option('--choice')} names another column")
         if len(choices.words) == 1:
-            pressed = option(f"--derive 'pressed=known(`{name}`)' --choice pressed")
-            cure = f"; {pressed} if an empty entry is an answer as well" if entries.missing(column).any() else ""
-            self.notes.append(
-                f"{name} is {choices.words[0]} in all answered rows: models need at least two choices{cure}"
-            )
+            key = "one_choice_or_none" if entries.missing(column).any() else "one_choice"
+            self.note(key, name=name, word=choices.words[0])
         if {*map(plain, choices.words)} & RELATIVE:
-            self.notes.append(f"{name} says whether the choice before was repeated: stay, after win is of these words")
+            self.note("relative", name=name)
         if choices.note:
             self.notes.append(f"{name}: {choices.note}")
         self.options = choices.words
@@ -176,10 +172,7 @@ class Assembler(RoleColumns):
         if result is not None and guessed and "reward" in self.roles:
             order, follows = evidence.trial_order(self.columns, self.roles)
             if evidence.is_in_blocks(column, order, follows):
-                return self.without_truth(
-                    f"{name} changes in blocks, as a state of the task does: no model sees it; "
-                    f"{typed('--ground-truth', name)} if it is the correct choice of each trial"
-                )
+                return self.without_truth("state_not_truth", name=name)
         if result is not None:
             self.words[name] = result[1]
             checks.check_contradiction(self, self.named, name, result[0], choices.index, correct)
@@ -191,14 +184,12 @@ class Assembler(RoleColumns):
         shown = ", ".join(entries.levels(column)[0][:6])
         if not guessed:
             raise TableError(f"column {name!r}: found {shown}, expected one of {', '.join(choices.words)}")
-        return self.without_truth(
-            f"{name} ({shown}) is not read as the correct choice: the choices do not depend on it"
-        )
+        return self.without_truth("not_the_truth", name=name, shown=shown)
 
-    def without_truth(self, note: str) -> IntArray:
+    def without_truth(self, key: str, **values: object) -> IntArray:
         """Drop the column of correct choices, with a remark."""
         del self.roles["ground_truth"]
-        self.notes.append(note)
+        self.note(key, **values)
         return np.full(self.n, -1, np.int64)
 
     def stimuli(self, truth: IntArray) -> tuple[FloatArray, tuple[str, ...]]:
@@ -214,7 +205,7 @@ class Assembler(RoleColumns):
             answered = self.choices.index >= 0
             gaps = answered & np.isnan(values)
             if gaps.sum() > MOST_GAPS * answered.sum() and "stimuli" not in self.named:
-                self.notes.append(f"{name} is not read as a stimulus: {gaps.sum():,} trials lack it")
+                self.note("stimulus_with_gaps", name=name, n=gaps.sum())
                 continue
             if gaps.any():
                 reason = f"trials without {name}, which keep their place and are not scored"
@@ -273,9 +264,7 @@ class Assembler(RoleColumns):
         self.turned.append(name)
         new = evidence.minus(name)
         self.words[name] = f"{new}: evidence for {first} is turned into evidence for {second}"
-        self.notes.append(
-            f"P({second}) falls with {name}: its sign is turned, so that curves rise; {new} is evidence for {second}"
-        )
+        self.note("turned", name=name, second=second, new=new)
         return 0.0 - stimuli, (new,)
 
     def pulses(self, names: tuple[str, ...]) -> dict[str, FloatArray]:
@@ -299,10 +288,7 @@ class Assembler(RoleColumns):
             return
         if valid.mean() + 2 * np.sqrt(0.25 / len(valid)) < 0.5:
             names = ", ".join(str(self.roles[role]) for role in roles)
-            self.notes.append(
-                f"accuracy is {valid.mean():.2f}: {names} or {self.roles['choice']} is probably coded the other "
-                "way round; nothing is changed"
-            )
+            self.note("low_accuracy", accuracy=valid.mean(), names=names, choice=self.roles["choice"])
 
     def conditions(self, requested: Sequence[str]) -> dict[str, np.ndarray]:
         """Return further columns with few levels, and those that are requested."""

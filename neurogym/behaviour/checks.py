@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,10 +16,9 @@ from neurogym.behaviour.column_names import ACCURACY, LIKE_A_REWARD, NOT_STIMULI
 from neurogym.behaviour.entries import parse_number, plain
 from neurogym.behaviour.evidence import ENOUGH_TRIALS, agrees, correlation, is_by_chance, listed, same_information
 from neurogym.behaviour.grouping import is_of_an_agent
-from neurogym.behaviour.questions import Answer, TableQuestion, ask, ask_role, is_among, typed, which_is_correct
+from neurogym.behaviour.questions import Answer, is_among
 from neurogym.behaviour.role_columns import RoleColumns
 from neurogym.behaviour.roles import chosen_sides, is_flag, missed_words, object_pairs, says_yes
-from neurogym.messages.options import option
 
 if TYPE_CHECKING:
     from pandas import Series
@@ -67,22 +66,16 @@ def check_contradiction(
     if contrary.sum() < 5 or contrary.mean() <= CONTRARY:
         return
     chosen, flag = str(trials.roles["choice"]), str(trials.roles["correct"])
-    question = (
-        f"{chosen} is {name} in {np.mean((truth == choice)[judged]):.0%} of trials and {flag} says "
-        f"{correct[judged].mean():.0%}, so one is not what its name says"
-    )
     others = [
         each
         for each in trials.columns
         if each not in (chosen, name, flag) and not same_information(trials.columns[each], trials.columns[chosen])
     ]
-    others = [each for each in others if agrees(trials.columns[each], truth, correct)]
-    answers = [Answer(("--choice", each), f"{each} is the choice") for each in others[:3]]
-    answers += [
-        Answer(("--choice", chosen, "--ground-truth", "none"), f"{name} is not the correct choice"),
-        Answer(("--choice", chosen, "--correct", "none"), f"{flag} is not correctness"),
-    ]
-    raise ask(question, answers, trials.columns, [chosen, name, flag, *others[:3]])
+    others = [each for each in others if agrees(trials.columns[each], truth, correct)][:3]
+    agreement, accuracy = np.mean((truth == choice)[judged]), correct[judged].mean()
+    named_columns: dict[str, Any] = {"choice": chosen, "truth": name, "correct": flag, "each": others}
+    candidates = [chosen, name, flag, *others]
+    raise trials.ask("contradiction", candidates, agreement=agreement, accuracy=accuracy, **named_columns)
 
 
 def check_omissions(trials: RoleColumns, named: Sequence[str], choice: Series) -> None:
@@ -102,11 +95,8 @@ def check_omissions(trials: RoleColumns, named: Sequence[str], choice: Series) -
             continue
         formula = is_among(name, [*filter(says_yes, words)]) or f'`{name}`!="{gone[0]}"'
         new, meaning = derived[role]
-        answers = [
-            Answer(("--derive", f"{new}={formula}", f"--{role}", new), meaning),
-            Answer((f"--{role}", name), "no answer was given"),
-        ]
-        raise ask(f"{' and '.join(gone)} stands in {name} beside choices", answers, trials.columns, [name])
+        about: dict[str, Any] = {"words": gone, "name": name, "role": role, "meaning": meaning}
+        raise trials.ask("omissions", [name], new=new, formula=formula, **about)
 
 
 def check_empty_rewards(trials: RoleColumns, choice: IntArray, correct: FloatArray) -> None:
@@ -123,12 +113,7 @@ def check_empty_rewards(trials: RoleColumns, choice: IntArray, correct: FloatArr
         words = entries.words(trials.columns[name])
         punished = any(says_yes(word) is False for word in words)
         rewarded = is_among(name, [*filter(says_yes, words)] if punished else []) or f"known(`{name}`)"
-        answers = [
-            Answer(("--derive", f"rewarded={rewarded}", "--reward", "rewarded"), "an empty entry is no reward"),
-            Answer(("--where", f"known(`{name}`)"), "without these trials"),
-            Answer(("--reward", name), "outcomes that are not known"),
-        ]
-        raise ask(f"{name} is empty in {empty.sum():,} answered trials", answers, trials.columns, [name])
+        raise trials.ask("empty_rewards", [name], name=name, n=empty.sum(), formula=rewarded)
 
 
 def check_withheld(trials: RoleColumns, choice: IntArray, correct: FloatArray) -> None:
@@ -142,12 +127,7 @@ def check_withheld(trials: RoleColumns, choice: IntArray, correct: FloatArray) -
     if right.sum() < FEWEST_WITHHELD or right.mean() < 0.2:
         return
     name = str(trials.roles["choice"])
-    answers = [
-        Answer(("--derive", f"answered=known(`{name}`)", "--choice", "answered"), "the choice is to answer or not"),
-        Answer(("--choice", name), "these trials are misses"),
-    ]
-    question = f"{right.sum():,} trials without an answer in {name} are correct by {trials.roles['correct']}"
-    raise ask(question, answers, trials.columns, [name])
+    raise trials.ask("withheld", [name], name=name, n=right.sum(), correct=trials.roles["correct"])
 
 
 def check_forced(trials: RoleColumns) -> None:
@@ -162,11 +142,9 @@ def check_forced(trials: RoleColumns) -> None:
             continue
         forced = read_flags(column)[0] == (kind[1] is None)
         if 0 < forced.mean() < 1:
-            answers = [
-                Answer(("--where", name if kind[1] else f"not {name}"), "free choices alone, and what they taught"),
-                Answer(("--choice", str(trials.roles["choice"])), "all choices count"),
-            ]
-            raise ask(f"choices of {forced.sum():,} trials were not free by {name}", answers, trials.columns, [name])
+            condition = name if kind[1] else f"not {name}"
+            choice = trials.roles["choice"]
+            raise trials.ask("forced", [name], name=name, n=forced.sum(), condition=condition, choice=choice)
 
 
 def check_times(trials: RoleColumns, times: Times) -> None:
@@ -182,13 +160,7 @@ def check_times(trials: RoleColumns, times: Times) -> None:
     if gap is None:
         return
     name, edge = str(trials.roles["rt"]), float(f"{gap * TIME_UNITS[times.unit][1]:.2g}")
-    formula = f"seconds=`{name}`*(`{name}`<{edge:g})+`{name}`/1000*(`{name}`>={edge:g})"
-    answers = [
-        Answer(("--derive", formula, "--rt", "seconds"), "seconds below, milliseconds above"),
-        Answer(("--rt", name), "one unit"),
-    ]
-    question = f"{name} has many entries below and above {edge:g}, and none near it"
-    raise ask(question, answers, trials.columns, [name])
+    raise trials.ask("two_units_of_time", [name], name=name, edge=edge)
 
 
 def _check_scale(trials: RoleColumns, name: str, times: Times) -> None:
@@ -212,7 +184,7 @@ def _check_scale(trials: RoleColumns, name: str, times: Times) -> None:
         return
     answers = [Answer(("--derive", f"seconds={each}", "--rt", "seconds"), unit) for each, unit in formulas.items()]
     if answers:
-        raise ask(f"{name} {why}", [*answers, Answer(("--rt", name), times.unit)], trials.columns, [name])
+        raise trials.ask("unit_of_time", [name], answers, name=name, why=why, unit=times.unit)
 
 
 def check_accuracy_coding(trials: RoleColumns, named: Sequence[str], choices: Choices, correct: FloatArray) -> None:
@@ -228,9 +200,7 @@ def check_accuracy_coding(trials: RoleColumns, named: Sequence[str], choices: Ch
     if len(choices.words) != 2 or not (equal.all() or not equal.any()) or not np.ptp(correct[judged]):
         return
     chosen, flag = str(trials.roles["choice"]), str(trials.roles["correct"])
-    answers = _sides(trials, f"`{flag}`", "1")
-    answers.append(Answer(("--choice", chosen, "--correct", flag), "both are what they are called"))
-    raise ask(f"{chosen} says the same as {flag} in all trials", answers, trials.columns, [chosen, flag])
+    raise trials.ask("accuracy_codes", [chosen, flag], _sides(trials, f"`{flag}`", "1"), choice=chosen, correct=flag)
 
 
 def check_accuracy_words(trials: RoleColumns, choices: Choices) -> None:
@@ -244,18 +214,16 @@ def check_accuracy_words(trials: RoleColumns, choices: Choices) -> None:
     if "correct" in trials.roles or len(words) != 2 or len(right) != 1:
         return
     sides = _sides(trials, f"`{name}`", right[0])
-    why = f"{name} says whether choices were correct ({listed(words)})"
     if all(plain(word) in ACCURACY for word in words):
         if not sides:
-            trials.notes.append(f"{why}, and no column is the correct side")
+            trials.note("accuracy_without_side", name=name, words=listed(words))
             return
-        raise ask(why, [*sides, Answer(("--choice", name), "these are options")], trials.columns, [name])
+        raise trials.ask("accuracy_words", [name], sides, name=name, words=listed(words))
     for answer in sides:
         side = answer.options[-1]
         named = side == trials.roles.get("ground_truth") or (SIDE_LIKE.search(side.lower()) and words[0].isdecimal())
         if named and is_by_chance(entries.levels(trials.columns[side])[1], choices.index, 2):
-            way = typed(*answer.options)
-            trials.notes.append(f"choices do not depend on {side}: {way} if {name} says whether they are correct")
+            trials.note("accuracy_by_side", side=side, name=name, formula=answer.options[1])
 
 
 def _sides(trials: RoleColumns, flag: str, yes: str) -> list[Answer]:
@@ -289,17 +257,13 @@ def check_objects(trials: RoleColumns, options: Sequence[str], choices: Choices,
         if by_object < 2 * by_side or by_object * np.sqrt(valid.sum()) < BEYOND_CHANCE:
             continue
         name = str(trials.roles["choice"])
-        why = f"rewards depend on which of {listed(objects)} was chosen ({' or '.join(pair)}) and not on the side"
+        about: dict[str, Any] = {"objects": listed(objects), "pair": pair}
         if len(objects) > 2:
-            trials.notes.append(f"{why}, which models of choice take for the option")
+            trials.note("objects", **about)
             continue
         sides = [f'(`{name}`=="{option}")' for option in options]
-        second = [f'{side}*(`{each}`=="{objects[1]}")' for side, each in zip(sides, pair, strict=True)]
-        answers = [
-            Answer(("--derive", f"object=({'+'.join(second)})/({'+'.join(sides)})", "--choice", "object"), "objects"),
-            Answer(("--choice", name), "sides"),
-        ]
-        raise ask(f"{why}, so that it may be the option", answers, trials.columns, list(pair))
+        second = "+".join(f'{side}*(`{each}`=="{objects[1]}")' for side, each in zip(sides, pair, strict=True))
+        raise trials.ask("objects", pair, name=name, second=second, answered="+".join(sides), **about)
 
 
 def check_correctness(trials: RoleColumns, name: str, column: Series, truth: IntArray, choices: Choices) -> None:
@@ -309,10 +273,7 @@ def check_correctness(trials: RoleColumns, name: str, column: Series, truth: Int
         TableQuestion: if choices do not go with it.
     """
     if is_by_chance(truth, choices.index, len(choices.words)):
-        words = entries.levels(column)[0]
-        answers = [*which_is_correct(name, words), Answer(("--ground-truth", name), "it is the correct choice")]
-        question = f"{name} has the entries of the choice and does not go with it, so that it may be correctness"
-        raise ask(question, answers, trials.columns, [name])
+        raise trials.ask("correctness_or_truth", [name], name=name, each=entries.levels(column)[0])
 
 
 def check_angles(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str]) -> None:
@@ -325,12 +286,7 @@ def check_angles(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str])
         known = values[np.isfinite(values)]
         low, high = (known >= 0) & (known < 90), (known > 270) & (known <= 360)
         if name in trials.columns and (low | high).all() and min(low.sum(), high.sum()) > 0.05 * len(known):
-            answers = [
-                Answer(("--derive", f"signed=(`{name}`+180)%360-180", "--stimuli", "signed"), "angles around 0"),
-                Answer(("--stimuli", name), "as it is"),
-            ]
-            question = f"{name} is below 90 or above 270 in all trials, as angles around 0 are"
-            raise ask(question, answers, trials.columns, [name])
+            raise trials.ask("angles", [name], name=name)
 
 
 def check_side(trials: RoleColumns, choices: Choices, name: str, strength: FloatArray) -> None:
@@ -345,15 +301,11 @@ def check_side(trials: RoleColumns, choices: Choices, name: str, strength: Float
         return
     if abs(correlation(strength, choice, rows)) * np.sqrt(rows.sum()) > BEYOND_CHANCE:
         return
-    sides = [
-        name
-        for name in _with_two_entries(trials, trials.free)
-        if not is_by_chance(entries.levels(trials.columns[name])[1], choice, 2)
-    ]
-    question = f"choices do not depend on {name}, which has no sign, and no column is named like the correct choice"
+    free = _with_two_entries(trials, trials.free)
+    sides = [each for each in free if not is_by_chance(entries.levels(trials.columns[each])[1], choice, 2)]
     if sides:
-        raise ask_role(question, "ground_truth", sides[:3], trials.columns, "the side is not known")
-    trials.notes.append(f"{question}: {option('--ground-truth COLUMN')}")
+        raise trials.ask("side", sides[:3], name=name)
+    trials.note("no_side", name=name)
 
 
 def _with_two_entries(trials: RoleColumns, names: Sequence[str]) -> list[str]:
@@ -369,12 +321,10 @@ def check_logarithms(trials: RoleColumns, name: str, strength: FloatArray, choic
     """
     rows = (choice >= 0) & np.isfinite(strength)
     if abs(correlation(strength, choice, rows)) * np.sqrt(rows.sum()) < BEYOND_CHANCE:
-        power, meaning = f"`{name}`", "logarithms to base 10"
-        if plain(name).endswith("db"):
-            power, meaning = f"({power}/20)", "decibels of an amplitude"
-        linear = Answer(("--derive", f"linear=10**{power}", "--stimuli", "linear"), meaning)
-        question = f"{name} is below 0 in all trials and says no side"
-        raise ask(question, [linear, Answer(("--stimuli", name), "as it is")], trials.columns, [name])
+        decibels = plain(name).endswith("db")
+        power = f"(`{name}`/20)" if decibels else f"`{name}`"
+        meaning = "decibels of an amplitude" if decibels else "logarithms to base 10"
+        raise trials.ask("logarithms", [name], name=name, power=power, meaning=meaning)
 
 
 def check_sources(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str], choice: IntArray) -> None:
@@ -389,11 +339,17 @@ def check_sources(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str]
         labels, group = entries.texts(trials.columns[source])
         for shown, values in zip(names, stimuli.T, strict=True) if len(labels) > 1 else ():
             name, valid = shown.removeprefix("signed "), np.isfinite(values) & (group >= 0)
-            if name in trials.columns:
-                _check_unit(name, source, labels, group[valid], values[valid])
-            if name in trials.columns and choice.max(initial=0) < 2:
-                valid &= choice >= 0
-                _check_sign(name, source, labels, group[valid], values[valid], choice[valid])
+            if name not in trials.columns:
+                continue
+            largest = np.zeros(len(labels))
+            np.maximum.at(largest, group[valid], np.abs(values[valid]))
+            fractions, percents = (largest > 0) & (largest <= 1), largest >= FEWEST_PERCENT
+            if fractions.any() and percents.any() and 20 <= largest.max() / largest[fractions].max() <= 500:
+                sizes: dict[str, Any] = {"least": largest[fractions].max(), "most": largest.max()}
+                raise trials.ask("unit_of_stimulus", name=name, **sizes, **_sets(source, labels, fractions, percents))
+            rising, falling = _signs(len(labels), group, values, choice)
+            if choice.max(initial=0) < 2 and rising.any() and falling.any():
+                raise trials.ask("sign_of_stimulus", name=name, **_sets(source, labels, rising, falling))
 
 
 def say_contexts(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str], choice: IntArray) -> None:
@@ -405,14 +361,12 @@ def say_contexts(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str],
             continue
         labels, group = entries.texts(trials.columns[context])
         for name, values in zip(names, stimuli.T, strict=True):
-            valid = np.isfinite(values) & (group >= 0) & (choice >= 0)
-            rising, falling, where = _signs(labels, group[valid], values[valid], choice[valid])
+            rising, falling = _signs(len(labels), group, values, choice)
             if rising.any() and falling.any():
-                right = f", or {typed('--correct', context)} if it says whether they are correct"
-                trials.notes.append(
-                    f"choices rise with {name} where {context} is {where[0]} and fall where it is {where[1]}: "
-                    f"{typed('--by', context)} for each{right if unjudged and is_flag(trials.columns[context]) else ''}"
-                )
+                rises, falls = (listed(_members(labels, side)) for side in (rising, falling))
+                flag = unjudged and is_flag(trials.columns[context])
+                key = "contexts_or_correctness" if flag else "contexts"
+                trials.note(key, name=name, context=context, rises=rises, falls=falls)
 
 
 def say_scale(trials: RoleColumns, stimuli: FloatArray, choices: Choices) -> None:
@@ -426,40 +380,15 @@ def say_scale(trials: RoleColumns, stimuli: FloatArray, choices: Choices) -> Non
     for side, values in sides.items():
         if abs(correlation(values, choices.index, valid)) > CLEAR_RATINGS:
             name = str(trials.roles["choice"])
-            halves = option(f"--derive 'second=`{name}`>={words[len(words) // 2]}' --choice second")
-            trials.notes.append(f"{name} goes with {side} as ratings do: {halves} if its upper half is one choice")
+            trials.note("ratings", name=name, side=side, middle=words[len(words) // 2])
             return
 
 
-def _check_unit(name: str, source: str, labels: Sequence[str], group: IntArray, values: FloatArray) -> None:
-    """Ask about a stimulus that is in percent in some groups, and in fractions of one in others."""
-    largest = np.zeros(len(labels))
-    np.maximum.at(largest, group, np.abs(values))
-    fractions, percents = (largest > 0) & (largest <= 1), largest >= FEWEST_PERCENT
-    if fractions.any() and percents.any() and 20 <= largest.max() / largest[fractions].max() <= 500:
-        why = f"{name} is at most {largest[fractions].max():g} in {{}} and up to {largest.max():g} in {{}}"
-        factors = {"1+99*": "all in percent", "1-0.99*": "all as fractions"}
-        raise _question(why, name, source, labels, (fractions, percents), factors)
-
-
-def _check_sign(
-    name: str, source: str, labels: Sequence[str], group: IntArray, values: FloatArray, choice: IntArray
-) -> None:
-    """Ask about a stimulus with which the second of two choices is more frequent in some groups, and less in others."""
-    rising, falling, _ = _signs(labels, group, values, choice)
-    if rising.any() and falling.any():
-        why = f"choices of the second option rise with {name} in {{}} and fall in {{}}"
-        raise _question(why, name, source, labels, (rising, falling), {"1-2*": "all with one sign"})
-
-
-def _signs(
-    labels: Sequence[str], group: IntArray, values: FloatArray, choice: IntArray
-) -> tuple[BoolArray, BoolArray, tuple[str, str]]:
-    """Return in which groups the second choice clearly becomes more and less frequent, and the names of both."""
-    z = _slopes(values, choice, group, len(labels))
-    rising, falling = z > CLEAR_SLOPE, z < -CLEAR_SLOPE
-    named = (listed([each for each, at in zip(labels, side, strict=True) if at]) for side in (rising, falling))
-    return rising, falling, tuple(named)  # type: ignore[return-value]
+def _signs(n: int, group: IntArray, values: FloatArray, choice: IntArray) -> tuple[BoolArray, BoolArray]:
+    """Return in which of n groups the second choice clearly becomes more, and less, frequent with a stimulus."""
+    valid = np.isfinite(values) & (group >= 0) & (choice >= 0)
+    z = _slopes(values[valid], choice[valid], group[valid], n)
+    return z > CLEAR_SLOPE, z < -CLEAR_SLOPE
 
 
 def _slopes(values: FloatArray, choice: IntArray, group: IntArray, n: int) -> FloatArray:
@@ -472,31 +401,23 @@ def _slopes(values: FloatArray, choice: IntArray, group: IntArray, n: int) -> Fl
     return np.where((count >= ENOUGH_TRIALS) & np.isfinite(z), z, 0.0)
 
 
-def _question(
-    why: str,
-    name: str,
-    source: str,
-    labels: Sequence[str],
-    sides: tuple[BoolArray, BoolArray],
-    factors: Mapping[str, str],
-) -> TableQuestion:
-    """Return the question whether a stimulus is to be multiplied in the fewer of two sets of files or subjects.
+def _members(labels: Sequence[str], side: BoolArray) -> list[str]:
+    return [label for label, at in zip(labels, side, strict=True) if at]
+
+
+def _sets(source: str, labels: Sequence[str], *sides: BoolArray) -> dict[str, Any]:
+    """Return the names of two sets of files or subjects, and the formula that is 1 in the one with fewer.
 
     Args:
-        why: with places for the names of both sets.
-        name: of the stimulus.
         source: column of files or subjects, with these labels.
         labels: of the files or subjects.
-        sides: members of both sets.
-        factors: begin of the factor, to its meaning; for each set, or for both.
+        *sides: members of both sets.
     """
-    members = [[label for label, at in zip(labels, side, strict=True) if at] for side in sides]
-    where = [listed(each[:MOST_NAMED]) + (", ..." if len(each) > MOST_NAMED else "") for each in members]
-    fewer = int(len(members[1]) < len(members[0]))
-    rows = is_among(source, members[fewer])
-    factor, meaning = list(factors.items())[min(fewer, len(factors) - 1)]
-    derived = Answer(("--derive", f"same=`{name}`*({factor}({rows}))", "--stimuli", "same"), meaning)
-    return TableQuestion(why.format(*where), [derived, Answer(("--stimuli", name), "as it is")])
+    members = [_members(labels, side) for side in sides]
+    first, second = (listed(each[:MOST_NAMED]) + ", ..." * (len(each) > MOST_NAMED) for each in members)
+    low, high = (is_among(source, each) for each in members)
+    fewer = len(members[1]) < len(members[0])
+    return {"first": first, "second": second, "low": None if fewer else low, "high": high if fewer else None}
 
 
 def say_protocols(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str]) -> None:
@@ -511,7 +432,5 @@ def say_protocols(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str]
             few = max(map(len, levels)) <= MOST_LEVELS and min(map(len, levels)) > 0
             differ = few and any(each != levels[0] for each in levels)
             if differ or any(plain(word).startswith("train") for word in words):
-                trials.notes.append(
-                    f"{f'levels of {name} differ between ' * differ}{listed(words)} of {stage} are described together: "
-                    f"""{option(f"--where '{stage} == {words[-1]}'")} for one, {typed("--by", stage)} for each"""
-                )
+                of_levels = f"levels of {name} differ between " * differ
+                trials.note("protocols", levels=of_levels, stages=listed(words), name=stage, last=words[-1])

@@ -14,8 +14,7 @@ from neurogym.behaviour.column_maps import ColumnMap
 from neurogym.behaviour.column_names import CODES, COLUMN_NAMES, LIKE_A_TIME, MISSED
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import ALMOST_ALL, is_in_blocks, rises, trial_order
-from neurogym.behaviour.questions import quoted, typed
-from neurogym.messages.options import option
+from neurogym.behaviour.questions import quoted, say
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -146,17 +145,14 @@ def with_differences(
                 extended = extended.drop(columns=name)
                 continue
             chosen.derive[name] = formula
-            notes.append(
-                f"{left} and {right} are read as one signed stimulus {name}; "
-                f"{typed('--stimuli', f'{left},{right}')} for two"
-            )
+            notes.append(say("signed_difference", left=left, right=right, name=name))
             notes += remarks
     sizes = {name: np.abs(entries.numbers(extended[name])) for name in assigned["stimuli"]}
     pairs = ((a, b) for a in sizes for b in sizes if a != b)
     strengths = [a for a, b in pairs if _same(entries.numbers(extended[a]), sizes[b])]
     if strengths and len(strengths) < len(assigned["stimuli"]):
         assigned = {**assigned, "stimuli": tuple(each for each in assigned["stimuli"] if each not in strengths)}
-        notes.append(f"{', '.join(strengths)} is the size of {', '.join(assigned['stimuli'])} and not used next to it")
+        notes.append(say("size_of_signed", names=strengths, signed=assigned["stimuli"]))
     if "rt" not in assigned:
         extended, assigned = _with_times(extended, assigned, chosen, notes)
     return extended, assigned
@@ -214,10 +210,7 @@ def with_time_differences(
         return columns, assigned
     start = _start_of(columns, name, order, follows)
     if start is None:
-        notes.append(
-            f"{name} rises from trial to trial: a point in time and not a reaction time; left out, because no column "
-            f"is the time of the stimulus ({option(f'--derive time={quoted(name)}-COLUMN --rt time')})"
-        )
+        notes.append(say("point_without_start", name=name))
         return columns, {role: column for role, column in assigned.items() if role != "rt"}
     difference = f"{name}-{start}"
     chosen.derive[difference] = f"{quoted(name)}-{quoted(start)}"
@@ -258,8 +251,5 @@ def without_totals(
     many = len(np.unique(values[np.isfinite(values)])) >= FEWEST_TOTALS
     if not many or len(steps) < 2 * FEWEST_TOTALS or np.mean(steps >= 0) < 1 or np.mean(steps > 0) < 0.1:
         return assigned
-    notes.append(
-        f"{name} never falls: a running total and not the reward of a trial; left out ({typed('--reward', name)} "
-        "keeps it)"
-    )
+    notes.append(say("running_total", name=name))
     return {role: column for role, column in assigned.items() if role != "reward"}

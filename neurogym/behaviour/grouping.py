@@ -14,9 +14,8 @@ from neurogym.behaviour import entries
 from neurogym.behaviour.column_names import BLOCKS, DATES, PATTERNS
 from neurogym.behaviour.entries import TableError, label, plain
 from neurogym.behaviour.evidence import FILE, FOLDER, group_index, listed
-from neurogym.behaviour.questions import Answer, ask, typed
+from neurogym.behaviour.questions import ask, say
 from neurogym.behaviour.roles import changes_between_blocks, fits_role, has_fractions
-from neurogym.messages.options import option
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -47,6 +46,10 @@ class Groups:
     rows_left_out: int = 0
     words: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+
+    def note(self, key: str, **values: object) -> None:
+        """Add a remark, see `neurogym.behaviour.questions.say`."""
+        self.notes.append(say(key, **values))
 
 
 #: Columns of the trial tables that ngym writes, all of whose rows and files are of one agent.
@@ -107,10 +110,8 @@ def group(columns: DataFrame, roles: dict[str, object], locate: Callable[[int], 
         ordered, doubled = _in_order(members, trial)
         if doubled is not None:
             row, number = locate(int(columns.index[doubled])), label(float(trial[doubled]))
-            raise TableError(
-                f"column {roles['trial']!r}, {row}: found {number} again, expected each trial number once in session "
-                f"{name} of {who}; {option('--trial none')} takes the order of the rows"
-            )
+            about = {"column": roles["trial"], "row": row, "number": number}
+            raise TableError(say("doubled_trial", session=name, subject=who, **about))
         again = ordered is members and _falls(trial[members])
         restarted += again
         groups.sessions.append((who, name, ordered))
@@ -154,10 +155,7 @@ def _say_sessions(groups: Groups, roles: dict[str, object], subjects: int, resta
     lengths = np.array([len(rows) for _, _, rows in groups.sessions])
     short = int((lengths < SHORTEST).sum())
     if short and lengths.max() >= 4 * SHORTEST:
-        groups.notes.append(
-            f"{short:,} of {len(lengths):,} sessions have fewer than {SHORTEST} trials: held out, they say little, and "
-            "they have no history"
-        )
+        groups.note("short_sessions", n=short, all=len(lengths), fewest=SHORTEST)
     if "session" in roles:
         groups.words[str(roles["session"])] = _count(len(groups.sessions), "session")
     elif "trial" in roles and len(groups.sessions) > subjects:
@@ -165,10 +163,7 @@ def _say_sessions(groups: Groups, roles: dict[str, object], subjects: int, resta
     if "trial" in roles:
         groups.words.setdefault(str(roles["trial"]), "order within the session")
     if restarted:
-        groups.notes.append(
-            f"{roles['trial']} begins anew within {_count(restarted, 'session')}: trials are in the order of the rows; "
-            f"if what was learned is lost there, {option('--session')} names the column of blocks or games"
-        )
+        groups.note("numbered_anew", trial=roles["trial"], sessions=_count(restarted, "session"))
 
 
 def _told_apart(
@@ -188,7 +183,7 @@ def _told_apart(
         of_session = np.unique(pairs[:2], axis=1)
         if of_session.shape[1] == pairs.shape[1] or counts.min() < SHORTEST or -1 in day:
             continue
-        groups.notes.append(f"a {role} of one subject has several entries of {name}: each is a session")
+        groups.note("several_dates", role=role, name=name)
         labels = np.unique(short)
         together = tuple(f"{names[k]} ({labels[at]})" for _, k, at in pairs.T)
         return together, index.ravel()
@@ -213,12 +208,8 @@ def _by_files(columns: DataFrame, roles: dict[str, object], groups: Groups, asks
     said = {match[0] for name in names if (match := PATTERNS["subject_files"].search(name.lower()))}
     one_number = "subject" in roles and len(entries.distinct(columns[roles["subject"]])) == 1
     if asks and one_number and len(said) == len(names):
-        why = f"{roles['subject']} is the same in all files, whose names say {listed(sorted(said))}"
-        answers = [
-            Answer(("--subject", FILE), "each file is a subject"),
-            Answer(("--subject", str(roles["subject"])), "one"),
-        ]
-        raise ask(why, answers, columns, [FILE, str(roles["subject"])])
+        name = str(roles["subject"])
+        raise ask("one_subject", columns, [FILE, name], name=name, file=FILE, said=listed(sorted(said)))
     if "subject" in roles:
         subject, file = entries.texts(columns[str(roles["subject"])])[1], entries.texts(columns[FILE])[1]
         if "session" not in roles and len(np.unique(file)) > len(np.unique(subject)):
@@ -227,29 +218,17 @@ def _by_files(columns: DataFrame, roles: dict[str, object], groups: Groups, asks
     folders = entries.words(columns[FOLDER]) if FOLDER in columns and asks and "session" not in roles else ()
     if folders and not any(SESSION_FILE.search(name.lower()) for name in folders):
         roles["subject"], roles["session"] = FOLDER, FILE
-        groups.notes.append(
-            f"each folder ({listed(folders[:3])}) is read as a subject, and each file as a session; "
-            f"{option('--subject none')} if they are sessions of one"
-        )
+        groups.note("folders", folders=listed(folders[:3]))
         return
     common = {re.sub(r"[\d\W_]+", "", name.rpartition("/")[2].lower()) for name in names}
     if all(PATTERNS["subject_files"].search(name.lower()) for name in names):
         roles["subject"] = FILE
-        groups.notes.append(
-            f"each of {len(names)} files is read as a subject; {option(f'--subject none --session {FILE}')} if they "
-            "are sessions of one"
-        )
+        groups.note("files_are_subjects", n=len(names), file=FILE)
     elif "session" not in roles and all(SESSION_FILE.search(name.lower()) for name in names) and len(common) == 1:
         roles["session"] = FILE
-        groups.notes.append(
-            f"each of {len(names)} files is read as a session of one subject; {typed('--subject', FILE)} if not"
-        )
+        groups.note("files_are_sessions", n=len(names), file=FILE)
     elif asks:
-        answers = [Answer(("--subject", FILE), "each file is a subject")]
-        if "session" not in roles:
-            answers.append(Answer(("--session", FILE, "--subject", "none"), "each file is a session of one subject"))
-        answers.append(Answer(("--subject", "none"), "all files are one subject"))
-        raise ask("the table does not say whose trials its files hold", answers, columns, [FILE])
+        raise ask("files", columns, [FILE], file=FILE, session=None if "session" in roles else FILE)
 
 
 def _find_unnamed_subjects(columns: DataFrame, roles: dict[str, object], groups: Groups, asks: bool) -> None:
@@ -262,15 +241,9 @@ def _find_unnamed_subjects(columns: DataFrame, roles: dict[str, object], groups:
     names = [name for name in names if not has_fractions(columns[name])]
     if not names:
         return
-    answers = [Answer(("--subject", name), f"{name} names subjects") for name in names[:3]]
-    if len(names) > 1:
-        answers.append(Answer(("--subject", ",".join(names[:2])), "a subject for each combination"))
-    if "session" not in roles:
-        meaning = f"{names[0]} names sessions of one subject"
-        answers.append(Answer(("--session", names[0], "--subject", "none"), meaning))
-    answers.append(Answer(("--subject", "none"), "all rows are one subject"))
-    changes = f"{' or '.join(names[:3])} changes only from one block of rows to the next"
-    raise ask(f"no column is named like subjects, and {changes}", answers, columns, names[:3])
+    both = ",".join(names[:2]) if len(names) > 1 else None
+    session = None if "session" in roles else names[0]
+    raise ask("unnamed_subjects", columns, names[:3], each=names[:3], both=both, session=session)
 
 
 def _check_numbered_anew(columns: DataFrame, roles: dict[str, object]) -> None:
@@ -282,10 +255,8 @@ def _check_numbered_anew(columns: DataFrame, roles: dict[str, object]) -> None:
         pairs = np.unique(np.stack([subject, index], 1)[(subject >= 0) & (index >= 0)], axis=0)
         again = [subjects[k] for k in np.flatnonzero(np.bincount(pairs[:, 0], minlength=len(subjects)) > 1)]
         if again:
-            answers = [Answer(("--where", f"{group} == {each}"), f"{each} alone") for each in labels[:3]]
-            answers.append(Answer(("--subject", f"{name},{group}"), "a subject for each combination"))
-            answers.append(Answer(("--subject", name), "one name is one subject"))
-            raise ask(f"{name} {listed(again)} occurs in several entries of {group}", answers, columns, [name, group])
+            about = {"name": name, "again": listed(again), "group": group}
+            raise ask("subjects_of_groups", columns, [name, group], each=labels[:3], **about)
 
 
 def _counted(subject: IntArray, trial: np.ndarray) -> IntArray:
@@ -312,17 +283,12 @@ def _say_blocks(
         if len(np.unique(block)) < 2:
             continue
         if np.any((block[1:] != block[:-1]) & same):
-            groups.notes.append(
-                f"{name} is not read as a session; {typed('--session', name)} if what was learned is lost there"
-            )
+            groups.note("blocks_are_no_sessions", name=name)
         else:
             pairs = len(np.unique(np.stack([subject, block], 1), axis=0))
             if pairs == len(np.unique(np.stack([subject, session], 1), axis=0)):
                 roles["session"] = name
-            groups.notes.append(
-                f"{name} is read as a session, because trials are numbered anew in each; {option('--session none')} "
-                "if blocks continue what was learned"
-            )
+            groups.note("blocks_are_sessions", name=name)
             return
 
 

@@ -35,8 +35,7 @@ from neurogym.behaviour.evidence import is_in_blocks, is_known_without_answer, s
 from neurogym.behaviour.formats import TableFormat, format_of, roles_of_format
 from neurogym.behaviour.layouts import are_alike
 from neurogym.behaviour.pulse_times import difference, duration_column, pulse_columns
-from neurogym.behaviour.questions import Answer, TableQuestion, ask, ask_role, quoted, typed, which_is_correct
-from neurogym.messages.options import option
+from neurogym.behaviour.questions import Answer, TableQuestion, ask, say
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -115,7 +114,7 @@ def guess(columns: DataFrame, given: roles.Roles | None = None) -> Guess:
     without_role = free.drop(columns=[*assigned.values()], errors="ignore")
     found.notes += _unfit(without_role, {*assigned, *given})
     found.notes += [
-        f"{name} is named like errors: {typed('--derive', f'right=1-{quoted(name)}', '--correct', 'right')} if 1 is one"
+        say("flag_named_errors", name=name)
         for name in ([] if {"correct", "ground_truth"} & {*assigned, *given} else free)
         if plain(name) in ERRORS and roles.is_flag(columns[name])
     ]
@@ -162,7 +161,7 @@ def _unfit(columns: DataFrame, known: set[str]) -> list[str]:
     """Return what keeps columns of words from the role of numbers that they are named after."""
     in_words = [name for name in columns if entries.words(columns[name]) and not entries.is_numeric(columns[name])]
     notes = [
-        f"{name} is not read as a stimulus: write its fractions, as {entries.words(columns[name])[0]}, as numbers"
+        say("fractions", name=name, word=entries.words(columns[name])[0])
         for name in in_words
         if STIMULUS.match(plain(name)) and all(map(FRACTION.fullmatch, entries.words(columns[name])))
     ]
@@ -171,13 +170,9 @@ def _unfit(columns: DataFrame, known: set[str]) -> list[str]:
         named = plain(name) in COLUMN_NAMES["reward"] or (LIKE_A_REWARD.search(plain(name)) and 1 < len(words) <= 6)
         if "reward" not in known and named:
             word = next((each for each in words if WON.search(each.lower())), words[0])
-            won = f'won=`{name}`=="{word}"'
-            notes.append(
-                f"{name} is named like a reward and is not read: its entries are words; "
-                f"{typed('--derive', won, '--reward', 'won')} if {word} is a win"
-            )
+            notes.append(say("reward_in_words", name=name, word=word))
     return notes + [
-        f"{name} is named like {of_what} and is not read: its entries are {entries.describe(columns[name])}"
+        say("unfit", name=name, role=of_what, entries=entries.describe(columns[name]))
         for role, of_what in (("rt", "a time"), ("confidence", "a confidence judgement"), ("correct", "correctness"))
         for name in columns
         if role not in known and plain(name) in COLUMN_NAMES[role] and len(entries.distinct(columns[name])) > 1
@@ -194,7 +189,7 @@ def _rewards_of_trials(
     others = [name for name in rest[1:] if not same_information(columns[name], columns[rest[0]])]
     pair = {plain(name) for name in names} & {*COLUMN_NAMES["gain"], *COLUMN_NAMES["loss"]}
     if others and not pair:
-        found.notes.append(f"{rest[0]} is read as the reward; {typed('--reward', others[0])} names {others[0]} instead")
+        found.notes.append(say("several_rewards", name=rest[0], other=others[0]))
     return rest
 
 
@@ -210,45 +205,41 @@ def settle_choice(columns: DataFrame, free: DataFrame, found: Guess) -> None:
     names = _that_answer(free, clear, timed) or clear
     names = _without_doubles(free, names) or _that_answer(free, unclear, timed) or unclear
     if len(names) > 1:
-        why = f"{', '.join(names)} are named like a choice and differ"
-        found.questions["choice"] = ask_role(why, "choice", names, columns)
+        found.questions["choice"] = ask("several_choices", columns, names, shown=", ".join(names))
     elif names and (names[0] in clear or _has_misses(free[names[0]], timed)):
         assigned["choice"], found.reasons["choice"] = names[0], "name"
     elif names:
-        why = f"{names[0]} may be the choice, or the side of the stimulus"
+        key, side = "choice_or_side", names[0]
         rest = free.drop(columns=[*assigned.values(), *names], errors="ignore")
         numbered = [name for name in rest if plain(name).rstrip("0123456789") in COLUMN_NAMES["choice"]]
         if others := numbered or _like_answers(rest):
-            why, names = f"{' and '.join(others)} may be the choice, and {names[0]} as well", [*others, *names]
-        found.questions["choice"] = ask_role(why, "choice", names, columns)
+            key, names = "choice_among_others", [*others, *names]
+        found.questions["choice"] = ask(key, columns, names, side=side, others=others)
     elif not ({plain(name) for name in columns} & CLOCKS and not assigned):  # a log of events
         names = roles.unnamed_choices(free.drop(columns=[*assigned.values()], errors="ignore"))
         names = [] if are_alike(columns, names) or all(roles.report_columns(columns)) else names
         if names:
-            why = f"no column is named like a choice; by its entries, {' or '.join(names)} may be it"
-            found.questions["choice"] = ask_role(why, "choice", names, columns)
-            flag = assigned.get("correct")
-            if flag in columns and not any(LIKE_A_CHOICE.search(name.lower()) for name in names):
-                sides = [*dict.fromkeys([*_named("ground_truth", columns), *names])]
-                found.questions["choice"] = _ask_for_side(columns, sides, str(flag), found.questions["choice"])
+            flag, sides = assigned.get("correct"), [*dict.fromkeys([*_named("ground_truth", columns), *names])]
+            follows = flag in columns and not any(LIKE_A_CHOICE.search(name.lower()) for name in names)
+            asked = sides if follows else names
+            answers = _chosen_sides(columns, sides, str(flag)) if follows else ()
+            found.questions["choice"] = ask("unnamed_choice", columns, asked, answers, each=names)
     if "choice" not in assigned and names:
         assigned["choice"] = names[0]
     others = _other_answers(free, assigned)
     if others and "choice" not in found.questions:
         names = [str(assigned["choice"]), *others]
-        why = f"{' and '.join(names)} are named like a choice and differ"
         if any(same_information(columns[truth], columns[names[0]]) for truth in _named("ground_truth", columns)):
-            found.notes.append(f"{why}: {typed('--choice', others[0])}")  # the check of correct choices asks
+            # the check of correct choices asks
+            found.notes.append(say("several_choices", names=names, other=others[0]))
         else:
-            found.questions["choice"] = ask_role(why, "choice", names, columns)
+            found.questions["choice"] = ask("several_choices", columns, names, shown=" and ".join(names))
 
 
-def _ask_for_side(columns: DataFrame, names: Sequence[str], flag: str, question: TableQuestion) -> TableQuestion:
-    """Return a question for a choice with the answers that it follows from correctness and the correct choice."""
+def _chosen_sides(columns: DataFrame, names: Sequence[str], flag: str) -> list[Answer]:
+    """Return the answers that the choice follows from correctness and the correct choice."""
     sides = [name for name in names if len(entries.distinct(columns[name])) == 2 and entries.is_numeric(columns[flag])]
-    return ask(
-        question.question, [*roles.chosen_sides(columns, sides, f"(`{flag}`==1)"), *question.answers], columns, names
-    )
+    return roles.chosen_sides(columns, sides, f"(`{flag}`==1)")
 
 
 def _other_answers(free: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
@@ -314,8 +305,7 @@ def _ask_for_yes(columns: DataFrame, assigned: Mapping[str, Any], given: roles.R
     known = [] if entries.is_numeric(columns[name]) else [word for word in words if roles.says_yes(word) is not None]
     if len(words) != 2 or known or set(words) <= set(options):
         return
-    question = f"{name} does not say which entry means correct"
-    found.questions["correct"] = ask(question, which_is_correct(name, words), columns, [name])
+    found.questions["correct"] = ask("which_is_correct", columns, [name], name=name, each=words)
 
 
 def _settle_correct(columns: DataFrame, assigned: dict[str, object]) -> None:
@@ -374,15 +364,11 @@ def _settle_offers(columns: DataFrame, assigned: dict[str, Any], given: roles.Ro
     ]
     if {"gain", "loss"} <= set(known):
         names = [assigned.pop("gain"), assigned.pop("loss")]
-        found.notes.append(
-            f"{' and '.join(names)} are known where there was no answer: offers, read as stimuli; "
-            f"{typed('--gain', names[0], '--loss', names[1])} if they are what came of the choice"
-        )
+        found.notes.append(say("known_offers", names=names, gain=names[0], loss=names[1]))
         return names
     if "reward" in known:
-        name, rows = assigned["reward"], int(missed.sum())
-        why = f"{name} is as large in {rows:,} trials without an answer as in others, as what a choice earns is not"
-        found.questions["reward"] = ask_role(why, "reward", [name], columns, "an offer or a prospect")
+        name = assigned["reward"]
+        found.questions["reward"] = ask("known_reward", columns, [name], name=name, n=missed.sum())
     return []
 
 
@@ -420,10 +406,7 @@ def _settle_stimuli(columns: DataFrame, assigned: dict[str, Any], form: TableFor
     """Find the stimuli among the numbers of a table, or ask where only their values suggest them."""
     if offered := roles.offers(columns, assigned):
         found.roles["stimuli"], found.reasons["stimuli"] = tuple(offered), "name"
-        found.notes += [
-            f"{', '.join(offered)} are read as offers that {assigned['choice']} is about; "
-            f"{option('--gain COLUMN --loss COLUMN')} if they are what came of the choice"
-        ] * (len(offered) > 1)
+        found.notes += [say("offers", names=offered, choice=assigned["choice"])] * (len(offered) > 1)
         return
     free = [name for name in columns if name not in assigned.values() and entries.is_numeric(columns[name])]
     free = [name for name in free if not entries.is_truth(columns[name]) and len(entries.distinct(columns[name])) > 1]
@@ -437,11 +420,7 @@ def _settle_stimuli(columns: DataFrame, assigned: dict[str, Any], form: TableFor
         order, follows = trial_order(columns, assigned)
         states = [name for name in named if is_in_blocks(columns[name], order, follows)]
         named = [name for name in named if name not in states]
-        found.notes += [
-            f"{name} changes in blocks, as a state of the task does, and is not read as a stimulus; "
-            f"{typed('--stimuli', name)} if it is shown"
-            for name in states
-        ]
+        found.notes += [say("state_not_stimulus", name=name) for name in states]
     found.roles["stimuli"], found.reasons["stimuli"] = tuple(named), "name"
     if outcomes or not {"correct", "ground_truth"} & set(assigned) or "choice" not in assigned:
         return
@@ -452,14 +431,14 @@ def _settle_stimuli(columns: DataFrame, assigned: dict[str, Any], form: TableFor
     rest = [name for name in rest if roles.varies_within(columns[name], columns, assigned)]
     rest = [name for name in rest if roles.goes_with_answers(entries.numbers(columns[name]), columns, assigned)]
     if rest:
-        why = f"answers depend on {', '.join(rest)}, which no name says to be a stimulus"
-        why += f", and not on {', '.join(named)}" * bool(named)
-        others = Answer(("--stimuli", ",".join(named) or "none"), "as named" if named else "no stimuli")
-        answers = [Answer(("--stimuli", ",".join(rest)), "stimuli"), others]
-        options = {*entries.levels(columns[assigned["choice"]])[0]}
-        answers += [
-            Answer(("--ground-truth", name), f"{name} is the correct choice")
-            for name in rest
-            if "ground_truth" not in assigned and options == {*entries.levels(columns[name])[0]}
-        ]
-        found.questions["stimuli"] = ask(why, answers, columns, rest)
+        options = entries.levels(columns[assigned["choice"]])[0]
+        truths = [name for name in rest if {*options} == {*entries.levels(columns[name])[0]}]
+        about: dict[str, Any] = {
+            "shown": rest,
+            "and_not": f", and not on {', '.join(named)}" if named else "",
+            "rest": ",".join(rest),
+            "named": ",".join(named) or None,
+            "none": None if named else "none",
+            "each": [] if "ground_truth" in assigned else truths,
+        }
+        found.questions["stimuli"] = ask("unnamed_stimuli", columns, rest, **about)

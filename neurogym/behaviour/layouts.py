@@ -12,8 +12,7 @@ from neurogym.behaviour import entries, roles
 from neurogym.behaviour.column_names import CLOCKS, COLUMN_NAMES, LIKE_A_CHOICE
 from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.evidence import listed
-from neurogym.behaviour.questions import Answer, ask
-from neurogym.messages.options import option
+from neurogym.behaviour.questions import ask, say
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -63,16 +62,9 @@ def check_choice(columns: DataFrame, assigned: Mapping[str, Any], formulas: Mapp
     unfit = roles.unfit("choice", columns)
     if flag in columns and (sides or not unfit):
         answers = roles.chosen_sides(columns, sides[:3], f"({formulas.get(str(flag), f'`{flag}`')}==1)")
-        answers = answers or [Answer(("--choice", str(flag)), "being correct, as in a staircase")]
-        raise ask(f"no column is a choice, which follows from {flag} and the correct one", answers, columns, sides[:3])
-    listed_names = ", ".join(list(columns)[:20]) + (", ..." if columns.shape[1] > 20 else "")
-    reasons = "".join(f"; {why}" for why in unfit)
-    cut = option("--derive 'second=COLUMN>0' --choice second")
-    raise NoChoiceError(
-        f"found no column of choices among {listed_names}{reasons}; expected {option('--choice COLUMN')} in a table "
-        f"with a row for each trial ({cut} makes choices of numbers)",
-        columns,
-    )
+        raise ask("choice_follows", columns, sides[:3], answers, flag=flag, alone=None if answers else flag)
+    names = ", ".join(list(columns)[:20]) + (", ..." if columns.shape[1] > 20 else "")
+    raise NoChoiceError(say("no_choice", names=names, reasons="".join(f"; {why}" for why in unfit)), columns)
 
 
 def _numbered(columns: DataFrame) -> dict[str, dict[int, str]]:
@@ -123,10 +115,7 @@ def refuse_wide(columns: DataFrame, names: Mapping[int, str], fewest: int) -> No
     each = ", ".join([f"{number}=k", *row, *values])
     first, *_, last = names.values()
     python = f"pandas.concat([frame.filter(regex=r'^\\D*$').assign({each}) for k in {_range([*names])}])"
-    raise TableError(
-        f"found {len(names)} columns {first} to {last}, which look like a {number} each, expected one row for each "
-        f"trial; in Python, ngym_cli.data({python}) reads a DataFrame frame"
-    )
+    raise TableError(say("wide", n=len(names), first=first, last=last, each=number, python=python))
 
 
 def _range(numbers: Sequence[int]) -> str:
@@ -150,10 +139,7 @@ def _refuse_counts(columns: DataFrame, used: Sequence[object]) -> None:
             choice = f"lambda rows: (rows.groupby(level=0).cumcount() < {number}) * 1"
             repeated = f"frame.loc[frame.index.repeat(frame[{total!r}])].assign(choice={choice})"
             repeated += f".drop(columns={[total, part]})"
-            raise TableError(
-                f"found numbers of trials ({total}) and of choices ({part}), expected one row for each trial; in "
-                f"Python, ngym_cli.data({repeated}) reads a DataFrame frame, without the order of the trials"
-            )
+            raise TableError(say("counts", total=total, part=part, python=repeated))
 
 
 def _ask_for_events(columns: DataFrame) -> None:
@@ -171,6 +157,4 @@ def _ask_for_events(columns: DataFrame) -> None:
         answers = [word for word in frequent if LIKE_A_CHOICE.search(word.lower())]
         events = [word for word in answers if SIDE.search(word.lower())] or answers
         if len(events) > 1:
-            where = f"{name} in {','.join(events)}"
-            answer = Answer(("--where", where, "--choice", name), "these events are choices")
-            raise ask(f"rows are events and no trials: {listed(events)} may be choices", [answer], columns, [name])
+            raise ask("events", columns, [name], name=name, shown=listed(events), events=",".join(events))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from neurogym.behaviour.codings import is_missed_word
 from neurogym.behaviour.column_names import TASKS
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import FILE
-from neurogym.behaviour.questions import Answer, TableQuestion, is_among
+from neurogym.behaviour.questions import ask, is_among
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -50,15 +50,15 @@ def check_options(
         sets = np.unique(common[common.any(1)], axis=0)
         if union.sum() > 2 and len(sets) > 1 and not (sets == union).all(1).any():
             listed = [", ".join(word for word, at in zip(words, row, strict=True) if at) for row in sets[::-1]]
-            kind = "file" if source == FILE else "task" if plain(str(source)) in TASKS else "subject"
-            question = f"no {kind} has all entries of {name}, but {' or '.join(listed[:MOST_LISTED])}"
-            options = ",".join(word for word, at in zip(words, union, strict=True) if at)
-            answers = [Answer(("--choices", options), "all are options of one task, in this order")]
-            if plain(str(source)) in TASKS:
-                answers += [Answer(("--where", f"{source} == {label}"), "one task") for label in labels[:MOST_LISTED]]
-            else:
-                answers += _joined(name, str(source), labels, common, words)
-            raise TableQuestion(question, answers)
+            tasks = plain(str(source)) in TASKS
+            about: dict[str, Any] = {
+                "kind": "file" if source == FILE else "task" if tasks else "subject",
+                "codings": listed[:MOST_LISTED],
+                "options": ",".join(word for word, at in zip(words, union, strict=True) if at),
+                "formula": None if tasks else _joined(name, str(source), labels, common, words),
+                "each": labels[:MOST_LISTED] if tasks else [],
+            }
+            raise ask("options", columns, name=name, source=source, **about)
 
 
 def _common(column: Series, group: np.ndarray, n: int, gone: Sequence[int]) -> BoolArray:
@@ -72,15 +72,14 @@ def _common(column: Series, group: np.ndarray, n: int, gone: Sequence[int]) -> B
     return (counts > COMMON * answers) & (answers >= FEWEST)
 
 
-def _joined(name: str, source: str, labels: Sequence[str], common: BoolArray, words: Sequence[str]) -> list[Answer]:
-    """Return the answer that two codings of two options each stand for the same options."""
+def _joined(name: str, source: str, labels: Sequence[str], common: BoolArray, words: Sequence[str]) -> str | None:
+    """Return the formula of the second option of two codings of two options each; None of others."""
     sets = np.unique(common[common.any(1)], axis=0)[::-1]
     if len(sets) != 2 or not (common.sum(1) == 2).all() or len(words) > common.any(0).sum():
-        return []
+        return None
     seconds = [words[np.flatnonzero(row)[1]] for row in sets]
     of_set = [[label for label, row in zip(labels, common, strict=True) if (row == each).all()] for each in sets]
     terms = [
         f'(`{name}`=="{second}")*({is_among(source, members)})' for second, members in zip(seconds, of_set, strict=True)
     ]
-    formula = f"joined={'+'.join(terms)}"
-    return [Answer(("--derive", formula, "--choice", "joined"), "two codings of the same two options")]
+    return "+".join(terms)

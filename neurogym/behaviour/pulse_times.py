@@ -19,8 +19,7 @@ from neurogym.behaviour import entries
 from neurogym.behaviour.column_names import MORE
 from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.evidence import rises, trial_order
-from neurogym.behaviour.questions import Answer, ask
-from neurogym.messages.options import option
+from neurogym.behaviour.questions import ask, say
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -124,8 +123,8 @@ def pulse_columns(columns: DataFrame) -> tuple[str, str] | None:
     pairs = [pair for pair in pairs if any(is_lists(columns[name]) for name in pair)]
     pairs = [pair for pair in pairs if all(_lists(columns[name]) is not None for name in pair)]
     if len(pairs) > 1:
-        answers = [Answer(("--pulses", ",".join(pair)), "pulses of both sides") for pair in pairs]
-        raise ask("several pairs of columns hold times", answers, columns, [name for pair in pairs for name in pair])
+        names = [name for pair in pairs for name in pair]
+        raise ask("several_pairs", columns, names, each=[",".join(pair) for pair in pairs])
     return pairs[0] if pairs else None
 
 
@@ -183,7 +182,7 @@ def read_pulses(
     gap = float(np.median((last - first)[present] / np.maximum(np.isfinite(times).sum((1, 2))[present] - 1, 1)))
     if rises(np.where(present, first, np.nan), *trial_order(columns, assigned)):
         origin = np.where(present, first, 0.0)
-        notes.append(f"{pair[0]} and {pair[1]} are points in time: times count from the first pulse of a trial")
+        notes.append(say("points_in_time", pair=pair))
     elif (earliest := float(first.min())) > gap:
         origin = np.full(len(first), earliest)
         notes.append(f"pulses begin {earliest:.4g} after time 0: times count from there")
@@ -195,8 +194,7 @@ def read_pulses(
     words = {name: f"times of pulses in {unit}" for name in pair}
     length = last
     if duration is None:
-        flag = option("--duration COLUMN")
-        notes.append(f"no column is the duration of the stimulus ({flag}): it ends with the last pulse of each trial")
+        notes.append(say("no_duration"))
     else:
         given = entries.numbers(columns[duration])
         ratio = max(float(np.nanmedian(given)), 1e-9) / max(float(np.median(last[present])), 1e-9)
@@ -204,7 +202,7 @@ def read_pulses(
         length = np.where(np.isfinite(given), given / UNITS[own], last)
         words[duration] = f"duration of the stimulus in {own}"
         if late := int((last > length + 1e-6).sum()):
-            notes.append(f"{late:,} trials have pulses after {duration}, which a model does not count")
+            notes.append(say("late_pulses", n=late, duration=duration))
     return PulseTimes(times, length, words, notes, unit)
 
 
@@ -214,6 +212,4 @@ def _unit(columns: DataFrame, pair: tuple[str, str], typical: float) -> str:
         return "s"
     if typical >= SHORTEST_MS or short.endswith("ms"):
         return "ms"
-    why = f"{pair[0]} and {pair[1]} do not say their unit; trains of {typical:.3g} may be s or ms"
-    answers = [Answer(("--pulses", f"{pair[0]},{pair[1]},{unit}"), unit) for unit in UNITS]
-    raise ask(why, answers, columns, pair)
+    raise ask("unit_of_pulses", columns, pair, pair=pair, named=",".join(pair), typical=typical, each=UNITS)

@@ -15,6 +15,7 @@ from neurogym.behaviour.column_names import CODES, DETECTION, MISSED_FLAGS
 from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.evidence import FILE, group_index, group_names, listed, within_states
 from neurogym.behaviour.expressions import rows_where
+from neurogym.behaviour.questions import Answer, TableQuestion, ask, say
 from neurogym.behaviour.roles import MOST_CHOICES, is_flag, missed_rows, names_of
 from neurogym.messages.options import option
 
@@ -60,6 +61,16 @@ class RoleColumns:
         """Names of the columns without a role."""
         used = {name for value in self.roles.values() for name in names_of(value)}  # type: ignore[arg-type]
         return [name for name in self.columns if name not in used]
+
+    def note(self, key: str, **values: object) -> None:
+        """Add a remark, see `neurogym.behaviour.questions.say`."""
+        self.notes.append(say(key, **values))
+
+    def ask(
+        self, key: str, names: Sequence[str] = (), answers: Sequence[Answer] = (), **values: object
+    ) -> TableQuestion:
+        """Return a question, see `neurogym.behaviour.questions.ask`."""
+        return ask(key, self.columns, names, answers, **values)
 
     def column(self, role: str) -> tuple[str, Series]:
         """Return name and column of a role."""
@@ -148,7 +159,7 @@ class RoleColumns:
             rows = codings.read_flags(column)[0] == 1
             known = np.isfinite(success) & answered
             if (rows & known).mean() > 0.5 * rows.mean() and np.array_equal(rows[known], success[known] <= 0):
-                self.notes.append(f"{name} is set where the choice was wrong, and is not read as no answer")
+                self.note("flag_of_errors", name=name)
             elif 0 < rows.mean() < 0.5:
                 self.words[name] = f"1: no answer ({int(rows.sum()):,})"
                 flagged |= rows
@@ -224,10 +235,7 @@ class RoleColumns:
             self.left_out[f"reaction times below 0 in {name}"] = times.negative
         longest, rows = times.longest()
         if rows:
-            self.notes.append(
-                f"{name} is {longest:g} in {rows:,} trials, and never longer: "
-                f"""{option(f"--where '{name} < {longest:g}'")} if these are time-outs"""
-            )
+            self.note("longest_time", name=name, longest=longest, n=rows)
         answered = choice >= 0
         untimed = int((answered & np.isnan(times.seconds)).sum())
         if untimed and np.isfinite(times.seconds).any():
@@ -250,7 +258,7 @@ class RoleColumns:
             self.words[str(self.roles["common"])] = f"common transition: from {first} to the state of the same order"
             state = np.where(np.isnan(common) | (choice < 0), -1, np.where(common == 1, choice, 1 - choice))
         else:
-            self.notes.append(f"{name} is not used: no column says the state; {option('--state')} names it")
+            self.note("no_state", name=name)
             return none, none
         if choice2.max(initial=-1) > 1:
             choice2 = within_states(choice2, state)

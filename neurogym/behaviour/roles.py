@@ -38,8 +38,7 @@ from neurogym.behaviour.column_names import (
 from neurogym.behaviour.entries import label, parse_number, plain
 from neurogym.behaviour.evidence import correlation, same_information
 from neurogym.behaviour.pulse_times import pairs_of
-from neurogym.behaviour.questions import Answer, quoted, typed
-from neurogym.messages.options import option
+from neurogym.behaviour.questions import Answer, say
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -336,26 +335,19 @@ def remarks_on(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
         assigned: column of each role; ``stimuli`` a tuple.
     """
     rest = [name for name in columns if name not in assigned.values()]
-    notes = [
-        f"{a} and {b} are two stimuli; "
-        + typed("--derive", f"difference={quoted(b)}-{quoted(a)}", "--stimuli", "difference")
-        + " makes one"
-        for a, b in numbered_pairs(assigned["stimuli"])
-    ]
+    notes = [say("two_stimuli", a=a, b=b) for a, b in numbered_pairs(assigned["stimuli"])]
     if not assigned["stimuli"] and not {"reward", "gain", "choice2"} & set(assigned):
         may_be = unnamed_stimuli(columns, assigned)
-        stimuli = typed("--stimuli", ",".join(may_be))
-        notes += [f"choices depend on {' and '.join(may_be)}: {stimuli} if these are stimuli"] * bool(may_be)
+        notes += [say("unnamed_stimuli", names=may_be, option=",".join(may_be))] * bool(may_be)
     if not {"ground_truth", "choice2"} & set(assigned) and not assigned["stimuli"]:
         notes += [
-            f"{name} holds {len(words)} words and is not read as a stimulus; {typed('--by', name)} describes each"
+            say("stimulus_in_words", name=name, n=len(words))
             for name in rest
             if STIMULUS.match(plain(name))
             if len(words := entries.words(columns[name])) > 2 and not entries.is_numeric(columns[name])
         ]
     if not {"reward", "gain", "correct"} & set(assigned) and (outcomes := like_a_reward(columns, assigned)):
-        reward = typed("--reward", outcomes[0])
-        notes.append(f"{', '.join(outcomes)} not read as rewards: {reward} if that is what the choice earned")
+        notes.append(say("unread_rewards", names=outcomes, first=outcomes[0]))
     special = [
         (name, "set", name if match["sound"] else f"not {name}", "for these" if match["sound"] else "without them")
         for name in rest
@@ -370,9 +362,7 @@ def remarks_on(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
         if SPECIAL.fullmatch(plain(word)) and "valid" not in word
     ]
     notes += [
-        f"{name} is {word} in some trials, which are described with the others: {typed('--by', name)} for each, "
-        + option(f"--where '{condition}'")
-        + f" {which}"
+        say("special_trials", name=name, word=word, condition=condition, which=which)
         for name, word, condition, which in special
     ]
     numeric = [name for name in rest if entries.is_numeric(columns[name])]
@@ -381,13 +371,7 @@ def remarks_on(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
         ("confidence", LIKE_A_JUDGEMENT, "confidence judgement"),
     ):
         unread = [name for name in numeric if role not in assigned and pattern.search(name.lower())]
-        notes += [
-            f"{name} is not read as a {what}: {typed(f'--{role}', name)} if that is the {what} of the answer"
-            for name in unread[:2]
-        ]
+        notes += [say("unread", name=name, what=what, role=role) for name in unread[:2]]
     if not {"ground_truth", "correct"} & set(assigned):
-        notes += [
-            f"{name} has the entries of the choice: {typed('--ground-truth', name)} if it is the correct one"
-            for name in like_the_choice(columns, assigned)
-        ]
+        notes += [say("like_the_choice", name=name) for name in like_the_choice(columns, assigned)]
     return notes
