@@ -11,6 +11,7 @@ import numpy as np
 
 from neurogym.behaviour.conversion import from_mapping
 from neurogym.behaviour.entries import TableError
+from neurogym.behaviour.questions import say
 from neurogym.foreign import isolation, npz
 
 if TYPE_CHECKING:
@@ -71,10 +72,7 @@ def read_npz(path: Path) -> tuple[DataFrame, list[str]]:
     except isolation.DamagedFileError as error:
         if "objects" not in str(error):
             raise TableError(f"{error}; the file is damaged or incomplete") from None
-        raise TableError(
-            "found arrays of Python objects, which can run any code when they are opened; if you trust their author, "
-            "save plain arrays, one entry for each trial: np.savez(path, choice=np.concatenate(y), ...)"
-        ) from None
+        raise TableError(say("arrays_of_objects")) from None
     blocks = [values for values in content.values() if values.ndim == 3]
     shape = blocks[0].shape[:2] if blocks else None
     for name, values in content.items():

@@ -11,12 +11,12 @@ from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour import checks, entries, evidence
 from neurogym.behaviour.choices import Choices, map_truth, read_choices
 from neurogym.behaviour.column_maps import ColumnMap
-from neurogym.behaviour.column_names import COLUMN_NAMES, RELATIVE, STIMULUS_OR_TRUTH
 from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.options import check_options
 from neurogym.behaviour.pulse_times import difference, read_pulses
 from neurogym.behaviour.role_columns import RoleColumns
 from neurogym.behaviour.table import Session
+from neurogym.behaviour.vocabulary import COLUMN_NAMES, RELATIVE, STIMULUS_OR_TRUTH
 from neurogym.messages.options import option
 
 if TYPE_CHECKING:

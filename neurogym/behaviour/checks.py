@@ -12,13 +12,13 @@ from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.choices import CONTRARY, Choices
 from neurogym.behaviour.codings import TIME_UNITS, Times, read_flags, two_units
-from neurogym.behaviour.column_names import ACCURACY, LIKE_A_REWARD, NOT_STIMULI
 from neurogym.behaviour.entries import parse_number, plain
 from neurogym.behaviour.evidence import ENOUGH_TRIALS, agrees, correlation, is_by_chance, listed, same_information
 from neurogym.behaviour.grouping import is_of_an_agent
 from neurogym.behaviour.questions import Answer, is_among
 from neurogym.behaviour.role_columns import RoleColumns
 from neurogym.behaviour.roles import chosen_sides, is_flag, missed_words, object_pairs, says_yes
+from neurogym.behaviour.vocabulary import ACCURACY, LIKE_A_REWARD, NOT_STIMULI
 
 if TYPE_CHECKING:
     from pandas import Series

@@ -11,10 +11,10 @@ import numpy as np
 from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.codings import is_missed_word
-from neurogym.behaviour.column_names import ORDERED
 from neurogym.behaviour.entries import TableError, label, parse_number, plain
 from neurogym.behaviour.evidence import correlation
 from neurogym.behaviour.roles import MOST_CHOICES, MOST_LETTERS
+from neurogym.behaviour.vocabulary import ORDERED
 from neurogym.messages.options import option
 
 if TYPE_CHECKING:

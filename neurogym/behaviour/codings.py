@@ -10,9 +10,9 @@ import numpy as np
 
 from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour import entries
-from neurogym.behaviour.column_names import MISSED
 from neurogym.behaviour.entries import TableError, label, plain
 from neurogym.behaviour.roles import detected, is_detection, says_yes
+from neurogym.behaviour.vocabulary import MISSED
 
 if TYPE_CHECKING:
     from pandas import Series

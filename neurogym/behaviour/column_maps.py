@@ -10,10 +10,10 @@ import numpy as np
 
 from neurogym.behaviour import entries
 from neurogym.behaviour.codings import TIME_UNITS
-from neurogym.behaviour.column_names import COLUMN_NAMES, ROLES
 from neurogym.behaviour.entries import TableError, parse_number
 from neurogym.behaviour.pulse_times import UNITS
 from neurogym.behaviour.roles import Roles
+from neurogym.behaviour.vocabulary import COLUMN_NAMES, ROLES
 from neurogym.messages.names import unknown
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from neurogym.behaviour import entries
-from neurogym.behaviour.column_names import COLUMN_NAMES
 from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.pulse_times import of_lists, sides
+from neurogym.behaviour.vocabulary import COLUMN_NAMES
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series

@@ -17,8 +17,9 @@ import numpy as np
 
 from neurogym.behaviour import conversion, entries
 from neurogym.behaviour.entries import TableError, check_number_of_columns, is_missing, parse_number
-from neurogym.behaviour.formats import LOGS
 from neurogym.behaviour.pulse_times import is_lists, sides
+from neurogym.behaviour.questions import say
+from neurogym.behaviour.vocabulary import LOGS
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -91,9 +92,7 @@ def read_text(path: Path) -> tuple[DataFrame, TextForm, dict[str, int]]:
     with open_binary(path) as file:
         head = file.read(HEAD)
     if b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise TableError(
-            "found a binary file, expected CSV, TSV, Parquet, Feather, MATLAB, NWB or JSON; write the table as CSV"
-        )
+        raise TableError(say("binary"))
     encoding = _encoding(head)
     try:
         form = _form(head.decode(encoding, "replace"), encoding)
@@ -176,11 +175,9 @@ def _left_out(path: Path, n: int, form: TextForm) -> dict[str, int]:
 
     if (bad := sum(form.damaged.values())) > MOST_DAMAGED * (n + bad):
         width, count = max(form.damaged.items(), key=lambda item: item[1])
-        raise TableError(
-            f"found {count:,} lines{first(width)} with {width} entries separated by {SEPARATORS[form.separator]}, "
-            f"expected {len(form.header)} as in line {form.skipped} ({', '.join(form.header[:6])}); remove or complete "
-            "the lines"
-        )
+        about = {"n": count, "first": first(width), "width": width, "separator": SEPARATORS[form.separator]}
+        expected = {"expected": len(form.header), "line": form.skipped, "names": form.header[:6]}
+        raise TableError(say("damaged_lines", **about, **expected))
     reasons = {
         f"lines{first(width)} with {width} of {len(form.header)} entries": k for width, k in form.damaged.items()
     }
@@ -226,16 +223,10 @@ def _form(text: str, encoding: str) -> TextForm:
     below = [{row[k] for row in rows[1:] if k < len(row)} for k in range(len(header))]
     entries_alone = numbers and all(name in numbers or name in each for name, each in zip(header, below, strict=True))
     if entries_alone or (2 * len(numbers) > len(header) and any("." in each for each in numbers)):
-        raise TableError(
-            f"line {skipped + 1}: found numbers ({', '.join(header[:4])}), expected names of columns; write a line of "
-            "names above, as in subject,trial,choice,reward"
-        )
+        raise TableError(say("no_names", line=skipped + 1, entries=header[:4]))
     doubled = sorted({name for name in header if name and header.count(name) > 1})
     if doubled:
-        raise TableError(
-            f"line {skipped + 1}: found {header.count(doubled[0])} columns named {doubled[0]!r}, expected one; rename "
-            "the rest"
-        )
+        raise TableError(say("one_name_twice", line=skipped + 1, n=header.count(doubled[0]), name=doubled[0]))
     names = [name or f"column {k}" for k, name in enumerate(header, 1)]
     wide = [row[: len(names)] for row in rows[1:] if len(row) == len(names)]
     decimals = [name for name, column in zip(names, zip(*wide, strict=True), strict=False) if _is_decimal(column)]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +12,10 @@ import numpy as np
 from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour import entries, expressions, roles
 from neurogym.behaviour.column_maps import ColumnMap
-from neurogym.behaviour.column_names import CODES, COLUMN_NAMES, LIKE_A_TIME, MISSED
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import ALMOST_ALL, is_in_blocks, rises, trial_order
 from neurogym.behaviour.questions import quoted, say
+from neurogym.behaviour.vocabulary import CODES, COLUMN_NAMES, LIKE_A_TIME, MISSED
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -33,6 +34,7 @@ OUTCOMES = (
     re.compile("falsealarms?|fa"),
     re.compile("cr|correctreject.*"),
 )
+
 #: Names of flags of the left that have one of the right beside them, by role, and the formula of both.
 SIDED = {
     "reward": (re.compile(r"(?!.*prob).*reward.*(l|left)"), "max(`{0}`, `{1}`)"),
@@ -55,127 +57,170 @@ def of_codes(columns: DataFrame) -> dict[str, str]:
     return {"correct": f"(`{coded[0]}`=={CODES[plain(coded[0])][0]})"}
 
 
-def with_sides(columns: DataFrame, chosen: ColumnMap, notes: list[str], given: roles.Roles) -> DataFrame:
-    """Return the table with one column of rewards, or of choices, where it has a flag for each side."""
-    sides = {plain(name): name for name in columns}
+@dataclass
+class Draft:
+    """Table whose columns get roles, step by step.
+
+    Attributes:
+        columns: the table.
+        settings: what is known about the table; gets the formulas of derived columns.
+        named: roles that the user named, which keep their columns.
+        roles: the column of each role, ``stimuli`` a tuple.
+        notes: remarks that the user should see.
+    """
+
+    columns: DataFrame
+    settings: ColumnMap
+    named: Collection[str]
+    roles: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def derive(self, key: str, formulas: Mapping[str, str], **values: object) -> None:
+        """Add columns made by formulas, with a remark.
+
+        Args:
+            key: of the remark, see `neurogym.behaviour.questions.say`; empty for none.
+            formulas: by the name of their column.
+            **values: that the remark names.
+        """
+        self.settings.derive |= formulas
+        self.notes += [say(key, **values)] if key else []
+        self.columns, remarks = expressions.derived(self.columns, formulas)
+        self.notes += remarks
+
+    def drop(self, role: str, key: str) -> None:
+        """Take a role from its column, with a remark about the column."""
+        self.notes.append(say(key, name=self.roles.pop(role)))
+
+    def numbers(self, name: str) -> FloatArray:
+        """Return a column as numbers."""
+        return entries.numbers(self.columns[name])
+
+    def has_choice(self) -> bool:
+        """Return whether a column is named like a choice."""
+        return any(plain(name) in COLUMN_NAMES["choice"] for name in self.columns)
+
+
+def derive_outcomes(draft: Draft) -> None:
+    """Give a table choices and rewards that follow from others of its columns, before roles are known."""
+    _with_sides(draft)
+    if "choice" not in draft.named:
+        _with_detection(draft)
+        _with_outcomes(draft)
+
+
+def derive_differences(draft: Draft) -> None:
+    """Give a table times and stimuli that are differences, once roles are known; take running totals for no rewards."""
+    _with_time_differences(draft)
+    _without_totals(draft)
+    if "stimuli" not in draft.named:
+        _with_differences(draft)
+
+
+def _with_sides(draft: Draft) -> None:
+    """Give a table with a flag for each side one column of rewards, or of choices."""
+    columns, sides = draft.columns, {plain(name): name for name in draft.columns}
     for role, (pattern, formula) in SIDED.items():
-        for short, left in sides.items() if role not in given else ():
+        for short, left in sides.items() if role not in draft.named else ():
             right = sides.get(re.sub("left", "right", short) if "left" in short else f"{short[:-1]}r")
             others = {*sides} - {short, plain(str(right))}
             if not pattern.fullmatch(short) or right is None or others & {*COLUMN_NAMES[role]}:
                 continue
             if not (roles.is_flag(columns[left]) and roles.is_flag(columns[right])):
                 continue
-            both = (entries.numbers(columns[left]) > 0) + 1 * (entries.numbers(columns[right]) > 0)
+            both = (draft.numbers(left) > 0) + 1 * (draft.numbers(right) > 0)
             if both.max() > 1 or (role == "choice" and both.min()):  # rewards of both options; one flag says the other
                 continue
-            chosen.derive[role] = formula.format(left, right)
-            notes.append(f"{left} and {right} are read as one {role}: {chosen.derive[role]}")
-            columns = expressions.derived(columns, {role: chosen.derive[role]})[0]
+            filled = formula.format(left, right)
+            draft.derive("one_of_sides", {role: filled}, left=left, right=right, role=role, formula=filled)
             break
-    return columns
 
 
-def with_detection(columns: DataFrame, chosen: ColumnMap, notes: list[str]) -> DataFrame:
-    """Return the table with response, correctness and signal, where it has each outcome of a detection.
-
-    Outcomes are flags, or the words of one column.
-    """
-    if any(plain(name) in COLUMN_NAMES["choice"] for name in columns):
-        return columns
+def _with_detection(draft: Draft) -> None:
+    """Give a table with each outcome of a detection, as flags or words, response, correctness and signal."""
+    columns = draft.columns
+    if draft.has_choice():
+        return
     terms = {name: f"`{name}`" for name in columns if roles.is_flag(columns[name])}
     outcome = next((name for name in columns if roles.is_detection(entries.words(columns[name]))), None)
     if outcome is not None:
         terms = {word: f'(`{outcome}`=="{word}")' for word in entries.words(columns[outcome])}
     found = [next((name for name in terms if pattern.fullmatch(plain(name))), None) for pattern in OUTCOMES]
     if None in found:
-        return columns
+        return
     hit, miss, alarm, rejection = (terms[str(name)] for name in found)
     of_all = f"({hit}+{miss}+{alarm}+{rejection})"  # 0 in other trials, whose entries are then missing
     pairs = {"response": (hit, alarm), "correct": (hit, rejection), "signal": (hit, miss)}
     formulas = {name: f"({a}+{b})/{of_all}" for name, (a, b) in pairs.items() if name not in columns}
-    chosen.derive |= formulas
-    notes.append(f"{', '.join(formulas)} are derived from {', '.join(map(str, found))}")
-    return expressions.derived(columns, formulas)[0].drop(columns=outcome or [])
+    draft.derive("from_detection", formulas, names=formulas, outcomes=found)
+    draft.columns = draft.columns.drop(columns=outcome or [])
 
 
-def with_outcomes(columns: DataFrame, chosen: ColumnMap, notes: list[str]) -> DataFrame:
-    """Return the table with the choice, where it has the correct side and, in words, what came of each trial.
+def _with_outcomes(draft: Draft) -> None:
+    """Give a table with the correct side and, in words, what came of each trial the choice.
 
     Of hit, miss and ignore, as laboratories of directional licking keep them, a miss is a wrong answer.
     """
+    columns = draft.columns
     side = next((name for name in columns if plain(name) in SIDES_TO_CHOOSE), "")
     outcome = next((name for name in columns if plain(name) in ("outcome", "trialoutcome")), "")
-    if not side or not outcome or any(plain(name) in COLUMN_NAMES["choice"] for name in columns):
-        return columns
+    if not side or not outcome or draft.has_choice():
+        return
     short, sides = {plain(word): word for word in entries.words(columns[outcome])}, entries.levels(columns[side])[0]
     hit, miss = (next((short[each] for each in words if each in short), "") for words in (("hit", "correct"), WRONG))
     is_error = plain(miss) != "miss" or bool(short.keys() & {*MISSED} - {"miss"})  # beside another word for no answer
     if not (hit and miss and is_error and sorted(plain(each)[:1] for each in sides) == ["l", "r"]):
-        return columns
+        return
     hits, misses = (f'(`{outcome}`=="{word}")' for word in (hit, miss))
     formulas = {"correct": f"{hits}/({hits}+{misses})"}
     formulas["choice"] = f'({hits}==(`{side}`=="{sides[1]}"))/({hits}+{misses})'
-    chosen.derive |= formulas
-    notes.append(f"choice and correct are derived from {side} and {outcome}: {miss} is a wrong answer")
-    return expressions.derived(columns, formulas)[0].drop(columns=outcome)
+    draft.derive("from_outcomes", formulas, side=side, outcome=outcome, miss=miss)
+    draft.columns = draft.columns.drop(columns=outcome)
 
 
-def with_differences(
-    columns: DataFrame, assigned: dict[str, Any], chosen: ColumnMap, notes: list[str]
-) -> tuple[DataFrame, dict[str, Any]]:
-    """Return the table with signed differences of the left and the right, and times from differences (IBL)."""
-    extended = columns
-    assigned_names = [value for role, value in assigned.items() if role != "stimuli"]
-    signed = [name for name in assigned["stimuli"] if np.nanmin(entries.numbers(extended[name])) < 0]
-    if "choice2" not in assigned:
-        outcomes = bool({"reward", "gain"} & set(assigned))
-        assigned_names += assigned.get("pulses", ())
-        for left, right in roles.side_pairs(columns, assigned_names):
-            if outcomes and all(is_in_blocks(columns[name], *trial_order(columns, assigned)) for name in (left, right)):
-                continue
-            formula = f"{quoted(right)}-{quoted(left)}"
-            name = f"{right}-{left}"
-            extended, remarks = expressions.derived(extended, {name: formula})
-            rest = tuple(each for each in assigned["stimuli"] if each not in (left, right))
-            values = entries.numbers(extended[name])
-            copied = any(each in rest and _same(entries.numbers(extended[each]), values) for each in signed)
-            assigned = {**assigned, "stimuli": rest if copied else (*rest, name)}
-            if copied:
-                extended = extended.drop(columns=name)
-                continue
-            chosen.derive[name] = formula
-            notes.append(say("signed_difference", left=left, right=right, name=name))
-            notes += remarks
-    sizes = {name: np.abs(entries.numbers(extended[name])) for name in assigned["stimuli"]}
-    pairs = ((a, b) for a in sizes for b in sizes if a != b)
-    strengths = [a for a, b in pairs if _same(entries.numbers(extended[a]), sizes[b])]
-    if strengths and len(strengths) < len(assigned["stimuli"]):
-        assigned = {**assigned, "stimuli": tuple(each for each in assigned["stimuli"] if each not in strengths)}
-        notes.append(say("size_of_signed", names=strengths, signed=assigned["stimuli"]))
-    if "rt" not in assigned:
-        extended, assigned = _with_times(extended, assigned, chosen, notes)
-    return extended, assigned
+def _with_differences(draft: Draft) -> None:
+    """Give a table signed differences of the left and the right, and times from differences (IBL)."""
+    used = [value for role, value in draft.roles.items() if role != "stimuli"] + [*draft.roles.get("pulses", ())]
+    signed = [name for name in draft.roles["stimuli"] if np.nanmin(draft.numbers(name)) < 0]
+    outcomes = bool({"reward", "gain"} & set(draft.roles))
+    for left, right in [] if "choice2" in draft.roles else roles.side_pairs(draft.columns, used):
+        order = trial_order(draft.columns, draft.roles) if outcomes else None
+        if order is not None and all(is_in_blocks(draft.columns[name], *order) for name in (left, right)):
+            continue
+        name, formula = f"{right}-{left}", f"{quoted(right)}-{quoted(left)}"
+        rest = tuple(each for each in draft.roles["stimuli"] if each not in (left, right))
+        values = entries.numbers(expressions.derived(draft.columns, {name: formula})[0][name])
+        if any(each in rest and _same(draft.numbers(each), values) for each in signed):
+            draft.roles["stimuli"] = rest
+            continue
+        draft.roles["stimuli"] = (*rest, name)
+        draft.derive("signed_difference", {name: formula}, left=left, right=right, name=name)
+    stimuli = draft.roles["stimuli"]
+    sizes = {name: np.abs(draft.numbers(name)) for name in stimuli}
+    strengths = [a for a in sizes for b in sizes if a != b and _same(draft.numbers(a), sizes[b])]
+    if strengths and len(strengths) < len(stimuli):
+        draft.roles["stimuli"] = tuple(each for each in stimuli if each not in strengths)
+        draft.notes.append(say("size_of_signed", names=strengths, signed=draft.roles["stimuli"]))
+    if "rt" not in draft.roles:
+        _with_times(draft)
 
 
-def _with_times(
-    columns: DataFrame, assigned: dict[str, Any], chosen: ColumnMap, notes: list[str]
-) -> tuple[DataFrame, dict[str, Any]]:
-    """Return the table with reaction times from two times of the session, as IBL and others keep them."""
+def _with_times(draft: Draft) -> None:
+    """Give a table reaction times from two times of the session, as IBL and others keep them."""
+    columns = draft.columns
     short = {plain(name): name for name in columns if entries.is_numeric(columns[name])}
     start = short.get("stimontimes") or short.get("visualstimtimes") or short.get("gocuetimes")
-    end = short.get("firstmovementtimes") or short.get("responsetimes")
+    end, key = short.get("firstmovementtimes") or short.get("responsetimes"), ""
     if start is None or end is None:
-        order, follows = trial_order(columns, assigned)
+        order, follows = trial_order(columns, draft.roles)
         late = [name for name in short.values() if LIKE_A_TIME.search(name.lower())]
-        late = [name for name in late if rises(entries.numbers(columns[name]), order, follows)]
+        late = [name for name in late if rises(draft.numbers(name), order, follows)]
         found = ((name, begin) for name in late if (begin := _start_of(columns, name, order, follows)))
-        end, start = next(found, (None, None))
-        if end is None or "rt" in columns:
-            return columns, assigned
-        notes.append(f"{end} is a point in time: the reaction time is {end}-{start}")
-    chosen.derive["rt"] = f"{quoted(end)}-{quoted(str(start))}"
-    return expressions.derived(columns, {"rt": chosen.derive["rt"]})[0], {**assigned, "rt": "rt"}
+        (end, start), key = next(found, (None, None)), "point_in_time"
+        if end is None or start is None or "rt" in columns:
+            return
+    draft.derive(key, {"rt": f"{quoted(end)}-{quoted(start)}"}, name=end, difference=f"{end}-{start}")
+    draft.roles["rt"] = "rt"
 
 
 def _same(a: FloatArray, b: FloatArray) -> bool:
@@ -186,38 +231,24 @@ def _same(a: FloatArray, b: FloatArray) -> bool:
     return bool(abs(x @ y) > 0.99999 * np.linalg.norm(x) * np.linalg.norm(y))
 
 
-def with_time_differences(
-    columns: DataFrame, assigned: dict[str, Any], chosen: ColumnMap, notes: list[str], named: Sequence[str]
-) -> tuple[DataFrame, dict[str, Any]]:
-    """Return the table with a reaction time in place of a point in time, or without one.
-
-    Args:
-        columns: the table.
-        assigned: column of each role.
-        chosen: what is known about the table; gets the formula of the reaction time.
-        notes: get a remark.
-        named: roles that the user named, which keep their columns.
-    """
-    name = assigned.get("rt")
-    if name is None or not entries.is_numeric(columns[name]):
-        return columns, assigned
-    order, follows = trial_order(columns, assigned)
-    time = entries.numbers(columns[name])
+def _with_time_differences(draft: Draft) -> None:
+    """Give a table a reaction time in place of a point in time, or take the role from the latter."""
+    name = draft.roles.get("rt")
+    if name is None or not entries.is_numeric(draft.columns[name]):
+        return
+    order, follows = trial_order(draft.columns, draft.roles)
+    time = draft.numbers(name)
     if not rises(np.where(time > 0, time, np.nan), order, follows):
-        return columns, assigned
-    if "rt" in named:
-        notes.append(f"{name} rises from trial to trial, as a point in time does and a reaction time does not")
-        return columns, assigned
-    start = _start_of(columns, name, order, follows)
-    if start is None:
-        notes.append(say("point_without_start", name=name))
-        return columns, {role: column for role, column in assigned.items() if role != "rt"}
-    difference = f"{name}-{start}"
-    chosen.derive[difference] = f"{quoted(name)}-{quoted(start)}"
-    notes.append(f"{name} is a point in time: the reaction time is {difference}")
-    extended, remarks = expressions.derived(columns, {difference: chosen.derive[difference]})
-    notes += remarks
-    return extended, {**assigned, "rt": difference}
+        return
+    start = _start_of(draft.columns, name, order, follows)
+    if "rt" in draft.named:
+        draft.notes.append(say("named_point_in_time", name=name))
+    elif start is None:
+        draft.drop("rt", "point_without_start")
+    else:
+        draft.roles["rt"] = f"{name}-{start}"
+        formulas = {draft.roles["rt"]: f"{quoted(name)}-{quoted(start)}"}
+        draft.derive("point_in_time", formulas, name=name, difference=draft.roles["rt"])
 
 
 def _start_of(columns: DataFrame, end: str, order: IntArray, follows: BoolArray) -> str | None:
@@ -238,18 +269,14 @@ def _start_of(columns: DataFrame, end: str, order: IntArray, follows: BoolArray)
     return None
 
 
-def without_totals(
-    columns: DataFrame, assigned: dict[str, Any], notes: list[str], named: Sequence[str]
-) -> dict[str, Any]:
-    """Return the roles without a reward that never falls from trial to trial and rises often: a running total."""
-    name = assigned.get("reward")
-    if name is None or "reward" in named or not entries.is_numeric(columns[name]):
-        return assigned
-    values, (order, follows) = entries.numbers(columns[name]), trial_order(columns, assigned)
+def _without_totals(draft: Draft) -> None:
+    """Take the role from a reward that never falls from trial to trial and rises often: a running total."""
+    name = draft.roles.get("reward")
+    if name is None or "reward" in draft.named or not entries.is_numeric(draft.columns[name]):
+        return
+    values, (order, follows) = draft.numbers(name), trial_order(draft.columns, draft.roles)
     steps = np.diff(values[order])[follows[1:]]
     steps = steps[np.isfinite(steps)]
     many = len(np.unique(values[np.isfinite(values)])) >= FEWEST_TOTALS
-    if not many or len(steps) < 2 * FEWEST_TOTALS or np.mean(steps >= 0) < 1 or np.mean(steps > 0) < 0.1:
-        return assigned
-    notes.append(say("running_total", name=name))
-    return {role: column for role, column in assigned.items() if role != "reward"}
+    if many and len(steps) >= 2 * FEWEST_TOTALS and np.mean(steps >= 0) == 1 and np.mean(steps > 0) >= 0.1:
+        draft.drop("reward", "running_total")

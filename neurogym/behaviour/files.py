@@ -14,8 +14,9 @@ from neurogym.behaviour import arrays, entries, hdf5, matlab
 from neurogym.behaviour.conversion import from_arrow, from_mapping, from_records, name_of_groups
 from neurogym.behaviour.delimited import line_of, open_binary, read_text
 from neurogym.behaviour.entries import TableError, check_number_of_columns, plain
-from neurogym.behaviour.formats import NOT_READ
+from neurogym.behaviour.questions import say
 from neurogym.behaviour.sources import Source, joined
+from neurogym.behaviour.vocabulary import NOT_READ
 from neurogym.foreign import isolation, npz
 from neurogym.foreign.links import leads_out
 
@@ -135,16 +136,10 @@ def _kind(path: Path) -> str:
     if kind is not None:
         return kind
     if start.startswith(PICKLE) or ending in (".pkl", ".pickle"):
-        raise TableError(
-            "found a pickle, which can run any code when it is opened; if you trust its author, convert it: python -c "
-            f"\"import pandas; pandas.read_pickle('{path.name}').to_parquet('{path.stem}.parquet')\""
-        )
+        raise TableError(say("pickle", name=path.name, stem=path.stem))
     if ending in NOT_READ:
         name, reader = NOT_READ[ending]
-        raise TableError(
-            f"found a file of {name}, which is not read; two lines of Python are: frame = {reader.format(path.name)}; "
-            "ngym_cli.data(frame)"
-        )
+        raise TableError(say("not_read", program=name, python=reader.format(path.name)))
     if start.startswith(b"PK"):
         raise TableError("found an archive, expected a table; unpack it")
     if path.suffix.lower() in (*HDF5, *ARROW):

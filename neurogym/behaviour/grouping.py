@@ -11,11 +11,11 @@ import numpy as np
 
 from neurogym.array_types import IntArray
 from neurogym.behaviour import entries
-from neurogym.behaviour.column_names import BLOCKS, DATES, PATTERNS
 from neurogym.behaviour.entries import TableError, label, plain
 from neurogym.behaviour.evidence import FILE, FOLDER, group_index, listed
 from neurogym.behaviour.questions import ask, say
 from neurogym.behaviour.roles import changes_between_blocks, fits_role, has_fractions
+from neurogym.behaviour.vocabulary import BLOCKS, DATES, PATTERNS
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -28,6 +28,7 @@ _DAY = re.compile(r"\d{4}[-/_.]?\d\d[-/_.]?\d\d|\d\d?[./]\d\d?[./]\d{2,4}")
 BETWEEN = re.compile(
     r"(patient|control|age|subject|participant|treatment)?(group|sex|gender|genotype|diagnosis|cohort|strain)"
 )
+
 SHORTEST = 5  #: trials of a session below which a remark is made
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from neurogym.behaviour import entries, roles
-from neurogym.behaviour.column_names import CLOCKS, COLUMN_NAMES, LIKE_A_CHOICE
 from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.evidence import listed
 from neurogym.behaviour.questions import ask, say
+from neurogym.behaviour.vocabulary import CLOCKS, COLUMN_NAMES, LIKE_A_CHOICE
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -10,10 +10,10 @@ import numpy as np
 from neurogym.array_types import BoolArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.codings import is_missed_word
-from neurogym.behaviour.column_names import TASKS
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import FILE
 from neurogym.behaviour.questions import ask, is_among
+from neurogym.behaviour.vocabulary import TASKS
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series

@@ -16,10 +16,10 @@ import numpy as np
 
 from neurogym.array_types import FloatArray
 from neurogym.behaviour import entries
-from neurogym.behaviour.column_names import MORE
 from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.evidence import rises, trial_order
 from neurogym.behaviour.questions import ask, say
+from neurogym.behaviour.vocabulary import MORE
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series

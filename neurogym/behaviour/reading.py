@@ -7,7 +7,7 @@ its name and its values, entries become choices, times and amounts, and rows bec
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,9 +27,9 @@ from neurogym.behaviour import (
     screens,
 )
 from neurogym.behaviour.column_maps import ColumnMap
-from neurogym.behaviour.column_names import ROLES
 from neurogym.behaviour.conversion import from_source
 from neurogym.behaviour.copies import without_copies
+from neurogym.behaviour.derivation import Draft
 from neurogym.behaviour.entries import TableError, check_number_of_columns
 from neurogym.behaviour.evidence import FILE, listed, trials_of_sessions
 from neurogym.behaviour.expressions import TrialOrder
@@ -40,6 +40,7 @@ from neurogym.behaviour.questions import TableQuestion
 from neurogym.behaviour.roles import Roles, names_of
 from neurogym.behaviour.sources import Source
 from neurogym.behaviour.table import Behaviour, ColumnReading, Reading
+from neurogym.behaviour.vocabulary import ROLES
 from neurogym.messages.names import unknown
 from neurogym.messages.options import option
 
@@ -47,19 +48,30 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-__all__ = ["NoChoiceError", "TableError", "TableOptions", "TableQuestion", "from_columns", "read"]
+__all__ = ["NoChoiceError", "TableError", "TableQuestion", "read"]
 
 #: Tables that can be read: a path or several, a DataFrame, a ``pyarrow.Table``, a dict of arrays, a list of dicts.
 TableSource = Any
 SEVERAL = ("stimuli", "pulses")  #: roles of several columns
 
 
-@dataclass(frozen=True)
-class TableOptions:
-    """What a user says about a table; the rest is guessed.
+def read(
+    source: TableSource,
+    given: Roles | None = None,
+    columns: Mapping[str, Any] | None = None,
+    *,
+    where: Sequence[str] = (),
+    derive: Sequence[str] | Mapping[str, str] = (),
+    missed: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    choices: Sequence[str] = (),
+) -> Behaviour:
+    """Read a table of behaviour; what the arguments do not say is guessed.
 
-    Attributes:
-        roles: columns of roles (see `neurogym.behaviour.column_names.COLUMN_NAMES`; ``stimuli``: several); None: the
+    Args:
+        source: file, folder or list of files (CSV, TSV, Parquet, Feather, MATLAB, NWB, JSON, ALF, BIDS), DataFrame,
+            ``pyarrow.Table``, mapping of arrays, or list of mappings.
+        given: columns of roles (see `neurogym.behaviour.vocabulary.COLUMN_NAMES`; ``stimuli``: several); None: the
             table has no such column.
         columns: content of a column file, see `neurogym.behaviour.column_maps`.
         where: conditions that choose rows, see `neurogym.behaviour.expressions.rows_where`.
@@ -67,66 +79,33 @@ class TableOptions:
         missed: entries of the choice that mean no answer.
         keep: further columns that are kept with the trials, to split by.
         choices: the options in order; other entries of the choice mean no answer.
-    """
-
-    roles: Roles = field(default_factory=dict)
-    columns: Mapping[str, Any] | None = None
-    where: Sequence[str] = ()
-    derive: Sequence[str] | Mapping[str, str] = ()
-    missed: Sequence[str] = ()
-    keep: Sequence[str] = ()
-    choices: Sequence[str] = ()
-
-    def __post_init__(self) -> None:
-        """Refuse several columns for a role of one.
-
-        Raises:
-            TableError: with the columns.
-        """
-        for role, value in self.roles.items():
-            if role not in SEVERAL and not isinstance(value, str | None):
-                found = " and ".join(map(str, value))
-                raise TableError(f"found {found} as {role.replace('_', ' ')}, expected one column")
-
-
-def read(
-    source: TableSource, given: Roles | None = None, columns: Mapping[str, Any] | None = None, **options: Any
-) -> Behaviour:
-    """Read a table of behaviour.
-
-    Args:
-        source: file, folder or list of files (CSV, TSV, Parquet, Feather, MATLAB, NWB, JSON, ALF, BIDS), DataFrame,
-            ``pyarrow.Table``, mapping of arrays, or list of mappings.
-        given: columns of roles, see `TableOptions`.
-        columns: content of a column file, see `TableOptions`.
-        **options: other fields of `TableOptions`.
 
     Raises:
         TableError: if the file or the table is unfit.
     """
-    settings = TableOptions(given or {}, columns, **options)
+    named = dict(given or {})
+    for role, value in named.items():
+        if role not in SEVERAL and not isinstance(value, str | None):
+            found = " and ".join(map(str, value))
+            raise TableError(f"found {found} as {role.replace('_', ' ')}, expected one column")
     if isinstance(source, Behaviour):
         return source
     loaded, name = _load(source)
     try:
-        return _read(loaded, settings)
+        chosen = ColumnMap.of(columns)
+        chosen = replace(
+            chosen,
+            where=(*chosen.where, *where),
+            derive={**chosen.derive, **(derive if isinstance(derive, Mapping) else _formulas(derive))},
+            missed=tuple(map(str, missed)) or chosen.missed,
+            choices=tuple(map(str, choices)) or chosen.choices,
+        )
+        return _read(loaded, named, chosen, keep)
     except TableQuestion as question:
         raise question.about(name) from None
     except TableError as error:
         text = f"{name}: {error}" if name else str(error)
         raise (NoChoiceError(text, error.table) if isinstance(error, NoChoiceError) else TableError(text)) from None
-
-
-def from_columns(table: Mapping[str, Any], given: Roles | None = None, guessing: bool = True) -> Behaviour:
-    """Return behaviour from columns of equal length; see `read`.
-
-    Args:
-        table: array or list by name.
-        given: columns of roles.
-        guessing: whether roles that are not given are guessed.
-    """
-    named = dict(given or {})
-    return read(table, {} if not guessing else named, None if guessing else {"roles": {"stimuli": (), **named}})
 
 
 def _load(source: TableSource) -> tuple[Source, str]:
@@ -144,11 +123,10 @@ def _load(source: TableSource) -> tuple[Source, str]:
     return Source(table), ""
 
 
-def _read(source: Source, options: TableOptions) -> Behaviour:
+def _read(source: Source, given: dict[str, Any], chosen: ColumnMap, keep: Sequence[str]) -> Behaviour:
     if source.table.empty:
         raise TableError("found no rows, expected one for each trial")
     check_number_of_columns(source.table.shape[1])
-    chosen = _settings(options)
     left_out = dict(source.left_out)
     kept, notes = without_copies(source.table, source.names)
     if not kept.all():
@@ -156,71 +134,54 @@ def _read(source: Source, options: TableOptions) -> Behaviour:
     table = entries.take(source.table, kept)
 
     def order() -> tuple[IntArray, BoolArray]:
-        tentative = {**(chosen.roles or guess(table, options.roles).roles), **options.roles}
-        return trials_of_sessions(table, tentative)
+        return trials_of_sessions(table, {**(chosen.roles or guess(table, given).roles), **given})
 
-    chosen = replace(chosen, derive={**derivation.of_codes(table), **chosen.derive})
+    chosen.derive = {**derivation.of_codes(table), **chosen.derive}
     columns, remarks = expressions.derived(table, chosen.derive, order)
-    notes = [*source.notes, *notes, *remarks]
-    columns, options = _with_pulses(_filtered(columns, chosen.where, left_out, order), options, chosen)
-    columns = grouping.with_combinations(columns, [*{**(chosen.roles or {}), **options.roles}.values()])
+    columns = _with_pulses(_filtered(columns, chosen.where, left_out, order), given, chosen)
+    columns = grouping.with_combinations(columns, [*{**(chosen.roles or {}), **given}.values()])
     mapped: Roles | None = None
-    if not chosen.rules:
-        _check(columns, {**options.roles, "stimuli": (*names_of(options.roles.get("stimuli")), *options.keep)})
     if chosen.rules:
         columns, mapped = chosen.apply(columns)
-    elif chosen.roles is not None:
-        mapped = {**chosen.roles, **{role: tuple(names_of(chosen.roles.get(role))) for role in SEVERAL}}
-    if not chosen.rules:
-        tentative: dict[str, Any] = {**(mapped or guess(columns, options.roles).roles), **options.roles}
+    else:
+        _check(columns, {**given, "stimuli": (*names_of(given.get("stimuli")), *keep)})
+        if chosen.roles is not None:
+            mapped = {**chosen.roles, **{role: tuple(names_of(chosen.roles.get(role))) for role in SEVERAL}}
+        tentative: dict[str, Any] = {**(mapped or guess(columns, given).roles), **given}
         columns = _without_screens(columns, tentative, chosen, left_out)
+    draft = Draft(columns, chosen, [*given], notes=[*source.notes, *notes, *remarks])
     if mapped is None:
-        columns = _with_outcomes(columns, chosen, notes, options.roles)
-    assigned, given, guessed = _assigned(columns, options.roles, mapped)
-    layouts.check_choice(columns, assigned, chosen.derive)
+        derivation.derive_outcomes(draft)
+    if mapped is None and "choice" not in given:
+        layouts.refuse_named_wide(draft.columns)
+    draft.roles, draft.named, guessed = _assigned(draft.columns, given, mapped)
+    layouts.check_choice(draft.columns, draft.roles, chosen.derive)
     chosen.missed = chosen.missed or guessed.missed
-    notes += guessed.notes
-    columns, assigned = derivation.with_time_differences(columns, assigned, chosen, notes, given)
-    assigned = derivation.without_totals(columns, assigned, notes, given)
-    if "stimuli" not in given:
-        columns, assigned = derivation.with_differences(columns, assigned, chosen, notes)
-    assembler = assembling.Assembler(columns, assigned, given, chosen, source.locate)
+    draft.notes += guessed.notes
+    derivation.derive_differences(draft)
+    columns, assigned = draft.columns, draft.roles
+    assembler = assembling.Assembler(columns, assigned, draft.named, chosen, source.locate)
     stimuli, trials = assembler.assemble()
-    groups = grouping.group(columns, assigned, source.locate, asks=mapped is None and "subject" not in given)
+    groups = grouping.group(columns, assigned, source.locate, asks=mapped is None and "subject" not in draft.named)
     if groups.rows_left_out:
         left_out["rows without a subject or session"] = groups.rows_left_out
-    conditions = assembler.conditions(options.keep)
+    conditions = assembler.conditions(keep)
     sessions = assembling.sessions_of(trials, groups.sessions, conditions)
     if not sessions:
         raise TableError("found no rows with a subject and a session")
     words = {**assembler.words, **groups.words}
-    used = {each for role, value in assigned.items() for each in names_of(value)}
+    used = {each for value in assigned.values() for each in names_of(value)}
     saved = column_map_of(chosen, assigned, assembler)
+    notes = [*draft.notes, *assembler.notes, *groups.notes, *roles.remarks_on(columns, assigned)]
     reading = Reading(
         source.form,
-        tuple(_reading(columns, assigned, conditions, words, _reasons(assigned, given, guessed))),
+        tuple(_reading(columns, assigned, conditions, words, _reasons(assigned, draft.named, guessed))),
         {**left_out, **assembler.left_out},
-        tuple(dict.fromkeys([*notes, *assembler.notes, *groups.notes, *roles.remarks_on(columns, assigned)])),
+        tuple(dict.fromkeys(notes)),
         saved,
     )
     unused = tuple(name for name in columns if name not in used)
     return Behaviour(sessions, assembler.choices.words, stimuli, dict(assigned), unused, reading)
-
-
-def _settings(options: TableOptions) -> ColumnMap:
-    """Return the content of the column file, and what else the user says about the table."""
-    chosen = ColumnMap.of(options.columns)
-    names = names_of(options.roles.get("pulses"))
-    unit = names[2] if len(names) == 3 and names[2] in pulse_times.UNITS else None
-    formulas = dict(options.derive) if isinstance(options.derive, Mapping) else _formulas(options.derive)
-    return replace(
-        chosen,
-        pulse_unit=unit or chosen.pulse_unit,
-        where=(*chosen.where, *options.where),
-        derive={**chosen.derive, **formulas},
-        missed=tuple(map(str, options.missed)) or chosen.missed,
-        choices=tuple(map(str, options.choices)) or chosen.choices,
-    )
 
 
 def _formulas(texts: Sequence[str]) -> dict[str, str]:
@@ -231,23 +192,20 @@ def _formulas(texts: Sequence[str]) -> dict[str, str]:
     return {name.strip(): formula.strip() for name, _, formula in pairs}
 
 
-def _with_pulses(columns: DataFrame, options: TableOptions, chosen: ColumnMap) -> tuple[DataFrame, TableOptions]:
-    """Return the table with the difference of the pulses of both sides, and options without the unit of the pulses."""
-    if "pulses" in options.roles:
-        names = names_of(options.roles["pulses"])
-        if len(names) == 3 and names[2] == chosen.pulse_unit:
-            names = names[:2]
-        options = replace(options, roles={**options.roles, "pulses": names})
-    elif chosen.roles is None and not chosen.rules:
+def _with_pulses(columns: DataFrame, given: dict[str, Any], chosen: ColumnMap) -> DataFrame:
+    """Return the table with the difference of the pulses of both sides; their unit moves to the settings."""
+    names = names_of(given["pulses"] if "pulses" in given else (chosen.roles or {}).get("pulses"))
+    if "pulses" in given and len(names) == 3 and names[2] in pulse_times.UNITS:
+        *names, chosen.pulse_unit = names
+        given["pulses"] = names
+    elif "pulses" not in given and chosen.roles is None and not chosen.rules:
         names = list(pulse_times.pulse_columns(columns) or ())
-    else:
-        names = names_of((chosen.roles or {}).get("pulses"))
     if not names:
-        return columns, options
+        return columns
     if len(names) != 2:
         raise TableError(f"{option('--pulses')}: expected two columns, and s or ms, as in left,right,ms; found {names}")
     _check(columns, {"pulses": names})
-    return pulse_times.with_counts(columns, (names[0], names[1])), options
+    return pulse_times.with_counts(columns, (names[0], names[1]))
 
 
 def _filtered(columns: DataFrame, where: Sequence[str], left_out: dict[str, int], order: TrialOrder) -> DataFrame:
@@ -332,15 +290,6 @@ def _check(columns: DataFrame, named: Mapping[str, Any]) -> None:
         for name in names_of(value):
             if name not in columns:
                 raise TableError(unknown("column", name, columns))
-
-
-def _with_outcomes(columns: DataFrame, chosen: ColumnMap, notes: list[str], given: Roles) -> DataFrame:
-    """Return the table with columns that follow from others, such as flags of outcomes; refuse one for each trial."""
-    columns = derivation.with_sides(columns, chosen, notes, given)
-    if "choice" not in given:
-        columns = derivation.with_outcomes(derivation.with_detection(columns, chosen, notes), chosen, notes)
-        layouts.refuse_named_wide(columns)
-    return columns
 
 
 def _with_choices(columns: DataFrame, choice: str, left_out: dict[str, int]) -> DataFrame:

@@ -10,10 +10,10 @@ import numpy as np
 from neurogym.analysis.estimation import FEWEST, ContinuousReports, continuous_reports
 from neurogym.array_types import BoolArray, FloatArray
 from neurogym.behaviour import entries
-from neurogym.behaviour.column_names import DURATIONS, SIZES
 from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.guessing import guess
 from neurogym.behaviour.roles import report_columns
+from neurogym.behaviour.vocabulary import DURATIONS, SIZES
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -11,12 +11,12 @@ from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour import codings, entries
 from neurogym.behaviour.choices import Witness
 from neurogym.behaviour.codings import BadEntry, Times
-from neurogym.behaviour.column_names import CODES, DETECTION, MISSED_FLAGS
 from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.evidence import FILE, group_index, group_names, listed, within_states
 from neurogym.behaviour.expressions import rows_where
 from neurogym.behaviour.questions import Answer, TableQuestion, ask, say
 from neurogym.behaviour.roles import MOST_CHOICES, is_flag, missed_rows, names_of
+from neurogym.behaviour.vocabulary import CODES, DETECTION, MISSED_FLAGS
 from neurogym.messages.options import option
 
 if TYPE_CHECKING:

@@ -9,32 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from neurogym.array_types import BoolArray, FloatArray
-from neurogym.behaviour import entries
-from neurogym.behaviour.column_names import (
-    CODES,
-    COLUMN_NAMES,
-    DETECTION,
-    DURATIONS,
-    LETTERS,
-    LIKE_A_CHOICE,
-    LIKE_A_JUDGEMENT,
-    LIKE_A_REWARD,
-    LIKE_A_TIME,
-    MISSED,
-    NO,
-    NOT_CHOICES,
-    NOT_STIMULI,
-    OF_TRIAL_BEFORE,
-    OFFER_CHOICES,
-    ORDERED,
-    REPORTS,
-    SAFE,
-    SPECIAL,
-    STIMULUS,
-    TARGETS,
-    VALUE,
-    YES,
-)
+from neurogym.behaviour import entries, vocabulary
 from neurogym.behaviour.entries import label, parse_number, plain
 from neurogym.behaviour.evidence import correlation, same_information
 from neurogym.behaviour.pulse_times import pairs_of
@@ -60,7 +35,7 @@ def names_of(value: str | Sequence[str] | None) -> list[str]:
 
 def detected(word: str) -> bool | None:
     """Return whether an outcome of signal detection is a correct one; None for another word."""
-    return DETECTION.get(LETTERS.get(plain(word), plain(word)))
+    return vocabulary.DETECTION.get(vocabulary.LETTERS.get(plain(word), plain(word)))
 
 
 def spoken(word: str) -> str:
@@ -71,7 +46,7 @@ def spoken(word: str) -> str:
 
 def says_yes(word: str) -> bool | None:
     """Return whether a word means yes, correct or a reward, or the contrary; None for another word."""
-    return spoken(word) in YES if spoken(word) in YES | NO else None
+    return spoken(word) in vocabulary.YES if spoken(word) in vocabulary.YES | vocabulary.NO else None
 
 
 def is_detection(words: Sequence[str]) -> bool:
@@ -83,7 +58,9 @@ def is_detection(words: Sequence[str]) -> bool:
 def missed_words(words: Sequence[str]) -> list[str]:
     """Return the words among the entries of a column that mean no answer."""
     detection = is_detection(words)
-    return [word for word in words if plain(word) in MISSED and not (detection and detected(word) is not None)]
+    return [
+        word for word in words if plain(word) in vocabulary.MISSED and not (detection and detected(word) is not None)
+    ]
 
 
 def missed_rows(column: Series) -> BoolArray:
@@ -94,7 +71,7 @@ def missed_rows(column: Series) -> BoolArray:
 def is_for_or_against(name: str, columns: DataFrame) -> bool:
     """Return whether a choice is for or against an offer: by its name, or by entries such as accept and reject."""
     words = " ".join(map(plain, entries.words(columns[name]))) if name in columns else ""
-    return plain(name) in OFFER_CHOICES or ("accept" in words and "reject" in words)
+    return plain(name) in vocabulary.OFFER_CHOICES or ("accept" in words and "reject" in words)
 
 
 def offers(columns: DataFrame, assigned: Mapping[str, object]) -> list[str]:
@@ -104,7 +81,7 @@ def offers(columns: DataFrame, assigned: Mapping[str, object]) -> list[str]:
     return [
         name
         for name in columns
-        if plain(name) in (*COLUMN_NAMES["gain"], *COLUMN_NAMES["loss"], *SAFE)
+        if plain(name) in (*vocabulary.COLUMN_NAMES["gain"], *vocabulary.COLUMN_NAMES["loss"], *vocabulary.SAFE)
         and name not in assigned.values()
         and entries.is_numeric(columns[name])
     ]
@@ -158,7 +135,7 @@ def unfit(role: str, columns: DataFrame) -> list[str]:
     """Return why columns that are named like a role do not suit it, in words."""
     reasons = []
     for name, column in columns.items():
-        if plain(name) in COLUMN_NAMES[role] and not fits_role(role, column, plain(name)):
+        if plain(name) in vocabulary.COLUMN_NAMES[role] and not fits_role(role, column, plain(name)):
             n = len(entries.distinct(column))
             reasons.append(f"{name} is empty" if not n else f"{name} has {n:,} different entries")
     return reasons[:2]
@@ -188,7 +165,7 @@ def is_flag(column: Series, fractions: bool = False) -> bool:
         low = np.unique(values[:100_000])
         return low.size > 0 and any(set(low) <= pair for pair in ({-1, 0, 1}, {0, 100}))
     meaning = detected if is_detection(entries.words(column)) else says_yes
-    return all(meaning(word) is not None or plain(word) in MISSED for word in entries.words(column))
+    return all(meaning(word) is not None or plain(word) in vocabulary.MISSED for word in entries.words(column))
 
 
 def unnamed_choices(columns: DataFrame) -> list[str]:
@@ -197,18 +174,26 @@ def unnamed_choices(columns: DataFrame) -> list[str]:
     Of the rest, pairs such as left and right come before other words, and these before numbers.
     """
     columns = columns[
-        [name for name in columns if not OF_TRIAL_BEFORE.search(plain(name)) and plain(name) not in CODES]
+        [
+            name
+            for name in columns
+            if not vocabulary.OF_TRIAL_BEFORE.search(plain(name)) and plain(name) not in vocabulary.CODES
+        ]
     ]
-    rewards = [name for name in columns if LIKE_A_REWARD.search(plain(name))]
-    outcomes = [*rewards, *(name for name in columns if plain(name) in COLUMN_NAMES["correct"])]
+    rewards = [name for name in columns if vocabulary.LIKE_A_REWARD.search(plain(name))]
+    outcomes = [*rewards, *(name for name in columns if plain(name) in vocabulary.COLUMN_NAMES["correct"])]
     names = [name for name, column in columns.items() if _is_choice(column, flags=name not in outcomes)]
     names = [name for name in names if not changes_between_blocks(columns[name])]
-    answers = [name for name in columns if LIKE_A_CHOICE.search(name.lower())]
+    answers = [name for name in columns if vocabulary.LIKE_A_CHOICE.search(name.lower())]
     answers = [name for name in answers if _is_choice(columns[name], 8, flags="corr" not in name.lower())]
     answers = [name for name in answers if not changes_between_blocks(columns[name])]
-    names = [name for name in names if not NOT_CHOICES.search(name.lower())]
+    names = [name for name in names if not vocabulary.NOT_CHOICES.search(name.lower())]
     names = [name for name in names if name not in rewards or not entries.is_numeric(columns[name])]
-    pairs = [name for name in names if {plain(word) for word in entries.levels(columns[name])[0]} in map(set, ORDERED)]
+    pairs = [
+        name
+        for name in names
+        if {plain(word) for word in entries.levels(columns[name])[0]} in map(set, vocabulary.ORDERED)
+    ]
     return answers or pairs or sorted(names, key=lambda name: entries.is_numeric(columns[name]))
 
 
@@ -231,7 +216,11 @@ def _is_choice(column: Series, most: int = 4, flags: bool = False) -> bool:
 def unnamed_stimuli(columns: DataFrame, assigned: Mapping[str, object]) -> list[str]:
     """Return the numbers without a role that may be stimuli, because answers depend on them."""
     free = [name for name in columns if name not in assigned.values() and entries.is_numeric(columns[name])]
-    free = [name for name in free if len(entries.distinct(columns[name])) > 1 and not NOT_STIMULI.search(name.lower())]
+    free = [
+        name
+        for name in free
+        if len(entries.distinct(columns[name])) > 1 and not vocabulary.NOT_STIMULI.search(name.lower())
+    ]
     return [name for name in free if goes_with_answers(entries.numbers(columns[name]), columns, assigned)]
 
 
@@ -240,7 +229,11 @@ def like_the_choice(columns: DataFrame, assigned: Mapping[str, object]) -> list[
     choice = columns[str(assigned["choice"])]
     rest = [name for name in columns if name not in assigned.values() and entries.is_words(columns[name])]
     rest = [name for name in rest if set(entries.words(columns[name])) <= set(entries.words(choice))]
-    rest = [name for name in rest if not LIKE_A_REWARD.search(plain(name)) and not OF_TRIAL_BEFORE.search(plain(name))]
+    rest = [
+        name
+        for name in rest
+        if not vocabulary.LIKE_A_REWARD.search(plain(name)) and not vocabulary.OF_TRIAL_BEFORE.search(plain(name))
+    ]
     return [
         name for name in rest if len(entries.words(columns[name])) > 1 and not same_information(columns[name], choice)
     ]
@@ -248,17 +241,23 @@ def like_the_choice(columns: DataFrame, assigned: Mapping[str, object]) -> list[
 
 def like_a_reward(columns: DataFrame, assigned: Mapping[str, object]) -> list[str]:
     """Return the columns without a role that are named like outcomes."""
-    rest = [name for name in columns if name not in assigned.values() and LIKE_A_REWARD.search(plain(name))]
+    rest = [name for name in columns if name not in assigned.values() and vocabulary.LIKE_A_REWARD.search(plain(name))]
     rest = [name for name in rest if not re.search(r"(prob|time|type|state|valid)", plain(name))]
-    return [name for name in rest if fits_role("reward", columns[name]) and not OF_TRIAL_BEFORE.search(plain(name))]
+    return [
+        name
+        for name in rest
+        if fits_role("reward", columns[name]) and not vocabulary.OF_TRIAL_BEFORE.search(plain(name))
+    ]
 
 
 def report_columns(columns: DataFrame) -> tuple[list[str], list[str]]:
     """Return the columns of continuous reports, and those that may be their targets."""
     numeric = [name for name in columns if entries.is_numeric(columns[name])]
     continuous = [name for name in numeric if len(entries.distinct(columns[name])) > CONTINUOUS]
-    reports = [name for name in continuous if plain(name) in REPORTS]
-    targets = [name for name in numeric if plain(name) in (TARGETS if name in continuous else DURATIONS)]
+    reports = [name for name in continuous if plain(name) in vocabulary.REPORTS]
+    targets = [
+        name for name in numeric if plain(name) in (vocabulary.TARGETS if name in continuous else vocabulary.DURATIONS)
+    ]
     return reports, targets
 
 
@@ -283,7 +282,7 @@ def value_pairs(names: Sequence[str], assigned: Mapping[str, object]) -> list[tu
     """Return the pairs of columns such as ``value_1`` and ``value_2``; payoffs of all arms of a bandit are none."""
     pairs = {pair[0][:-1]: pair for pair in numbered_pairs(names) if f"{pair[0][:-1]}3" not in names}
     earned = plain(str(assigned.get("reward")))
-    return [pair for base, pair in pairs.items() if VALUE.match(plain(base)) and plain(base) != earned]
+    return [pair for base, pair in pairs.items() if vocabulary.VALUE.match(plain(base)) and plain(base) != earned]
 
 
 def varies_within(column: Series, columns: DataFrame, assigned: Mapping[str, object]) -> bool:
@@ -303,7 +302,7 @@ def side_pairs(columns: DataFrame, used: Sequence[object] = ()) -> list[tuple[st
         if not ("left" in name.lower() or name in "lL") or {name, partner} & set(map(str, used)):
             continue
         both = [columns[each] for each in (name, partner) if entries.is_numeric(columns[each])]
-        other = NOT_STIMULI.search(name.lower()) or LIKE_A_CHOICE.search(name.lower())
+        other = vocabulary.NOT_STIMULI.search(name.lower()) or vocabulary.LIKE_A_CHOICE.search(name.lower())
         if len(both) == 2 and not (other or any(map(entries.is_truth, both))):
             pairs.append((name, partner))
     return pairs
@@ -343,7 +342,7 @@ def remarks_on(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
         notes += [
             say("stimulus_in_words", name=name, n=len(words))
             for name in rest
-            if STIMULUS.match(plain(name))
+            if vocabulary.STIMULUS.match(plain(name))
             if len(words := entries.words(columns[name])) > 2 and not entries.is_numeric(columns[name])
         ]
     if not {"reward", "gain", "correct"} & set(assigned) and (outcomes := like_a_reward(columns, assigned)):
@@ -351,7 +350,7 @@ def remarks_on(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
     special = [
         (name, "set", name if match["sound"] else f"not {name}", "for these" if match["sound"] else "without them")
         for name in rest
-        if (match := SPECIAL.fullmatch(plain(name))) and is_flag(columns[name])
+        if (match := vocabulary.SPECIAL.fullmatch(plain(name))) and is_flag(columns[name])
         if len(entries.distinct(columns[name])) > 1
     ]
     special += [
@@ -359,7 +358,7 @@ def remarks_on(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
         for name in rest
         if 1 < len(entries.words(columns[name])) <= MOST_CHOICES
         for word in entries.words(columns[name])
-        if SPECIAL.fullmatch(plain(word)) and "valid" not in word
+        if vocabulary.SPECIAL.fullmatch(plain(word)) and "valid" not in word
     ]
     notes += [
         say("special_trials", name=name, word=word, condition=condition, which=which)
@@ -367,8 +366,8 @@ def remarks_on(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
     ]
     numeric = [name for name in rest if entries.is_numeric(columns[name])]
     for role, pattern, what in (
-        ("rt", LIKE_A_TIME, "time"),
-        ("confidence", LIKE_A_JUDGEMENT, "confidence judgement"),
+        ("rt", vocabulary.LIKE_A_TIME, "time"),
+        ("confidence", vocabulary.LIKE_A_JUDGEMENT, "confidence judgement"),
     ):
         unread = [name for name in numeric if role not in assigned and pattern.search(name.lower())]
         notes += [say("unread", name=name, what=what, role=role) for name in unread[:2]]

@@ -11,10 +11,10 @@ import numpy as np
 from neurogym.array_types import BoolArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.codings import read_flags
-from neurogym.behaviour.column_names import PATTERNS, PHASE_COLUMNS, SCREENS
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import FILE, group_index
 from neurogym.behaviour.roles import Roles, is_flag, names_of
+from neurogym.behaviour.vocabulary import PATTERNS, PHASE_COLUMNS, SCREENS
 from neurogym.messages.options import option
 
 if TYPE_CHECKING:

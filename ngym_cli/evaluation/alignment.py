@@ -10,7 +10,7 @@ import numpy as np
 
 from neurogym.analysis.trial_tables import Table, with_previous
 from neurogym.behaviour.describe import SubjectDescription, describe_pooled
-from neurogym.behaviour.reading import TableError, from_columns
+from neurogym.behaviour.reading import TableError, read
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.errors import option
 from ngym_cli.evaluation.fitted_agent import SIGNED
@@ -227,7 +227,7 @@ def describe_agent(both: AlignedTrials) -> tuple[SubjectDescription | None, str]
         columns["state"] = np.where(answered, state, np.nan)
         roles["state"] = "state"
     try:
-        behaviour = from_columns(columns, {**roles, "stimuli": stimuli}, False)
+        behaviour = read(columns, columns={"roles": {**roles, "stimuli": stimuli}})
     except TableError as error:
         return None, str(error)
     kinds = len(behaviour.choices), len(animal.choices)

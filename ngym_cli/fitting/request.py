@@ -73,7 +73,7 @@ class TableRequest(Request):
         return ColumnRoles.model_validate(dict(roles)).model_dump(exclude_none=True)
 
     def reading(self) -> dict[str, list[str]]:
-        """Return the options of reading besides roles and columns, see `neurogym.behaviour.reading.TableOptions`."""
+        """Return the options of reading besides roles and columns, see `neurogym.behaviour.reading.read`."""
         return {"where": self.where, "derive": self.derive, "missed": self.missed, "choices": list(self.choices)}
 
 

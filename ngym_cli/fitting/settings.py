@@ -31,7 +31,7 @@ def read_table(
         source: file, folder, list of files, name of a public data set, DataFrame, dict of arrays or list of dicts.
         roles: columns as given with flags; None where none was given, the word ``none`` for no such column.
         columns: TOML file that maps the columns, as for ``ngym eval --compare``, or its content.
-        **options: ``where``, ``derive``, ``missed`` and ``keep`` of `neurogym.behaviour.reading.TableOptions`.
+        **options: ``where``, ``derive``, ``missed`` and ``keep`` of `neurogym.behaviour.reading.read`.
 
     Raises:
         UserError: if a file is missing or damaged, or the table is unfit.

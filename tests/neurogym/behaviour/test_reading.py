@@ -50,7 +50,7 @@ def test_words_of_any_alphabet_are_choices_and_columns_of_lists_are_left_out(tmp
     table = reading.read(tmp_path / "t.csv")
     assert table.choices == ("左", "右") and table.join("choice").tolist() == [0, 1, -1]
     lists = np.array([[1, 2], [3], [4]], dtype=object)
-    table = reading.from_columns({"choice": np.array([0, 1, 0]), "correct": np.array([1, 0, 1]), "spikes": lists})
+    table = reading.read({"choice": np.array([0, 1, 0]), "correct": np.array([1, 0, 1]), "spikes": lists})
     assert table.unused == ()
 
 
@@ -132,7 +132,7 @@ def test_bias_lapses_and_history_are_found():
 
 def test_a_stimulus_named_like_a_role_is_not_read_as_the_role():
     table = {"choice": np.array([0, 1, 0, 1]), "correct": np.array([1, 1, 0, 1]), "rt": np.array([5.0, 6.0, 7.0, 8.0])}
-    result = reading.from_columns(table, {"stimuli": ["rt"]})
+    result = reading.read(table, {"stimuli": ["rt"]})
     assert result.stimuli == ("rt",) and np.isnan(result.join("rt")).all()
 
 
@@ -142,7 +142,7 @@ def test_a_strength_gets_its_side_whatever_chance_has_it_correlate_with(n):
         rng = np.random.default_rng(seed)
         strength, side = rng.choice([0.1, 0.3, 0.6], n), rng.choice(["left", "right"], n)
         columns = {"response": side, "correct_side": side, "strength": strength}
-        stimuli = reading.from_columns(columns).join("stimuli")[:, 0]
+        stimuli = reading.read(columns).join("stimuli")[:, 0]
         np.testing.assert_array_equal(stimuli, np.where(side == "right", strength, -strength))
 
 
@@ -151,7 +151,7 @@ def test_a_number_that_says_the_side_itself_keeps_its_sign():
     frequency = rng.choice([8.0, 10.0, 14.0, 16.0], 200)
     side = np.where(frequency > 12, "right", "left")
     columns = {"response": side, "correct_side": side, "frequency": frequency}
-    np.testing.assert_array_equal(reading.from_columns(columns).join("stimuli")[:, 0], frequency)
+    np.testing.assert_array_equal(reading.read(columns).join("stimuli")[:, 0], frequency)
 
 
 def foreign(n=200):
@@ -194,7 +194,7 @@ def test_two_columns_that_may_be_the_choice_are_both_named():
     rng = np.random.default_rng(0)
     columns = {"vari": rng.choice(["rot", "blau"], 50), "paikka": rng.choice(["oben", "unten"], 50), "x": range(50)}
     with pytest.raises(reading.TableQuestion, match=r"--choice vari .* or --choice paikka"):
-        reading.from_columns(columns)
+        reading.read(columns)
 
 
 def test_a_side_in_words_beside_an_answer_in_words_is_not_offered_alone_as_the_choice():
@@ -202,10 +202,10 @@ def test_a_side_in_words_beside_an_answer_in_words_is_not_offered_alone_as_the_c
     target = rng.choice(["T1", "T2"], 60)
     saccade = np.where(rng.random(60) < 0.2, "T1", target)
     with pytest.raises(reading.TableQuestion, match=r"--choice Saccade .* or --choice Target"):
-        reading.from_columns({"Target": target, "Saccade": saccade})
-    table = reading.from_columns({"Target": target, "Saccade": saccade}, {"choice": "Saccade"})
+        reading.read({"Target": target, "Saccade": saccade})
+    table = reading.read({"Target": target, "Saccade": saccade}, {"choice": "Saccade"})
     np.testing.assert_array_equal(table.join("correct"), target == saccade)
-    table = reading.from_columns({"Better": target, "Saccade": saccade}, {"choice": "Saccade"})
+    table = reading.read({"Better": target, "Saccade": saccade}, {"choice": "Saccade"})
     assert "Better has the entries of the choice: --ground-truth Better" in laboratories.notes_of(table)
 
 
@@ -214,7 +214,7 @@ def test_a_german_side_and_a_strength_without_side_are_one_stimulus():
     strength, side = rng.choice([0, 0.1, 0.4], 300), rng.choice(["links", "rechts"], 300)
     wrong = rng.random(300) > 0.6 + strength
     answer = np.where(wrong, np.where(side == "links", "rechts", "links"), side)
-    table = reading.from_columns({"Vp": np.ones(300, int), "Reiz": side, "Stärke": strength, "Antwort": answer})
+    table = reading.read({"Vp": np.ones(300, int), "Reiz": side, "Stärke": strength, "Antwort": answer})
     evidence = table.join("stimuli")[:, 0]
     np.testing.assert_array_equal(evidence, np.where(side == "rechts", strength, -strength))
     assert not np.signbit(evidence[evidence == 0]).any() and np.nanmean(table.join("correct")) == np.mean(~wrong)
@@ -223,7 +223,7 @@ def test_a_german_side_and_a_strength_without_side_are_one_stimulus():
 def test_a_table_with_a_row_for_a_game_is_refused_with_a_way_on():
     games = {f"{letter}{k}": np.arange(60) for k in range(1, 6) for letter in "cr"}
     with pytest.raises(reading.TableError, match=r"c1 to c5, which look like a trial each.* r=frame\[f'r\{k\}'\]"):
-        reading.from_columns({"Subject": np.ones(60), "gameLength": np.full(60, 5), **games})
+        reading.read({"Subject": np.ones(60), "gameLength": np.full(60, 5), **games})
 
 
 def two_monkeys(factor_of_b, n=200):
@@ -242,18 +242,18 @@ def two_monkeys(factor_of_b, n=200):
 def test_another_unit_or_sign_of_one_subject_is_asked(factor, seen, changed):
     columns, evidence = two_monkeys(factor)
     with pytest.raises(reading.TableQuestion, match=seen) as asked:
-        reading.from_columns(columns)
+        reading.read(columns)
     _, formula, _, stimuli = asked.value.answers[0].options
     table = reading.read(columns, {"stimuli": [stimuli]}, derive=[formula])
     assert abs(table.join("stimuli")[:, 0]) == pytest.approx(abs(changed * evidence))
     assert np.corrcoef(table.join("stimuli")[:, 0], evidence)[0, 1] ** 2 == pytest.approx(1)
-    assert reading.from_columns(columns, {"stimuli": ["coh"]}).stimuli == ("coh",)  # named: as it is
-    reading.from_columns(two_monkeys(1)[0])
+    assert reading.read(columns, {"stimuli": ["coh"]}).stimuli == ("coh",)  # named: as it is
+    reading.read(two_monkeys(1)[0])
 
 
 def test_a_time_in_words_is_not_left_unread_in_silence():
     columns, _ = two_monkeys(1)
-    table = reading.from_columns({**columns, "rt": [f"{k} ms" for k in range(300, 700)]})
+    table = reading.read({**columns, "rt": [f"{k} ms" for k in range(300, 700)]})
     assert "rt is named like a time and is not read" in laboratories.notes_of(table)
 
 
@@ -270,9 +270,7 @@ def test_durations_of_data_frames_are_seconds(tmp_path):
 def test_what_may_be_the_same_subject_and_fractions_in_words_are_said(tmp_path):
     columns, evidence = two_monkeys(1)
     fractions = np.where(evidence > 0, "1/4", "-1/4")
-    table = reading.from_columns(
-        {"rat": np.repeat(["01", "1"], 200), "contrast": fractions, "choice": columns["choice"]}
-    )
+    table = reading.read({"rat": np.repeat(["01", "1"], 200), "contrast": fractions, "choice": columns["choice"]})
     said = laboratories.notes_of(table)
     assert "subjects '01', '1' may be the same" in said and "1/4, as numbers" in said
     rows = "".join(
@@ -293,7 +291,7 @@ def test_data_of_a_trial_in_json_are_columns_of_it(tmp_path):
 def test_a_flag_of_errors_is_offered_as_the_opposite_of_correct():
     columns, evidence = two_monkeys(1)
     wrong = (columns["choice"] == "right") != (evidence > 0)
-    table = reading.from_columns({**columns, "error": wrong.astype(int)})
+    table = reading.read({**columns, "error": wrong.astype(int)})
     assert "--derive right=1-error --correct right" in laboratories.notes_of(table)
     table = reading.read({**columns, "error": wrong.astype(int)}, {"correct": "right"}, derive=["right=1-error"])
     np.testing.assert_array_equal(table.join("correct"), ~wrong)
@@ -305,7 +303,7 @@ def test_one_beside_contrasts_is_a_turn_of_the_wheel_unless_choices_follow_the_o
     right = np.random.default_rng(0).random(len(evidence)) < 1 / (1 + np.exp(-8 * evidence))
     choice = np.where(right == (one == "right"), 1, -1)
     sides = {"contrast_left": np.maximum(-evidence, 0), "contrast_right": np.maximum(evidence, 0)}
-    table = reading.from_columns({"mouse": np.ones(len(choice), int), **sides, "choice": choice})
+    table = reading.read({"mouse": np.ones(len(choice), int), **sides, "choice": choice})
     assert table.choices == words and not any("is turned" in note for note in table.reading.notes)
     np.testing.assert_array_equal(table.join("choice"), right)
 
@@ -319,12 +317,12 @@ def test_flags_of_hits_and_false_alarms_give_response_correctness_and_signal():
         "false_alarm": ~signal & pressed & ~aborted,
         "correct_reject": ~signal & ~pressed & ~aborted,
     }
-    table = reading.from_columns({"mouse": np.ones(300, int), **flags})
+    table = reading.read({"mouse": np.ones(300, int), **flags})
     np.testing.assert_array_equal(table.join("choice"), np.where(aborted, -1, pressed))
     np.testing.assert_array_equal(table.join("correct")[~aborted], (signal == pressed)[~aborted])
     np.testing.assert_array_equal(table.join("stimuli")[~aborted, 0], signal[~aborted])
     assert "response, correct, signal are derived from hit, miss" in laboratories.notes_of(table)
-    named = reading.from_columns({**flags, "lick": pressed.astype(int)}, {"choice": "lick"})
+    named = reading.read({**flags, "lick": pressed.astype(int)}, {"choice": "lick"})
     assert not any("derived from hit" in note for note in named.reading.notes)
 
 
