@@ -16,7 +16,7 @@ from neurogym.behaviour.options import check_options
 from neurogym.behaviour.pulse_times import difference, read_pulses
 from neurogym.behaviour.role_columns import RoleColumns
 from neurogym.behaviour.table import Session
-from neurogym.behaviour.vocabulary import COLUMN_NAMES, RELATIVE, STIMULUS_OR_TRUTH
+from neurogym.behaviour.vocabulary import any_called, is_called
 from neurogym.messages.options import option
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class Assembler(RoleColumns):
         if len(choices.words) == 1:
             key = "one_choice_or_none" if entries.missing(column).any() else "one_choice"
             self.note(key, name=name, word=choices.words[0])
-        if {*map(plain, choices.words)} & RELATIVE:
+        if any_called(choices.words, "relative"):
             self.note("relative", name=name)
         if choices.note:
             self.notes.append(f"{name}: {choices.note}")
@@ -164,9 +164,9 @@ class Assembler(RoleColumns):
             return np.full(self.n, -1, np.int64)
         name, column = self.column("ground_truth")
         guessed, result = "ground_truth" not in self.named, map_truth(column, choices, correct)
-        if result is not None and guessed and plain(name) in COLUMN_NAMES["correct"]:
+        if result is not None and guessed and is_called(name, "correct"):
             checks.check_correctness(self, name, column, result[0], choices)
-        unclear = guessed and (plain(name) in STIMULUS_OR_TRUTH or not np.isfinite(correct).any())
+        unclear = guessed and (is_called(name, "stimulus_or_truth") or not np.isfinite(correct).any())
         if result is not None and unclear and evidence.is_by_chance(result[0], choices.index, len(choices.words)):
             result = None
         if result is not None and guessed and "reward" in self.roles:
@@ -178,7 +178,7 @@ class Assembler(RoleColumns):
             checks.check_contradiction(self, self.named, name, result[0], choices.index, correct)
             if ";" in result[1] or "=" in result[1]:
                 self.notes.append(f"{name} is read as {result[1]}")
-            if plain(name) in STIMULUS_OR_TRUTH and not self.roles["stimuli"] and len(choices.words) == 2:
+            if is_called(name, "stimulus_or_truth") and not self.roles["stimuli"] and len(choices.words) == 2:
                 self.roles["stimuli"] = (name,)
             return result[0]
         shown = ", ".join(entries.levels(column)[0][:6])

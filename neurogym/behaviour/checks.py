@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,17 +17,16 @@ from neurogym.behaviour.grouping import is_of_an_agent
 from neurogym.behaviour.questions import Answer, is_among
 from neurogym.behaviour.role_columns import RoleColumns
 from neurogym.behaviour.roles import chosen_sides, is_flag, missed_words, object_pairs, says_yes
-from neurogym.behaviour.vocabulary import ACCURACY, LIKE_A_REWARD, NOT_STIMULI
+from neurogym.behaviour.vocabulary import ACCURACY, is_called, is_like
 
 if TYPE_CHECKING:
     from pandas import Series
 
+MOST_PROTOCOLS = 6  #: stages of training
 BEYOND_CHANCE = 3.0  #: standard errors from which a correlation is not by chance
 CLEAR_SLOPE = 4.5  #: the same for one of many subjects
 MOST_EMPTY = 0.05  #: share of trials whose reward may be empty
 FEWEST_WITHHELD = 5  #: trials that are correct without an answer
-#: Names of flags of trials with one option, or of those with a free choice.
-FORCED = re.compile(r"(?:is|was)?(?:forced|instructed|guided|(free))(?:choice|trial)?s?")
 FASTEST, SLOWEST = 0.1, 60.0  #: median reaction times (s) between which the unit is not doubtful
 IMPOSSIBLE = 0.03  #: the same for times that seem to be in s
 PLAUSIBLE = (0.15, 10.0)  #: median reaction times (s) of another unit
@@ -42,13 +40,6 @@ FEWEST_RATINGS, CLEAR_RATINGS = 4, 0.5
 FEWEST_PERCENT = 5.0  #: largest strength from which it is no fraction
 MOST_CONTEXTS = 4  #: entries of a column on which the sign of a stimulus may depend
 MOST_LEVELS = 30  #: of a stimulus, whose levels are compared between stages
-#: Parts of names of columns that may be the correct side, and of those that are not.
-SIDE_LIKE = re.compile(r"side|interval|pos|loc|target|direction|correct")
-NOT_SIDES = re.compile(NOT_STIMULI.pattern.replace("interval|", ""))
-#: Words of trials that ended before the time of the answer, so that what was chosen then is none.
-CUT_SHORT = re.compile(r"early|premature|anticip|fix|abort|invalid")
-#: Names of columns of stages of training, and most stages.
-PROTOCOLS, MOST_PROTOCOLS = re.compile(r"(stage|phase|protocol|experiment|tasktype|trainingstatus|sessiontype)"), 6
 
 
 def check_contradiction(
@@ -88,7 +79,7 @@ def check_omissions(trials: RoleColumns, named: Sequence[str], choice: Series) -
     for role in (each for each in derived if each in trials.roles and each not in named):
         name, column = trials.column(role)
         words = entries.words(column)
-        gone = [word for word in missed_words(words) if not CUT_SHORT.search(plain(word))]
+        gone = [word for word in missed_words(words) if not is_like(word, "cut_short")]
         rows = column.isin(gone)
         beside = choice[rows & choice.isin(choice[~rows])]
         if len(beside) <= rows.sum() / 2 or beside.nunique() < 2:
@@ -137,12 +128,12 @@ def check_forced(trials: RoleColumns) -> None:
         TableQuestion: if some were free and some not.
     """
     for name in trials.free:
-        column, kind = trials.columns[name], FORCED.fullmatch(plain(name))
+        column, kind = trials.columns[name], is_like(name, "forced")
         if kind is None or not is_flag(column):
             continue
-        forced = read_flags(column)[0] == (kind[1] is None)
+        forced = read_flags(column)[0] == (kind["free"] is None)
         if 0 < forced.mean() < 1:
-            condition = name if kind[1] else f"not {name}"
+            condition = name if kind["free"] else f"not {name}"
             choice = trials.roles["choice"]
             raise trials.ask("forced", [name], name=name, n=forced.sum(), condition=condition, choice=choice)
 
@@ -214,14 +205,14 @@ def check_accuracy_words(trials: RoleColumns, choices: Choices) -> None:
     if "correct" in trials.roles or len(words) != 2 or len(right) != 1:
         return
     sides = _sides(trials, f"`{name}`", right[0])
-    if all(plain(word) in ACCURACY for word in words):
+    if all(is_called(word, "accuracy") for word in words):
         if not sides:
             trials.note("accuracy_without_side", name=name, words=listed(words))
             return
         raise trials.ask("accuracy_words", [name], sides, name=name, words=listed(words))
     for answer in sides:
         side = answer.options[-1]
-        named = side == trials.roles.get("ground_truth") or (SIDE_LIKE.search(side.lower()) and words[0].isdecimal())
+        named = side == trials.roles.get("ground_truth") or (is_like(side, "side_like") and words[0].isdecimal())
         if named and is_by_chance(entries.levels(trials.columns[side])[1], choices.index, 2):
             trials.note("accuracy_by_side", side=side, name=name, formula=answer.options[1])
 
@@ -229,7 +220,11 @@ def check_accuracy_words(trials: RoleColumns, choices: Choices) -> None:
 def _sides(trials: RoleColumns, flag: str, yes: str) -> list[Answer]:
     """Return the answers that a column is the correct side, from which the choice follows by one of correctness."""
     unread = (*trials.free, str(trials.roles.get("ground_truth")))
-    names = [name for name in trials.columns if name in unread and not NOT_SIDES.search(plain(name))]
+    names = [
+        name
+        for name in trials.columns
+        if name in unread and not is_like(plain(name).replace("interval", ""), "not_stimuli")
+    ]
     is_correct = f"({flag}=={yes})" if parse_number(yes) is not None else f'({flag}=="{yes}")'
     return chosen_sides(trials.columns, _with_two_entries(trials, names)[:3], is_correct, with_truth=True)
 
@@ -357,7 +352,7 @@ def say_contexts(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str],
     unjudged = not {"correct", "ground_truth"} & set(trials.roles)
     for context in trials.free if choice.max(initial=0) <= 1 else ():
         few = 1 < len(entries.distinct(trials.columns[context])) <= MOST_CONTEXTS
-        if not few or LIKE_A_REWARD.search(plain(context)):
+        if not few or is_like(context, "like_a_reward"):
             continue
         labels, group = entries.texts(trials.columns[context])
         for name, values in zip(names, stimuli.T, strict=True):
@@ -423,7 +418,7 @@ def _sets(source: str, labels: Sequence[str], *sides: BoolArray) -> dict[str, An
 def say_protocols(trials: RoleColumns, stimuli: FloatArray, names: Sequence[str]) -> None:
     """Say that stages of training, or such with other levels of a stimulus, are described together."""
     for stage, column in trials.columns.items():
-        words, index = entries.levels(column) if PROTOCOLS.search(plain(stage)) else ((), np.zeros(0))
+        words, index = entries.levels(column) if is_like(stage, "protocols") else ((), np.zeros(0))
         if stage in trials.roles.values() or not 1 < len(words) <= MOST_PROTOCOLS:
             continue
         for name, values in zip(names, stimuli.T, strict=True):

@@ -12,7 +12,7 @@ from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.entries import TableError, label, plain
 from neurogym.behaviour.roles import detected, is_detection, says_yes
-from neurogym.behaviour.vocabulary import MISSED
+from neurogym.behaviour.vocabulary import is_called
 
 if TYPE_CHECKING:
     from pandas import Series
@@ -29,7 +29,7 @@ TIME_UNITS = {"us": (100_000.0, 1e6), "ms": (30.0, 1e3), "s": (0.0, 1.0)}
 
 def is_missed_word(word: str) -> bool:
     """Return whether a word means that there was no answer."""
-    return plain(word) in MISSED
+    return is_called(word, "missed")
 
 
 def read_flags(column: Series) -> tuple[FloatArray, str]:

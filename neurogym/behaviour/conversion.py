@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from neurogym.behaviour import entries
 from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.pulse_times import of_lists, sides
-from neurogym.behaviour.vocabulary import COLUMN_NAMES
+from neurogym.behaviour.vocabulary import COLUMN_NAMES, any_called
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -45,7 +45,7 @@ def from_mapping(table: Mapping[Any, Any]) -> DataFrame:
 
 def _hold_choices(names: Iterable[str]) -> bool:
     """Return whether one of the columns of lists is named like a choice, so that each row holds several trials."""
-    return any(plain(str(name)) in COLUMN_NAMES["choice"] for name in names)
+    return any_called(names, "choice")
 
 
 def _with_a_row_for_each_trial(table: Mapping[Any, Any]) -> Mapping[Any, Any]:

@@ -15,34 +15,15 @@ from neurogym.behaviour.column_maps import ColumnMap
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import ALMOST_ALL, is_in_blocks, rises, trial_order
 from neurogym.behaviour.questions import quoted, say
-from neurogym.behaviour.vocabulary import CODES, COLUMN_NAMES, LIKE_A_TIME, MISSED
+from neurogym.behaviour.vocabulary import CODES, any_called, is_called, is_like
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-#: Names of the beginning of a reaction time, the best first: the stimulus, or the start of the trial.
-STARTS = (
-    re.compile(r"(stim|target|dots?|gocue|cue|tone|sound|probe|sample|item|image|change)"),
-    re.compile(r"(start|begin|onset|init)"),
-)
-NOT_STARTS = re.compile(r"(off|end|stop|feedback|reward|resp|choice|lick|press|iti|fix)")
-#: Beginnings of names of flags of hits, misses, false alarms and correct rejections.
-OUTCOMES = (
-    re.compile("hits?"),
-    re.compile("miss(es)?"),
-    re.compile("falsealarms?|fa"),
-    re.compile("cr|correctreject.*"),
-)
-
-#: Names of flags of the left that have one of the right beside them, by role, and the formula of both.
-SIDED = {
-    "reward": (re.compile(r"(?!.*prob).*reward.*(l|left)"), "max(`{0}`, `{1}`)"),
-    "choice": (
-        re.compile(r"(is|was)?(choice|chosen?|poked?|went|resp|response|pressed)(l|left)"),
-        "`{1}`/(`{0}`+`{1}`)",
-    ),
-}
+OUTCOMES = ("hits", "misses", "false_alarms", "rejections")
+#: Formula of one column by its role, from a flag of the left and one of the right.
+SIDED = {"reward": "max(`{0}`, `{1}`)", "choice": "`{1}`/(`{0}`+`{1}`)"}
 #: Names of the side that a subject is told to choose, and words of a wrong answer, the clearest first.
 SIDES_TO_CHOOSE = ("trialinstruction", "instructedside", "correctside", "trialtype")
 WRONG = ("error", "err", "incorrect", "wrong", "miss")
@@ -51,8 +32,8 @@ FEWEST_TOTALS = 10  #: distinct amounts from which a reward that never falls is 
 
 def of_codes(columns: DataFrame) -> dict[str, str]:
     """Return the formula of correctness from codes of what came of a trial, of which others than two are misses."""
-    coded = [name for name in columns if plain(name) in CODES and entries.is_numeric(columns[name])]
-    if not coded or {plain(name) for name in columns} & {*COLUMN_NAMES["correct"]}:
+    coded = [name for name in columns if is_called(name, "codes") and entries.is_numeric(columns[name])]
+    if not coded or any_called(columns, "correct"):
         return {}
     return {"correct": f"(`{coded[0]}`=={CODES[plain(coded[0])][0]})"}
 
@@ -98,7 +79,7 @@ class Draft:
 
     def has_choice(self) -> bool:
         """Return whether a column is named like a choice."""
-        return any(plain(name) in COLUMN_NAMES["choice"] for name in self.columns)
+        return any_called(self.columns, "choice")
 
 
 def derive_outcomes(draft: Draft) -> None:
@@ -120,11 +101,11 @@ def derive_differences(draft: Draft) -> None:
 def _with_sides(draft: Draft) -> None:
     """Give a table with a flag for each side one column of rewards, or of choices."""
     columns, sides = draft.columns, {plain(name): name for name in draft.columns}
-    for role, (pattern, formula) in SIDED.items():
+    for role, formula in SIDED.items():
         for short, left in sides.items() if role not in draft.named else ():
             right = sides.get(re.sub("left", "right", short) if "left" in short else f"{short[:-1]}r")
             others = {*sides} - {short, plain(str(right))}
-            if not pattern.fullmatch(short) or right is None or others & {*COLUMN_NAMES[role]}:
+            if not is_like(short, f"left_{role}") or right is None or any_called(others, role):
                 continue
             if not (roles.is_flag(columns[left]) and roles.is_flag(columns[right])):
                 continue
@@ -145,7 +126,7 @@ def _with_detection(draft: Draft) -> None:
     outcome = next((name for name in columns if roles.is_detection(entries.words(columns[name]))), None)
     if outcome is not None:
         terms = {word: f'(`{outcome}`=="{word}")' for word in entries.words(columns[outcome])}
-    found = [next((name for name in terms if pattern.fullmatch(plain(name))), None) for pattern in OUTCOMES]
+    found = [next((name for name in terms if is_like(name, each)), None) for each in OUTCOMES]
     if None in found:
         return
     hit, miss, alarm, rejection = (terms[str(name)] for name in found)
@@ -168,7 +149,9 @@ def _with_outcomes(draft: Draft) -> None:
         return
     short, sides = {plain(word): word for word in entries.words(columns[outcome])}, entries.levels(columns[side])[0]
     hit, miss = (next((short[each] for each in words if each in short), "") for words in (("hit", "correct"), WRONG))
-    is_error = plain(miss) != "miss" or bool(short.keys() & {*MISSED} - {"miss"})  # beside another word for no answer
+    is_error = plain(miss) != "miss" or any_called(
+        short.keys() - {"miss"}, "missed"
+    )  # beside another word for no answer
     if not (hit and miss and is_error and sorted(plain(each)[:1] for each in sides) == ["l", "r"]):
         return
     hits, misses = (f'(`{outcome}`=="{word}")' for word in (hit, miss))
@@ -213,7 +196,7 @@ def _with_times(draft: Draft) -> None:
     end, key = short.get("firstmovementtimes") or short.get("responsetimes"), ""
     if start is None or end is None:
         order, follows = trial_order(columns, draft.roles)
-        late = [name for name in short.values() if LIKE_A_TIME.search(name.lower())]
+        late = [name for name in short.values() if is_like(name, "like_a_time")]
         late = [name for name in late if rises(draft.numbers(name), order, follows)]
         found = ((name, begin) for name in late if (begin := _start_of(columns, name, order, follows)))
         (end, start), key = next(found, (None, None)), "point_in_time"
@@ -256,10 +239,10 @@ def _start_of(columns: DataFrame, end: str, order: IntArray, follows: BoolArray)
     time = entries.numbers(columns[end])
     steps = np.diff(time[order])[follows[1:]]
     longest = float(np.nanmedian(steps))
-    others = {name: column for name, column in columns.items() if name != end and not NOT_STARTS.search(plain(name))}
-    for pattern in STARTS:
+    others = {name: column for name, column in columns.items() if name != end and not is_like(name, "not_starts")}
+    for pattern in ("stimulus_start", "trial_start"):
         fits: list[tuple[float, str]] = []
-        for name in (each for each in others if pattern.search(plain(each)) and entries.is_numeric(others[each])):
+        for name in (each for each in others if is_like(each, pattern) and entries.is_numeric(others[each])):
             before = time - entries.numbers(others[name])
             known = before[np.isfinite(before)]
             if len(known) > 0.5 * np.isfinite(time).sum() and np.mean((known > 0) & (known < longest)) >= ALMOST_ALL:

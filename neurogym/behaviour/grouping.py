@@ -11,23 +11,17 @@ import numpy as np
 
 from neurogym.array_types import IntArray
 from neurogym.behaviour import entries
-from neurogym.behaviour.entries import TableError, label, plain
+from neurogym.behaviour.entries import TableError, label
 from neurogym.behaviour.evidence import FILE, FOLDER, group_index, listed
 from neurogym.behaviour.questions import ask, say
 from neurogym.behaviour.roles import changes_between_blocks, fits_role, has_fractions
-from neurogym.behaviour.vocabulary import BLOCKS, DATES, PATTERNS
+from neurogym.behaviour.vocabulary import is_called, is_like
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-#: Names of files that are named after sessions, and the day of an entry.
-SESSION_FILE = re.compile(r"(^|[^a-z])(ses|sess|session|day|run|block|date|visit)[-_ ]?\d+|\d{4}-?\d\d-?\d\d")
 _DAY = re.compile(r"\d{4}[-/_.]?\d\d[-/_.]?\d\d|\d\d?[./]\d\d?[./]\d{2,4}")
-#: Names of columns of which a subject has one entry.
-BETWEEN = re.compile(
-    r"(patient|control|age|subject|participant|treatment)?(group|sex|gender|genotype|diagnosis|cohort|strain)"
-)
 
 SHORTEST = 5  #: trials of a session below which a remark is made
 
@@ -173,7 +167,7 @@ def _told_apart(
     """Return names and numbers of the sessions; one number on two dates, or with two identifiers, is two sessions."""
     role = str(roles["session"])
     names, session = entries.texts(columns[role])
-    for name in (each for each in columns if plain(each) in DATES and each != role):
+    for name in (each for each in columns if is_called(each, "dates") and each != role):
         words, date = entries.texts(columns[name])
         days = [_DAY.match(word) for word in words]
         short = [word if day is None else day[0] for word, day in zip(words, days, strict=True)]
@@ -206,7 +200,7 @@ def _by_files(columns: DataFrame, roles: dict[str, object], groups: Groups, asks
     if FILE not in columns or len(entries.words(columns[FILE])) < 2 or FILE in roles.values():
         return
     names = entries.words(columns[FILE])
-    said = {match[0] for name in names if (match := PATTERNS["subject_files"].search(name.lower()))}
+    said = {match[0] for name in names if (match := is_like(name, "subject_files"))}
     one_number = "subject" in roles and len(entries.distinct(columns[roles["subject"]])) == 1
     if asks and one_number and len(said) == len(names):
         name = str(roles["subject"])
@@ -217,15 +211,15 @@ def _by_files(columns: DataFrame, roles: dict[str, object], groups: Groups, asks
             roles["session"] = FILE
         return
     folders = entries.words(columns[FOLDER]) if FOLDER in columns and asks and "session" not in roles else ()
-    if folders and not any(SESSION_FILE.search(name.lower()) for name in folders):
+    if folders and not any(is_like(name, "session_files") for name in folders):
         roles["subject"], roles["session"] = FOLDER, FILE
         groups.note("folders", folders=listed(folders[:3]))
         return
     common = {re.sub(r"[\d\W_]+", "", name.rpartition("/")[2].lower()) for name in names}
-    if all(PATTERNS["subject_files"].search(name.lower()) for name in names):
+    if all(is_like(name, "subject_files") for name in names):
         roles["subject"] = FILE
         groups.note("files_are_subjects", n=len(names), file=FILE)
-    elif "session" not in roles and all(SESSION_FILE.search(name.lower()) for name in names) and len(common) == 1:
+    elif "session" not in roles and all(is_like(name, "session_files") for name in names) and len(common) == 1:
         roles["session"] = FILE
         groups.note("files_are_sessions", n=len(names), file=FILE)
     elif asks:
@@ -238,7 +232,7 @@ def _find_unnamed_subjects(columns: DataFrame, roles: dict[str, object], groups:
         return
     used = {*roles.values(), *roles.get("stimuli", ())}  # type: ignore[misc]
     names = [name for name, column in columns.items() if name not in used and changes_between_blocks(column)]
-    names = [name for name in names if plain(name) not in BLOCKS and not PATTERNS["not_subjects"].search(name.lower())]
+    names = [name for name in names if not is_called(name, "blocks") and not is_like(name, "not_subjects")]
     names = [name for name in names if not has_fractions(columns[name])]
     if not names:
         return
@@ -251,7 +245,7 @@ def _check_numbered_anew(columns: DataFrame, roles: dict[str, object]) -> None:
     """Ask whether subjects are the same where one name stands in several groups."""
     name = str(roles["subject"])
     subjects, subject = entries.texts(columns[name])
-    for group in (each for each in columns if each not in roles.values() and BETWEEN.fullmatch(plain(each))):
+    for group in (each for each in columns if each not in roles.values() and is_like(each, "between_subjects")):
         labels, index = entries.texts(columns[group])
         pairs = np.unique(np.stack([subject, index], 1)[(subject >= 0) & (index >= 0)], axis=0)
         again = [subjects[k] for k in np.flatnonzero(np.bincount(pairs[:, 0], minlength=len(subjects)) > 1)]
@@ -276,7 +270,7 @@ def _say_blocks(
     columns: DataFrame, roles: dict[str, object], session: IntArray, subject: IntArray, groups: Groups
 ) -> None:
     """Say whether a column of blocks or games agrees with the sessions."""
-    named = [name for name in columns if plain(name) in BLOCKS and name not in roles.values()]
+    named = [name for name in columns if is_called(name, "blocks") and name not in roles.values()]
     named = [name for name in named if entries.is_numeric(columns[name]) and fits_role("session", columns[name])]
     for name in named:
         block = entries.texts(columns[name])[1]

@@ -10,24 +10,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from neurogym.array_types import BoolArray
-from neurogym.behaviour import entries, roles, vocabulary
+from neurogym.behaviour import entries, roles
 from neurogym.behaviour.codings import is_missed_word
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import is_in_blocks, is_known_without_answer, same_information, trial_order
 from neurogym.behaviour.layouts import are_alike
 from neurogym.behaviour.pulse_times import difference, duration_column, pulse_columns
 from neurogym.behaviour.questions import Answer, TableQuestion, ask, say
+from neurogym.behaviour.vocabulary import (
+    COLUMN_NAMES,
+    ENDINGS,
+    TableFormat,
+    any_called,
+    format_of,
+    is_called,
+    is_like,
+    roles_of_format,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 
-WON = re.compile(r"\b(correct|right|won|win|reward(ed)?|gain(ed)?|well done)\b(?! 0)")  #: what sentences say of a win
-#: Names of flags of signal detection, beside which ``hit`` does not mean correct.
-DETECTED = set(vocabulary.DETECTION) - {"hit"}
-FRACTION = re.compile(r"[-+]?\d+(/\d+)?")
-#: Names of flags that are set where an answer is wrong.
-ERRORS = {"error", "errors", "iserror", "incorrect", "wrong", "mistake", "fehler"}
+COMPONENTS = ("choice", "rt", "correct")  #: roles of columns that OpenSesame names after components
 
 
 @dataclass
@@ -60,23 +65,21 @@ def guess(columns: DataFrame, given: roles.Roles | None = None) -> Guess:
     taken = [name for value in given.values() for name in roles.names_of(value)]
     free = columns.drop(columns=taken, errors="ignore")
     short = {name: plain(name) for name in free}
-    form, found = vocabulary.format_of(columns), Guess()
+    form, found = format_of(columns), Guess()
     assigned: dict[str, Any] = found.roles
-    for role, name in ({} if form is None else vocabulary.roles_of_format(free, form)).items():
+    for role, name in ({} if form is None else roles_of_format(free, form)).items():
         if role not in given and roles.fits_role(role, columns[name], short[name]):
             assigned[role], found.reasons[role] = name, f"format {form.name}"  # type: ignore[union-attr]
             found.missed = tuple(form.missed) if role == "choice" else found.missed  # type: ignore[union-attr]
     last = ("choice", "ground_truth")
-    for role in (*(each for each in vocabulary.COLUMN_NAMES if each not in last), *last):
+    for role in (*(each for each in COLUMN_NAMES if each not in last), *last):
         if role in given or role in assigned:
             continue
         taken_names = [str(name) for name in assigned.values()]
         if role == "choice":
             if "ground_truth" not in assigned:
                 taken_names += [
-                    name
-                    for name in _named("ground_truth", free)
-                    if plain(name) not in (*vocabulary.STIMULUS_OR_TRUTH, *vocabulary.SIDES)
+                    name for name in _named("ground_truth", free) if not is_called(name, "stimulus_or_truth", "sides")
                 ]
             settle_choice(columns, free.drop(columns=taken_names, errors="ignore"), found)
             continue
@@ -99,7 +102,7 @@ def guess(columns: DataFrame, given: roles.Roles | None = None) -> Guess:
     found.notes += [
         say("flag_named_errors", name=name)
         for name in ([] if {"correct", "ground_truth"} & {*assigned, *given} else free)
-        if plain(name) in ERRORS and roles.is_flag(columns[name])
+        if is_called(name, "errors") and roles.is_flag(columns[name])
     ]
     assigned["stimuli"] = tuple(offered)
     found.reasons["stimuli"] = "values"
@@ -113,9 +116,7 @@ def _settle_component(free: DataFrame, given: roles.Roles, found: Guess) -> None
     """Take time and correctness from the component of the choice, as ``dots.rt`` beside ``dots.keys``."""
     component = str(given.get("choice") or found.roles.get("choice")).rpartition(".")[0].lower()
     for name in free if component else ():
-        role = next(
-            (each for each in ("rt", "correct") if name.rpartition(".")[2].lower() in vocabulary.ENDINGS[each]), None
-        )
+        role = next((each for each in ("rt", "correct") if name.rpartition(".")[2].lower() in ENDINGS[each]), None)
         if role in found.roles and name.rpartition(".")[0].lower() == component and roles.fits_role(role, free[name]):
             found.roles[role] = name
 
@@ -125,22 +126,16 @@ def _named(role: str, columns: DataFrame, taken: Sequence[str] = ()) -> list[str
     short = {name: plain(re.sub(r"[\[(].*", "", name)) or plain(name) for name in columns}  # without a unit
     named = [
         name
-        for word in vocabulary.COLUMN_NAMES[role]
+        for word in COLUMN_NAMES[role]
         for name in columns
         if word in (short[name], _without_prefix(role, short[name])) and name not in taken
     ]
-    ending = [
-        name for name in columns if name.rpartition(".")[2].lower() in vocabulary.ENDINGS.get(role, ()) and "." in name
-    ]
+    ending = [name for name in columns if name.rpartition(".")[2].lower() in ENDINGS.get(role, ()) and "." in name]
     named += sorted(ending, key=lambda name: int(entries.missing(columns[name]).sum()))
-    named += [
-        name
-        for name in columns
-        if role in vocabulary.COMPONENT_NAMES and vocabulary.COMPONENT_NAMES[role].match(name.lower())
-    ]
-    if role == "ground_truth" and len(vocabulary.SCREENS & set(short.values())) >= 2:
+    named += [name for name in columns if role in COMPONENTS and is_like(name, f"component_{role}")]
+    if role == "ground_truth" and len([name for name in columns if is_called(name, "screens")]) >= 2:
         named = [name for name in named if short[name] != "stimulus"]
-    if role == "correct" and {*short.values()} & DETECTED:
+    if role == "correct" and any_called({*short.values()} - {"hit"}, "detection"):
         named = [name for name in named if short[name] != "hit"]  # of a signal; correct rejections have their own flag
     fits = [name for name in dict.fromkeys(named) if roles.fits_role(role, columns[name], short[name])]
     if role == "session":
@@ -154,23 +149,19 @@ def _unfit(columns: DataFrame, known: set[str]) -> list[str]:
     notes = [
         say("fractions", name=name, word=entries.words(columns[name])[0])
         for name in in_words
-        if vocabulary.STIMULUS.match(plain(name)) and all(map(FRACTION.fullmatch, entries.words(columns[name])))
+        if is_like(name, "stimulus") and all(is_like(word, "fraction") for word in entries.words(columns[name]))
     ]
     for name in in_words:
         words = entries.words(columns[name])
-        named = plain(name) in vocabulary.COLUMN_NAMES["reward"] or (
-            vocabulary.LIKE_A_REWARD.search(plain(name)) and 1 < len(words) <= 6
-        )
+        named = is_called(name, "reward") or (is_like(name, "like_a_reward") and 1 < len(words) <= 6)
         if "reward" not in known and named:
-            word = next((each for each in words if WON.search(each.lower())), words[0])
+            word = next((each for each in words if is_like(each, "won")), words[0])
             notes.append(say("reward_in_words", name=name, word=word))
     return notes + [
         say("unfit", name=name, role=of_what, entries=entries.describe(columns[name]))
         for role, of_what in (("rt", "a time"), ("confidence", "a confidence judgement"), ("correct", "correctness"))
         for name in columns
-        if role not in known
-        and plain(name) in vocabulary.COLUMN_NAMES[role]
-        and len(entries.distinct(columns[name])) > 1
+        if role not in known and is_called(name, role) and len(entries.distinct(columns[name])) > 1
         if not roles.fits_role(role, columns[name])
     ]
 
@@ -182,7 +173,7 @@ def _rewards_of_trials(
     order, follows = trial_order(columns, assigned)
     rest = [name for name in names if not is_in_blocks(columns[name], order, follows)] or list(names)
     others = [name for name in rest[1:] if not same_information(columns[name], columns[rest[0]])]
-    pair = {plain(name) for name in names} & {*vocabulary.COLUMN_NAMES["gain"], *vocabulary.COLUMN_NAMES["loss"]}
+    pair = any_called(names, "gain", "loss")
     if others and not pair:
         found.notes.append(say("several_rewards", name=rest[0], other=others[0]))
     return rest
@@ -191,11 +182,11 @@ def _rewards_of_trials(
 def settle_choice(columns: DataFrame, free: DataFrame, found: Guess) -> None:
     """Find the column of the choice among those with its names, or ask."""
     assigned = found.roles
-    clear = [name for name in _named("choice", free) if plain(name) not in vocabulary.SIDES]
-    unclear = [name for name in free if plain(name) in vocabulary.SIDES and roles.fits_role("choice", free[name])]
+    clear = [name for name in _named("choice", free) if not is_called(name, "sides")]
+    unclear = [name for name in free if is_called(name, "sides") and roles.fits_role("choice", free[name])]
     timed = None if "rt" not in assigned else ~_untimed(columns[str(assigned["rt"])])
     constant = [len(entries.distinct(free[name])) < 2 and not entries.missing(free[name]).any() for name in clear]
-    if all(constant) and any(vocabulary.LIKE_A_CHOICE.search(name.lower()) for name in roles.unnamed_choices(free)):
+    if all(constant) and any(is_like(name, "like_a_choice") for name in roles.unnamed_choices(free)):
         clear = []
     names = _that_answer(free, clear, timed) or clear
     names = _without_doubles(free, names) or _that_answer(free, unclear, timed) or unclear
@@ -206,16 +197,16 @@ def settle_choice(columns: DataFrame, free: DataFrame, found: Guess) -> None:
     elif names:
         key, side = "choice_or_side", names[0]
         rest = free.drop(columns=[*assigned.values(), *names], errors="ignore")
-        numbered = [name for name in rest if plain(name).rstrip("0123456789") in vocabulary.COLUMN_NAMES["choice"]]
+        numbered = [name for name in rest if is_called(plain(name).rstrip("0123456789"), "choice")]
         if others := numbered or _like_answers(rest):
             key, names = "choice_among_others", [*others, *names]
         found.questions["choice"] = ask(key, columns, names, side=side, others=others)
-    elif not ({plain(name) for name in columns} & vocabulary.CLOCKS and not assigned):  # a log of events
+    elif not (any_called(columns, "clocks") and not assigned):  # a log of events
         names = roles.unnamed_choices(free.drop(columns=[*assigned.values()], errors="ignore"))
         names = [] if are_alike(columns, names) or all(roles.report_columns(columns)) else names
         if names:
             flag, sides = assigned.get("correct"), [*dict.fromkeys([*_named("ground_truth", columns), *names])]
-            follows = flag in columns and not any(vocabulary.LIKE_A_CHOICE.search(name.lower()) for name in names)
+            follows = flag in columns and not any(is_like(name, "like_a_choice") for name in names)
             asked = sides if follows else names
             answers = _chosen_sides(columns, sides, str(flag)) if follows else ()
             found.questions["choice"] = ask("unnamed_choice", columns, asked, answers, each=names)
@@ -247,15 +238,9 @@ def _other_answers(free: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
 
 def _like_answers(columns: DataFrame) -> list[str]:
     """Return the columns of words that sound like an answer, and those of numbers that say what was chosen."""
-    names = [name for name in roles.unnamed_choices(columns) if vocabulary.LIKE_A_CHOICE.search(name.lower())]
-    chosen = [
-        name
-        for name in names
-        if vocabulary.CHOSEN.search(name.lower()) and not vocabulary.OF_THE_CHOSEN.search(name.lower())
-    ]
-    words = [
-        name for name in names if not (entries.is_numeric(columns[name]) or vocabulary.NOT_CHOICES.search(name.lower()))
-    ]
+    names = [name for name in roles.unnamed_choices(columns) if is_like(name, "like_a_choice")]
+    chosen = [name for name in names if is_like(name, "chosen") and not is_like(name, "of_the_chosen")]
+    words = [name for name in names if not (entries.is_numeric(columns[name]) or is_like(name, "not_choices"))]
     return [name for name in names if name in (*chosen, *words)]
 
 
@@ -320,7 +305,7 @@ def _settle_correct(columns: DataFrame, assigned: dict[str, object]) -> None:
             del assigned["correct"]
             assigned.setdefault("ground_truth", str(name))
     stimulus = assigned.get("ground_truth")
-    if stimulus is not None and plain(str(stimulus)) in vocabulary.STIMULUS_OR_TRUTH:
+    if stimulus is not None and is_called(str(stimulus), "stimulus_or_truth"):
         labels = entries.levels(columns[str(stimulus)])[0]
         if not (len(labels) == 2 or (set(labels) <= options and len(labels) <= roles.MOST_CHOICES)):
             del assigned["ground_truth"]
@@ -376,12 +361,12 @@ def _settle_offers(columns: DataFrame, assigned: dict[str, Any], given: roles.Ro
 def _settle_two_stages(columns: DataFrame, assigned: dict[str, object]) -> None:
     """Keep a second stage only with both of its columns, or with four choices that say the state."""
     if "choice2" in assigned and "state" not in assigned:
-        common = [name for name in columns if plain(name) in vocabulary.MORE["common"] and roles.is_flag(columns[name])]
+        common = [name for name in columns if is_called(name, "common") and roles.is_flag(columns[name])]
         if common:
             assigned["common"] = common[0]
     if "choice2" not in assigned and plain(str(assigned.get("state", ""))) == "state":
         assigned.pop("state")
-    cues = [name for name in columns if plain(name) in vocabulary.MORE["cue"] and name not in assigned.values()]
+    cues = [name for name in columns if is_called(name, "cue") and name not in assigned.values()]
     go = plain(str(assigned.get("choice", ""))) in ("keypressed", "keypress", "go", "pressed")
     learned = "reward" in assigned and "choice2" not in assigned and (go or "correct" not in assigned)
     if cues and learned and roles.fits_role("cue", columns[cues[0]]):
@@ -403,9 +388,7 @@ def _settle_pulses(columns: DataFrame, free: DataFrame, given: roles.Roles, foun
     return True
 
 
-def _settle_stimuli(
-    columns: DataFrame, assigned: dict[str, Any], form: vocabulary.TableFormat | None, found: Guess
-) -> None:
+def _settle_stimuli(columns: DataFrame, assigned: dict[str, Any], form: TableFormat | None, found: Guess) -> None:
     """Find the stimuli among the numbers of a table, or ask where only their values suggest them."""
     if offered := roles.offers(columns, assigned):
         found.roles["stimuli"], found.reasons["stimuli"] = tuple(offered), "name"
@@ -414,12 +397,8 @@ def _settle_stimuli(
     free = [name for name in columns if name not in assigned.values() and entries.is_numeric(columns[name])]
     free = [name for name in free if not entries.is_truth(columns[name]) and len(entries.distinct(columns[name])) > 1]
     free = [name for name in free if form is None or plain(name) not in form.states]
-    free = [name for name in free if plain(name) not in {"hit", *DETECTED}]
-    named = [
-        name
-        for name in free
-        if vocabulary.STIMULUS.match(plain(name)) and not vocabulary.NOT_STIMULI.search(name.lower())
-    ]
+    free = [name for name in free if not is_called(name, "detection")]
+    named = [name for name in free if is_like(name, "stimulus") and not is_like(name, "not_stimuli")]
     outcomes = bool({"reward", "gain"} & set(assigned))
     if not named:
         named = [name for pair in roles.value_pairs(free, assigned) for name in pair] or roles.delayed_amounts(free)
@@ -434,7 +413,7 @@ def _settle_stimuli(
     if any(roles.goes_with_answers(entries.numbers(columns[name]), columns, assigned) for name in named):
         return
     paired = {name for pair in roles.side_pairs(columns, list(assigned.values())) for name in pair}
-    rest = [name for name in free if not vocabulary.NOT_STIMULI.search(name.lower()) and name not in (*paired, *named)]
+    rest = [name for name in free if not is_like(name, "not_stimuli") and name not in (*paired, *named)]
     rest = [name for name in rest if roles.varies_within(columns[name], columns, assigned)]
     rest = [name for name in rest if roles.goes_with_answers(entries.numbers(columns[name]), columns, assigned)]
     if rest:

@@ -12,17 +12,13 @@ from neurogym.behaviour import entries, roles
 from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.evidence import listed
 from neurogym.behaviour.questions import ask, say
-from neurogym.behaviour.vocabulary import CLOCKS, COLUMN_NAMES, LIKE_A_CHOICE
+from neurogym.behaviour.vocabulary import any_called, is_called, is_like
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
 FEWEST_NAMED, FEWEST_ALIKE = 5, 3  #: numbered columns that are trials, if these are named like a choice, and if not
-TOTALS = re.compile(r"(n|num|number|count|total)?(of)?(trials|total|obs)?")  #: names of numbers of trials
-#: Names of numbers, or shares, of choices.
-PARTS = re.compile(r"(n|num|k|count|p|prop|proportion|frac|pct)(of)?[a-z]\w*")
-SIDE = re.compile(r"left|right")
 FEWEST_EVENTS = 5  #: of an entry that may be a choice in a log
 
 
@@ -88,7 +84,7 @@ def refuse_named_wide(columns: DataFrame) -> None:
         TableError: with the Python that turns the table into one with a row for each trial.
     """
     for family, names in _numbered(columns).items():
-        if plain(family).removeprefix("trial") in COLUMN_NAMES["choice"]:
+        if is_called(plain(family).removeprefix("trial"), "choice"):
             refuse_wide(columns, names, FEWEST_NAMED)
 
 
@@ -109,9 +105,8 @@ def refuse_wide(columns: DataFrame, names: Mapping[int, str], fewest: int) -> No
     (chosen,) = (family for family, each in families.items() if each == names)
     made = {family: "choice" if family == chosen else plain(family) for family in families}
     values = [f"{name}=frame[f{family.replace('{}', '{k}')!r}]" for family, name in made.items() if name.isidentifier()]
-    short = {plain(name) for name in columns}
-    number = "subject" if short & {*COLUMN_NAMES["trial"]} else "trial"
-    row = [] if number == "subject" or short & {*COLUMN_NAMES["subject"]} else ["subject=frame.index"]
+    number = "subject" if any_called(columns, "trial") else "trial"
+    row = [] if number == "subject" or any_called(columns, "subject") else ["subject=frame.index"]
     each = ", ".join([f"{number}=k", *row, *values])
     first, *_, last = names.values()
     python = f"pandas.concat([frame.filter(regex=r'^\\D*$').assign({each}) for k in {_range([*names])}])"
@@ -131,9 +126,9 @@ def _refuse_counts(columns: DataFrame, used: Sequence[object]) -> None:
     """
     numeric = {name: entries.numbers(columns[name]) for name in columns if entries.is_plain_number(columns[name])}
     free = {name: each for name, each in numeric.items() if name not in used and np.isfinite(each).all()}
-    for total in (name for name in free if TOTALS.fullmatch(plain(name)) and free[name].min() > 1):
+    for total in (name for name in free if is_like(name, "totals") and free[name].min() > 1):
         for part, values in free.items():
-            if part == total or not PARTS.fullmatch(plain(part)) or np.any((values < 0) | (values > free[total])):
+            if part == total or not is_like(part, "parts") or np.any((values < 0) | (values > free[total])):
                 continue
             number = f"rows[{part!r}]" if np.ptp(values) > 1 else f"(rows[{total!r}] * rows[{part!r}]).round()"
             choice = f"lambda rows: (rows.groupby(level=0).cumcount() < {number}) * 1"
@@ -148,13 +143,13 @@ def _ask_for_events(columns: DataFrame) -> None:
     Raises:
         TableQuestion: if a column beside a clock has entries that differ in the side, or sound like answers.
     """
-    if not {plain(name) for name in columns} & CLOCKS:
+    if not any_called(columns, "clocks"):
         return
     for name, column in columns.items():
         words, index = entries.levels(column) if entries.is_words(column) else ((), np.zeros(0, int))
         counts = np.bincount(index[index >= 0], minlength=len(words))
         frequent = [word for word, count in zip(words, counts, strict=True) if count >= FEWEST_EVENTS]
-        answers = [word for word in frequent if LIKE_A_CHOICE.search(word.lower())]
-        events = [word for word in answers if SIDE.search(word.lower())] or answers
+        answers = [word for word in frequent if is_like(word, "like_a_choice")]
+        events = [word for word in answers if is_like(word, "one_side")] or answers
         if len(events) > 1:
             raise ask("events", columns, [name], name=name, shown=listed(events), events=",".join(events))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,16 +13,12 @@ from neurogym.behaviour.arrays import of_other_lengths
 from neurogym.behaviour.conversion import from_mapping, from_records, name_of_groups
 from neurogym.behaviour.entries import TableError
 from neurogym.behaviour.pulse_times import sides
+from neurogym.behaviour.vocabulary import is_like
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 DEEPEST = 6  #: levels of structures that are searched
-#: States of Bpod that say a choice, a reward, and neither.
-SIDES = (re.compile(r"left(?!over)", re.I), re.compile(r"right", re.I))
-REWARD = re.compile(r"(?<!no)(?<!un)(reward|correct|drink)(?!ed?delay)", re.I)
-NO_REWARD = re.compile(r"(punish|error|incorrect|wrong|noreward|unreward|omission)", re.I)
-NOT_AN_ANSWER = re.compile(r"(wait|init|light|port|cue|delay|iti|center|centre)", re.I)
 MOSTLY = 0.5  #: share of trials that must enter a state of a side, so that states say the choice
 
 Vectors = dict[str, Any]  #: arrays or lists of equal length by name
@@ -194,12 +189,12 @@ def bpod_session(content: Mapping[str, Any]) -> tuple[Vectors, str] | None:
         if isinstance(values, np.ndarray) and values.shape == (len(entered),) and values.dtype.kind in "biuf":
             columns[name] = values
     names = dict.fromkeys(name for states in entered for name in states)
-    answers = [name for name in names if not NOT_AN_ANSWER.search(name)]
-    sides = [[name for name in answers if side.search(name)] for side in SIDES]
+    answers = [name for name in names if not is_like(name, "other_state")]
+    sides = [[name for name in answers if is_like(name, side)] for side in ("left", "right")]
     left, right = (np.array([bool(states & set(side)) for states in entered], bool) for side in sides)
     if all(sides) and np.mean(left ^ right) >= MOSTLY and not np.any(left & right):
         columns["choice"] = np.select([left, right], ["left", "right"], "")
-        rewards = [name for name in answers if REWARD.search(name) and not NO_REWARD.search(name)]
+        rewards = [name for name in answers if is_like(name, "reward_state") and not is_like(name, "no_reward_state")]
         if rewards:
             columns["reward"] = np.array([bool(states & set(rewards)) for states in entered]) * 1
         used = ", ".join(dict.fromkeys([*sides[0], *sides[1], *rewards]))

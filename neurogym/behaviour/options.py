@@ -10,10 +10,9 @@ import numpy as np
 from neurogym.array_types import BoolArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.codings import is_missed_word
-from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import FILE
 from neurogym.behaviour.questions import ask, is_among
-from neurogym.behaviour.vocabulary import TASKS
+from neurogym.behaviour.vocabulary import is_called
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -41,7 +40,7 @@ def check_options(
     """
     words = entries.levels(column)[0]
     gone = [k for k, word in enumerate(words) if word in missed or is_missed_word(word)]
-    for source in (*sources, *(each for each in columns if plain(each) in TASKS)):
+    for source in (*sources, *(each for each in columns if is_called(each, "tasks"))):
         labels, group = entries.texts(columns[str(source)]) if source in columns else ((), np.zeros(0, int))
         if len(labels) < 2:
             continue
@@ -50,7 +49,7 @@ def check_options(
         sets = np.unique(common[common.any(1)], axis=0)
         if union.sum() > 2 and len(sets) > 1 and not (sets == union).all(1).any():
             listed = [", ".join(word for word, at in zip(words, row, strict=True) if at) for row in sets[::-1]]
-            tasks = plain(str(source)) in TASKS
+            tasks = is_called(str(source), "tasks")
             about: dict[str, Any] = {
                 "kind": "file" if source == FILE else "task" if tasks else "subject",
                 "codings": listed[:MOST_LISTED],

@@ -19,7 +19,7 @@ from neurogym.behaviour import entries
 from neurogym.behaviour.entries import TableError, plain
 from neurogym.behaviour.evidence import rises, trial_order
 from neurogym.behaviour.questions import ask, say
-from neurogym.behaviour.vocabulary import MORE
+from neurogym.behaviour.vocabulary import FURTHER_NAMES, is_like
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -34,8 +34,6 @@ SIDES = {
     "(?<![A-Za-z])l(?![A-Za-z])": "r",
     "(?<![A-Za-z])L(?![A-Za-z])|(?<=[a-z])L$|^L(?=[A-Z])": "R",
 }
-#: Names of times of what an animal does.
-ANSWERS = re.compile(r"((?<!c)lick|poke|port|press|resp|lever|spike|reward|key)")
 UNITS = {"s": 1.0, "ms": 1e3}
 #: Median length of a train (as written) up to which times are in s, and from which these are in ms.
 LONGEST_S, SHORTEST_MS = 15.0, 60.0
@@ -119,7 +117,7 @@ def pulse_columns(columns: DataFrame) -> tuple[str, str] | None:
     Raises:
         TableQuestion: if several pairs may be.
     """
-    pairs = [pair for pair in pairs_of(columns) if not ANSWERS.search(pair[0].lower())]
+    pairs = [pair for pair in pairs_of(columns) if not is_like(pair[0], "acts")]
     pairs = [pair for pair in pairs if any(is_lists(columns[name]) for name in pair)]
     pairs = [pair for pair in pairs if all(_lists(columns[name]) is not None for name in pair)]
     if len(pairs) > 1:
@@ -131,7 +129,7 @@ def pulse_columns(columns: DataFrame) -> tuple[str, str] | None:
 def duration_column(columns: DataFrame) -> str | None:
     """Return the column named like the duration of the stimulus, or None."""
     short = {plain(name): name for name in columns if entries.is_numeric(columns[name])}
-    return next((short[name] for name in MORE["duration"] if name in short), None)
+    return next((short[name] for name in FURTHER_NAMES["duration"] if name in short), None)
 
 
 def with_counts(columns: DataFrame, pair: tuple[str, str]) -> DataFrame:

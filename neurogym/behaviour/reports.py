@@ -10,10 +10,10 @@ import numpy as np
 from neurogym.analysis.estimation import FEWEST, ContinuousReports, continuous_reports
 from neurogym.array_types import BoolArray, FloatArray
 from neurogym.behaviour import entries
-from neurogym.behaviour.entries import TableError, plain
+from neurogym.behaviour.entries import TableError
 from neurogym.behaviour.guessing import guess
 from neurogym.behaviour.roles import report_columns
-from neurogym.behaviour.vocabulary import DURATIONS, SIZES
+from neurogym.behaviour.vocabulary import is_called
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -75,9 +75,11 @@ def reports_of(table: DataFrame, by: str | None = None) -> ReportTable | None:
         raise TableError(f"{' and '.join(targets)} may both be the target of {reports[0]}: leave one in the table")
     report, target = entries.numbers(table[reports[0]]), entries.numbers(table[targets[0]])
     subject = guess(table.drop(columns=[reports[0], targets[0]])).roles.get("subject")
-    sizes = [name for name in table if plain(name) in SIZES and 1 < len(entries.distinct(table[name])) <= MOST_SIZES]
+    sizes = [
+        name for name in table if is_called(name, "sizes") and 1 < len(entries.distinct(table[name])) <= MOST_SIZES
+    ]
     size = by or next(iter(sizes), None)
-    ring = None if plain(targets[0]) in DURATIONS else _ring(target)
+    ring = None if is_called(targets[0], "durations") else _ring(target)
     groups = dict[tuple[str, str], ContinuousReports]()
     for who, of_person in _parts(table, str(subject) if subject else None):
         for level, of_level in _parts(table, size):

@@ -16,7 +16,7 @@ from neurogym.behaviour.evidence import FILE, group_index, group_names, listed, 
 from neurogym.behaviour.expressions import rows_where
 from neurogym.behaviour.questions import Answer, TableQuestion, ask, say
 from neurogym.behaviour.roles import MOST_CHOICES, is_flag, missed_rows, names_of
-from neurogym.behaviour.vocabulary import CODES, DETECTION, MISSED_FLAGS
+from neurogym.behaviour.vocabulary import CODES, any_called, is_called
 from neurogym.messages.options import option
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class RoleColumns:
         names = {str(self.roles[role]) for role in ROLES_OF_MISSES if role in self.roles}
         names |= {name for name in self.columns if plain(name) == "outcome" and name not in " ".join(formulas)}
         gone = [missed_rows(self.columns[name]) for name in names]
-        for name in (name for name in self.columns if plain(name) in CODES):
+        for name in (name for name in self.columns if is_called(name, "codes")):
             numbers = entries.numbers(self.columns[name])
             gone.append(np.isfinite(numbers) & ~np.isin(numbers, CODES[plain(name)]))
             self.words[name] = f"no answer, but for {' and '.join(map(str, CODES[plain(name)]))}"
@@ -150,11 +150,11 @@ class RoleColumns:
         success = correct if np.isfinite(correct).any() else self.amounts()
         answered = ~entries.missing(self.column("choice")[1])
         flagged, short = np.zeros(self.n, bool), {plain(name) for name in self.columns}
-        detection = "hit" in short and bool(short & set(DETECTION) - {"hit", "miss"})
+        detection = "hit" in short and any_called(short - {"hit", "miss"}, "detection")
         for name, column in self.columns.items():
-            if plain(name) not in MISSED_FLAGS or name in self.roles.values() or not is_flag(column):
+            if not is_called(name, "missed", "missed_flags") or name in self.roles.values() or not is_flag(column):
                 continue
-            if detection and plain(name) in DETECTION:
+            if detection and is_called(name, "detection"):
                 continue
             rows = codings.read_flags(column)[0] == 1
             known = np.isfinite(success) & answered

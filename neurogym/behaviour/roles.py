@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from neurogym.array_types import BoolArray, FloatArray
-from neurogym.behaviour import entries, vocabulary
+from neurogym.behaviour import entries
 from neurogym.behaviour.entries import label, parse_number, plain
 from neurogym.behaviour.evidence import correlation, same_information
 from neurogym.behaviour.pulse_times import pairs_of
 from neurogym.behaviour.questions import Answer, say
+from neurogym.behaviour.vocabulary import DETECTION, LETTERS, NO, ORDERED, YES, is_called, is_like
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -35,7 +35,7 @@ def names_of(value: str | Sequence[str] | None) -> list[str]:
 
 def detected(word: str) -> bool | None:
     """Return whether an outcome of signal detection is a correct one; None for another word."""
-    return vocabulary.DETECTION.get(vocabulary.LETTERS.get(plain(word), plain(word)))
+    return DETECTION.get(LETTERS.get(plain(word), plain(word)))
 
 
 def spoken(word: str) -> str:
@@ -46,7 +46,7 @@ def spoken(word: str) -> str:
 
 def says_yes(word: str) -> bool | None:
     """Return whether a word means yes, correct or a reward, or the contrary; None for another word."""
-    return spoken(word) in vocabulary.YES if spoken(word) in vocabulary.YES | vocabulary.NO else None
+    return spoken(word) in YES if spoken(word) in YES | NO else None
 
 
 def is_detection(words: Sequence[str]) -> bool:
@@ -58,9 +58,7 @@ def is_detection(words: Sequence[str]) -> bool:
 def missed_words(words: Sequence[str]) -> list[str]:
     """Return the words among the entries of a column that mean no answer."""
     detection = is_detection(words)
-    return [
-        word for word in words if plain(word) in vocabulary.MISSED and not (detection and detected(word) is not None)
-    ]
+    return [word for word in words if is_called(word, "missed") and not (detection and detected(word) is not None)]
 
 
 def missed_rows(column: Series) -> BoolArray:
@@ -71,7 +69,7 @@ def missed_rows(column: Series) -> BoolArray:
 def is_for_or_against(name: str, columns: DataFrame) -> bool:
     """Return whether a choice is for or against an offer: by its name, or by entries such as accept and reject."""
     words = " ".join(map(plain, entries.words(columns[name]))) if name in columns else ""
-    return plain(name) in vocabulary.OFFER_CHOICES or ("accept" in words and "reject" in words)
+    return is_called(name, "offer_choices") or ("accept" in words and "reject" in words)
 
 
 def offers(columns: DataFrame, assigned: Mapping[str, object]) -> list[str]:
@@ -81,7 +79,7 @@ def offers(columns: DataFrame, assigned: Mapping[str, object]) -> list[str]:
     return [
         name
         for name in columns
-        if plain(name) in (*vocabulary.COLUMN_NAMES["gain"], *vocabulary.COLUMN_NAMES["loss"], *vocabulary.SAFE)
+        if is_called(name, "gain", "loss", "safe")
         and name not in assigned.values()
         and entries.is_numeric(columns[name])
     ]
@@ -135,7 +133,7 @@ def unfit(role: str, columns: DataFrame) -> list[str]:
     """Return why columns that are named like a role do not suit it, in words."""
     reasons = []
     for name, column in columns.items():
-        if plain(name) in vocabulary.COLUMN_NAMES[role] and not fits_role(role, column, plain(name)):
+        if is_called(name, role) and not fits_role(role, column, plain(name)):
             n = len(entries.distinct(column))
             reasons.append(f"{name} is empty" if not n else f"{name} has {n:,} different entries")
     return reasons[:2]
@@ -165,7 +163,7 @@ def is_flag(column: Series, fractions: bool = False) -> bool:
         low = np.unique(values[:100_000])
         return low.size > 0 and any(set(low) <= pair for pair in ({-1, 0, 1}, {0, 100}))
     meaning = detected if is_detection(entries.words(column)) else says_yes
-    return all(meaning(word) is not None or plain(word) in vocabulary.MISSED for word in entries.words(column))
+    return all(meaning(word) is not None or is_called(word, "missed") for word in entries.words(column))
 
 
 def unnamed_choices(columns: DataFrame) -> list[str]:
@@ -174,26 +172,18 @@ def unnamed_choices(columns: DataFrame) -> list[str]:
     Of the rest, pairs such as left and right come before other words, and these before numbers.
     """
     columns = columns[
-        [
-            name
-            for name in columns
-            if not vocabulary.OF_TRIAL_BEFORE.search(plain(name)) and plain(name) not in vocabulary.CODES
-        ]
+        [name for name in columns if not is_like(name, "of_trial_before") and not is_called(name, "codes")]
     ]
-    rewards = [name for name in columns if vocabulary.LIKE_A_REWARD.search(plain(name))]
-    outcomes = [*rewards, *(name for name in columns if plain(name) in vocabulary.COLUMN_NAMES["correct"])]
+    rewards = [name for name in columns if is_like(name, "like_a_reward")]
+    outcomes = [*rewards, *(name for name in columns if is_called(name, "correct"))]
     names = [name for name, column in columns.items() if _is_choice(column, flags=name not in outcomes)]
     names = [name for name in names if not changes_between_blocks(columns[name])]
-    answers = [name for name in columns if vocabulary.LIKE_A_CHOICE.search(name.lower())]
+    answers = [name for name in columns if is_like(name, "like_a_choice")]
     answers = [name for name in answers if _is_choice(columns[name], 8, flags="corr" not in name.lower())]
     answers = [name for name in answers if not changes_between_blocks(columns[name])]
-    names = [name for name in names if not vocabulary.NOT_CHOICES.search(name.lower())]
+    names = [name for name in names if not is_like(name, "not_choices")]
     names = [name for name in names if name not in rewards or not entries.is_numeric(columns[name])]
-    pairs = [
-        name
-        for name in names
-        if {plain(word) for word in entries.levels(columns[name])[0]} in map(set, vocabulary.ORDERED)
-    ]
+    pairs = [name for name in names if {plain(word) for word in entries.levels(columns[name])[0]} in map(set, ORDERED)]
     return answers or pairs or sorted(names, key=lambda name: entries.is_numeric(columns[name]))
 
 
@@ -216,11 +206,7 @@ def _is_choice(column: Series, most: int = 4, flags: bool = False) -> bool:
 def unnamed_stimuli(columns: DataFrame, assigned: Mapping[str, object]) -> list[str]:
     """Return the numbers without a role that may be stimuli, because answers depend on them."""
     free = [name for name in columns if name not in assigned.values() and entries.is_numeric(columns[name])]
-    free = [
-        name
-        for name in free
-        if len(entries.distinct(columns[name])) > 1 and not vocabulary.NOT_STIMULI.search(name.lower())
-    ]
+    free = [name for name in free if len(entries.distinct(columns[name])) > 1 and not is_like(name, "not_stimuli")]
     return [name for name in free if goes_with_answers(entries.numbers(columns[name]), columns, assigned)]
 
 
@@ -229,11 +215,7 @@ def like_the_choice(columns: DataFrame, assigned: Mapping[str, object]) -> list[
     choice = columns[str(assigned["choice"])]
     rest = [name for name in columns if name not in assigned.values() and entries.is_words(columns[name])]
     rest = [name for name in rest if set(entries.words(columns[name])) <= set(entries.words(choice))]
-    rest = [
-        name
-        for name in rest
-        if not vocabulary.LIKE_A_REWARD.search(plain(name)) and not vocabulary.OF_TRIAL_BEFORE.search(plain(name))
-    ]
+    rest = [name for name in rest if not is_like(name, "like_a_reward") and not is_like(name, "of_trial_before")]
     return [
         name for name in rest if len(entries.words(columns[name])) > 1 and not same_information(columns[name], choice)
     ]
@@ -241,23 +223,17 @@ def like_the_choice(columns: DataFrame, assigned: Mapping[str, object]) -> list[
 
 def like_a_reward(columns: DataFrame, assigned: Mapping[str, object]) -> list[str]:
     """Return the columns without a role that are named like outcomes."""
-    rest = [name for name in columns if name not in assigned.values() and vocabulary.LIKE_A_REWARD.search(plain(name))]
-    rest = [name for name in rest if not re.search(r"(prob|time|type|state|valid)", plain(name))]
-    return [
-        name
-        for name in rest
-        if fits_role("reward", columns[name]) and not vocabulary.OF_TRIAL_BEFORE.search(plain(name))
-    ]
+    rest = [name for name in columns if name not in assigned.values() and is_like(name, "like_a_reward")]
+    rest = [name for name in rest if not is_like(name, "not_rewards")]
+    return [name for name in rest if fits_role("reward", columns[name]) and not is_like(name, "of_trial_before")]
 
 
 def report_columns(columns: DataFrame) -> tuple[list[str], list[str]]:
     """Return the columns of continuous reports, and those that may be their targets."""
     numeric = [name for name in columns if entries.is_numeric(columns[name])]
     continuous = [name for name in numeric if len(entries.distinct(columns[name])) > CONTINUOUS]
-    reports = [name for name in continuous if plain(name) in vocabulary.REPORTS]
-    targets = [
-        name for name in numeric if plain(name) in (vocabulary.TARGETS if name in continuous else vocabulary.DURATIONS)
-    ]
+    reports = [name for name in continuous if is_called(name, "reports")]
+    targets = [name for name in numeric if is_called(name, "durations", *["targets"] * (name in continuous))]
     return reports, targets
 
 
@@ -275,14 +251,14 @@ def goes_with_answers(values: FloatArray, columns: DataFrame, assigned: Mapping[
 
 def delayed_amounts(names: Sequence[str]) -> list[str]:
     """Return the amounts and delays of a larger later and a smaller sooner option."""
-    return [name for name in names if re.fullmatch(r"(delay|amount|reward|value)(later|sooner|ll|ss)", plain(name))]
+    return [name for name in names if is_like(name, "delayed_amount")]
 
 
 def value_pairs(names: Sequence[str], assigned: Mapping[str, object]) -> list[tuple[str, str]]:
     """Return the pairs of columns such as ``value_1`` and ``value_2``; payoffs of all arms of a bandit are none."""
     pairs = {pair[0][:-1]: pair for pair in numbered_pairs(names) if f"{pair[0][:-1]}3" not in names}
     earned = plain(str(assigned.get("reward")))
-    return [pair for base, pair in pairs.items() if vocabulary.VALUE.match(plain(base)) and plain(base) != earned]
+    return [pair for base, pair in pairs.items() if is_like(base, "value") and plain(base) != earned]
 
 
 def varies_within(column: Series, columns: DataFrame, assigned: Mapping[str, object]) -> bool:
@@ -302,7 +278,7 @@ def side_pairs(columns: DataFrame, used: Sequence[object] = ()) -> list[tuple[st
         if not ("left" in name.lower() or name in "lL") or {name, partner} & set(map(str, used)):
             continue
         both = [columns[each] for each in (name, partner) if entries.is_numeric(columns[each])]
-        other = vocabulary.NOT_STIMULI.search(name.lower()) or vocabulary.LIKE_A_CHOICE.search(name.lower())
+        other = is_like(name, "not_stimuli") or is_like(name, "like_a_choice")
         if len(both) == 2 and not (other or any(map(entries.is_truth, both))):
             pairs.append((name, partner))
     return pairs
@@ -342,7 +318,7 @@ def remarks_on(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
         notes += [
             say("stimulus_in_words", name=name, n=len(words))
             for name in rest
-            if vocabulary.STIMULUS.match(plain(name))
+            if is_like(name, "stimulus")
             if len(words := entries.words(columns[name])) > 2 and not entries.is_numeric(columns[name])
         ]
     if not {"reward", "gain", "correct"} & set(assigned) and (outcomes := like_a_reward(columns, assigned)):
@@ -350,7 +326,7 @@ def remarks_on(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
     special = [
         (name, "set", name if match["sound"] else f"not {name}", "for these" if match["sound"] else "without them")
         for name in rest
-        if (match := vocabulary.SPECIAL.fullmatch(plain(name))) and is_flag(columns[name])
+        if (match := is_like(name, "special")) and is_flag(columns[name])
         if len(entries.distinct(columns[name])) > 1
     ]
     special += [
@@ -358,7 +334,7 @@ def remarks_on(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
         for name in rest
         if 1 < len(entries.words(columns[name])) <= MOST_CHOICES
         for word in entries.words(columns[name])
-        if vocabulary.SPECIAL.fullmatch(plain(word)) and "valid" not in word
+        if is_like(word, "special") and "valid" not in word
     ]
     notes += [
         say("special_trials", name=name, word=word, condition=condition, which=which)
@@ -366,10 +342,10 @@ def remarks_on(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
     ]
     numeric = [name for name in rest if entries.is_numeric(columns[name])]
     for role, pattern, what in (
-        ("rt", vocabulary.LIKE_A_TIME, "time"),
-        ("confidence", vocabulary.LIKE_A_JUDGEMENT, "confidence judgement"),
+        ("rt", "like_a_time", "time"),
+        ("confidence", "like_a_judgement", "confidence judgement"),
     ):
-        unread = [name for name in numeric if role not in assigned and pattern.search(name.lower())]
+        unread = [name for name in numeric if role not in assigned and is_like(name, pattern)]
         notes += [say("unread", name=name, what=what, role=role) for name in unread[:2]]
     if not {"ground_truth", "correct"} & set(assigned):
         notes += [say("like_the_choice", name=name) for name in like_the_choice(columns, assigned)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,18 +13,14 @@ from neurogym.behaviour.codings import read_flags
 from neurogym.behaviour.entries import plain
 from neurogym.behaviour.evidence import FILE, group_index
 from neurogym.behaviour.roles import Roles, is_flag, names_of
-from neurogym.behaviour.vocabulary import PATTERNS, PHASE_COLUMNS, SCREENS
+from neurogym.behaviour.vocabulary import is_called, is_like
 from neurogym.messages.options import option
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 
-#: Last row of a table of Gorilla, and rows that sum up others.
-SUMMARY = re.compile(r"(endoffile|mean|average|avg|mittelwert|moyenne|median|sd|std|stdev|sem|total|grandtotal|summe)")
 MOST_SUMMARIES = 0.02  #: share of rows
-PRACTICE = re.compile(r"practi[cs]e|^prac|^warmup")  #: words for phases of practice
-PRACTICE_FLAG = re.compile(r"(is)?(prac(tice|tise)?|warmup)(trials?|block)?")  #: names of flags of it
 Remove = Callable[[BoolArray, str], None]  #: leaves rows out for a reason
 #: Roles whose entries show that a row is a trial.
 DESIGN = ("correct", "ground_truth", "stimuli", "reward", "gain", "state")
@@ -58,13 +53,13 @@ def trial_rows(columns: DataFrame, roles: Roles, filtered: Sequence[str] = ()) -
     for name, column in columns.items():
         if name in filtered or name == choice:
             continue
-        if PRACTICE_FLAG.fullmatch(plain(name)) and is_flag(column) and len(entries.distinct(column)) > 1:
+        if is_like(name, "practice_flag") and is_flag(column) and len(entries.distinct(column)) > 1:
             listed = ",".join(entries.levels(column)[0])
             remove_phase(read_flags(column)[0] == 1, f"practice ({name}); to keep these, {_kept(name, listed)}")
         elif entries.is_words(column) and name not in roles.values():
-            _remove_phases(name, column, PATTERNS["phases"] if plain(name) in PHASE_COLUMNS else PRACTICE, remove_phase)
+            _remove_phases(name, column, "phases" if is_called(name, "phase_columns") else "practice", remove_phase)
     for _, column in columns.items():
-        for word in filter(lambda word: SUMMARY.fullmatch(plain(word)), entries.words(column)):
+        for word in filter(lambda word: is_like(word, "summary"), entries.words(column)):
             summary = np.asarray(column == word)
             if summary.mean() < MOST_SUMMARIES:
                 remove(summary, f"rows {word}")
@@ -102,15 +97,15 @@ def _kept(name: str, words: str) -> str:
 def form_of(columns: DataFrame) -> str:
     """Return the program that wrote a row for each screen or event; empty for tables of trials."""
     short = {plain(name) for name in columns}
-    if len(SCREENS & short) >= 2:
+    if len([name for name in columns if is_called(name, "screens")]) >= 2:
         return "jsPsych"
     if any(name.endswith(".thisN") for name in columns) or {"psychopyversion", "expname"} <= short:
         return "PsychoPy"
     return "BIDS events" if {"onset", "duration", "trialtype"} <= short else ""
 
 
-def _remove_phases(name: str, column: Series, pattern: re.Pattern[str], remove: Remove) -> None:
-    idle = [word for word in entries.words(column) if pattern.search(plain(word))]
+def _remove_phases(name: str, column: Series, pattern: str, remove: Remove) -> None:
+    idle = [word for word in entries.words(column) if is_like(word, pattern)]
     if not idle or len(idle) == len(entries.words(column)):
         return
     for word in idle:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,83 +21,48 @@ if TYPE_CHECKING:
 _FILE, _FORMATS = (
     tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8")) for name in ("words.toml", "formats.toml")
 )
-#: Patterns of names by what they are names of.
-PATTERNS = {
-    name: re.compile("".join(parts).replace("STRENGTHS", "|".join(_FILE["words"]["strengths"])))
-    for name, parts in _FILE["patterns"].items()
-}
-_WORDS = {name: tuple(words) for name, words in _FILE["words"].items() if name != "ordered"}
-
 #: Roles that a column can have, and names (see `neurogym.behaviour.entries.plain`) that suggest the role, best first.
 COLUMN_NAMES: dict[str, tuple[str, ...]] = {role: tuple(names) for role, names in _FILE["roles"].items()}
-#: Roles besides these that can be named: a cue before the choice, and whether a second stage was the common one.
-MORE: dict[str, tuple[str, ...]] = {role: tuple(names) for role, names in _FILE["further_roles"].items()}
-ROLES = (*COLUMN_NAMES, *MORE, "stimuli")
+#: The same of roles that a column has only beside others.
+FURTHER_NAMES: dict[str, Sequence[str]] = _FILE["further_roles"]
+ROLES = (*COLUMN_NAMES, *FURTHER_NAMES, "stimuli")
 #: Ways in which names of PsychoPy and E-Prime end, after a dot.
 ENDINGS: dict[str, tuple[str, ...]] = {role: tuple(ends) for role, ends in _FILE["endings"].items()}
-#: Names of components after which OpenSesame names the columns of their answers.
-COMPONENT_NAMES = {
-    "choice": re.compile(r"response_(?!time)\w*(keyboard|response|mouse|button|key)\w*$"),
-    "rt": re.compile(r"response_time_\w+$"),
-    "correct": re.compile(r"correct_\w*(keyboard|response|mouse|button|key)\w*$"),
-}
-#: Names that a choice has, and a correct choice or the side of a stimulus just as well.
-SIDES = _WORDS["sides"]
-
-STIMULUS = PATTERNS["stimulus"]
-#: Parts of names of numeric columns that hold no stimulus: times, generating probabilities, counters, judgements.
-NOT_STIMULI = PATTERNS["not_stimuli"]
-#: Parts of names of columns of words that are no choices: kinds of rows, groups of subjects, conditions.
-NOT_CHOICES = PATTERNS["not_choices"]
-#: Parts of names that sound like an answer, where no name is that of a choice.
-LIKE_A_CHOICE = PATTERNS["like_a_choice"]
-#: Parts of names of what was chosen, and of what came of it or is known of it.
-CHOSEN = re.compile(r"chose|pick|select|wahl|choisi|elegid")
-OF_THE_CHOSEN = re.compile(
-    r"reward|outcome|feedback|prob|val|amount|magnitude|time|(^|_)rt|correct|conf|rating|n_|num|count"
-)
-#: Names of flags of trials that differ from others by what was done to the subject, by what is earned, or by quality.
-SPECIAL = PATTERNS["special"]
-#: Names of times of answers, where no name is that of a reaction time.
-LIKE_A_TIME = PATTERNS["like_a_time"]
-#: Names of confidence judgements, where no name is that of confidence.
-LIKE_A_JUDGEMENT = PATTERNS["like_a_judgement"]
-#: Parts of names of columns of outcomes.
-LIKE_A_REWARD = re.compile(r"(reward|outcome|feedback|payoff|payout|earned|result|^won|^fb|reinforced|pellet|treasure)")
-#: Names of what was so in the trial before.
-OF_TRIAL_BEFORE = re.compile(r"^(prev|last)|(prev|last|previous)$")
-#: Names of ground truth that may as well name a graded stimulus.
-STIMULUS_OR_TRUTH = _WORDS["stimulus_or_truth"]
-#: Choices that are said relative to the one of the trial before.
-RELATIVE = {*_WORDS["relative"]}
-#: Names of pairs that are stimuli although neither is alone, and of screens in tables of jsPsych.
-VALUE = re.compile(r"^(value|val|v|offer|amount|magnitude|mag|ev|evidence|payoff)$")
-SCREENS = set(_WORDS["screens"])
-YES, NO = set(_WORDS["yes"]), set(_WORDS["no"])
-MISSED = _WORDS["missed"]
-#: Names of flags of trials without an answer, besides the words above.
-MISSED_FLAGS = (*MISSED, *_WORDS["missed_flags"])
+#: Pairs of choices of which the first comes first as an option, whatever the alphabet says.
+ORDERED = tuple((first, second) for first, second in _FILE["words"].pop("ordered"))
 #: Outcomes of signal detection: beside these, a miss is an error and not a trial without an answer.
 DETECTION: dict[str, bool] = _FILE["detection"]
+#: Letters for some of these, beside others.
+LETTERS = {"h": "hit", "m": "miss"}
 #: Choices that say whether they were correct, and not which side was chosen.
 ACCURACY: dict[str, bool] = _FILE["accuracy"]
 #: Codes of a correct answer and of an error, by the name of their column; other codes mean no answer.
 CODES: dict[str, tuple[int, int]] = {name: tuple(codes) for name, codes in _FILE["codes"].items()}
-#: Letters for some of these, beside others.
-LETTERS = {"h": "hit", "m": "miss"}
-#: Choices for or against an offer, whose gains and losses are what is offered.
-OFFER_CHOICES = _WORDS["offer_choices"]
-CLOCKS = set(_WORDS["clocks"])
-SAFE = _WORDS["safe"]
-#: Continuous reports: targets that are durations, all targets, reports, and sizes of sets.
-DURATIONS, REPORTS, SIZES = _WORDS["durations"], _WORDS["reports"], _WORDS["sizes"]
-TARGETS = (*DURATIONS, *_WORDS["targets"])
-#: Columns that may number games or blocks, those that date or identify a session, and those of phases of an experiment.
-BLOCKS, DATES, PHASE_COLUMNS = _WORDS["blocks"], _WORDS["dates"], _WORDS["phase_columns"]
-#: Columns of tasks, each of which has options of its own.
-TASKS = _WORDS["tasks"]
-#: Pairs of choices of which the first comes first as an option, whatever the alphabet says.
-ORDERED = tuple((first, second) for first, second in _FILE["words"]["ordered"])
+YES, NO = set(_FILE["words"]["yes"]), set(_FILE["words"]["no"])
+#: Lists of names and words, and patterns with whether these are searched in plain names, by key in ``words.toml``.
+_TABLES = {table: _FILE[table] for table in ("detection", "accuracy", "codes")}
+_LISTS: dict[str, Collection[str]] = _FILE["roles"] | FURTHER_NAMES | _FILE["words"] | _TABLES
+_PATTERNS = {
+    key: (re.compile("".join(parts).replace("STRENGTHS", "|".join(_LISTS["strengths"]))), part == "plain_patterns")
+    for part in ("patterns", "plain_patterns")
+    for key, parts in _FILE[part].items()
+}
+
+
+def is_called(name: object, *lists: str) -> bool:
+    """Return whether a name, or a word, stands in one of some lists of ``words.toml``."""
+    return any(plain(str(name)) in _LISTS[each] for each in lists)
+
+
+def any_called(names: Iterable[object], *lists: str) -> bool:
+    """Return whether one of some names stands in one of some lists of ``words.toml``."""
+    return any(is_called(name, *lists) for name in names)
+
+
+def is_like(name: str, pattern: str) -> re.Match[str] | None:
+    """Return the match of a name, or of a word, with a pattern of ``words.toml``; None without one."""
+    compiled, of_plain = _PATTERNS[pattern]
+    return compiled.search(plain(name) if of_plain else name.lower())
 
 
 @dataclass(frozen=True)
