@@ -9,10 +9,9 @@ import numpy as np
 
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour import checks, entries, evidence
-from neurogym.behaviour.choices import Choices, map_truth, read_choices
+from neurogym.behaviour.choices import Choices, check_options, map_truth, read_choices
 from neurogym.behaviour.column_maps import ColumnMap
 from neurogym.behaviour.entries import TableError, plain
-from neurogym.behaviour.options import check_options
 from neurogym.behaviour.pulse_times import difference, read_pulses
 from neurogym.behaviour.role_columns import RoleColumns
 from neurogym.behaviour.table import Session
@@ -121,6 +120,9 @@ class Assembler(RoleColumns):
             choices = read_choices(column, self.witness(correct), gone, self.settings.missed, self.settings.choices)
         except TableError as error:
             raise TableError(f"column {name!r}: {error}; {option('--choice')} names another column") from None
+        if choices.doubtful in choices.words and "choice" not in self.named:
+            rows = choices.index == choices.words.index(choices.doubtful)
+            raise self.ask("rare_option", [name], name=name, word=choices.doubtful, n=rows.sum())
         if not choices.words:
             raise TableError(f"column {name!r}: found no choice in any row; {option('--choice')} names another column")
         if len(choices.words) == 1:

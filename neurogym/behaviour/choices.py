@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,17 +12,22 @@ from neurogym.array_types import BoolArray, FloatArray, IntArray
 from neurogym.behaviour import entries
 from neurogym.behaviour.codings import is_missed_word
 from neurogym.behaviour.entries import TableError, label, parse_number, plain
-from neurogym.behaviour.evidence import correlation
+from neurogym.behaviour.evidence import ENOUGH_TRIALS, FILE, correlation
+from neurogym.behaviour.questions import ask, is_among
 from neurogym.behaviour.roles import MOST_CHOICES, MOST_LETTERS
-from neurogym.behaviour.vocabulary import ORDERED
+from neurogym.behaviour.vocabulary import ORDERED, is_called
 from neurogym.messages.options import option
 
 if TYPE_CHECKING:
-    from pandas import Series
+    from pandas import DataFrame, Series
 
 
+FEWEST = 16  #: answers of a file or subject from which an option that is absent is not absent by chance
+COMMON = 0.02  #: share of the answers from which an entry counts as an option
+MOST_LISTED = 4  #: codings that are listed
 RARE = 0.02  #: share of all answers below which keys other than the usual ones count as hit by mistake
 CONTRARY = 0.05  #: share of trials in which correctness and the correct choice may contradict each other by mistake
+LEAST_OPTION = 0.1  #: share of all answers below which one of three numbers may mean no answer
 NO_GO = ("nogo", "no", "neither")  #: words of no answer beside an ordered pair
 
 
@@ -35,12 +40,14 @@ class Choices:
         words: the options in order.
         missed: entries that mean no answer, with the number of rows.
         note: remark on a reading that other values would allow; empty if there is none.
+        doubtful: option that is so rare that it may mean no answer, which nothing else in the table says; or empty.
     """
 
     index: IntArray
     words: tuple[str, ...]
     missed: dict[str, int] = field(default_factory=dict)
     note: str = ""
+    doubtful: str = ""
 
 
 @dataclass(frozen=True)
@@ -91,7 +98,7 @@ def read_choices(
         options = tuple(words[k] for k in _ordered(words, present))
     lookup = np.array([*(options.index(word) if word in options else -1 for word in words), -1])
     gone_words = {word: int(counts[k]) for k, word in enumerate(words) if lookup[k] < 0 and counts[k]}
-    return Choices(lookup[index], options, gone_words, note)
+    return Choices(lookup[index], options, gone_words, note, "" if order or missed else _rare_end(words, counts))
 
 
 def _ordered(words: Sequence[str], options: list[int]) -> list[int]:
@@ -187,6 +194,14 @@ def _zero_or_last(
         if _unanswered(index == k, index >= 0, witness) >= (1.0 if rare else 2.0):
             return [k], f"{label(number)} is read as no answer; {option('--missed none')} if it is a choice"
     return [], ""
+
+
+def _rare_end(words: Sequence[str], counts: np.ndarray) -> str:
+    """Return 0 or the last of three numbers if it is rare, as a code for no answer is; empty without such a number."""
+    total, ends = counts.sum(), {words[0], words[-1]} - {"1"} if words else set()
+    rare = [word for word, count in zip(words, counts, strict=True) if word in ends and count < LEAST_OPTION * total]
+    numbered = tuple(words) in (("0", "1", "2"), ("1", "2", "3"))
+    return rare[0] if numbered and len(rare) == 1 and total >= ENOUGH_TRIALS else ""
 
 
 def _unanswered(rows: BoolArray, answered: BoolArray, witness: Witness) -> float:
@@ -290,3 +305,64 @@ def _short(word: str) -> str:
     """Return a word without ``arrow``, and left and right as letters."""
     side = plain(word).removeprefix("arrow").removesuffix("arrow")
     return {"left": "l", "right": "r"}.get(side, side)
+
+
+def check_options(
+    columns: DataFrame, name: str, column: Series, sources: Sequence[object], missed: Sequence[str]
+) -> None:
+    """Ask whether the entries of a choice are options of one task, if no file or subject has all.
+
+    Args:
+        columns: the table.
+        name: of the choice.
+        column: the choice.
+        sources: names of the columns of files and subjects.
+        missed: entries that mean no answer.
+
+    Raises:
+        TableQuestion: if no file, or no subject, has all entries.
+    """
+    words = entries.levels(column)[0]
+    gone = [k for k, word in enumerate(words) if word in missed or is_missed_word(word)]
+    for source in (*sources, *(each for each in columns if is_called(each, "tasks"))):
+        labels, group = entries.texts(columns[str(source)]) if source in columns else ((), np.zeros(0, int))
+        if len(labels) < 2:
+            continue
+        common = _common(column, group, len(labels), gone)
+        union: BoolArray = np.asarray(common.any(0))
+        sets = np.unique(common[common.any(1)], axis=0)
+        if union.sum() > 2 and len(sets) > 1 and not (sets == union).all(1).any():
+            listed = [", ".join(word for word, at in zip(words, row, strict=True) if at) for row in sets[::-1]]
+            tasks = is_called(str(source), "tasks")
+            about: dict[str, Any] = {
+                "kind": "file" if source == FILE else "task" if tasks else "subject",
+                "codings": listed[:MOST_LISTED],
+                "options": ",".join(word for word, at in zip(words, union, strict=True) if at),
+                "formula": None if tasks else _joined(name, str(source), labels, common, words),
+                "each": labels[:MOST_LISTED] if tasks else [],
+            }
+            raise ask("options", columns, name=name, source=source, **about)
+
+
+def _common(column: Series, group: np.ndarray, n: int, gone: Sequence[int]) -> BoolArray:
+    """Return which entries are common in each group, shape (groups, entries); none in groups of few answers."""
+    words, index = entries.levels(column)
+    counts = np.zeros((n, len(words)), int)
+    valid = (index >= 0) & (group >= 0)
+    np.add.at(counts, (group[valid], index[valid]), 1)
+    counts[:, gone] = 0
+    answers = counts.sum(1, keepdims=True)
+    return (counts > COMMON * answers) & (answers >= FEWEST)
+
+
+def _joined(name: str, source: str, labels: Sequence[str], common: BoolArray, words: Sequence[str]) -> str | None:
+    """Return the formula of the second option of two codings of two options each; None of others."""
+    sets = np.unique(common[common.any(1)], axis=0)[::-1]
+    if len(sets) != 2 or not (common.sum(1) == 2).all() or len(words) > common.any(0).sum():
+        return None
+    seconds = [words[np.flatnonzero(row)[1]] for row in sets]
+    of_set = [[label for label, row in zip(labels, common, strict=True) if (row == each).all()] for each in sets]
+    terms = [
+        f'(`{name}`=="{second}")*({is_among(source, members)})' for second, members in zip(seconds, of_set, strict=True)
+    ]
+    return "+".join(terms)

@@ -8,7 +8,7 @@ import io
 import itertools
 import re
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
@@ -121,6 +121,12 @@ def read_text(path: Path) -> tuple[DataFrame, TextForm, dict[str, int]]:
     return rows, form, _left_out(path, len(rows), form)
 
 
+def _cut(lines: Iterable[str], separator: str) -> Any:
+    """Return a reader of the entries of lines; several spaces separate as one."""
+    joined = (re.sub(r"[ \t]+", " ", line.strip(" \t")) for line in lines) if separator == " " else lines
+    return csv.reader(joined, delimiter=separator)
+
+
 def _rewritten(path: Path, form: TextForm) -> str:
     """Return the text of a file with one space between entries that spaces separate; it is parsed as UTF-8."""
     with open_binary(path) as file:
@@ -137,10 +143,7 @@ def _rewritten(path: Path, form: TextForm) -> str:
 def entries_by_line(path: Path, form: TextForm) -> Iterator[tuple[int, list[str]]]:
     """Yield number, from 1, and entries of each line below the names of columns, without blank lines and comments."""
     with open_binary(path) as packed, io.TextIOWrapper(packed, form.encoding, "replace", newline="") as text:
-        lines: Iterator[str] = itertools.islice(text, form.skipped, None)
-        if form.separator == " ":
-            lines = (re.sub(r"[ \t]+", " ", line.strip(" \t")) for line in lines)
-        reader = csv.reader(lines, delimiter=form.separator)
+        reader = _cut(itertools.islice(text, form.skipped, None), form.separator)
         for row in reader:
             if any(row) and not row[0].lstrip().startswith(("#", "%")):
                 yield form.skipped + reader.line_num, row
@@ -210,9 +213,7 @@ def _form(text: str, encoding: str) -> TextForm:
     if not body:
         raise TableError("found no rows, expected a line of column names and one line for each trial")
     separator = _separator(body)
-    if separator == " ":
-        body = [re.sub(r"[ \t]+", " ", line.strip()) for line in body]
-    rows = list(csv.reader(body, delimiter=separator))
+    rows = list(_cut(body, separator))
     header = [name.strip() for name in rows[0]]
     counts = [len(row) for row in rows[1:]]
     if counts and min(counts) == len(header) + 1 and rows[1]:
@@ -261,6 +262,8 @@ def _header_of(lines: Sequence[str]) -> int:
             continue
         if first == 0:
             return 0
+        if first == 1 and counts[0] == width - 1:
+            return 0  # as R writes a table with names of rows
         if first <= MOST_TITLES and all(count < width for count in counts[:first]):
             best = best or first
     return best
@@ -286,8 +289,7 @@ def _separator(lines: list[str]) -> str:
     """Return the separator that cuts most lines into the same number of entries, at least two."""
     best, best_rank = ",", (0.0, 0)
     for k, separator in enumerate(SEPARATORS):
-        cleaned = [re.sub(r"[ \t]+", " ", line.strip()) for line in lines] if separator == " " else lines
-        counts = [len(row) for row in csv.reader(cleaned, delimiter=separator)]
+        counts = [len(row) for row in _cut(lines, separator)]
         width = counts[0] if counts else 0
         if width < 2:
             continue

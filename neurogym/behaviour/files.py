@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neurogym.behaviour import arrays, entries, hdf5, matlab
+from neurogym.behaviour import arrays, entries, structures
 from neurogym.behaviour.conversion import from_arrow, from_mapping, from_records, name_of_groups
 from neurogym.behaviour.delimited import line_of, open_binary, read_text
 from neurogym.behaviour.entries import TableError, check_number_of_columns, plain
@@ -214,15 +214,15 @@ def _from_json(data: Any) -> DataFrame:
 
 
 def _matlab(path: Path) -> Source:
-    columns, form, notes = matlab.read_matlab(path)
+    columns, form, notes = structures.read_matlab(path)
     return Source(columns, form, notes=notes)
 
 
 def _hdf5(path: Path) -> Source:
-    trials = hdf5.read_trials(path)
+    trials = structures.read_trials(path)
     if trials is not None:
-        return Source(trials, "NWB", identity=hdf5.identity_of(path))
-    return Source(matlab.largest_table(hdf5.read_structures(path)), "HDF5")
+        return Source(trials, "NWB", identity=structures.identity_of(path))
+    return Source(structures.largest_table(structures.read_structures(path)), "HDF5")
 
 
 def _npz(path: Path) -> Source:

@@ -28,7 +28,6 @@ from neurogym.behaviour import (
 )
 from neurogym.behaviour.column_maps import ColumnMap
 from neurogym.behaviour.conversion import from_source
-from neurogym.behaviour.copies import without_copies
 from neurogym.behaviour.derivation import Draft
 from neurogym.behaviour.entries import TableError, check_number_of_columns
 from neurogym.behaviour.evidence import FILE, listed, trials_of_sessions
@@ -38,7 +37,7 @@ from neurogym.behaviour.guessing import Guess, guess
 from neurogym.behaviour.layouts import NoChoiceError
 from neurogym.behaviour.questions import TableQuestion
 from neurogym.behaviour.roles import Roles, names_of
-from neurogym.behaviour.sources import Source
+from neurogym.behaviour.sources import Source, without_copies
 from neurogym.behaviour.table import Behaviour, ColumnReading, Reading
 from neurogym.behaviour.vocabulary import ROLES
 from neurogym.messages.names import unknown
@@ -172,7 +171,12 @@ def _read(source: Source, given: dict[str, Any], chosen: ColumnMap, keep: Sequen
     words = {**assembler.words, **groups.words}
     used = {each for value in assigned.values() for each in names_of(value)}
     saved = column_map_of(chosen, assigned, assembler)
-    notes = [*draft.notes, *assembler.notes, *groups.notes, *roles.remarks_on(columns, assigned)]
+    notes = [
+        *draft.notes,
+        *assembler.notes,
+        *groups.notes,
+        *roles.remarks_on(columns, assigned, " ".join(chosen.derive.values())),
+    ]
     reading = Reading(
         source.form,
         tuple(_reading(columns, assigned, conditions, words, _reasons(assigned, draft.named, guessed))),

@@ -152,7 +152,11 @@ class RoleColumns:
         flagged, short = np.zeros(self.n, bool), {plain(name) for name in self.columns}
         detection = "hit" in short and any_called(short - {"hit", "miss"}, "detection")
         for name, column in self.columns.items():
-            if not is_called(name, "missed", "missed_flags") or name in self.roles.values() or not is_flag(column):
+            if (
+                not is_called(plain(name).removeprefix("is").removesuffix("trial"), "missed", "missed_flags")
+                or name in self.roles.values()
+                or not is_flag(column)
+            ):
                 continue
             if detection and is_called(name, "detection"):
                 continue

@@ -302,14 +302,20 @@ def numbered_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
     return [pair for pair in ends if pair[1] in names]
 
 
-def remarks_on(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
+def _is_unread_miss(word: str, column: Series, choice: Series) -> bool:
+    """Return whether a word of a column means no answer, in rows some of which are scored all the same."""
+    return is_called(word, "missed") and plain(str(column.name)) != "outcome" and bool(choice[column == word].count())
+
+
+def remarks_on(columns: DataFrame, assigned: Mapping[str, Any], formulas: str = "") -> list[str]:
     """Return remarks on columns that may have a role, each with the option that gives it.
 
     Args:
         columns: the table.
         assigned: column of each role; ``stimuli`` a tuple.
+        formulas: of derived columns, which say what the words of a column that they name mean.
     """
-    rest = [name for name in columns if name not in assigned.values()]
+    rest, choice = [name for name in columns if name not in assigned.values()], columns[assigned["choice"]]
     notes = [say("two_stimuli", a=a, b=b) for a, b in numbered_pairs(assigned["stimuli"])]
     if not assigned["stimuli"] and not {"reward", "gain", "choice2"} & set(assigned):
         may_be = unnamed_stimuli(columns, assigned)
@@ -334,7 +340,8 @@ def remarks_on(columns: DataFrame, assigned: Mapping[str, Any]) -> list[str]:
         for name in rest
         if 1 < len(entries.words(columns[name])) <= MOST_CHOICES
         for word in entries.words(columns[name])
-        if is_like(word, "special") and "valid" not in word
+        if (is_like(word, "special") and "valid" not in word)
+        or (name not in formulas and _is_unread_miss(word, columns[name], choice))
     ]
     notes += [
         say("special_trials", name=name, word=word, condition=condition, which=which)

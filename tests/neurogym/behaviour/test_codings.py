@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from neurogym.behaviour import reading
-from tests.neurogym.behaviour.laboratories import notes_of
+from tests.neurogym.behaviour.laboratories import answers_of, notes_of
 
 
 def signed(n=300, seed=0):
@@ -47,6 +47,33 @@ def test_two_possible_readings_are_said_and_a_flag_decides():
     assert "--missed -1" in notes_of(reading.read({"choice": [-1, 0, 1] * 30}))
     assert reading.read(table, missed=["-1"]).choices == ("0", "1")
     assert reading.read(table, missed=["none"]).choices == ("-1", "0", "1")
+
+
+@pytest.mark.parametrize(("code", "first"), [(0, 1), (2, 0), (3, 1)])
+def test_a_rare_number_beside_two_options_is_asked(code, first):
+    rng, stimulus, right, _ = signed()
+    missed = rng.random(300) < 0.05
+    table = {"choice": np.where(missed, code, right + first), "contrast": stimulus}
+    (_, name, _, word), as_option = answers_of(table)
+    np.testing.assert_array_equal(reading.read(table, {"choice": name}, missed=[word]).join("choice") < 0, missed)
+    assert len(reading.read(table, {as_option[0].removeprefix("--"): as_option[1]}).choices) == 3
+
+
+@pytest.mark.parametrize("name", ["aborted", "abort_trial", "is_timeout"])
+def test_flags_of_trials_without_an_answer_are_read(name):
+    rng, stimulus, right, _ = signed()
+    missed = rng.random(300) < 0.05
+    table = reading.read({"choice": right * 1, "contrast": stimulus, name: missed * 1})
+    np.testing.assert_array_equal(table.join("choice") < 0, missed)
+    words = {"choice": right * 1, "contrast": stimulus, "status": np.where(missed, "aborted", "done")}
+    assert "--where 'status != aborted' without them" in notes_of(reading.read(words))
+
+
+@pytest.mark.parametrize("separator", [",", "\t", " "])
+def test_names_of_rows_as_r_writes_them_are_no_entries(separator, tmp_path):
+    rows = [f"{k},a,{k % 2},{k % 3}" for k in range(1, 31)]
+    (tmp_path / "t.txt").write_text("\n".join(["subject,choice,reward", *rows]).replace(",", separator))
+    assert reading.read(tmp_path / "t.txt").join("choice").tolist() == [k % 2 for k in range(1, 31)]
 
 
 def test_labels_are_texts(tmp_path):
@@ -162,20 +189,6 @@ def test_screens_of_jspsych_are_left_out_without_correct_responses_as_well():
     )
 
 
-def test_names_of_e_prime_are_read():
-    _, stimulus, right, correct = signed()
-    table = {
-        "Subject": [1] * 300,
-        "Stim.RESP": right + 1,
-        "Stim.ACC": correct,
-        "Stim.RT": 500 + 37 * np.arange(300) % 100,
-        "Stim.CRESP": (stimulus > 0) + 1,
-        "Coherence": stimulus,
-    }
-    roles = reading.read(table).roles
-    assert (roles["choice"], roles["correct"], roles["rt"]) == ("Stim.RESP", "Stim.ACC", "Stim.RT")
-
-
 def test_gains_and_losses_are_kept_apart_and_losses_are_negative():
     table = {"subjID": [1] * 40, "choice": [1, 2, 3, 4] * 10, "gain": [50, 100] * 20, "loss": [0, 250] * 20}
     result = reading.read(table)
@@ -197,12 +210,9 @@ def test_second_stages_of_four_choices_say_the_state():
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"choice,choice,reward\n1,2,1\n2,1,0\n", ["2 columns named 'choice'"]),
         (b"choice,reward\n1,1e308\n2,0\n" * 1, ["'reward'", "row 1", "finite"]),
         (b"\x00\x01\x02binary", ["binary"]),
-        (b"1,2,3\n1,2,3\n", ["line 1: found numbers", "names of columns"]),
         (b"# only a comment\n", ["no rows"]),
-        (b"choice,reward\n" + b"1\n" * 20 + b"1,2\n2,1\n", ["entries", "expected 2"]),
     ],
 )
 def test_damaged_files_are_refused_in_one_line(tmp_path, content, words):
@@ -252,6 +262,14 @@ def test_a_doubtful_unit_and_a_second_column_of_answers_are_asked():
     with pytest.raises(reading.TableError, match=r"--choice chosen_side .* or --choice chosen_card"):
         reading.read(cards)
     assert reading.read(cards, {"choice": "chosen_card"}).choices == ("blue", "red")
+
+
+def test_frames_that_would_be_half_a_minute_are_asked():
+    rng, stimulus, right, _ = signed()
+    seconds = 0.2 + rng.gamma(3, 0.06, 300)
+    table = {"choice": right * 1, "contrast": stimulus, "rt": 60 * seconds}
+    formula = next(answer[1] for answer in answers_of(table, match="come after") if "/60" in answer[1])
+    np.testing.assert_allclose(reading.read(table, {"rt": "seconds"}, derive=[formula]).join("rt"), seconds)
 
 
 def test_formulas_look_back_within_a_session():

@@ -176,19 +176,6 @@ def test_events_of_a_log_are_asked_for_those_that_are_choices(d):
     np.testing.assert_array_equal(table.join("choice"), [0, 1] * 20)
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ("I Experiment name : two\nI Task name : two\n\nD 100 2\n", "log of pyControl"),
-        ("incongruent right 654 1\n" + "congruent left 512 1\nincongruent right 654 2\n" * 9, "write a line of names"),
-    ],
-)
-def test_a_log_and_a_table_without_names_lead_on(tmp_path, content, words):
-    (tmp_path / "t.txt").write_text(content)
-    with pytest.raises(reading.TableError, match=words):
-        reading.read(tmp_path / "t.txt")
-
-
 def test_questions_and_identifiers_below_the_names_of_a_survey_are_left_out(tmp_path):
     lines = ["ID,choice,rt", "Your ID,Which one?,Time", *['"{""ImportId"":""Q1""}"' + ',"{""ImportId"":""Q2""}",x']]
     (tmp_path / "t.csv").write_text("\n".join([*lines, *["a,left,0.4", "a,right,0.5", "a,left,0.6"] * 20]))

@@ -54,24 +54,11 @@ def test_words_of_any_alphabet_are_choices_and_columns_of_lists_are_left_out(tmp
     assert table.unused == ()
 
 
-def test_a_trial_number_that_falls_begins_a_session(tmp_path):
-    table = reading.read(write(tmp_path, "trial,choice,reward\n1,0,1\n2,1,0\n1,1,1\n2,0,1\n"))
-    assert [len(each) for each in table.sessions] == [2, 2]
-
-
-def test_zero_between_minus_one_and_one_is_a_miss(tmp_path):
-    table = reading.read(write(tmp_path, "choice,reward\n-1,1\n0,0\n1,1\n"))
-    assert table.choices == ("-1", "1")
-    np.testing.assert_array_equal(table.sessions[0].choice, [0, -1, 1])
-
-
 @pytest.mark.parametrize(
     ("text", "settings", "words"),
     [
         ("choice,correct\nleft,1\nright,maybe\n", {}, ["'correct'", "row 2", "'maybe'", "0 or 1"]),
         ("choice,s1,correct\na,1,1\nb,loud,0\na,2,1\na,3,1\n", {}, ["'s1'", "row 2", "'loud'", "a number"]),
-        ("choice,correct\n,1\n,0\n", {}, ["no column of choices", "--choice"]),
-        ("session,trial,choice,correct\n1,1,a,1\n1,1,b,0\n", {}, ["'trial'", "row 2", "found 1", "once"]),
         ("choice,correct\nleft,1\nright,1\n", {"reward": "rewrad"}, ["rewrad"]),
         ("choice,side,correct\nleft,a,1\nright,b,1\n", {"choise": "side"}, ["choise", "choice"]),
         ("x,y\n1.5,2\n3.5,4\n", {}, ["no column of choices", "x, y", "--choice"]),

@@ -1,4 +1,7 @@
-"""MATLAB files: a structure of equally long vectors, a structure array, vectors side by side, or a session of Bpod."""
+"""Nested structures: MATLAB and HDF5 files of vectors of one length, structure arrays, sessions of Bpod, trials of NWB.
+
+Links of HDF5 files to other places are not followed.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from neurogym.behaviour import hdf5
 from neurogym.behaviour.arrays import of_other_lengths
 from neurogym.behaviour.conversion import from_mapping, from_records, name_of_groups
 from neurogym.behaviour.entries import TableError
 from neurogym.behaviour.pulse_times import sides
 from neurogym.behaviour.vocabulary import is_like
+from neurogym.foreign.hdf5 import member_of, values_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-DEEPEST = 6  #: levels of structures that are searched
+DEEPEST = 6  #: levels of structures that are read and searched
+TRIALS_GROUP = "intervals/trials"
 MOSTLY = 0.5  #: share of trials that must enter a state of a side, so that states say the choice
 
 Vectors = dict[str, Any]  #: arrays or lists of equal length by name
@@ -36,7 +40,7 @@ def read_matlab(path: Path) -> tuple[DataFrame, str, list[str]]:
     try:
         data = loadmat(path, simplify_cells=True, chars_as_strings=True)
     except NotImplementedError:
-        data = hdf5.read_structures(path)
+        data = read_structures(path)
     except (MatReadError, TypeError, IndexError, MemoryError) as error:
         raise TableError(f"damaged MATLAB file: {error}") from None
     opaque = "__function_workspace__" in data or any("Opaque" in type(value).__name__ for value in data.values())
@@ -206,3 +210,105 @@ def bpod_session(content: Mapping[str, Any]) -> tuple[Vectors, str] | None:
 def _entered(states: Mapping[str, Any]) -> set[str]:
     """Return the states that a trial entered: those with a time at which they begin."""
     return {name for name, times in states.items() if np.isfinite(np.ravel(np.asarray(times, float))[:1]).any()}
+
+
+def read_trials(path: Path) -> DataFrame | None:
+    """Return the trials of an NWB file, or None for another HDF5 file.
+
+    Raises:
+        TableError: if an NWB file has no table of trials.
+    """
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        trials = member_of(file, TRIALS_GROUP)
+        if isinstance(trials, h5py.Group):
+            return _nwb(file, trials)
+        if path.suffix.lower() == ".nwb":
+            raise TableError(f"found no table {TRIALS_GROUP!r}, expected trials as NWB keeps them")
+    return None
+
+
+def identity_of(path: Path) -> str:
+    """Return the start and the identifier of the session of an NWB file; empty if the file has none."""
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        members = [member_of(file, name) for name in ("session_start_time", "identifier")]
+        words = [each[()] for each in members if isinstance(each, h5py.Dataset) and each.shape == ()]
+    return " ".join(word.decode("utf-8", "replace") if isinstance(word, bytes) else str(word) for word in words)
+
+
+def _nwb(file: Any, trials: Any) -> DataFrame:
+    import h5py
+
+    ids = member_of(trials, "id")
+    if not isinstance(ids, h5py.Dataset) or ids.ndim != 1:
+        raise TableError(f"found no 'id' in {TRIALS_GROUP!r}, expected trials as NWB keeps them")
+    n, columns = len(ids), dict[str, Any]()
+    for name in trials:
+        data = member_of(trials, name)
+        ragged = f"{name}_index" in trials or name.endswith("_index")
+        if name != "id" and not ragged and isinstance(data, h5py.Dataset) and data.shape == (n,):
+            values = values_of(data)
+            if values is not None:
+                columns[name] = values
+    if not columns:
+        raise TableError(f"found no columns in {TRIALS_GROUP!r}, expected a value for each trial")
+    for name, member in (("subject", "general/subject/subject_id"), ("session", "general/session_id")):
+        data = member_of(file, member)
+        if isinstance(data, h5py.Dataset) and data.shape == () and name not in columns:
+            word = values_of(data)
+            columns[name] = [str(word)] * n
+    return from_mapping(columns)
+
+
+def read_structures(path: Path) -> dict[str, Any]:
+    """Return the content of an HDF5 file, such as MATLAB v7.3, as nested dictionaries of vectors and words."""
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        return _structure(file, file, 0)
+
+
+def _structure(group: Any, file: Any, depth: int) -> dict[str, Any]:
+    import h5py
+
+    content: dict[str, Any] = {}
+    for name in group if depth <= DEEPEST else ():
+        member = None if name.startswith("#") else member_of(group, name)
+        if isinstance(member, h5py.Group):
+            content[name] = _structure(member, file, depth + 1)
+        elif isinstance(member, h5py.Dataset):
+            content[name] = _entry(member, file, depth)
+    return content
+
+
+def _entry(data: Any, file: Any, depth: int) -> Any:
+    """Return an entry of a structure: characters as a word, references to cells as their content."""
+    import h5py
+
+    kind = data.attrs.get("MATLAB_class", b"")
+    kind = kind.decode() if isinstance(kind, bytes) else str(kind)
+    if data.attrs.get("MATLAB_empty", 0):
+        return "" if kind == "char" else np.zeros(0)
+    if h5py.check_ref_dtype(data.dtype) is not None:
+        cells = []
+        for reference in data[()].ravel():
+            target = file[reference] if reference else None
+            if isinstance(target, h5py.Dataset) and h5py.check_ref_dtype(target.dtype) is None:
+                cells.append(_entry(target, file, depth + 1))
+            elif isinstance(target, h5py.Group) and depth < DEEPEST:
+                cells.append(_structure(target, file, depth + 1))
+            else:
+                cells.append(None)
+        return [cell.item() if isinstance(cell, np.ndarray) and cell.size == 1 else cell for cell in cells]
+    values = values_of(data)
+    if values is None:
+        return np.zeros(0)
+    if kind == "char":
+        return "".join(map(chr, values.T.ravel().astype(int)))
+    if kind == "logical":
+        values = values.astype(bool)
+    values = values.T
+    return values.item() if values.size == 1 else values
