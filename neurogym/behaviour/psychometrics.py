@@ -141,11 +141,6 @@ def _difference(a: Estimate | None, b: Estimate | None) -> Estimate | None:
     return Estimate.normal(a.value - b.value, float(np.hypot(a.se, b.se)))
 
 
-def session_of(table: Behaviour) -> IntArray:
-    """Return the number of the session of each trial."""
-    return np.repeat(np.arange(len(table.sessions)), [len(each) for each in table.sessions])
-
-
 def levels_of(values: FloatArray, most: int = LEVELS, bins: int = BINS) -> tuple[FloatArray, IntArray]:
     """Return the levels of a number and the level of each trial; more levels go to bins of equal numbers of trials.
 

@@ -10,7 +10,6 @@ from neurogym.analysis.intervals import mean_interval
 from neurogym.analysis.regression import fit_weights
 from neurogym.analysis.results import Curve, Estimate, Result
 from neurogym.array_types import BoolArray, FloatArray
-from neurogym.behaviour.psychometrics import session_of
 from neurogym.behaviour.table import Behaviour
 
 FEWEST_PAIRS = 20  #: pairs of trials below which nothing is estimated
@@ -77,7 +76,7 @@ def _middle(values: FloatArray) -> float:
 
 def _pairs(table: Behaviour) -> tuple[BoolArray, np.ndarray]:
     """Return which trials follow an answered trial of the same session and are answered, and the staying."""
-    choice, session = table.join("choice"), session_of(table)
+    choice, session = table.join("choice"), table.session_numbers()
     follows = np.append(False, (session[1:] == session[:-1]) & (choice[1:] >= 0) & (choice[:-1] >= 0))
     return follows, np.append(False, choice[1:] == choice[:-1]).astype(float)
 
@@ -101,7 +100,7 @@ def two_step_numbers(table: Behaviour) -> TwoStepNumbers | None:
     reached = (state >= 0) & (choice >= 0)
     if reached.sum() < FEWEST_PAIRS or len(table.choices) != 2 or len(np.unique(state[reached])) != 2:
         return None
-    session = session_of(table)
+    session = table.session_numbers()
     same = state == choice
     common = same if same[reached].mean() >= 0.5 else ~same
     shares = [
@@ -145,10 +144,10 @@ def learning_curve(table: Behaviour) -> Curve | None:
     numbers = subjects.groupby(subjects).cumcount().to_numpy() + 1
     if numbers.max() < 2 or not np.isfinite(correct).any():
         return None
-    number = np.repeat(numbers, [len(each) for each in table.sessions])
+    number = numbers[table.session_numbers()]
     rows = np.isfinite(correct) & (choice >= 0)
     x = np.unique(number[rows])
-    groups = session_of(table) if subjects.nunique() > 1 else None
+    groups = table.session_numbers() if subjects.nunique() > 1 else None
     if groups is None:  # a session each, found at once: a mask for each of thousands would take minutes
         order = np.argsort(number[rows], kind="stable")
         pieces = np.split(correct[rows][order], np.flatnonzero(np.diff(number[rows][order])) + 1)

@@ -195,6 +195,10 @@ class Behaviour:
         """Return an attribute of all sessions, concatenated."""
         return np.concatenate([getattr(each, name) for each in self.sessions])
 
+    def session_numbers(self) -> IntArray:
+        """Return the number of the session of each trial, in the order of `join`."""
+        return np.repeat(np.arange(len(self.sessions)), [len(each) for each in self.sessions])
+
     def interval_groups(self, trials: np.ndarray) -> IntArray | None:
         """Return the subject of each of some trials, or its session where subjects are few, as groups of intervals.
 
@@ -204,8 +208,7 @@ class Behaviour:
         Returns:
             None where sessions are few as well, so that intervals take trials as independent.
         """
-        lengths = list(map(len, self.sessions))
-        session = np.repeat(np.arange(len(lengths)), lengths)[trials]
+        session = self.session_numbers()[trials]
         present = np.unique(session)
         subject = np.array([self.sessions[k].subject for k in present])
         labels = enough_groups(subject, present)
