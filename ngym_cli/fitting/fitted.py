@@ -143,22 +143,19 @@ def fit_model(label: str, model: Model, data: FitData, folder: FitFolder) -> tup
         notes[next(iter(notes))] += posterior.warnings_of(sampled[0])
     _keep_remarks(about, {who: fit.marks for who, fit in outcome.fitted.items()}, notes)
     arrays = _details(outcome, data.table)
-    if outcome.held_out:
-        arrays["held_out"] = np.concatenate(outcome.held_out)
+    rows = {name: getattr(outcome, name) for name in ("held_out", "tested", "densities")}
+    arrays |= {name: values for name, values in rows.items() if values is not None}
     if sampled is not None:
         about["posterior"] = plain(sampled[0])
         arrays |= sampled[1]
     if all(fit.policy.has_times for fit in outcome.fitted.values()):
         arrays |= _predictive(outcome, data.table)
-    if outcome.densities:
-        arrays["densities"] = np.concatenate(outcome.densities)
+    if "densities" in arrays:
         about["time_score"] = _time_score(arrays, data)
     for k, fit in enumerate(outcome.fitted.values()):
         arrays |= {f"{POLICY}{k}.{name}": value for name, value in model.to_arrays(fit.policy).items()}
         if "covariance" in fit.details:
             arrays |= {f"{LAPLACE}{k}.{name}": fit.details[name] for name in ("unbounded", "covariance")}
-    if data.test is not None:
-        arrays["tested"] = np.concatenate(outcome.tested)
     folder.save(label, about, arrays)
     return about, arrays
 

@@ -47,8 +47,8 @@ from ngym_cli.runs.trial_table import write_table
 FitProgress = Callable[[str, int, int], None]
 #: Function that fits the subjects of a fit one by one, given folder, labels of the models and table.
 Elsewhere = Callable[[FitFolder, list[str], Behaviour], None]
-#: Probabilities of the choices of each session, by model.
-Predictions = dict[str, list[FloatArray]]
+#: Probabilities (trials, choices) of the choices, by model.
+Predictions = dict[str, FloatArray]
 
 
 @dataclass(frozen=True)
@@ -164,9 +164,9 @@ def _fitted(
         result = folder.load(label) or fitted.fit_model(label, model, data, folder)
         results[label], arrays = result
         if "held_out" in arrays:
-            predictions[label] = _split_by_sequence(arrays["held_out"], table)
+            predictions[label] = arrays["held_out"]
         if test is not None:
-            tested[label] = _split_by_sequence(arrays["tested"], test)
+            tested[label] = arrays["tested"]
     for each, sessions in ((predictions, table), (tested, test)):
         mixed = [p for label, p in each.items() if label not in (CHANCE, BASELINE)]
         if sessions is not None and len(mixed) > 1:
@@ -276,18 +276,14 @@ def _about(data: FitData) -> TableRecord:
     return about
 
 
-def _chance(table: Behaviour | None) -> dict[str, list[FloatArray]]:
+def _chance(table: Behaviour | None) -> Predictions:
     if table is None:
         return {}
     n = len(table.choices)
-    return {CHANCE: [np.full((len(each), n), 1 / n) for each in table.sessions]}
+    return {CHANCE: np.full((table.n_trials, n), 1 / n)}
 
 
-def _split_by_sequence(rows: FloatArray, table: Behaviour) -> list[FloatArray]:
-    return np.split(rows, np.cumsum([len(each) for each in table.sessions])[:-1])
-
-
-def _trials(table: Behaviour, predictions: Mapping[str, list[FloatArray]]) -> dict[str, np.ndarray]:
+def _trials(table: Behaviour, predictions: Predictions) -> dict[str, np.ndarray]:
     """Return a table of trials: the data, and each model's held-out probability of the choice."""
     sessions = table.sessions
     rows: dict[str, np.ndarray] = {
@@ -298,7 +294,5 @@ def _trials(table: Behaviour, predictions: Mapping[str, list[FloatArray]]) -> di
         **{f"stimulus {name}": table.join("stimuli")[:, k] for k, name in enumerate(table.stimuli)},
     }
     for label, p in predictions.items():
-        every = np.concatenate(p)
-        for k, word in enumerate(table.choices[1:], 1):
-            rows[f"P({word}) {label}"] = every[:, k]
+        rows |= {f"P({word}) {label}": p[:, k] for k, word in enumerate(table.choices) if k}
     return rows

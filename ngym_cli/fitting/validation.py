@@ -8,7 +8,7 @@ before it have left.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -74,17 +74,18 @@ class FitResult:
 
     Attributes:
         fitted: fit to all sessions by subject ("all" when pooled).
-        held_out: probabilities (trials, choices) of each session when it was held out; empty with a single fold.
-        tested: the same for each session of the test table.
-        densities: log-densities (trials,) of choice and time of each held-out session; none for models without times.
+        held_out: probabilities (trials, choices) of all trials when they were held out; None with a single fold.
+        tested: the same for the test table; None without one.
+        densities: log-densities (trials,) of choice and time of all trials when they were held out; None for models
+            without times.
         group: distribution of the subjects that a hierarchical fit found, in the scale of the prior (logit of numbers
             with two bounds, logarithm of positive numbers); None for other fits.
     """
 
     fitted: dict[str, Fitted]
-    held_out: list[FloatArray]
-    tested: list[FloatArray] = field(default_factory=list)
-    densities: list[FloatArray] = field(default_factory=list)
+    held_out: FloatArray | None
+    tested: FloatArray | None = None
+    densities: FloatArray | None = None
     group: Group | None = None
 
 
@@ -193,25 +194,24 @@ def validate(model: Model, data: FitData) -> FitResult:
         group = each_group[-1] if each_group else None
     else:
         fits = model.fit(problems)
-    n = len(data.table.choices)
-    predictions = {id(each): np.full((len(each), n), np.nan) for each in data.table.sessions}
-    densities: dict[int, FloatArray] = {id(each): np.full(len(each), np.nan) for each in data.table.sessions}
     timed = any(fit.policy.has_times for fit in fits)
+    predictions = np.full((data.table.n_trials, len(data.table.choices)), np.nan)
+    densities: FloatArray = np.full(data.table.n_trials, np.nan)
+    lengths = [0, *map(len, data.table.sessions)]
+    first = dict(zip(map(id, data.table.sessions), np.cumsum(lengths).tolist(), strict=False))
     for fit, split in zip(fits, held_out, strict=True):
         parts = split.until_the_end
-        rows = [predict(fit.policy, parts)] + ([log_densities(fit.policy, parts)] if timed else [])
-        for known, predicted in zip((predictions, densities), rows, strict=False):
-            for (each, mask), values in zip(split.parts, predicted, strict=True):
-                known[id(each)][mask] = values[mask[: len(values)]]
+        for predicted, values in ((predictions, predict), (densities, log_densities))[: 1 + timed]:
+            for (each, mask), row in zip(split.parts, values(fit.policy, parts), strict=True):
+                trials = np.flatnonzero(mask)
+                predicted[first[id(each)] + trials] = row[trials]
     final = dict(zip(groups, fits[per_subject - 1 :: per_subject], strict=True))
     for name, fit in final.items():
         mark_fit(fit, int((groups[name].join("choice") >= 0).sum()))
-    tested = [] if data.test is None else _tested(model, final, group, data)
-    known_rows = [
-        [known[id(each)] for each in data.table.sessions] if used and protocol.held_out else []
-        for known, used in ((predictions, True), (densities, timed))
-    ]
-    return FitResult(final, known_rows[0], tested, known_rows[1], group)
+    tested = None if data.test is None else _tested(model, final, group, data)
+    if not protocol.held_out:
+        return FitResult(final, None, tested, None, group)
+    return FitResult(final, predictions, tested, densities if timed else None, group)
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ class _HeldOut:
         return [each.part(each.name, slice(0, int(np.flatnonzero(mask)[-1]) + 1)) for each, mask in self.parts]
 
 
-def _tested(model: Model, final: Mapping[str, Fitted], group: Group | None, data: FitData) -> list[FloatArray]:
+def _tested(model: Model, final: Mapping[str, Fitted], group: Group | None, data: FitData) -> FloatArray:
     """Return predictions of the test table; new subjects of a hierarchical fit are predicted by the group."""
     assert data.test is not None
     rows: dict[int, FloatArray] = {}
@@ -254,7 +254,7 @@ def _tested(model: Model, final: Mapping[str, Fitted], group: Group | None, data
         else:
             predicted = _predict_new(_members(model, final, group, data), table.sessions)
         rows |= {id(each): p for each, p in zip(table.sessions, predicted, strict=True)}
-    return [rows[id(each)] for each in data.test.sessions]
+    return np.concatenate([rows[id(each)] for each in data.test.sessions])
 
 
 def _members(model: Model, final: Mapping[str, Fitted], group: Group | None, data: FitData) -> list[Policy]:
@@ -342,30 +342,27 @@ class ModelScore:
     trials: int
 
 
-def mixture(
-    predictions: Sequence[Sequence[FloatArray]], sessions: Sequence[Session], memory: float = 0.97
-) -> list[FloatArray]:
+def mixture(predictions: Sequence[FloatArray], sessions: Sequence[Session], memory: float = 0.97) -> FloatArray:
     """Return the average of several models' predictions, weighted by predictive success in the session so far.
 
     Bayesian model averaging with equal weights at the start of each session and exponential forgetting, so that it uses
     earlier trials of the session alone.
 
     Args:
-        predictions: of each model, an array (trials, choices) for each session.
-        sessions: the sessions.
+        predictions: of each model for all trials, shape (trials, choices).
+        sessions: the sessions with these trials.
         memory: factor on the log-weights from trial to trial.
     """
-    out = []
-    for k, each in enumerate(sessions):
-        p = np.stack([model[k] for model in predictions])
-        logs = np.nan_to_num(np.stack([log_likelihoods(probabilities, each.choice) for probabilities in p]))
-        weight, rows = np.zeros(len(p)), []
-        for t in range(len(each)):
-            share = np.exp(weight - weight.max())
-            rows.append((share / share.sum()) @ p[:, t])
-            weight = memory * weight + logs[:, t]
-        out.append(np.array(rows).reshape(len(each), p.shape[2]))
-    return out
+    p, choice = np.stack(predictions), np.concatenate([each.choice for each in sessions])
+    logs = np.nan_to_num(np.stack([log_likelihoods(probabilities, choice) for probabilities in p]))
+    starts, mixed = {0, *np.cumsum([len(each) for each in sessions]).tolist()}, np.empty(p.shape[1:])
+    weight = np.zeros(len(p))
+    for t in range(len(choice)):
+        weight = np.zeros(len(p)) if t in starts else weight
+        share = np.exp(weight - weight.max())
+        mixed[t] = (share / share.sum()) @ p[:, t]
+        weight = memory * weight + logs[:, t]
+    return mixed
 
 
 def _labels(sessions: Sequence[Session], blocks: Sequence[IntArray] | None) -> IntArray:
@@ -376,15 +373,15 @@ def _labels(sessions: Sequence[Session], blocks: Sequence[IntArray] | None) -> I
 
 
 def scores(
-    predictions: Mapping[str, list[FloatArray]],
+    predictions: Mapping[str, FloatArray],
     sessions: Sequence[Session],
     blocks: Sequence[IntArray] | None = None,
 ) -> dict[str, ModelScore]:
     """Return the scores of models on the same sessions; none for no predictions.
 
     Args:
-        predictions: probabilities (trials, choices) of each session, by model.
-        sessions: the sessions.
+        predictions: probabilities (trials, choices), by model.
+        sessions: the sessions with these trials.
         blocks: number of the held-out block of each trial, over which intervals are, see `blocks_of`; None for the
             sessions.
     """
@@ -393,7 +390,7 @@ def scores(
     choice = np.concatenate([each.choice for each in sessions])
     valid = choice >= 0
     groups = enough_groups(_labels(sessions, blocks)[valid])
-    logs = {name: log_likelihoods(np.concatenate(p), choice)[valid] for name, p in predictions.items()}
+    logs = {name: log_likelihoods(p, choice)[valid] for name, p in predictions.items()}
     means = {name: float(values.mean()) for name, values in logs.items()}
     best = max(means, key=lambda name: means[name])
     models = [name for name in means if name not in (CHANCE, BASELINE, MIXTURE)]

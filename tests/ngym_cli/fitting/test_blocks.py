@@ -71,7 +71,7 @@ def test_what_is_reported_comes_from_the_whole_session(label):
     table, model = played(), built(label)
     outcome = validate(model, prepared(FitData(table, CrossValidation(folds=3))))
     same_numbers(outcome.fitted["simulated"], model.fit([Problem(table)])[0], table.sessions)
-    assert [p.shape for p in outcome.held_out] == [(60, 2)] and np.isfinite(outcome.held_out[0]).all()
+    assert outcome.held_out.shape == (60, 2) and np.isfinite(outcome.held_out).all()
 
 
 def test_a_held_out_block_is_predicted_with_the_state_that_earlier_trials_left():
@@ -80,7 +80,7 @@ def test_a_held_out_block_is_predicted_with_the_state_that_earlier_trials_left()
     (whole,) = table.sessions
     training = replace(whole, scored=np.arange(60) // 15 != 1)
     policy = model.fit([Problem(table.only([training]))])[0].policy
-    np.testing.assert_allclose(outcome.held_out[0][15:30], predict(policy, [whole])[0][15:30], rtol=1e-4)
+    np.testing.assert_allclose(outcome.held_out[15:30], predict(policy, [whole])[0][15:30], rtol=1e-4)
 
 
 class Watched:
@@ -113,7 +113,7 @@ def test_no_later_trial_of_the_session_is_shown():
     model, table = Watched(), played()
     outcome = validate(model, prepared(FitData(table, CrossValidation(folds=4))))
     assert model.lengths == [15, 30, 45, 60] and model.counted == [45, 45, 45, 45, 60]
-    np.testing.assert_allclose(outcome.held_out[0][:, 1], np.arange(60) / 100)
+    np.testing.assert_allclose(outcome.held_out[:, 1], np.arange(60) / 100)
 
 
 def test_trials_of_a_disentangled_network_that_do_not_count_have_no_weight():
