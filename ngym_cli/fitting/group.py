@@ -188,6 +188,7 @@ def fit_groups(
                 each,
                 prior=groups[i % per_subject].prior(i // per_subject),
                 start=fits[i].details["unbounded"],
+                covariance=fits[i].details.get("covariance"),
                 intervals=wanted[i] and k == rounds - 1,
             )
             for i, each in enumerate(problems)

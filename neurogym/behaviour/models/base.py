@@ -159,6 +159,7 @@ class Problem:
         seed: of everything random in the fit.
         prior: mean and s.d. of the Gaussian that each parameter comes from, in the model's own unbounded scale.
         start: point in that scale from which a search may begin; None where no earlier fit is known.
+        covariance: Laplace's covariance of that fit, where it is known.
         intervals: whether parameters need accurate intervals, as those of folds do not.
     """
 
@@ -166,6 +167,7 @@ class Problem:
     seed: int = 0
     prior: tuple[FloatArray, FloatArray] | None = None
     start: FloatArray | None = None
+    covariance: FloatArray | None = None
     intervals: bool = True
 
 

@@ -77,7 +77,7 @@ def fit_together(agent: OneTrial, problems: Sequence[Problem]) -> list[Fitted]:
     starts = _starts(posterior, problems)
     if not np.isfinite(posterior.slopes(starts)[0]).all():
         raise UnfitError(f"{agent.name}: the log-likelihood is not a finite number; expected finite logits")
-    points, values, slopes = minimise(posterior.slopes, starts)
+    points, values, slopes = minimise(posterior.slopes, starts, covariance=_expected(posterior, problems))
     rows, best = np.arange(len(problems)), values.argmin(1)
     x, slope = points[rows, best], slopes[rows, best]
     curved = curvature(posterior.slopes, x, starts.shape[1])
@@ -105,6 +105,13 @@ def fit_together(agent: OneTrial, problems: Sequence[Problem]) -> list[Fitted]:
             fit_at(agent.name, policy, float(score[k]), parameters, point, spread, intervals.get(k), sd, converged)
         )
     return fits
+
+
+def _expected(posterior: _Posterior, problems: Sequence[Problem]) -> FloatArray | None:
+    """Return the covariances of earlier fits of all problems, or None."""
+    known = [each.covariance for each in problems if each.covariance is not None]
+    unit = posterior.unit[:, None] * posterior.unit[..., None]
+    return np.stack(known) / unit if len(known) == len(problems) else None
 
 
 def _starts(posterior: _Posterior, problems: Sequence[Problem]) -> FloatArray:

@@ -26,7 +26,7 @@ LogLikelihood = Callable[[FloatArray], tuple[float, FloatArray]]
 
 
 def minimise(
-    slopes: Slopes, start: FloatArray, evaluations: int = EVALUATIONS
+    slopes: Slopes, start: FloatArray, evaluations: int = EVALUATIONS, covariance: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Minimise several functions, each from several points, by BFGS in parallel.
 
@@ -34,6 +34,8 @@ def minimise(
         slopes: of the functions.
         start: where to begin, shape (functions, points, parameters).
         evaluations: most of a search.
+        covariance: inverse curvature that is expected at the minima, shape (functions, parameters, parameters); None if
+            nothing is known about it.
 
     Returns:
         Points, values (functions, points) and gradients.
@@ -42,6 +44,8 @@ def minimise(
     value, slope = slopes(x)
     eye = np.eye(x.shape[-1])
     inverse = eye / np.maximum(np.abs(slope).max(-1), 1.0)[..., None, None]
+    if covariance is not None:
+        inverse = np.broadcast_to(covariance[:, None], inverse.shape)
     fraction, waits = np.ones(value.shape), np.zeros(value.shape, int)
     for _ in range(evaluations):
         direction = -np.einsum("...ij,...j->...i", inverse, slope)
