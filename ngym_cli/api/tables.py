@@ -173,10 +173,10 @@ class Fit(Mapping[str, Any]):
         """Return the scores of all models on trials of a table, as in ``scores``; see `predict`."""
         from ngym_cli.fitting.fitted import plain_estimates
 
-        behaviour, rows = read_like(self.record, paths_of(table) or table), dict[str, list[np.ndarray]]()
+        behaviour, rows = read_like(self.record, paths_of(table) or table), dict[str, np.ndarray]()
         for label in self.models:
             policies = self._policies(behaviour, label)
-            rows[label] = [predict(policies[each.subject], [each])[0] for each in behaviour.sessions]
+            rows[label] = np.concatenate([predict(policies[each.subject], [each])[0] for each in behaviour.sessions])
         return _score_rows(plain_estimates(validation.scores(rows, behaviour.sessions)))
 
     def _policies(self, behaviour: Behaviour, label: str) -> dict[str, Policy]:

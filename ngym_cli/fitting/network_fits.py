@@ -32,7 +32,7 @@ from neurogym.behaviour.models.base import (
     one_hot,
     rebuild,
 )
-from neurogym.behaviour.models.marks import few_trials_of_network
+from neurogym.behaviour.models.marks import few_trials
 from neurogym.behaviour.models.scan import filled, rounded
 from neurogym.behaviour.models.walks import Walk
 from neurogym.behaviour.table import Behaviour, Padded, Session, padded, rectangle
@@ -161,7 +161,7 @@ class NetworkModel(Model):
     def _fitted(self, nets: Sequence[Weights], table: Behaviour) -> Fitted:
         policy: Policy = NetworkPolicy(self, nets, len(table.choices), stimulus_scale(table), table.subjects)
         weights = sum(np.size(value) for name, value in nets[0].items() if not name.endswith("sd"))
-        notes = few_trials_of_network(int((table.join("choice") >= 0).sum()), weights)
+        notes = few_trials(int((table.join("choice") >= 0).sum()), weights, network=True)
         fit = Fitted(self.name, fit_readout(policy, table, self.name) if self.drift else policy, notes=notes)
         self.described(fit, nets[0], table)
         return fit

@@ -17,9 +17,7 @@ from typing import Any
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agent_policy import Likelihood, together
-from neurogym.behaviour.models.base import Fitted, Model, Problem
-from neurogym.behaviour.models.one_trial import OneTrial
+from neurogym.behaviour.models.base import Fitted, Likelihood, Model, Problem
 from neurogym.behaviour.models.parameters import ModelParameter
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.errors import UserError, option
@@ -180,8 +178,9 @@ def subject_log_likelihoods(
         tables: sessions of each subject.
         likelihoods: of the model for each table, see `Model.posterior`.
     """
-    if isinstance(model, OneTrial):
-        return together(model, likelihoods[0].parameters, tables)
+    together = model.log_likelihoods(tables)
+    if together is not None:
+        return together
     jax = _optional("jax")
 
     def evaluate(x: Any) -> tuple[np.ndarray, np.ndarray]:

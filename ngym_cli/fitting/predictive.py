@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agent_policy import Likelihood
+from neurogym.behaviour.models.base import Likelihood
 from neurogym.behaviour.table import Behaviour, Session
 
 #: Draws of which behaviour is simulated.

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from neurogym.behaviour.models.agent_policy import AgentPolicy
 from neurogym.behaviour.models.base import Fitted, Model, Problem, log_likelihoods, predict
 from neurogym.behaviour.simulate import simulate, world_like
 from neurogym.behaviour.table import Behaviour
@@ -69,13 +68,8 @@ def recover(
 
 def _varied(fit: Fitted, rng: np.random.Generator) -> Fitted:
     """Return a fit with parameters drawn around the fitted values; models with many parameters are unchanged."""
-    policy = fit.policy
-    if not isinstance(policy, AgentPolicy):
-        return fit
-    units = np.array([each.unit for each in policy.parameters])
-    x = policy.x + SPREAD * units * rng.standard_normal(len(policy.x))
-    moved = AgentPolicy(policy.agent, policy.parameters, x, policy.n_choices)
-    return Fitted(fit.name, moved, details={"values": moved.values})
+    moved = fit.policy.varied(SPREAD, rng)
+    return fit if moved is None else Fitted(fit.name, moved, details={"values": moved.values})
 
 
 def _compared(truths: list[Fitted], recovered: list[Fitted]) -> dict[str, dict[str, float | None]]:
@@ -96,9 +90,9 @@ def _criteria(fits: list[Fitted], simulated: list[Behaviour]) -> np.ndarray:
     """Return the Bayesian information criterion of each fit for the corresponding simulation."""
     criteria = []
     for fit, data in zip(fits, simulated, strict=True):
-        p = predict(fit.policy, data.sessions)
-        score = sum(float(np.nansum(log_likelihoods(q, s.choice))) for q, s in zip(p, data.sessions, strict=True))
-        if isinstance(fit.policy, AgentPolicy):
-            score = fit.score  # second-stage choices count as well
+        score = fit.score  # second-stage choices count as well
+        if not np.isfinite(score):  # of networks
+            p = np.concatenate(predict(fit.policy, data.sessions))
+            score = float(np.nansum(log_likelihoods(p, data.join("choice"))))
         criteria.append(len(fit.parameters) * np.log(data.n_trials) - 2 * score)
     return np.array(criteria)

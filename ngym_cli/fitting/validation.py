@@ -16,9 +16,8 @@ from neurogym.analysis.intervals import enough_groups, mean_interval
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models.base import Fitted, Model, Policy, Problem, log_densities, log_likelihoods, predict
-from neurogym.behaviour.models.logistic import LinearPolicy
 from neurogym.behaviour.models.marks import mark_fit
-from neurogym.behaviour.table import Behaviour, Session
+from neurogym.behaviour.table import Behaviour, Session, session
 from ngym_cli.errors import UserError, option
 from ngym_cli.fitting.folder import BASELINE, CHANCE, MIXTURE
 from ngym_cli.fitting.group import Group, covariates_of, fit_groups
@@ -264,25 +263,14 @@ def _members(model: Model, final: Mapping[str, Fitted], group: Group | None, dat
         return [fit.policy for fit in fits]
     rng = np.random.default_rng([data.protocol.seed, 53])
     points = group.mean + group.sd * rng.standard_normal((MEMBERS, len(group.mean)))
-    if isinstance(fits[0].policy, LinearPolicy):
-        weights = fits[0].policy.weights
-        return [
-            replace(fits[0].policy, weights=np.vstack([0 * weights[:1], x.reshape(-1, weights.shape[1])]))
-            for x in points
-        ]
-    likelihood = model.posterior(Problem(data.table.of(next(iter(final)))))
-    return [likelihood.policy(x) for x in points]
+    return list(map(model.policies(Problem(data.table.of(next(iter(final))))), points))
 
 
 def _predict_new(members: Sequence[Policy], sessions: Sequence[Session]) -> list[FloatArray]:
     """Return the average prediction of policies, weighted by how well each predicted the subject's earlier trials."""
-    p = np.stack([np.concatenate(predict(each, sessions)) for each in members])
-    choice = np.concatenate([each.choice for each in sessions])
-    logs = np.nan_to_num(np.stack([log_likelihoods(rows, choice) for rows in p]))
-    before = np.cumsum(logs, 1) - logs
-    weights = np.exp(before - before.max(0))
-    rows = np.einsum("kt,ktc->tc", weights / weights.sum(0), p)
-    return np.split(rows, np.cumsum([len(each) for each in sessions])[:-1])
+    p = [np.concatenate(predict(each, sessions)) for each in members]
+    whole = session(np.concatenate([each.choice for each in sessions]))
+    return np.split(mixture(p, [whole], memory=1.0), np.cumsum([len(each) for each in sessions])[:-1])
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,16 @@ from jax import Array
 from jax.scipy.stats import norm
 
 from neurogym.array_types import FloatArray, IntArray
-from neurogym.behaviour.models.base import Fitted, OneByOne, ParallelTrials, Policy, Problem, UnfitError, require_two
+from neurogym.behaviour.models.base import (
+    Fitted,
+    OneByOne,
+    ParallelTrials,
+    Policy,
+    Problem,
+    UnfitError,
+    log_likelihoods,
+    require_two,
+)
 from neurogym.behaviour.models.marks import fit_at
 from neurogym.behaviour.models.parameters import ModelParameter, Prior, positive, real, unit, with_priors
 from neurogym.behaviour.models.scan import natural, rounded
@@ -224,9 +233,6 @@ def _slope(*arguments: Any) -> tuple[Array, Array]:
     return jax.value_and_grad(lambda x: _log_likelihoods(x, *arguments[1:]).sum())(arguments[0])
 
 
-_rows = jax.jit(_log_likelihoods, static_argnums=(3, 4))
-
-
 @dataclass
 class AccumulatorPolicy(Policy):
     """Choices by accumulated pulses.
@@ -283,26 +289,22 @@ class PulseLikelihood:
     def __init__(self, parameters: tuple[ModelParameter, ...], sessions: Sequence[Session], bounded: bool):
         self.parameters, self.bounded = parameters, bounded
         choice = np.concatenate([each.scored_choice for each in sessions])
-        self._n = int((choice >= 0).sum())
-        self._parts = []
-        number = np.cumsum(choice >= 0) - 1
+        self._sessions, self._choice, self._parts = sessions, choice, []
         for rows in _pieces(sessions, np.flatnonzero(choice >= 0)):
             arrays = pulse_arrays(sessions, rows)
             filled = np.pad(choice[rows], (0, len(arrays["left"]) - len(rows)), constant_values=-1)
-            self._parts.append((number[rows], arrays, filled))
+            self._parts.append((arrays, filled))
         self._plain = tuple(each.without_prior for each in parameters)
 
     def log_likelihood(self, x: FloatArray) -> tuple[float, FloatArray]:
         """Return the log-likelihood and its gradient at a point."""
-        results = [_slope(x, arrays, choice, self._plain, self.bounded) for _, arrays, choice in self._parts]
+        results = [_slope(x, arrays, choice, self._plain, self.bounded) for arrays, choice in self._parts]
         return float(sum(float(value) for value, _ in results)), np.sum([slope for _, slope in results], 0)
 
     def pointwise(self, x: FloatArray) -> FloatArray:
         """Return the log-likelihood of each trial at a point, shape (trials,)."""
-        out = np.empty(self._n)
-        for rows, arrays, choice in self._parts:
-            out[rows] = np.asarray(_rows(x, arrays, choice, self._plain, self.bounded))[: len(rows)]
-        return out
+        p = np.concatenate(self.policy(x).predict(self._sessions))
+        return log_likelihoods(p, self._choice)[self._choice >= 0]
 
     def policy(self, x: FloatArray) -> AccumulatorPolicy:
         """Return the behaviour at a point."""
@@ -349,7 +351,7 @@ class Accumulator(OneByOne):
         start, scale = self._start(problem, likelihood, prior)
         slopes = posterior_slopes(likelihood.log_likelihood, (prior[0], prior[1]), start, scale)
         best = maximum(slopes, start, scale, 3.0, 1e-2, curved=problem.intervals or problem.prior is not None)
-        score, sd = float(likelihood.pointwise(best.x).sum()), own[1] if problem.prior is None else None
+        score, sd = likelihood.log_likelihood(best.x)[0], own[1] if problem.prior is None else None
         policy, parameters = likelihood.policy(best.x), likelihood.parameters
         fit = fit_at(self.name, policy, score, parameters, best.x, best.covariance, None, sd, best.converged)
         fit.details["values"] = {name: each.value for name, each in fit.parameters.items()}

@@ -2,41 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from neurogym.analysis.regression import log_softmax
 from neurogym.array_types import FloatArray, IntArray
-from neurogym.behaviour.models.base import ParallelTrials, Policy, UnfitError
+from neurogym.behaviour.models.base import ParallelTrials, Policy
 from neurogym.behaviour.models.one_trial import OneTrial
 from neurogym.behaviour.models.parameters import ModelParameter
+from neurogym.behaviour.models.scan import Scan, scan_of
 from neurogym.behaviour.table import PADDING, Behaviour, Padded, Session, padded, rectangle
-
-if TYPE_CHECKING:
-    from neurogym.behaviour.models.scan import Scan
-
-
-def compiled(agent: OneTrial, parameters: Sequence[ModelParameter], n: int) -> Scan:
-    """Return the compiled functions of a model.
-
-    Raises:
-        UnfitError: if JAX is not installed.
-    """
-    try:
-        from neurogym.behaviour.models.scan import scan_of
-    except ModuleNotFoundError as error:
-        raise UnfitError(f"{agent.name} needs JAX: pip install 'ngym[fit]'") from error
-    return scan_of(agent, parameters, n)
-
-
-def together(
-    agent: OneTrial, parameters: Sequence[ModelParameter], tables: Sequence[Behaviour]
-) -> Callable[[Any], Any]:
-    """Return the log-likelihoods (tables,) of tables at points (tables, parameters), as a function of JAX."""
-    return compiled(agent, parameters, len(tables[0].choices)).together(gathered(tables))
 
 
 @dataclass
@@ -63,7 +41,12 @@ class AgentPolicy(Policy):
 
     @property
     def _scan(self) -> Scan:
-        return compiled(self.agent, self.parameters, self.n_choices)
+        return scan_of(self.agent, self.parameters, self.n_choices)
+
+    def varied(self, sd: float, rng: np.random.Generator) -> AgentPolicy:
+        """See `Policy.varied`."""
+        units = np.array([each.unit for each in self.parameters])
+        return replace(self, x=self.x + sd * units * rng.standard_normal(len(self.x)))
 
     def begin(self, n: int) -> Any:
         """See `Policy.begin`."""
@@ -113,21 +96,6 @@ def gathered(tables: Sequence[Behaviour]) -> Padded:
     return Padded(**arrays, lengths=np.array([sum(data.lengths) for data in each]))
 
 
-class Likelihood(Protocol):
-    """Log-likelihood of the sessions of a subject in the unbounded scale."""
-
-    parameters: tuple[ModelParameter, ...]
-
-    def log_likelihood(self, x: FloatArray) -> tuple[float, FloatArray]:
-        """Return the log-likelihood and its gradient at a point."""
-
-    def pointwise(self, x: FloatArray) -> FloatArray:
-        """Return the log-likelihood of each trial at a point, shape (trials,)."""
-
-    def policy(self, x: FloatArray) -> Policy:
-        """Return the behaviour at a point."""
-
-
 class ChoiceLikelihood:
     """Log-likelihood of the choices of a learner.
 
@@ -139,7 +107,7 @@ class ChoiceLikelihood:
     def __init__(self, agent: OneTrial, table: Behaviour):
         self._agent, self._data = agent, padded(table.sessions)
         self.parameters, self._n = agent.parameters(table), len(table.choices)
-        self._scan = compiled(agent, self.parameters, self._n)
+        self._scan = scan_of(agent, self.parameters, self._n)
 
     def log_likelihood(self, x: FloatArray) -> tuple[float, FloatArray]:
         """See `Likelihood.log_likelihood`."""

@@ -23,16 +23,20 @@ once, intervals, groups, posteriors, simulations and a response that takes time 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agent_policy import AgentPolicy, ChoiceLikelihood
+from neurogym.behaviour.models.agent_policy import AgentPolicy, ChoiceLikelihood, gathered
 from neurogym.behaviour.models.base import Fitted, Model, Problem
-from neurogym.behaviour.models.evidence import Evidence, learner_evidence
+from neurogym.behaviour.models.evidence import Evidence, Slope, as_columns
 from neurogym.behaviour.models.maxima import fit_together
 from neurogym.behaviour.models.one_trial import OneTrial
 from neurogym.behaviour.models.parameters import scale_notes
-from neurogym.behaviour.table import Behaviour
+from neurogym.behaviour.models.scan import scan_of
+from neurogym.behaviour.table import Behaviour, padded
 
 
 class Agent(OneTrial, Model):
@@ -52,8 +56,22 @@ class Agent(OneTrial, Model):
         return fits
 
     def evidence_of(self, table: Behaviour, columns: int) -> Evidence:
-        """See `Model.evidence_of`."""
-        return learner_evidence(self, table, columns)
+        """See `Model.evidence_of`: value differences (Pedersen, Frank & Biele 2017, 10.3758/s13423-016-1199-y)."""
+        parameters, data = self.parameters(table), padded(table.sessions)
+        inside = np.arange(data.choice.shape[1]) < data.lengths[:, None]
+        scan = scan_of(self, parameters, len(table.choices))
+
+        def slope(x: FloatArray) -> Slope:
+            rows, slopes = scan.derivatives_of(x, data)
+            jacobian = np.moveaxis(as_columns(np.moveaxis(slopes.logits[inside], -1, 0), columns), 0, -1)
+            value = as_columns(rows.logits[inside], columns)
+            return Slope(value, jacobian, float(rows.second.sum()), slopes.second.sum((0, 1)))
+
+        return Evidence(parameters, slope, lambda x: (AgentPolicy(self, parameters, x, len(table.choices)), 1.0))
+
+    def log_likelihoods(self, tables: Sequence[Behaviour]) -> Callable[[Any], Any]:
+        """See `Model.log_likelihoods`."""
+        return scan_of(self, self.parameters(tables[0]), len(tables[0].choices)).together(gathered(tables))
 
     def posterior(self, problem: Problem) -> ChoiceLikelihood:
         """Return the log-likelihood of the sessions of a problem."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
-from typing import Any, get_origin, get_type_hints
+from typing import Any, Protocol, get_origin, get_type_hints
 
 import numpy as np
 
@@ -94,6 +94,14 @@ class Policy:
         """Return the probability of each choice for each session, shape (trials, choices)."""
         return stepped(self, sessions, lambda state, trial: self.probabilities(state, trial.stimuli))
 
+    def varied(self, sd: float, rng: np.random.Generator) -> Any:
+        """Return a policy with ``values``, its parameters, drawn around these; None for a model of many parameters.
+
+        Args:
+            sd: of the parameters in the unbounded scale, in their units.
+            rng: source of randomness.
+        """
+
     def second(self, state: Any, reached: IntArray) -> FloatArray:
         """Return probabilities of the second-stage choices, shape (sessions, 2), in the states that were reached."""
         return np.full((len(reached), 2), 0.5)
@@ -171,6 +179,25 @@ class Problem:
     intervals: bool = True
 
 
+class Likelihood(Protocol):
+    """Log-likelihood of the sessions of a subject in the unbounded scale.
+
+    Attributes:
+        parameters: see `neurogym.behaviour.models.parameters.ModelParameter`.
+    """
+
+    parameters: Any
+
+    def log_likelihood(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Return the log-likelihood and its gradient at a point."""
+
+    def pointwise(self, x: FloatArray) -> FloatArray:
+        """Return the log-likelihood of each trial at a point, shape (trials,)."""
+
+    def policy(self, x: FloatArray) -> Policy:
+        """Return the behaviour at a point."""
+
+
 class Model:
     """A model that can be fitted to behaviour.
 
@@ -235,8 +262,16 @@ class Model:
         """
         raise NotImplementedError
 
-    def posterior(self, problem: Problem) -> Any:
-        """Return the log-likelihood of the sessions of a subject, see `Likelihood`.
+    def policies(self, problem: Problem) -> Callable[[FloatArray], Policy]:
+        """Return the behaviour as a function of the parameters in the unbounded scale."""
+        return self.posterior(problem).policy
+
+    def log_likelihoods(self, tables: Sequence[Behaviour]) -> Callable[[Any], Any] | None:
+        """Return the log-likelihoods (tables,) at points (tables, parameters) as a function of JAX; None for others."""
+        return None
+
+    def posterior(self, problem: Problem) -> Likelihood:
+        """Return the log-likelihood of the sessions of a subject.
 
         Raises:
             UnfitError: for models without such a function, or that do not suit the table.

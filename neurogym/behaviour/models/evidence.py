@@ -9,12 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agent_policy import AgentPolicy, compiled
 from neurogym.behaviour.models.base import Policy, each_subject
 from neurogym.behaviour.models.formulas import Formula
-from neurogym.behaviour.models.one_trial import OneTrial
 from neurogym.behaviour.models.parameters import ModelParameter
-from neurogym.behaviour.table import Behaviour, padded
+from neurogym.behaviour.table import Behaviour
 
 #: Largest typical drift per s of the prior of weights of evidence.
 DRIFT = 10.0
@@ -72,27 +70,6 @@ def weight_parameters(names: Sequence[str], matrix: FloatArray, prefix: str = ""
 def linear_slope(predictors: FloatArray) -> Callable[[FloatArray], Slope]:
     """Return evidence as a linear function of predictors (trials, columns, parameters)."""
     return lambda x: Slope(predictors @ x, predictors, 0.0, np.zeros(len(x)))
-
-
-def learner_evidence(agent: OneTrial, table: Behaviour, columns: int) -> Evidence:
-    """Return the value difference of a learner (Pedersen, Frank & Biele 2017, 10.3758/s13423-016-1199-y).
-
-    Args:
-        agent: the learner.
-        table: sessions of the fit.
-        columns: 1 for the difference of two options, or the number of options.
-    """
-    parameters, choices, data = agent.parameters(table), len(table.choices), padded(table.sessions)
-    inside = np.arange(data.choice.shape[1]) < data.lengths[:, None]
-    scan = compiled(agent, parameters, choices)
-
-    def slope(x: FloatArray) -> Slope:
-        rows, slopes = scan.derivatives_of(x, data)
-        jacobian = np.moveaxis(as_columns(np.moveaxis(slopes.logits[inside], -1, 0), columns), 0, -1)
-        value = as_columns(rows.logits[inside], columns)
-        return Slope(value, jacobian, float(rows.second.sum()), slopes.second.sum((0, 1)))
-
-    return Evidence(parameters, slope, lambda x: (AgentPolicy(agent, parameters, x, choices), 1.0))
 
 
 def known_evidence(policy: Policy, table: Behaviour, columns: int) -> Evidence:

@@ -10,6 +10,8 @@ spread between subjects or sessions where there are enough of these.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -191,6 +193,11 @@ class LinearPolicy(Policy):
         return self.features.after(state, trial)
 
 
+def _policy(features: Features, x: FloatArray) -> LinearPolicy:
+    """Return the policy with the weights of all choices but the first, one after the other."""
+    return LinearPolicy(features, np.pad(x.reshape(-1, len(features.names)), ((1, 0), (0, 0))))
+
+
 class Logistic(OneByOne):
     """Logistic regression on the stimuli and ``history`` previous trials.
 
@@ -222,10 +229,11 @@ class Logistic(OneByOne):
         for k in range(len(words)):
             predictors[:, k + (columns > 1), k * size : (k + 1) * size] = matrix
 
-        def policy(x: FloatArray) -> tuple[LinearPolicy, float]:
-            return LinearPolicy(features, np.pad(x.reshape(-1, size), ((1, 0), (0, 0)))), 1.0
+        return Evidence(parameters, linear_slope(predictors), lambda x: (_policy(features, x), 1.0))
 
-        return Evidence(parameters, linear_slope(predictors), policy)
+    def policies(self, problem: Problem) -> Callable[[FloatArray], Policy]:
+        """See `Model.policies`."""
+        return functools.partial(_policy, self.features(problem.table))
 
     def _fit(self, problem: Problem) -> Fitted:
         table = problem.table

@@ -117,17 +117,9 @@ def mark_fit(fit: Fitted, trials: int) -> None:
         fit.notes.extend(few_trials(trials, free))
 
 
-def few_trials(trials: int, parameters: int) -> list[str]:
-    """Return a warning if there are few trials for the parameters of a model."""
-    enough = TRIALS_PER_PARAMETER * parameters
-    if trials >= enough:
+def few_trials(trials: int, parameters: int, network: bool = False) -> list[str]:
+    """Return a warning if there are few trials for the parameters of a model, or the weights of a network."""
+    per, words = (TRIALS_PER_WEIGHT, "weights of a network") if network else (TRIALS_PER_PARAMETER, "parameters")
+    if trials >= per * parameters:
         return []
-    return [f"{trials:,} trials for {parameters} parameters; at least {enough:,} are advised"]
-
-
-def few_trials_of_network(trials: int, weights: int) -> list[str]:
-    """Return a warning if there are few trials for the weights of a network."""
-    enough = TRIALS_PER_WEIGHT * weights
-    if trials >= enough:
-        return []
-    return [f"{trials:,} trials for {weights:,} weights of a network; at least {enough:,} are advised"]
+    return [f"{trials:,} trials for {parameters:,} {words}; at least {per * parameters:,} are advised"]

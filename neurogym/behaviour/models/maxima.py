@@ -12,12 +12,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agent_policy import AgentPolicy, compiled, gathered
+from neurogym.behaviour.models.agent_policy import AgentPolicy, gathered
 from neurogym.behaviour.models.base import Fitted, Problem, UnfitError
 from neurogym.behaviour.models.credible import credible
 from neurogym.behaviour.models.marks import CONVERGED, fit_at
 from neurogym.behaviour.models.one_trial import OneTrial
-from neurogym.behaviour.models.scan import POINTS, padded_arrays, rounded
+from neurogym.behaviour.models.scan import POINTS, padded_arrays, rounded, scan_of
 from neurogym.behaviour.models.search import curvature, inverse_curvature, minimise
 
 #: Random points of the prior that are tried for each fit, and the best of them from which the search starts.
@@ -35,7 +35,7 @@ class _Posterior:
     def __init__(self, agent: OneTrial, problems: Sequence[Problem]):
         self.parameters = [agent.parameters(each.table) for each in problems]
         self.n = len(problems[0].table.choices)
-        self._scan, self._most = compiled(agent, self.parameters[0], self.n), POINTS
+        self._scan, self._most = scan_of(agent, self.parameters[0], self.n), POINTS
         self._data = padded_arrays(gathered([each.table for each in problems]))
         self._on_device = self._scan.put(self._data)
         mean, sd, self.unit = (

@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from neurogym.behaviour.models.agent_policy import AgentPolicy, together
+from neurogym.behaviour.models.agent_policy import AgentPolicy
 from neurogym.behaviour.models.bandits import ExperienceWeighted, FictiveLearner, Forager, KalmanBandit
 from neurogym.behaviour.models.base import Problem, UnfitError, log_likelihoods, predict
 from neurogym.behaviour.models.gains_losses import (
@@ -149,7 +149,7 @@ def test_subjects_stepped_together_have_the_likelihood_of_each_alone(name):
     tables = [table.only(sessions) for sessions in ([first], [first.part("1", slice(0, 41))] * 2, [last])]
     x = np.array([each.mean for each in parameters]) + 0.3 * rng.standard_normal((3, len(parameters)))
     likelihoods = [model.posterior(Problem(each)) for each in tables]
-    every = together(model, likelihoods[0].parameters, tables)
+    every = model.log_likelihoods(tables)
     values, gradients = every(x), jax.grad(lambda points: every(points).sum())(x)
     for k, each in enumerate(likelihoods):
         alone, gradient = each.log_likelihood(x[k])
