@@ -77,7 +77,7 @@ def blank(n: int) -> Behaviour:
 
 def learner(name: str, n: int) -> Policy:
     """Return a learner with typical parameters: those of `PARAMETERS`, others the means of their priors."""
-    from neurogym.behaviour.models.agent_policy import AgentPolicy
+    from neurogym.behaviour.models.agents import AgentPolicy
 
     model: Any = MODELS[name].build(name)
     parameters = model.parameters(blank(n))

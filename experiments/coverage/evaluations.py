@@ -19,7 +19,7 @@ from neurogym import analysis
 from neurogym.analysis.intervals import clusters, mean_interval
 from neurogym.analysis.results import Estimate
 from neurogym.behaviour.metacognition import meta_d_prime
-from neurogym.behaviour.models.agent_policy import AgentPolicy
+from neurogym.behaviour.models.agents import AgentPolicy
 from neurogym.behaviour.models.base import Problem
 from neurogym.behaviour.models.learning import WinStayLoseShift
 from neurogym.behaviour.simulate import ReversingBandit, simulate

@@ -15,8 +15,7 @@ import numpy as np
 from experiments.coverage.observers import Generator, Truths
 from experiments.fitting import simulated, timed
 from neurogym.analysis.regression import with_reference
-from neurogym.behaviour.models.agent_policy import AgentPolicy
-from neurogym.behaviour.models.agents import Agent
+from neurogym.behaviour.models.agents import Agent, AgentPolicy
 from neurogym.behaviour.models.ballistic import BallisticResponse
 from neurogym.behaviour.models.base import Model, Problem
 from neurogym.behaviour.models.glm_hmm import GlmHmm

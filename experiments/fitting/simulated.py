@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agent_policy import AgentPolicy
-from neurogym.behaviour.models.agents import Agent
+from neurogym.behaviour.models.agents import Agent, AgentPolicy
 from neurogym.behaviour.models.base import Fitted, Problem, log_likelihoods, predict
 from neurogym.behaviour.models.chains import Chain, expected_states
 from neurogym.behaviour.models.drifting import Drifting

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.agent_policy import AgentPolicy
-from neurogym.behaviour.models.agents import Agent
+from neurogym.behaviour.models.agents import Agent, AgentPolicy
 from neurogym.behaviour.models.bandits import ExperienceWeighted, FictiveLearner, KalmanBandit
 from neurogym.behaviour.models.base import Fitted, Problem
 from neurogym.behaviour.models.gains_losses import (

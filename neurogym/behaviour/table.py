@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -175,6 +176,11 @@ class Behaviour:
     def n_trials(self) -> int:
         """Number of trials, misses included."""
         return sum(map(len, self.sessions))
+
+    @cached_property
+    def padded(self) -> Padded:
+        """The sessions as rectangular arrays."""
+        return padded(self.sessions)
 
     def only(self, sessions: Sequence[Session]) -> Behaviour:
         """Return a table with the given sessions."""

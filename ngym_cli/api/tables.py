@@ -21,9 +21,25 @@ from ngym_cli.api.settings import cells
 from ngym_cli.api.training import simulate
 from ngym_cli.files.reading import read_parquet
 from ngym_cli.fitting import validation
-from ngym_cli.fitting.described_reports import ReportsDescription
-from ngym_cli.fitting.description import Description, columns_of, describe_table, description_of, save_columns
-from ngym_cli.fitting.folder import TRIALS, FitFolder, FitRecord, ScoreRecord, best_first, find, ranked, verdict
+from ngym_cli.fitting.description import (
+    Description,
+    ReportsDescription,
+    columns_of,
+    describe_table,
+    description_of,
+    save_columns,
+)
+from ngym_cli.fitting.folder import (
+    TRIALS,
+    FitFolder,
+    FitRecord,
+    ScoreRecord,
+    best_first,
+    find,
+    parameter_rows,
+    ranked,
+    verdict,
+)
 from ngym_cli.fitting.request import DataRequest, FitRequest
 from ngym_cli.fitting.settings import read_like
 from ngym_cli.fitting.stored_tables import paths_of, stored_table
@@ -113,13 +129,10 @@ class Fit(Mapping[str, Any]):
     @property
     def parameters(self) -> settings.DataTable:
         """Parameters, a row for each model, subject and parameter, with intervals, or the mark that says why not."""
-        rows = []
-        for label, model in self.record["models"].items():
-            for who, parameters in model["parameters"].items():
-                for name, value in parameters.items():
-                    mark = model.get("marks", {}).get(who, {}).get(name, "")
-                    row = {"model": label, "subject": who, "parameter": name, **cells("value", value), "mark": mark}
-                    rows.append(row)
+        rows = [
+            {"model": label, "subject": who, "parameter": name, **cells("value", value), "mark": mark}
+            for label, who, name, value, mark in parameter_rows(self.record)
+        ]
         return settings.frame_of_rows(rows)
 
     @property

@@ -14,7 +14,7 @@ from neurogym.analysis.results import Estimate
 from neurogym.behaviour.models.base import Model, Policy, Problem, UnfitError, adopted, each_subject, trial_of
 from neurogym.behaviour.models.marks import NOT_CONVERGED
 from neurogym.behaviour.simulate import simulate, world_like
-from neurogym.behaviour.table import Behaviour, Session, padded
+from neurogym.behaviour.table import Behaviour, Session
 from neurogym.messages.plain_data import plain
 from ngym_cli import processes
 from ngym_cli.config.extensions import user_errors
@@ -122,7 +122,10 @@ def fit_model(label: str, model: Model, data: FitData, folder: FitFolder) -> tup
         if draws:
             posterior.require_numpyro()
         outcome = validation.validate(model, data)
-        sampled = _posterior(model, outcome, data) if draws else None
+        sampled = None
+        if draws:
+            tables, fits = validation.groups_of(data), list(outcome.fitted.values())
+            sampled = posterior.sample_model(model, tables, fits, outcome.group, draws, data.protocol.seed)
     about: ModelRecord = {
         "model": label,
         "parameters": {who: plain_estimates(fit.parameters) for who, fit in outcome.fitted.items()},
@@ -189,14 +192,6 @@ def _predictive(outcome: FitResult, table: Behaviour) -> dict[str, np.ndarray]:
         f"predictive_{name}": np.concatenate([rows[id(each)][j] for each in table.sessions])
         for j, name in enumerate(("choice", "rt"))
     }
-
-
-def _posterior(model: Model, outcome: FitResult, data: FitData) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return samples of the posterior given all sessions of a table, with arrays for figures."""
-    tables = validation.groups_of(data)
-    return posterior.sample_model(
-        model, tables, list(outcome.fitted.values()), outcome.group, data.protocol.draws, data.protocol.seed
-    )
 
 
 def _time_score(arrays: Mapping[str, np.ndarray], data: FitData) -> TimeScoreRecord:
@@ -362,7 +357,7 @@ def phase(policy: Policy, table: Behaviour) -> dict[str, np.ndarray]:
     """
     if len(table.choices) != 2 or policy.sees_cue or policy.sees_pulses:
         return {}
-    data = padded(table.sessions)
+    data = table.padded
     none = np.zeros((len(data.choice), len(table.stimuli)))
     rewards = data.reward[data.choice >= 0]
     middle = 0.5 * (rewards.min() + rewards.max()) if rewards.size else 0.5

@@ -192,6 +192,15 @@ def best_first(record: FitRecord) -> list[str]:
     return [label for label in ranked(scores) if label in record["models"]] or as_fitted
 
 
+def parameter_rows(record: FitRecord) -> Iterator[tuple[str, str, str, EstimateRecord, str]]:
+    """Yield model, subject, parameter, its estimate, and the reason of a missing interval."""
+    for label, model in record["models"].items():
+        for who, parameters in model["parameters"].items():
+            marks = model.get("marks", {}).get(who, {})
+            for name, row in parameters.items():
+                yield label, who, name, row, marks.get(name, "")
+
+
 def verdict(record: FitRecord) -> str:
     """Return a sentence about the best model of a fit and those that predict as well; empty without scores."""
     scores = next(iter(score_tables(record).values()), {})

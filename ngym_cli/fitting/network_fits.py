@@ -233,7 +233,7 @@ def batch_of(tables: Sequence[Behaviour], inner: Sequence[int], subjects: int = 
     """Return the sessions of several networks, with a held-out inner fold each."""
     rows, choices = list[tuple[np.ndarray, ...]](), len(tables[0].choices)
     for table, fold in zip(tables, inner, strict=True):
-        data, scale = padded(table.sessions), stimulus_scale(table)
+        data, scale = table.padded, stimulus_scale(table)
         counted = data.scored & (data.choice >= 0)
         held = counted & (rectangle(table.blocks(INNER), 0) % INNER == fold % INNER)
         train = counted & ~held

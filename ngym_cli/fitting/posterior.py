@@ -217,8 +217,17 @@ def summary(draws: FloatArray) -> dict[str, float]:
     }
 
 
-def summaries(samples: Samples, parameters: Sequence[ModelParameter], subjects: Sequence[str]) -> dict[str, Any]:
-    """Return the record of samples: parameters of subjects in their natural scale, group in the unbounded scale."""
+def summaries(
+    samples: Samples, parameters: Sequence[ModelParameter], subjects: Sequence[str], covariates: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return the record of samples: parameters of subjects in their natural scale, group in the unbounded scale.
+
+    Args:
+        samples: of the posterior.
+        parameters: of the model.
+        subjects: names of the subjects.
+        covariates: names of the covariates of subjects, whose weights are part of the record.
+    """
     record: dict[str, Any] = {
         "chains": int(samples.subjects.shape[0]),
         "draws": int(samples.subjects.shape[1]),
@@ -236,19 +245,12 @@ def summaries(samples: Samples, parameters: Sequence[ModelParameter], subjects: 
             each.name: {"mean": summary(samples.mean[..., j]), "sd": summary(samples.sd[..., j])}
             for j, each in enumerate(parameters)
         }
+    if samples.weights is not None and covariates:
+        record["between"] = {
+            each.name: {name: summary(samples.weights[:, :, k, j]) for k, name in enumerate(covariates)}
+            for j, each in enumerate(parameters)
+        }
     return record
-
-
-def between_summaries(
-    samples: Samples, parameters: Sequence[ModelParameter], covariates: Sequence[str]
-) -> dict[str, dict[str, Any]]:
-    """Return the weights of covariates, by parameter and covariate."""
-    if samples.weights is None:
-        return {}
-    return {
-        each.name: {name: summary(samples.weights[:, :, k, j]) for k, name in enumerate(covariates)}
-        for j, each in enumerate(parameters)
-    }
 
 
 def leave_one_out(samples: Samples, likelihoods: Sequence[Likelihood], seed: int) -> Mapping[str, float] | None:
@@ -307,9 +309,7 @@ def sample_model(
     parameters = likelihoods[0].parameters
     log_likelihoods = subject_log_likelihoods(model, list(tables.values()), likelihoods)
     samples = sample(Target(log_likelihoods, parameters, fits, group), draws, seed)
-    record = summaries(samples, parameters, list(tables))
-    if group is not None and group.covariates.names:
-        record["between"] = between_summaries(samples, parameters, group.covariates.names)
+    record = summaries(samples, parameters, list(tables), () if group is None else group.covariates.names)
     record["loo"] = leave_one_out(samples, likelihoods, seed)
     record["predictive"] = predictive.check(samples.subjects, likelihoods, tables, seed)
     natural = [np.asarray(each.value(samples.subjects[:, :, 0, j])) for j, each in enumerate(parameters)]

@@ -25,6 +25,7 @@ from ngym_cli.fitting.folder import (
     FitRecord,
     ScoreRecord,
     best_first,
+    parameter_rows,
     ranked,
     score_tables,
     verdict,
@@ -124,19 +125,11 @@ def _scores(scores: Mapping[str, ScoreRecord]) -> Iterator[tuple[str, ...]]:
         yield with_kind(name), *score_cells(scores[name])
 
 
-def _parameters(about: FitRecord) -> Iterator[tuple[str, str, str, Estimate, str]]:
-    """Yield model, subject, parameter, estimate, and the reason of a missing interval."""
-    for label, model in about["models"].items():
-        for who, parameters in model["parameters"].items():
-            marks = model.get("marks", {}).get(who, {})
-            for name, row in parameters.items():
-                yield label, who, name, Estimate.from_record(row), marks.get(name, "")
-
-
 def _groups(about: FitRecord) -> Iterator[dict[str, object]]:
     """Yield a table of parameters for each model, best first, with the parameters of a kind next to each other."""
     rows: dict[str, list[tuple[str, str, str, str, str]]] = {label: [] for label in best_first(about)}
-    for label, who, name, value, mark in _parameters(about):
+    for label, who, name, row, mark in parameter_rows(about):
+        value = Estimate.from_record(row)
         kind = next((each for each in KINDS if name.startswith(each)), "") or name.partition(":")[0] * (":" in name)
         plain = name.removeprefix(kind).lstrip(": ") or name
         rows[label].append((who, kind, plain, cell(value.value), mark or value.interval(".4f")))
@@ -182,7 +175,8 @@ def export(folder: FitFolder, form: str = "csv", out: Path | None = None, overwr
     names = ("model", "subject", "parameter", "value", "low", "high", "mark")
     parameters = [
         dict(zip(names, (*row, number.value, number.low, number.high, mark), strict=True))
-        for *row, number, mark in _parameters(about)
+        for *row, record, mark in parameter_rows(about)
+        for number in [Estimate.from_record(record)]
     ]
     kinds = [("held-out", about["scores"]), ("test", about.get("test_scores") or {})]
     scores = [

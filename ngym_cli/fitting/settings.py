@@ -82,21 +82,19 @@ def read_like(record: FitRecord, source: reading.TableSource) -> Behaviour:
     Raises:
         UserError: if the table has other stimuli or choices than the fit.
     """
-    settings = FitSettings.model_validate(record["settings"])
-    table = read_table(source, settings.roles, settings.columns, **settings.reading())
+    table = _read(FitSettings.model_validate(record["settings"]), source)
     return with_names(table, list(record["table"]["stimuli"]), record["table"]["choices"], "the table")
+
+
+def _read(settings: FitSettings, source: reading.TableSource) -> Behaviour:
+    return read_table(source, settings.roles, settings.columns, **settings.reading())
 
 
 def read_data(settings: FitSettings) -> validation.FitData:
     """Return the table, the test table, and how models are fitted."""
-    table = read_table(settings.table, settings.roles, settings.columns, **settings.reading())
-    test = (
-        None
-        if settings.test is None
-        else read_table(settings.test, settings.roles, settings.columns, **settings.reading())
-    )
-    if test is not None:
-        test = with_names(test, table.stimuli, table.choices, option("--test"))
+    table, test = _read(settings, settings.table), None
+    if settings.test is not None:
+        test = with_names(_read(settings, settings.test), table.stimuli, table.choices, option("--test"))
     if settings.between is not None and settings.subjects != "hierarchical":
         raise UserError(f"{option('--between')} needs {option('--subjects hierarchical')}")
     protocol = validation.CrossValidation(

@@ -33,7 +33,6 @@ from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models.base import (
     Fitted,
     OneByOne,
-    ParallelTrials,
     Policy,
     Problem,
     UnfitError,
@@ -246,12 +245,6 @@ class AccumulatorPolicy(Policy):
     bounded: bool
     sees_pulses = True
 
-    def begin(self, n: int) -> None:
-        """See `Policy.begin`; nothing is carried from trial to trial."""
-
-    def advance(self, state: None, trial: ParallelTrials) -> None:
-        """See `Policy.advance`."""
-
     def probabilities(self, state: None, stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`.
 
@@ -278,7 +271,7 @@ def _pieces(sessions: Sequence[Session], rows: IntArray) -> list[IntArray]:
 
 
 class PulseLikelihood:
-    """Log-likelihood of choices given pulses; see `neurogym.behaviour.models.agent_policy.Likelihood`.
+    """Log-likelihood of choices given pulses; see `neurogym.behaviour.models.base.Likelihood`.
 
     Args:
         parameters: to estimate.
@@ -353,7 +346,7 @@ class Accumulator(OneByOne):
         best = maximum(slopes, start, scale, 3.0, 1e-2, curved=problem.intervals or problem.prior is not None)
         score, sd = likelihood.log_likelihood(best.x)[0], own[1] if problem.prior is None else None
         policy, parameters = likelihood.policy(best.x), likelihood.parameters
-        fit = fit_at(self.name, policy, score, parameters, best.x, best.covariance, None, sd, best.converged)
+        fit = fit_at(self.name, policy, score, parameters, best, None, sd)
         fit.details["values"] = {name: each.value for name, each in fit.parameters.items()}
         return fit
 

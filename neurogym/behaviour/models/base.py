@@ -13,6 +13,7 @@ from typing import Any, Protocol, get_origin, get_type_hints
 
 import numpy as np
 
+from neurogym.analysis.regression import log_softmax
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.table import Behaviour, Padded, Session, padded
@@ -51,7 +52,7 @@ class ParallelTrials:
 class Policy:
     """Behaviour of a fitted model in many sessions at once.
 
-    A subclass has `begin`, `probabilities` and `advance`; the rest follows from these.
+    A subclass has `probabilities` or `logits`, and `begin` and `advance` if something is carried from trial to trial.
 
     Attributes:
         has_times: whether choices have times: the policy then also has ``respond`` and ``log_densities``.
@@ -67,16 +68,15 @@ class Policy:
         return False
 
     def begin(self, n: int) -> Any:
-        """Return the state before the first trial of ``n`` sessions."""
-        raise NotImplementedError
+        """Return the state before the first trial of ``n`` sessions; by default there is none."""
 
     def probabilities(self, state: Any, stimuli: FloatArray) -> FloatArray:
         """Return the probability of each choice, shape (sessions, choices)."""
-        raise NotImplementedError
+        return np.exp(log_softmax(self.logits(state, stimuli)))
 
     def advance(self, state: Any, trial: ParallelTrials) -> Any:
         """Return the state after a trial."""
-        raise NotImplementedError
+        return state
 
     def of(self, subject: str) -> Policy:
         """Return the policy of a subject, where a model of several subjects has one for each."""

@@ -34,7 +34,6 @@ _EDGES = LONGEST * np.linspace(0, 1, GRID + 1) ** 2
 TIME, WIDTH = jnp.asarray((_EDGES[1:] + _EDGES[:-1]) / 2), np.diff(_EDGES)
 #: Most different bounds of a fit, and largest exponent.
 BOUNDS, LARGEST = 24, 50.0
-COLLAPSES = ("none", "exponential", "hyperbolic", "linear")
 
 
 def bound_at(form: str, time: Any, bound: Any, collapse: Any) -> Any:

@@ -1,18 +1,24 @@
-"""Evidence of each trial that drives a response: the logits of a model of choices, with derivatives."""
+"""Evidence of each trial that drives a response: the logits of a model of choices, with derivatives.
+
+The drift of a diffusion is such a model: its logit is the drift, in proportion to a stimulus or by a formula. For
+signed evidence x it is ``k (x - x0)``, as in Palmer, Huk & Shadlen (2005, 10.1167/5.5.1), with k the drift per unit of
+evidence (1 / sqrt(s)); without a stimulus the drift is constant.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.base import Policy, each_subject
-from neurogym.behaviour.models.formulas import Formula
+from neurogym.behaviour.models.base import Model, Policy, UnfitError, each_subject, require_two
+from neurogym.behaviour.models.formulas import Formula, formula_arrays, stored_formula
 from neurogym.behaviour.models.parameters import ModelParameter
-from neurogym.behaviour.table import Behaviour
+from neurogym.behaviour.table import Behaviour, Session
+from neurogym.messages.options import option
 
 #: Largest typical drift per s of the prior of weights of evidence.
 DRIFT = 10.0
@@ -116,3 +122,110 @@ def fixed_evidence(evidence: Evidence, fix: Mapping[str, float]) -> Evidence:
 
     parameters = tuple(evidence.parameters[k] for k in np.flatnonzero(free))
     return replace(evidence, parameters=parameters, slope=slope, policy=lambda x: evidence.policy(complete(x)))
+
+
+@dataclass(frozen=True)
+class DriftPolicy(Policy):
+    """Choices by a drift towards the second option.
+
+    Attributes:
+        values: k and x0, the constant drift, or the weight of each predictor of the formula.
+        formula: of the drift; None for a drift in proportion to the stimulus.
+    """
+
+    values: FloatArray
+    formula: Formula | None = None
+
+    def logits(self, state: None, stimuli: FloatArray) -> FloatArray:
+        """See `Policy.logits`; further columns of a formula have their typical value."""
+        if self.formula is not None:
+            return _with_first(self.formula.typical(stimuli, {}) @ self.values)
+        if len(self.values) == 1:
+            return _with_first(np.full(len(stimuli), self.values[0]))
+        k, x0 = self.values
+        return _with_first(k * (stimuli[:, 0] - x0))
+
+    def logits_of(self, sessions: Sequence[Session]) -> list[FloatArray]:
+        """See `Policy.logits_of`."""
+        if self.formula is None:
+            return [self.logits(None, np.nan_to_num(each.stimuli)) for each in sessions]
+        rows = _with_first(self.formula.matrix(sessions) @ self.values)
+        return np.split(rows, np.cumsum([len(each) for each in sessions])[:-1])
+
+
+def _with_first(drift: FloatArray) -> FloatArray:
+    """Return the drift as logits of two options, of which the first is 0."""
+    return np.stack([np.zeros(len(drift)), drift], 1)
+
+
+class Drift(Model):
+    """Drift of a diffusion between two options, whose parameters are estimated with those of the response.
+
+    Args:
+        name: name of the model.
+        formula: of trial columns, as in ``coh + coh:block``; None for a drift in proportion to the stimulus.
+    """
+
+    takes_prior = True
+
+    def __init__(self, name: str = "ddm", formula: str | None = None):
+        self.name, self.formula = name, formula
+
+    def check(self, table: Behaviour) -> None:
+        """Refuse tables that do not suit the model.
+
+        Raises:
+            UnfitError: if there are other than two choices, or several stimuli without a formula.
+        """
+        if len(table.choices) > 2:
+            raise UnfitError(
+                f"{self.name} needs two choices; the table has {len(table.choices)} ({option('--model lba')})"
+            )
+        require_two(table, self.name)
+        if self._formula(table) is None and len(table.stimuli) > 1:
+            vary = option(f'--vary "drift={" + ".join(table.stimuli)}"')
+            raise UnfitError(
+                f"{self.name} needs one stimulus, the evidence; the table has {len(table.stimuli)} "
+                f"({option('--stimuli NAME')}, "
+                f"{vary}, or {option('--model logistic --times ddm')})"
+            )
+
+    def _formula(self, table: Behaviour) -> Formula | None:
+        return None if self.formula is None else Formula.of(self.formula, table.sessions, table.stimuli)
+
+    def evidence_of(self, table: Behaviour, columns: int) -> Evidence:
+        """See `Model.evidence_of`."""
+        formula = self._formula(table)
+        if formula is not None:
+            matrix = formula.matrix(table.sessions)
+            parameters = weight_parameters(formula.names, matrix, "drift: ")
+            slope = linear_slope(matrix[:, None])
+            return Evidence(parameters, slope, lambda x: (DriftPolicy(x, formula), 1.0), {"drift": formula})
+        if not table.stimuli:
+            parameters = (ModelParameter("drift", sd=DRIFT / 2),)
+            return Evidence(parameters, linear_slope(np.ones((table.n_trials, 1, 1))), lambda x: (DriftPolicy(x), 1.0))
+        stimulus = np.nan_to_num(table.join("stimuli"))[:, 0]
+        size = float(np.median(np.abs(stimulus[stimulus != 0]))) if stimulus.any() else 1.0
+
+        def proportional(x: FloatArray) -> Slope:
+            difference = stimulus - x[1]
+            jacobian = np.stack([difference, np.full(len(difference), -x[0])], -1)[:, None]
+            return Slope((x[0] * difference)[:, None], jacobian, 0.0, np.zeros(2))
+
+        parameters = (ModelParameter("k", sd=DRIFT / size), ModelParameter("x0", sd=size))
+        return Evidence(parameters, proportional, lambda x: (DriftPolicy(x), 1.0))
+
+    def remarks(self, table: Behaviour, values: Mapping[str, float]) -> list[str]:
+        """See `Model.remarks`: a negative drift per unit of evidence."""
+        if not table.stimuli or values.get("k", 0.0) >= 0:
+            return []
+        return [f"k is negative: {table.stimuli[0]} is evidence for choice '{table.choices[0]}'"]
+
+    def to_arrays(self, policy: Any) -> dict[str, np.ndarray]:
+        """See `Model.to_arrays`."""
+        return {"values": policy.values, **formula_arrays({"drift": policy.formula} if policy.formula else {})}
+
+    def from_arrays(self, arrays: Mapping[str, np.ndarray], table: Behaviour) -> DriftPolicy:
+        """See `Model.from_arrays`."""
+        formula = None if self.formula is None else stored_formula(self.formula, "drift", arrays, table.stimuli)
+        return DriftPolicy(arrays["values"], formula)

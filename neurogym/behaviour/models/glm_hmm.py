@@ -3,6 +3,12 @@
 P(choice = c | state k) is proportional to exp(w_kc . x), w_k0 = 0; the state follows a Markov chain with transitions A,
 newly drawn from pi in each session. The posterior probability is maximised from several starts (see
 `neurogym.behaviour.models.chains`); intervals follow from its curvature, and predictions use the filtered state.
+
+The weights of the states may drift as well (see `neurogym.behaviour.models.drifting`): P(choice = c | state k) is
+proportional to exp(w_kct . x_t). States and weights are independent in the approximate posterior: given the
+probabilities of the states, the weights of a state follow from choices that count by its probability; given the
+weights, the states follow from the forward-backward algorithm with the expected log-likelihood of each choice
+(Ghahramani & Hinton 2000, 10.1162/089976600300015619). Predictions use filtered states and weights.
 """
 
 from __future__ import annotations
@@ -14,9 +20,10 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import expit, logit, polygamma
 
-from neurogym.analysis.regression import fit_weights, log_softmax, with_reference
+from neurogym.analysis.regression import fit_weights, log_chosen, log_softmax, with_reference
 from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
+from neurogym.behaviour.models import chains, walks
 from neurogym.behaviour.models.base import (
     Fitted,
     OneByOne,
@@ -27,37 +34,36 @@ from neurogym.behaviour.models.base import (
     log_likelihoods,
     predict,
 )
-from neurogym.behaviour.models.chains import (
-    PRIOR,
-    Chain,
-    ChainTrials,
-    TransitionInputs,
-    chain_covariance,
-    emission,
-    expected_states,
-    fit_chain,
-    improve_chain,
-    state_logits,
-    states_given,
-)
-from neurogym.behaviour.models.drifting import (
-    ALTERNATIONS,
-    DriftingStatesPolicy,
-    design,
-    expected_log_likelihood,
-    state_columns,
-)
+from neurogym.behaviour.models.drifting import design
 from neurogym.behaviour.models.logistic import Features
 from neurogym.behaviour.models.marks import INFORMED, NOT_IDENTIFIED, marked
 from neurogym.behaviour.models.parameters import ModelParameter
-from neurogym.behaviour.models.walks import SPREAD, WalkLimits, WalkPosterior, require_few_choices
-from neurogym.behaviour.table import Behaviour, padded
+from neurogym.behaviour.table import Behaviour
 
 STARTS = 6  #: of the search
+ALTERNATIONS = 6  #: of weights and states
 ROW_PRIOR = 2.0  #: of the Dirichlet distribution of each row of transitions
 #: Share of the trials below which a state is empty.
 EMPTY = 0.01
 FAR = 25.0  #: largest squared distance of scaled weights that counts in the comparison of states
+
+
+def expected_log_likelihood(smoothed: walks.Belief, x: FloatArray, choice: np.ndarray) -> FloatArray:
+    """Return the expected log-likelihood of each choice given the posterior of the weights; 0 for misses.
+
+    Args:
+        smoothed: posterior of the weights.
+        x: predictors, shape (sessions, trials, predictors).
+        choice: shape (sessions, trials).
+    """
+    each = walks.Belief(*(np.concatenate(part.swapaxes(0, 1)) for part in smoothed))
+    logits, ways = walks.logits_at_points(each, np.concatenate(x))
+    return np.asarray(log_chosen(logits, choice.reshape(-1, 1)) @ walks.quadrature(len(ways))[1]).reshape(choice.shape)
+
+
+def state_columns(p: FloatArray) -> dict[str, FloatArray]:
+    """Return probabilities of hidden states (sessions, states) as columns, ``state_2`` and so on."""
+    return {f"state_{k + 1}": p[:, k] for k in range(1, p.shape[1])}
 
 
 @dataclass
@@ -71,8 +77,8 @@ class ChainPolicy(Policy):
     """
 
     features: Features
-    chain: Chain
-    inputs: TransitionInputs = field(default_factory=TransitionInputs)
+    chain: chains.Chain
+    inputs: chains.TransitionInputs = field(default_factory=chains.TransitionInputs)
 
     def begin(self, n: int) -> tuple[FloatArray, FloatArray]:
         """See `Policy.begin`."""
@@ -84,14 +90,73 @@ class ChainPolicy(Policy):
 
     def probabilities(self, state: tuple[FloatArray, FloatArray], stimuli: FloatArray) -> FloatArray:
         """See `Policy.probabilities`."""
-        logits = state_logits(self.chain.weights, self.features.now(state[0], stimuli))
+        logits = chains.state_logits(self.chain.weights, self.features.now(state[0], stimuli))
         return np.einsum("skc,sk->sc", np.exp(log_softmax(with_reference(logits))), state[1])
 
     def advance(self, state: tuple[FloatArray, FloatArray], trial: ParallelTrials) -> tuple[FloatArray, FloatArray]:
         """See `Policy.advance`."""
-        joint = state[1] * emission(self.chain, self.features.now(state[0], trial.stimuli), trial.choice)
+        joint = state[1] * chains.emission(self.chain, self.features.now(state[0], trial.stimuli), trial.choice)
         now = joint / joint.sum(1, keepdims=True)
         return self.features.after(state[0], trial), self.chain.next_states(now, self.inputs.of_trial(trial))
+
+
+@dataclass
+class DriftingStatesPolicy(Policy):
+    """Choices from filtered states and weights.
+
+    Attributes:
+        features: predictors.
+        mean: of the weights of each state when a session begins, shape (states, weights).
+        start: variance of these weights, shape (states, weights).
+        step: variance of the change from trial to trial, shape (states, weights).
+        transitions: probability of each state after each, shape (states, states); row: before.
+        first: probability of each state in the first trial of a session, shape (states,).
+        input_weights: of the transitions, shape (states, inputs).
+        inputs: of the transitions.
+    """
+
+    features: Features
+    mean: FloatArray
+    start: FloatArray
+    step: FloatArray
+    transitions: FloatArray
+    first: FloatArray
+    input_weights: FloatArray
+    inputs: chains.TransitionInputs
+
+    def _walk(self, state: int) -> walks.Walk:
+        return walks.Walk(self.mean[state], self.start[state], self.step[state])
+
+    def begin(self, n: int) -> tuple[FloatArray, FloatArray, tuple[walks.Belief, ...]]:
+        """See `Policy.begin`."""
+        beliefs = tuple(walks.begin(self._walk(k), n) for k in range(len(self.mean)))
+        return self.features.begin(n), np.tile(self.first, (n, 1)), beliefs
+
+    def columns_before(self, state: tuple[FloatArray, FloatArray, tuple[walks.Belief, ...]]) -> dict[str, FloatArray]:
+        """See `Policy.columns_before`."""
+        return state_columns(state[1])
+
+    def probabilities(
+        self, state: tuple[FloatArray, FloatArray, tuple[walks.Belief, ...]], stimuli: FloatArray
+    ) -> FloatArray:
+        """See `Policy.probabilities`."""
+        x = self.features.now(state[0], stimuli)
+        return np.einsum("ksc,sk->sc", [walks.probabilities(each, x) for each in state[2]], state[1])
+
+    def advance(
+        self, state: tuple[FloatArray, FloatArray, tuple[walks.Belief, ...]], trial: ParallelTrials
+    ) -> tuple[FloatArray, FloatArray, tuple[walks.Belief, ...]]:
+        """See `Policy.advance`."""
+        past, states, beliefs = state
+        x = self.features.now(past, trial.stimuli)
+        likelihood = np.stack([walks.probabilities(each, x)[np.arange(len(x)), trial.choice] for each in beliefs], 1)
+        joint = states * np.where(trial.choice[:, None] < 0, 1.0, np.clip(likelihood, 1e-12, 1))
+        responsible = joint / joint.sum(1, keepdims=True)
+        after = tuple(
+            walks.advance(each, self._walk(k), x, trial.choice, responsible[:, k]) for k, each in enumerate(beliefs)
+        )
+        chain = chains.Chain(self.mean, self.transitions, self.first, self.input_weights)
+        return self.features.after(past, trial), chain.next_states(responsible, self.inputs.of_trial(trial)), after
 
 
 class GlmHmm(OneByOne):
@@ -124,14 +189,14 @@ class GlmHmm(OneByOne):
         self.transition = tuple(each.strip() for each in transition.split("+")) if transition else ()
         if not drift and (sigma >= 0 or sigma_max):
             raise UnfitError("sigma and sigma_max need drift=true")
-        self.limits = WalkLimits.of(sigma, sigma_max)
+        self.limits = walks.WalkLimits.of(sigma, sigma_max)
         self.policy = DriftingStatesPolicy if drift else ChainPolicy
 
     def check(self, table: Behaviour) -> None:
         """See `OneByOne.check`."""
         if self.drift:
-            require_few_choices(table, f"{self.name} with drift")
-        TransitionInputs.of(self.transition, table)
+            walks.require_few_choices(table, f"{self.name} with drift")
+        chains.TransitionInputs.of(self.transition, table)
 
     def fit(self, problems: Sequence[Problem]) -> list[Fitted]:
         """See `Model.fit`.
@@ -155,18 +220,18 @@ class GlmHmm(OneByOne):
         x, choice = design(features, problem)
         flat, chosen = x[choice >= 0], choice[choice >= 0]
         sds = np.where(flat.std(0) > 0, flat.std(0), 1.0)
-        base, scale = fit_weights(flat / sds, chosen, n, np.full(len(sds), PRIOR))[0][1:], np.tile(sds, n - 1)
+        base, scale = fit_weights(flat / sds, chosen, n, np.full(len(sds), chains.PRIOR))[0][1:], np.tile(sds, n - 1)
         rng = np.random.default_rng(problem.seed)
-        source = TransitionInputs.of(self.transition, problem.table)
-        data = padded(problem.table.sessions)
+        source = chains.TransitionInputs.of(self.transition, problem.table)
+        data = problem.table.padded
         inputs = source.values(data.stimuli, data.choice, data.reward)
-        trials = ChainTrials(x, choice, inputs)
-        scaled_trials = ChainTrials(x / sds, choice, inputs)
-        scaled, score = fit_chain([self._start(base, rng, k) for k in range(STARTS)], scaled_trials)
+        trials = chains.ChainTrials(x, choice, inputs)
+        scaled_trials = chains.ChainTrials(x / sds, choice, inputs)
+        scaled, score = chains.fit_chain([self._start(base, rng, k) for k in range(STARTS)], scaled_trials)
         scaled = scaled.reordered(_order(scaled, features, None if like is None else like * scale))
-        covariance = chain_covariance(scaled, scaled_trials)
+        covariance = chains.chain_covariance(scaled, scaled_trials)
         chain = replace(scaled, weights=scaled.weights / scale)
-        states = expected_states(chain, x, choice, inputs)
+        states = chains.expected_states(chain, x, choice, inputs)
         estimates, marks = _estimates(chain, features.weight_names, scale, covariance)
         details = {
             "states": states,
@@ -186,40 +251,46 @@ class GlmHmm(OneByOne):
         fit.notes = [*_empty_states(fit.details["states"], choice), *_transition_notes(chain, source)]
         return fit
 
-    def _let_drift(self, fit: Fitted, chain: Chain, trials: ChainTrials, scale: FloatArray, intervals: bool) -> Chain:
+    def _let_drift(
+        self, fit: Fitted, chain: chains.Chain, trials: chains.ChainTrials, scale: FloatArray, intervals: bool
+    ) -> chains.Chain:
         """Fit weights that drift, starting from states whose weights do not, and complete the fit but for its score.
 
         The s.d. of steps has no interval: weights and states are independent in the approximation, which makes steps
         too small where states are uncertain.
         """
         x, choice, inputs = trials
-        states, names, previous = fit.details["states"], fit.details["names"], fit.policy
+        states, names, policy = fit.details["states"], fit.details["names"], fit.policy
+        assert isinstance(policy, ChainPolicy)
         priors = [self.limits.prior(w, scale) for w in chain.weights]
-        walks = priors
+        fitted_walks = priors
         for _ in range(ALTERNATIONS):
-            posteriors = [WalkPosterior(x, choice, each, self.limits, states[..., k]) for k, each in enumerate(priors)]
-            walks = [each.maximum(walk)[0] for each, walk in zip(posteriors, walks, strict=True)]
-            beliefs = [each.smoothed(walk) for each, walk in zip(posteriors, walks, strict=True)]
+            posteriors = [
+                walks.WalkPosterior(x, choice, each, self.limits, states[..., k]) for k, each in enumerate(priors)
+            ]
+            fitted_walks = [each.maximum(walk)[0] for each, walk in zip(posteriors, fitted_walks, strict=True)]
+            beliefs = [each.smoothed(walk) for each, walk in zip(posteriors, fitted_walks, strict=True)]
             log_emissions = np.stack([expected_log_likelihood(each, x, choice) for each in beliefs], -1)
-            chain = improve_chain(chain, log_emissions, inputs)
-            states = states_given(chain, log_emissions, inputs)
-        assert isinstance(previous, ChainPolicy)
-        mean, start, step = (np.stack([getattr(each, name) for each in walks]) for name in ("mean", "start", "step"))
+            chain = chains.improve_chain(chain, log_emissions, inputs)
+            states = chains.states_given(chain, log_emissions, inputs)
+        mean, start, step = (
+            np.stack([getattr(each, name) for each in fitted_walks]) for name in ("mean", "start", "step")
+        )
         fit.policy = DriftingStatesPolicy(
-            previous.features, mean, start, step, chain.transitions, chain.start, chain.inputs, previous.inputs
+            policy.features, mean, start, step, chain.transitions, chain.start, chain.inputs, policy.inputs
         )
         labels = [f"state {k + 1}: sigma {name}" for k in range(self.states) for name in names]
         variances = dict(zip(labels, step.ravel(), strict=True))
         fit.parameters |= {label: Estimate(float(np.sqrt(each))) for label, each in variances.items()}
         if intervals:
-            errors = [each.spread(walk)[len(names) :] for each, walk in zip(posteriors, walks, strict=True)]
-            unknown = np.concatenate(errors) >= INFORMED * SPREAD
+            errors = [each.spread(walk)[len(names) :] for each, walk in zip(posteriors, fitted_walks, strict=True)]
+            unknown = np.concatenate(errors) >= INFORMED * walks.SPREAD
             fit.marks |= {label: NOT_IDENTIFIED for label, each in zip(labels, unknown, strict=True) if each}
         fit.marks |= self.limits.marks(variances)
         fit.details |= {"states": states, "transitions": chain.transitions, "transition_weights": chain.inputs}
         return chain
 
-    def _start(self, base: FloatArray, rng: np.random.Generator, number: int) -> Chain:
+    def _start(self, base: FloatArray, rng: np.random.Generator, number: int) -> chains.Chain:
         """Return starting values: plain regression weights with noise; every second start spreads the biases."""
         k = self.states
         weights = base + rng.normal(0, 0.5, (k, *base.shape))
@@ -229,11 +300,11 @@ class GlmHmm(OneByOne):
         stay = (0.9, 0.95, 0.98)[number % 3]
         transitions = np.full((k, k), (1 - stay) / (k - 1))
         np.fill_diagonal(transitions, stay)
-        return Chain(weights.reshape(k, -1), transitions, np.full(k, 1 / k), np.zeros((k, len(self.transition))))
+        return chains.Chain(weights.reshape(k, -1), transitions, np.full(k, 1 / k), np.zeros((k, len(self.transition))))
 
 
 def _estimates(
-    chain: Chain, names: Sequence[str], scale: FloatArray, covariance: FloatArray
+    chain: chains.Chain, names: Sequence[str], scale: FloatArray, covariance: FloatArray
 ) -> tuple[dict[str, Estimate], dict[str, str]]:
     """Return the weights of each state and its probability to stay, with intervals, and a mark for each without one.
 
@@ -246,14 +317,14 @@ def _estimates(
         covariance: see `chain_covariance`.
     """
     states, size = len(chain.weights), chain.weights.size
-    sds = np.tile(PRIOR / scale, states)
+    sds = np.tile(chains.PRIOR / scale, states)
     errors = np.sqrt(np.diag(covariance)[:size]) / np.tile(scale, states)
     labels = [f"state {k + 1}: {name}" for k in range(states) for name in names]
     estimates, marks = marked(list(map(ModelParameter, labels)), chain.weights.ravel(), errors, sds)
     # each state's weights minus the mean of all states
     apart = np.kron(np.eye(states) - 1 / states, np.eye(len(names)))
     differences = np.sqrt(np.diag(apart @ covariance[:size, :size] @ apart) / (1 - 1 / states))
-    same = differences >= INFORMED * PRIOR  # as uncertain as before the data: fewer states would do
+    same = differences >= INFORMED * chains.PRIOR  # as uncertain as before the data: fewer states would do
     marks |= {label: NOT_IDENTIFIED for label, each in zip(labels, same, strict=True) if each}
     widest = INFORMED * np.sqrt(polygamma(1, ROW_PRIOR) + polygamma(1, ROW_PRIOR * (states - 1)))
     for k, row in enumerate(chain.transitions):
@@ -268,7 +339,7 @@ def _estimates(
     return estimates, marks
 
 
-def _order(chain: Chain, features: Features, like: FloatArray | None) -> np.ndarray:
+def _order(chain: chains.Chain, features: Features, like: FloatArray | None) -> np.ndarray:
     """Return the order of the states: nearest to those of another fit, or largest stimulus weights first, then by bias.
 
     Args:
@@ -297,7 +368,7 @@ def _empty_states(states: FloatArray, choice: np.ndarray) -> list[str]:
     ]
 
 
-def _transition_notes(chain: Chain, source: TransitionInputs) -> list[str]:
+def _transition_notes(chain: chains.Chain, source: chains.TransitionInputs) -> list[str]:
     """Return the weights of inputs of the transitions in words."""
     return [
         f"{name} (1 s.d.) changes the log-odds of going to state {k + 1} instead of state 1 by {value:+.2f}"

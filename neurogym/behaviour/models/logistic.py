@@ -184,10 +184,6 @@ class LinearPolicy(Policy):
         """See `Policy.logits`."""
         return self.features.now(state, stimuli) @ self.weights.T
 
-    def probabilities(self, state: FloatArray, stimuli: FloatArray) -> FloatArray:
-        """See `Policy.probabilities`."""
-        return np.exp(log_softmax(self.logits(state, stimuli)))
-
     def advance(self, state: FloatArray, trial: ParallelTrials) -> FloatArray:
         """See `Policy.advance`."""
         return self.features.after(state, trial)

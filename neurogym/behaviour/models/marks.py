@@ -10,14 +10,13 @@ from neurogym.analysis.results import Estimate
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Fitted, Policy
 from neurogym.behaviour.models.parameters import ModelParameter
+from neurogym.behaviour.models.search import Maximum
 
 NOT_CONVERGED, NOT_IDENTIFIED = "not converged", "not identified"
 #: Share of the range of a parameter next to an end that counts as the end.
 BOUND_MARGIN = 1e-3
 #: Largest ratio of standard error and s.d. of the prior, both in the unbounded scale, of an identified parameter.
 INFORMED = 0.95
-#: Gain of the log-posterior in one more Newton step from which a search did not end at its maximum.
-CONVERGED = 0.1
 #: Fewest trials for each parameter of a fit that needs no warning.
 TRIALS_PER_PARAMETER = 25
 #: The same for each weight of a network, whose training stops early.
@@ -73,11 +72,9 @@ def fit_at(
     policy: Policy,
     score: float,
     parameters: Sequence[ModelParameter],
-    x: FloatArray,
-    covariance: FloatArray,
+    best: Maximum,
     credible: tuple[FloatArray, FloatArray] | None = None,
     sd: FloatArray | None = None,
-    converged: bool = True,
 ) -> Fitted:
     """Return a fit with the parameters at the maximum of a posterior.
 
@@ -86,17 +83,15 @@ def fit_at(
         policy: the fitted behaviour.
         score: log-likelihood of the choices.
         parameters: in the order of the point.
-        x: maximum in the unbounded scale.
-        covariance: Laplace's covariance there.
+        best: the maximum.
         credible: s.d. (parameters,) and ends (2, parameters) of credible intervals in that scale; None for intervals of
             1.96 standard errors.
         sd: as for `marked`.
-        converged: as for `marked`.
     """
-    variance = np.maximum(np.diag(covariance), 0)
+    variance = np.maximum(np.diag(best.covariance), 0)
     spread, ends = (np.sqrt(variance), None) if credible is None else credible
-    estimates, marks = marked(parameters, x, spread, sd, converged, ends)
-    details = {"unbounded": x, "unbounded_variance": variance, "covariance": covariance}
+    estimates, marks = marked(parameters, best.x, spread, sd, best.converged, ends)
+    details = {"unbounded": best.x, "unbounded_variance": variance, "covariance": best.covariance}
     return Fitted(name, policy, estimates, score, details, marks)
 
 

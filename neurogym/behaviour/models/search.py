@@ -8,12 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from neurogym.array_types import FloatArray
-from neurogym.behaviour.models.marks import CONVERGED
 
 #: Most evaluations of a search, fall of a value below which a step counts as none, and such steps at the end.
 EVALUATIONS, TOLERANCE, WAITS = 200, 1e-6, 2
 #: Longest step, factor after a step that does not lower the function enough, and share of the expected fall that does.
 LONGEST, SHORTER, ARMIJO = 3.0, 0.25, 1e-4
+#: Gain of the log-posterior in one more Newton step from which a search did not end at its maximum.
+CONVERGED = 0.1
 #: Step of differences of gradients.
 DELTA = 1e-4
 

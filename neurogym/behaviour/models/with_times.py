@@ -27,8 +27,14 @@ from neurogym.behaviour.models.base import (
     log_likelihoods,
 )
 from neurogym.behaviour.models.collapsing import CollapsingResponse
-from neurogym.behaviour.models.drift import Drift, DriftPolicy
-from neurogym.behaviour.models.evidence import FACTOR, Evidence, fixed_evidence, known_evidence
+from neurogym.behaviour.models.evidence import (
+    FACTOR,
+    Drift,
+    DriftPolicy,
+    Evidence,
+    fixed_evidence,
+    known_evidence,
+)
 from neurogym.behaviour.models.formulas import Formula, formula_arrays, stored_formula
 from neurogym.behaviour.models.logistic import Logistic
 from neurogym.behaviour.models.marks import few_trials, fit_at
@@ -308,9 +314,7 @@ class TimedModel(Model):
         policy, table = posterior.policy(best.x), problem.table
         choice, p = table.join("scored_choice"), np.concatenate(policy.predict(table.sessions))
         score, sd = float(np.nansum(log_likelihoods(p, choice))), posterior.sd if problem.prior is None else None
-        fit = fit_at(
-            self.name, policy, score, posterior.parameters, best.x, best.covariance, credible, sd, best.converged
-        )
+        fit = fit_at(self.name, policy, score, posterior.parameters, best, credible, sd)
         fit.details["joint"] = posterior.log_likelihood(best.x)[0]
         formulas = {**posterior.evidence.formulas, **policy.response.predictors}
         constant = dict.fromkeys(name for each in formulas.values() for name in each.without_effect)

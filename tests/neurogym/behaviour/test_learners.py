@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from neurogym.behaviour.models.agent_policy import AgentPolicy
+from neurogym.behaviour.models.agents import AgentPolicy
 from neurogym.behaviour.models.bandits import ExperienceWeighted, FictiveLearner, Forager, KalmanBandit
 from neurogym.behaviour.models.base import Problem, UnfitError, log_likelihoods, predict
 from neurogym.behaviour.models.gains_losses import (

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from neurogym.behaviour import reading
-from neurogym.behaviour.models.agent_policy import AgentPolicy
+from neurogym.behaviour.models.agents import AgentPolicy
 from neurogym.behaviour.models.base import Problem, UnfitError, log_likelihoods, predict
 from neurogym.behaviour.models.chains import Chain, expected_states
 from neurogym.behaviour.models.drifting import Drifting

@@ -8,8 +8,8 @@ from scipy.optimize import minimize
 
 from neurogym.behaviour.models.base import Problem, UnfitError, predict
 from neurogym.behaviour.models.chains import Chain, TransitionInputs, emission
-from neurogym.behaviour.models.drifting import Drifting, DriftingStatesPolicy, expected_log_likelihood
-from neurogym.behaviour.models.glm_hmm import ChainPolicy, GlmHmm
+from neurogym.behaviour.models.drifting import Drifting
+from neurogym.behaviour.models.glm_hmm import ChainPolicy, DriftingStatesPolicy, GlmHmm, expected_log_likelihood
 from neurogym.behaviour.models.logistic import Features
 from neurogym.behaviour.models.walks import Belief, Walk, WalkPosterior, learn, probabilities
 from neurogym.behaviour.table import Behaviour, session

@@ -6,8 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from neurogym.behaviour.models.agent_policy import AgentPolicy
-from neurogym.behaviour.models.agents import Agent
+from neurogym.behaviour.models.agents import Agent, AgentPolicy
 from neurogym.behaviour.models.ballistic import BallisticResponse
 from neurogym.behaviour.models.base import Problem, UnfitError
 from neurogym.behaviour.models.drifting import Drifting

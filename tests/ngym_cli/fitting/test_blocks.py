@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from neurogym.behaviour.models.agent_policy import AgentPolicy
+from neurogym.behaviour.models.agents import AgentPolicy
 from neurogym.behaviour.models.base import Problem, predict
 from neurogym.behaviour.simulate import ReversingBandit, TwoStepWorld, simulate
 from neurogym.behaviour.table import Behaviour, session

@@ -6,7 +6,7 @@ import pytest
 
 import ngym_cli as nc
 from neurogym.behaviour.models import first_passage
-from neurogym.behaviour.models.agent_policy import AgentPolicy
+from neurogym.behaviour.models.agents import AgentPolicy
 from neurogym.behaviour.models.base import Problem
 from neurogym.behaviour.models.learning import QLearning
 from neurogym.behaviour.models.with_times import diffusion
