@@ -19,7 +19,7 @@ LIMITS = {
     "neurogym": 8_865,
     "neurogym/analysis": 3_220,
     "neurogym/behaviour": 5_380,
-    "neurogym/behaviour/models": 3_645,
+    "neurogym/behaviour/models": 3_575,
     "neurogym/dynamics": 1_825,
     "neurogym/envs": 6_465,
     "ngym_cli": 7_895,
@@ -28,11 +28,11 @@ LIMITS = {
     "ngym_cli/commands": 1_155,
     "ngym_cli/config": 1_530,
     "ngym_cli/figures": 5_128,
-    "ngym_cli/fitting": 4_250,
+    "ngym_cli/fitting": 4_175,
     "ngym_cli/papers": 1_590,
     "ngym_cli/sweeps": 2_430,
     "ngym_cli/training": 1_810,
-    "experiments": 6_485,
+    "experiments": 6_480,
     "tests": 36_120,
 }
 

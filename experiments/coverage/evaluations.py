@@ -64,7 +64,7 @@ def held_out_scores(rng: Generator, share: float = 1.0) -> Truths:
         rows.append(session((rng.random(60) < p).astype(int), name=str(k)))
         right.append(np.stack([1 - p, p], 1))
         wrong.append(np.stack([1 - expit(0.5 * logit(p)), expit(0.5 * logit(p))], 1))
-    row = scores({"right": right, "wrong": wrong}, rows)
+    row = scores({"right": np.concatenate(right), "wrong": np.concatenate(wrong)}, rows)
     truth = _expected_scores()
     return {
         "log-likelihood": (row["right"].log_likelihood, truth[0]),

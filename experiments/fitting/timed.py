@@ -182,7 +182,7 @@ def network(seed: int, sessions: int = 40, trials: int = 250) -> Row:
     for label in ("q-learning:times=ddm", "gru:units=8:times=ddm"):
         (model,) = registry.build([label], (2,), 3).values()
         result = validate(model, data)
-        scores[label] = float(np.nanmean(np.concatenate(result.densities)))
+        scores[label] = float(np.nanmean(result.densities))
     first, second = scores.values()
     return {
         "true model": round(first, 4),

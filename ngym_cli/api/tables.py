@@ -20,6 +20,7 @@ from ngym_cli.api.keywords import request_of, takes
 from ngym_cli.api.settings import cells
 from ngym_cli.api.training import simulate
 from ngym_cli.files.reading import read_parquet
+from ngym_cli.fitting import folder as fit_folder
 from ngym_cli.fitting import validation
 from ngym_cli.fitting.description import (
     Description,
@@ -28,17 +29,6 @@ from ngym_cli.fitting.description import (
     describe_table,
     description_of,
     save_columns,
-)
-from ngym_cli.fitting.folder import (
-    TRIALS,
-    FitFolder,
-    FitRecord,
-    ScoreRecord,
-    best_first,
-    find,
-    parameter_rows,
-    ranked,
-    verdict,
 )
 from ngym_cli.fitting.request import DataRequest, FitRequest
 from ngym_cli.fitting.settings import read_like
@@ -97,12 +87,12 @@ class Fit(Mapping[str, Any]):
     """
 
     def __init__(self, path: str | Path):
-        self.path = Path(path) if Path(path).is_dir() else find(str(path), runs.RUNS_ROOT).path
+        self.path = Path(path) if Path(path).is_dir() else fit_folder.find(str(path), runs.RUNS_ROOT).path
 
     @cached_property
-    def record(self) -> FitRecord:
+    def record(self) -> fit_folder.FitRecord:
         """Content of ``fit.json``, and the folder as ``path``."""
-        return {**FitFolder(self.path).finished(), "path": str(self.path)}
+        return {**fit_folder.FitFolder(self.path).finished(), "path": str(self.path)}
 
     def __getitem__(self, key: str) -> Any:
         """Return an entry of the record."""
@@ -119,7 +109,7 @@ class Fit(Mapping[str, Any]):
     @property
     def models(self) -> list[str]:
         """Labels of the models, the best held-out score first."""
-        return best_first(self.record)
+        return fit_folder.best_first(self.record)
 
     @property
     def scores(self) -> settings.DataTable:
@@ -131,7 +121,7 @@ class Fit(Mapping[str, Any]):
         """Parameters, a row for each model, subject and parameter, with intervals, or the mark that says why not."""
         rows = [
             {"model": label, "subject": who, "parameter": name, **cells("value", value), "mark": mark}
-            for label, who, name, value, mark in parameter_rows(self.record)
+            for label, who, name, value, mark in fit_folder.parameter_rows(self.record)
         ]
         return settings.frame_of_rows(rows)
 
@@ -146,7 +136,7 @@ class Fit(Mapping[str, Any]):
     @cached_property
     def predictions(self) -> settings.DataTable:
         """Trials with the held-out probability of the choices by each model."""
-        return settings.frame_of_table(read_parquet(self.path / TRIALS))
+        return settings.frame_of_table(read_parquet(self.path / fit_folder.TRIALS))
 
     @property
     def name(self) -> str:
@@ -198,7 +188,7 @@ class Fit(Mapping[str, Any]):
 
         fitted_subjects = list(self.record["models"][self.models[0]]["parameters"])
         only = fitted_subjects[0] if len(fitted_subjects) == 1 else None
-        folder = FitFolder(self.path)
+        folder = fit_folder.FitFolder(self.path)
         return {who: simulation.load(folder, label, only or who)[2] for who in behaviour.subjects}
 
     @property
@@ -206,7 +196,7 @@ class Fit(Mapping[str, Any]):
         """Every figure of fits with a description, whether it can be drawn for this fit, and why not."""
         from ngym_cli.fitting.figures import available
 
-        return settings.frame_of_rows(available(FitFolder(self.path)))
+        return settings.frame_of_rows(available(fit_folder.FitFolder(self.path)))
 
     @takes()
     def plot(self, figure: str = "likelihood") -> Figure:
@@ -220,7 +210,7 @@ class Fit(Mapping[str, Any]):
         """
         from ngym_cli.fitting.figures import figure_of
 
-        return figure_of(FitFolder(self.path), figure)
+        return figure_of(fit_folder.FitFolder(self.path), figure)
 
     def simulate(
         self, task: settings.Part, wrappers: settings.Wrappers | None = None, **request: Unpack[SimulateOptions]
@@ -236,7 +226,7 @@ class Fit(Mapping[str, Any]):
         """
         rows = []
         for fit in (self, *(each if isinstance(each, Fit) else Fit(each) for each in fits)):
-            for label in (each for each in ranked(fit.record["scores"]) if each in fit.record["models"]):
+            for label in (each for each in fit_folder.ranked(fit.record["scores"]) if each in fit.record["models"]):
                 score = fit.record["scores"][label]
                 row = {"fit": str(fit.path), "model": label, **cells("log_likelihood", score["log_likelihood"])}
                 rows.append({**row, "trials": score["trials"]})
@@ -258,15 +248,15 @@ class Fit(Mapping[str, Any]):
             f"<tr><td>{escape(label)}</td><td>{self._score_in_words(label)}</td></tr>" for label in self.models
         )
         table = f"<table><tr><th>model<th>nats per trial</tr>{rows}</table>"
-        remarks = [verdict(self.record), *self.record["table"].get("notes", ())]
+        remarks = [fit_folder.verdict(self.record), *self.record["table"].get("notes", ())]
         said = "".join(f"<p>{escape(text)}</p>" for text in remarks if text)
         return f"<p><b>{escape(str(self.path))}</b></p>{table}{said}"
 
 
-def _score_rows(scores: Mapping[str, ScoreRecord]) -> settings.DataTable:
+def _score_rows(scores: Mapping[str, fit_folder.ScoreRecord]) -> settings.DataTable:
     """Return scores by model as a table, the best first."""
     rows = []
-    for label in ranked(scores):
+    for label in fit_folder.ranked(scores):
         score = scores[label]
         row: dict[str, object] = {"model": label, **cells("log_likelihood", score["log_likelihood"])}
         row |= cells("probability", score["probability"]) | cells("against_best", score["against_best"])

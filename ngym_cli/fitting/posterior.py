@@ -18,7 +18,7 @@ import numpy as np
 
 from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.base import Fitted, Likelihood, Model, Problem
-from neurogym.behaviour.models.parameters import ModelParameter
+from neurogym.behaviour.models.parameters import ModelParameter, prior_of
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.errors import UserError, option
 from ngym_cli.fitting import predictive
@@ -79,8 +79,7 @@ class Target:
         group: Group | None,
     ):
         self.log_likelihoods, self.group = log_likelihoods, group
-        self.prior_mean = np.array([each.mean for each in parameters])
-        self.prior_sd = np.array([each.sd for each in parameters])
+        self.prior_mean, self.prior_sd = prior_of(parameters)
         self.centre = np.stack([fit.details["unbounded"] for fit in fits])
         spread = np.mean([fit.details["unbounded_variance"] for fit in fits], 0)
         self.centred = np.ones(len(parameters), bool) if group is None else group.sd**2 > CENTRED * spread

@@ -6,20 +6,8 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping
 
 from neurogym.analysis.results import Estimate
+from ngym_cli.fitting import folder as fits
 from ngym_cli.fitting.design import hardest
-from ngym_cli.fitting.folder import (
-    BASELINE,
-    DesignRecord,
-    FitRecord,
-    ModelRecord,
-    PosteriorRecord,
-    RecoveryRecord,
-    ScoreRecord,
-    best_first,
-    ranked,
-    score_tables,
-    verdict,
-)
 from ngym_cli.terminal import LiveView, console, estimate_cells, print_columns, progress_bars
 
 WIDTH = 80  #: of a terminal
@@ -29,7 +17,7 @@ LINES, SCORES, TIME_SCORES, PARAMETERS = 24, 9, 3, 12
 BASELINE_LABELS = {"chance": "baseline", "bias": "baseline", "mixture": "of all models"}
 
 
-def show(record: FitRecord, subjects_shown: int = 1, full: bool = False) -> None:
+def show(record: fits.FitRecord, subjects_shown: int = 1, full: bool = False) -> None:
     """Print the scores of a fit and the parameters of the best model.
 
     Args:
@@ -38,9 +26,9 @@ def show(record: FitRecord, subjects_shown: int = 1, full: bool = False) -> None
         full: print the parameters of all models and subjects, and all notes.
     """
     out, used = console(), 0
-    for title, scores in score_tables(record).items():
+    for title, scores in fits.score_tables(record).items():
         used += _scores(title, scores, full)
-    for text in (verdict(record), *(f"note: {note}" for note in record.get("table", {}).get("notes", ()))):
+    for text in (fits.verdict(record), *(f"note: {note}" for note in record.get("table", {}).get("notes", ()))):
         if text:
             out.print(text, soft_wrap=True)
             used += _height(text)
@@ -76,9 +64,9 @@ def progress_shown() -> Iterator[Callable[[str, int, int], None]]:
         view.stop()
 
 
-def _scores(title: str, scores: Mapping[str, ScoreRecord], full: bool) -> int:
+def _scores(title: str, scores: Mapping[str, fits.ScoreRecord], full: bool) -> int:
     """Print a table of scores, best first, and return the number of its lines."""
-    names, rest = ranked(scores), 0
+    names, rest = fits.ranked(scores), 0
     if full:
         header = [title, "nats per trial", "95 % interval", "probability", "from the best", "95 % interval, paired"]
         rows = [[with_kind(name), *score_cells(scores[name])] for name in names]
@@ -93,7 +81,7 @@ def _scores(title: str, scores: Mapping[str, ScoreRecord], full: bool) -> int:
     return len(rows) + 1 + bool(rest)
 
 
-def _parameters(record: FitRecord, subjects_shown: int, full: bool, lines: int) -> list[str]:
+def _parameters(record: fits.FitRecord, subjects_shown: int, full: bool, lines: int) -> list[str]:
     """Print the parameters of the best model, or of all, and return what was left out, with the flags that show it.
 
     Args:
@@ -102,8 +90,10 @@ def _parameters(record: FitRecord, subjects_shown: int, full: bool, lines: int) 
         full: print all models, subjects and notes.
         lines: number of lines that are left on the screen.
     """
-    ordered = best_first(record)
-    labels = [label for label in ordered if label != BASELINE and any(record["models"][label]["parameters"].values())]
+    ordered = fits.best_first(record)
+    labels = [
+        label for label in ordered if label != fits.BASELINE and any(record["models"][label]["parameters"].values())
+    ]
     for label in labels if full else labels[:1]:
         about = record["models"][label]
         lines -= _group(label, about)
@@ -126,7 +116,7 @@ def _parameters(record: FitRecord, subjects_shown: int, full: bool, lines: int) 
     return [*left, *([f"{' and '.join(more)} (--full)"] if more else [])]
 
 
-def _group(label: str, about: ModelRecord) -> int:
+def _group(label: str, about: fits.ModelRecord) -> int:
     """Print the distribution of the subjects of a hierarchical fit, and return the number of lines."""
     out, lines = console(), 0
     if about.get("group"):
@@ -146,7 +136,7 @@ def _group(label: str, about: ModelRecord) -> int:
     return lines
 
 
-def _subject(label: str, who: str, about: ModelRecord, lines: int | None) -> int:
+def _subject(label: str, who: str, about: fits.ModelRecord, lines: int | None) -> int:
     """Print parameters and notes of a model of a subject, and return the number of lines.
 
     Args:
@@ -179,7 +169,7 @@ def _height(text: str) -> int:
     return 1 + (len(text) - 1) // WIDTH
 
 
-def _posterior(label: str, record: PosteriorRecord) -> None:
+def _posterior(label: str, record: fits.PosteriorRecord) -> None:
     """Print the posterior of the group, or of each subject where there is no group, with its diagnostics."""
     out = console()
     out.print(
@@ -210,17 +200,17 @@ def _posterior(label: str, record: PosteriorRecord) -> None:
         out.print(f"  leave-one-out: {loo['elpd']:.1f} nats, s.e. {loo['se']:.1f}, {loo['p']:.1f} effective parameters")
 
 
-def time_score_rows(record: FitRecord) -> list[list[str]]:
+def time_score_rows(record: fits.FitRecord) -> list[list[str]]:
     """Return rows of the held-out scores of models of choices and times, best first."""
     scores = {label: about["time_score"] for label, about in record["models"].items() if "time_score" in about}
-    best_first = sorted(scores, key=lambda label: -Estimate.from_record(scores[label]["together"]).value)
+    ordered = sorted(scores, key=lambda label: -Estimate.from_record(scores[label]["together"]).value)
     return [
         [
             label,
             *estimate_cells(Estimate.from_record(scores[label]["together"])),
             *(f"{Estimate.from_record(scores[label][name]).value:.4f}" for name in ("choice", "time")),
         ]
-        for label in best_first
+        for label in ordered
     ]
 
 
@@ -235,7 +225,7 @@ def with_kind(name: str) -> str:
     return f"{name} ({BASELINE_LABELS[name]})" if name in BASELINE_LABELS else name
 
 
-def score_cells(score: ScoreRecord) -> list[str]:
+def score_cells(score: fits.ScoreRecord) -> list[str]:
     """Return the cells of a row of scores: log-likelihood, interval, probability, distance from the best, interval."""
     difference = Estimate.from_record(score["against_best"])
     is_best = difference.value == 0 and not difference.se > 0
@@ -244,7 +234,7 @@ def score_cells(score: ScoreRecord) -> list[str]:
     return [*log_likelihood, f"{score['probability']['value']:.4f}", *against]
 
 
-def _design(record: DesignRecord) -> None:
+def _design(record: fits.DesignRecord) -> None:
     """Print the pair of models that is hardest to separate in each condition of each task."""
     numbers = [f"{n:,} trials" for n in record["trials"]]
     rows = [
@@ -266,7 +256,7 @@ def _design(record: DesignRecord) -> None:
     )
 
 
-def _recovery(record: RecoveryRecord) -> None:
+def _recovery(record: fits.RecoveryRecord) -> None:
     out = console()
     out.print(f"recovery, {record['n']} simulations of each model, {record['trials']:,} trials each")
     for label, parameters in record["parameters"].items():

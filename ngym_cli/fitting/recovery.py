@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from neurogym.behaviour.models.base import Fitted, Model, Problem, log_likelihoods, predict
+from neurogym.behaviour.models.base import Fitted, Model, Problem, score_of
 from neurogym.behaviour.simulate import simulate, world_like
 from neurogym.behaviour.table import Behaviour
 from ngym_cli.fitting.folder import RecoveryRecord
@@ -92,7 +92,6 @@ def _criteria(fits: list[Fitted], simulated: list[Behaviour]) -> np.ndarray:
     for fit, data in zip(fits, simulated, strict=True):
         score = fit.score  # second-stage choices count as well
         if not np.isfinite(score):  # of networks
-            p = np.concatenate(predict(fit.policy, data.sessions))
-            score = float(np.nansum(log_likelihoods(p, data.join("choice"))))
+            score = score_of(fit.policy, data)
         criteria.append(len(fit.parameters) * np.log(data.n_trials) - 2 * score)
     return np.array(criteria)

@@ -17,19 +17,9 @@ from ngym_cli.figures.style import FigureUnavailableError, styled
 from ngym_cli.files import reading
 from ngym_cli.files.outputs import may_write, wrote
 from ngym_cli.files.writing import atomic_file
+from ngym_cli.fitting import folder as fits
 from ngym_cli.fitting.figure_data import FitPlotData
 from ngym_cli.fitting.figures import FIT_FIGURES
-from ngym_cli.fitting.folder import (
-    TRIALS,
-    FitFolder,
-    FitRecord,
-    ScoreRecord,
-    best_first,
-    parameter_rows,
-    ranked,
-    score_tables,
-    verdict,
-)
 from ngym_cli.fitting.printing import score_cells, time_score_rows, with_kind
 from ngym_cli.runs import RunFolder
 from ngym_cli.terminal import cell
@@ -40,7 +30,7 @@ MAX_PARAMETER_ROWS = 200
 KINDS = ("sigma at start", "sigma")
 
 
-def report(folder: FitFolder, out: Path | None = None, overwrite: bool = False) -> Path:
+def report(folder: fits.FitFolder, out: Path | None = None, overwrite: bool = False) -> Path:
     """Write the page of a fit.
 
     Args:
@@ -60,7 +50,7 @@ def report(folder: FitFolder, out: Path | None = None, overwrite: bool = False) 
 def _contents(fit: FitPlotData) -> dict[str, object]:
     about = fit.record
     best = fit.best(1)[0]
-    score = next(iter(score_tables(about).values()), {}).get(best)
+    score = next(iter(fits.score_tables(about).values()), {}).get(best)
     figures, left_out = _figures(fit)
     page: dict[str, Any] = {
         "title": f"Models of {Path(about['settings']['table']).stem}: {fit.folder.path.name}",
@@ -73,7 +63,7 @@ def _contents(fit: FitPlotData) -> dict[str, object]:
         ],
         "scores": [
             {"id": title.replace(" ", "-"), "title": title.capitalize(), "rows": list(_scores(scores))}
-            for title, scores in score_tables(about).items()
+            for title, scores in fits.score_tables(about).items()
         ],
         "figures": figures,
         "left_out": left_out,
@@ -104,7 +94,7 @@ def _lead(fit: FitPlotData) -> str:
         f"{size}, {folds} folds of {held_out}; each trial is predicted by a model fitted without the "
         f"{held_out.partition(' ')[0].removesuffix('s')} of the trial."
     )
-    found = verdict(about)
+    found = fits.verdict(about)
     return f"{words} {found[0].upper()}{found[1:]}." if found else words
 
 
@@ -120,15 +110,15 @@ def _figures(fit: FitPlotData) -> tuple[list[html.PageFigure], list[tuple[str, s
     return drawn, left_out
 
 
-def _scores(scores: Mapping[str, ScoreRecord]) -> Iterator[tuple[str, ...]]:
-    for name in ranked(scores):
+def _scores(scores: Mapping[str, fits.ScoreRecord]) -> Iterator[tuple[str, ...]]:
+    for name in fits.ranked(scores):
         yield with_kind(name), *score_cells(scores[name])
 
 
-def _groups(about: FitRecord) -> Iterator[dict[str, object]]:
+def _groups(about: fits.FitRecord) -> Iterator[dict[str, object]]:
     """Yield a table of parameters for each model, best first, with the parameters of a kind next to each other."""
-    rows: dict[str, list[tuple[str, str, str, str, str]]] = {label: [] for label in best_first(about)}
-    for label, who, name, row, mark in parameter_rows(about):
+    rows: dict[str, list[tuple[str, str, str, str, str]]] = {label: [] for label in fits.best_first(about)}
+    for label, who, name, row, mark in fits.parameter_rows(about):
         value = Estimate.from_record(row)
         kind = next((each for each in KINDS if name.startswith(each)), "") or name.partition(":")[0] * (":" in name)
         plain = name.removeprefix(kind).lstrip(": ") or name
@@ -143,7 +133,7 @@ def _groups(about: FitRecord) -> Iterator[dict[str, object]]:
             yield {"title": label, "rows": cells}
 
 
-def _notes(about: FitRecord) -> list[tuple[str, str, str]]:
+def _notes(about: fits.FitRecord) -> list[tuple[str, str, str]]:
     """Return model, subject and text of each note; those about the held-out scores first."""
     return [("", "", note) for note in about["table"].get("notes", ())] + [
         (label, who, note)
@@ -153,7 +143,7 @@ def _notes(about: FitRecord) -> list[tuple[str, str, str]]:
     ]
 
 
-def export(folder: FitFolder, form: str = "csv", out: Path | None = None, overwrite: bool = False) -> Path:
+def export(folder: fits.FitFolder, form: str = "csv", out: Path | None = None, overwrite: bool = False) -> Path:
     """Write ``trials.csv`` (with held-out probabilities), ``parameters.csv`` and ``scores.csv`` and return the folder.
 
     Args:
@@ -175,7 +165,7 @@ def export(folder: FitFolder, form: str = "csv", out: Path | None = None, overwr
     names = ("model", "subject", "parameter", "value", "low", "high", "mark")
     parameters = [
         dict(zip(names, (*row, number.value, number.low, number.high, mark), strict=True))
-        for *row, record, mark in parameter_rows(about)
+        for *row, record, mark in fits.parameter_rows(about)
         for number in [Estimate.from_record(record)]
     ]
     kinds = [("held-out", about["scores"]), ("test", about.get("test_scores") or {})]
@@ -190,7 +180,7 @@ def export(folder: FitFolder, form: str = "csv", out: Path | None = None, overwr
         for name, row in rows.items()
     ]
     tables = {
-        target / "trials.csv": reading.read_parquet(folder.path / TRIALS),
+        target / "trials.csv": reading.read_parquet(folder.path / fits.TRIALS),
         target / "parameters.csv": pa.Table.from_pylist(parameters),
         target / "scores.csv": pa.Table.from_pylist(scores),
     }

@@ -22,20 +22,7 @@ from ngym_cli.files import reading, writing
 from ngym_cli.files.reading import digest
 from ngym_cli.files.writing import remove_folder, write_json
 from ngym_cli.fitting import data_sets, fitted, registry, validation
-from ngym_cli.fitting.folder import (
-    BASELINE,
-    CHANCE,
-    MIXTURE,
-    SUBJECTS_FILE,
-    TRIALS,
-    FitFolder,
-    FitRecord,
-    ModelRecord,
-    TableRecord,
-    best_first,
-    fit_path,
-    score_tables,
-)
+from ngym_cli.fitting import folder as fits
 from ngym_cli.fitting.recovery import recover as run_recovery
 from ngym_cli.fitting.request import FitRequest
 from ngym_cli.fitting.settings import read_data
@@ -46,7 +33,7 @@ from ngym_cli.runs.trial_table import write_table
 
 FitProgress = Callable[[str, int, int], None]
 #: Function that fits the subjects of a fit one by one, given folder, labels of the models and table.
-Elsewhere = Callable[[FitFolder, list[str], Behaviour], None]
+Elsewhere = Callable[[fits.FitFolder, list[str], Behaviour], None]
 #: Probabilities (trials, choices) of the choices, by model.
 Predictions = dict[str, FloatArray]
 
@@ -66,7 +53,7 @@ class FitHooks:
     elsewhere: Elsewhere | None = None
 
 
-def run(request: FitRequest, hooks: FitHooks) -> FitRecord:
+def run(request: FitRequest, hooks: FitHooks) -> fits.FitRecord:
     """Fit models, compute held-out scores by session and write the folder.
 
     Models that are complete in a folder of this name and these settings are not fitted again.
@@ -82,7 +69,9 @@ def run(request: FitRequest, hooks: FitHooks) -> FitRecord:
         InUseError: if another process computes a fit of this name.
         UserError: if the table, a model or the folder does not suit.
     """
-    if request.name is not None and writing.in_use(path := fit_path(request.runs_root, request.table, request.name)):
+    if request.name is not None and writing.in_use(
+        path := fits.fit_path(request.runs_root, request.table, request.name)
+    ):
         raise InUseError(
             f"fit {path} is being computed by another process; wait for its end or choose another {option('--name')}"
         )
@@ -90,7 +79,7 @@ def run(request: FitRequest, hooks: FitHooks) -> FitRecord:
         return _run(request, hooks, held)
 
 
-def _run(request: FitRequest, hooks: FitHooks, held: contextlib.ExitStack) -> FitRecord:
+def _run(request: FitRequest, hooks: FitHooks, held: contextlib.ExitStack) -> fits.FitRecord:
     """Do what `run` describes; the lock of the folder is held until the stack is closed."""
     if hooks.elsewhere is not None and request.subjects != "each":
         raise UserError(f"{option('--on')} fits subjects one by one; pass {option('--subjects each')}")
@@ -113,7 +102,7 @@ def _run(request: FitRequest, hooks: FitHooks, held: contextlib.ExitStack) -> Fi
     table, test = data.table, data.test
     fitted.check(models, data)
     missing = [
-        above for above in fit_path(request.runs_root, request.table, request.name).parents if not above.exists()
+        above for above in fits.fit_path(request.runs_root, request.table, request.name).parents if not above.exists()
     ]
     folder, about = _opened(request, held)
     about["table"] = _about(data)
@@ -140,24 +129,24 @@ def _run(request: FitRequest, hooks: FitHooks, held: contextlib.ExitStack) -> Fi
     about["models"] = results
     if request.recover:
         about["recovery"] = run_recovery(models, table, request.recover, request.seed, hooks.progress)
-    write_table(_trials(table, predictions), folder.path / TRIALS)
+    write_table(_trials(table, predictions), folder.path / fits.TRIALS)
     folder.write({**about, "status": "finished", "ended": now()})
     RunFolder(folder.path).update(status="finished", ended=now(), trials=table.n_trials, **_best(about))
     return {**folder.read(), "path": str(folder.path)}
 
 
-def _best(record: FitRecord) -> dict[str, object]:
+def _best(record: fits.FitRecord) -> dict[str, object]:
     """Return the best model of a fit and its score, as the listing of runs shows these."""
-    best = best_first(record)[0]
-    score = next(iter(score_tables(record).values()), {}).get(best)
+    best = fits.best_first(record)[0]
+    score = next(iter(fits.score_tables(record).values()), {}).get(best)
     return {"model": best, "score": None if score is None else score["log_likelihood"]["value"]}
 
 
 def _fitted(
-    models: Mapping[str, Model], data: FitData, folder: FitFolder, progress: FitProgress
-) -> tuple[dict[str, ModelRecord], Predictions, Predictions]:
+    models: Mapping[str, Model], data: FitData, folder: fits.FitFolder, progress: FitProgress
+) -> tuple[dict[str, fits.ModelRecord], Predictions, Predictions]:
     """Return parameters of all models, and their predictions of held-out and of test sessions, with the mixture."""
-    table, test, results = data.table, data.test, dict[str, ModelRecord]()
+    table, test, results = data.table, data.test, dict[str, fits.ModelRecord]()
     predictions, tested = _chance(table if data.protocol.held_out else None), _chance(test)
     for k, (label, model) in enumerate(models.items()):
         progress(label, k, len(models))
@@ -168,13 +157,13 @@ def _fitted(
         if test is not None:
             tested[label] = arrays["tested"]
     for each, sessions in ((predictions, table), (tested, test)):
-        mixed = [p for label, p in each.items() if label not in (CHANCE, BASELINE)]
+        mixed = [p for label, p in each.items() if label not in (fits.CHANCE, fits.BASELINE)]
         if sessions is not None and len(mixed) > 1:
-            each[MIXTURE] = validation.mixture(mixed, sessions.sessions)
+            each[fits.MIXTURE] = validation.mixture(mixed, sessions.sessions)
     return results, predictions, tested
 
 
-def _discard_if_empty(folder: FitFolder, models: Iterable[str], missing: Sequence[Path]) -> None:
+def _discard_if_empty(folder: fits.FitFolder, models: Iterable[str], missing: Sequence[Path]) -> None:
     """Remove what was written of a fit in which no model, besides the baseline, and no subject is complete.
 
     Args:
@@ -182,18 +171,18 @@ def _discard_if_empty(folder: FitFolder, models: Iterable[str], missing: Sequenc
         models: labels of all models.
         missing: folders above that did not exist before the fit.
     """
-    complete = any(folder.model_path(each, ".json").is_file() for each in models if each != BASELINE)
-    if complete or (folder.path / SUBJECTS_FILE).exists() or (folder.path / TRIALS).exists():
+    complete = any(folder.model_path(each, ".json").is_file() for each in models if each != fits.BASELINE)
+    if complete or (folder.path / fits.SUBJECTS_FILE).exists() or (folder.path / fits.TRIALS).exists():
         return
-    baseline = [folder.model_path(BASELINE, suffix) for suffix in (".json", ".npz")]
+    baseline = [folder.model_path(fits.BASELINE, suffix) for suffix in (".json", ".npz")]
     remove_folder(baseline[0].parent, [path.name for path in baseline])
     discard(RunFolder(folder.path), missing)
 
 
-def _opened(request: FitRequest, held: contextlib.ExitStack) -> tuple[FitFolder, FitRecord]:
+def _opened(request: FitRequest, held: contextlib.ExitStack) -> tuple[fits.FitFolder, fits.FitRecord]:
     """Return the folder and the first entries of the record; the folder stays locked until the stack is closed."""
-    path = fit_path(request.runs_root, request.table, request.name)
-    folder = FitFolder(path)
+    path = fits.fit_path(request.runs_root, request.table, request.name)
+    folder = fits.FitFolder(path)
     settings = request.to_dict()
     files = {str(file): digest_of(file) for file in (request.table, request.test) if file is not None}
     if path.exists() and any(path.iterdir()):
@@ -208,7 +197,7 @@ def _opened(request: FitRequest, held: contextlib.ExitStack) -> tuple[FitFolder,
                     f"fit {path} was made with other settings or data; choose another {option('--name')} or "
                     f"{option('--overwrite')}"
                 )
-    about: FitRecord = {
+    about: fits.FitRecord = {
         "status": "running",
         "started": now(),
         "settings": settings,
@@ -258,11 +247,11 @@ def reading_in_words(table: Behaviour) -> list[str]:
     return lines + [f"note: {note}" for note in reading.notes]
 
 
-def _about(data: FitData) -> TableRecord:
+def _about(data: FitData) -> fits.TableRecord:
     """Return names and ranges of a table, which a simulation of the fitted models needs, and what was held out."""
     table, notes = data.table, validation.notes_of(data)
     stimuli = np.nan_to_num(table.join("stimuli"))
-    about: TableRecord = {
+    about: fits.TableRecord = {
         "choices": list(table.choices),
         "stimuli": {
             name: [float(stimuli[:, k].min()), float(stimuli[:, k].max())] for k, name in enumerate(table.stimuli)
@@ -280,7 +269,7 @@ def _chance(table: Behaviour | None) -> Predictions:
     if table is None:
         return {}
     n = len(table.choices)
-    return {CHANCE: np.full((table.n_trials, n), 1 / n)}
+    return {fits.CHANCE: np.full((table.n_trials, n), 1 / n)}
 
 
 def _trials(table: Behaviour, predictions: Predictions) -> dict[str, np.ndarray]:

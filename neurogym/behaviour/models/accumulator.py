@@ -40,7 +40,7 @@ from neurogym.behaviour.models.base import (
     require_two,
 )
 from neurogym.behaviour.models.marks import fit_at
-from neurogym.behaviour.models.parameters import ModelParameter, Prior, positive, real, unit, with_priors
+from neurogym.behaviour.models.parameters import ModelParameter, Prior, positive, prior_of, real, unit, with_priors
 from neurogym.behaviour.models.scan import natural, rounded
 from neurogym.behaviour.models.search import curvature, inverse_curvature, maximum, minimise, posterior_slopes
 from neurogym.behaviour.table import Behaviour, Session
@@ -339,18 +339,19 @@ class Accumulator(OneByOne):
 
     def _fit(self, problem: Problem) -> Fitted:
         likelihood = self.posterior(problem)
-        own = np.array([(each.mean, each.sd) for each in likelihood.parameters]).T
-        prior = own if problem.prior is None else np.stack(problem.prior)
+        prior = prior_of(likelihood.parameters, problem.prior)
         start, scale = self._start(problem, likelihood, prior)
-        slopes = posterior_slopes(likelihood.log_likelihood, (prior[0], prior[1]), start, scale)
+        slopes = posterior_slopes(likelihood.log_likelihood, prior, start, scale)
         best = maximum(slopes, start, scale, 3.0, 1e-2, curved=problem.intervals or problem.prior is not None)
-        score, sd = likelihood.log_likelihood(best.x)[0], own[1] if problem.prior is None else None
+        score, sd = likelihood.log_likelihood(best.x)[0], prior[1] if problem.prior is None else None
         policy, parameters = likelihood.policy(best.x), likelihood.parameters
         fit = fit_at(self.name, policy, score, parameters, best, None, sd)
         fit.details["values"] = {name: each.value for name, each in fit.parameters.items()}
         return fit
 
-    def _start(self, problem: Problem, likelihood: PulseLikelihood, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _start(
+        self, problem: Problem, likelihood: PulseLikelihood, prior: tuple[FloatArray, FloatArray]
+    ) -> tuple[FloatArray, FloatArray]:
         """Return a point from which a search begins, and a square root of the covariance that is expected there.
 
         Both come from the model without a bound, which takes a hundredth of the time.
@@ -358,25 +359,23 @@ class Accumulator(OneByOne):
         Args:
             problem: sessions, and a point from which to begin.
             likelihood: of the sessions.
-            prior: means and s.d. of the parameters, shape (2, parameters).
+            prior: means and s.d. of the parameters.
         """
         free = np.array([each.name != "B" for each in likelihood.parameters])
         parameters = tuple(each for each in likelihood.parameters if each.name != "B")
         simple = PulseLikelihood(parameters, problem.table.sessions, False)
-        x, covariance = prior[0].copy(), np.diag(prior[1] ** 2)
-        if problem.start is not None:
-            x = problem.start.copy()
         means, sds = prior
+        x, covariance = (means if problem.start is None else problem.start).copy(), np.diag(sds**2)
         slopes = posterior_slopes(simple.log_likelihood, (means[free], sds[free]), x[free], np.diag(sds[free]))
         u = np.zeros((1, 1, int(free.sum())))
         if problem.start is None:
             u = minimise(slopes, u)[0]
-            x[free] += prior[1, free] * u[0, 0]
+            x[free] += sds[free] * u[0, 0]
         inverse = inverse_curvature(curvature(slopes, u[:, 0])[0], np.ones(int(free.sum())))
-        covariance[np.ix_(free, free)] = inverse * np.outer(prior[1, free], prior[1, free])
+        covariance[np.ix_(free, free)] = inverse * np.outer(sds[free], sds[free])
         if problem.start is None and not free.all():
             offsets = np.zeros((1, len(START_BOUNDS), len(x)))
             offsets[..., ~free] = np.log(START_BOUNDS)[:, None] - x[~free]
-            values, _ = posterior_slopes(likelihood.log_likelihood, (means, sds), x, np.eye(len(x)))(offsets)
+            values, _ = posterior_slopes(likelihood.log_likelihood, prior, x, np.eye(len(x)))(offsets)
             x = x + offsets[0, values[0].argmin()]
         return x, np.linalg.cholesky(covariance)

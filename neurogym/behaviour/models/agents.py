@@ -40,7 +40,7 @@ from neurogym.behaviour.models.credible import credible
 from neurogym.behaviour.models.evidence import Evidence, Slope, as_columns
 from neurogym.behaviour.models.marks import fit_at
 from neurogym.behaviour.models.one_trial import OneTrial
-from neurogym.behaviour.models.parameters import ModelParameter, scale_notes
+from neurogym.behaviour.models.parameters import ModelParameter, prior_of, scale_notes
 from neurogym.behaviour.models.scan import POINTS, Scan, padded_arrays, rounded, scan_of
 from neurogym.behaviour.models.search import CONVERGED, Maximum, curvature, inverse_curvature, minimise
 from neurogym.behaviour.table import PADDING, Behaviour, Padded, Session, padded, rectangle
@@ -213,12 +213,9 @@ class _Posterior:
         self._scan, self._most = scan_of(agent, self.parameters[0], self.n), POINTS
         self._data = padded_arrays(gathered([each.table for each in problems]))
         self._on_device = self._scan.put(self._data)
-        mean, sd, self.unit = (
-            np.array([[getattr(p, name) for p in each] for each in self.parameters]) for name in ("mean", "sd", "unit")
-        )
-        for k, each in enumerate(problems):
-            if each.prior is not None:
-                mean[k], sd[k] = each.prior
+        priors = [prior_of(each, problem.prior) for each, problem in zip(self.parameters, problems, strict=True)]
+        mean, sd = (np.stack(each) for each in zip(*priors, strict=True))
+        self.unit = np.array([[p.unit for p in each] for each in self.parameters])
         self.mean, self.sd = mean / self.unit, sd / self.unit
         self._size = rounded(len(problems))
 
@@ -274,7 +271,7 @@ def fit_together(agent: OneTrial, problems: Sequence[Problem]) -> list[Fitted]:
         unit = posterior.unit[k]
         best = Maximum(x[k] * unit, value[k], covariance[k] * np.outer(unit, unit), bool(remaining[k] < CONVERGED))
         policy = AgentPolicy(agent, parameters, best.x, posterior.n)
-        sd = np.array([p.sd for p in parameters]) if problem.prior is None else None
+        sd = prior_of(parameters)[1] if problem.prior is None else None
         fits.append(fit_at(agent.name, policy, float(score[k]), parameters, best, intervals.get(k), sd))
     return fits
 

@@ -375,6 +375,12 @@ def log_likelihoods(probabilities: FloatArray, choice: IntArray) -> FloatArray:
     return np.where(choice < 0, np.nan, np.log(np.maximum(p, TINY)))
 
 
+def score_of(policy: Policy, table: Behaviour) -> float:
+    """Return the log-likelihood of the choices of a table that count."""
+    p = np.concatenate(predict(policy, table.sessions))
+    return float(np.nansum(log_likelihoods(p, table.join("scored_choice"))))
+
+
 def one_hot(index: IntArray, n: int) -> FloatArray:
     """Return ones at the index along a new last axis; zeros for negative indices."""
     return (index[..., None] == np.arange(n)).astype(float)

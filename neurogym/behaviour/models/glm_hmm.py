@@ -31,8 +31,7 @@ from neurogym.behaviour.models.base import (
     Policy,
     Problem,
     UnfitError,
-    log_likelihoods,
-    predict,
+    score_of,
 )
 from neurogym.behaviour.models.drifting import design
 from neurogym.behaviour.models.logistic import Features
@@ -244,10 +243,7 @@ class GlmHmm(OneByOne):
         fit = Fitted(self.name, ChainPolicy(features, chain, source), estimates, score, details, marks)
         if self.drift:
             chain = self._let_drift(fit, chain, trials, scale, problem.intervals)
-            fit.score = sum(
-                float(np.nansum(log_likelihoods(p, each.scored_choice)))
-                for p, each in zip(predict(fit.policy, problem.table.sessions), problem.table.sessions, strict=True)
-            )
+            fit.score = score_of(fit.policy, problem.table)
         fit.notes = [*_empty_states(fit.details["states"], choice), *_transition_notes(chain, source)]
         return fit
 

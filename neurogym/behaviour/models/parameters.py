@@ -153,6 +153,14 @@ def with_priors(parameters: Sequence[ModelParameter], priors: Mapping[str, Prior
     return tuple(priors[each.name].of(each) if each.name in priors else each for each in parameters)
 
 
+def prior_of(
+    parameters: Sequence[ModelParameter], group: tuple[FloatArray, FloatArray] | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Return mean and s.d. of the prior of each parameter: its own, or those of the group of a subject."""
+    own = np.array([each.mean for each in parameters]), np.array([each.sd for each in parameters])
+    return own if group is None else group
+
+
 def unit(mean: float = 0.0, sd: float = 1.7, low: float = 0.0, high: float = 1.0, name: str = "") -> ModelParameter:
     """Return a parameter between two values; mean and s.d. of the prior are those of its logit."""
     return ModelParameter(name, "unit", mean, sd, low, high)

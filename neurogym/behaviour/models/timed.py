@@ -18,7 +18,7 @@ from neurogym.behaviour.models.base import ParallelTrials, Policy
 from neurogym.behaviour.models.credible import Credible, credible
 from neurogym.behaviour.models.evidence import Evidence, as_columns
 from neurogym.behaviour.models.formulas import Formula
-from neurogym.behaviour.models.parameters import ModelParameter, Prior, with_priors
+from neurogym.behaviour.models.parameters import ModelParameter, Prior, prior_of, with_priors
 from neurogym.behaviour.models.responses import Gradient, Response
 from neurogym.behaviour.models.search import Maximum, maximum, posterior_slopes
 from neurogym.behaviour.models.times import TimedTrials, TimeSettings, timed_trials
@@ -104,9 +104,7 @@ class TimedPosterior:
         self.evidence, self.response = evidence, response
         self.trials: TimedTrials = timed_trials(sessions, settings)
         self.parameters = with_priors((*evidence.parameters, *response.parameters), priors or {})
-        mean: FloatArray = np.array([each.mean for each in self.parameters])
-        sd: FloatArray = np.array([each.sd for each in self.parameters])
-        self.mean, self.sd = prior if prior is not None else (mean, sd)
+        self.mean, self.sd = prior_of(self.parameters, prior)
         self._split = len(evidence.parameters)
         self._matrices = response.matrices(sessions)
 
