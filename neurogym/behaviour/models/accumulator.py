@@ -378,4 +378,4 @@ class Accumulator(OneByOne):
             offsets[..., ~free] = np.log(START_BOUNDS)[:, None] - x[~free]
             values, _ = posterior_slopes(likelihood.log_likelihood, prior, x, np.eye(len(x)))(offsets)
             x = x + offsets[0, values[0].argmin()]
-        return x, np.linalg.cholesky(covariance)
+        return x, np.linalg.cholesky(covariance).astype(float)
