@@ -163,11 +163,10 @@ def export(folder: fits.FitFolder, form: str = "csv", out: Path | None = None, o
     about = folder.finished()
     target = out or folder.path / "export"
     names = ("model", "subject", "parameter", "value", "low", "high", "mark")
-    parameters = [
-        dict(zip(names, (*row, number.value, number.low, number.high, mark), strict=True))
-        for *row, record, mark in fits.parameter_rows(about)
-        for number in [Estimate.from_record(record)]
-    ]
+    parameters = []
+    for *row, record, mark in fits.parameter_rows(about):
+        number = Estimate.from_record(record)
+        parameters.append(dict(zip(names, (*row, number.value, number.low, number.high, mark), strict=True)))
     kinds = [("held-out", about["scores"]), ("test", about.get("test_scores") or {})]
     scores = [
         {

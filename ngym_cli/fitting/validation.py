@@ -200,10 +200,10 @@ def validate(model: Model, data: FitData) -> FitResult:
     first = dict(zip(map(id, data.table.sessions), np.cumsum(lengths).tolist(), strict=False))
     for fit, split in zip(fits, held_out, strict=True):
         parts = split.until_the_end
-        for predicted, values in ((predictions, predict), (densities, log_densities))[: 1 + timed]:
-            for (each, mask), row in zip(split.parts, values(fit.policy, parts), strict=True):
+        for known, predicting in ((predictions, predict), (densities, log_densities))[: 1 + timed]:
+            for (each, mask), row in zip(split.parts, predicting(fit.policy, parts), strict=True):
                 trials = np.flatnonzero(mask)
-                predicted[first[id(each)] + trials] = row[trials]
+                known[first[id(each)] + trials] = row[trials]
     final = dict(zip(groups, fits[per_subject - 1 :: per_subject], strict=True))
     for name, fit in final.items():
         mark_fit(fit, int((groups[name].join("choice") >= 0).sum()))
