@@ -52,6 +52,6 @@ def figure_explained(paper: PaperRuns):
     figure, axes = new_figure(1, 1, width=4)
     parts = [name for name in paper.config.parts if paper.found.get(name)]
     estimates = [Estimate.mean([generalised(run) for run in paper.runs(name)]) for name in parts]
-    interval_bars(axes, parts, estimates)
+    interval_bars(axes, [paper.config.parts[name].what for name in parts], estimates)
     axes.set(ylabel="explained variance / noise ceiling")
     return figure
