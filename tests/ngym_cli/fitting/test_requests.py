@@ -474,7 +474,7 @@ def test_a_model_that_is_given_correctness_has_no_ceiling_of_an_observer_of_rewa
 )
 def test_a_model_that_does_not_suit_is_refused_before_any_progress(models, words, people, ngym):
     Path("three.csv").write_text(people.read_text().replace("s3,0,0,", "s3,0,2,"))
-    result = ngym("fit", "three.csv", "--model", models)
+    result = ngym("fit", "three.csv", "--choice", "choice", "--model", models)
     assert result.code == 2 and words in result.err and result.err.count("\n") == 1
     assert not Path("runs").exists()
 
