@@ -21,7 +21,7 @@ COMMAND = re.compile(r"^    (?:\$ )?ngym ([a-z].*)$", re.MULTILINE)
 #: Beginnings of commands that are not run, with the reason.
 NOT_RUN = {
     "bench": "measures for minutes",
-    "reproduce roitman2002": "trains the networks of a paper",
+    "reproduce ": "trains the networks of a paper",
     "run --task RDM-v0 --units 1024 --n-envs 1024 --device cuda": "needs a GPU",
     "fit people.csv --model q-learning,gru --on": "needs workers or a cluster",
     "fit dots.csv --model ddm,ddm:collapse=exponential --design": "fits simulated subjects for minutes",
