@@ -29,7 +29,6 @@ from neurogym.trials.events import ABORT, CORRECT, END, ERROR, NONE, OUTCOME, ou
 #: Types of the tables.
 COLUMN_TYPES = {"reward": "f8", "performance": "f8", "event": "u1", "gt": "i8"}
 
-
 Selection = int | slice | np.ndarray  #: of environments or trials: one, a range, or several
 
 

@@ -32,12 +32,6 @@ if TYPE_CHECKING:
 
     from ngym_cli.figures.files import FigureFiles
 
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from ngym_cli.figures.files import FigureFiles
-
 #: Numbers of reports, in the order of their columns.
 NUMBERS = ("bias", "spread", "guess_rate", "precision")
 

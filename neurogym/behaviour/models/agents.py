@@ -259,10 +259,12 @@ def fit_together(agent: OneTrial, problems: Sequence[Problem]) -> list[Fitted]:
     intervals: dict[int, tuple[FloatArray, FloatArray]] = {}
     exact = np.flatnonzero([each.intervals for each in problems])
     if len(exact):
-        found = credible(
-            lambda which, tried: posterior.values(exact[which], tried),
-            *(points[exact], values[exact], covariance[exact], [problems[int(k)].seed for k in exact]),
-        )
+        seeds = [problems[int(k)].seed for k in exact]
+
+        def scored(which: np.ndarray, tried: FloatArray) -> FloatArray:
+            return posterior.values(exact[which], tried)
+
+        found = credible(scored, points[exact], values[exact], covariance[exact], seeds)
         for j in np.flatnonzero(found.valid):
             unit = posterior.unit[exact[j]]
             intervals[int(exact[j])] = found.sd[j] * unit, np.stack([found.low[j], found.high[j]]) * unit
