@@ -7,7 +7,6 @@ performance, and what it means. Stepping a trial, or a thousand, is then a look-
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import reduce
 from math import inf
@@ -16,16 +15,11 @@ import numpy as np
 
 from neurogym.trials.block import Trials
 from neurogym.trials.events import ABORT, CORRECT, END, ERROR, MISS, NONE, OUTCOME, OUTCOMES, outcome_of
-from neurogym.trials.layout import Cache
 from neurogym.trials.rows import Rows, Tables, cells
 
 __all__ = ["ABORT", "CORRECT", "END", "ERROR", "MISS", "NONE", "OUTCOME", "OUTCOMES", "Jump", "Rule"]
 
 PAID = ("abort", "fail", "correct", "miss", "withhold")  #: events that rewards are given for
-
-#: Tables of single trials, many of which are equal; and most rows of such a trial.
-_EVENT_CACHE: Cache[dict[str, np.ndarray]] = Cache(256)
-_MAX_CACHED_ROWS = 256
 
 
 @dataclass(frozen=True)
@@ -80,28 +74,6 @@ class Rule:
         With jumps also ``jump``, shape (rows, actions + 1): how many rows are skipped after each action, below 0 to go
         back; in the last column, how many if the last row of the trial is to come next.
         """
-        key = self._what_decides(trials, abort)
-        if key is None:
-            trials.fields.update(self._tables(trials, abort))
-        else:
-            tables = _EVENT_CACHE.get(key, lambda: self._tables(trials, abort))
-            trials.fields.update({name: table.copy() for name, table in tables.items()})
-        self.set_go(trials)
-
-    def _what_decides(self, trials: Trials, abort: bool) -> Hashable:
-        """Cache key of everything that determines the tables of a single trial; None for complex trials."""
-        paid = tuple([trials.rewards.get(event, 0.0) for event in PAID])
-        layout = trials.layout_key if trials.n == 1 and not trials.payments and type(trials.bonus) is float else None
-        if layout is None or trials.total > _MAX_CACHED_ROWS or not set(map(type, paid)) <= {float, int}:
-            return None
-        periods = [p if p is None or isinstance(p, str) else tuple(p) for p in (self.fixate, self.answer)]
-        right = trials.gt if trials.has_gt else None
-        answers = None if right is None else (right.dtype, right.tobytes())
-        of_rule = type(self), *periods, self.hold, self.jumps, abort, trials.env.session.accepted_actions
-        return *of_rule, paid, trials.bonus, layout, trials.total, answers
-
-    def _tables(self, trials: Trials, abort: bool) -> dict[str, np.ndarray]:
-        """The fields that :meth:`compile` fills."""
         tables = Tables(trials.total, trials.env.session.accepted_actions, self.hold)
         reward, performance, event = tables.reward, tables.performance, tables.event
         answer, needed = trials.rows(self.answer), np.zeros(trials.n, bool)
@@ -122,12 +94,14 @@ class Rule:
             over = np.broadcast_to(trials.by_row(ends, where, columns=True), gained.shape)
             event[at] = np.where(over, outcome_of(gained) | END, NONE)
 
-        jump = {"jump": self._skipped(trials, event)} if self.jumps else {}
+        if self.jumps:
+            trials.fields["jump"] = self._skipped(trials, event)
         miss = None if self.answer == () else trials.reward("miss")
         tables.run_out(trials.offset + trials.length - 1, needed, miss, trials.reward("withhold"))
         if np.ndim(trials.bonus) or trials.bonus:
             reward += np.broadcast_to(trials.bonus, (trials.n,))[trials.rows().trial][:, None]
-        return {"reward": reward, "performance": performance, "event": event, **jump}
+        trials.fields |= {"reward": reward, "performance": performance, "event": event}
+        self.set_go(trials)
 
     def _skipped(self, trials: Trials, event: np.ndarray) -> np.ndarray:
         """Rows that are skipped after each action; where a jump ends the trial, the event says so."""

@@ -5,9 +5,8 @@ The step of a batch follows the same rules in :mod:`neurogym.engine.pools`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import inf, nan
-from typing import Any, Protocol
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -36,12 +35,6 @@ from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.stack import Stack
 
 _OUTCOMES = tuple(OUTCOMES)
-
-
-class DescribesTrials(Protocol):
-    """Task that describes many trials at once; see :class:`neurogym.core.TrialEnv`."""
-
-    _new_trials: Callable[[Trials], None]
 
 
 class Session:
@@ -166,8 +159,7 @@ class Session:
         if self.task.traits.one_by_one:
             self.task.describe_one(trials)
         else:
-            task: DescribesTrials = self.task
-            task._new_trials(trials)
+            self.task._new_trials(trials)
 
     def new_trial(self, **conditions: object) -> Info:
         """Begin a new trial and return the record.

@@ -20,7 +20,7 @@ from neurogym.spaces import Space, names_of
 from neurogym.trials import rows as filling
 from neurogym.trials.events import Info
 from neurogym.trials.layout import Duration, InvalidOperationError, Layout, Period, broadcast_to_trials
-from neurogym.trials.records import Records, is_scalar
+from neurogym.trials.records import entries, is_scalar
 from neurogym.trials.rows import CurrentObservations, Indices, Rows, RowValues, Where, cells, neighbours
 
 #: Attributes that a complete block consists of, apart from the places of trials.
@@ -61,7 +61,7 @@ class Trials(Layout):
         self.go: np.ndarray | None = None
         self.go_period = ""
         self.owners: Sequence[Any] | None = None
-        self._records: tuple[Records, Records] | None = None
+        self._records: list[dict[str, list[Any]]] | None = None  # entries of records and of durations
 
     # -- what is drawn ------------------------------------------------------------------------------------------------
 
@@ -363,31 +363,19 @@ class Trials(Layout):
 
     def durations(self) -> dict[str, np.ndarray]:
         """Durations of each period (ms, shape (n,)), with keys ``period_`` followed by the period's name."""
-        if self.n == 1:
-            return {name: np.array([duration]) for name, duration in self._spans_of_one().items()}
         return {f"period_{name}": (self.ends[name] - start) * float(self.dt) for name, start in self.starts.items()}
-
-    def _spans_of_one(self) -> dict[str, float]:
-        """:meth:`durations` of the only trial, as numbers."""
-        dt, ends = float(self.dt), self.ends
-        return {f"period_{name}": (ends[name].item() - start.item()) * dt for name, start in self.starts.items()}
 
     def record(self, k: int) -> Info:
         """Record of trial ``k``, with Python numbers for scalars."""
-        record = {}
-        for name, values in self.info.items():
-            value = values[k]
-            record[name] = value.item() if isinstance(value, np.generic) else value
-        return record
+        return {name: entries(values)[k] for name, values in self.info.items()}
 
     def report(self, k: int) -> tuple[Info, dict[str, float]]:
         """Record and durations of trial ``k`` of a block that is complete."""
         if self._records is None:
-            if self.n == 1:
-                return self.record(0), self._spans_of_one()
-            self._records = Records(self.info, self.n), Records(self.durations(), self.n)
-        info, durations = self._records
-        return info.of_trial(k), durations.of_trial(k) if durations.varying else durations.first.copy()
+            tables = self.info, self.durations()
+            self._records = [{name: entries(values) for name, values in table.items()} for table in tables]
+        record, durations = ({name: values[k] for name, values in each.items()} for each in self._records)
+        return record, durations
 
     def free_rows(self) -> None:
         """Free the arrays of rows after these were copied elsewhere, and keep the records."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from neurogym.messages.names import unknown
 from neurogym.trials.rows import Rows, rows_between
 
-Cached = TypeVar("Cached")
 Period = str | Iterable[str] | None
 RowsKey = str | tuple[str, ...] | None  #: a period as the key of its rows
 #: Duration of a period (ms), a number or one per trial; or those of several periods, None where they are to be drawn.
@@ -28,26 +27,13 @@ def broadcast_to_trials(n: int, value: float) -> np.ndarray:
     return np.array([value]) if n == 1 else np.full(n, value)
 
 
-class Cache(Generic[Cached]):
-    """Values by key; beyond ``most`` of them, the values that were used longest ago are removed."""
-
-    def __init__(self, most: int):
-        self._most, self._values = most, dict[Hashable, Cached]()
-
-    def get(self, key: Hashable, make: Callable[[], Cached]) -> Cached:
-        """Return the value of a key, made if it is not known."""
-        value = self._values.pop(key, None)
-        if value is None:
-            value = make()
-            while len(self._values) >= self._most:
-                del self._values[next(iter(self._values))]
-        self._values[key] = value
-        return value
+_MOST_CACHED_ROWS = 8192  #: of a layout whose rows are kept for the next block with the same layout
 
 
-#: Rows of layouts in which all trials are alike, which come again with every block; and most rows of such a layout.
-_ROWS_CACHE: Cache[dict[RowsKey, Rows]] = Cache(64)
-_MOST_CACHED_ROWS = 8192
+@functools.lru_cache(maxsize=64)
+def _rows_of_layout(n: int, periods: tuple[tuple[str, tuple[int, int]], ...]) -> dict[RowsKey, Rows]:
+    """Rows of a layout in which all trials are alike; blocks with this layout look them up and add those they need."""
+    return {}
 
 
 class Layout:
@@ -201,27 +187,15 @@ class Layout:
         return slice(first, first + self.length.item(k))
 
     def _lay_out(self) -> None:
-        cached = self._cached_rows()
-        if cached is None:
+        steps = int(self.length[0])
+        are_alike = len(self._alike) == len(self.starts) and self._laid is self.length
+        if not are_alike or self.n * steps > _MOST_CACHED_ROWS:
             self.place(self.length)
             return
-        steps = int(self.length[0])
-        self.offset, self.total, self._rows = np.arange(0, self.n * steps, steps), self.n * steps, cached
-        if None not in cached:
-            cached[None] = rows_between(self.offset, np.zeros(self.n, np.int64), self.length)
-
-    @property
-    def layout_key(self) -> tuple[object, ...] | None:
-        """Equal for equal layouts; None if trials differ, or lengths do not follow from the periods."""
-        alike = len(self._alike) == len(self.starts) and self._laid is self.length
-        return (self.n, *self._alike.items()) if alike else None
-
-    def _cached_rows(self) -> dict[RowsKey, Rows] | None:
-        """Cached rows of this layout; None if trials differ."""
-        key = self.layout_key
-        if key is None or self.n * int(self.length[0]) > _MOST_CACHED_ROWS:
-            return None
-        return _ROWS_CACHE.get(key, dict)
+        self.offset, self.total = np.arange(0, self.n * steps, steps), self.n * steps
+        self._rows = _rows_of_layout(self.n, tuple(self._alike.items()))
+        if None not in self._rows:
+            self._rows[None] = rows_between(self.offset, np.zeros(self.n, np.int64), self.length)
 
     def place(self, length: np.ndarray, offset: np.ndarray | None = None) -> None:
         """Lay out trials of known lengths (steps, shape (n,)), in sequence unless ``offset`` is given."""
