@@ -52,7 +52,6 @@ from neurogym.sampling.distributions import Distribution
 from neurogym.scores import Score
 from neurogym.spaces import Action
 from neurogym.trials import Info, InvalidOperationError, ResetResult, StepResult, Trials
-from neurogym.trials.events import NONE
 from neurogym.wrappers.base import OrderEnforcing, TrialWrapper, no_action
 from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.tasks import Traits
@@ -463,16 +462,7 @@ class TrialEnv(gym.Env):
             ResetNeeded: If there is no trial yet.
             ValueError: If the action is not in the action space, or ``_step`` does not return five values.
         """
-        session = self.session
-        cursor = session.cursor
-        row, width = cursor.row, cursor.width
-        if type(action) is int and 0 <= action < width and cursor.quiet[row * width + action]:
-            cursor.row, session.event = row + 1, NONE  # nothing happens: the same as below, in half the time
-            info: Info = {"new_trial": False}
-            if cursor.gt is not None:
-                session.last_gt = info["gt"] = cursor.gt[row]
-            return cursor.ob[row + 1].copy(), 0.0, False, False, info
-        return session.step(action)
+        return self.session.step(action)
 
     def render(self, mode: str | None = None) -> np.ndarray | None:
         """Draw the trial so far, or after the last step of a trial the whole trial.

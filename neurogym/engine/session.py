@@ -191,7 +191,6 @@ class Session:
         self.trial, self._spans_of_trial = block.report(k)
         self.num_tr += 1
         self._is_settled = self.task.rule is None or not stack.begins_trials
-        self.limit_short_way()
         return self.trial
 
     def begin_next(self) -> None:
@@ -332,11 +331,6 @@ class Session:
         if stack is None:
             return ob.copy(), reward, False, False, info
         return stack.observe(ob, action, reward, self.field, copied=False), reward, False, False, info
-
-    def limit_short_way(self) -> None:
-        """Let all steps of the current trial go the long way where each step has something to do."""
-        if not self._is_batched or not self._is_settled or self.task.render_mode is not None:
-            self.cursor.width = 0
 
     @property
     def most_steps(self) -> float:

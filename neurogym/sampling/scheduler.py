@@ -129,7 +129,16 @@ class IndependentSchedule(BaseSchedule):
 
 
 class _BlockSchedule(BaseSchedule):
-    """Stays in condition i for ``block_lens[i]`` calls."""
+    """Stays in condition i for ``block_lens[i]`` calls; the class after this one says what comes next.
+
+    Args:
+        n: Number of conditions.
+        block_lens: Calls in a block of each condition.
+        start: Condition of the first block.
+
+    Raises:
+        ValueError: If there is not one positive length for each condition.
+    """
 
     def __init__(self, n: int, block_lens: Sequence[int], start: int = 0):
         super().__init__(n, start)
@@ -143,7 +152,7 @@ class _BlockSchedule(BaseSchedule):
         """Return the condition after the present condition."""
         if self.count >= self.block_lens[self.i]:
             self.count = 0
-            self.i = self.next_block()
+            self.i = super().next()
         self.count += 1
         return self.i
 
@@ -152,46 +161,16 @@ class _BlockSchedule(BaseSchedule):
         """Long-run frequency of each condition: proportional to block lengths."""
         return np.array(self.block_lens) / sum(self.block_lens)
 
-    def next_block(self) -> int:
-        """The condition of the next block."""
-        raise NotImplementedError
+
+class SequentialBlockSchedule(_BlockSchedule, SequentialSchedule):
+    """Blocks of condition 0, 1, ... in a cycle; arguments and errors as of :class:`_BlockSchedule`."""
 
 
-class SequentialBlockSchedule(_BlockSchedule):
-    """Blocks of condition 0, 1, ... in a cycle.
-
-    Args:
-        n: Number of conditions.
-        block_lens: Calls in a block of each condition.
-        start: Condition of the first block.
-
-    Raises:
-        ValueError: If there is not one positive length for each condition.
-    """
-
-    def next_block(self) -> int:
-        """The condition of the next block."""
-        return (self.i + 1) % self.n
+class RandomBlockSchedule(_BlockSchedule, RandomSchedule):
+    """Blocks of conditions, each followed by a random other condition; see :class:`SequentialBlockSchedule`."""
 
 
-class RandomBlockSchedule(_BlockSchedule):
-    """Blocks of conditions, each followed by a random other condition.
-
-    Args:
-        n: Number of conditions.
-        block_lens: Calls in a block of each condition.
-        start: Condition of the first block.
-
-    Raises:
-        ValueError: If there is not one positive length for each condition.
-    """
-
-    def next_block(self) -> int:
-        """The condition of the next block."""
-        return another(self.rng, self.i, self.n)
-
-
-class OnceSchedule(_BlockSchedule):
+class OnceSchedule(SequentialBlockSchedule):
     """Blocks of condition 0, 1, ...; the last block never ends.
 
     Args:
@@ -208,9 +187,10 @@ class OnceSchedule(_BlockSchedule):
         """Long-run frequency of each condition: only the last condition remains."""
         return np.eye(self.n)[-1]
 
-    def next_block(self) -> int:
-        """The condition of the next block."""
-        return min(self.i + 1, self.n - 1)
+    def next(self) -> int:
+        """Return the condition after the present condition: the next block, or the last condition again."""
+        is_last, following = self.i == self.n - 1, super().next()
+        return self.n - 1 if is_last else following
 
 
 def schedule_from(text: str, n: int) -> BaseSchedule:

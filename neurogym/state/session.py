@@ -189,7 +189,6 @@ class SessionDecoder:
         length = _whole_number(length, 1, block.length.item(trial), "length of the trial")
         cursor.row = cursor.first + _whole_number(step, 0, length - 1, "step")
         cursor.end, cursor.skipped = cursor.first + length, _whole_number(skipped, -(1 << 40), 1 << 40, "skipped rows")
-        task.session.limit_short_way()
 
 
 def _whole_number(value: object, low: int, high: int, name: str) -> int:

@@ -61,7 +61,7 @@ class Trials(Layout):
         self.go: np.ndarray | None = None
         self.go_period = ""
         self.owners: Sequence[Any] | None = None
-        self._records: list[dict[str, list[Any]]] | None = None  # entries of records and of durations
+        self._records: list[list[tuple[str, list[Any]]]] | None = None  # entries of records and of durations
 
     # -- what is drawn ------------------------------------------------------------------------------------------------
 
@@ -373,9 +373,9 @@ class Trials(Layout):
         """Record and durations of trial ``k`` of a block that is complete."""
         if self._records is None:
             tables = self.info, self.durations()
-            self._records = [{name: entries(values) for name, values in table.items()} for table in tables]
-        record, durations = ({name: values[k] for name, values in each.items()} for each in self._records)
-        return record, durations
+            self._records = [[(name, entries(values)) for name, values in table.items()] for table in tables]
+        record, durations = self._records
+        return {name: values[k] for name, values in record}, {name: values[k] for name, values in durations}
 
     def free_rows(self) -> None:
         """Free the arrays of rows after these were copied elsewhere, and keep the records."""

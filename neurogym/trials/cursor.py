@@ -28,9 +28,6 @@ class Cursor:
         tables: Events, rewards and performance gains of actions, each (rows, actions); None without a rule.
         jump: Rows that are skipped after each action (see :meth:`neurogym.rules.Rule.compile`); None without jumps.
         skipped: Rows that were skipped in the trial so far; steps that were taken are rows less these.
-        quiet: Whether an action means, earns and adds nothing, a byte per row and action; empty for single trials
-            (made together or not), for which finding out takes longer than looking up, and of tasks with jumps.
-        width: Number of actions of ``quiet``; 0 where every step has something to do.
     """
 
     def __init__(self) -> None:
@@ -45,8 +42,6 @@ class Cursor:
         self._alone: Trials | None = None
         self.tables: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
         self.jump: Any = None
-        self.quiet = b""
-        self.width = 0
         self.skipped, self.bonus = 0, 0.0
 
     def __getstate__(self) -> dict[str, object]:
@@ -65,9 +60,7 @@ class Cursor:
         self.ob, self.gt = fields["ob"], fields["gt"] if block.has_gt else None
         event = fields.get("event")
         self.tables = None if event is None else (event, fields["reward"], fields["performance"])
-        self.jump, self.quiet, self.width = fields.get("jump"), b"", 0
-        if self.tables is not None and block.n > 1 and block.owners is None and self.jump is None:
-            self.quiet, self.width = _quiet(*self.tables), self.tables[0].shape[1]
+        self.jump = fields.get("jump")
         self.go_on(trial)
 
     def go_on(self, trial: int) -> None:
@@ -109,12 +102,6 @@ class Cursor:
             is_single = self.block.n == 1 and self.block.offset.item(0) == 0
             self._alone = self.block if is_single else self.block.part(self.trial, 1)
         return self._alone
-
-
-def _quiet(event: np.ndarray, reward: np.ndarray, performance: np.ndarray) -> bytes:
-    """Whether nothing happens by an action: zeros, to the sign, in all tables; a byte per row and action."""
-    numbers = [np.ascontiguousarray(table, np.float64).view(np.int64) for table in (reward, performance)]
-    return ((numbers[0] | numbers[1] | event) == 0).tobytes()
 
 
 class PrefetchedTrials:
