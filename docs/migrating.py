@@ -9,8 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from neurogym.compat import table
-from neurogym.compat.changes import ALIASES, MEMBERS, RENAMED_ARGUMENTS
+from neurogym.compat.changes import ALIASES, MEMBERS, MOVED_MODULES, NAMES, RENAMED_ARGUMENTS
 from neurogym.info import as_markdown, differences
 
 PAGE = Path(__file__).with_name("migrating.md")
@@ -37,7 +36,7 @@ def page() -> str:
     """The whole page."""
     names = {
         f"{module}.{name}": target.replace(":", ".")
-        for module, known in table.NAMES.items()
+        for module, known in NAMES.items()
         for name, target in known.items()
     }
     ids = {old: new + (f" with {_phrase(kwargs)}" if kwargs else "") for old, (new, kwargs) in ALIASES.items()}
@@ -52,7 +51,7 @@ def page() -> str:
     parts = [
         HEAD,
         "## Modules\n",
-        _table("then", "here", table.MOVED_MODULES),
+        _table("then", "here", MOVED_MODULES),
         f"\n{flat}\n",
         "## Names\n",
         _table("then", "here", names),

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 #: Layers of each package, lowest first. A part imports only from lower layers, never from its own.
-#: A module named with its folder, such as ``compat.table``, has a layer of its own.
+#: A module named with its folder, such as ``compat.finder``, has a layer of its own.
 LAYERS: dict[str, list[tuple[str, ...]]] = {
     "neurogym": [
         ("array_types", "foreign", "kernels", "lazy", "messages", "scores", "spaces", "compat.changes"),
@@ -27,7 +27,6 @@ LAYERS: dict[str, list[tuple[str, ...]]] = {
         ("vector",),
         ("stream", "envs"),
         ("ceilings", "info", "utils"),
-        ("compat.table",),
         ("compat.finder", "compat.lists"),
     ],
     "ngym_cli": [

@@ -15,7 +15,7 @@ from os import PathLike
 from pathlib import Path
 from types import ModuleType
 
-from neurogym.compat import table
+from neurogym.compat import changes
 
 #: Modules of this package as they were loaded, whatever a script puts into ``sys.modules`` under their names.
 _LOADED: dict[str, ModuleType] = {}
@@ -27,7 +27,7 @@ def old_name(path: str, name: str) -> object:
     Raises:
         AttributeError: If there is neither.
     """
-    names = table.names_in(path)
+    names = changes.names_in(path)
     return _resolve(names[name]) if name in names else _submodule(path, name)
 
 
@@ -68,27 +68,27 @@ class OldModule(ModuleType):
         """Return the present object behind an older name."""
         if name == "__all__":
             return self.__dir__()
-        path, names = self.__name__, table.names_in_old(self.__name__)
+        path, names = self.__name__, changes.names_in_old(self.__name__)
         if not name.startswith("__"):
-            if name not in table.NAMES.get(path, ()) and table.module_of(f"{path}.{name}"):
+            if name not in changes.NAMES.get(path, ()) and f"{path}.{name}" in changes.MODULES:
                 return _submodule(path, name)
             if name in names:
                 return _resolve(names[name])
-        present = _present(str(table.module_of(path)))
+        present = _present(changes.MODULES[path])
         if name.startswith("__") or not hasattr(present, name):
             raise AttributeError(f"module {path!r} (now {present.__name__}) has no attribute {name!r}")
         return getattr(present, name)
 
     def __dir__(self) -> list[str]:
         """Names of the table and public names of the present module."""
-        present = _present(str(table.module_of(self.__name__)))
+        present = _present(changes.MODULES[self.__name__])
         listed = vars(present).get("__all__", [name for name in dir(present) if not name.startswith("_")])
-        return sorted({*listed, *table.names_in_old(self.__name__)})
+        return sorted({*listed, *changes.names_in_old(self.__name__)})
 
 
 class _OldLoader(Loader):
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return OldModule(spec.name, f"Older path of {table.module_of(spec.name)}.")
+        return OldModule(spec.name, f"Older path of {changes.MODULES[spec.name]}.")
 
     def exec_module(self, module: ModuleType) -> None:
         """Execute nothing: names are looked up on access."""
@@ -105,7 +105,7 @@ class _PresentLoader(SourceFileLoader):
 
 def _answer(module: ModuleType) -> None:
     """Give a module a ``__getattr__`` for older names and submodules."""
-    if hasattr(module, "__path__") or table.names_in(module.__name__):
+    if hasattr(module, "__path__") or changes.names_in(module.__name__):
         module.__getattr__ = _lookup(module.__name__, vars(module).get("__getattr__"))  # type: ignore[method-assign]
 
 
@@ -135,7 +135,7 @@ class Finder(MetaPathFinder):
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is None:
-            return ModuleSpec(fullname, _OldLoader(), is_package=True) if table.module_of(fullname) else None
+            return ModuleSpec(fullname, _OldLoader(), is_package=True) if fullname in changes.MODULES else None
         if isinstance(spec.loader, SourceFileLoader):
             spec.loader = _PresentLoader(spec.loader.name, spec.loader.path)
         return spec

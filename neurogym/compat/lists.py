@@ -9,7 +9,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from neurogym.compat.changes import ALIASES
+from neurogym.compat.changes import ALIASES, LISTS_OF_TASKS
 from neurogym.config import PACKAGE
 from neurogym.envs.registration import entry, every_task, group
 from neurogym.wrappers import WRAPPERS, module_of
@@ -17,20 +17,12 @@ from neurogym.wrappers.pass_reward import PassAction, PassReward
 
 METADATA_DEF_KEYS = ("description", "paper_name", "paper_link", "timing", "tags")
 EnvMeta = type(gym.Env)
-_GROUPS = {
-    "ALL_NATIVE_ENVS": ("native",),
-    "ALL_CONTRIB_ENVS": ("contrib",),
-    "ALL_COLLECTIONS_ENVS": ("collections",),
-    "ALL_PSYCHOPY_ENVS": ("image",),
-    "ALL_ENVS": ("native",),
-    "ALL_EXTENDED_ENVS": ("native", "contrib", "collections", "image"),
-}
 
 
 def __getattr__(name: str) -> Any:
     """Make a list, or find the class behind an old id, on access."""
-    if name in _GROUPS:
-        return {id_: str(gym.registry[id_].entry_point) for id_ in every_task() if group(id_) in _GROUPS[name]}
+    if name in LISTS_OF_TASKS:
+        return {id_: str(gym.registry[id_].entry_point) for id_ in every_task() if group(id_) in LISTS_OF_TASKS[name]}
     if name == "ALL_WRAPPERS":
         return {f"{cls}-v0": f"{module_of(cls)}:{cls}" for cls in WRAPPERS}
     if name in ("ROOT_DIR", "CONFIG_DIR"):

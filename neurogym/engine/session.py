@@ -5,8 +5,9 @@ The step of a batch follows the same rules in :mod:`neurogym.engine.pools`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf, nan
-from typing import Any
+from typing import Any, Protocol
 
 import gymnasium as gym
 import numpy as np
@@ -35,6 +36,12 @@ from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.stack import Stack
 
 _OUTCOMES = tuple(OUTCOMES)
+
+
+class DescribesTrials(Protocol):
+    """Task that describes many trials at once; see :class:`neurogym.core.TrialEnv`."""
+
+    _new_trials: Callable[[Trials], None]
 
 
 class Session:
@@ -159,7 +166,8 @@ class Session:
         if self.task.traits.one_by_one:
             self.task.describe_one(trials)
         else:
-            self.task._new_trials(trials)
+            task: DescribesTrials = self.task
+            task._new_trials(trials)
 
     def new_trial(self, **conditions: object) -> Info:
         """Begin a new trial and return the record.

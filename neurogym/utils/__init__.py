@@ -1,4 +1,4 @@
-"""Import paths of scripts for NeuroGym; ``neurogym.compat.table`` lists the present locations.
+"""Import paths of scripts for NeuroGym; ``neurogym.compat.changes`` lists the present locations.
 
 Belongs here: helpers that only such scripts use. May use: everything but `envs` and `wrappers`.
 """

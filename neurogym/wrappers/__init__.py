@@ -1,6 +1,6 @@
 """Wrappers that change which trials are made, what trials show, or what the agent sees.
 
-The table names every wrapper and its module; each module is imported on first use.
+The table ``wrappers.toml`` names every wrapper and its module; each module is imported on first use.
 
 Belongs here: wrappers, those that change one thing in one file, and what they have in common (`base`, `stack`). May
 use: `trials` and all below.
@@ -10,33 +10,15 @@ from __future__ import annotations
 
 import functools
 import re
+import tomllib
+from pathlib import Path
 from typing import Any
 
 from neurogym.lazy import attach
 from neurogym.messages.names import unknown
 
 #: Names of the wrappers in each module, of this package unless the name has a dot.
-MODULES: dict[str, tuple[str, ...]] = {
-    "compute_mean_perf": ("ComputeMeanPerf", "PerfPhases"),
-    "learn_trans_matrix": ("LearnTransMatrix",),
-    "modality": ("Modality",),
-    "monitor": ("Monitor",),
-    "motion_energy": ("MotionEnergy",),
-    "neurogym.envs.multi": ("Combine", "MultiEnvs", "ScheduleEnvs", "TransferLearning"),
-    "noise": ("DynamicNoise", "Noise", "StimAccSignal"),
-    "outcomes": ("BiasCorrection", "CatchTrials", "MissTrialReward", "TimeOut"),
-    "pass_reward": ("PassAction", "PassGT", "PassReward"),
-    "perfect_integrator": ("PerfectIntegrator",),
-    "phased": ("CurriculumLearning", "Shaping"),
-    "random_ground_truth": ("RandomGroundTruth", "SideBias"),
-    "reaction_time": ("ReactionTime", "VariableReactionTime"),
-    "schedule_attr": ("ScheduleAttr",),
-    "trial_history": ("Persistence", "TrHReset", "TrialHistory", "TrialHistoryV2", "TrialHistory_NAlt"),
-    "trial_history_evolution": ("TrialHistoryEvolution",),
-    "ttl_pulse": ("Identity", "TTLPulse"),
-    "variable_mapping": ("VariableMapping",),
-    "variable_nch": ("Variable_nch",),
-}
+MODULES: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("wrappers.toml").read_text("utf-8"))
 #: Class name of each wrapper to the module.
 WRAPPERS = dict(sorted((name, module) for module, names in MODULES.items() for name in names))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import neurogym as ngym
-from neurogym.compat import table
+from neurogym.compat import changes
 from neurogym.envs import collections, contrib, native
 from neurogym.envs.registration import every_task, group
 
@@ -39,9 +39,9 @@ def attribute(path: str):
 def test_every_module_is_an_attribute_of_its_package_before_it_is_imported():
     code = f"""
 import importlib, pkgutil, neurogym
-from neurogym.compat import table
+from neurogym.compat import changes
 present = [m.name for m in pkgutil.walk_packages(neurogym.__path__, "neurogym.", onerror=print)]
-for path in sorted({{*present, *table.modules()}} - {SHADOWED!r}):
+for path in sorted({{*present, *changes.MODULES}} - {SHADOWED!r}):
     found = neurogym
     for name in path.split(".")[1:]:
         found = getattr(found, name)
@@ -108,7 +108,7 @@ def test_every_task_has_the_module_that_the_page_promises():
     for task in tasks:
         module = importlib.import_module(f"neurogym.envs.{task.lower()}")
         assert getattr(attribute(f"neurogym.envs.{task.lower()}"), task) is getattr(module, task)
-    for old in table.MOVED_MODULES:
+    for old in changes.MOVED_MODULES:
         if old.startswith(("neurogym.envs.native.", "neurogym.envs.contrib.")):
             assert attribute(f"neurogym.envs.{old.rpartition('.')[2]}") is not None
     for old, new in rows("Ids"):
@@ -152,6 +152,6 @@ def test_versions_can_be_compared():
 
 
 def test_the_table_names_present_modules_only():
-    targets = {target.partition(":")[0] for names in table.NAMES.values() for target in names.values()}
-    assert not {path for path in {*targets, *table.MOVED_MODULES.values()} if table.module_of(path)}
+    targets = {target.partition(":")[0] for names in changes.NAMES.values() for target in names.values()}
+    assert not {path for path in {*targets, *changes.MOVED_MODULES.values()} if path in changes.MODULES}
     assert {group(id_) for id_ in every_task()} >= {"native", "contrib"} and collections
