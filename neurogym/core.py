@@ -56,14 +56,7 @@ from neurogym.wrappers.base import OrderEnforcing, TrialWrapper, no_action
 from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.tasks import Traits
 
-__all__ = [
-    "Hooks",
-    "InvalidOperationError",
-    "OrderEnforcing",
-    "TrialEnv",
-    "TrialWrapper",
-    "no_action",
-]
+__all__ = ["Hooks", "InvalidOperationError", "OrderEnforcing", "TrialEnv", "TrialWrapper", "no_action"]
 
 #: Methods of NeuroGym's tasks: a class that defines one of them is served by :mod:`neurogym.compat.trial_env`.
 ORIGINAL = frozenset({"_new_trial", "new_trial", "_step", "post_step"})

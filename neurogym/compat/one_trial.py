@@ -5,7 +5,8 @@ Everything here acts on a block of one trial; :class:`neurogym.trials.Trials` ha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +16,6 @@ from neurogym.compat.members import built, end_of_periods, in_order, of_periods,
 from neurogym.engine.making import trial_length_stats
 from neurogym.messages.names import unknown
 from neurogym.trials import Info, InvalidOperationError, Period, Rows, Trials, Where
-from neurogym.trials.layout import Duration
 from neurogym.trials.records import condition_column
 from neurogym.trials.rows import RowValues
 
@@ -113,20 +113,12 @@ class OneTrial(core.TrialEnv, original=True):
 
     # -- description --------------------------------------------------------------------------------------------------
 
-    def add_period(
-        self,
-        period: str | Sequence[str],
-        duration: Duration | None = None,
-        before: str | None = None,
-        after: str | float | np.ndarray | None = None,
-        last_period: bool = False,
-        min_steps: int | Mapping[str, int] = 0,
-    ) -> None:
+    @functools.wraps(Trials.add_period)
+    def add_period(self, *args: Any, **kwargs: Any) -> None:
         """Add a period to the trial being described; see :meth:`neurogym.trials.Trials.add_period`."""
-        described = self.session.described
-        if described is None:
+        if self.session.described is None:
             raise InvalidOperationError("add_period: the trial is complete; periods are added in _new_trial")
-        described.add_period(period, duration, before, after, last_period, min_steps)
+        self.session.described.add_period(*args, **kwargs)
 
     def sample_time(self, period: str) -> float:
         """A duration of a period (ms), drawn from ``timing`` and floored to whole steps."""

@@ -14,14 +14,4 @@ from neurogym.trials.events import Info, ResetResult, StepResult
 from neurogym.trials.layout import InvalidOperationError, Period
 from neurogym.trials.rows import Rows, Where
 
-__all__ = [
-    "Cursor",
-    "Info",
-    "InvalidOperationError",
-    "Period",
-    "ResetResult",
-    "Rows",
-    "StepResult",
-    "Trials",
-    "Where",
-]
+__all__ = ["Cursor", "Info", "InvalidOperationError", "Period", "ResetResult", "Rows", "StepResult", "Trials", "Where"]

@@ -41,8 +41,7 @@ class TrialVectorEnv(LoopVectorEnv):
         rule = self.tasks[0].rule
         assert rule is not None, "the stack is not batched"
         self.pools = Pools(self.num_envs, -1 if rule.hold is None else rule.hold, self.tasks[0].session.most_steps)
-        self._looked: object = None  # the last change of a parameter when outdated trials were looked for
-        self._compared: object = None  # the last change of a parameter when tasks were compared
+        self._known_change: object = None  # the last change of a parameter that has been taken into account
         self._alike = False
         self._forget(np.arange(self.num_envs))
 
@@ -142,8 +141,8 @@ class TrialVectorEnv(LoopVectorEnv):
         The rows of a new block are kept only in the pools.
         """
         pools = self.pools
-        if self._looked is not PrefetchedTrials.last_drop:
-            self._looked = PrefetchedTrials.last_drop
+        if self._known_change is not PrefetchedTrials.last_drop:
+            self._known_change = PrefetchedTrials.last_drop
             pools.n_trials[[task.session.ahead.is_stale for task in self.tasks]] = 0
         for i in env[pools.trial.take(env) >= pools.n_trials.take(env)].tolist():
             block = self.tasks[i].session.make_ahead()
@@ -197,15 +196,15 @@ class TrialVectorEnv(LoopVectorEnv):
         first, *rest = self.tasks
         if not first.session.groups_trials:
             return False
-        if self._compared is not PrefetchedTrials.last_drop:
+        if self._known_change is not PrefetchedTrials.last_drop:
+            self._known_change = PrefetchedTrials.last_drop
             self._alike = all(task.session.groups_trials and has_equal_parameters(task, first) for task in rest)
-            self._compared = PrefetchedTrials.last_drop
         return self._alike
 
     def _take(self, i: int, block: Trials) -> None:
         """Load trials of environment ``i``, to be followed by newly made trials."""
         self.tasks[i].session.ahead.clear()
-        self._looked = None
+        self._known_change = None
         self.pools.load(i, block)
 
     def close_extras(self, **kwargs: object) -> None:
@@ -239,7 +238,7 @@ class TrialVectorEnv(LoopVectorEnv):
         if "batch" not in state:
             raise ValueError("the saved state is of environments that are stepped one after the other")
         super().set_state(state)
-        self._looked = self._compared = None  # parameters were saved, too
+        self._known_change = None  # parameters were saved, too
         for i, task in enumerate(self.tasks):
             if task.session.ahead.block is not None:
                 self.pools.load(i, task.session.ahead.block)

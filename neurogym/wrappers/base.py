@@ -15,7 +15,7 @@ from neurogym.compat.members import forgive_reset, passed_on
 from neurogym.compat.undeclared import observed_by_step
 from neurogym.parameters.arguments import within_ranges
 from neurogym.spaces import Action
-from neurogym.trials import Info, ResetResult, StepResult, Trials
+from neurogym.trials import Info, ResetResult, Trials
 from neurogym.wrappers.forwarding import Forwarding, inside, layers
 from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.tasks import task_of
@@ -31,19 +31,10 @@ _signature = functools.cache(inspect.signature)  # of constructors, needed in ev
 class OrderEnforcing(Forwarding, gym.wrappers.OrderEnforcing):
     """Gymnasium's wrapper that refuses ``step`` before ``reset``; ``new_trial`` may come before."""
 
-    was_reset = False
-
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: object) -> ResetResult:
         """Start a session; see :meth:`neurogym.core.TrialEnv.reset`."""
         forgive_reset(old)
-        self.was_reset = True
         return super().reset(seed=seed, options=options)
-
-    def step(self, action: Action) -> StepResult:
-        """Act, after a reset."""
-        if not self.was_reset:
-            raise gym.error.ResetNeeded("Cannot call env.step() before calling env.reset()")
-        return self.env.step(action)  # type: ignore[return-value]
 
 
 class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):

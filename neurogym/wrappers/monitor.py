@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -111,14 +112,11 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     @property
     def save_dir(self) -> Path:
         """Folder of this run, made on first access."""
-        if self._folder is None and self._save_dir is not None:
-            self._folder = ensure_dir(self._save_dir)
         if self._folder is None:
-            parent = ensure_dir(Path(self.config.local_dir) / self.config.env.name)
-            stamp, count = iso_timestamp(), 1
-            while (parent / (stamp if count == 1 else f"{stamp}_{count}")).exists():
-                count += 1
-            self._folder = ensure_dir(parent / (stamp if count == 1 else f"{stamp}_{count}"))
+            parent, stamp = Path(self.config.local_dir).expanduser() / self.config.env.name, iso_timestamp()
+            names = itertools.chain([stamp], (f"{stamp}_{count}" for count in itertools.count(2)))
+            unused = (parent / name for name in names if not (parent / name).exists())
+            self._folder = ensure_dir(next(unused) if self._save_dir is None else self._save_dir)
         return self._folder
 
     # -- the cycle ----------------------------------------------------------------------------------------------------
@@ -210,13 +208,10 @@ class Monitor(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
             self._recorded = None
 
     def _draw(self, recorded: dict[str, list[Any]]) -> None:
-
+        columns = ("ob", "actions", "gt", "rewards", "performance")
+        steps: dict[str, Any] = {key: np.array(recorded[key]) for key in columns}
         visualize_run(
-            np.array(recorded["ob"]),
-            np.array(recorded["actions"]),
-            gt=np.array(recorded["gt"]),
-            rewards=np.array(recorded["rewards"]),
-            performance=np.array(recorded["performance"]),
+            **steps,
             name=self.config.monitor.plot.title,
             fname=self.save_dir / f"task_{recorded['trial'][0]:06d}.{self.config.monitor.plot.ext}",
             env=self.env,

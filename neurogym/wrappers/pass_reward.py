@@ -20,10 +20,7 @@ class PassReward(TrialWrapper):
         env: The task, wrapped or not; its observation must be a one-dimensional Box.
     """
 
-    metadata = WrapperInfo(
-        doi="10.1038/s41593-018-0147-8",
-        order="outside every wrapper that changes rewards",
-    )
+    metadata = WrapperInfo(doi="10.1038/s41593-018-0147-8", order="outside every wrapper that changes rewards")
     hooks = Hooks(shows="the last reward")
     ceiling_effect = LEAVES
 

@@ -30,10 +30,7 @@ class PerfectIntegrator(TrialWrapper):
         ValueError: If the task has no such channels or other actions.
     """
 
-    metadata = WrapperInfo(
-        doi="10.1038/s41467-020-14824-w",
-        order="inside pass_reward, pass_action and noise",
-    )
+    metadata = WrapperInfo(doi="10.1038/s41467-020-14824-w", order="inside pass_reward, pass_action and noise")
     hooks = Hooks(shows="the choices of an integrator and the last reward", own_step=True, history_dependent=True)
     state = ("_evidence", "_shown")
     ceiling_effect = unknown("the agent predicts another one")

@@ -86,10 +86,7 @@ class SideBias(TrialWrapper):
         ValueError: If a row is not a distribution over the choices or ``block_dur`` is out of range.
     """
 
-    metadata = WrapperInfo(
-        doi="10.7554/eLife.63711",
-        order="any; no other wrapper that decides the ground truth",
-    )
+    metadata = WrapperInfo(doi="10.7554/eLife.63711", order="any; no other wrapper that decides the ground truth")
     hooks = Hooks(changes=("conditions", "record"), history_dependent=True)
     state = ("_block", "_clock", "_drawn")
     accepts = ("sel_chs",)

@@ -39,9 +39,7 @@ class ReactionTime(TrialWrapper):
     """
 
     metadata = WrapperInfo(
-        doi="10.1523/JNEUROSCI.22-21-09475.2002",
-        order="any; only one on a task",
-        measures=("reaction",),
+        doi="10.1523/JNEUROSCI.22-21-09475.2002", order="any; only one on a task", measures=("reaction",)
     )
     hooks = Hooks(changes=("timing", "rewards"))
     decides = ("the decision period",)

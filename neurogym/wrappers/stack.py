@@ -11,7 +11,7 @@ import numpy as np
 from neurogym.spaces import Action
 from neurogym.trials import Info, Trials
 from neurogym.trials.cursor import has_trials
-from neurogym.wrappers.base import Field, Reward, TrialWrapper, append
+from neurogym.wrappers.base import Field, Reward, TrialWrapper
 from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.tasks import Traits
 
@@ -33,7 +33,6 @@ class Stack:
         of_task: Capabilities of the task alone.
         accepts: Conditions that they take for themselves.
         ahead: Whether trials of the task can be made before they begin.
-        follows_agent: Whether what any of them does to trials depends on what the agent did.
         begins_trials: Whether any of them overrides ``new_trial``.
         revises: Whether any of them changes the trials made by the task.
     """
@@ -53,7 +52,6 @@ class Stack:
         self._turns: list[Turn] | None = None
         self.ahead = self.of_task.ahead and all(wrapper.hooks.ahead for wrapper in self.wrappers)
         self._following = [wrapper for wrapper in self.wrappers if wrapper.hooks.follows_agent]
-        self.follows_agent = bool(self._following)
         self.begins_trials = any(wrapper.hooks.own_new_trial for wrapper in self.wrappers)
 
     def keep(self, wrappers: Sequence[TrialWrapper]) -> None:
@@ -118,15 +116,13 @@ class Stack:
         for observe, appending, width, present in self._turns:
             if observe is not None:
                 ob = observe(ob, action, reward, field)
-            elif ob.ndim > 1:
-                for appended, *_ in appending:
-                    ob = append(ob, appended(action, reward, field))
             else:
-                wide = np.empty(width, ob.dtype)
-                wide[present] = ob
+                wide = np.empty((*ob.shape[:-1], width), ob.dtype)
+                wide[..., present] = ob
                 for appended, columns, index in appending:
                     value = appended(action, reward, field)
-                    wide[index if type(value) in _ENTRY_TYPES else columns] = value
+                    is_single = type(value) in _ENTRY_TYPES or np.ndim(value) < ob.ndim
+                    wide[..., index if is_single else columns] = value
                 ob = wide
         return ob
 

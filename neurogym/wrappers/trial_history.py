@@ -178,7 +178,6 @@ class TrialHistory(TrialWrapper):
         index, generations = np.empty(n, np.int64), np.empty(n, np.int64)
         blocks, used = np.empty(n, dtype=object), np.empty((n, self.n_ch, self.n_ch))
         edges: list[list[float]] = []  # of the present matrix
-        spans: list[tuple[int, Any, np.ndarray, int]] = []  # first trial of each, block, matrix, generation
         for k, new_block in enumerate(begins.tolist()):
             if new_block:
                 self._next_block()
@@ -188,11 +187,9 @@ class TrialHistory(TrialWrapper):
                 if selected is not None:
                     matrix = self._among(active, matrix)
                 edges = np.cumsum(matrix, axis=1).tolist()
-                spans.append((k, self._block, matrix, self.generation))
+                blocks[k:], used[k:], generations[k:] = self._block, matrix, self.generation
             row = edges[self.prev]
             index[k] = self.prev = bisect_right(row, chance[k] * row[-1])
-        for (first, *span), (end, *_) in zip(spans, [*spans[1:], (n,)], strict=False):
-            blocks[first:end], used[first:end], generations[first:end] = span
         self.drawn = blocks if isinstance(self._block, str) else blocks.astype(np.int64), used, generations
         return {**rest, "ground_truth": self.choices[index]}
 
