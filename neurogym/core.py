@@ -46,7 +46,7 @@ from neurogym.engine.session import Session
 from neurogym.messages.names import unknown
 from neurogym.metadata import RENDER_MODES, TaskInfo, describe
 from neurogym.parameters import arguments, changes
-from neurogym.parameters.dictionaries import Conditions, TrackedDict
+from neurogym.parameters.changes import Conditions, TrackedDict
 from neurogym.plotting.frames import picture
 from neurogym.sampling.distributions import Distribution
 from neurogym.scores import Score

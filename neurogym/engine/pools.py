@@ -46,17 +46,15 @@ class RecordColumns:
 
     def write(self, i: Selection, at: Selection, values: Mapping[str, np.ndarray]) -> None:
         """Describe the trials ``at`` of environments ``i``; what a record lacks is nan, or None among other values."""
-        late = values.keys() - self._columns.keys() if self._has_records else ()
         for name, of_trials in values.items():
-            column = self._holding(name, of_trials.dtype)
-            if name in late:
+            is_late = self._has_records and name not in self._columns
+            self._holding(name, of_trials.dtype)
+            if is_late:
                 self._leave_out(name, slice(None))
-                column = self._columns[name]
-            column[i, at] = of_trials
+            self._columns[name][i, at] = of_trials
         self._has_records = True
-        if len(values) < len(self._columns):
-            for name in self._columns.keys() - values.keys():
-                self._leave_out(name, i)
+        for name in self._columns.keys() - values.keys():
+            self._leave_out(name, i)
 
     def _leave_out(self, name: str, i: Selection) -> None:
         """Mark a column as one that the records of environments ``i`` do not have."""
@@ -64,7 +62,7 @@ class RecordColumns:
         column[i] = None if column.dtype == object else np.nan
 
     def _holding(self, name: str, dtype: np.dtype) -> np.ndarray:
-        """Column that can hold values of a type, widened if it could not."""
+        """Column that can hold values of a type, made wider if it could not."""
         column = self._columns.get(name)
         if column is not None and (column.dtype is dtype or column.dtype == object):
             return column

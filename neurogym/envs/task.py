@@ -11,7 +11,7 @@ import numpy as np
 from neurogym import rules, spaces
 from neurogym.ceilings.effects import ObserverSettings
 from neurogym.compat import trial_env
-from neurogym.compat.attributes import ConditionValues, without_periods
+from neurogym.compat.members import ConditionValues, without_periods
 from neurogym.compat.trial_env import NOW
 from neurogym.core import TrialEnv
 from neurogym.messages.names import unknown

@@ -155,12 +155,12 @@ def recorded(constructor: Callable[..., None]) -> Callable[..., None]:
         try:
             checked(self, *args, **kwargs)
         except AttributeError as raised:
+            if "session" in vars(self):
+                raise
             error = raised
         if "session" not in vars(self):
             text = "must begin with super().__init__(dt=dt, ...): it was not called"
             raise TypeError(f"{type(self).__name__}.__init__ {text}") from error
-        if error is not None:
-            raise error
         if not hasattr(self.session, "cursor"):
             raise TypeError(f"{type(self).__name__}: session is the session of the task; call this attribute otherwise")
         if render_mode is not None:

@@ -1,4 +1,4 @@
-"""Changes of a task's arguments during a session.
+"""Dictionaries of a task (rewards, timing, conditions), and changes of its arguments during a session.
 
 The arguments of a task are one set of values that never changes. A change makes a new set, makes a second task with it,
 and copies the attributes that this changes into the running task. So what the constructor derives from an argument
@@ -16,11 +16,75 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from neurogym.compat.leniency import warn_once
+from neurogym.messages.names import unknown
 from neurogym.parameters.arguments import OTHERS, TAKEN
-from neurogym.parameters.dictionaries import TrackedDict
+from neurogym.sampling.distributions import Distribution, Patterns, Vectors, is_number, is_possible, values_of
 
 #: Dictionaries of a task, by the name of the attribute.
 TABLES = ("rewards", "timing", "conditions")
+
+
+def _by_task(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that changes a dictionary; of a task that is made, it leaves the change to the task."""
+
+    def change(table: Any, *args: Any, **kwargs: Any) -> Any:
+        entries = dict(table)
+        result = method(entries, *args, **kwargs)
+        if table.task is None:
+            dict.clear(table)
+            dict.update(table, type(table)(entries))
+        else:
+            table.assign(entries)
+        return table if result is entries else result
+
+    return change
+
+
+class TrackedDict(dict[str, Any]):
+    """Dictionary of a task. Once the task is made, it is a view: the task decides what an assigned entry changes.
+
+    Attributes:
+        task: The task, known while the dictionary is its attribute; a copy has no reference to the task.
+        assign: Gives the task other entries.
+    """
+
+    task: object = None
+    assign: Callable[[dict[str, object]], None]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy the entries without the task."""
+        return type(self), (dict(self),)
+
+    __setitem__, __delitem__ = _by_task(dict.__setitem__), _by_task(dict.__delitem__)
+    __ior__, update = _by_task(dict.__ior__), _by_task(dict.update)
+    pop, clear = _by_task(dict.pop), _by_task(dict.clear)
+
+
+class Conditions(TrackedDict):
+    """Conditions of a trial: name to a sequence of values or a :class:`Distribution`."""
+
+    def __init__(self, *args: object, **kwargs: object):
+        super().__init__({name: values_of(values) for name, values in dict(*args, **kwargs).items()})
+
+    def check(self, name: str, value: object) -> None:
+        """Refuse what cannot be asked of a trial; warn of what the task does not draw.
+
+        Raises:
+            ValueError: If no trial can be made with the value.
+        """
+        if name not in self:
+            warn_once(unknown("trial condition", name, self), "it is only put into the record")
+            return
+        values = self[name]
+        if not is_possible(value, values):
+            if isinstance(value, str) and not isinstance(values, Distribution):
+                raise ValueError(unknown(name, value, values))
+            text = f"trial condition {name}={value!r} is not drawn by the task, expected one of {values}"
+            listed = isinstance(values, (Patterns, Vectors)) or not is_number(next(iter(values), 0))
+            if (listed and not isinstance(values, Distribution)) or not is_number(value):
+                raise ValueError(text)
+            warn_once(text, "it is used as it is")
 
 
 def parameters_of(cls: type) -> dict[str, inspect.Parameter]:

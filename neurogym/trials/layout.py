@@ -97,15 +97,12 @@ class Layout:
             start = self._limit(self.starts, before) - steps
             if np.any(start < 0):
                 raise ValueError(f"period {period!r} would start before the trial")
+        self._alike.pop(period, None)
         if isinstance(start, int) and isinstance(steps, int):
             self._alike[period] = start, start + steps
-            self.starts[period], end = broadcast_to_trials(self.n, start), broadcast_to_trials(self.n, start + steps)
-        else:
-            self._alike.pop(period, None)
-            self.starts[period] = start = broadcast_to_trials(self.n, start) if isinstance(start, int) else start
-            end = start + steps
-        self.ends[period] = end
-        self.length = self._laid = np.maximum(self.length, end)
+        self.starts[period] = broadcast_to_trials(self.n, start) if isinstance(start, int) else start
+        self.ends[period] = self.starts[period] + steps
+        self.length = self._laid = np.maximum(self.length, self.ends[period])
 
     def _limit(self, table: dict[str, np.ndarray], period: str) -> int | np.ndarray:
         """First or last boundary of a period: an integer if the same in all trials."""

@@ -179,17 +179,17 @@ class TrialVectorEnv(LoopVectorEnv):
         for i in env:
             memory = tasks[i].next_trial_depends_on() if alike else None
             groups.setdefault(("alone", i) if memory is None else memory, []).append(i)
-        return [(group, self._begin_group([tasks[i] for i in group])) for group in groups.values()]
-
-    def _begin_group(self, several: list[Any]) -> Trials:
-        """Begin trials of tasks with equal descriptions; return the joint block."""
-        if len(several) == 1:
-            several[0].session.begin_next()
-            return several[0].session.cursor.block
-        block = make_together(several)
-        for k, task in enumerate(several):
-            task.session.begin_trial(block, k)
-        return block
+        blocks: list[tuple[Sequence[int], Trials]] = []
+        for first, *others in groups.values():
+            if others:
+                block = make_together([tasks[i] for i in (first, *others)])
+                for k, i in enumerate((first, *others)):
+                    tasks[i].session.begin_trial(block, k)
+            else:
+                tasks[first].session.begin_next()
+                block = tasks[first].session.cursor.block
+            blocks.append(((first, *others), block))
+        return blocks
 
     def _are_alike(self) -> bool:
         """Whether all tasks have equal parameters; checked again after any change of parameters."""

@@ -13,9 +13,8 @@ import gymnasium as gym
 import numpy as np
 
 from neurogym.ceilings.effects import LEAVES
-from neurogym.compat.attributes import takes_older_names
 from neurogym.compat.leniency import warn_once
-from neurogym.compat.members import forgive_reset
+from neurogym.compat.members import forgive_reset, takes_older_names
 from neurogym.config import settings_of
 from neurogym.messages.console import logger
 from neurogym.messages.names import unknown

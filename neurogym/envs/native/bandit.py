@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
-from neurogym.compat.attributes import without_periods
+from neurogym.compat.members import without_periods
 from neurogym.envs.blocks import SessionsInSequence, paid
 from neurogym.envs.task import Rule, TaskInfo, TrialEnv, Trials, Vectors, spaces, usual_arguments
 from neurogym.parameters.arguments import AtLeastTwo, Count, NonNegative, OneOf, Probabilities

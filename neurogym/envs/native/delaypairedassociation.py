@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from neurogym.compat.attributes import ConditionValues
+from neurogym.compat.members import ConditionValues
 from neurogym.envs.blocks import in_blocks
 from neurogym.envs.psychophysics import step_noise
 from neurogym.envs.task import (

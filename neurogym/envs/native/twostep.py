@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from neurogym.compat.attributes import without_periods
+from neurogym.compat.members import without_periods
 from neurogym.compat.trial_env import NOW
 from neurogym.envs.blocks import SessionsInSequence
 from neurogym.envs.task import ProgrammedTask, StepResult, TaskInfo, Trials, rules, spaces, usual_arguments
