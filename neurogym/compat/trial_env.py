@@ -6,6 +6,7 @@ names that only old scripts use are found on every task, but tasks that declare 
 
 from __future__ import annotations
 
+import enum
 import sys
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -24,19 +25,13 @@ from neurogym.trials import Info, InvalidOperationError, StepResult
 from neurogym.trials.events import ABORT, END, MISS, NONE, OUTCOME, StepInfo, outcome_of
 
 
-class _Now:
+class _Now(enum.Enum):
     """Placeholder for the next observation, which tasks of older versions return from ``_step``."""
 
-    def __deepcopy__(self, memo: dict[str, Any]) -> _Now:
-        """Return the same object, a singleton."""
-        return self
-
-    def __reduce__(self) -> str:
-        """Refer to the singleton by name."""
-        return "NOW"
+    NOW = enum.auto()
 
 
-NOW: Any = _Now()
+NOW: Any = _Now.NOW
 
 
 class TrialEnv(OneTrial, original=True):
@@ -185,8 +180,9 @@ class TrialEnv(OneTrial, original=True):
             result = five_values(result, self)
         ob, reward, terminated, truncated, info = result
         ended, event = bool(info.setdefault("new_trial", False)), session.event
-        if self.rule is None:
-            reward += cursor.bonus
+        if self.rule is None:  # a rule has added it in its tables
+            bonus = cursor.block.bonus
+            reward += bonus.item(cursor.trial) if isinstance(bonus, np.ndarray) else bonus
         if not ended and cursor.row + 1 >= cursor.end:
             ended = info["new_trial"] = True
             reward += self.r_tmax

@@ -21,7 +21,7 @@ from neurogym.trials import rows as filling
 from neurogym.trials.events import Info
 from neurogym.trials.layout import Duration, InvalidOperationError, Layout, Period, broadcast_to_trials
 from neurogym.trials.records import entries, is_scalar
-from neurogym.trials.rows import CurrentObservations, Indices, Rows, RowValues, Where, cells, neighbours
+from neurogym.trials.rows import CurrentObservations, Rows, RowValues, Where, cells
 
 #: Attributes that a complete block consists of, apart from the places of trials.
 CONTENTS = ("info", "starts", "ends", "length", "total", "fields", "go", "go_period", "has_gt", "bonus")
@@ -275,7 +275,7 @@ class Trials(Layout):
             value, per_row = value(present), True
         if replace:
             self.ob[cells(rows, columns, self.ob.shape[-1])] = 0
-        self._add(value, rows, columns, per_row)
+        filling.add(self.ob, rows, columns, np.asarray(value) if per_row else self._checked(value), not per_row)
 
     def add_randn(self, mu: float = 0, sigma: RowValues = 1, period: Period = None, where: Where = None) -> None:
         """Add independent Gaussian noise to rows and channels; ``sigma`` is the s.d. per step, a number or (n,)."""
@@ -289,18 +289,7 @@ class Trials(Layout):
         noise *= self.by_row(sigma, rows, columns=ob.ndim == 2)
         if mu if isinstance(mu, (int, float)) else np.any(mu):
             noise += mu
-        self._add(noise, rows, columns, per_row=True)
-
-    def _add(self, value: ArrayLike, rows: Rows, columns: Indices, per_row: bool) -> None:
-        """Add a number, or values per trial or row, to columns of the observations."""
-        value, ob = np.asarray(value), self.ob
-        side_by_side = neighbours(columns, ob.shape[-1]) if ob.ndim == 2 else None
-        if side_by_side is not None:
-            filling.add(ob, rows, side_by_side, value if per_row else self._checked(value), by_trial=not per_row)
-            return
-        entries: Callable[[Rows], np.ndarray] | np.ndarray = (lambda _: value) if per_row else value
-        spread = self.by_row(entries, rows, columns=ob.ndim == 2)
-        ob[cells(rows, columns, ob.shape[-1])] += spread.astype(ob.dtype)
+        filling.add(ob, rows, columns, noise, by_trial=False)
 
     def set_groundtruth(self, value: RowValues, period: Period = None, where: str | None = None) -> None:
         """Set the correct action in a period.

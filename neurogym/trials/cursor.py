@@ -24,7 +24,6 @@ class Cursor:
         first: First row of the trial in the block, ``end`` the row after its last.
         row: The row that the agent acts on.
         ob: Observations of the block, shape (rows, ...); ``gt`` its ground truth, None if there is none.
-        bonus: Additional reward of every step of the trial, if not already included by a rule.
         tables: Events, rewards and performance gains of actions, each (rows, actions); None without a rule.
         jump: Rows that are skipped after each action (see :meth:`neurogym.rules.Rule.compile`); None without jumps.
         skipped: Rows that were skipped in the trial so far; steps that were taken are rows less these.
@@ -42,7 +41,7 @@ class Cursor:
         self._alone: Trials | None = None
         self.tables: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
         self.jump: Any = None
-        self.skipped, self.bonus = 0, 0.0
+        self.skipped = 0
 
     def __getstate__(self) -> dict[str, object]:
         """A copy has nothing of other sessions, with which trials may have been made together."""
@@ -69,10 +68,6 @@ class Cursor:
         self.trial, self._alone = trial, None
         self.first = self.row = first = block.offset.item(trial)
         self.end, self.skipped = first + block.length.item(trial), 0
-        if self.tables is None and block.bonus is not self.bonus:
-            self.bonus = float(
-                block.bonus if np.ndim(block.bonus) == 0 else np.broadcast_to(block.bonus, block.n)[trial]
-            )
 
     @property
     def step(self) -> int:

@@ -76,32 +76,32 @@ def rows_between(offset: np.ndarray, start: np.ndarray, end: np.ndarray) -> Rows
     return Rows(offset[trial] + step, trial, step)
 
 
-def add(to: np.ndarray, rows: Rows, columns: slice, values: np.ndarray, by_trial: bool) -> None:
-    """Add to neighbouring columns of some rows.
+def add(to: np.ndarray, rows: Rows, columns: Indices, values: np.ndarray, by_trial: bool) -> None:
+    """Add to columns of some rows.
 
     Args:
-        to: Changed in place, shape (block, width).
+        to: Changed in place, shape (block, width), or (block, ...) for frames.
         rows: The rows.
-        columns: The columns.
+        columns: The columns; None for all.
         values: Shape (), or with one entry (or one alone) per trial or row, shape (..,) or (.., columns).
         by_trial: Whether the first axis of the values is the trial.
 
     Raises:
         ValueError: If there is not one value, or row of values, for each row.
     """
-    width = columns.stop - columns.start
-    if values.ndim < 2:
+    if to.ndim == 2 and values.ndim < 2:
         values = values.reshape(-1, 1)
-    if not by_trial and len(values) not in (1, len(rows.index)):
+    if not by_trial and values.ndim and len(values) not in (1, len(rows.index)):
         raise ValueError(f"expected values for {len(rows.index)} rows, got {len(values)}")
-    compiled = kernels.get("add")
-    if compiled is not None and to.dtype == np.float32 and to.flags.c_contiguous and values.shape[1] in (1, width):
+    compiled = kernels.get("add") if to.ndim == 2 and to.dtype == np.float32 and to.flags.c_contiguous else None
+    side_by_side = None if compiled is None else neighbours(columns, to.shape[1])
+    if side_by_side is not None and values.shape[1] in (1, width := side_by_side.stop - side_by_side.start):
         numbers = np.ascontiguousarray(values, np.float32)
-        compiled(to, columns.start, width, rows.index, numbers, rows.trial if by_trial else None)
+        compiled(to, side_by_side.start, width, rows.index, numbers, rows.trial if by_trial else None)
         return
-    if len(values) > 1 and by_trial:
+    if by_trial and values.ndim and len(values) > 1:
         values = values[rows.trial]
-    to[rows.index, columns] += values.astype(to.dtype)
+    to[cells(rows, columns, to.shape[-1])] += values.astype(to.dtype)
 
 
 class Tables:

@@ -68,8 +68,8 @@ class ComputeMeanPerf(TrialWrapper):
     def plan(self, n: int, conditions: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Set the flags."""
         flags = {key: np.full(n, self.mean_perf > th) for key, th in zip(self.key, self.perf_th, strict=True)}
-        wanted = {name for wrapper in self.task.session.wrappers for name in wrapper.accepts}
-        return {**conditions, **{key: flag for key, flag in flags.items() if key in wanted}}
+        accepts = self.task.session.stack.accepts
+        return {**conditions, **{key: flag for key, flag in flags.items() if key in accepts}}
 
     def revise(self, trials: Trials) -> None:
         """Record the mean."""
@@ -129,8 +129,7 @@ class PerfPhases(TrialWrapper):
         self._since += n
         if self._since > self.wait and self.phase < self.end_ph and bool(conditions.get(self.flag_key, [False])[0]):
             self.phase, self._since = min(self.phase + self.step_ph, self.end_ph), 0
-        wanted = any("phase" in wrapper.accepts for wrapper in self.task.session.wrappers)
-        return {**rest, "phase": np.full(n, self.phase)} if wanted else rest
+        return {**rest, "phase": np.full(n, self.phase)} if "phase" in self.task.session.stack.accepts else rest
 
     def revise(self, trials: Trials) -> None:
         """Record the phase."""

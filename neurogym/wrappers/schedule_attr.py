@@ -92,11 +92,7 @@ class ScheduleAttr(TrialWrapper):
 
 
 def _is_taken(task: Any, name: str) -> bool:
-    if (
-        not task.conditions
-        or name in task.conditions
-        or any(name in wrapper.accepts for wrapper in task.session.wrappers)
-    ):
+    if not task.conditions or name in task.conditions or name in task.session.stack.accepts:
         return True
     warn_once(
         f"ScheduleAttr must be outside the wrapper that takes {name!r} (as RandomGroundTruth takes 'p'); "
