@@ -156,15 +156,18 @@ class OneTrial(core.TrialEnv, original=True):
 
     def _write(self, write: Callable[..., None], value: RowValues, period: Period, where: Where) -> None:
         value, period = in_order(value, period)
+        write(self.session.this_trial, self._by_row(value, period, where), period, where)
+
+    def _by_row(self, value: RowValues, period: Period, where: Where) -> RowValues:
+        """Value for channels of the observations, as a function of the rows if it has several entries."""
         trials = self.session.this_trial
-        value, per_row = row_entries(trials, value, period, where)
-        write(trials, value, period, where, per_row)
+        columns = trials.columns(where, self.observation_space, "channel")
+        shape = trials.ob.shape[1:] if columns is None else (len(columns),)
+        return entry_per_row(trials, value, period, shape)
 
     def add_randn(self, mu: float = 0, sigma: RowValues = 1, period: Period = None, where: Where = None) -> None:
         """Add Gaussian noise; ``sigma`` is the s.d. per step (divide by sqrt(dt) yourself)."""
-        trials = self.session.this_trial
-        spread, per_row = row_entries(trials, sigma, period, where)
-        trials.add_randn(mu, (lambda _: spread) if per_row else spread, period, where)
+        self.session.this_trial.add_randn(mu, self._by_row(sigma, period, where), period, where)
 
     def set_groundtruth(self, value: RowValues, period: Period = None, where: str | None = None) -> None:
         """Set the right action in a period; see :meth:`neurogym.trials.Trials.set_groundtruth`.
@@ -177,12 +180,8 @@ class OneTrial(core.TrialEnv, original=True):
         """
         value, period = in_order(value, period)
         trials = self.session.this_trial
-        if not callable(value) and np.ndim(value):
-            shape = () if where is not None else trials.gt.shape[1:]
-            rows = entry_per_row(trials, np.asarray(value), period, shape)
-            trials.set_groundtruth(lambda _: rows, period, where)
-        else:
-            trials.set_groundtruth(value, period, where)
+        shape = () if where is not None else trials.gt.shape[1:]
+        trials.set_groundtruth(entry_per_row(trials, value, period, shape), period, where)
 
     def trial_length_stats(self, num_trials: int = 10_000) -> dict[str, float]:
         """Mean, s.d., 95th percentile and maximum of the trial length, in steps; the session is not disturbed."""
@@ -201,29 +200,27 @@ class OneTrial(core.TrialEnv, original=True):
         (OneTrial.set_ob if reset else OneTrial.add_ob)(self, value, period, where)
 
 
-def row_entries(trials: Trials, value: RowValues, period: Period, where: Where) -> tuple[Any, bool]:
-    """Convert a value with an entry per row for ``Trials.add_ob``; also return whether there is an entry per row."""
+def entry_per_row(trials: Trials, value: RowValues, period: Period, shape: tuple[int, ...]) -> RowValues:
+    """Expand a value for the rows of one or several periods to an entry of a shape per row.
+
+    Returns:
+        A function of the rows, as :class:`neurogym.trials.Trials` takes; numbers and functions as they are.
+    """
     if callable(value) or np.ndim(value) == 0:
-        return value, False
-    columns = trials.columns(where, trials.env.observation_space, "channel")
-    shape = trials.ob.shape[1:] if columns is None else (len(columns),)
-    return entry_per_row(trials, np.asarray(value), period, shape), True
-
-
-def entry_per_row(trials: Trials, value: np.ndarray, period: Period, shape: tuple[int, ...]) -> np.ndarray:
-    """Expand a value for the rows of one or several periods to an entry of a shape per row, shape (rows, ...)."""
+        return value
+    values = np.asarray(value)
 
     def spread(rows: Rows) -> np.ndarray:
         full_shape = (len(rows.index), *shape)
-        if value.shape == full_shape[:1] and shape in ((), (1,)):
-            return value.reshape(full_shape)
-        return np.broadcast_to(value, full_shape)
+        if values.shape == full_shape[:1] and shape in ((), (1,)):
+            return values.reshape(full_shape)
+        return np.broadcast_to(values, full_shape)
 
-    if period is None or isinstance(period, str):
-        return spread(trials.rows(period))
-    names = list(period)
-    rows = trials.rows(names)
-    if value.ndim <= len(shape) or len(value) in (1, len(rows.index)):
-        return spread(rows)
-    by_period = np.concatenate([spread(trials.rows(name)) for name in names])
-    return by_period[trials.first_occurrences(trials.rows_in_turn(names))]
+    names = [period] if period is None or isinstance(period, str) else list(period)
+    rows = trials.rows(period)
+    if len(names) == 1 or values.ndim <= len(shape) or len(values) in (1, len(rows.index)):
+        entries = spread(rows)
+    else:
+        by_period = np.concatenate([spread(trials.rows(name)) for name in names])
+        entries = by_period[trials.first_occurrences(trials.rows_in_turn(names))]
+    return lambda _: entries

@@ -181,7 +181,7 @@ class TrialEnv(OneTrial, original=True):
         ob, reward, terminated, truncated, info = result
         ended, event = bool(info.setdefault("new_trial", False)), session.event
         if self.rule is None:  # a rule has added it in its tables
-            bonus = cursor.block.bonus
+            bonus = cursor.block.bonus  # type: ignore[union-attr]  # a trial is on
             reward += bonus.item(cursor.trial) if isinstance(bonus, np.ndarray) else bonus
         if not ended and cursor.row + 1 >= cursor.end:
             ended = info["new_trial"] = True

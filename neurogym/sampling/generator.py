@@ -82,18 +82,27 @@ class Generators:
 
     def random(self, size: Size) -> np.ndarray:
         """Uniform on [0, 1); the first axis is the trial."""
-        size_of_one = self._of_one(size)
-        return np.concatenate([rng.random(size_of_one) for rng in self.each])
+        return self._drawn("random", size)
 
     def integers(self, low: int | np.ndarray, high: int | np.ndarray | None = None, size: Size = None) -> np.ndarray:
         """Uniform integers, ``high`` excluded; the first axis is the trial."""
-        size_of_one = self._of_one(size)
-        return np.concatenate([rng.integers(low, high, size=size_of_one) for rng in self.each])
+        return self._drawn("integers", size, low, high)
 
     def choice(self, a: ArrayLike, size: Size = None, p: Sequence[float] | np.ndarray | None = None) -> np.ndarray:
         """Some of several values, with probabilities ``p``; the first axis is the trial."""
-        size_of_one = self._of_one(size)
-        return np.concatenate([rng.choice(a, size=size_of_one, p=p) for rng in self.each])
+        return self._drawn("choice", size, a, p=p)
+
+    def _drawn(self, distribution: str, size: Size, *args: object, **kwargs: object) -> np.ndarray:
+        """Values drawn by each generator for its trial.
+
+        Raises:
+            ValueError: If the first axis is not the trial.
+        """
+        shape = (size,) if isinstance(size, (int, np.integer)) else tuple(size or ())
+        if shape[:1] != (len(self.each),):
+            raise ValueError(f"expected a size with one entry for each of {len(self.each)} trials, got {size!r}")
+        of_one = 1, *shape[1:]
+        return np.concatenate([getattr(rng, distribution)(*args, size=of_one, **kwargs) for rng in self.each])
 
     def noise(self, trial: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         """Standard normal numbers in single precision for rows of the trials ``trial``; shape (rows, *shape)."""
@@ -104,17 +113,6 @@ class Generators:
         noise = np.empty((len(trial), *shape), np.float32)
         noise[np.argsort(trial, kind="stable")] = np.concatenate(drawn)
         return noise
-
-    def _of_one(self, size: Size) -> tuple[int, ...]:
-        """Shape of the values drawn by each generator.
-
-        Raises:
-            ValueError: If the first axis is not the trial.
-        """
-        shape = (size,) if isinstance(size, (int, np.integer)) else tuple(size or ())
-        if shape[:1] != (len(self.each),):
-            raise ValueError(f"expected a size with one entry for each of {len(self.each)} trials, got {size!r}")
-        return 1, *shape[1:]
 
 
 #: Source of random numbers: the generator of a session, or those of several sessions.

@@ -160,7 +160,7 @@ class Layout:
         first = self.first_occurrences(rows)
         return Rows(*(column[first] for column in rows))
 
-    def rows_in_turn(self, periods: Sequence[str]) -> Rows:
+    def rows_in_turn(self, periods: Sequence[str | None]) -> Rows:
         """Rows of several periods in sequence; shared rows are repeated."""
         return Rows(*(np.concatenate(column) for column in zip(*map(self.rows, periods), strict=True)))
 

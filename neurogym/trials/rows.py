@@ -93,12 +93,14 @@ def add(to: np.ndarray, rows: Rows, columns: Indices, values: np.ndarray, by_tri
         values = values.reshape(-1, 1)
     if not by_trial and values.ndim and len(values) not in (1, len(rows.index)):
         raise ValueError(f"expected values for {len(rows.index)} rows, got {len(values)}")
-    compiled = kernels.get("add") if to.ndim == 2 and to.dtype == np.float32 and to.flags.c_contiguous else None
-    side_by_side = None if compiled is None else neighbours(columns, to.shape[1])
-    if side_by_side is not None and values.shape[1] in (1, width := side_by_side.stop - side_by_side.start):
-        numbers = np.ascontiguousarray(values, np.float32)
-        compiled(to, side_by_side.start, width, rows.index, numbers, rows.trial if by_trial else None)
-        return
+    compiled, is_plain = kernels.get("add"), to.ndim == 2 and to.dtype == np.float32 and to.flags.c_contiguous
+    side_by_side = neighbours(columns, to.shape[1]) if is_plain else None
+    if compiled is not None and side_by_side is not None:
+        first, width = side_by_side.start, side_by_side.stop - side_by_side.start
+        if values.shape[1] in (1, width):
+            numbers = np.ascontiguousarray(values, np.float32)
+            compiled(to, first, width, rows.index, numbers, rows.trial if by_trial else None)
+            return
     if by_trial and values.ndim and len(values) > 1:
         values = values[rows.trial]
     to[cells(rows, columns, to.shape[-1])] += values.astype(to.dtype)

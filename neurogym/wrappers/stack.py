@@ -11,7 +11,7 @@ import numpy as np
 from neurogym.spaces import Action
 from neurogym.trials import Info, Trials
 from neurogym.trials.cursor import has_trials
-from neurogym.wrappers.base import Field, Reward, TrialWrapper
+from neurogym.wrappers.base import Field, Reward, TrialWrapper, append
 from neurogym.wrappers.forwarding import layers
 from neurogym.wrappers.tasks import Traits
 
@@ -116,13 +116,15 @@ class Stack:
         for observe, appending, width, present in self._turns:
             if observe is not None:
                 ob = observe(ob, action, reward, field)
+            elif ob.ndim > 1:
+                for appended, *_ in appending:
+                    ob = append(ob, appended(action, reward, field))
             else:
-                wide = np.empty((*ob.shape[:-1], width), ob.dtype)
-                wide[..., present] = ob
+                wide = np.empty(width, ob.dtype)
+                wide[present] = ob
                 for appended, columns, index in appending:
                     value = appended(action, reward, field)
-                    is_single = type(value) in _ENTRY_TYPES or np.ndim(value) < ob.ndim
-                    wide[..., index if is_single else columns] = value
+                    wide[index if type(value) in _ENTRY_TYPES else columns] = value
                 ob = wide
         return ob
 
