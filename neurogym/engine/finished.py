@@ -11,6 +11,7 @@ from neurogym.trials import Info
 from neurogym.trials.events import OUTCOMES
 
 _NUMBER_TYPES = {float, int, bool}
+_SIMPLE = {*_NUMBER_TYPES, str, type(None)}
 _NOTHING: Info = {}
 
 #: Columns of every finished trial, in addition to the scalars of its record, and their names in ``info``.
@@ -105,8 +106,13 @@ class FinishedTrials(dict[str, np.ndarray]):
             alike = all(each.keys() == records[0].keys() for each in records)
             for name in records[0] if alike else dict.fromkeys(name for each in records for name in each):
                 values = [each.get(name, ()) for each in records]
-                if not all(map(_has_parts, values)):
-                    record.setdefault(str(name), list(map(_plain, values)))
+                kinds = set(map(type, values))
+                large = int in kinds and max(abs(value) for value in values if type(value) is int) >= 2**63
+                if large or not kinds <= _SIMPLE:
+                    if all(map(_has_parts, values)):
+                        continue
+                    values = list(map(_plain, values))
+                record.setdefault(str(name), values)
         columns = [{name: _as_column(name, values) for name, values in each.items()} for each in (of_step, record)]
         return cls(*columns)
 
