@@ -150,6 +150,7 @@ class TrialEnv(gym.Env):
     session: Session
     state: ClassVar[tuple[str, ...]]
     _arguments: Mapping[str, Any]  # replaced as a whole, never changed
+    _arguments_to_set: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls, original: bool = False, **kwargs: object):
         """Complete a task: metadata, constructor, arguments as attributes, and methods of NeuroGym's tasks.
@@ -163,9 +164,7 @@ class TrialEnv(gym.Env):
             original_style.serve(cls)
         if "__init__" in cls.__dict__:
             constructor = cls.__dict__["__init__"]
-            for name in changes.attributes_of(constructor):
-                if not hasattr(cls, name):
-                    setattr(cls, name, changes.argument(name))
+            cls._arguments_to_set = cls._arguments_to_set.union(changes.attributes_of(constructor))
             cls.__init__ = arguments.recorded(constructor)  # type: ignore[method-assign]
         if "metadata" in cls.__dict__:
             cls.metadata = TaskInfo.of({"render_modes": [*RENDER_MODES], **cls.metadata})
@@ -206,9 +205,11 @@ class TrialEnv(gym.Env):
         return original_style.older_member(self, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute; of those members that can be set the effect is the same as on NeuroGym's environments."""
-        if name in SETTABLE:
+        """Set an attribute; that of an argument has the effect of ``update``, older members that of NeuroGym's."""
+        if name in SETTABLE and not isinstance(self, original_style.TrialEnv):
             original_style.set_older_member(self, name, value)
+        elif name in self._arguments_to_set and "_is_made" in vars(self) and not hasattr(type(self), name):
+            changes.assign(self, name, value)
         else:
             object.__setattr__(self, name, value)
 

@@ -47,13 +47,10 @@ class TrialEnv(OneTrial, original=True):
         shapes_steps: Whether the task programs ``post_step``.
     """
 
-    __setattr__ = object.__setattr__  # type: ignore[assignment]  # what can be set are properties here
     r_tmax: float = 0
     no_rt: float | None = float("nan")
     overrides_step: ClassVar[bool] = False
     shapes_steps: ClassVar[bool] = False
-    _acting = False  # whether _step is being called
-    _now: np.ndarray | None = None  # what ob_now was in _step
 
     cursor, wrappers, stack, last = (passed_on("session", name) for name in ("cursor", "wrappers", "stack", "last"))
     num_tr, num_finished = passed_on("session", "num_tr"), passed_on("session", "num_finished")
@@ -127,14 +124,14 @@ class TrialEnv(OneTrial, original=True):
         In ``_step`` that is the next row of the trial (the last, if there is no other). Returned from ``_step`` as it
         is, it stands for whatever comes next; after the end of a trial, for the first row of the next one.
         """
-        cursor = self.session.cursor
+        session, cursor = self.session, self.session.cursor
         if cursor.block is None:
             raise InvalidOperationError("there is no trial yet: call reset() or new_trial() first")
-        if not self._acting:
+        if not session.in_program:
             return cursor.ob[cursor.row]
-        if self._now is None:
-            self._now = cursor.ob[cursor.row + (not cursor.at_end)]
-        return self._now
+        if session.ob_now is None:
+            session.ob_now = cursor.ob[cursor.row + (not cursor.at_end)]
+        return session.ob_now
 
     def post_step(self, ob: np.ndarray, reward: float, terminated: bool, truncated: bool, info: Info) -> StepResult:
         """Last word on what ``step`` returns; the observation is already that of the next row."""
@@ -171,11 +168,11 @@ class TrialEnv(OneTrial, original=True):
         session = self.session
         cursor = session.cursor
         cursor.row = row
-        session.event, self._now, self._acting = NONE, None, True
+        session.event, session.ob_now, session.in_program = NONE, None, True
         try:
             result = self._step(action)
         finally:
-            self._acting = False
+            session.in_program = False
         if type(result) is not tuple or len(result) != 5:
             result = five_values(result, self)
         ob, reward, terminated, truncated, info = result
@@ -190,7 +187,7 @@ class TrialEnv(OneTrial, original=True):
         session.trial_reward += reward
         if ended and (event == NONE or (event == MISS and session.performance >= 0.5)):
             event = int(outcome_of(session.performance))
-        now = self._now
+        now = session.ob_now
         if ob is NOW or (now is not None and (ob is now or (ended and np.array_equal(ob, now)))):
             ob = None  # type: ignore[assignment]
         programmed = tuple.__new__(StepInfo, (ob, terminated, truncated, info))  # half the time of StepInfo(...)

@@ -69,6 +69,7 @@ class Session:
         tmax_default: Length of a trial without periods (ms).
         seen: The trial so far as it is drawn.
         last_gt: Ground truth of the row that was acted on last.
+        in_program: Whether a programmed ``_step`` is being called, and ``ob_now`` what it was told of the observation.
     """
 
     #: What a saved session has of this object; the rest follows from it, or is made again.
@@ -98,6 +99,7 @@ class Session:
         self.seen: TrialSoFar | None = None
         self._stack: Stack | None = None
         self.last_gt: Action | None = None
+        self.in_program, self.ob_now = False, None
         self._is_settled = True  # whether the rule has been applied to the trial that wrappers began
         self._made_ahead = False  # whether the block may have been made before the agent acted
 
@@ -163,7 +165,7 @@ class Session:
 
     def describe(self, trials: Trials) -> None:
         """Let the task describe an empty block of trials."""
-        if self.task.traits.one_by_one:
+        if self.stack.of_task.one_by_one:
             self.task.describe_one(trials)
         else:
             task: DescribesTrials = self.task

@@ -159,24 +159,6 @@ def change(task: Any, changes: Mapping[str, object]) -> None:
     own["_arguments"] = {**own["_arguments"], **changes}
 
 
-def argument(name: str) -> property:
-    """Attribute of a task for a constructor argument: assignment has the effect of ``update``."""
-
-    def get(task: Any) -> Any:
-        try:
-            return vars(task)[name]
-        except KeyError:
-            raise AttributeError(f"{type(task).__name__!r} object has no attribute {name!r}") from None
-
-    def assign(task: Any, value: Any) -> None:
-        if "_is_made" in vars(task):
-            _assign(task, name, value)
-        else:
-            vars(task)[name] = value
-
-    return property(get, assign, doc=f"Argument {name}.")
-
-
 def attributes_of(constructor: Callable[..., None]) -> list[str]:
     """Names of the arguments of a constructor that are attributes to assign to."""
     named = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
@@ -184,7 +166,7 @@ def attributes_of(constructor: Callable[..., None]) -> list[str]:
     return [p.name for p in parameters if p.kind in named and p.name not in (*OTHERS, *TAKEN)]
 
 
-def _assign(task: Any, name: str, value: Any) -> None:
+def assign(task: Any, name: str, value: Any) -> None:
     """Set the attribute of an argument, with effect from the next trial on.
 
     Where the constructor keeps the argument under this name, the argument changes as by ``update``. Where the
