@@ -16,7 +16,7 @@ from neurogym.compat.undeclared import observed_by_step
 from neurogym.parameters.arguments import within_ranges
 from neurogym.spaces import Action
 from neurogym.trials import Info, ResetResult, Trials
-from neurogym.wrappers.forwarding import Forwarding, inside, layers
+from neurogym.wrappers.forwarding import Forwarding, layers
 from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.tasks import task_of
 
@@ -177,7 +177,7 @@ class TrialWrapper(Forwarding, gym.Wrapper, gym.utils.RecordConstructorArgs):
     def new_trial(self, **kwargs: object) -> Info:
         """Begin a new trial with some conditions fixed, and return the trial's record."""
         self.task.session.use(self)
-        return inside(self.env, "new_trial")(**kwargs)
+        return self.env.get_wrapper_attr("new_trial")(**kwargs)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None, **old: object) -> ResetResult:
         """Start a session; see :meth:`neurogym.core.TrialEnv.reset`."""
@@ -214,10 +214,7 @@ def append(ob: np.ndarray, extra: ArrayLike | SupportsFloat) -> np.ndarray:
     extra = np.asarray(extra)
     if extra.ndim < ob.ndim:
         extra = extra[..., None]
-    wide = np.empty((*ob.shape[:-1], ob.shape[-1] + extra.shape[-1]), ob.dtype)
-    wide[..., : ob.shape[-1]] = ob
-    wide[..., ob.shape[-1] :] = extra
-    return wide
+    return np.concatenate((ob, extra), axis=-1, dtype=ob.dtype, casting="unsafe")
 
 
 def first_observation(env: gym.Env) -> np.ndarray:

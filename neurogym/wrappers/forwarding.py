@@ -39,7 +39,11 @@ class Forwarding:
         """The attribute of the wrapped environment."""
         if name.startswith("_") or name == "env":
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        return inside(self.env, name)
+        return self.env.get_wrapper_attr(name)
+
+    def get_wrapper_attr(self, name: str) -> Any:
+        """The attribute of this wrapper, or of the wrapped environment."""
+        return getattr(self, name)
 
     def set_wrapper_attr(self, name: str, value: Any, *, force: bool = True) -> bool:
         """Set an attribute on the outermost layer that defines the attribute.
@@ -66,10 +70,3 @@ class Forwarding:
     def effect_on_ceiling(self) -> Effect:
         """Effect of the wrapper on the best possible score; unknown unless the wrapper declares an effect."""
         return self.ceiling_effect or unknown("it does not say what it does to the ceiling")
-
-
-def inside(env: object, name: str) -> Any:
-    """Attribute of the outermost layer that has a given name; Gymnasium's own wrappers do not forward attributes."""
-    while isinstance(env, gym.Wrapper) and not isinstance(env, Forwarding) and not hasattr(env, name):
-        env = env.env
-    return getattr(env, name)
