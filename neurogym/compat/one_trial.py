@@ -83,8 +83,7 @@ class OneTrial(core.TrialEnv, original=True):
     @property
     def t_ind(self) -> int:
         """Step within the trial."""
-        cursor = self.session.cursor
-        return cursor.row - cursor.first
+        return self.session.cursor.step
 
     @property
     def t(self) -> float:

@@ -78,20 +78,14 @@ class RecordColumns:
 
     def grow(self, capacity: int) -> None:
         """Allocate memory for as many trials of each environment."""
-        self._columns = {name: widened(column, capacity) for name, column in self._columns.items()}
+        more = (0, 0), (0, capacity - self._capacity)
+        self._columns = {name: np.pad(column, more) for name, column in self._columns.items()}
         self._capacity = capacity
 
     def of(self, env: np.ndarray, trial: np.ndarray) -> dict[str, np.ndarray]:
         """Records of some trials: name to array (trials,)."""
         cell = env * self._capacity + trial
         return {name: column.take(cell) for name, column in self._columns.items()}
-
-
-def widened(column: np.ndarray, capacity: int) -> np.ndarray:
-    """Copy of a column (environment, trial) with room for more trials."""
-    wide = np.zeros((len(column), capacity), column.dtype)
-    wide[:, : column.shape[1]] = column
-    return wide
 
 
 class Pools:
@@ -181,7 +175,7 @@ class Pools:
     def _grow_trials(self, trials: int) -> None:
         """Allocate memory for blocks of more trials."""
         capacity = int(trials * 1.25)
-        self.offset, self.go = widened(self.offset, capacity), widened(self.go, capacity)
+        self.offset, self.go = np.pad((self.offset, self.go), ((0, 0), (0, 0), (0, capacity - self.offset.shape[1])))
         self.records.grow(capacity)
         self._in_order = None
 

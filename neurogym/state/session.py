@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from neurogym.parameters.changes import names_of
+from neurogym.parameters.changes import TABLES, names_of
 from neurogym.rules import OUTCOMES
 from neurogym.state.plain import PARAMETER_TYPES, CannotSave, Data, Decoder, Encoder, declared_state, state_of
 from neurogym.trials import Trials
@@ -16,9 +16,7 @@ from neurogym.trials.events import EVENT_TABLES, OUTCOME
 
 #: Attributes that Gymnasium keeps; those that every wrapper or task has, or that are saved in another form.
 _KEPT = frozenset(gym.Env.__annotations__) | frozenset(vars(gym.wrappers.OrderEnforcing(gym.Env())))
-_KEPT |= {"hooks", "task", "_shown_by", "rule", "session", "_arguments", "_is_made", "_acting", "_now"}
-#: Dictionaries of a task, which may change during a session like its arguments.
-_TABLES = ("rewards", "timing", "conditions")
+_KEPT |= {"hooks", "task", "_shown_by", "rule", "session", "_arguments", "_is_made"}
 #: Reports of trials, on which no trial that is made ahead can depend.
 _REPORTS = frozenset(("last", "trial", "_spans_of_trial"))
 #: Most trials that are made again for a saved session, so that no file can ask for all memory.
@@ -32,7 +30,7 @@ def state_of_layer(layer: Any) -> Data:
         return state
     own, session = vars(layer), vars(layer.session)
     if declared_state(type(layer)) is not None:
-        parameters = [name for name in (*_TABLES, *names_of(layer)) if name in own]
+        parameters = [name for name in (*TABLES, *names_of(layer)) if name in own]
         state |= {name: own[name] for name in parameters if isinstance(own[name], PARAMETER_TYPES)}
     return state | {name: session[name] for name in layer.session.STATE if name in session}
 

@@ -174,9 +174,7 @@ class Layout:
 
     def rows_of(self, at: np.ndarray) -> np.ndarray:
         """Rows of the trials ``at``, trial by trial."""
-        count = self.length[at]
-        before = np.cumsum(count) - count
-        return np.repeat(self.offset[at] - before, count) + np.arange(int(count.sum()))
+        return rows_between(self.offset[at], np.zeros(len(at), np.int64), self.length[at]).index
 
     def span(self, k: int) -> slice:
         """Rows of trial ``k``."""
