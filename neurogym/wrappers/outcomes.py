@@ -13,7 +13,7 @@ from neurogym.spaces import Action
 from neurogym.trials import Info, StepResult, Trials
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.hooks import Hooks
-from neurogym.wrappers.learn_trans_matrix import choice_actions
+from neurogym.wrappers.pass_reward import choice_actions
 from neurogym.wrappers.sampling import remembered
 from neurogym.wrappers.tasks import require_periods, task_of
 

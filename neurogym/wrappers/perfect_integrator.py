@@ -12,8 +12,8 @@ from neurogym.spaces import Action
 from neurogym.trials import StepResult
 from neurogym.wrappers.base import Field, Reward, TrialWrapper
 from neurogym.wrappers.hooks import Hooks
-from neurogym.wrappers.learn_trans_matrix import choice_actions
 from neurogym.wrappers.noise import stimulus_columns
+from neurogym.wrappers.pass_reward import choice_actions
 from neurogym.wrappers.tasks import task_of
 
 
