@@ -148,23 +148,17 @@ class Trials(Layout):
         """
         if self.laid_out:
             raise InvalidOperationError("add_period: periods must be added before observations or ground truth are")
-        if not isinstance(period, str):
-            names = list(period)
-            durations = list(duration) if isinstance(duration, (list, tuple)) else [duration] * len(names)
-            if len(durations) != len(names):
-                raise ValueError(f"add_period: {len(names)} periods but {len(durations)} durations")
-            for name, each in zip(names, durations, strict=True):
-                self.add_period(name, each, after=after, min_steps=min_steps)
-                after = name
-            return
-        if isinstance(min_steps, Mapping):
-            min_steps = min_steps.get(period, 0)
-        if duration is None:
-            duration = self.constant_time(period)
-        steps = self.whole_steps(self.sample_time(period) if duration is None else duration)
-        if min_steps:
-            steps = max(steps, min_steps) if isinstance(steps, int) else np.maximum(steps, min_steps)
-        self.insert(period, steps, before, after)
+        names, several = [period] if isinstance(period, str) else list(period), not isinstance(period, str)
+        durations = list(duration) if several and isinstance(duration, (list, tuple)) else [duration] * len(names)
+        if len(durations) != len(names):
+            raise ValueError(f"add_period: {len(names)} periods but {len(durations)} durations")
+        for name, requested in zip(names, durations, strict=True):
+            time = self.constant_time(name) if requested is None else requested
+            steps = self.whole_steps(self.sample_time(name) if time is None else time)
+            if fewest := min_steps.get(name, 0) if isinstance(min_steps, Mapping) else min_steps:
+                steps = max(steps, fewest) if isinstance(steps, int) else np.maximum(steps, fewest)
+            self.insert(name, steps, None if several else before, after)
+            after = name
 
     def _lay_out(self) -> None:
         env = self.env

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from collections.abc import Iterable, Sequence
 
@@ -141,7 +140,9 @@ class Layout:
                 nothing = np.zeros(0, np.int64)
                 self._rows[key] = Rows(nothing, nothing, nothing)
             elif isinstance(key, tuple):
-                self._rows[key] = self._rows_of_several(key)
+                rows = self.rows_in_turn(key)
+                first = self.first_occurrences(rows)
+                self._rows[key] = Rows(*(column[first] for column in rows))
             else:
                 start, end = self.boundary(self.starts, str(key)), self.boundary(self.ends, str(key))
                 self._rows[key] = rows = rows_between(self.offset, start, end)
@@ -149,16 +150,6 @@ class Layout:
                 if not inside and len(rows.index) and not 0 <= rows.index.min() <= rows.index.max() < self.total:
                     raise ValueError(f"period {key!r} lies outside the trials")
         return self._rows[key]
-
-    def _rows_of_several(self, periods: tuple[str, ...]) -> Rows:
-        if len(periods) == 1:
-            return self.rows(periods[0])
-        rows = self.rows_in_turn(periods)
-        limits = [table[name] for name in periods for table in (self.starts, self.ends)]
-        if all((earlier <= later).all() for earlier, later in itertools.pairwise(limits)):  # then none is shared
-            return rows
-        first = self.first_occurrences(rows)
-        return Rows(*(column[first] for column in rows))
 
     def rows_in_turn(self, periods: Sequence[str | None]) -> Rows:
         """Rows of several periods in sequence; shared rows are repeated."""
