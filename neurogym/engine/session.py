@@ -220,12 +220,11 @@ class Session:
         if self._is_settled:
             return
         self._is_settled = True
-        trial, step = self.cursor.alone(), self.cursor.step
+        trial = self.cursor.alone()
         for table in EVENT_TABLES:
             trial.fields.pop(table, None)
         self.task.rule.compile(trial, self.task.abort)
-        self.cursor.enter(trial, 0)
-        self.cursor.row += step
+        self.cursor.enter(trial, 0, self.cursor.step)
 
     def begin(self, seed: int | None = None) -> None:
         """Start a session; the first trial is begun by ``new_trial``.
@@ -289,10 +288,7 @@ class Session:
             raise ValueError(f"{name} needs one row per step, {trials.total}, got {len(value)}")
         trials.fields[name] = value.astype(dtype)
         if self.described is None:
-            cursor = self.cursor
-            step, length = cursor.step, cursor.end - cursor.first
-            cursor.enter(trials, 0)
-            cursor.row, cursor.end = cursor.first + step, cursor.first + length
+            self.cursor.enter(trials, 0, self.cursor.step, self.cursor.end - self.cursor.first)
 
     def field(self, name: str) -> Any:
         """Value of a per-step field of the block at the current row; ``last_gt``: see :class:`TrialWrapper`."""

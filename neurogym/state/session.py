@@ -183,10 +183,10 @@ class SessionDecoder:
                 block, trial = alone, 0
         if block is None:
             raise ValueError(f"{path}: the current trial is missing")
-        cursor.enter(block, _whole_number(trial, 0, block.n - 1, "current trial"))
+        trial = _whole_number(trial, 0, block.n - 1, "current trial")
         length = _whole_number(length, 1, block.length.item(trial), "length of the trial")
-        cursor.row = cursor.first + _whole_number(step, 0, length - 1, "step")
-        cursor.end, cursor.skipped = cursor.first + length, _whole_number(skipped, -(1 << 40), 1 << 40, "skipped rows")
+        cursor.enter(block, trial, _whole_number(step, 0, length - 1, "step"), length)
+        cursor.skipped = _whole_number(skipped, -(1 << 40), 1 << 40, "skipped rows")
 
 
 def _whole_number(value: object, low: int, high: int, name: str) -> int:

@@ -48,12 +48,12 @@ class Cursor:
         if self.block is None or self.block.owners is None:
             return self.__dict__.copy()
         alone = Cursor()
-        alone.enter(self.alone(), 0)
-        alone.row, alone.end, alone.skipped = self.row - self.first, self.end - self.first, self.skipped
+        alone.enter(self.alone(), 0, self.step, self.end - self.first)
+        alone.skipped = self.skipped
         return alone.__dict__
 
-    def enter(self, block: Trials, trial: int) -> None:
-        """Go to the first row of a trial."""
+    def enter(self, block: Trials, trial: int, step: int = 0, length: int | None = None) -> None:
+        """Go to a step of a trial, which ends after ``length`` steps if it was told to end sooner."""
         self.block = block
         fields = block.fields
         self.ob, self.gt = fields["ob"], fields["gt"] if block.has_gt else None
@@ -61,6 +61,8 @@ class Cursor:
         self.tables = None if event is None else (event, fields["reward"], fields["performance"])
         self.jump = fields.get("jump")
         self.go_on(trial)
+        self.row += step
+        self.end = self.end if length is None else self.first + length
 
     def go_on(self, trial: int) -> None:
         """Move to the first row of another trial of the same block."""
