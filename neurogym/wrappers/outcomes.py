@@ -54,15 +54,12 @@ class BiasCorrection(TrialWrapper):
         """Return the corrected reward and the flag for the record."""
         if len(self._window) < self.choice_w:
             return reward, -2
-        ratios = []
-        for action in self._actions:
-            right = sum(truth == action for _, truth in self._window)
-            ratios.append((sum(chosen == action for chosen, _ in self._window) + 1) / right if right else float("inf"))
-        smallest = min(ratios)
+        made, right = (np.transpose(self._window)[..., None] == self._actions).sum(axis=1)
+        ratios = np.divide(made + 1, right, out=np.full(len(right), np.inf), where=right > 0)
+        smallest = float(ratios.min())
         if smallest >= self.th:
             return reward, 0
-        finite = [ratio if ratio != float("inf") else -1.0 for ratio in ratios]
-        if reward <= 0 or choice != self._actions[finite.index(max(finite))]:
+        if reward <= 0 or choice != self._actions[np.argmax(np.where(right > 0, ratios, -1))]:
             return reward, -1
         return reward * smallest, 1
 

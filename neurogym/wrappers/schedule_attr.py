@@ -80,10 +80,8 @@ class ScheduleAttr(TrialWrapper):
         self._drawn = index = np.array([self.schedule() for _ in range(n)])
         scheduled = {}
         for name in self.attr_list[index[0]]:
-            column = np.empty(n, dtype=object)
-            for k, i in enumerate(index):
-                column[k] = self.attr_list[i][name]
-            scheduled[name] = np.array(column.tolist()) if all(np.isscalar(value) for value in column) else column
+            values = [self.attr_list[i][name] for i in index]
+            scheduled[name] = np.array(values) if all(map(np.isscalar, values)) else np.fromiter(values, object, n)
         return {**conditions, **scheduled}
 
     def revise(self, trials: Trials) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -187,21 +186,18 @@ class Variable_nch(TrialWrapper):  # noqa: N801 - NeuroGym's name
         """Draw the choices in play."""
         rest = {name: value for name, value in conditions.items() if name != "phase"}
         self._phase = int(conditions["phase"][0]) if "phase" in conditions else self.max_nch
-        begins, rng = self._clock.changes(n, self.task.np_random), self.task.np_random
         drawn: list[tuple[int, ...]] = []
-        starts = np.flatnonzero(begins) if self._active else np.union1d([0], np.flatnonzero(begins))
-        bounds = [0, *starts.tolist(), n]
-        for first, end in itertools.pairwise(bounds):
-            if begins[first : first + 1].any() or not self._active:
+        for begins in self._clock.changes(n, self.task.np_random).tolist():
+            if begins or not self._active:
                 self._active = self._draw_active()
-            drawn += [self._active] * (end - first)
+            drawn.append(self._active)
         self._drawn = np.fromiter(drawn, object, n)
         active = [tuple(self.choices[list(each)].tolist()) for each in drawn]
         if self._passes_on:
             rest["sel_chs"] = np.fromiter(active, object, n)
         if not self._decided:
             p = restrict(np.full((n, self.max_nch), 1 / self.max_nch), self.choices, active)
-            rest["ground_truth"] = self.choices[draw(rng, p)]
+            rest["ground_truth"] = self.choices[draw(self.task.np_random, p)]
         return rest
 
     def revise(self, trials: Trials) -> None:
