@@ -112,12 +112,13 @@ class OneTrial(core.TrialEnv, original=True):
 
     # -- description --------------------------------------------------------------------------------------------------
 
-    @functools.wraps(Trials.add_period)
     def add_period(self, *args: Any, **kwargs: Any) -> None:
         """Add a period to the trial being described; see :meth:`neurogym.trials.Trials.add_period`."""
         if self.session.described is None:
             raise InvalidOperationError("add_period: the trial is complete; periods are added in _new_trial")
         self.session.described.add_period(*args, **kwargs)
+
+    functools.update_wrapper(add_period, Trials.add_period)
 
     def sample_time(self, period: str) -> float:
         """A duration of a period (ms), drawn from ``timing`` and floored to whole steps."""

@@ -99,7 +99,8 @@ class Session:
         self.seen: TrialSoFar | None = None
         self._stack: Stack | None = None
         self.last_gt: Action | None = None
-        self.in_program, self.ob_now = False, None
+        self.in_program = False
+        self.ob_now: Any = None
         self._is_settled = True  # whether the rule has been applied to the trial that wrappers began
         self._made_ahead = False  # whether the block may have been made before the agent acted
 

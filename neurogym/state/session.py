@@ -37,11 +37,7 @@ def state_of_layer(layer: Any) -> Data:
 
 def _layers(env: gym.Env) -> list[gym.Env]:
     """Wrappers and task, outermost first."""
-    layers = [env]
-    while isinstance(env, gym.Wrapper):
-        env = env.env
-        layers.append(env)
-    return layers
+    return [env, *_layers(env.env)] if isinstance(env, gym.Wrapper) else [env]
 
 
 def unlisted(env: gym.Env) -> dict[tuple[int, str], Any]:

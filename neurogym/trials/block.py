@@ -146,7 +146,7 @@ class Trials(Layout):
             InvalidOperationError: If the observations of the trials exist already.
             ValueError: If names and durations differ in number, or a period is unknown or negative.
         """
-        if self.laid_out:
+        if self._rows:
             raise InvalidOperationError("add_period: periods must be added before observations or ground truth are")
         names, several = [period] if isinstance(period, str) else list(period), not isinstance(period, str)
         durations = list(duration) if several and isinstance(duration, (list, tuple)) else [duration] * len(names)
@@ -185,11 +185,6 @@ class Trials(Layout):
         """Ground truth: the correct action at each row, shape (rows, ...)."""
         self.has_gt = True
         return self._field("gt", self.env.action_space)
-
-    @property
-    def laid_out(self) -> bool:
-        """Whether the rows are known, so that no period can be added."""
-        return super().laid_out or "ob" in self.fields
 
     @property
     def nbytes(self) -> int:

@@ -122,11 +122,6 @@ class Layout:
 
     # -- rows ---------------------------------------------------------------------------------------------------------
 
-    @property
-    def laid_out(self) -> bool:
-        """Whether the rows are known, so that no period can be added."""
-        return bool(self._rows)
-
     def rows(self, period: Period = None) -> Rows:
         """Rows of a period (None: of whole trials; several names: of several periods in sequence).
 

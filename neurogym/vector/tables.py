@@ -211,9 +211,6 @@ class TrialVectorEnv(LoopVectorEnv):
         """Close every environment and free the trials."""
         super().close_extras()
         self.pools = Pools(self.num_envs, self.pools.hold, self.pools.most_steps)
-        for task in self.tasks:
-            task.session.ahead.restart()
-            task.session.cursor.leave()
 
     def state(self) -> Data:
         """Everything that the coming steps depend on, as plain data (see :mod:`neurogym.state`).

@@ -8,7 +8,6 @@ use: `trials` and all below.
 
 from __future__ import annotations
 
-import functools
 import re
 import tomllib
 from pathlib import Path
@@ -49,13 +48,7 @@ def wrapper_class(name: str) -> type[Any]:
         ValueError: If there is no such wrapper; the message names the nearest.
     """
     plain = name.removesuffix("-v0")
-    keys = _names()
+    keys = {**{key_of(cls): cls for cls in WRAPPERS}, **{cls: cls for cls in WRAPPERS}}
     if plain not in keys:
         raise ValueError(unknown("wrapper", name, (key_of(cls) for cls in WRAPPERS)))
     return __getattr__(keys[plain])
-
-
-@functools.cache
-def _names() -> dict[str, str]:
-    """Command-line name or class name to class name."""
-    return {key_of(cls): cls for cls in WRAPPERS} | {cls: cls for cls in WRAPPERS}

@@ -14,11 +14,7 @@ from neurogym.scores import Score
 
 def layers(env: gym.Env) -> list[gym.Env]:
     """The wrappers of a stack, innermost first, without the task."""
-    stack: list[gym.Env] = []
-    while isinstance(env, gym.Wrapper):
-        stack.append(env)
-        env = env.env
-    return stack[::-1]
+    return [*layers(env.env), env] if isinstance(env, gym.Wrapper) else []
 
 
 class Forwarding:

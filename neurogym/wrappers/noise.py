@@ -15,7 +15,7 @@ from neurogym.trials import Info, Rows, Trials
 from neurogym.wrappers.base import Field, Reward, TrialWrapper
 from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.sampling import remembered
-from neurogym.wrappers.tasks import require_periods, task_of
+from neurogym.wrappers.tasks import require_period
 
 
 class Noise(TrialWrapper):
@@ -132,7 +132,7 @@ class DynamicNoise(Noise):
         step_noise: NonNegative = 0.0001,
     ):
         self._columns = stimulus_columns(env, "DynamicNoise")
-        require_periods(task_of(env, "DynamicNoise"), "DynamicNoise", "stimulus")
+        require_period(env, "DynamicNoise", "stimulus")
         self.ev_incr = ev_incr
         super().__init__(env, std_noise, perf_th, w, step_noise)
 

@@ -15,7 +15,7 @@ from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.pass_reward import choice_actions
 from neurogym.wrappers.sampling import remembered
-from neurogym.wrappers.tasks import require_periods, task_of
+from neurogym.wrappers.tasks import require_period, task_of
 
 
 class BiasCorrection(TrialWrapper):
@@ -174,7 +174,7 @@ class TimeOut(TrialWrapper):
     decides = ("period_fixation",)
 
     def __init__(self, env: gym.Env, time_out: NonNegative = 0):
-        require_periods(task_of(env, "TimeOut"), "TimeOut", "fixation")
+        require_period(env, "TimeOut", "fixation")
         super().__init__(env)
         self.time_out = time_out
         self.start_session()

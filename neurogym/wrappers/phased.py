@@ -14,7 +14,7 @@ from neurogym.trials import Info, Rows, StepResult, Trials
 from neurogym.wrappers.base import TrialWrapper
 from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.sampling import remembered
-from neurogym.wrappers.tasks import require_periods, task_of
+from neurogym.wrappers.tasks import require_period, task_of
 
 
 class Phased(TrialWrapper):
@@ -241,7 +241,7 @@ class CurriculumLearning(Phased):
     def __init__(
         self, env: gym.Env, perf_w: Count = 1000, max_num_reps: Count = 3, init_ph: Whole = 0, th: Number = 0.8
     ):
-        require_periods(task_of(env, "CurriculumLearning"), "CurriculumLearning", "stimulus")
+        require_period(env, "CurriculumLearning", "stimulus")
         if not hasattr(env.unwrapped.observation_space, "name"):
             raise TypeError(f"CurriculumLearning needs channels of the stimulus; {env.unwrapped} shows frames")
         super().__init__(env, 4, init_ph, max_num_reps, th, perf_w)

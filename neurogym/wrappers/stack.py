@@ -33,6 +33,7 @@ class Stack:
         of_task: Capabilities of the task alone.
         accepts: Conditions that they take for themselves.
         ahead: Whether trials of the task can be made before they begin.
+        follows_agent: Whether what any of them does to trials depends on what the agent did.
         begins_trials: Whether any of them overrides ``new_trial``.
         revises: Whether any of them changes the trials made by the task.
     """
@@ -52,6 +53,7 @@ class Stack:
         self._turns: list[Turn] | None = None
         self.ahead = self.of_task.ahead and all(wrapper.hooks.ahead for wrapper in self.wrappers)
         self._following = [wrapper for wrapper in self.wrappers if wrapper.hooks.follows_agent]
+        self.follows_agent = bool(self._following)
         self.begins_trials = any(wrapper.hooks.own_new_trial for wrapper in self.wrappers)
 
     def keep(self, wrappers: Sequence[TrialWrapper]) -> None:

@@ -40,18 +40,17 @@ def task_of(env: gym.Env, wrapper: str) -> Any:
     return env.unwrapped
 
 
-def require_periods(task: Any, wrapper: str, *needed: str) -> None:
+def require_period(env: gym.Env, wrapper: str, name: str) -> None:
     """Refuse a task that lacks a period that a wrapper needs.
 
     Raises:
-        ValueError: If a period is missing; the message lists the periods of the task.
+        TypeError: If the innermost environment is not trial-based.
+        ValueError: If the period is missing; the message lists the periods of the task.
     """
+    task = task_of(env, wrapper)
     periods = periods_of(task)
-    for name in needed:
-        if name not in periods:
-            raise ValueError(
-                f"{wrapper} needs a period called {name}; {task} has {', '.join(sorted(periods)) or 'none'}"
-            )
+    if name not in periods:
+        raise ValueError(f"{wrapper} needs a period called {name}; {task} has {', '.join(sorted(periods)) or 'none'}")
 
 
 def periods_of(task: Any) -> set[str]:
