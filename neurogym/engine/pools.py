@@ -42,17 +42,16 @@ class RecordColumns:
     def __init__(self, n: int):
         self.n, self._capacity = n, 0
         self._columns: dict[str, np.ndarray] = {}
-        self._has_records = False
 
     def write(self, i: Selection, at: Selection, values: Mapping[str, np.ndarray]) -> None:
         """Describe the trials ``at`` of environments ``i``; what a record lacks is nan, or None among other values."""
+        is_first = not self._columns
         for name, of_trials in values.items():
-            is_late = self._has_records and name not in self._columns
+            is_late = not is_first and name not in self._columns
             self._holding(name, of_trials.dtype)
             if is_late:
                 self._leave_out(name, slice(None))
             self._columns[name][i, at] = of_trials
-        self._has_records = True
         for name in self._columns.keys() - values.keys():
             self._leave_out(name, i)
 

@@ -84,9 +84,8 @@ class Distribution(NamedTuple):
         if kind in ("uniform", "choice"):
             return float(np.min(arguments)), float(np.max(arguments))
         if kind == "truncated_exponential":
-            return (float(arguments[1]) if len(arguments) > 1 else 0.0), (
-                float(arguments[2]) if len(arguments) > 2 else math.inf
-            )
+            _, low, high = arguments.tolist() + [0.0, math.inf][len(arguments) - 1 :]
+            return low, high
         return 0.0, math.inf
 
     def phrase(self) -> str:

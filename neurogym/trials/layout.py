@@ -189,11 +189,6 @@ class Layout:
         """Give a period other limits (steps, shape (n,)) after the layout; used by wrappers that change timing."""
         self.starts[period], self.ends[period] = np.asarray(start), np.asarray(end)
         self._alike.pop(period, None)
-        unaffected = {
-            key: rows for key, rows in self._rows.items() if key is None or key == () or period not in _names(key)
-        }
-        self._rows = unaffected  # other blocks may have rows in common with this one
-
-
-def _names(key: str | tuple[str, ...]) -> tuple[str, ...]:
-    return (key,) if isinstance(key, str) else key
+        keys = {key: key if isinstance(key, tuple) else (key,) for key in self._rows}
+        # A new dictionary, since other blocks may have rows in common with this one.
+        self._rows = {key: self._rows[key] for key, names in keys.items() if period not in names}

@@ -138,8 +138,7 @@ class LearnTransMatrix(TrialWrapper):
 
     def appended(self, action: Action, reward: Reward, field: Field) -> np.ndarray | float:
         """The row."""
-        n = len(self._actions)
-        return np.full(n, 1 / n) if self.prev is None else self.matrix[self.prev]
+        return self.matrix[self.prev or 0]  # all rows are equal before the first choice
 
     def step(self, action: int) -> tuple[np.ndarray, SupportsFloat, bool, bool, Info]:
         """Act; the end of a trial with a choice is learned from."""

@@ -64,14 +64,10 @@ class Phased(TrialWrapper):
         self._choice, self._reps = -1, 0
         self._first: bool | None = None  # whether the first answer of the trial was right
 
-    @property
-    def _hold(self) -> int | None:
-        return self.task.rule.hold
-
     def step(self, action: Action) -> StepResult:
         """Act; the first answer of a trial is remembered."""
         task = self.task
-        if self._first is None and task.in_period("decision") and action != self._hold:
+        if self._first is None and task.in_period("decision") and action != task.rule.hold:
             self._first = bool(action == task.gt_now)
         first = self._first
         ob, reward, terminated, truncated, info = super().step(action)
@@ -93,7 +89,7 @@ class Phased(TrialWrapper):
         if info["trial"].get(self._column) == 1 and self._first is not None:
             performance = float(self._first)
         self._window = remembered(self._window, performance, self.perf_w)
-        if info["outcome"] in ("correct", "error") and info["choice"] != self._hold:
+        if info["outcome"] in ("correct", "error") and info["choice"] != self.task.rule.hold:
             choice = int(info["choice"])
             self._choice, self._reps = choice, self._reps + 1 if choice == self._choice else 1
         if len(self._window) == self.perf_w and np.mean(self._window) >= self.th and self.curr_ph < self.last_ph:
@@ -108,7 +104,7 @@ class Phased(TrialWrapper):
 
     def _answers(self) -> list[int]:
         """The actions that answer."""
-        return [a for a in range(int(self.action_space.n)) if a != self._hold]  # type: ignore[attr-defined]
+        return [a for a in range(int(self.action_space.n)) if a != self.task.rule.hold]  # type: ignore[attr-defined]
 
     def reward_any(self, trials: Trials) -> None:
         """Make every response correct, except for a response repeated too often in a row."""
