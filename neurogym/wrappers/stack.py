@@ -36,6 +36,8 @@ class Stack:
         follows_agent: Whether what any of them does to trials depends on what the agent did.
         begins_trials: Whether any of them overrides ``new_trial``.
         revises: Whether any of them changes the trials made by the task.
+        shows: Whether any of them changes observations.
+        only_hooks: Whether they, and all layers between them and the task, only use hooks.
     """
 
     def __init__(self, top: gym.Env):
@@ -50,11 +52,14 @@ class Stack:
         self._planning = [wrapper for wrapper in reversed(self.wrappers) if wrapper.hooks.changes]
         self.revises = bool(self._planning)
         self._observing = [wrapper for wrapper in self.wrappers if wrapper.hooks.shows]
+        self.shows = bool(self._observing)
         self._turns: list[Turn] | None = None
         self.ahead = self.of_task.ahead and all(wrapper.hooks.ahead for wrapper in self.wrappers)
         self._following = [wrapper for wrapper in self.wrappers if wrapper.hooks.follows_agent]
         self.follows_agent = bool(self._following)
         self.begins_trials = any(wrapper.hooks.own_new_trial for wrapper in self.wrappers)
+        steps = any(wrapper.hooks.own_step for wrapper in self.wrappers)
+        self.only_hooks = self._passes and not steps and not self.begins_trials
 
     def keep(self, wrappers: Sequence[TrialWrapper]) -> None:
         """Remove all wrappers except the given wrappers."""
@@ -69,16 +74,6 @@ class Stack:
             batched=self.of_task.batched and self._passes and all(each.batched for each in hooks),
             history_dependent=self.of_task.history_dependent or any(each.history_dependent for each in hooks),
         )
-
-    @property
-    def shows(self) -> bool:
-        """Whether any wrapper changes observations."""
-        return bool(self._observing)
-
-    @property
-    def only_hooks(self) -> bool:
-        """Whether the wrappers, and all layers between wrappers and task, only use hooks."""
-        return self._passes and not any(w.hooks.own_step or w.hooks.own_new_trial for w in self.wrappers)
 
     def start_session(self) -> None:
         """Reset the state that wrappers keep across trials."""
