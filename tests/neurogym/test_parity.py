@@ -85,13 +85,6 @@ def test_both_forms_are_stepped_alike():
     assert str(sessions[0]) == str(sessions[1])
 
 
-def test_a_row_that_periods_share_is_added_to_once():
-    env = One()
-    env.seed(0)
-    trial = env.make_trials(1)
-    assert set(trial.ob[: trial.ends["stimulus"][0], 0]) == {1}
-
-
 def test_a_callable_sees_what_is_there():
     env = One()
     env.seed(0)
