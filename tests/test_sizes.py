@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 
 #: Most code lines of each folder or file; a file counts for the longest of them that it lies in.
 LIMITS = {
-    "neurogym": 8_865,
+    "neurogym": 8_535,
     "neurogym/analysis": 3_220,
     "neurogym/behaviour": 5_385,
     "neurogym/behaviour/models": 3_575,
@@ -33,7 +33,7 @@ LIMITS = {
     "ngym_cli/sweeps": 2_430,
     "ngym_cli/training": 1_810,
     "experiments": 6_480,
-    "tests": 36_120,
+    "tests": 36_090,
 }
 
 NO_CODE = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)

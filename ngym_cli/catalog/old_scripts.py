@@ -13,19 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from neurogym.compat.changes import (
-    ALIASES,
-    CHANGED,
-    FAILS,
-    MEMBERS,
-    MODULES,
-    RENAMED_ARGUMENTS,
-    TOOLKIT_CHANGES,
-    WARNS,
-    WORKS,
-    names_in,
-    names_in_old,
-)
+from neurogym.compat import changes
+from neurogym.compat.changes import ALIASES, CHANGED, FAILS, MEMBERS, RENAMED_ARGUMENTS, TOOLKIT_CHANGES, WARNS, WORKS
 from neurogym.envs import registration
 from neurogym.messages.names import nearest
 from ngym_cli.errors import UserError
@@ -110,22 +99,22 @@ class _Reader(ast.NodeVisitor):
 
     def module(self, node: ast.AST, path: str) -> bool:
         """Record the present location of a module; return whether the module exists."""
-        if path in MODULES:
-            self.note(node, path, WORKS, MODULES[path])
+        if path in changes.MODULES:
+            self.note(node, path, WORKS, changes.MODULES[path])
         elif not _is_module(path):
             present = pkgutil.walk_packages(importlib.import_module("neurogym").__path__, "neurogym.")
-            modules = [*MODULES, *(module.name for module in present)]
+            modules = [*changes.MODULES, *(module.name for module in present)]
             self.note(node, path, FAILS, _hint("no such module", path, modules))
             return False
         return True
 
     def name(self, node: ast.AST, path: str, name: str) -> bool:
         """Note the present place of a name in a module; return whether the name exists."""
-        names = names_in_old(path) if path in MODULES else names_in(path)
+        names = changes.names_in_old(path) if path in changes.MODULES else changes.names_in(path)
         if name in names:
             self.note(node, f"{path}.{name}", WORKS, names[name].replace(":", "."))
             return True
-        if f"{path}.{name}" in MODULES:
+        if f"{path}.{name}" in changes.MODULES:
             return self.module(node, f"{path}.{name}")
         module = importlib.import_module(path)
         if hasattr(module, name) or _is_module(f"{path}.{name}"):
