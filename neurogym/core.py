@@ -244,10 +244,9 @@ class TrialEnv(gym.Env):
         """Capabilities of the task without wrappers."""
         follows = type(self).trial_ended is not TrialEnv.trial_ended
         one_by_one = getattr(type(self), "one_by_one", False)
-        programmed = getattr(type(self), "overrides_step", False)
         return Traits(
             ahead=not one_by_one and not follows,
-            batched=self.rule is not None and not programmed,
+            batched=self.rule is not None and not getattr(type(self), "overrides_step", False),
             history_dependent=bool(self.metadata.get("history_dependent", False)),
             follows_agent=follows,
             one_by_one=one_by_one,
@@ -388,8 +387,7 @@ class TrialEnv(gym.Env):
     def ob(self) -> np.ndarray:
         """Observations of the current trial, a row for each step; writable."""
         trials, k = self.session.block_and_index()
-        ob = trials.ob  # lays the trials out if they are not yet
-        return ob[trials.span(k)]
+        return trials.ob[trials.span(k)]
 
     @ob.setter
     def ob(self, value: ArrayLike) -> None:
@@ -401,8 +399,7 @@ class TrialEnv(gym.Env):
         trials, k = self.session.block_and_index()
         if self.session.described is None and not trials.has_gt:
             raise AttributeError(f"{type(self).__name__} has no ground truth")
-        gt = trials.gt
-        return gt[trials.span(k)]
+        return trials.gt[trials.span(k)]
 
     @gt.setter
     def gt(self, value: ArrayLike) -> None:

@@ -276,8 +276,7 @@ class Trials(Layout):
         else:
             noise = self.rng.standard_normal((len(rows.index), *shape), dtype=np.float32)
         noise *= self.by_row(sigma, rows, columns=ob.ndim == 2)
-        if mu if isinstance(mu, (int, float)) else np.any(mu):
-            noise += mu
+        noise += mu
         filling.add(ob, rows, columns, noise, by_trial=False)
 
     def set_groundtruth(self, value: RowValues, period: Period = None, where: str | None = None) -> None:
@@ -298,10 +297,7 @@ class Trials(Layout):
 
     def reward(self, event: str) -> np.ndarray:
         """Reward of an event (``"correct"``, ``"fail"``, ...) in each trial, 0 if the task has none; shape (n,)."""
-        amount = self.rewards.get(event, 0.0)
-        if isinstance(amount, float):
-            return broadcast_to_trials(self.n, amount)
-        amount = np.asarray(amount, dtype=float)
+        amount = np.asarray(self.rewards.get(event, 0.0), dtype=float)
         if amount.shape not in ((), (self.n,)):
             raise ValueError(f"reward {event!r} needs one number or {self.n} (one per trial), got shape {amount.shape}")
         return np.ascontiguousarray(amount) if amount.ndim else broadcast_to_trials(self.n, amount.item())
