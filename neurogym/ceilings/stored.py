@@ -55,7 +55,8 @@ def stored_ceiling(env: TrialEnv) -> Score | None:
 
 def is_plain(env: TrialEnv) -> bool:
     """Whether the added wrappers leave trials and rewards unchanged."""
-    return not any(wrapper.hooks.acts_on_trials for wrapper in env.session.wrappers[own_wrappers(env) :])
+    hooks = [wrapper.hooks for wrapper in env.session.wrappers[own_wrappers(env) :]]
+    return not any(each.changes or each.own_step or each.own_new_trial for each in hooks)
 
 
 def is_usual(env: TrialEnv) -> bool:

@@ -22,7 +22,6 @@ from neurogym.state import Data, capture
 from neurogym.trials import Info, Trials
 from neurogym.trials.cursor import PrefetchedTrials
 from neurogym.vector.loop import Actions, BatchStepResult, LoopVectorEnv
-from neurogym.wrappers.base import no_action
 from neurogym.wrappers.stack import Stack
 
 
@@ -43,7 +42,8 @@ class TrialVectorEnv(LoopVectorEnv):
         self.pools = Pools(self.num_envs, -1 if rule.hold is None else rule.hold, self.tasks[0].session.most_steps)
         self._known_change: object = None  # the last change of a parameter that has been taken into account
         self._alike = False
-        self._forget(np.arange(self.num_envs))
+        self._actions, self._rewards = np.zeros(self.num_envs, np.int64), np.zeros(self.num_envs)
+        self._last_gt: np.ndarray | None = None
 
     @property
     def is_reset(self) -> bool:
@@ -52,16 +52,10 @@ class TrialVectorEnv(LoopVectorEnv):
 
     def _forget(self, i: np.ndarray) -> None:
         """Reset the last actions and rewards of environments ``i``."""
-        if len(i) == self.num_envs:
-            self._actions: np.ndarray = np.stack([no_action(self.single_action_space)] * self.num_envs)
-            self._rewards: np.ndarray = np.zeros(self.num_envs)
-            self._last_gt: np.ndarray | None = None
-            return
-        self._actions, self._rewards = self._actions.copy(), self._rewards.copy()
-        self._actions[i] = self._rewards[i] = 0
+        kept = ~np.isin(np.arange(self.num_envs), i)
+        self._actions, self._rewards = np.where(kept, self._actions, 0), np.where(kept, self._rewards, 0.0)
         if self._last_gt is not None:
-            self._last_gt = self._last_gt.copy()
-            self._last_gt[i] = 0
+            self._last_gt = np.where(kept, self._last_gt, 0)
 
     def reset_some(
         self, env: np.ndarray, seeds: Sequence[int | None], options: dict[str, Any] | None

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from neurogym.compat.members import forgive_reset, passed_on
-from neurogym.compat.undeclared import observed_by_step
 from neurogym.parameters.arguments import within_ranges
 from neurogym.spaces import Action
 from neurogym.trials import Info, ResetResult, Trials
-from neurogym.wrappers.forwarding import Forwarding, layers
+from neurogym.wrappers.forwarding import Forwarding, layers, observed_by_step
 from neurogym.wrappers.hooks import Hooks
 from neurogym.wrappers.tasks import task_of
 

@@ -1,15 +1,21 @@
-"""Attribute access of old scripts: attributes that a wrapper lacks are looked up in the wrapped environment."""
+"""Wrappers as scripts write them: attributes of the wrapped environment, changes of observations in ``step``."""
 
 from __future__ import annotations
 
+import collections
+import copy
 from typing import Any, ClassVar
 
 import gymnasium as gym
+import numpy as np
 
 from neurogym import scores
 from neurogym.ceilings.effects import Effect, unknown
 from neurogym.metadata import describe
 from neurogym.scores import Score
+
+#: Types of attributes that a step may change in place.
+CHANGING = (list, dict, set, np.ndarray, collections.deque)
 
 
 def layers(env: gym.Env) -> list[gym.Env]:
@@ -66,3 +72,29 @@ class Forwarding:
     def effect_on_ceiling(self) -> Effect:
         """Effect of the wrapper on the best possible score; unknown unless the wrapper declares an effect."""
         return self.ceiling_effect or unknown("it does not say what it does to the ceiling")
+
+
+class _NoStep(Forwarding, gym.Wrapper):
+    """Environment in which a step has no effect."""
+
+    def __init__(self, env: gym.Env, ob: np.ndarray, info: dict[str, Any]):
+        super().__init__(env)
+        self._ob, self._info = ob, info
+
+    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Return the unchanged observation."""
+        return self._ob, 0.0, False, False, self._info
+
+
+def observed_by_step(wrapper: Any, ob: np.ndarray, info: dict[str, Any], action: Any) -> np.ndarray:
+    """First observation of a session as shown by a wrapper that changes observations in ``step``.
+
+    The wrapper is called with a step that did nothing; its numbers, lists, dictionaries and arrays are then restored.
+    """
+    before = {name: copy.deepcopy(v) if isinstance(v, CHANGING) else v for name, v in vars(wrapper).items()}
+    wrapper.env = _NoStep(wrapper.env, ob, {**info, "new_trial": False})
+    try:
+        return wrapper.step(action)[0]
+    finally:
+        vars(wrapper).clear()
+        vars(wrapper).update(before)

@@ -81,11 +81,6 @@ class Hooks:
         """
         return not (self.own_step or self.own_new_trial or self.one_by_one or (self.follows_agent and self.shows))
 
-    @property
-    def acts_on_trials(self) -> bool:
-        """Whether trials or their steps differ from those of the task alone."""
-        return bool(self.changes) or self.own_step or self.own_new_trial
-
     def assuming(self, methods: Collection[str]) -> Self:
         """Copy with the most that a wrapper could do that declares nothing beyond this declaration of its base class.
 
