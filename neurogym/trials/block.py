@@ -144,6 +144,7 @@ class Trials(Layout):
 
         Raises:
             InvalidOperationError: If the observations of the trials exist already.
+            TypeError: If a name is not a word.
             ValueError: If names and durations differ in number, or a period is unknown or negative.
         """
         if self._rows:
@@ -153,6 +154,8 @@ class Trials(Layout):
         if len(durations) != len(names):
             raise ValueError(f"add_period: {len(names)} periods but {len(durations)} durations")
         for name, requested in zip(names, durations, strict=True):
+            if not isinstance(name, str):
+                raise TypeError(f"add_period: expected a word as the name of a period, got {name!r}")
             time = self.constant_time(name) if requested is None else requested
             steps = self.whole_steps(self.sample_time(name) if time is None else time)
             if fewest := min_steps.get(name, 0) if isinstance(min_steps, Mapping) else min_steps:
