@@ -129,16 +129,7 @@ class IndependentSchedule(BaseSchedule):
 
 
 class _BlockSchedule(BaseSchedule):
-    """Stays in condition i for ``block_lens[i]`` calls; the class after this one says what comes next.
-
-    Args:
-        n: Number of conditions.
-        block_lens: Calls in a block of each condition.
-        start: Condition of the first block.
-
-    Raises:
-        ValueError: If there is not one positive length for each condition.
-    """
+    """Stays in condition i for ``block_lens[i]`` calls; the schedule that a subclass also inherits says what is next."""
 
     def __init__(self, n: int, block_lens: Sequence[int], start: int = 0):
         super().__init__(n, start)
@@ -163,11 +154,29 @@ class _BlockSchedule(BaseSchedule):
 
 
 class SequentialBlockSchedule(_BlockSchedule, SequentialSchedule):
-    """Blocks of condition 0, 1, ... in a cycle; arguments and errors as of :class:`_BlockSchedule`."""
+    """Blocks of condition 0, 1, ... in a cycle.
+
+    Args:
+        n: Number of conditions.
+        block_lens: Calls in a block of each condition.
+        start: Condition of the first block.
+
+    Raises:
+        ValueError: If there is not one positive length for each condition.
+    """
 
 
 class RandomBlockSchedule(_BlockSchedule, RandomSchedule):
-    """Blocks of conditions, each followed by a random other condition; see :class:`SequentialBlockSchedule`."""
+    """Blocks of conditions, each followed by a random other condition.
+
+    Args:
+        n: Number of conditions.
+        block_lens: Calls in a block of each condition.
+        start: Condition of the first block.
+
+    Raises:
+        ValueError: If there is not one positive length for each condition.
+    """
 
 
 class OnceSchedule(SequentialBlockSchedule):

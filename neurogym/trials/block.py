@@ -149,7 +149,8 @@ class Trials(Layout):
         """
         if self._rows:
             raise InvalidOperationError("add_period: periods must be added before observations or ground truth are")
-        names, several = [period] if isinstance(period, str) else list(period), not isinstance(period, str)
+        several = not isinstance(period, str)
+        names = [period] if isinstance(period, str) else list(period)
         durations = list(duration) if several and isinstance(duration, (list, tuple)) else [duration] * len(names)
         if len(durations) != len(names):
             raise ValueError(f"add_period: {len(names)} periods but {len(durations)} durations")
@@ -158,7 +159,8 @@ class Trials(Layout):
                 raise TypeError(f"add_period: expected a word as the name of a period, got {name!r}")
             time = self.constant_time(name) if requested is None else requested
             steps = self.whole_steps(self.sample_time(name) if time is None else time)
-            if fewest := min_steps.get(name, 0) if isinstance(min_steps, Mapping) else min_steps:
+            fewest = min_steps.get(name, 0) if isinstance(min_steps, Mapping) else min_steps
+            if fewest:
                 steps = max(steps, fewest) if isinstance(steps, int) else np.maximum(steps, fewest)
             self.insert(name, steps, None if several else before, after)
             after = name
@@ -344,7 +346,7 @@ class Trials(Layout):
 
     def record(self, k: int) -> Info:
         """Record of trial ``k``, with Python numbers for scalars."""
-        return {name: entries(values)[k] for name, values in self.info.items()}
+        return {name: entries(values[k : k + 1])[0] for name, values in self.info.items()}
 
     def report(self, k: int) -> tuple[Info, dict[str, float]]:
         """Record and durations of trial ``k`` of a block that is complete."""
