@@ -129,7 +129,7 @@ class IndependentSchedule(BaseSchedule):
 
 
 class _BlockSchedule(BaseSchedule):
-    """Stays in condition i for ``block_lens[i]`` calls; the schedule that a subclass also inherits says what is next."""
+    """Stays in condition i for ``block_lens[i]`` calls; a subclass also inherits the schedule of conditions."""
 
     def __init__(self, n: int, block_lens: Sequence[int], start: int = 0):
         super().__init__(n, start)
