@@ -32,7 +32,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from experiments.records import made, quotes, sample, sweeping
 from experiments.records.record import Record
 from experiments.records.registry import RECORDS, measure
-from ngym_cli.config import checked
+from ngym_cli.config.fields import checked
 from ngym_cli.config.launch import LaunchSettings, parse_option
 from ngym_cli.config.values import parse_assignments
 from ngym_cli.errors import UserError, one_line, unknown

@@ -262,7 +262,7 @@ def takes(
         def call(*args: Any, **keywords: Any) -> Any:
             try:
                 with called_from_python(request):
-                    for name in () if takes_any else keywords.keys() - named - options.keys():
+                    for name in [] if takes_any else [name for name in keywords if name not in named | options.keys()]:
                         arguments = {**dict(zip(signature.parameters, args, strict=False)), **keywords}
                         option = find_option(name, keywords[name], accepted, task_of(arguments), named)
                         keywords[option.name] = keywords.pop(name)

@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from ngym_cli.config.fields import Flag, Options, Section, Texts
+from ngym_cli.config.fields import Flag, Options, Section, Texts, checked
 from ngym_cli.config.sections import (
     AGENT,
     RUN,
@@ -208,6 +208,11 @@ class RunConfig(TaskSettings):
         stages = [{k: v for k, v in without_none(stage).items() if v != {}} for stage in data.pop("stages")]
         first = {key: data.pop(key) for key in ("task", "alg", "network", "units", "seed", "timesteps")}
         return tomli_w.dumps({**without_none({**first, **data}), **({"stages": stages} if stages else {})})
+
+
+def from_dict(data: Mapping[str, object], source: str = "", typed: bool = False) -> RunConfig:
+    """Return a validated configuration; see `ngym_cli.config.fields.checked`."""
+    return checked(RunConfig, data, source, typed)
 
 
 def without_none(value: object, free: bool = False) -> Any:

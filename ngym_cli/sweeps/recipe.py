@@ -11,12 +11,12 @@ from typing import Annotated, Any, Literal
 import tomli_w
 from pydantic import Field, field_validator, model_validator
 
-from ngym_cli.config import RunConfig, checked, merge, nest, read_toml
-from ngym_cli.config.fields import Flag, Names, Options, Request, Section, options_of, root_of
+from ngym_cli.config.fields import Flag, Names, Options, Request, Section, checked, options_of, root_of
 from ngym_cli.config.launch import WHERE, LaunchSettings
-from ngym_cli.config.model import RUN_SECTIONS, without_none
+from ngym_cli.config.model import RUN_SECTIONS, RunConfig, without_none
 from ngym_cli.config.sections import with_none
-from ngym_cli.config.values import Values, as_list, leaves
+from ngym_cli.config.trust import read_toml
+from ngym_cli.config.values import Values, as_list, leaves, merge, nest
 from ngym_cli.errors import UserError, option, unknown
 
 #: Quantities that a search can maximise.

@@ -7,11 +7,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ngym_cli import config as configuration
-from ngym_cli.config import RunConfig
 from ngym_cli.config.fields import Flag, Options, Request, Texts, root_of
-from ngym_cli.config.model import RUN_SECTIONS
+from ngym_cli.config.model import RUN_SECTIONS, RunConfig
 from ngym_cli.config.sections import RUN
+from ngym_cli.config.trust import load
 from ngym_cli.config.values import Values
 
 TRYING = "Trying"
@@ -65,7 +64,7 @@ class RunRequest(Request):
 
     def load(self) -> RunConfig:
         """Return the configuration before defaults are spelled out."""
-        return configuration.load(self.config, self.settings, self.trust)
+        return load(self.config, self.settings, self.trust)
 
 
 class BenchRequest(Request):
