@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from ngym_cli import processes
-from ngym_cli.commands.shell import RunsFolder, TrustRecord
-from ngym_cli.config.fields import Flag, Joined, Request, Texts, root_of
+from ngym_cli.config.fields import Joined, Request, Texts
 from ngym_cli.errors import UserError, option
 
 if TYPE_CHECKING:
@@ -33,55 +32,27 @@ class PlotRequest(Request):
 
     common = ("list_figures", "by", "group_by", "evaluation", "format", "style", "out", "overwrite")
 
-    words: Annotated[
-        list[str],
-        Flag(
-            "Runs, a sweep or recordings (default: latest), then figures (default: by task) or file.py:name.",
-            positional=True,
-            metavar="[RUN]... [FIGURE]...",
-            completes="runs_and_figures",
-        ),
-    ] = []
-    list_figures: Annotated[bool, Flag("List available figures and explain unavailable ones.", names=("--list",))] = (
-        False
-    )
-    by: Annotated[Joined, Flag("Columns to split by, as in coh,context; for a sweep its parameters.")] = None
-    group_by: Annotated[
-        str | None, Flag("Group runs by alg, network, seed, task or run.", names=("--group-by", "--compare"))
-    ] = None
-    evaluation: Annotated[
-        Joined, Flag("Evaluations to plot.", names=("--eval",), default="the latest and perturbed ones")
-    ] = None
-    pair: Annotated[Joined, Flag("Two choices for the choice history, as in 1,2.")] = None
-    metric: Annotated[
-        Joined,
-        Flag(
-            "Metrics of similarity: dsa, input-dsa, procrustes, cka, rsa, svcca, angles, crossnobis (commas between)."
-        ),
-    ] = None
-    delays: Annotated[int | None, Flag("Delays of dsa and input-dsa in similarity (chosen by the data).")] = None
-    rank: Annotated[int | None, Flag("Rank of the operators of dsa and input-dsa (chosen by the data).")] = None
-    across: Annotated[str | None, Flag("Compare the parts of each run in similarity: period or layer.")] = None
-    input: Annotated[
-        Texts,
-        Flag("Input held in fixed-points, flow, modes; repeat for bifurcation. As in 0, or 0,0,1, or CHANNEL=1."),
-    ] = []
-    axes: Annotated[
-        Joined,
-        Flag("Plane of fixed-points and flow: two of pc1, output0, input0 or a channel (pc1,pc2)."),
-    ] = None
-    outside: Annotated[
-        Texts,
-        Flag("Conditions outside of training for degeneracy, as in timing.delay=2000 (the longest period doubled)."),
-    ] = []
-    format: Annotated[str, Flag("File format: png, svg or pdf.")] = "png"
-    style: Annotated[str, Flag("Style of the figures: screen or paper.")] = "screen"
-    out: Annotated[Path | None, Flag("Folder for the figures.", default="folder of the first run")] = None
-    overwrite: Annotated[bool, Flag("Replace files that are there.")] = False
-    runs_root: RunsFolder = Path("runs")
-    sweeps_root: Annotated[Path, root_of("sweeps")] = Path("sweeps")
-    trust: TrustRecord = False
-    as_json: Annotated[bool, Flag("Print drawn or available figures as JSON.", names=("--json",))] = False
+    words: list[str] = []
+    list_figures: bool = False
+    by: Joined = None
+    group_by: str | None = None
+    evaluation: Joined = None
+    pair: Joined = None
+    metric: Joined = None
+    delays: int | None = None
+    rank: int | None = None
+    across: str | None = None
+    input: Texts = []
+    axes: Joined = None
+    outside: Texts = []
+    format: str = "png"
+    style: str = "screen"
+    out: Path | None = None
+    overwrite: bool = False
+    runs_root: Path = Path("runs")
+    sweeps_root: Path = Path("sweeps")
+    trust: bool = False
+    as_json: bool = False
 
 
 #: Letters of the column with the names of figures.
