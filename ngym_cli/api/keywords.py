@@ -112,7 +112,7 @@ def find_option(
     valid, elsewhere = sorted({*options, *also}), ELSEWHERE["arguments"].get(name)
     if name in OF_THE_SHELL and elsewhere not in valid:
         raise UserError(f"unknown argument '{name}'; it is an option of the command line only")
-    suggestion = f"; did you mean '{elsewhere}'?" if elsewhere in valid else did_you_mean(name, {*spelled, *valid})
+    suggestion = f"; did you mean '{elsewhere}'?" if elsewhere in valid else did_you_mean(name, [*valid, *spelled])
     raise UserError(f"unknown argument '{name}'{suggestion} (expected one of: {', '.join(valid)})")
 
 

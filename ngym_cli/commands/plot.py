@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ngym_cli import processes
-from ngym_cli.config.fields import Joined, Request, Texts
+from ngym_cli.config.fields import Joined, Request, Texts, options_of
 from ngym_cli.errors import UserError, option
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ OPTIONS = {
     "sweep": ("by", "outside", "trust"),
     "fit": ("trust",),
 }
+#: Names of the options in the shell.
+SPELLINGS = {each.entry: each.spelling for each in options_of(PlotRequest)}
 #: Figures of runs that an option is for.
 USED_BY = {
     "pair": ("history",),
@@ -87,15 +89,11 @@ def check_options(request: PlotRequest, owner: str) -> None:
     for name in dict.fromkeys(name for options in OPTIONS.values() for name in options):
         if name not in OPTIONS[owner] and _is_given(request, name):
             owners = [f"{each}s" for each, options in OPTIONS.items() if name in options]
-            raise UserError(f"{option(_spelling(name))} is for figures of {' and '.join(owners)}, not of a {owner}")
+            raise UserError(f"{option(SPELLINGS[name])} is for figures of {' and '.join(owners)}, not of a {owner}")
 
 
 def _is_given(request: PlotRequest, name: str) -> bool:
     return bool(getattr(request, name) != type(request).model_fields[name].default)
-
-
-def _spelling(name: str) -> str:
-    return {"list_figures": "--list", "evaluation": "--eval"}.get(name, f"--{name}")
 
 
 def _check_used(request: PlotRequest, view: PlotData, figures: Sequence[str]) -> None:
@@ -112,7 +110,7 @@ def _check_used(request: PlotRequest, view: PlotData, figures: Sequence[str]) ->
             names = [find_figure(name).name for name in figures]
             names = names or [spec.name for spec in requests.natural_figures(view)]
             if not request.list_figures and not any(name in users or name not in FIGURES for name in names):
-                raise UserError(f"{option(_spelling(field))} is for {', '.join(users)}; name such a figure")
+                raise UserError(f"{option(SPELLINGS[field])} is for {', '.join(users)}; name such a figure")
 
 
 def execute(request: PlotRequest) -> None:

@@ -362,7 +362,5 @@ class TrainingSession:
         evaluator.step = int(state["evaluated"])
         evaluator.recorded = list(state.get("evaluations", ()))
         if until is not None and criterion:
-            until.probed, until.reached = (
-                int(criterion["probed"]),
-                dict(criterion["reached"]) if criterion["reached"] else None,
-            )
+            until.probed = int(criterion["probed"])
+            until.reached = dict(criterion["reached"]) if criterion["reached"] else None
