@@ -25,7 +25,7 @@ LIMITS = {
     "ngym_cli": 7_839,
     "ngym_cli/agents": 6_390,
     "ngym_cli/api": 1_625,
-    "ngym_cli/commands": 1_044,
+    "ngym_cli/commands": 1_016,
     "ngym_cli/config": 1_327,
     "ngym_cli/figures": 5_128,
     "ngym_cli/fitting": 4_088,
