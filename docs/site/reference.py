@@ -9,7 +9,7 @@ from typing import Any
 from docs.site import models, pictures
 from docs.site.writing import Site, code, escaped, hidden_tree, page, prose, sentence, table, value
 from ngym_cli.catalog import listing, reference
-from ngym_cli.catalog.reference import plural
+from ngym_cli.catalog.listing import plural
 from ngym_cli.config import docstrings
 
 #: Kind -> what is said of all of its parts.

@@ -306,7 +306,7 @@ def repeated(cells: tuple[str, ...], units: int, updates: int, device: str, size
 def supervised(units: int, batch_size: int, device: str, budget: Budget) -> JSON:
     """Steps per second of supervised learning of yang19, on the device and on the CPU."""
     from ngym_cli.agents.from_config import build_venv, make_model
-    from ngym_cli.config import from_dict
+    from ngym_cli.config.model import from_dict
 
     def make(where: str) -> Callable[[], int]:
         venv = build_venv(from_dict({"task": "yang19", "reset_state": "trial", "alg": "supervised"}), 16)

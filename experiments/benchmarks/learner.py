@@ -30,7 +30,7 @@ from torch import nn
 from experiments.benchmarks.bare import BareLoop
 from ngym_cli.agents.algorithms.recurrent_ppo import RecurrentPPO
 from ngym_cli.agents.from_config import build_venv
-from ngym_cli.config import RunConfig, from_dict
+from ngym_cli.config.model import RunConfig, from_dict
 from ngym_cli.config.tasks import find_task
 from ngym_cli.environments.stack import make_env
 

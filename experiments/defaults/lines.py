@@ -16,7 +16,7 @@ from neurogym.envs.registration import every_task, metadata
 from ngym_cli import runs
 from ngym_cli.agents.defaults import default_steps
 from ngym_cli.agents.per_task import EXCEPTIONS, LEARNERS, OTHER_ALGORITHMS, line
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from ngym_cli.config.tasks import default_settings, recommended, usual_algorithm
 from ngym_cli.runs.trial_table import read_trials
 

@@ -32,9 +32,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from experiments.records import made, quotes, sample, sweeping
 from experiments.records.record import Record
 from experiments.records.registry import RECORDS, measure
-from ngym_cli.config import checked
-from ngym_cli.config.launch import LaunchSettings, parse_option
-from ngym_cli.config.values import parse_assignments
+from ngym_cli.config.fields import checked
+from ngym_cli.config.launch import LaunchSettings
+from ngym_cli.config.values import parse_assignments, parse_option
 from ngym_cli.errors import UserError, one_line, unknown
 from ngym_cli.sweeps import launchers
 from ngym_cli.sweeps.folder import SweepFolder

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments.records.record import Record, Row
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from ngym_cli.training import main_loop
 
 #: Least number of seeds that have a spread; rows that took longer (s) are not drawn.

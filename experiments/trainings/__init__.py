@@ -18,7 +18,7 @@ from scipy import stats
 
 from experiments.records.record import Record, Row, Rows
 from ngym_cli import runs
-from ngym_cli.config import read_toml
+from ngym_cli.config.trust import read_toml
 
 HERE = Path(__file__).parent
 

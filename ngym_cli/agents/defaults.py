@@ -20,11 +20,11 @@ from ngym_cli.agents.algorithms import ALGORITHMS, AlgorithmSpec, check_pairing,
 from ngym_cli.agents.networks import NETWORKS, NetworkSpec, find_network, pruning
 from ngym_cli.agents.networks.connectome import as_table, from_table
 from ngym_cli.agents.networks.structure import read_areas
-from ngym_cli.agents.per_task import BUDGETS, OTHER_ALGORITHMS, TaskDefaults, exceptional, has_own_stages
-from ngym_cli.config import ResolvedConfig, RunConfig, options
-from ngym_cli.config.model import ResolvedEvaluation
+from ngym_cli.agents.per_task import OTHER_ALGORITHMS, TaskDefaults, exceptional, has_own_stages, usual_steps
+from ngym_cli.config import options
+from ngym_cli.config.model import ResolvedConfig, ResolvedEvaluation, RunConfig
 from ngym_cli.config.sections import Duration, RecordingConfig, with_none
-from ngym_cli.config.tasks import Task, built_in, find_task, is_supervised_by_default
+from ngym_cli.config.tasks import Task, built_in, find_task
 from ngym_cli.config.values import Values
 from ngym_cli.environments.properties import TaskProperties, inspect, is_history_dependent
 from ngym_cli.environments.quota import TrialQuota
@@ -334,13 +334,7 @@ def default_steps(config: RunConfig, task: str) -> int:
         task: id of the task.
     """
     algorithm = find_algorithm(config.alg)
-    if has_own_stages(config):
-        return algorithm.timesteps
-    special = OTHER_ALGORITHMS.get((task, config.alg))
-    if special is not None and special.timesteps is not None:
-        return special.timesteps
-    alike = algorithm.recurrent and algorithm.supervised == is_supervised_by_default(task)
-    return BUDGETS.get(task, algorithm.timesteps) if alike else algorithm.timesteps
+    return algorithm.timesteps if has_own_stages(config) else usual_steps(task, algorithm)
 
 
 def sized(

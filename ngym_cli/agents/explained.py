@@ -35,7 +35,7 @@ from ngym_cli.runs.records import ExplainedVariance
 
 if TYPE_CHECKING:
     from neurogym.dynamics import PopulationTrials
-    from ngym_cli.config import ResolvedConfig
+    from ngym_cli.config.model import ResolvedConfig
 
 #: Names of what neurons are predicted from.
 NETWORK, READ_OUT, UNTRAINED = "network", "trained read-out", "untrained network"

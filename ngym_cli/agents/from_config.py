@@ -12,7 +12,7 @@ from ngym_cli.agents.defaults import DEFAULT_UNITS, complete_arguments
 from ngym_cli.agents.device.selection import choose
 from ngym_cli.agents.networks import NetworkSpec, find_network
 from ngym_cli.agents.networks.structure import Structure
-from ngym_cli.config import ResolvedConfig, RunConfig, streams
+from ngym_cli.config.model import ResolvedConfig, RunConfig, streams
 from ngym_cli.config.values import Values
 from ngym_cli.environments.trial_batch import EnvWrapper, TrialBatch, make_batch, unchanged
 from ngym_cli.errors import UserError, message_of, one_line, option

@@ -10,12 +10,15 @@ import functools
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ngym_cli.config import RunConfig, from_dict
-from ngym_cli.config.tasks import defaults_table, recommended
+from ngym_cli.config.tasks import defaults_table, is_supervised_by_default, recommended
 from ngym_cli.config.values import Values
 from ngym_cli.errors import option
+
+if TYPE_CHECKING:
+    from ngym_cli.agents.algorithms import AlgorithmSpec
+    from ngym_cli.config.model import RunConfig
 
 MEASURED = Path(__file__).with_name("measured.json")
 
@@ -71,6 +74,21 @@ OTHER_ALGORITHMS: dict[tuple[str, str], TaskDefaults] = {
 #: or right actions) as the task's default algorithm.
 BUDGETS: dict[str, int] = {task: row["timesteps"] for task, row in defaults_table().items() if "timesteps" in row}
 
+
+def usual_steps(task: str, algorithm: AlgorithmSpec) -> int:
+    """Return the number of steps of a run of a single task with its usual stages.
+
+    Args:
+        task: id.
+        algorithm: entry of the algorithm.
+    """
+    special = OTHER_ALGORITHMS.get((task, algorithm.name))
+    if special is not None and special.timesteps is not None:
+        return special.timesteps
+    alike = algorithm.recurrent and algorithm.supervised == is_supervised_by_default(task)
+    return BUDGETS.get(task, algorithm.timesteps) if alike else algorithm.timesteps
+
+
 #: Time constant of the discount in reaction-time tasks: a reward 100 ms later is worth 1 % less.
 DISCOUNT_PER_100_MS = 0.99
 
@@ -105,13 +123,8 @@ def exceptional(task: str, rt_from: str, dt: float) -> TaskDefaults | None:
 LEARNERS: dict[str, dict[str, object]] = {
     "default": {},
     "recommended": {"recommended": True},
-    "recurrent_ppo": {"alg": "recurrent_ppo"},
-    "recurrent_a2c": {"alg": "recurrent_a2c"},
-    "reinforce": {"alg": "reinforce"},
-    "supervised": {"alg": "supervised"},
-    "gru": {"network": "gru"},
-    "ctrnn": {"network": "ctrnn"},
-    "rnn": {"network": "rnn"},
+    **{alg: {"alg": alg} for alg in ("recurrent_ppo", "recurrent_a2c", "reinforce", "supervised")},
+    **{network: {"network": network} for network in ("gru", "ctrnn", "rnn")},
 }
 
 #: Share of seeds that must reach 95 % of the ceiling for a task to count as learned.
@@ -199,11 +212,18 @@ def line(learner: str, task: str) -> str:
     return f"ngym run --task {task} {flags(learner)}".rstrip()
 
 
+def _default_line(task: str, settings: Values | None = None) -> RunConfig:
+    """Return the configuration of ``ngym run --task TASK``, with some other settings."""
+    from ngym_cli.config.model import from_dict  # lists of tasks build no configuration
+
+    return from_dict({"task": task, **(settings or {})})
+
+
 def learner_of(config: RunConfig) -> str | None:
     """Return the learner of a configuration before defaults are spelled out, or None where there is no table."""
     is_plain = not changed(config)
     for name, settings in LEARNERS.items():
-        line = from_dict({"task": config.task, **settings})
+        line = _default_line(config.task, settings)
         if name != "recommended":
             if is_plain and (line.alg, line.network) == (config.alg, config.network):
                 return name
@@ -229,12 +249,12 @@ def measured_seconds(config: RunConfig, task: str, steps: int) -> float | None:
 
 def has_own_stages(config: RunConfig) -> bool:
     """Return whether a run has stages other than the default stages of its task."""
-    return bool(config.stages) and config.stages != from_dict({"task": config.task}).stages
+    return bool(config.stages) and config.stages != _default_line(config.task).stages
 
 
 def changed(config: RunConfig) -> list[str]:
     """Return the flags of the given settings for which a default number of steps was not measured."""
-    defaults = from_dict({"task": config.task})
+    defaults = _default_line(config.task)
     return [flag for key, flag in DECISIVE.items() if getattr(config, key) != getattr(defaults, key)]
 
 

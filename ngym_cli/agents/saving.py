@@ -10,7 +10,7 @@ from gymnasium.spaces import Discrete, Space
 from ngym_cli import runs
 from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.agents.networks import find_network
-from ngym_cli.config import ResolvedConfig
+from ngym_cli.config.model import ResolvedConfig
 from ngym_cli.errors import UserError
 from ngym_cli.files import reading
 from ngym_cli.files.writing import atomic_folder, write_json, write_tensors

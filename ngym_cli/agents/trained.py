@@ -22,7 +22,7 @@ from ngym_cli.agents.compiled.steps import WEIGHT_ROWS, Stepper, leak, unpack_we
 from ngym_cli.agents.device.selection import CPU
 from ngym_cli.agents.from_config import build_batch
 from ngym_cli.agents.saving import WEIGHTS, load_policy, read_description
-from ngym_cli.config import ResolvedConfig
+from ngym_cli.config.model import ResolvedConfig
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError
 from ngym_cli.files.reading import read_tensors

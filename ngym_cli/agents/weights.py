@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from ngym_cli.agents.networks.policy import RecurrentPolicy
-    from ngym_cli.config import ResolvedConfig
+    from ngym_cli.config.model import ResolvedConfig
 
 #: Weights of the first layer's inputs, by the end of a tensor's name: rows of units, columns of channels.
 INPUTS = "weight_ih_l0"

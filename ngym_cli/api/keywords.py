@@ -112,7 +112,7 @@ def find_option(
     valid, elsewhere = sorted({*options, *also}), ELSEWHERE["arguments"].get(name)
     if name in OF_THE_SHELL and elsewhere not in valid:
         raise UserError(f"unknown argument '{name}'; it is an option of the command line only")
-    suggestion = f"; did you mean '{elsewhere}'?" if elsewhere in valid else did_you_mean(name, {*spelled, *valid})
+    suggestion = f"; did you mean '{elsewhere}'?" if elsewhere in valid else did_you_mean(name, [*valid, *spelled])
     raise UserError(f"unknown argument '{name}'{suggestion} (expected one of: {', '.join(valid)})")
 
 
@@ -262,7 +262,7 @@ def takes(
         def call(*args: Any, **keywords: Any) -> Any:
             try:
                 with called_from_python(request):
-                    for name in () if takes_any else keywords.keys() - named - options.keys():
+                    for name in [] if takes_any else [name for name in keywords if name not in named | options.keys()]:
                         arguments = {**dict(zip(signature.parameters, args, strict=False)), **keywords}
                         option = find_option(name, keywords[name], accepted, task_of(arguments), named)
                         keywords[option.name] = keywords.pop(name)

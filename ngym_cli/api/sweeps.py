@@ -16,7 +16,7 @@ from ngym_cli.api.references import refuse_while_importing
 from ngym_cli.api.settings import DataTable
 from ngym_cli.api.trained import Run
 from ngym_cli.api.wording import NearestAttribute
-from ngym_cli.config import checked
+from ngym_cli.config.fields import checked
 from ngym_cli.config.launch import LaunchSettings
 from ngym_cli.errors import UserError
 from ngym_cli.files.reading import read_json

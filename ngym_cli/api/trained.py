@@ -13,7 +13,7 @@ from ngym_cli.api import running, settings
 from ngym_cli.api.evaluation import Evaluation, WithFigures
 from ngym_cli.api.keywords import request_of, takes
 from ngym_cli.api.results import as_image, scores_in_words
-from ngym_cli.config import flatten
+from ngym_cli.config.values import flatten
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.request import OF_SIMULATIONS, EvalRequest
 from ngym_cli.evaluation.summary_text import EvaluationBar
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from neurogym.dynamics.systems import System
     from ngym_cli.agents.loading import LoadedAgent, Move, State, StepModule
     from ngym_cli.api.options import EvaluateOptions
-    from ngym_cli.config import ResolvedConfig
+    from ngym_cli.config.model import ResolvedConfig
     from ngym_cli.runs.records import Summary
 
 #: Options of ``ngym eval`` that ``Run.evaluate`` does not take.

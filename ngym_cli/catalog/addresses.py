@@ -10,7 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 from ngym_cli.catalog import reference
-from ngym_cli.catalog.reference import plural
+from ngym_cli.catalog.listing import plural
 from ngym_cli.config.tasks import find_task, task_names
 from ngym_cli.errors import UserError, unknown
 
@@ -32,7 +32,7 @@ def page(name: str, commands: Collection[str] = ()) -> str:
     """
     for kind, (names, _) in reference.REFERENCE_ENTRIES.items():
         if name in names():
-            return f"{reference.plural(kind)}/{name}.html"
+            return f"{plural(kind)}/{name}.html"
     if name in commands:
         return f"commands/{name}.html"
     if ":" in name or name.endswith(".py"):

@@ -12,17 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from neurogym.compat.changes import ALIASES
 from neurogym.envs import registration
 from neurogym.spaces import names_of
-from ngym_cli import runs
-from ngym_cli.agents.defaults import default_steps
-from ngym_cli.agents.per_task import LEARNERS, LineResult, line, measured
-from ngym_cli.catalog import reference
-from ngym_cli.config import from_dict
+from ngym_cli.agents.algorithms import find_algorithm
+from ngym_cli.agents.per_task import LEARNERS, LineResult, line, measured, usual_steps
 from ngym_cli.config.extensions import EXTENSION_KINDS, offered, package_of
 from ngym_cli.config.tasks import find_task, usual_algorithm
 from ngym_cli.errors import UserError, check_known, option, unknown
 from ngym_cli.files.reading import read_text
-from ngym_cli.runs import finding
-from ngym_cli.runs.folder import LISTING_COLUMNS
 from ngym_cli.terminal import Row
 
 if TYPE_CHECKING:
@@ -61,11 +56,11 @@ def tasks(
     check_known("learner", learner, LEARNERS)
     rows = []
     for id_ in registration.every_task():
-        is_default = LEARNERS[learner].get("alg") == usual_algorithm(id_)
-        result = measured(id_, "default" if is_default else learner)
+        alg = LEARNERS[learner].get("alg")
+        result = measured(id_, "default" if alg == usual_algorithm(id_) else learner)
         if learned_by and not (result and result.learned):
             continue
-        meta, config = registration.metadata(id_), from_dict({"task": id_, **LEARNERS[learner]})
+        meta, algorithm = registration.metadata(id_), find_algorithm(str(alg or usual_algorithm(id_)))
         env: Any = registration.make(id_) if spaces or obs or action or ceilings else None
         rows.append(
             {
@@ -80,7 +75,7 @@ def tasks(
                 "also called": [alias.removesuffix("-v0") for alias in aliases],
                 **({} if env is None else {"observation": _space(env.observation_space)}),
                 **({} if env is None else {"action": _space(env.action_space)}),
-                "steps": config.timesteps or default_steps(config, id_),
+                "steps": usual_steps(id_, algorithm),
                 "learned by": _learned_by(result),
                 **({"line": line(learner, id_)} if learned_by else {}),
                 **({"ceiling": env.unwrapped.ceiling()} if ceilings else {}),
@@ -160,6 +155,8 @@ def named(kind: str, fields: tuple[str, ...] = ()) -> list[Row]:
         kind: a key of ``reference.REFERENCE_ENTRIES``.
         fields: fields of the page besides ``id`` and ``description``.
     """
+    from ngym_cli.catalog import reference  # imports all that it describes
+
     names, describe = reference.REFERENCE_ENTRIES[kind]
     installed = offered(kind) if kind in EXTENSION_KINDS else ()
     pages = [describe(name) for name in names() if name not in installed]
@@ -187,6 +184,8 @@ def recorded_runs(
     Raises:
         UserError: if there is no such column or state.
     """
+    from ngym_cli import runs  # a list of tasks reads no run
+
     rows = [runs.describe(run) for run in runs.find_all(root, fits=True)]
     if status is not None and status not in (*runs.RUN_STATES, "damaged"):
         raise unknown("status", status, (*runs.RUN_STATES, "damaged"))
@@ -208,6 +207,8 @@ def _same_task(name: str, row: Row) -> bool:
 
 def _sorted(rows: list[Row], column: str) -> list[Row]:
     """Return rows sorted by a column, rows without a value last."""
+    from ngym_cli.runs.folder import LISTING_COLUMNS
+
     name = column.removeprefix("-")
     check_known("column", name, LISTING_COLUMNS)
     having = [row for row in rows if row.get(name) is not None]
@@ -243,6 +244,7 @@ def data_sets() -> list[Row]:
 
 def sweeps() -> list[Row]:
     """Return the sweeps below the folder ``sweeps``."""
+    from ngym_cli.runs import finding
     from ngym_cli.sweeps import folder
 
     return [folder.describe(path) for path in finding.find_all("sweep", folder.SWEEPS_ROOT)]
@@ -309,6 +311,11 @@ LISTING_SYNONYMS = {
     "datasets": "data",
     "tables": "data",
 }
+
+
+def plural(kind: str) -> str:
+    """Return the plural of a kind, which is the name of its listing and of its folder in the site."""
+    return {"analysis": "analyses"}.get(kind, f"{kind}s")
 
 
 def singular(kind: str) -> str:

@@ -15,11 +15,10 @@ from neurogym.behaviour.models.base import Fitted, Model, Policy, Problem, Unfit
 from neurogym.behaviour.table import Behaviour, session
 from neurogym.envs.contract import ContractError, NothingToCheck, wrapped
 from neurogym.envs.contract.subject import require
-from ngym_cli import config as configuration
 from ngym_cli import runs
 from ngym_cli.agents.algorithms import find_algorithm
 from ngym_cli.api.trained import Run
-from ngym_cli.config import RunConfig
+from ngym_cli.config.model import RunConfig, from_dict
 from ngym_cli.config.tasks import find_task
 from ngym_cli.environments.stack import find_wrapper, keyword_parameters, make_env
 from ngym_cli.errors import UserError
@@ -57,9 +56,9 @@ class PartSubject:
 
     def config(self, **settings: object) -> RunConfig:
         """Return the configuration of a short run; algorithms with rollouts get short ones."""
-        defaults = find_algorithm(configuration.from_dict({**SHORT, **settings}).alg).defaults
+        defaults = find_algorithm(from_dict({**SHORT, **settings}).alg).defaults
         usual = {key: value for key, value in {"n_steps": 32, "learning_starts": 64}.items() if key in defaults}
-        return configuration.from_dict({**SHORT, "hyperparameters": usual, **settings})
+        return from_dict({**SHORT, "hyperparameters": usual, **settings})
 
     def train(self, name: str, stop: bool = False, **settings: object) -> runs.RunFolder:
         """Train a short run in a temporary folder; with ``stop``, interrupt and continue the run.

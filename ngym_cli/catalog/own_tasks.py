@@ -24,6 +24,7 @@ from neurogym.envs.contract import ADVICE, CHECKS, ContractError, NothingToCheck
 from neurogym.envs.episodes import EpisodeTask
 from neurogym.recording.rollout import ModelAgent, rollout
 from ngym_cli.catalog import reference
+from ngym_cli.catalog.listing import plural
 from ngym_cli.config.docstrings import summary
 from ngym_cli.config.extensions import kind_of as kind_of_part
 from ngym_cli.config.extensions import place_of
@@ -66,7 +67,7 @@ def _find_any_task(name: str) -> Task:
     if user_part is not None and kind in reference.USER_PART_KINDS:
         return Task(name, name, user_part, own=True)
     if kind != "task":
-        kinds = ", ".join(map(reference.plural, reference.USER_PART_KINDS))
+        kinds = ", ".join(map(plural, reference.USER_PART_KINDS))
         raise UserError(f"{name} is a {kind}; ngym check takes tasks, {kinds}")
     return find_task(name)
 

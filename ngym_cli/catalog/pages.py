@@ -18,12 +18,12 @@ from neurogym.envs.multi.make import make_multi, task_ids
 from neurogym.messages.plain_data import plain
 from neurogym.sampling.distributions import Distribution, Vectors
 from neurogym.spaces import names_of
-from ngym_cli import config as configuration
 from ngym_cli.agents.defaults import default_steps
 from ngym_cli.agents.per_task import LEARNERS, OTHER_ALGORITHMS, exceptional, measured
 from ngym_cli.catalog import reference
 from ngym_cli.config import docstrings
 from ngym_cli.config.extensions import is_reference, user_errors
+from ngym_cli.config.model import from_dict
 from ngym_cli.config.tasks import (
     Task,
     default_settings,
@@ -90,7 +90,7 @@ def as_json(page: Row) -> Row:
 
 def describe_task(name: str, flags: Mapping[str, object], seed: int, figure: Path | None) -> Row:
     """Return the description of a task made with the given flags."""
-    settings = configuration.from_dict({"wrappers": [], **flags, "task": name})
+    settings = from_dict({"wrappers": [], **flags, "task": name})
     task = find_task(name)
     env = make_env(task, settings)
     inner = inner_task(env)

@@ -10,6 +10,7 @@ from importlib import resources
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
+import neurogym.analysis
 from neurogym.core import TrialEnv, TrialWrapper
 from neurogym.wrappers import key_of
 from neurogym.wrappers.forwarding import Forwarding
@@ -166,9 +167,7 @@ def launcher(name: str) -> Row:
 
 def analysis(name: str) -> Row:
     """Return all that is known of an analysis of ``neurogym.analysis``."""
-    from neurogym import analysis as package
-
-    entry = getattr(package, name)
+    entry = getattr(neurogym.analysis, name)
     return {
         **_head(name, "analysis", docstrings.summary(entry), ""),
         "rows": {"import": f"from neurogym.analysis import {name}"},
@@ -247,9 +246,7 @@ def term(name: str) -> Row:
 
 def analyses() -> list[str]:
     """Return the analyses, functions of ``neurogym.analysis``."""
-    from neurogym import analysis as package
-
-    return [name for name in package.__all__ if inspect.isfunction(getattr(package, name))]
+    return [name for name in neurogym.analysis.__all__ if inspect.isfunction(getattr(neurogym.analysis, name))]
 
 
 #: Kind of page -> known names and page function. A name of two kinds belongs to the first kind.
@@ -264,11 +261,6 @@ REFERENCE_ENTRIES: dict[str, tuple[Callable[[], Iterable[str]], Callable[[str], 
     "model": (lambda: resolve_name("ngym_cli.fitting.registry:MODELS"), model),
     "term": (glossary, term),
 }
-
-
-def plural(kind: str) -> str:
-    """Return the plural of a kind, which is the name of its listing and of its folder in the site."""
-    return {"analysis": "analyses"}.get(kind, f"{kind}s")
 
 
 #: Kinds of a user's own parts other than tasks that have a page and a contract.

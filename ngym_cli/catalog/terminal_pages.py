@@ -12,9 +12,7 @@ from rich.text import Text
 from neurogym.sampling.distributions import KINDS
 from ngym_cli import terminal
 from ngym_cli.agents.per_task import LineResult, flags
-from ngym_cli.catalog import addresses
-from ngym_cli.catalog.listing import LISTINGS, singular
-from ngym_cli.catalog.reference import plural
+from ngym_cli.catalog.listing import LISTINGS, plural, singular
 from ngym_cli.config.values import write_value
 from ngym_cli.errors import printable
 from ngym_cli.terminal import Row, cell, print_columns
@@ -89,6 +87,8 @@ def _grouped(kind: str, rows: Sequence[Row]) -> dict[str, list[Row]]:
 def print_page(page: Row) -> None:
     """Print a description in readable form with the address of the documentation page."""
     _print_page(page)
+    from ngym_cli.catalog import addresses  # imports all that has a page
+
     where = addresses.of(page["kind"], page["id"])
     if where is not None:
         terminal.console().print(f"\npage  {where}", soft_wrap=True)

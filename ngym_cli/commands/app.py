@@ -10,8 +10,10 @@ import functools
 import io
 import os
 import sys
+import tomllib
 import warnings
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any, NoReturn, get_type_hints
 
 import typer
@@ -20,37 +22,7 @@ from typer.exceptions import TyperException
 from ngym_cli.errors import Question, UserError, did_you_mean, one_line, printable
 
 #: Groups of the overview: commands with the first sentence of their help, so that the overview imports none of them.
-GROUPS: dict[str, dict[str, str]] = {
-    "I have a task": {
-        "run": "Train an agent and keep everything in a run folder.",
-        "eval": "Evaluate trained agents on fresh trials.",
-        "plot": "Draw figures of runs and sweeps.",
-    },
-    "I have a table": {
-        "data": "Describe a table of choices: accuracy, bias, lapses, history.",
-        "fit": "Fit models of choice to animals, humans or networks.",
-    },
-    "Train more": {
-        "sweep": "Train many agents: grids, seeds and searches.",
-        "bench": "Find the fastest settings for a run on this machine.",
-        "reproduce": "Repeat the experiments and test the claims of a paper.",
-    },
-    "Look": {
-        "list": "List and search tasks, wrappers, algorithms, figures and runs.",
-        "info": "Explain a task, wrapper, algorithm, network, figure or paper.",
-        "play": "Write a page on which a person does a task.",
-        "watch": "Watch single trials as a figure, a film or text.",
-        "report": "Write an HTML page about a run, a fit or a sweep.",
-        "diff": "Compare the settings, versions and results of two runs.",
-        "docs": "Open the documentation of a name in a browser.",
-    },
-    "Build and share": {
-        "new": "Write a commented example of your own part.",
-        "check": "Check that your own tasks, networks and other parts work.",
-        "export": "Export a trained agent to Stable-Baselines3, ONNX or TorchScript.",
-        "runs": "Tag, annotate and remove runs.",
-    },
-}
+GROUPS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("commands.toml").read_text(encoding="utf-8"))
 COMMANDS = {name: summary for commands in GROUPS.values() for name, summary in commands.items()}
 
 

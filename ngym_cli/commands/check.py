@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from ngym_cli.config.fields import Flag, Request
+from ngym_cli.config.fields import Request
 
 
 class CheckRequest(Request):
@@ -18,19 +16,10 @@ class CheckRequest(Request):
         ngym check old_script.py --neurogym
     """
 
-    tasks: Annotated[
-        list[str],
-        Flag(
-            "Ids, old names, path/to/file.py:Class or package.module:Class; with --neurogym files.",
-            positional=True,
-            completes="tasks",
-        ),
-    ] = []
-    all: Annotated[bool, Flag("Check every task of the registry.")] = False
-    neurogym: Annotated[
-        bool, Flag("Read scripts written for NeuroGym; say line by line what is old, and what it is here.")
-    ] = False
-    as_json: Annotated[bool, Flag("Print a JSON array, an object for each task.", names=("--json",))] = False
+    tasks: list[str] = []
+    all: bool = False
+    neurogym: bool = False
+    as_json: bool = False
 
 
 def execute(request: CheckRequest) -> int:

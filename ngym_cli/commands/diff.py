@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from ngym_cli.commands.shell import RunName, RunsFolder
-from ngym_cli.config.fields import Flag, Request
+from ngym_cli.config.fields import Request
 
 
 class DiffRequest(Request):
@@ -19,10 +17,10 @@ class DiffRequest(Request):
         ngym diff first second --json
     """
 
-    one: RunName
-    other: Annotated[str, Flag("The other run.", positional=True, completes="run_folders")]
-    runs_root: RunsFolder = Path("runs")
-    as_json: Annotated[bool, Flag("Print the differences as JSON.", names=("--json",))] = False
+    one: str
+    other: str
+    runs_root: Path = Path("runs")
+    as_json: bool = False
 
 
 def execute(request: DiffRequest) -> int:

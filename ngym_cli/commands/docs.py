@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from ngym_cli.commands import app as command_line
-from ngym_cli.config.fields import Flag, Request
+from ngym_cli.config.fields import Request
 from ngym_cli.errors import UserError
 
 
@@ -19,15 +17,8 @@ class DocsRequest(Request):
         ngym docs recurrent_ppo
     """
 
-    name: Annotated[
-        str | None,
-        Flag(
-            "Anything that ngym info explains, or a command (default: first page).",
-            positional=True,
-            completes="everything",
-        ),
-    ] = None
-    as_json: Annotated[bool, Flag("Print the address as JSON and open nothing.", names=("--json",))] = False
+    name: str | None = None
+    as_json: bool = False
 
 
 def execute(request: DocsRequest) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from ngym_cli.commands.shell import RunName, RunsFolder, TrustRecord
-from ngym_cli.config.fields import Flag, Request
+from ngym_cli.config.fields import Request
 
 
 class ExportRequest(Request):
@@ -19,19 +17,13 @@ class ExportRequest(Request):
         ngym export latest --to onnx --out agent.onnx
     """
 
-    run: RunName = "latest"
-    to: Annotated[
-        str | None,
-        Flag(
-            "Format: sb3 (default), onnx or torchscript (one step of the network); of a fit csv.",
-            completes="export_formats",
-        ),
-    ] = None
-    out: Annotated[Path | None, Flag("File to write.", default="export/agent.zip, .onnx or .pt of the run")] = None
-    overwrite: Annotated[bool, Flag("Replace an existing file.")] = False
-    runs_root: RunsFolder = Path("runs")
-    trust: TrustRecord = False
-    as_json: Annotated[bool, Flag("Print the path of the file as JSON.", names=("--json",))] = False
+    run: str = "latest"
+    to: str | None = None
+    out: Path | None = None
+    overwrite: bool = False
+    runs_root: Path = Path("runs")
+    trust: bool = False
+    as_json: bool = False
 
 
 def execute(request: ExportRequest) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ngym_cli.config import checked
+from ngym_cli.config.fields import checked
 from ngym_cli.fitting.request import FitLaunch, FitRequest
 
 

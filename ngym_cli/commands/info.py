@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ngym_cli.config.fields import Flag, Request
+from ngym_cli.config.fields import Request
 from ngym_cli.config.model import CHANGED_CONDITIONS
 from ngym_cli.config.values import Values
 
@@ -24,19 +24,12 @@ class InfoRequest(Request):
         ngym info ceiling
     """
 
-    name: Annotated[
-        str,
-        Flag(
-            "A task, wrapper, algorithm, network, figure, launcher, analysis or paper.",
-            positional=True,
-            completes="everything",
-        ),
-    ]
+    name: str
     settings: Annotated[Values, replace(CHANGED_CONDITIONS, panel="Settings of the task")] = {}
-    seed: Annotated[int, Flag("Random seed of the trial shown."), Field(ge=0)] = 0
-    figure: Annotated[Path | None, Flag("Also draw the trial to this file (png, svg, pdf).")] = None
-    overwrite: Annotated[bool, Flag("Replace the file named with --figure.")] = False
-    as_json: Annotated[bool, Flag("Print everything as JSON.", names=("--json",))] = False
+    seed: int = Field(0, ge=0)
+    figure: Path | None = None
+    overwrite: bool = False
+    as_json: bool = False
 
 
 def execute(request: InfoRequest) -> None:

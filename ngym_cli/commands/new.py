@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from ngym_cli.config.fields import Flag, Request
+from ngym_cli.config.fields import Request
 from ngym_cli.errors import UserError, check_known
 
 
@@ -17,18 +16,10 @@ class NewRequest(Request):
         ngym new wrapper my_wrapper.py
     """
 
-    kind: Annotated[
-        str,
-        Flag("task, wrapper, network, algorithm, figure, model or paper; a file alone is a task.", positional=True),
-    ]
-    file: Annotated[
-        Path | None,
-        Flag("Python file to write, as my_cell.py for the class MyCell; folder of a paper.", positional=True),
-    ] = None
-    by_trial: Annotated[bool, Flag("Write a task in the style of NeuroGym: one trial at a time, rewards in _step.")] = (
-        False
-    )
-    as_json: Annotated[bool, Flag("Print what was written as JSON.", names=("--json",))] = False
+    kind: str
+    file: Path | None = None
+    by_trial: bool = False
+    as_json: bool = False
 
 
 def execute(request: NewRequest) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ngym_cli.config.fields import Flag, Request
+from ngym_cli.config.fields import Request
 from ngym_cli.config.model import CHANGED_CONDITIONS
 from ngym_cli.config.values import Values
 
@@ -28,18 +28,14 @@ class PlayRequest(Request):
         ngym data RDM-v0_anna.csv
     """
 
-    task: Annotated[str, Flag("The task.", positional=True, completes="tasks")]
+    task: str
     settings: Annotated[Values, replace(CHANGED_CONDITIONS, panel="Settings of the task")] = {}
-    trials: Annotated[int, Flag("Number of trials."), Field(ge=1, le=MOST_TRIALS)] = 100
-    seed: Annotated[int, Flag("Random seed of the trials."), Field(ge=0)] = 0
-    response_window: Annotated[
-        float,
-        Flag("Time to answer in ms, at least; a network may have a single step.", default="3,000"),
-        Field(ge=0),
-    ] = 3_000.0
-    out: Annotated[Path | None, Flag("Page to write.", default="TASK.html")] = None
-    overwrite: Annotated[bool, Flag("Replace a file that is there.")] = False
-    as_json: Annotated[bool, Flag("Print the path of the page as JSON.", names=("--json",))] = False
+    trials: int = Field(100, ge=1, le=MOST_TRIALS)
+    seed: int = Field(0, ge=0)
+    response_window: float = Field(3_000.0, ge=0)
+    out: Path | None = None
+    overwrite: bool = False
+    as_json: bool = False
 
 
 def execute(request: PlayRequest) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from ngym_cli import processes
-from ngym_cli.commands.shell import RunsFolder, TrustRecord
-from ngym_cli.config.fields import Flag, Joined, Request, Texts, root_of
+from ngym_cli.config.fields import Joined, Request, Texts, options_of
 from ngym_cli.errors import UserError, option
 
 if TYPE_CHECKING:
@@ -33,55 +32,27 @@ class PlotRequest(Request):
 
     common = ("list_figures", "by", "group_by", "evaluation", "format", "style", "out", "overwrite")
 
-    words: Annotated[
-        list[str],
-        Flag(
-            "Runs, a sweep or recordings (default: latest), then figures (default: by task) or file.py:name.",
-            positional=True,
-            metavar="[RUN]... [FIGURE]...",
-            completes="runs_and_figures",
-        ),
-    ] = []
-    list_figures: Annotated[bool, Flag("List available figures and explain unavailable ones.", names=("--list",))] = (
-        False
-    )
-    by: Annotated[Joined, Flag("Columns to split by, as in coh,context; for a sweep its parameters.")] = None
-    group_by: Annotated[
-        str | None, Flag("Group runs by alg, network, seed, task or run.", names=("--group-by", "--compare"))
-    ] = None
-    evaluation: Annotated[
-        Joined, Flag("Evaluations to plot.", names=("--eval",), default="the latest and perturbed ones")
-    ] = None
-    pair: Annotated[Joined, Flag("Two choices for the choice history, as in 1,2.")] = None
-    metric: Annotated[
-        Joined,
-        Flag(
-            "Metrics of similarity: dsa, input-dsa, procrustes, cka, rsa, svcca, angles, crossnobis (commas between)."
-        ),
-    ] = None
-    delays: Annotated[int | None, Flag("Delays of dsa and input-dsa in similarity (chosen by the data).")] = None
-    rank: Annotated[int | None, Flag("Rank of the operators of dsa and input-dsa (chosen by the data).")] = None
-    across: Annotated[str | None, Flag("Compare the parts of each run in similarity: period or layer.")] = None
-    input: Annotated[
-        Texts,
-        Flag("Input held in fixed-points, flow, modes; repeat for bifurcation. As in 0, or 0,0,1, or CHANNEL=1."),
-    ] = []
-    axes: Annotated[
-        Joined,
-        Flag("Plane of fixed-points and flow: two of pc1, output0, input0 or a channel (pc1,pc2)."),
-    ] = None
-    outside: Annotated[
-        Texts,
-        Flag("Conditions outside of training for degeneracy, as in timing.delay=2000 (the longest period doubled)."),
-    ] = []
-    format: Annotated[str, Flag("File format: png, svg or pdf.")] = "png"
-    style: Annotated[str, Flag("Style of the figures: screen or paper.")] = "screen"
-    out: Annotated[Path | None, Flag("Folder for the figures.", default="folder of the first run")] = None
-    overwrite: Annotated[bool, Flag("Replace files that are there.")] = False
-    runs_root: RunsFolder = Path("runs")
-    sweeps_root: Annotated[Path, root_of("sweeps")] = Path("sweeps")
-    trust: TrustRecord = False
-    as_json: Annotated[bool, Flag("Print drawn or available figures as JSON.", names=("--json",))] = False
+    words: list[str] = []
+    list_figures: bool = False
+    by: Joined = None
+    group_by: str | None = None
+    evaluation: Joined = None
+    pair: Joined = None
+    metric: Joined = None
+    delays: int | None = None
+    rank: int | None = None
+    across: str | None = None
+    input: Texts = []
+    axes: Joined = None
+    outside: Texts = []
+    format: str = "png"
+    style: str = "screen"
+    out: Path | None = None
+    overwrite: bool = False
+    runs_root: Path = Path("runs")
+    sweeps_root: Path = Path("sweeps")
+    trust: bool = False
+    as_json: bool = False
 
 
 #: Letters of the column with the names of figures.
@@ -93,6 +64,8 @@ OPTIONS = {
     "sweep": ("by", "outside", "trust"),
     "fit": ("trust",),
 }
+#: Names of the options in the shell.
+SPELLINGS = {each.entry: each.spelling for each in options_of(PlotRequest)}
 #: Figures of runs that an option is for.
 USED_BY = {
     "pair": ("history",),
@@ -116,15 +89,11 @@ def check_options(request: PlotRequest, owner: str) -> None:
     for name in dict.fromkeys(name for options in OPTIONS.values() for name in options):
         if name not in OPTIONS[owner] and _is_given(request, name):
             owners = [f"{each}s" for each, options in OPTIONS.items() if name in options]
-            raise UserError(f"{option(_spelling(name))} is for figures of {' and '.join(owners)}, not of a {owner}")
+            raise UserError(f"{option(SPELLINGS[name])} is for figures of {' and '.join(owners)}, not of a {owner}")
 
 
 def _is_given(request: PlotRequest, name: str) -> bool:
     return bool(getattr(request, name) != type(request).model_fields[name].default)
-
-
-def _spelling(name: str) -> str:
-    return {"list_figures": "--list", "evaluation": "--eval"}.get(name, f"--{name}")
 
 
 def _check_used(request: PlotRequest, view: PlotData, figures: Sequence[str]) -> None:
@@ -141,7 +110,7 @@ def _check_used(request: PlotRequest, view: PlotData, figures: Sequence[str]) ->
             names = [find_figure(name).name for name in figures]
             names = names or [spec.name for spec in requests.natural_figures(view)]
             if not request.list_figures and not any(name in users or name not in FIGURES for name in names):
-                raise UserError(f"{option(_spelling(field))} is for {', '.join(users)}; name such a figure")
+                raise UserError(f"{option(SPELLINGS[field])} is for {', '.join(users)}; name such a figure")
 
 
 def execute(request: PlotRequest) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from ngym_cli.commands.shell import RunName, RunsFolder, TrustRecord
-from ngym_cli.config.fields import Flag, Request, Texts, root_of
+from ngym_cli.config.fields import Request, Texts
 
 
 class ReportRequest(Request):
@@ -19,16 +17,14 @@ class ReportRequest(Request):
         ngym report latest --out page.html
     """
 
-    run: RunName = "latest"
-    out: Annotated[Path | None, Flag("File, or folder for report.html.", default="folder of the run")] = None
-    overwrite: Annotated[bool, Flag("Replace a file that is there.")] = False
-    figure: Annotated[
-        Texts, Flag("Also draw this figure: a name, or your own as file.py:function; repeat for several.")
-    ] = []
-    runs_root: RunsFolder = Path("runs")
-    sweeps_root: Annotated[Path, root_of("sweeps")] = Path("sweeps")
-    trust: TrustRecord = False
-    as_json: Annotated[bool, Flag("Print the path of the page as JSON.", names=("--json",))] = False
+    run: str = "latest"
+    out: Path | None = None
+    overwrite: bool = False
+    figure: Texts = []
+    runs_root: Path = Path("runs")
+    sweeps_root: Path = Path("sweeps")
+    trust: bool = False
+    as_json: bool = False
 
 
 def execute(request: ReportRequest) -> None:

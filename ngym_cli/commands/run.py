@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ngym_cli import processes
-from ngym_cli.config import RunConfig, from_dict, merge, read_toml
+from ngym_cli.config.model import RunConfig, from_dict
 from ngym_cli.config.tasks import find_task
+from ngym_cli.config.trust import read_toml
+from ngym_cli.config.values import merge
 from ngym_cli.errors import UserError, message_of, one_line
 from ngym_cli.training.request import RunRequest
 

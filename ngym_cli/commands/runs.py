@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from ngym_cli.commands.shell import RunName, RunsFolder, command, epilog_of
-from ngym_cli.config.fields import Flag, Request
+from ngym_cli.commands.shell import command, epilog_of
+from ngym_cli.config.fields import Request
 from ngym_cli.errors import UserError
 
 app = typer.Typer(
@@ -36,12 +36,10 @@ class RemoveRequest(Request):
         ngym runs rm first second --yes
     """
 
-    run: Annotated[
-        list[str], Flag("Run folders, names of runs, or 'latest'.", positional=True, completes="run_folders")
-    ]
-    yes: Annotated[bool, Flag("Do not ask.", names=("--yes", "-y"))] = False
-    runs_root: RunsFolder = Path("runs")
-    as_json: Annotated[bool, Flag("Print JSON.", names=("--json",))] = False
+    run: list[str]
+    yes: bool = False
+    runs_root: Path = Path("runs")
+    as_json: bool = False
 
 
 class TagRequest(Request):
@@ -52,11 +50,11 @@ class TagRequest(Request):
         ngym runs tag latest baseline --remove
     """
 
-    run: RunName
-    tags: Annotated[list[str], Flag("Words such as baseline or figure3.", positional=True)]
-    remove: Annotated[bool, Flag("Remove these tags instead.")] = False
-    runs_root: RunsFolder = Path("runs")
-    as_json: Annotated[bool, Flag("Print JSON.", names=("--json",))] = False
+    run: str
+    tags: list[str]
+    remove: bool = False
+    runs_root: Path = Path("runs")
+    as_json: bool = False
 
 
 class NoteRequest(Request):
@@ -67,10 +65,10 @@ class NoteRequest(Request):
         ngym runs note latest ''
     """
 
-    run: RunName
-    text: Annotated[str, Flag("Text of the note; an empty text removes the note.", positional=True)]
-    runs_root: RunsFolder = Path("runs")
-    as_json: Annotated[bool, Flag("Print JSON.", names=("--json",))] = False
+    run: str
+    text: str
+    runs_root: Path = Path("runs")
+    as_json: bool = False
 
 
 def remove(request: RemoveRequest) -> None:

@@ -12,7 +12,7 @@ import typer
 from pydantic_core import PydanticUndefined
 from typer.core import TyperOption
 
-from ngym_cli.config.fields import AnyRequest, Flag, Option, Request, options_of, read_options, root_of
+from ngym_cli.config.fields import AnyRequest, Option, Request, options_of, read_options
 
 #: Placeholders of values, as Typer writes those of arguments.
 METAVARS = {"whole": "<int>", "number": "<number>", "switch": "", "path": "<path>"}
@@ -22,10 +22,6 @@ COMMON = "Most used options"
 #: Widest range of numbers that the help shows.
 SHOWN_RANGE = 100
 
-#: Fields of several commands.
-RunName = Annotated[str, Flag("Run folder, name of a run, or 'latest'.", positional=True, completes="run_folders")]
-RunsFolder = Annotated[Path, root_of("runs")]
-TrustRecord = Annotated[bool, Flag("Trust code that the run names.")]
 ALTERNATIVE_STACKS = "Wrapper stack; repeat for alternatives; 'none' for no wrappers."
 
 

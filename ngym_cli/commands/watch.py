@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from pydantic import Field
 
-from ngym_cli.commands.shell import RunName, RunsFolder, TrustRecord
-from ngym_cli.config.fields import Flag, Request
+from ngym_cli.config.fields import Request
 
 
 class WatchRequest(Request):
@@ -23,23 +21,19 @@ class WatchRequest(Request):
         ngym watch latest --out trial.mp4 --trials 1
     """
 
-    run: RunName = "latest"
-    trials: Annotated[int, Flag("Number of trials."), Field(ge=1, le=12)] = 3
-    only: Annotated[
-        str | None, Flag("Only trials with these columns, as in coh=51.2,outcome=error.", names=("--only", "--where"))
-    ] = None
-    out: Annotated[
-        Path | None, Flag("File to write: png, svg, pdf, mp4 or gif.", default="figures/watch.png of the run")
-    ] = None
-    overwrite: Annotated[bool, Flag("Replace a file that is there.")] = False
-    steps: Annotated[bool, Flag("Print the trials step by step and write no file.")] = False
-    pause: Annotated[bool, Flag("Wait for Enter after each step of --steps.")] = False
-    speed: Annotated[float, Flag("Speed of a film relative to the trial."), Field(ge=0.01)] = 1.0
-    stochastic: Annotated[bool, Flag("Draw actions from the policy.")] = False
-    seed: Annotated[int, Flag("Random seed of the trials."), Field(ge=0)] = 0
-    runs_root: RunsFolder = Path("runs")
-    trust: TrustRecord = False
-    as_json: Annotated[bool, Flag("Print the path of the file as JSON.", names=("--json",))] = False
+    run: str = "latest"
+    trials: int = Field(3, ge=1, le=12)
+    only: str | None = None
+    out: Path | None = None
+    overwrite: bool = False
+    steps: bool = False
+    pause: bool = False
+    speed: float = Field(1.0, ge=0.01)
+    stochastic: bool = False
+    seed: int = Field(0, ge=0)
+    runs_root: Path = Path("runs")
+    trust: bool = False
+    as_json: bool = False
 
 
 def execute(request: WatchRequest) -> None:

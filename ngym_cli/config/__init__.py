@@ -2,21 +2,3 @@
 
 Imports no torch.
 """
-
-from ngym_cli.config.fields import checked
-from ngym_cli.config.model import ResolvedConfig, RunConfig, streams
-from ngym_cli.config.trust import from_dict, load, read_toml
-from ngym_cli.config.values import flatten, merge, nest
-
-__all__ = [
-    "ResolvedConfig",
-    "RunConfig",
-    "checked",
-    "flatten",
-    "from_dict",
-    "load",
-    "merge",
-    "nest",
-    "read_toml",
-    "streams",
-]

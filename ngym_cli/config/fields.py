@@ -1,14 +1,17 @@
 """Fields of requests and configurations, each declared once, as options of the shell, of Python and of TOML.
 
-A field says in ``Annotated[...]`` what `Flag` adds to its type, range and default. `options_of` lists the options of a
-model; ``ngym_cli.commands.shell`` makes a command from them, ``ngym_cli.api.keywords`` the arguments of a function,
-and `checked` words what is refused as the user wrote it: ``--n-envs`` in the shell, ``n_envs`` in Python, a key in a
-file.
+A model has type, range and default of a field; the TOML file of the same name beside the module has the help and the
+spellings, as a `Flag`. `options_of` lists the options of a model; ``ngym_cli.commands.shell`` makes a command from
+them, ``ngym_cli.api.keywords`` the arguments of a function, and `checked` words what is refused as the user wrote it:
+``--n-envs`` in the shell, ``n_envs`` in Python, a key in a file.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
+import sys
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +24,12 @@ from pydantic.fields import FieldInfo
 from ngym_cli.config.options import refused
 from ngym_cli.config.values import (
     Value,
+    Values,
     merge,
     nest,
     parse_assignments,
     parse_list,
+    parse_option,
     parse_scalar,
     parse_value,
     parse_whole,
@@ -55,16 +60,50 @@ Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
 Texts = Annotated[list[str], BeforeValidator(lambda texts: [texts] if isinstance(texts, str) else texts)]
 
 
-class Section(BaseModel):
+#: Functions that read a value of a table, by the word in a `Flag`.
+PARSERS: dict[str, Callable[[str], Value]] = {
+    "value": parse_value,
+    "scalar": parse_scalar,
+    "option": parse_option,
+    "text": str,
+}
+
+
+@functools.cache
+def rows_of(file: str) -> Values:
+    """Return the rows of the TOML file beside a module; none without such a file."""
+    path = Path(file).with_suffix(".toml")
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+class Described(BaseModel):
+    """Model with options, which the TOML file beside its module describes."""
+
+    #: Descriptions of fields that several models have, by name.
+    shared: ClassVar[Values] = {}
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: object) -> None:
+        """Add to each field the `Flag` that its row stands for."""
+        rows = rows_of(getattr(sys.modules[cls.__module__], "__file__", None) or "").get(cls.__name__, {})
+        for name in {*rows, *(cls.shared.keys() & cls.__annotations__.keys())}:
+            row = {**cls.shared.get(name, {}), **rows.get(name, {})}
+            values: Values = {key: tuple(item) if isinstance(item, list) else item for key, item in row.items()}
+            cls.model_fields[name].metadata.append(Flag(**values))
+
+
+class Section(Described):
     """Section of a configuration: unknown keys are errors, assignments are checked."""
 
     model_config = ConfigDict(extra="forbid", validate_assignment=True, allow_inf_nan=False)
 
 
-class Request(BaseModel):
+class Request(Described):
     """Everything that is asked of a command; the docstring of each subclass is its help, with examples at the end."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
+
+    shared: ClassVar[Values] = rows_of(__file__)
 
     #: Options that most people need, by name or key, with which the help begins; empty where these are all.
     common: ClassVar[tuple[str, ...]] = ()
@@ -90,7 +129,7 @@ class Flag:
             but not shown.
         completes: name of a completion function in ``ngym_cli.commands.completion``.
         key: dotted key of the value, if different from the field's name.
-        parse: function that reads a value of a table.
+        parse: function that reads a value of a table, a key of `PARSERS`.
         positional: whether the shell takes the value without the name of the option.
         metavar: placeholder of the value in the help, if not that of the type.
         default: default in words, where the type has none.
@@ -104,7 +143,7 @@ class Flag:
     names: tuple[str, ...] = ()
     completes: str = ""
     key: str = ""
-    parse: Callable[[str], Value] = parse_value
+    parse: str = "value"
     positional: bool = False
     metavar: str = ""
     default: str = ""
@@ -116,17 +155,6 @@ class Flag:
     def meaning(self) -> str:
         """Help text with the default in words."""
         return f"{self.help} Default: {self.default}." if self.default else self.help
-
-
-def root_of(results: str, panel: str | None = None) -> Flag:
-    """Return the presentation of the folder of all runs or all sweeps."""
-    return Flag(f"Folder of all {results}.", panel, names=(f"--{results}-root", f"--{results}"))
-
-
-def stimuli_in_task(panel: str, older: str) -> Flag:
-    """Return the presentation of the entries of a task's trials that a fitted model sees, with an older spelling."""
-    text = "Entries of the task's trials for stimuli of the fit, as in s1=v1*0.1-2."
-    return Flag(text, panel, names=("--task-stimuli", older))
 
 
 @dataclass(frozen=True)
@@ -212,7 +240,7 @@ class Option:
         if self.many:
             return self._read_several(text)
         if self.kind == "table":
-            return parse_assignments(text, self.spelling, self.flag.parse)
+            return parse_assignments(text, self.spelling, PARSERS[self.flag.parse])
         if self.kind == "wrappers":
             return parse_wrappers(text)
         if self.kind in ("whole", "number"):

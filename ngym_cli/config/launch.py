@@ -6,36 +6,20 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from ngym_cli.config.fields import Flag, Section
-from ngym_cli.config.values import Scalar, Values, parse_scalar
+from ngym_cli.config.fields import Section
+from ngym_cli.config.values import Values
 from ngym_cli.errors import unknown
-
-#: Group of options in the help.
-WHERE = "Where"
-
-
-def parse_option(text: str) -> Scalar:
-    """Read the value of an option of sbatch; times such as 2:00:00 stay texts."""
-    return text if ":" in text else parse_scalar(text)
 
 
 class LaunchSettings(Section):
     """Settings of the execution of runs, which are not part of a recipe's identity."""
 
-    on: Annotated[str, Flag("Where to run: local, ray, ray:auto, ray:HOST:PORT or slurm.", WHERE)] = "local"
-    workers: Annotated[
-        int | None, Flag("Largest number of runs at a time.", WHERE, default="one per core"), Field(ge=1)
-    ] = None
-    slurm: Annotated[
-        Values,
-        Flag(
-            "NAME=VALUE for sbatch, as in partition=gpu or time=2:00:00; or runs_per_job=10.", WHERE, parse=parse_option
-        ),
-    ] = Field(default_factory=dict)
+    on: str = "local"
+    workers: int | None = Field(None, ge=1)
+    slurm: Values = {}
 
     @field_validator("slurm")
     @classmethod

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import tomli_w
 from pydantic import (
@@ -18,11 +18,8 @@ from pydantic import (
     model_validator,
 )
 
-from ngym_cli.config.fields import Flag, Options, Section, Texts
+from ngym_cli.config.fields import Options, Section, Texts, checked
 from ngym_cli.config.sections import (
-    AGENT,
-    RUN,
-    TASK,
     Arguments,
     CheckpointConfig,
     EvaluationConfig,
@@ -30,8 +27,7 @@ from ngym_cli.config.sections import (
     StageConfig,
     TaskSettings,
 )
-from ngym_cli.config.tasks import RECOMMENDED_KEY, usual_algorithm, with_defaults, with_recommended
-from ngym_cli.config.values import parse_scalar
+from ngym_cli.config.tasks import usual_algorithm, with_defaults, with_recommended
 
 ResetState = Literal["auto", "trial", "session", "block", "never"]
 
@@ -49,93 +45,23 @@ ARGUMENT_TABLES = ("task_args", "network_args", "hyperparameters")
 class RunConfig(TaskSettings):
     """Everything that determines a run."""
 
-    task: Annotated[
-        str,
-        Flag(
-            "Task by id, old name, path/to/file.py:Class or package.module:Class; several as RDM-v0+GoNogo-v0 or a "
-            "collection (yang19); 'all' with --smoke.",
-            TASK,
-            completes="tasks",
-            default="RDM-v0",
-        ),
-        Field(min_length=1),
-    ] = "RDM-v0"
-    alg: Annotated[
-        str,
-        Flag(
-            "Algorithm: recurrent_ppo, recurrent_a2c, reinforce, supervised; "
-            "without memory ppo, a2c, dqn, qrdqn, trpo; or file.py:Class.",
-            AGENT,
-            completes="algorithms",
-            default="recurrent_ppo; in some tasks supervised",
-            aliases=("algorithm",),
-        ),
-    ] = "recurrent_ppo"
-    network: Annotated[
-        str | None,
-        Flag(
-            "Network: lstm, gru, rnn, ctrnn, ei_rnn, attention; mlp without memory; or file.py:Class.",
-            AGENT,
-            completes="networks",
-            default="lstm; in some tasks another",
-        ),
-    ] = None
-    network_args: Annotated[
-        Arguments,
-        Flag("Argument of the network, as in layers=2 (see ngym info lstm).", AGENT, names=("--network-arg",)),
-    ] = Field(default_factory=dict)
-    units: Annotated[int | None, Flag("Units per layer.", AGENT, default="64"), Field(ge=1, le=65_536)] = None
-    n_envs: Annotated[
-        int | None,
-        Flag("Number of parallel environments.", AGENT, default="64, fewer in short runs"),
-        Field(ge=1, le=16_384),
-    ] = None
-    timesteps: Annotated[
-        int | None,
-        Flag("Training steps over all environments, as in 1e5.", AGENT, default="see ngym info TASK"),
-        Field(ge=1, le=10**15),
-    ] = None
-    seed: Annotated[int, Flag("Random seed.", RUN, default="0"), Field(ge=0, lt=2**63)] = 0
-    device: Annotated[str, Flag("Device: auto (CPU, or a GPU measured to be faster), cpu or cuda.", RUN)] = "auto"
-    init_from: Annotated[
-        str | None,
-        Flag("Run whose weights initialise the network.", AGENT, completes="run_folders"),
-        Field(min_length=1),
-    ] = None
-    reset_state: Annotated[
-        ResetState,
-        Flag(
-            "Reset of the recurrent state: auto, trial, session, block (where one begins) or never; auto is never if "
-            "information is carried across trials, otherwise trial.",
-            AGENT,
-        ),
-    ] = "auto"
-    until: Annotated[
-        float | None,
-        Flag(
-            "Stop early when performance on fresh trials clearly exceeds this fraction of the ceiling.",
-            AGENT,
-        ),
-        Field(gt=0, le=1),
-    ] = None
-    until_performance: Annotated[
-        float | None,
-        Flag("Stop early when performance on fresh trials clearly exceeds this value.", AGENT),
-        Field(gt=0, le=1),
-    ] = None
-    track: Annotated[
-        Literal["wandb", "mlflow"] | None,
-        Flag("Also send curves to wandb or mlflow (extras of the same names).", RUN, completes="trackers"),
-    ] = None
-    callbacks: Annotated[
-        Texts,
-        Flag("Your own Stable-Baselines3 callback, path/to/file.py:Class.", RUN, names=("--callback",)),
-    ] = Field(default_factory=list)
+    task: str = Field("RDM-v0", min_length=1)
+    alg: str = "recurrent_ppo"
+    network: str | None = None
+    network_args: Arguments = {}
+    units: int | None = Field(None, ge=1, le=65_536)
+    n_envs: int | None = Field(None, ge=1, le=16_384)
+    timesteps: int | None = Field(None, ge=1, le=10**15)
+    seed: int = Field(0, ge=0, lt=2**63)
+    device: str = "auto"
+    init_from: str | None = Field(None, min_length=1)
+    reset_state: ResetState = "auto"
+    until: float | None = Field(None, gt=0, le=1)
+    until_performance: float | None = Field(None, gt=0, le=1)
+    track: Literal["wandb", "mlflow"] | None = None
+    callbacks: Texts = []
     stages: list[StageConfig] = Field(default_factory=list, description="stages of a curriculum, in order")
-    hyperparameters: Annotated[
-        Arguments,
-        Flag("Hyperparameter, as in learning_rate=3e-4 (see ngym info recurrent_ppo).", AGENT, names=("--set",)),
-    ] = Field(default_factory=dict)
+    hyperparameters: Arguments = {}
     evaluation: EvaluationConfig = Field(default_factory=EvaluationConfig)
     checkpoint: CheckpointConfig = Field(default_factory=CheckpointConfig)
     recording: RecordingConfig | None = None
@@ -210,6 +136,11 @@ class RunConfig(TaskSettings):
         return tomli_w.dumps({**without_none({**first, **data}), **({"stages": stages} if stages else {})})
 
 
+def from_dict(data: Mapping[str, object], source: str = "", typed: bool = False) -> RunConfig:
+    """Return a validated configuration; see `ngym_cli.config.fields.checked`."""
+    return checked(RunConfig, data, source, typed)
+
+
 def without_none(value: object, free: bool = False) -> Any:
     """Drop unset fields; in tables of arguments, where None is a value, write the word "none"."""
     if isinstance(value, Mapping):
@@ -255,53 +186,11 @@ class ResolvedConfig(RunConfig):
 class Shorthand(Section):
     """Options that stand for an entry of a table of `RunConfig`, or for several settings."""
 
-    recommended: Annotated[
-        bool | None,
-        Flag(
-            "Use the wrappers that the task needs (see ngym info TASK); your own settings have priority.",
-            TASK,
-            key=RECOMMENDED_KEY,
-        ),
-    ] = None
-    schedule: Annotated[
-        str | None,
-        Flag(
-            "Order of several tasks: random, norepeat, sequential, block:100 or sequential_block:100 (trials).",
-            TASK,
-            names=("--schedule",),
-            key="task_args.schedule",
-            completes="schedules",
-        ),
-    ] = None
-    prune: Annotated[
-        str | None,
-        Flag(
-            "Prune recurrent and input weights during training, as in magnitude:0.9:by=200000 (final sparsity, step).",
-            AGENT,
-            names=("--prune",),
-            key="network_args.prune",
-        ),
-    ] = None
-    loss_weight: Annotated[
-        dict[str, float],
-        Flag(
-            "Weight of a period in the loss, as in delay=2 (supervised).",
-            AGENT,
-            names=("--loss-weight",),
-            key="hyperparameters.loss_weight",
-            parse=parse_scalar,
-        ),
-    ] = Field(default_factory=dict)
-    task_weight: Annotated[
-        dict[str, float],
-        Flag(
-            "Relative frequency of a task, as in GoNogo-v0=2 (supervised, several tasks).",
-            AGENT,
-            names=("--task-weight",),
-            key="hyperparameters.task_weight",
-            parse=parse_scalar,
-        ),
-    ] = Field(default_factory=dict)
+    recommended: bool | None = None
+    schedule: str | None = None
+    prune: str | None = None
+    loss_weight: dict[str, float] = {}
+    task_weight: dict[str, float] = {}
 
 
 #: Sections whose options are those of a run.

@@ -9,15 +9,12 @@ from typing import Annotated, Any, Literal, SupportsFloat
 
 from pydantic import AfterValidator, Field, field_validator, model_serializer, model_validator
 
-from ngym_cli.config.fields import Flag, Joined, Section
+from ngym_cli.config.fields import Joined, Section
 from ngym_cli.config.values import Call, Values, parse_scalar, parse_value, parse_wrappers, split_entries, write_value
 from ngym_cli.errors import UserError
 
 #: Largest number of trials in an evaluation, whose table is held in memory.
 MOST_TRIALS = 10_000_000
-
-#: Groups of options in the help of commands.
-TASK, AGENT, RECORDING, RUN = "Task", "Agent", "Recording", "Run"
 
 
 def with_none(value: Any) -> Any:
@@ -64,25 +61,8 @@ class WrapperConfig(Section):
 class EvaluationConfig(Section):
     """Evaluation on fresh trials with frozen weights, during and after a run."""
 
-    every: Annotated[
-        int | None,
-        Flag(
-            "Steps between evaluations; 0 for one at the end only (100,000; more for long trials).",
-            RUN,
-            names=("--eval-every",),
-        ),
-        Field(ge=0),
-    ] = None
-    trials: Annotated[
-        int | None,
-        Flag(
-            "Trials of each evaluation.",
-            RUN,
-            names=("--eval-trials",),
-            default="2,000, fewer for images and in short runs",
-        ),
-        Field(ge=1, le=MOST_TRIALS),
-    ] = None
+    every: int | None = Field(None, ge=0)
+    trials: int | None = Field(None, ge=1, le=MOST_TRIALS)
     deterministic: bool = Field(True, description="take the most probable action instead of drawing actions")
     half_width: float | None = Field(
         None,
@@ -101,50 +81,23 @@ class EvaluationConfig(Section):
 class CheckpointConfig(Section):
     """Checkpoints, from which a run can be resumed."""
 
-    every: Annotated[
-        int, Flag("Steps between checkpoints; 0 for one when interrupted only.", RUN, default="100,000"), Field(ge=0)
-    ] = 100_000
-    keep: Annotated[
-        int,
-        Flag("Checkpoints kept, evenly spaced over the training, besides the best (20).", RUN, names=("--keep",)),
-        Field(ge=1),
-    ] = 20
+    every: int = Field(100_000, ge=0)
+    keep: int = Field(20, ge=1)
 
 
 class RecordingConfig(Section):
     """Recording of neurons that a network learns from, besides the task."""
 
-    file: Annotated[
-        str,
-        Flag("Recording that the network learns from (NWB, HDF5, npz, folder).", RECORDING, names=("--recording",)),
-        Field(min_length=1),
-    ]
-    weight: Annotated[
-        float, Flag("Weight of the recording in the loss.", RECORDING, default="1"), Field(gt=0, le=1e6)
-    ] = 1.0
-    map: Annotated[
-        Literal["linear", "identity"],
-        Flag("Read-out of the neurons: linear (from all units), or identity (a unit for each neuron).", RECORDING),
-    ] = "linear"
-    loss: Annotated[
-        Literal["variance", "bits"],
-        Flag("Loss: variance (share left unexplained), or bits (per spike, of counts; Poisson).", RECORDING),
-    ] = "variance"
-    scale: Annotated[
-        Literal["zscore", "sqrt"],
-        Flag("Scale of rates before averaging, with variance: zscore, or sqrt, of which the z-score.", RECORDING),
-    ] = "zscore"
-    by: Annotated[
-        Joined, Flag("Conditions of the recording, as in coh,ground_truth.", RECORDING, default="those the task shares")
-    ] = None
-    area: Annotated[str, Flag("Area of the neurons.", RECORDING, default="all")] = ""
-    unit_filter: Annotated[
-        str, Flag("Neurons that are read, by columns of the units, as in 'quality = good'.", RECORDING, default="all")
-    ] = ""
-    seed: Annotated[
-        int, Flag("Random seed of the held-out neurons and trials.", RECORDING, default="0"), Field(ge=0, lt=2**63)
-    ] = 0
-    only: Annotated[bool, Flag("Learn from the recording alone; the task only shows its stimuli.", RECORDING)] = False
+    file: str = Field(min_length=1)
+    weight: float = Field(1.0, gt=0, le=1e6)
+    map: Literal["linear", "identity"] = "linear"
+    loss: Literal["variance", "bits"] = "variance"
+    scale: Literal["zscore", "sqrt"] = "zscore"
+    by: Joined = None
+    area: str = ""
+    unit_filter: str = ""
+    seed: int = Field(0, ge=0, lt=2**63)
+    only: bool = False
     sha256: str = Field("", description="checksum of the file, made when the run is")
 
     @property
@@ -156,46 +109,11 @@ class RecordingConfig(Section):
 class TaskSettings(Section):
     """Settings of a task, which a stage of a curriculum can override."""
 
-    dt: Annotated[
-        float | None,
-        Flag("Time step in ms.", TASK, changes=True, default="see ngym info TASK, mostly 100"),
-        Field(ge=0.1, le=1e6),
-    ] = None
-    task_args: Annotated[
-        Arguments,
-        Flag(
-            "Argument of the task, as in cohs=0/10/20 (see ngym info TASK).", TASK, names=("--task-arg",), changes=True
-        ),
-    ] = Field(default_factory=dict)
-    timing: Annotated[
-        Values,
-        Flag(
-            "Duration of a period in ms, as in delay=500, delay=200/400 (one is drawn) or delay=uniform:200:600; also "
-            "choice:MS1:MS2, truncated_exponential:MEAN:MIN:MAX, until:T.",
-            TASK,
-            parse=str,
-            changes=True,
-        ),
-    ] = Field(default_factory=dict)
-    rewards: Annotated[
-        dict[str, float],
-        Flag(
-            "Reward of an outcome, as in fail=-0.1 (see ngym info TASK).",
-            TASK,
-            names=("--reward",),
-            parse=parse_scalar,
-            changes=True,
-        ),
-    ] = Field(default_factory=dict)
-    wrappers: Annotated[
-        list[WrapperConfig],
-        Flag(
-            "Wrappers, innermost first: name,name:key=value:key=v1/v2 (see ngym list wrappers); none.",
-            TASK,
-            completes="wrappers",
-            changes=True,
-        ),
-    ] = Field(default_factory=list)
+    dt: float | None = Field(None, ge=0.1, le=1e6)
+    task_args: Arguments = {}
+    timing: Values = {}
+    rewards: dict[str, float] = {}
+    wrappers: list[WrapperConfig] = []
 
     @field_validator("timing")
     @classmethod

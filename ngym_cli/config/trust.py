@@ -14,8 +14,7 @@ from typing import Any, Required
 from typing_extensions import TypedDict
 
 from ngym_cli.config.extensions import file_of, is_reference
-from ngym_cli.config.fields import checked
-from ngym_cli.config.model import RunConfig
+from ngym_cli.config.model import RunConfig, from_dict
 from ngym_cli.config.values import merge, write_value
 from ngym_cli.errors import UserError, option
 from ngym_cli.files import reading
@@ -210,11 +209,6 @@ def unchanged_references(code: object) -> tuple[str, ...]:
         if expected and isinstance(signature, str) and hmac.compare_digest(expected, signature):
             return tuple(name for name, recorded_digest in recorded.items() if _digest_of(name) == recorded_digest)
     return ()
-
-
-def from_dict(data: Mapping[str, object], source: str = "", typed: bool = False) -> RunConfig:
-    """Return a validated configuration; see `ngym_cli.config.fields.checked`."""
-    return checked(RunConfig, data, source, typed)
 
 
 def read_toml(path: Path, largest: int = reading.LARGEST_TOML) -> dict[str, Any]:

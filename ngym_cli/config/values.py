@@ -115,6 +115,11 @@ def write_value(value: object) -> str:
     return str(value)
 
 
+def parse_option(text: str) -> Scalar:
+    """Read the value of an option of sbatch; times such as 2:00:00 stay texts."""
+    return text if ":" in text else parse_scalar(text)
+
+
 def parse_whole(text: str | int) -> int:
     """Read a whole number, also written as ``1e5`` or ``100_000``.
 

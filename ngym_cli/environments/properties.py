@@ -24,8 +24,8 @@ from neurogym.state import CannotSave
 from neurogym.state import check as check_state
 from neurogym.vector import layers
 from neurogym.wrappers.stack import traits
-from ngym_cli.config import RunConfig
 from ngym_cli.config.extensions import user_errors
+from ngym_cli.config.model import RunConfig
 from ngym_cli.config.tasks import Task, find_task
 from ngym_cli.environments.stack import env_maker, make_env
 from ngym_cli.environments.trial_batch import STRETCHES, reported_units

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from neurogym.trials.cursor import FIRST_BLOCK
-from ngym_cli.config import RunConfig
+from ngym_cli.config.model import RunConfig
 from ngym_cli.environments.properties import TaskProperties
 
 if TYPE_CHECKING:

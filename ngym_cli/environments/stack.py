@@ -23,8 +23,9 @@ from neurogym.envs import registration
 from neurogym.envs.episodes import EPISODE_DT, EpisodeTask
 from neurogym.envs.multi import ScheduleEnvs
 from neurogym.sampling.scheduler import schedule_from
-from ngym_cli.config import checked, extensions, options
+from ngym_cli.config import extensions, options
 from ngym_cli.config.extensions import user_errors
+from ngym_cli.config.fields import checked
 from ngym_cli.config.sections import Duration, TaskSettings
 from ngym_cli.config.tasks import Task, find_task
 from ngym_cli.errors import UserError, message_of, unknown

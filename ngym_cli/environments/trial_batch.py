@@ -16,7 +16,7 @@ from neurogym.sampling.scheduler import RandomBlockSchedule, SequentialBlockSche
 from neurogym.vector import LoopVectorEnv, make_vec
 from neurogym.vector.loop import BatchStepResult
 from neurogym.wrappers.hooks import Hooks
-from ngym_cli.config import RunConfig
+from ngym_cli.config.model import RunConfig
 from ngym_cli.config.tasks import find_task
 from ngym_cli.environments.stack import env_maker
 from ngym_cli.errors import NotFinite

@@ -13,7 +13,7 @@ from neurogym.analysis.trial_tables import Table
 from neurogym.dynamics import AGREEMENTS, Agreement, agreement
 from ngym_cli import runs
 from ngym_cli.agents import explained
-from ngym_cli.config import ResolvedConfig
+from ngym_cli.config.model import ResolvedConfig
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.figures.files import save_figure
 from ngym_cli.figures.style import COLOURS, GREY, category_ticks, guide, new_figure, styled

@@ -10,11 +10,10 @@ import numpy as np
 
 from neurogym.behaviour.models.base import ParallelTrials, Policy
 from neurogym.behaviour.table import Behaviour, Session, session
-from ngym_cli import config as configuration
 from ngym_cli.agents import defaults
 from ngym_cli.agents.acting import rollout
 from ngym_cli.agents.from_config import build_batch
-from ngym_cli.config import ResolvedConfig
+from ngym_cli.config.model import ResolvedConfig, from_dict
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.errors import UserError, option
 from ngym_cli.evaluation.fitted_agent import FittedAgent, FittedModel, actions_of, stimuli_of
@@ -85,7 +84,7 @@ def run(request: FitRequest, hooks: FitHooks) -> FitRecord:
 
 
 def _task(text: str, seed: int) -> DesignTask:
-    config = configuration.from_dict({"alg": defaults.FITTED, "reset_state": "never", "seed": seed, "task": text})
+    config = from_dict({"alg": defaults.FITTED, "reset_state": "never", "seed": seed, "task": text})
     return DesignTask(text, *defaults.prepare(config))
 
 

@@ -22,7 +22,7 @@ from ngym_cli.agents.defaults import evaluation_trials
 from ngym_cli.agents.from_config import build_batch
 from ngym_cli.agents.perturbation import Perturbation, Perturber, Within, drawn
 from ngym_cli.agents.trained import agent_for, remembers
-from ngym_cli.config import RunConfig
+from ngym_cli.config.model import RunConfig
 from ngym_cli.config.tasks import find_task
 from ngym_cli.environments.probes import Balanced, PeriodProbe, combinations
 from ngym_cli.environments.properties import TaskProperties

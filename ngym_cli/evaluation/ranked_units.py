@@ -24,7 +24,7 @@ from ngym_cli.runs.conditions import columns_by_default, conditions_of
 from ngym_cli.runs.recordings import Recording
 
 if TYPE_CHECKING:
-    from ngym_cli.config import RunConfig
+    from ngym_cli.config.model import RunConfig
     from ngym_cli.environments.properties import TaskProperties
     from ngym_cli.environments.quota import Progress
     from ngym_cli.evaluation.fresh_trials import EvaluatedTrials, EvaluationSettings, Policy

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
 
-from ngym_cli.config.fields import Flag, Names, Options, Request, Section, Texts, root_of, stimuli_in_task
+from ngym_cli.config.fields import Names, Options, Request, Section, Texts
 from ngym_cli.config.model import CHANGED_CONDITIONS
 from ngym_cli.config.sections import MOST_TRIALS
 from ngym_cli.config.values import Values
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 #: Longest name of an evaluation made from its settings; longer ones are cut and end with a digest of the full name.
 LONGEST_LABEL = 120
-#: Groups of options in the help.
-TRIALS, PERTURBATION, FITTED, OUTPUT = "Trials", "Perturbation", "Fitted models", "Output"
 #: Options that only evaluations of trained networks have, and those that only simulations have.
 OF_NETWORKS = (
     *("checkpoints", "balanced", "device", "record", "spike_rate", "export"),
@@ -33,17 +31,10 @@ OF_SIMULATIONS = ("fitted_model", "fitted_subject", "task_stimuli")
 class Perturbations(Section):
     """Perturbations of the units of a network, each of which is an evaluation unless all act together."""
 
-    lesion: Annotated[
-        Texts, Flag("Remove units: a fraction such as 0.2, units=3,7, or top:0.1:selectivity.", PERTURBATION)
-    ] = []
-    silence: Annotated[Texts, Flag("Silence units: a fraction, or 'units=3,7 period=delay'.", PERTURBATION)] = []
-    clamp: Annotated[
-        Texts,
-        Flag("Fix units: 'units=3 value=0.5 period=delay'; without a value at their present activity.", PERTURBATION),
-    ] = []
-    noise: Annotated[
-        Texts, Flag("Add noise: its s.d. per step, or 'sd=0.1 units=3,7 period=delay'.", PERTURBATION)
-    ] = []
+    lesion: Texts = []
+    silence: Texts = []
+    clamp: Texts = []
+    noise: Texts = []
 
 
 class EvalRequest(Request):
@@ -60,80 +51,33 @@ class EvalRequest(Request):
 
     common = ("trials", "task_args", "balanced", "lesion", "record", "export", "compare", "name")
 
-    run: Annotated[
-        list[str],
-        Flag("Run folders, names of runs, or 'latest' (the default).", positional=True, completes="run_folders"),
-    ] = []
-    trials: Annotated[
-        int | None,
-        Flag("Number of fresh trials.", TRIALS, default="2,000, or 200 of images; more if trials are linked"),
-        Field(ge=1, le=MOST_TRIALS),
-    ] = None
-    deterministic: Annotated[
-        bool | None,
-        Flag(
-            "Take the most probable action (default of networks), or draw from the policy (default of fitted models).",
-            TRIALS,
-            names=("--deterministic/--stochastic",),
-        ),
-    ] = None
-    balanced: Annotated[bool, Flag("Show all combinations of conditions equally often.", TRIALS)] = False
-    seed: Annotated[int, Flag("Random seed of the trials.", TRIALS), Field(ge=0)] = 0
-    device: Annotated[
-        str, Flag("Device that acts: cpu, cuda, or auto (a GPU where it was measured to be faster).", TRIALS)
-    ] = "cpu"
-    checkpoints: Annotated[
-        str | None, Flag("Checkpoints to evaluate: 'all', 'best', or steps as in 10000,20000.", TRIALS)
-    ] = None
-    checkpoint: Annotated[str | None, Flag("The same, for a single checkpoint.", hidden=True)] = None
+    run: list[str] = []
+    trials: int | None = Field(None, ge=1, le=MOST_TRIALS)
+    deterministic: bool | None = None
+    balanced: bool = False
+    seed: int = Field(0, ge=0)
+    device: str = "cpu"
+    checkpoints: str | None = None
+    checkpoint: str | None = None
     changes: Annotated[Values, CHANGED_CONDITIONS] = {}
     perturbations: Annotated[Perturbations, Options((Perturbations,))] = Perturbations()
-    together: Annotated[
-        bool, Flag("Apply all perturbations in one evaluation; by default each has its own.", PERTURBATION)
-    ] = False
-    simulate: Annotated[
-        str | None,
-        Flag("Task in which a fitted model acts; RUN is then a fit of ngym fit.", FITTED, completes="tasks"),
-    ] = None
-    fitted_model: Annotated[
-        str | None,
-        Flag("Model of the fit.", FITTED, names=("--fitted-model", "--model"), default="best held-out score"),
-    ] = None
-    fitted_subject: Annotated[
-        str | None, Flag("Subject of the fit, if there are several.", FITTED, names=("--fitted-subject", "--subject"))
-    ] = None
-    task_stimuli: Annotated[str | None, stimuli_in_task(FITTED, "--stimuli")] = None
-    record: Annotated[
-        Names | None,
-        Flag("Record activity, spikes, values, logits, observations, actions, rewards (commas).", OUTPUT),
-    ] = None
-    spike_rate: Annotated[
-        float | None,
-        Flag("Rate (Hz) of spikes at the highest activity of each unit (50); 0 at the lowest.", OUTPUT),
-        Field(gt=0, le=1_000),
-    ] = None
-    export: Annotated[Names, Flag("Export: csv, nwb, npz (padded arrays; commas).", OUTPUT)] = ()
-    compare: Annotated[
-        Path | None, Flag("Table with trials of animals or humans to compare with (CSV, Parquet, NWB).", OUTPUT)
-    ] = None
-    columns: Annotated[Path | None, Flag("TOML file that maps the columns of --compare.", OUTPUT)] = None
-    compare_activity: Annotated[Path | None, Flag("Recording to compare activity with (NWB, HDF5, npz).", OUTPUT)] = (
-        None
-    )
-    recording_by: Annotated[
-        Names | None,
-        Flag(
-            "Conditions of the recording of --compare-activity, as in coh,ground_truth.",
-            OUTPUT,
-            names=("--recording-by", "--by"),
-            default="those both have",
-        ),
-    ] = None
-    name: Annotated[str | None, Flag("Name of the evaluation.", OUTPUT, default="made from its settings")] = None
-    overwrite: Annotated[bool, Flag("Replace an evaluation of this name.", OUTPUT)] = False
-    runs_root: Annotated[Path, root_of("runs", OUTPUT)] = Path("runs")
-    trust: Annotated[bool, Flag("Trust code that the run names.", OUTPUT)] = False
-    as_json: Annotated[bool, Flag("Print the summary as JSON.", OUTPUT, names=("--json",))] = False
+    together: bool = False
+    simulate: str | None = None
+    fitted_model: str | None = None
+    fitted_subject: str | None = None
+    task_stimuli: str | None = None
+    record: Names | None = None
+    spike_rate: float | None = Field(None, gt=0, le=1_000)
+    export: Names = ()
+    compare: Path | None = None
+    columns: Path | None = None
+    compare_activity: Path | None = None
+    recording_by: Names | None = None
+    name: str | None = None
+    overwrite: bool = False
+    runs_root: Path = Path("runs")
+    trust: bool = False
+    as_json: bool = False
     references: bool = Field(True, description="compute the scores of reference agents")
 
     @model_validator(mode="before")

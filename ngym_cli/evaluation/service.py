@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from ngym_cli import config as configuration
 from ngym_cli import processes, runs
 from ngym_cli.agents import checkpoints, defaults, saving
 from ngym_cli.agents.defaults import HALF_WIDTH, evaluation_trials
 from ngym_cli.agents.trained import load_to_act, remembers
-from ngym_cli.config.values import parse_list, parse_whole
+from ngym_cli.config.model import from_dict
+from ngym_cli.config.values import merge, parse_list, parse_whole
 from ngym_cli.environments import properties as of_task
 from ngym_cli.environments.quota import Progress
 from ngym_cli.errors import UserError, option, unknown
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
 
     from ngym_cli.agents.acting import Actor
-    from ngym_cli.config import ResolvedConfig
+    from ngym_cli.config.model import ResolvedConfig
     from ngym_cli.figures.source import Source
     from ngym_cli.figures.view import Recorder
 
@@ -201,8 +201,8 @@ def _evaluate_run(
 
     config = defaults.read_config(run, request.trust).in_stage(-1)
     if request.changes:
-        requested = configuration.merge(config.model_dump(exclude_none=True), request.changes)
-        config, properties = defaults.prepare(configuration.from_dict(requested))
+        requested = merge(config.model_dump(exclude_none=True), request.changes)
+        config, properties = defaults.prepare(from_dict(requested))
     else:
         properties = of_task.inspect(config)
     trials = request.trials or evaluation_trials(properties)

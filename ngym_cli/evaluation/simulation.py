@@ -16,11 +16,11 @@ import numpy as np
 from neurogym.analysis.trial_tables import Table
 from neurogym.behaviour.models.base import Policy
 from neurogym.behaviour.table import Behaviour
-from ngym_cli import config as configuration
 from ngym_cli import runs
 from ngym_cli.agents import defaults
 from ngym_cli.agents.defaults import FITTED
-from ngym_cli.config import RunConfig, streams, trust
+from ngym_cli.config import trust
+from ngym_cli.config.model import RunConfig, from_dict, streams
 from ngym_cli.config.tasks import HISTORY
 from ngym_cli.environments.properties import TaskProperties, inspect
 from ngym_cli.errors import UserError, check_known, option
@@ -55,7 +55,7 @@ def simulate(
         from ngym_cli.evaluation import comparison
 
         comparison.read(request.compare, request.columns)  # refused before anything is replaced
-    requested = configuration.from_dict(
+    requested = from_dict(
         {"alg": FITTED, "reset_state": "never", "seed": request.seed, "task": request.simulate, **request.changes}
     )
     config, properties = defaults.prepare(requested)
@@ -166,7 +166,7 @@ def _ceiling(config: RunConfig, by_correctness: bool) -> dict[str, float | str |
         missing = [entry for entry in HISTORY if entry["name"] not in names]
         settings = config.model_dump()
         try:
-            properties = inspect(configuration.from_dict({**settings, "wrappers": [*settings["wrappers"], *missing]}))
+            properties = inspect(from_dict({**settings, "wrappers": [*settings["wrappers"], *missing]}))
             ceiling, reason = properties.ceiling or {}, properties.no_ceiling
         except UserError as error:
             reason = str(error)

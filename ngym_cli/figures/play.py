@@ -15,8 +15,8 @@ from neurogym.messages.plain_data import plain
 from neurogym.rules import ABORT, CORRECT, END, ERROR, MISS, OUTCOME
 from neurogym.spaces import names_of
 from neurogym.wrappers.stack import Stack
-from ngym_cli import config as configuration
 from ngym_cli.config.extensions import user_errors
+from ngym_cli.config.model import from_dict
 from ngym_cli.config.tasks import find_task
 from ngym_cli.environments.properties import inner_task
 from ngym_cli.environments.stack import make_env
@@ -64,7 +64,7 @@ def write_page(
     Raises:
         UserError: if a person cannot do the task on such a page, or there is a file of this name.
     """
-    settings = configuration.from_dict({"wrappers": [], **flags, "task": name})
+    settings = from_dict({"wrappers": [], **flags, "task": name})
     task = find_task(name)
     path = out or Path(f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', task.name)}.html")
     may_write(path, True, overwrite)

@@ -31,7 +31,7 @@ from neurogym.dynamics.catalogue import (
 )
 from ngym_cli.agents.defaults import prepare
 from ngym_cli.agents.trained import remembers
-from ngym_cli.config import ResolvedConfig, RunConfig
+from ngym_cli.config.model import ResolvedConfig, RunConfig
 from ngym_cli.environments.properties import ANSWER_COLUMNS
 from ngym_cli.figures import registry
 from ngym_cli.figures.dynamics_data import dynamics_of

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from stable_baselines3.common.policies import BasePolicy
 
     from neurogym.dynamics.systems import System
-    from ngym_cli.config import ResolvedConfig
+    from ngym_cli.config.model import ResolvedConfig
     from ngym_cli.environments.properties import TaskProperties
 
 #: Name of the channels that wrappers add behind those of the task: last reward, last action.

@@ -15,7 +15,7 @@ from neurogym.behaviour.describe import SUMMARY_COLUMNS, SubjectDescription, des
 from neurogym.behaviour.reading import NoChoiceError, TableSource
 from neurogym.behaviour.reports import EVERY, ReportTable, reports_of
 from neurogym.behaviour.table import Behaviour, Reading
-from ngym_cli.config import read_toml
+from ngym_cli.config.trust import read_toml
 from ngym_cli.errors import UserError, check_known, message_of, option
 from ngym_cli.files.outputs import may_write
 from ngym_cli.files.writing import write_text

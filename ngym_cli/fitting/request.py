@@ -11,61 +11,47 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, StrictInt, ValidationInfo, field_validator, model_validator
 
-from ngym_cli.config.fields import Flag, Joined, Names, Options, Request, Section, Texts, root_of, stimuli_in_task
-from ngym_cli.config.launch import WHERE, LaunchSettings, parse_option
+from ngym_cli.config.fields import Joined, Names, Options, Request, Section, Texts
+from ngym_cli.config.launch import LaunchSettings
 from ngym_cli.config.values import Values, parse_whole_numbers, split_entries
 from ngym_cli.errors import UserError, check_known, option
 
 if TYPE_CHECKING:
     from neurogym.behaviour.models.parameters import Prior
 
-#: Groups of options in the help.
-COLUMNS, SCORES, TIMES, DESIGN, OUTPUT = "Columns", "Scores", "Times and conditions", "Design", "Output"
-
 
 class ColumnRoles(Section):
     """Roles of the columns of a table of behaviour; None for a guess, the word "none" for no such column."""
 
-    subject: Annotated[Joined, Flag("Column of the subject.", COLUMNS)] = None
-    session: Annotated[Joined, Flag("Column of the session.", COLUMNS)] = None
-    trial: Annotated[Joined, Flag("Column of the trial's number in its session.", COLUMNS)] = None
-    choice: Annotated[Joined, Flag("Column of the choice.", COLUMNS)] = None
-    correct: Annotated[Joined, Flag("Column that says whether the choice was correct.", COLUMNS)] = None
-    reward: Annotated[Joined, Flag("Column of the reward.", COLUMNS)] = None
-    ground_truth: Annotated[Joined, Flag("Column of the correct choice.", COLUMNS)] = None
-    rt: Annotated[Joined, Flag("Column of the reaction time (s or ms).", COLUMNS)] = None
-    stimuli: Annotated[Joined, Flag("Columns of the stimuli, as in s1,s2; 'none' for none.", COLUMNS)] = None
-    pulses: Annotated[
-        Joined, Flag("Columns of the times of pulses on the left and on the right, as in l,r or l,r,ms.", COLUMNS)
-    ] = None
-    duration: Annotated[Joined, Flag("Column of the duration of the stimulus, beside pulses.", COLUMNS)] = None
-    state: Annotated[Joined, Flag("Column of the second-stage state of a two-step task.", COLUMNS)] = None
-    choice2: Annotated[Joined, Flag("Column of the second-stage choice of a two-step task.", COLUMNS)] = None
-    gain: Annotated[Joined, Flag("Column of the amount won, beside --loss.", COLUMNS)] = None
-    loss: Annotated[Joined, Flag("Column of the amount lost.", COLUMNS)] = None
-    confidence: Annotated[Joined, Flag("Column of the confidence judgement.", COLUMNS)] = None
-    cue: Annotated[Joined, Flag("Column of the cue before the choice (go/no-go).", COLUMNS)] = None
+    subject: Joined = None
+    session: Joined = None
+    trial: Joined = None
+    choice: Joined = None
+    correct: Joined = None
+    reward: Joined = None
+    ground_truth: Joined = None
+    rt: Joined = None
+    stimuli: Joined = None
+    pulses: Joined = None
+    duration: Joined = None
+    state: Joined = None
+    choice2: Joined = None
+    gain: Joined = None
+    loss: Joined = None
+    confidence: Joined = None
+    cue: Joined = None
 
 
 class TableRequest(Request):
     """Ways in which the rows and columns of a table of behaviour are read."""
 
-    columns: Annotated[Path | None, Flag("TOML file that maps the columns, as for ngym eval --compare.")] = None
+    columns: Path | None = None
     roles: Annotated[Values, Options((ColumnRoles,))] = {}
-    where: Annotated[
-        Texts, Flag("Only rows with this condition, as in 'task == main' or 'rt < 2'; repeat for several.", COLUMNS)
-    ] = []
-    derive: Annotated[
-        Texts,
-        Flag("Make a column by a formula, as in signed=contrastRight-contrastLeft; repeat for several.", COLUMNS),
-    ] = []
-    missed: Annotated[
-        Texts, Flag("Entry of the choice that means no answer; 'none' for none; repeat for several.", COLUMNS)
-    ] = []
+    where: Texts = []
+    derive: Texts = []
+    missed: Texts = []
 
-    choices: Annotated[
-        Names, Flag("Options of the choice in order, as in left,right; other entries mean no answer.", COLUMNS)
-    ] = ()
+    choices: Names = ()
 
     @field_validator("roles")
     @classmethod
@@ -189,77 +175,32 @@ def columns_in(formula: str, flag: str) -> list[str]:
 class FitLaunch(LaunchSettings):
     """Settings of the execution of a fit of many subjects."""
 
-    on: Annotated[str, Flag("Fit subjects one by one: local, ray, ray:auto, ray:HOST:PORT or slurm.", WHERE)] = "local"
-    workers: Annotated[
-        int | None, Flag("Largest number of subjects at a time.", WHERE, default="one per core"), Field(ge=1)
-    ] = None
-    slurm: Annotated[
-        Values, Flag("NAME=VALUE for sbatch, as in partition=gpu or time=2:00:00.", WHERE, parse=parse_option)
-    ] = Field(default_factory=dict)
+    on: str = "local"
+    workers: int | None = Field(None, ge=1)
+    slurm: Values = {}
 
 
 class FitSettings(TableRequest):
     """Settings of a fit, which its record keeps."""
 
-    table: Annotated[Path, Flag("File or folder of trials in any format that ngym data reads.", positional=True)]
-    model: Annotated[
-        Names,
-        Flag("Models, as in psytrack,gru (see ngym list models), or file.py:name.", default="what suits the table"),
-    ] = ()
-    units: Annotated[
-        tuple[Annotated[StrictInt, Field(ge=1, le=65_536)], ...],
-        Flag("Numbers of units of the networks, as in 1,2,4."),
-        Field(min_length=1),
-    ] = (2,)
-    folds: Annotated[
-        int, Flag("Folds of the cross-validation by session; 1 holds nothing out.", SCORES), Field(ge=1, le=1000)
-    ] = 5
-    seeds: Annotated[int, Flag("Networks whose probabilities are averaged.", SCORES), Field(ge=1, le=100)] = 3
-    test: Annotated[
-        Path | None, Flag("Table that is predicted; new subjects need --subjects pooled or hierarchical.", SCORES)
-    ] = None
-    subjects: Annotated[
-        Literal["each", "pooled", "hierarchical"],
-        Flag("Fit each subject, pooled over subjects, or hierarchical.", SCORES),
-    ] = "each"
-    seed: Annotated[int, Flag("Random seed.", SCORES), Field(ge=0)] = 0
-    times: Annotated[
-        Literal["ddm", "lba"] | None,
-        Flag("Reaction times as well: the models drive a diffusion (ddm) or, for more options, a race (lba).", TIMES),
-    ] = None
-    deadline: Annotated[
-        float | None, Flag("Time in s after which trials without an answer ended; omissions count.", TIMES), Field(gt=0)
-    ] = None
-    transition: Annotated[
-        str | None,
-        Flag(
-            "Inputs of the transitions between states of glm-hmm: reward, choice or stimuli, as in reward+choice.",
-            TIMES,
-        ),
-    ] = None
-    between: Annotated[
-        str | None, Flag("Covariates of subjects in a hierarchical fit, a formula as in 'age + group'.", TIMES)
-    ] = None
-    posterior: Annotated[
-        int, Flag("Draws of the posterior in each of two chains (NUTS, extra fit); 0 for none.", SCORES), Field(ge=0)
-    ] = 0
-    vary: Annotated[
-        Texts,
-        Flag("Parameter of a diffusion by a formula of columns, as in 'drift=coh*block'; repeat for several.", TIMES),
-    ] = []
+    table: Path
+    model: Names = ()
+    units: tuple[Annotated[StrictInt, Field(ge=1, le=65_536)], ...] = Field((2,), min_length=1)
+    folds: int = Field(5, ge=1, le=1000)
+    seeds: int = Field(3, ge=1, le=100)
+    test: Path | None = None
+    subjects: Literal["each", "pooled", "hierarchical"] = "each"
+    seed: int = Field(0, ge=0)
+    times: Literal["ddm", "lba"] | None = None
+    deadline: float | None = Field(None, gt=0)
+    transition: str | None = None
+    between: str | None = None
+    posterior: int = Field(0, ge=0)
+    vary: Texts = []
 
-    fix: Annotated[
-        Texts,
-        Flag("Fix a parameter of a model with times, as in lapse=0, drift_sd=0 or x0=0; repeat for several.", TIMES),
-    ] = []
+    fix: Texts = []
 
-    prior: Annotated[
-        list[str],
-        Flag(
-            "Prior of a parameter: beta, gamma, lognormal or normal, as in alpha=beta:1.1,1.1; repeat for several.",
-            SCORES,
-        ),
-    ] = []
+    prior: list[str] = []
 
     @field_validator(*READERS, mode="after")
     @classmethod
@@ -321,39 +262,19 @@ class FitRequest(FitSettings):
 
     common = ("model", "subjects", "choice", "stimuli", "reward", "rt", "folds", "name")
 
-    further: Annotated[list[Path], Flag("More files of the same table.", positional=True)] = []
-    recover: Annotated[
-        int,
-        Flag("Simulations of each model that test the recovery of parameters and models.", SCORES),
-        Field(ge=0),
-    ] = 0
-    design: Annotated[
-        Texts,
-        Flag(
-            "Task in which new trials of the fitted models are simulated, to find what separates them; repeat for "
-            "several.",
-            DESIGN,
-            completes="tasks",
-        ),
-    ] = []
-    design_trials: Annotated[
-        tuple[Annotated[StrictInt, Field(ge=1, le=100_000)], ...],
-        Flag("Numbers of trials of --design, as in 100,300.", DESIGN),
-        Field(min_length=1),
-    ] = (50, 100, 200)
-    task_stimuli: Annotated[str | None, stimuli_in_task(DESIGN, "--design-stimuli")] = None
+    further: list[Path] = []
+    recover: int = Field(0, ge=0)
+    design: Texts = []
+    design_trials: tuple[Annotated[StrictInt, Field(ge=1, le=100_000)], ...] = Field((50, 100, 200), min_length=1)
+    task_stimuli: str | None = None
     launch: Annotated[Values, Options((FitLaunch,))] = {}
-    track: Annotated[
-        Names, Flag("Also send scores, parameters and figures to wandb or mlflow.", OUTPUT, completes="trackers")
-    ] = ()
-    name: Annotated[str | None, Flag("Name of the fit; one that was interrupted resumes.", OUTPUT)] = None
-    runs_root: Annotated[Path, root_of("runs", OUTPUT)] = Path("runs")
-    overwrite: Annotated[bool, Flag("Replace a fit of this name.", OUTPUT)] = False
-    subjects_shown: Annotated[
-        int, Flag("Most subjects whose parameters of the best model are printed.", OUTPUT), Field(ge=0)
-    ] = 1
-    full: Annotated[bool, Flag("Print all models, subjects and notes.", OUTPUT)] = False
-    as_json: Annotated[bool, Flag("Print the result as JSON.", OUTPUT, names=("--json",))] = False
+    track: Names = ()
+    name: str | None = None
+    runs_root: Path = Path("runs")
+    overwrite: bool = False
+    subjects_shown: int = Field(1, ge=0)
+    full: bool = False
+    as_json: bool = False
 
     @field_validator("design_trials", mode="before")
     @classmethod
@@ -386,17 +307,14 @@ class DataRequest(TableRequest):
 
     common = ("choice", "stimuli", "reward", "subject", "where", "by", "save_columns", "as_json")
 
-    table: Annotated[
-        list[Path],
-        Flag("Files or a folder with one row per trial, or a data set of ngym list data.", positional=True),
-    ]
-    data_dir: Annotated[Path | None, Flag("Folder of public data sets.", default="a cache in the home folder")] = None
-    download: Annotated[bool, Flag("Fetch a public data set that is not there.")] = False
-    by: Annotated[str | None, Flag("Column to split psychometric functions by, as in probabilityLeft.")] = None
-    subjects_shown: Annotated[int, Flag("Most subjects that get a line."), Field(ge=0)] = 20
-    full: Annotated[bool, Flag("Print all numbers, curves, columns and remarks, history weights last.")] = False
-    save_columns: Annotated[Path | None, Flag("Write what was read as a file for --columns.", COLUMNS)] = None
-    out: Annotated[Path | None, Flag("Folder for the figures; 'none' for none.", default="figures/TABLE")] = None
-    overwrite: Annotated[bool, Flag("Replace figures and a file of columns that are there.")] = False
-    format: Annotated[str, Flag("File format: png, svg or pdf.")] = "png"
-    as_json: Annotated[bool, Flag("Print the statistics as JSON.", names=("--json",))] = False
+    table: list[Path]
+    data_dir: Path | None = None
+    download: bool = False
+    by: str | None = None
+    subjects_shown: int = Field(20, ge=0)
+    full: bool = False
+    save_columns: Path | None = None
+    out: Path | None = None
+    overwrite: bool = False
+    format: str = "png"
+    as_json: bool = False

@@ -11,7 +11,7 @@ import numpy as np
 
 from neurogym.behaviour import reading
 from neurogym.behaviour.table import Behaviour
-from ngym_cli import config as configuration
+from ngym_cli.config.trust import read_toml
 from ngym_cli.config.values import split_entries
 from ngym_cli.errors import Question, UserError, message_of, option
 from ngym_cli.fitting import data_sets, validation
@@ -45,7 +45,7 @@ def read_table(
             name = None if text == "none" else text.strip()
             named[role] = split_entries(name or "") if role in reading.SEVERAL else name
     try:
-        content = configuration.read_toml(columns) if isinstance(columns, Path) else columns
+        content = read_toml(columns) if isinstance(columns, Path) else columns
         return reading.read(source, named, content, **options)
     except reading.TableQuestion as question:
         answers = [(answer.options, answer.meaning) for answer in question.answers]

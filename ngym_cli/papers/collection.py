@@ -9,7 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ngym_cli.config import from_dict, read_toml, trust
+from ngym_cli.config import trust
+from ngym_cli.config.model import from_dict
+from ngym_cli.config.trust import read_toml
 from ngym_cli.config.values import parse_wrappers
 from ngym_cli.errors import UserError, unknown
 from ngym_cli.files.writing import atomic_folder, write_json

@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer, model_validator
 
-from ngym_cli.config import checked, read_toml
-from ngym_cli.config.fields import Section
+from ngym_cli.config.fields import Section, checked
 from ngym_cli.config.sections import TaskSettings
+from ngym_cli.config.trust import read_toml
 from ngym_cli.config.values import Values
 from ngym_cli.errors import UserError, check_known, option, unknown
 from ngym_cli.evaluation.request import OF_SIMULATIONS, EvalRequest

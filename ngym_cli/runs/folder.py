@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ngym_cli.config import RunConfig, load
+from ngym_cli.config.model import RunConfig
+from ngym_cli.config.trust import load
 from ngym_cli.errors import InUseError, UserError, option, os_errors
 from ngym_cli.files import reading, writing
 from ngym_cli.files.writing import atomic_folder, remove_folder, write_json

@@ -10,8 +10,8 @@ from typing import Any
 
 from neurogym.analysis.results import Estimate, contrast
 from ngym_cli import runs
-from ngym_cli.config import flatten, read_toml
-from ngym_cli.config.values import Scalar
+from ngym_cli.config.trust import read_toml
+from ngym_cli.config.values import Scalar, flatten
 from ngym_cli.errors import UserError, os_errors
 from ngym_cli.files.reading import digest, read_json
 from ngym_cli.files.writing import foreign

@@ -13,7 +13,8 @@ from typing import Any
 
 from neurogym import kernels
 from ngym_cli import processes, runs
-from ngym_cli.config import RunConfig, trust
+from ngym_cli.config import trust
+from ngym_cli.config.model import RunConfig
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.runs.records import Manifest, RunState
 

@@ -22,7 +22,7 @@ from ngym_cli.runs.trial_table import (
 )
 
 if TYPE_CHECKING:
-    from ngym_cli.config import RunConfig
+    from ngym_cli.config.model import RunConfig
     from ngym_cli.environments.properties import TaskProperties
 
 #: Rows held in memory before a part is written.

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ngym_cli import runs, terminal
-from ngym_cli.config import RunConfig, read_toml
+from ngym_cli.config.model import RunConfig
+from ngym_cli.config.trust import read_toml
 from ngym_cli.errors import UserError, did_you_mean
 from ngym_cli.files import writing
 from ngym_cli.processes import handling_signals

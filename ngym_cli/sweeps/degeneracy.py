@@ -26,8 +26,7 @@ from neurogym.dynamics import (
 )
 from neurogym.sampling.distributions import Distribution
 from ngym_cli import runs
-from ngym_cli.config import nest
-from ngym_cli.config.values import Values, parse_assignments, parse_value
+from ngym_cli.config.values import Values, nest, parse_assignments, parse_value
 from ngym_cli.environments.properties import inner_task
 from ngym_cli.errors import option
 from ngym_cli.evaluation.request import EvalRequest

@@ -22,9 +22,9 @@ from pathlib import Path
 
 from neurogym.messages.plain_data import plain
 from ngym_cli import runs
-from ngym_cli.config import RunConfig, from_dict, merge, nest
+from ngym_cli.config.model import RunConfig, from_dict
 from ngym_cli.config.tasks import usual_algorithm, with_recommended
-from ngym_cli.config.values import Values
+from ngym_cli.config.values import Values, merge, nest
 from ngym_cli.errors import InUseError, UserError, message_of, option, os_errors
 from ngym_cli.files import reading, writing
 from ngym_cli.files.reading import read_json

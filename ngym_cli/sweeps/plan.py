@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ngym_cli.config import RunConfig, merge, nest
-from ngym_cli.config.values import Values, lookup
+from ngym_cli.config.model import RunConfig
+from ngym_cli.config.values import Values, lookup, merge, nest
 from ngym_cli.errors import UserError
 from ngym_cli.sweeps.recipe import Recipe, without
 

@@ -11,42 +11,30 @@ from typing import Annotated, Any, Literal
 import tomli_w
 from pydantic import Field, field_validator, model_validator
 
-from ngym_cli.config import RunConfig, checked, merge, nest, read_toml
-from ngym_cli.config.fields import Flag, Names, Options, Request, Section, options_of, root_of
-from ngym_cli.config.launch import WHERE, LaunchSettings
-from ngym_cli.config.model import RUN_SECTIONS, without_none
+from ngym_cli.config.fields import Names, Options, Request, Section, checked, options_of
+from ngym_cli.config.launch import LaunchSettings
+from ngym_cli.config.model import RUN_SECTIONS, RunConfig, without_none
 from ngym_cli.config.sections import with_none
-from ngym_cli.config.values import Values, as_list, leaves
+from ngym_cli.config.trust import read_toml
+from ngym_cli.config.values import Values, as_list, leaves, merge, nest
 from ngym_cli.errors import UserError, option, unknown
 
 #: Quantities that a search can maximise.
 SearchMetric = Literal["performance", "reward_per_trial"]
 
-#: Groups of options in the help.
-SEARCH, VARIED = "Search", "Parameters: one value, a,b,c or START:STOP"
+#: Group of options in the help.
+VARIED = "Parameters: one value, a,b,c or START:STOP"
 
 
 class SearchSettings(Section):
     """Parameters drawn by Optuna instead of listed."""
 
-    trials: Annotated[
-        int,
-        Flag("Number of trials drawn by Optuna.", SEARCH, names=("--search",)),
-        Field(ge=1, le=1_000_000),
-    ]
-    space: Annotated[
-        dict[str, str],
-        Flag("PARAMETER=log:LOW:HIGH, or float:, int:, logint:, choice:V1:V2.", SEARCH, parse=str),
-    ] = Field(default_factory=dict, validate_default=True)
-    maximize: Annotated[SearchMetric, Flag("What to maximise: performance or reward_per_trial.", SEARCH)] = (
-        "performance"
-    )
-    sampler: Annotated[Literal["tpe", "random"], Flag("How parameters are drawn: tpe or random.", SEARCH)] = "tpe"
-    pruner: Annotated[
-        Literal["none", "median", "hyperband"],
-        Flag("Early stopping of poor trials, in the first seed: median, hyperband or none.", SEARCH),
-    ] = "median"
-    seed: Annotated[int, Flag("Random seed of the search.", SEARCH, names=("--search-seed",)), Field(ge=0)] = 0
+    trials: int = Field(ge=1, le=1_000_000)
+    space: dict[str, str] = Field({}, validate_default=True)
+    maximize: SearchMetric = "performance"
+    sampler: Literal["tpe", "random"] = "tpe"
+    pruner: Literal["none", "median", "hyperband"] = "median"
+    seed: int = Field(0, ge=0)
 
     @field_validator("space")
     @classmethod
@@ -76,25 +64,19 @@ class SweepRequest(Request):
 
     common = ("task", "alg", "network", "varied.seed", "trials", "space", "on", "dry_run")
 
-    what: Annotated[
-        str | None,
-        Flag(
-            "Recipe (TOML file), or 'status' or 'resume' followed by a sweep; without it, flags are the recipe.",
-            positional=True,
-        ),
-    ] = None
-    sweep: Annotated[str | None, Flag("Name or folder of a sweep, or 'latest'.", positional=True)] = None
+    what: str | None = None
+    sweep: str | None = None
     varied: Annotated[dict[str, list[Any]], Options(RUN_SECTIONS, VARIED, many=True)] = {}
-    zip: Annotated[list[Names], Flag("Parameters that change together, as in units,timesteps.", VARIED)] = []
+    zip: list[Names] = []
     search: Annotated[Values, Options((SearchSettings,))] = {}
     launch: Annotated[Values, Options((LaunchSettings,))] = {}
-    detach: Annotated[bool, Flag("Submit to Slurm and return.", WHERE)] = False
-    name: Annotated[str | None, Flag("Name of the sweep.", WHERE)] = None
-    sweeps_root: Annotated[Path, root_of("sweeps", WHERE)] = Path("sweeps")
-    trust: Annotated[bool, Flag("Trust code that the recipe names and this command line does not.", WHERE)] = False
-    dry_run: Annotated[bool, Flag("Print the planned runs and their expected duration.", WHERE)] = False
-    print_config: Annotated[bool, Flag("Print the complete recipe as TOML; make nothing.", WHERE)] = False
-    as_json: Annotated[bool, Flag("Print JSON.", WHERE, names=("--json",))] = False
+    detach: bool = False
+    name: str | None = None
+    sweeps_root: Path = Path("sweeps")
+    trust: bool = False
+    dry_run: bool = False
+    print_config: bool = False
+    as_json: bool = False
 
     @property
     def is_planned(self) -> bool:

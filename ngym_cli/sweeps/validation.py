@@ -16,9 +16,10 @@ from ngym_cli import runs
 from ngym_cli.agents.algorithms import find_algorithm
 from ngym_cli.agents.defaults import TASK_FIELDS, Prepared, default_steps, prepare
 from ngym_cli.agents.networks import find_network
-from ngym_cli.config import ResolvedConfig, RunConfig, from_dict, merge, nest, trust
+from ngym_cli.config import trust
+from ngym_cli.config.model import ResolvedConfig, RunConfig, from_dict
 from ngym_cli.config.tasks import RECOMMENDED_KEY, find_task
-from ngym_cli.config.values import Values
+from ngym_cli.config.values import Values, merge, nest
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.errors import UserError, one_line, option
 from ngym_cli.processes import cores

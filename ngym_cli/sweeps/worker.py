@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ngym_cli import processes, runs
-from ngym_cli.config import RunConfig
+from ngym_cli.config.model import RunConfig
 from ngym_cli.config.values import Values, lookup
 from ngym_cli.errors import InUseError, UserError, library, one_line
 from ngym_cli.files import reading

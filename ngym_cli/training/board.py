@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ngym_cli.config import flatten
-from ngym_cli.config.values import Scalar
+from ngym_cli.config.values import Scalar, flatten
 from ngym_cli.runs.folder import CURVES, EVENT_FILES, EVENTS
 from ngym_cli.runs.summary import label
 from ngym_cli.terminal import reference_word

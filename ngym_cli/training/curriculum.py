@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium.spaces import Discrete, Space
 
 from ngym_cli.agents.from_config import build_venv
-from ngym_cli.config import ResolvedConfig, streams
+from ngym_cli.config.model import ResolvedConfig, streams
 from ngym_cli.config.sections import StageConfig
 from ngym_cli.environments.properties import TaskProperties, inspect
 from ngym_cli.environments.trial_batch import batch_of, trials_of

@@ -13,8 +13,8 @@ from ngym_cli import processes, runs
 from ngym_cli.agents import checkpoints, saving
 from ngym_cli.agents.from_config import build_model, build_venv, learn_from_recording, products_in_torch
 from ngym_cli.agents.networks import pruning
-from ngym_cli.config import ResolvedConfig, RunConfig
 from ngym_cli.config.extensions import faulty_reference, find_extension, is_reference, place_of, user_errors
+from ngym_cli.config.model import ResolvedConfig, RunConfig
 from ngym_cli.config.trust import references
 from ngym_cli.environments.properties import TaskProperties, listed_conditions
 from ngym_cli.errors import NotFinite, UserError, one_line

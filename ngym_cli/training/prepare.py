@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ngym_cli import runs
 from ngym_cli.agents import defaults
 from ngym_cli.agents.defaults import Prepared
-from ngym_cli.config import ResolvedConfig, RunConfig, streams
+from ngym_cli.config.model import ResolvedConfig, RunConfig, streams
 from ngym_cli.environments.properties import TaskProperties, inspect
 from ngym_cli.errors import UserError, library, option
 from ngym_cli.training.curriculum import stages_of

@@ -14,7 +14,7 @@ from ngym_cli.agents.algorithms import ALGORITHMS, check_pairing, find_algorithm
 from ngym_cli.agents.defaults import DEFAULT_UNITS, default_steps
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.per_task import LineResult, has_own_stages, learner_of, measured
-from ngym_cli.config import ResolvedConfig, RunConfig
+from ngym_cli.config.model import ResolvedConfig, RunConfig
 from ngym_cli.config.tasks import LAST_OUTCOME, Recommended, default_settings, recommended, usual_algorithm
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.errors import UserError, option

@@ -13,7 +13,7 @@ from ngym_cli.agents import checkpoints, per_task
 from ngym_cli.agents.algorithms import find_algorithm
 from ngym_cli.agents.defaults import rounding
 from ngym_cli.agents.networks import NETWORKS
-from ngym_cli.config import ResolvedConfig, RunConfig
+from ngym_cli.config.model import ResolvedConfig, RunConfig
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.evaluation import summary_text
 from ngym_cli.runs import managing

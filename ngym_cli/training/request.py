@@ -7,14 +7,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ngym_cli import config as configuration
-from ngym_cli.config import RunConfig
-from ngym_cli.config.fields import Flag, Options, Request, Texts, root_of
-from ngym_cli.config.model import RUN_SECTIONS
-from ngym_cli.config.sections import RUN
+from ngym_cli.config.fields import Options, Request, Texts
+from ngym_cli.config.model import RUN_SECTIONS, RunConfig
+from ngym_cli.config.trust import load
 from ngym_cli.config.values import Values
-
-TRYING = "Trying"
 
 
 class RunRequest(Request):
@@ -32,27 +28,18 @@ class RunRequest(Request):
     common = ("task", "wrappers", "alg", "network", "timing", "timesteps", "seed", "resume")
 
     settings: Annotated[Values, Options(RUN_SECTIONS)] = {}
-    threads: Annotated[
-        int | None,
-        Flag("Threads for learning; the result does not depend on them.", RUN, default="one per core"),
-        Field(ge=1),
-    ] = None
-    resume: Annotated[
-        str | None,
-        Flag("Continue an interrupted run: its folder, its name, or 'latest'.", RUN, completes="run_folders"),
-    ] = None
-    config: Annotated[Path | None, Flag("TOML file, such as a run's config.toml; flags override it.", RUN)] = None
-    name: Annotated[str | None, Flag("Name of the run folder.", RUN)] = None
-    runs_root: Annotated[Path, root_of("runs", RUN)] = Path("runs")
-    overwrite: Annotated[bool, Flag("Replace a run of this name.", RUN)] = False
-    trust: Annotated[bool, Flag("Trust code that --config or --resume names and this command line does not.", RUN)] = (
-        False
-    )
-    smoke: Annotated[bool, Flag("Build, check and train for a few hundred steps; keep nothing.", RUN)] = False
-    tag: Annotated[Texts, Flag("Tag of the run, as for ngym runs; repeat for several.", RUN)] = []
-    dry_run: Annotated[bool, Flag("Print what would be trained, where and for how long; make nothing.", RUN)] = False
-    print_config: Annotated[bool, Flag("Print the complete configuration as TOML; make nothing.", RUN)] = False
-    as_json: Annotated[bool, Flag("Print the result as JSON.", RUN, names=("--json",))] = False
+    threads: int | None = Field(None, ge=1)
+    resume: str | None = None
+    config: Path | None = None
+    name: str | None = None
+    runs_root: Path = Path("runs")
+    overwrite: bool = False
+    trust: bool = False
+    smoke: bool = False
+    tag: Texts = []
+    dry_run: bool = False
+    print_config: bool = False
+    as_json: bool = False
 
     def is_empty(self) -> bool:
         """Return whether nothing is to be trained, printed or tried."""
@@ -65,7 +52,7 @@ class RunRequest(Request):
 
     def load(self) -> RunConfig:
         """Return the configuration before defaults are spelled out."""
-        return configuration.load(self.config, self.settings, self.trust)
+        return load(self.config, self.settings, self.trust)
 
 
 class BenchRequest(Request):
@@ -81,12 +68,8 @@ class BenchRequest(Request):
     common = ("task", "wrappers", "alg", "network", "units", "n_envs", "timesteps", "threads")
 
     settings: Annotated[Values, Options(RUN_SECTIONS)] = {}
-    threads: Annotated[
-        int | None,
-        Flag("Try only this number of threads.", TRYING, default="from one to one per core"),
-        Field(ge=1),
-    ] = None
-    seconds: Annotated[float, Flag("Longest duration of the trial runs (s).", TRYING), Field(gt=0)] = 40.0
-    config: Annotated[Path | None, Flag("TOML file, such as a run's config.toml; flags override it.", TRYING)] = None
-    trust: Annotated[bool, Flag("Trust code that --config names and this command line does not.", TRYING)] = False
-    as_json: Annotated[bool, Flag("Print the result as JSON.", TRYING, names=("--json",))] = False
+    threads: int | None = Field(None, ge=1)
+    seconds: float = Field(40.0, gt=0)
+    config: Path | None = None
+    trust: bool = False
+    as_json: bool = False

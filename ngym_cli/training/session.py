@@ -15,7 +15,7 @@ import numpy as np
 
 from ngym_cli import runs
 from ngym_cli.agents import checkpoints, saving
-from ngym_cli.config import ResolvedConfig
+from ngym_cli.config.model import ResolvedConfig
 from ngym_cli.config.sections import CheckpointConfig
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.errors import UserError
@@ -362,7 +362,5 @@ class TrainingSession:
         evaluator.step = int(state["evaluated"])
         evaluator.recorded = list(state.get("evaluations", ()))
         if until is not None and criterion:
-            until.probed, until.reached = (
-                int(criterion["probed"]),
-                dict(criterion["reached"]) if criterion["reached"] else None,
-            )
+            until.probed = int(criterion["probed"])
+            until.reached = dict(criterion["reached"]) if criterion["reached"] else None

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from neurogym.messages.plain_data import plain
-from ngym_cli import config as configuration
 from ngym_cli import processes, terminal
 from ngym_cli.agents.algorithms import ALGORITHMS
 from ngym_cli.agents.compiled.steps import WEIGHT_ROWS
@@ -19,7 +18,8 @@ from ngym_cli.agents.defaults import prepare, trials_along_training
 from ngym_cli.agents.device import selection
 from ngym_cli.agents.device.selection import Crossover
 from ngym_cli.agents.from_config import build_model, build_venv, sequences_side_by_side
-from ngym_cli.config import ResolvedConfig, RunConfig
+from ngym_cli.config.model import ResolvedConfig, RunConfig
+from ngym_cli.config.trust import load
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.errors import option
 from ngym_cli.terminal import in_words, print_columns
@@ -232,7 +232,7 @@ def bench(request: BenchRequest) -> dict[str, object]:
     Raises:
         UserError: if the configuration does not work.
     """
-    config = configuration.load(request.config, request.settings, request.trust)
+    config = load(request.config, request.settings, request.trust)
     card = installed_card() if config.device == "auto" else None
     on_cpu = config if card is None else config.model_copy(update={"device": "cpu"})
     best, candidates, rest = try_out(on_cpu, request.threads, request.seconds)

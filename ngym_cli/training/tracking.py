@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ngym_cli import runs
-from ngym_cli.config import ResolvedConfig, flatten
+from ngym_cli.config.model import ResolvedConfig
+from ngym_cli.config.values import flatten
 from ngym_cli.errors import one_line
 from ngym_cli.training.board import TensorBoardWriter
 from ngym_cli.training.prepare import tracking_library

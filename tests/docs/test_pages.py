@@ -14,7 +14,7 @@ from docs.site import commands, gallery, home, models, papers, pictures, referen
 from docs.site.writing import Site
 from neurogym.envs.registration import every_task
 from ngym_cli.catalog import addresses, pages
-from ngym_cli.catalog.reference import plural
+from ngym_cli.catalog.listing import plural
 from ngym_cli.commands.app import COMMANDS
 from ngym_cli.papers import collection, results
 

@@ -1,7 +1,7 @@
 """Numbers that records measure, tried with a few steps."""
 
 from experiments import trainings
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from ngym_cli.training import main_loop
 
 

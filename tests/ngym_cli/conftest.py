@@ -112,7 +112,7 @@ def last_figure(monkeypatch, without_last_figure):
 @pytest.fixture(scope="session")
 def run_folder(tmp_path_factory, without_last_figure) -> Iterator[Path]:
     """A small finished run of recurrent PPO on random-dots motion with short trials; who writes into it copies it."""
-    from ngym_cli.config import from_dict
+    from ngym_cli.config.model import from_dict
     from ngym_cli.training.main_loop import train
 
     config = from_dict(
@@ -173,7 +173,7 @@ class Interrupting(Display):
 
 def configuration(alg="recurrent_ppo", **more):
     """The run that is interrupted, with some settings changed."""
-    from ngym_cli.config import from_dict
+    from ngym_cli.config.model import from_dict
 
     return from_dict({**BASE, "alg": alg, "hyperparameters": QUICK.get(alg, {}), **more})
 

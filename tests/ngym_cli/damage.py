@@ -169,13 +169,13 @@ def _read_weights(path):
 
 def _config(path):
     from ngym_cli.agents.defaults import prepare
-    from ngym_cli.config import from_dict
+    from ngym_cli.config.model import from_dict
 
     path.write_text(prepare(from_dict({"n_envs": 2, "wrappers": "pass_reward"}))[0].to_toml())
 
 
 def _read_config(path):
-    from ngym_cli.config import load
+    from ngym_cli.config.trust import load
 
     return load(path, {})
 

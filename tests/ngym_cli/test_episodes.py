@@ -188,7 +188,7 @@ def steady():
 def learner(task, alg, timesteps, **settings):
     """Return a learner after training in an environment, and its batch of environments."""
     from ngym_cli.agents.from_config import build_model, build_venv
-    from ngym_cli.config import from_dict
+    from ngym_cli.config.model import from_dict
     from ngym_cli.training.prepare import new_run
 
     hyper = {"gamma": 0.9, "learning_rate": 0.01, "final_rate": 0.1, **settings.pop("hyperparameters", {})}

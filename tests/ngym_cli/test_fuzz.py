@@ -158,7 +158,7 @@ def test_mutated_command_lines(bench):
 )
 def test_mutated_configuration_files(bench, tmp_path_factory, examples):
     from ngym_cli.agents.defaults import prepare
-    from ngym_cli.config import from_dict
+    from ngym_cli.config.model import from_dict
 
     settings = {"n_envs": 2, "units": 8, "wrappers": "pass_reward,side_bias:probs=0.2/0.8//0.8/0.2"}
     file = tmp_path_factory.mktemp("files") / "run.toml"

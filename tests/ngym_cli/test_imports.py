@@ -52,6 +52,8 @@ def test_listings_import_no_scientific_library_but_numpy():
         [(line.split(), {}) for line in ("list tasks", "list wrappers", "--help")], ("scipy", "pyarrow", *HEAVY)
     )
     assert [heavy for _, heavy in result] == [[]] * 3
+    ((_, loaded),) = run([(["list", "tasks"], {})], ("ngym_cli.config.model", "ngym_cli.catalog.reference"))
+    assert loaded == []  # a list of tasks builds no configuration and describes nothing else
 
 
 def test_completion_completes_names_without_heavy_imports():

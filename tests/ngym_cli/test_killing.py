@@ -33,7 +33,7 @@ def go(config: dict, root: Path, name: str) -> None:
     """Start the run, or go on with it if there is one: what a user or a scheduler repeats."""
     import torch
 
-    from ngym_cli.config import from_dict
+    from ngym_cli.config.model import from_dict
     from ngym_cli.training.main_loop import resume, train
 
     torch.set_num_threads(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from ngym_cli.training.main_loop import train
 
 pytestmark = pytest.mark.slow

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from ngym_cli.config.tasks import find_task
 from ngym_cli.environments.stack import make_env
 

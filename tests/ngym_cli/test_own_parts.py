@@ -10,7 +10,7 @@ import pytest
 
 from ngym_cli.agents.defaults import prepare
 from ngym_cli.agents.networks import find_network
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from tests.ngym_cli.conftest import configuration
 from tests.ngym_cli.sameness import resumed
 

@@ -12,7 +12,7 @@ import pytest
 
 from ngym_cli import runs
 from ngym_cli.agents import checkpoints
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from ngym_cli.errors import NotFinite, UserError
 from ngym_cli.runs.trial_table import read_trials
 from ngym_cli.training.main_loop import resume, train

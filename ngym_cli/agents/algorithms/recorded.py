@@ -27,7 +27,7 @@ from neurogym.stream import Frame, GroundTruthStream
 from ngym_cli.agents.networks.structure import Structure
 from ngym_cli.agents.sequences import Sequences
 from ngym_cli.agents.supervised.material import check
-from ngym_cli.config import ResolvedConfig
+from ngym_cli.config.model import ResolvedConfig
 from ngym_cli.environments.trial_batch import batch_of
 from ngym_cli.errors import UserError, option
 from ngym_cli.runs import neural

@@ -12,7 +12,7 @@ from ngym_cli.agents.algorithms import ALGORITHMS
 from ngym_cli.agents.defaults import prepare
 from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.agents.trained import agent_for
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from ngym_cli.errors import UserError
 
 N = 3

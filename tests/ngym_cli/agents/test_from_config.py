@@ -15,7 +15,8 @@ from ngym_cli.agents.defaults import prepare, sized
 from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.agents.per_task import BUDGETS, EXCEPTIONS, OTHER_ALGORITHMS
 from ngym_cli.agents.supervised.material import check
-from ngym_cli.config import from_dict, load
+from ngym_cli.config.model import from_dict
+from ngym_cli.config.trust import load
 from ngym_cli.errors import UserError
 
 

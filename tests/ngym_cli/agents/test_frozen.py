@@ -18,7 +18,7 @@ from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.saving import WEIGHTS, load_policy, save_model
 from ngym_cli.agents.trained import load_to_act
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs import MODEL, RunFolder

@@ -17,7 +17,7 @@ from ngym_cli.training.main_loop import train
 @pytest.fixture(scope="module")
 def agents(tmp_path_factory):
     """Briefly trained agents by what they are."""
-    from ngym_cli.config import from_dict
+    from ngym_cli.config.model import from_dict
 
     root = tmp_path_factory.mktemp("agents") / "runs"
     small = {"task": "GoNogo-v0", "timesteps": 600, "n_envs": 4, "units": 8, "evaluation": {"every": 0, "trials": 5}}

@@ -9,7 +9,7 @@ import pytest
 from neurogym.envs.registration import every_task
 from ngym_cli.agents import per_task
 from ngym_cli.agents.defaults import default_steps
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 
 
 @pytest.mark.parametrize("learner", per_task.LEARNERS)

@@ -7,7 +7,7 @@ import pytest
 
 from ngym_cli.agents import defaults, from_config
 from ngym_cli.agents.perturbation import Perturbation, Perturber, drawn, parse
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.runs.recordings import Recording

@@ -15,7 +15,7 @@ from ngym_cli.api.keywords import request_of, takes
 from ngym_cli.commands.app import COMMANDS
 from ngym_cli.commands.runs import SUBCOMMANDS
 from ngym_cli.commands.shell import command
-from ngym_cli.config.fields import Flag, checked, options_of
+from ngym_cli.config.fields import Flag, Request, Section, checked, options_of, rows_of
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation.request import EvalRequest
 
@@ -24,6 +24,12 @@ class LongerRequest(EvalRequest):
     """Evaluate with a pause between sessions."""
 
     rest: Annotated[float, Flag("Seconds between sessions.", "Trials"), Field(ge=0, le=60)] = 0.0
+
+
+def test_every_description_is_of_a_model():
+    for model in (*Section.__subclasses__(), *Request.__subclasses__()):
+        module = import_module(model.__module__)
+        assert rows_of(str(module.__file__)).keys() <= vars(module).keys(), module
 
 
 def typed(*words):

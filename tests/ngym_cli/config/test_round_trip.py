@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from neurogym.envs.registration import every_task
 from ngym_cli.agents.defaults import prepare
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from ngym_cli.environments.stack import argument_types, find_wrapper, wrapper_names
 from ngym_cli.errors import UserError
 from ngym_cli.sweeps import recipe as recipes

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ngym_cli.agents.defaults import prepare
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from ngym_cli.config.tasks import find_task
 from ngym_cli.environments.stack import FOR_PROGRAMS, argument_types, find_wrapper, make_env, wrapper_names
 from ngym_cli.errors import UserError

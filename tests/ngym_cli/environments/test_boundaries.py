@@ -11,7 +11,7 @@ from ngym_cli.agents.acting import rollout
 from ngym_cli.agents.defaults import prepare
 from ngym_cli.agents.from_config import build_batch, build_model, build_venv
 from ngym_cli.agents.trained import agent_for
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from ngym_cli.environments.trial_batch import batch_of
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import fresh_trials

@@ -6,7 +6,7 @@ import pytest
 
 from ngym_cli.agents import defaults
 from ngym_cli.agents.defaults import prepare
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from ngym_cli.environments import properties
 from ngym_cli.environments.properties import inspect
 from ngym_cli.errors import UserError

@@ -9,7 +9,7 @@ from ngym_cli import runs
 from ngym_cli.agents.defaults import prepare, read_config
 from ngym_cli.agents.from_config import build_model, build_venv
 from ngym_cli.agents.saving import load_policy
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from ngym_cli.environments import quota
 from ngym_cli.environments.properties import inspect
 from ngym_cli.evaluation import fresh_trials

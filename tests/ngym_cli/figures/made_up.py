@@ -8,7 +8,7 @@ import numpy as np
 
 from ngym_cli import runs
 from ngym_cli.agents import defaults, from_config
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from ngym_cli.evaluation import fresh_trials
 from ngym_cli.files.writing import write_json, write_text
 from ngym_cli.runs.trial_recorder import TrialRecorder

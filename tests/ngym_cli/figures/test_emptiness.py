@@ -11,7 +11,7 @@ import pytest
 
 from neurogym.envs.registration import every_task
 from ngym_cli.agents.algorithms import ALGORITHMS
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from ngym_cli.errors import UserError
 from ngym_cli.evaluation import service as evaluations
 from ngym_cli.evaluation.request import EvalRequest

@@ -14,7 +14,7 @@ from PIL import Image
 import neurogym
 from ngym_cli import runs
 from ngym_cli.agents import defaults
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from ngym_cli.figures import film, trial_drawing, watch
 from ngym_cli.figures import trial as single_trials
 from ngym_cli.figures.source import Source

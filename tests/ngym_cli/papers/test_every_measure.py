@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 
 from neurogym.analysis.results import UndeterminedError
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from ngym_cli.environments.properties import TaskProperties
 from ngym_cli.papers import collection
 from ngym_cli.papers.paper_runs import PaperRun

@@ -5,7 +5,7 @@ import pytest
 
 from ngym_cli.agents.defaults import prepare
 from ngym_cli.agents.from_config import build_batch
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from ngym_cli.runs import summary
 from ngym_cli.runs.trial_recorder import TrialRecorder
 

@@ -13,7 +13,7 @@ from neurogym.envs import registration
 from neurogym.vector import make_vec
 from ngym_cli.agents.defaults import prepare
 from ngym_cli.agents.from_config import build_venv
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from ngym_cli.config.tasks import find_task
 from ngym_cli.environments.stack import make_env
 from ngym_cli.errors import UserError

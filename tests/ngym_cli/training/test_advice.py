@@ -6,7 +6,7 @@ import pytest
 
 from ngym_cli.agents import per_task
 from ngym_cli.agents.defaults import prepare
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from ngym_cli.training.progress import advance_notice, advice, shortfall
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from ngym_cli.agents.defaults import prepare, read_config
 from ngym_cli.agents.from_config import build_model, build_venv
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from ngym_cli.environments.properties import inspect
 from ngym_cli.errors import UserError
 from ngym_cli.runs.trial_table import read_trials

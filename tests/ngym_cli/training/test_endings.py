@@ -18,7 +18,7 @@ from rich.console import Console
 
 from ngym_cli import runs
 from ngym_cli.agents import checkpoints
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from ngym_cli.errors import UserError
 from ngym_cli.training.main_loop import Hooks, train
 from ngym_cli.training.progress import LiveDisplay

@@ -16,7 +16,7 @@ from neurogym import kernels
 from ngym_cli import runs
 from ngym_cli.agents import checkpoints
 from ngym_cli.agents.defaults import read_config
-from ngym_cli.config import from_dict, streams
+from ngym_cli.config.model import from_dict, streams
 from ngym_cli.environments.properties import inspect
 from ngym_cli.errors import UserError
 from ngym_cli.files.written import WRITTEN

@@ -10,8 +10,8 @@ import pytest
 from pydantic import ValidationError
 
 from ngym_cli.agents.defaults import read_config
-from ngym_cli.config import ResolvedConfig, from_dict
 from ngym_cli.config.fields import checked
+from ngym_cli.config.model import ResolvedConfig, from_dict
 from ngym_cli.errors import UserError
 from ngym_cli.runs.folder import CONFIG, RunFolder
 from ngym_cli.training.prepare import new_run

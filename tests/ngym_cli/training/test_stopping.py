@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from ngym_cli.environments.properties import TaskProperties, inspect
 from ngym_cli.errors import UserError
 from ngym_cli.training.stopping import Until

@@ -12,7 +12,7 @@ from ngym_cli.agents.algorithms.sb3 import Learner
 from ngym_cli.agents.defaults import prepare
 from ngym_cli.agents.device import selection
 from ngym_cli.agents.from_config import build_model, build_venv
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from ngym_cli.training import timing
 from ngym_cli.training.request import BenchRequest
 

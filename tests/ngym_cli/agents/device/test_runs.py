@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ngym_cli.agents.networks import NETWORKS
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from tests.ngym_cli.agents.device.conftest import needs_gpu
 from tests.ngym_cli.conftest import BASE, QUICK
 from tests.ngym_cli.sameness import resumed

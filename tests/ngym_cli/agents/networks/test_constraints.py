@@ -15,7 +15,7 @@ from ngym_cli.agents.networks import NETWORKS, constraints, find_network, prunin
 from ngym_cli.agents.networks.connectome import as_table, from_table
 from ngym_cli.agents.networks.structure import Structure
 from ngym_cli.agents.sequences import cut
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from ngym_cli.errors import UserError
 from ngym_cli.training.sb3_callback import PruningCallback
 from tests.ngym_cli.agents.conftest import Recall

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from ngym_cli.agents.algorithms.objective import Consolidation
-from ngym_cli.config import from_dict
+from ngym_cli.config.model import from_dict
 from ngym_cli.errors import UserError
 from ngym_cli.training.main_loop import train
 from tests.ngym_cli.sameness import curves, resumed
