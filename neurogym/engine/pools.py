@@ -174,7 +174,8 @@ class Pools:
     def _grow_trials(self, trials: int) -> None:
         """Allocate memory for blocks of more trials."""
         capacity = int(trials * 1.25)
-        self.offset, self.go = np.pad((self.offset, self.go), ((0, 0), (0, 0), (0, capacity - self.offset.shape[1])))
+        more = (0, 0), (0, capacity - self.offset.shape[1])
+        self.offset, self.go = np.pad(self.offset, more), np.pad(self.go, more)
         self.records.grow(capacity)
         self._in_order = None
 

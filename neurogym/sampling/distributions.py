@@ -84,8 +84,8 @@ class Distribution(NamedTuple):
         if kind in ("uniform", "choice"):
             return float(np.min(arguments)), float(np.max(arguments))
         if kind == "truncated_exponential":
-            _, low, high = arguments.tolist() + [0.0, math.inf][len(arguments) - 1 :]
-            return low, high
+            bounds = arguments.tolist()[1:]
+            return bounds[0] if bounds else 0.0, bounds[1] if len(bounds) > 1 else math.inf
         return 0.0, math.inf
 
     def phrase(self) -> str:

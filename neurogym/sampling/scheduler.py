@@ -198,8 +198,7 @@ class OnceSchedule(SequentialBlockSchedule):
 
     def next(self) -> int:
         """Return the condition after the present condition: the next block, or the last condition again."""
-        is_last, following = self.i == self.n - 1, super().next()
-        return self.n - 1 if is_last else following
+        return max(self.i, super().next())  # after the last condition the cycle would begin again
 
 
 def schedule_from(text: str, n: int) -> BaseSchedule:
