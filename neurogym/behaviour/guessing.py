@@ -182,6 +182,8 @@ def _rewards_of_trials(
 def settle_choice(columns: DataFrame, free: DataFrame, found: Guess) -> None:
     """Find the column of the choice among those with its names, or ask."""
     assigned = found.roles
+    continuous, targets = roles.report_columns(free)
+    free = free.drop(columns=[*continuous, *targets]) if continuous and targets else free
     clear = [name for name in _named("choice", free) if not is_called(name, "sides")]
     unclear = [name for name in free if is_called(name, "sides") and roles.fits_role("choice", free[name])]
     timed = None if "rt" not in assigned else ~_untimed(columns[str(assigned["rt"])])
@@ -203,7 +205,7 @@ def settle_choice(columns: DataFrame, free: DataFrame, found: Guess) -> None:
         found.questions["choice"] = ask(key, columns, names, side=side, others=others)
     elif not (any_called(columns, "clocks") and not assigned):  # a log of events
         names = roles.unnamed_choices(free.drop(columns=[*assigned.values()], errors="ignore"))
-        names = [] if are_alike(columns, names) or all(roles.report_columns(columns)) else names
+        names = [] if are_alike(columns, names) or (continuous and targets) else names
         if names:
             flag, sides = assigned.get("correct"), [*dict.fromkeys([*_named("ground_truth", columns), *names])]
             follows = flag in columns and not any(is_like(name, "like_a_choice") for name in names)

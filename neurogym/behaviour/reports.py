@@ -102,10 +102,17 @@ def _parts(table: DataFrame, name: str | None) -> list[tuple[str, BoolArray]]:
 
 
 def _ring(target: FloatArray) -> float | None:
-    """Return the circumference of the circle that targets fill; None if they fill none."""
-    low, high = np.nanmin(target), np.nanmax(target)
-    for circumference in (np.pi, 2 * np.pi, 180.0, 360.0):
-        whole = any(low >= begin - 1e-6 and high <= begin + circumference + 1e-6 for begin in (0.0, -circumference / 2))
-        if whole and high - low >= FILLED * circumference:
+    """Return the circumference of the circle that targets fill; None if they fill none.
+
+    Between the last of equally spaced targets and the first there is a further step. Whole numbers are no radians.
+    """
+    levels = np.unique(target[np.isfinite(target)])
+    low, high, steps = levels[0], levels[-1], np.diff(levels)
+    filled = high - low + (steps[0] if len(levels) > 2 and np.ptp(steps) < 0.01 * steps[0] else 0.0)
+    for circumference in (180.0, 360.0) if (levels == np.round(levels)).all() else (np.pi, 2 * np.pi, 180.0, 360.0):
+        inside = any(
+            low >= begin - 1e-6 and high <= begin + circumference + 1e-6 for begin in (0.0, -circumference / 2)
+        )
+        if inside and filled >= FILLED * circumference:
             return float(circumference)
     return None

@@ -230,10 +230,9 @@ def like_a_reward(columns: DataFrame, assigned: Mapping[str, object]) -> list[st
 
 def report_columns(columns: DataFrame) -> tuple[list[str], list[str]]:
     """Return the columns of continuous reports, and those that may be their targets."""
-    numeric = [name for name in columns if entries.is_numeric(columns[name])]
-    continuous = [name for name in numeric if len(entries.distinct(columns[name])) > CONTINUOUS]
-    reports = [name for name in continuous if is_called(name, "reports")]
-    targets = [name for name in numeric if is_called(name, "durations", *["targets"] * (name in continuous))]
+    sizes = {name: len(entries.distinct(columns[name])) for name in columns if entries.is_numeric(columns[name])}
+    reports = [name for name, size in sizes.items() if size > CONTINUOUS and is_called(name, "reports")]
+    targets = [name for name, size in sizes.items() if is_called(name, "durations", *["targets"] * (size > 2))]
     return reports, targets
 
 

@@ -108,7 +108,8 @@ def _print_page(page: Row) -> None:
     if page["arguments"]:
         out.print(Text.assemble("\n  ", ("arguments", "dim"), "  --task-arg NAME=VALUE"), soft_wrap=True)
         arguments, meaning = page["arguments"], page["meaning"]
-        print_columns([(name, _default(value), meaning.get(name, "")) for name, value in arguments.items()], indent=2)
+        rows = [(name, _default(value), _unmarked(meaning.get(name, ""))) for name, value in arguments.items()]
+        print_columns(rows, indent=2)
     out.print()
     from ngym_cli.figures.watch import overview
 
@@ -120,7 +121,13 @@ def _print_rows(rows: Mapping[str, object]) -> None:
     """Print labels and values; empty values are left out."""
     for label, value in rows.items():
         if value not in ("", None, [], {}):
-            terminal.console().print(Text.assemble("  ", (f"{label:<16}", "dim"), f" {cell(value)}"), soft_wrap=True)
+            text = Text.assemble("  ", (f"{label:<16}", "dim"), f" {_unmarked(cell(value))}")
+            terminal.console().print(text, soft_wrap=True)
+
+
+def _unmarked(text: str) -> str:
+    """Return a sentence of a docstring without the marks of code."""
+    return text.replace("``", "")
 
 
 def _print_reference(page: Row) -> None:
@@ -136,7 +143,7 @@ def _print_reference(page: Row) -> None:
                     row["id"],
                     _default(row["default"]),
                     row["range"],
-                    ", ".join(filter(None, (row["meaning"], row["source"]))),
+                    _unmarked(", ".join(filter(None, (row["meaning"], row["source"])))),
                 )
                 for row in page["options"]
             ],

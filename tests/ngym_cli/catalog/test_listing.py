@@ -121,6 +121,7 @@ def test_info_on_a_wrapper_explains_every_argument(ngym):
     text = ngym("info", "side_bias").out
     for piece in ("block_dur", "Trials in a block", "order", "doi.org/10.7554/eLife.63711"):
         assert piece in text
+    assert "One of mean_action, random" in ngym("info", "MatchingPenny-v0").out  # without the marks of code
 
 
 @pytest.mark.parametrize(
