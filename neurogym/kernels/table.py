@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 #: Digest of all names and signatures, so that a module from other sources is not called; a test prints the new digest.
-ABI = "812c7a23e5e8e19c"
+ABI = "a9dd890bed2f38b1"
 
 
 class Kernel(NamedTuple):
@@ -39,14 +39,8 @@ KERNELS: Mapping[str, Kernel] = {
         "tests/neurogym/vector/test_arrays.py",
     ),
     "add": Kernel(_ROWS_SOURCE, "neurogym.trials.rows:add", "neurogym.trials.rows:add", _ROWS_TEST),
-    "respond": Kernel(
-        _ROWS_SOURCE, "neurogym.trials.rows:Tables.respond", "neurogym.trials.rows:Tables.respond", _ROWS_TEST
-    ),
     "answer": Kernel(
         _ROWS_SOURCE, "neurogym.trials.rows:Tables.answer", "neurogym.trials.rows:Tables.answer", _ROWS_TEST
-    ),
-    "run_out": Kernel(
-        _ROWS_SOURCE, "neurogym.trials.rows:Tables.run_out", "neurogym.trials.rows:Tables.run_out", _ROWS_TEST
     ),
     "forward": Kernel(f"{_COMPILED}/network.c", _NETWORK, f"{_PASS}.forward", _NETWORK_TEST),
     "backward": Kernel(f"{_COMPILED}/network.c", _NETWORK, f"{_PASS}.backward", _NETWORK_TEST),

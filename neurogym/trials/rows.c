@@ -2,7 +2,7 @@
 
 #include "kernel.h"
 
-enum { CORRECT = 1, MISS = 4, END = 8 }; /* events, as in rules.py */
+enum { CORRECT = 1, END = 8 }; /* events, as in rules.py */
 
 static const char OUTSIDE[] = "a row or trial is outside the block";
 
@@ -44,28 +44,9 @@ static const char *run_add(struct call *c) {
     return 0;
 }
 
-/* Below, rewards, performance and events are tables (row, action); `hold` is the action that is no response, or -1. */
-
-/* What any response earns and means in n rows; rewards (trial). */
-#define RESPOND(X)                                                                                                     \
-    X(OUT, rewards, float64, block,actions) X(OUT, events, uint8, block,actions) X(INT, hold) X(IN, index, int64, n)   \
-    X(IN, trial, int64, n) X(IN, reward, float64, trials) X(INT, event)
-DECLARE(respond, RESPOND, block, actions, n, trials)
-
-static const char *run_respond(struct call *c) {
-    TAKE(respond);
-    if (!inside(given.index, size.n, size.block) || !inside(given.trial, size.n, size.trials)) return OUTSIDE;
-    for (int64_t i = 0; i < size.n; i++)
-        for (int64_t action = 0; action < size.actions; action++)
-            if (action != given.hold) {
-                given.rewards[given.index[i] * size.actions + action] = given.reward[given.trial[i]];
-                given.events[given.index[i] * size.actions + action] = given.event;
-            }
-    return 0;
-}
-
-/* What the right response earns in n rows; marks trials in which there is one. Returns how many rows were filled before
-   one whose right action does not exist. */
+/* What the right response earns in n rows; marks trials in which there is one. Rewards, events and performance are
+   tables (row, action), `hold` is the action that is no response, or -1. Returns how many rows were filled before one
+   whose right action does not exist. */
 #define ANSWER(X)                                                                                                      \
     X(OUT, rewards, float64, block,actions) X(OUT, events, uint8, block,actions)                                       \
     X(OUT, performance, float64, block,actions) X(INT, hold) X(IN, index, int64, n) X(IN, trial, int64, n)             \
@@ -93,33 +74,4 @@ static const char *run_answer(struct call *c) {
     return 0;
 }
 
-/* What ends each trial in its last row if nothing did before: rewards (trial) of missing an answer and of rightly
-   giving none; no rewards if nothing was to be answered at one moment. */
-#define RUN_OUT(X)                                                                                                     \
-    X(OUT, rewards, float64, block,actions) X(OUT, events, uint8, block,actions)                                       \
-    X(OUT, performance, float64, block,actions) X(IN, last, int64, trials) X(IN, needed, uint8, trials)                \
-    X(MAYBE, miss, float64, trials) X(MAYBE, withhold, float64, trials)
-DECLARE(run_out, RUN_OUT, block, actions, trials)
-
-static void run_out(const struct run_out_arguments *a, const struct run_out_sizes *s) {
-    for (int64_t k = 0; k < s->trials; k++)
-        for (int64_t cell = a->last[k] * s->actions; cell < (a->last[k] + 1) * s->actions; cell++) {
-            if (a->events[cell] >= END) continue;
-            a->events[cell] = END;
-            if (!a->miss) continue;
-            a->events[cell] |= a->needed[k] ? MISS : CORRECT;
-            a->rewards[cell] += a->needed[k] ? a->miss[k] : a->withhold[k];
-            a->performance[cell] += !a->needed[k];
-        }
-}
-
-static const char *run_run_out(struct call *c) {
-    TAKE(run_out);
-    if (!inside(given.last, size.trials, size.block)) return OUTSIDE;
-    if (given.miss && !given.withhold) return "rewards of missing an answer need those of rightly giving none";
-    run_out(&given, &size);
-    return 0;
-}
-
-const struct kernel FILLING_KERNELS[] = {
-    KERNEL(add, 0), KERNEL(respond, 0), KERNEL(answer, 0), KERNEL(run_out, 0), {0}};
+const struct kernel FILLING_KERNELS[] = {KERNEL(add, 0), KERNEL(answer, 0), {0}};
