@@ -51,7 +51,7 @@ from ngym_cli.agents.device.acting import ActingStep, DeviceRolloutAgent
 from ngym_cli.agents.device.rollout import DeviceRollout
 from ngym_cli.agents.networks import passes
 from ngym_cli.agents.networks.policy import RecurrentPolicy
-from ngym_cli.agents.sequences import Minibatches, Sequences, cut, minibatches
+from ngym_cli.agents.sequences import Sequences, cut, minibatches
 from ngym_cli.environments.trial_batch import batch_of, trials_of
 
 GradientAndStatistics = tuple[Tensor, Tensor] | None  #: gradient and statistics of a minibatch
@@ -227,7 +227,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
             self.count_update()
         self._log(torch.cat(statistics).mean(0).tolist())
 
-    def minibatches(self, segments: Sequences | None = None) -> Minibatches:
+    def minibatches(self, segments: Sequences | None = None) -> list[Sequences]:
         """Deal the sequences of the rollout at random into minibatches.
 
         Args:
@@ -239,7 +239,7 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         return minibatches(segments, n, self.rng)
 
     def _epoch(
-        self, dealt: Minibatches, find: Callable[[Sequences], GradientAndStatistics], statistics: list[Tensor]
+        self, dealt: list[Sequences], find: Callable[[Sequences], GradientAndStatistics], statistics: list[Tensor]
     ) -> bool:
         """Learn from each minibatch once; False if the policy has moved too far from the policy that acted."""
         most_kl = inf if self.target_kl is None else 1.5 * self.target_kl
@@ -292,13 +292,12 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
         experience = self.rollout_buffer.experience(self.device)
 
         def find(segments: Sequences) -> GradientAndStatistics:
-            return self.split(len(segments), lambda n_parts: self._gradient(experience, segments, n_parts))
+            return self.split(self.policy, len(segments), lambda n_parts: self._losses(experience, segments, n_parts))
 
         return find
 
-    def _gradient(self, experience: Experience, segments: Sequences, n_parts: int) -> GradientAndStatistics:
-        """Gradient and statistics of a minibatch, computed in parts."""
-        result: GradientAndStatistics = None
+    def _losses(self, experience: Experience, segments: Sequences, n_parts: int) -> Iterator[tuple[Tensor, Tensor]]:
+        """Loss and statistics of each part of a minibatch."""
         steps, penalties = segments.n_steps, []
         for batch in experience.minibatches(segments, self.normalize_advantage, n_parts):
             with self.policy.remember_outputs():
@@ -308,11 +307,9 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
                 penalties.append(penalty.item() * len(batch.weight) / steps)
                 loss = loss + (penalty if n_parts == 1 else penalty * (len(batch.weight) / steps))
             del self.policy.activity  # and with it what automatic differentiation has kept
-            gradient = self.policy.gradient(loss)
-            result = (gradient, numbers) if result is None else (result[0] + gradient, result[1] + numbers)
+            yield loss, numbers
         if penalties:
             self._penalty.append(sum(penalties))
-        return result
 
     def coefficients(self) -> LossCoefficients:
         """Coefficients of the objective at the present stage of training."""

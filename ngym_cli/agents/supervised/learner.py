@@ -52,9 +52,6 @@ if TYPE_CHECKING:
 
     from neurogym.trials import Trials
 
-#: Standard normal draws: (time, layer, session, unit) on the CPU, (row, layer, unit) on a device; None without noise.
-Noise = np.ndarray | Tensor | None
-
 #: Smallest standard deviation of continuous actions, in the units of the action.
 SMALLEST_STD = 0.05
 
@@ -240,11 +237,13 @@ class Supervised(Learner):
         noise = self._draw_noise(material)
         if self.compiled is None:
             state = self.carried_state
-            gradient, numbers = self.split(
-                len(sequences), lambda n_parts: self._gradient_in_torch(material, sequences, noise, state, n_parts)
+            result = self.split(
+                self.policy, len(sequences), lambda n_parts: self._losses(material, sequences, noise, state, n_parts)
             )
+            assert result is not None  # a batch has sequences
+            gradient, numbers = result
         else:
-            draws = noise if isinstance(noise, np.ndarray) else None
+            draws = None if noise is None else noise.numpy()
             gradient, sums = self.compiled.gradient(material, sequences, self.carried_state, draws)
             total, per_step, penalty, right = sums
             gradient, on_weights = self.penalties.add_for_weights(self.policy, gradient)
@@ -256,20 +255,14 @@ class Supervised(Learner):
             numbers = numbers + torch.tensor([penalty, 0, penalty, 0]).to(numbers)
         return gradient, numbers
 
-    def _gradient_in_torch(
-        self,
-        material: TrialBuffer,
-        sequences: Sequences,
-        noise: Noise,
-        state: State | None,
-        n_parts: int,
-    ) -> tuple[Tensor, Tensor]:
-        """The gradient by automatic differentiation and numbers of a batch, from these states, in parts."""
+    def _losses(
+        self, material: TrialBuffer, sequences: Sequences, noise: Tensor | None, state: State | None, n_parts: int
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """Loss and numbers of each part of a batch, from these states."""
         self.carried_state = state
         if n_parts == 1:
-            loss, numbers = self.loss(material, sequences, noise)
-            return self.policy.gradient(loss), numbers
-        results = []
+            yield self.loss(material, sequences, noise)
+            return
         n_due = max(1, int(np.count_nonzero(material.due)))
         for k in range(n_parts):
             chosen = sequences[slice(k, None, n_parts)]
@@ -280,11 +273,9 @@ class Supervised(Learner):
             finally:
                 self._share = 1.0
             due = int(np.count_nonzero(material.due[rows])) / n_due
-            results.append((self.policy.gradient(loss), numbers * torch.tensor([1.0, share, 1.0, due]).to(numbers)))
-        gradients, statistics = zip(*results, strict=True)
-        return torch.stack(gradients).sum(0), torch.stack(statistics).sum(0)
+            yield loss, numbers * torch.tensor([1.0, share, 1.0, due]).to(numbers)
 
-    def loss(self, material: TrialBuffer, sequences: Sequences, noise: Noise) -> tuple[Tensor, Tensor]:
+    def loss(self, material: TrialBuffer, sequences: Sequences, noise: Tensor | None) -> tuple[Tensor, Tensor]:
         """Loss to be minimised by automatic differentiation, and the numbers named by the read-out.
 
         Args:
@@ -331,18 +322,11 @@ class Supervised(Learner):
                 self.gradient(material, sequences)  # sessions continue from the states that follow
 
     def _rates(
-        self,
-        ob: np.ndarray,
-        rows: np.ndarray,
-        counts: list[int],
-        noise: Noise,
-        state: State | None,
+        self, ob: np.ndarray, rows: np.ndarray, counts: list[int], noise: Tensor | None, state: State | None
     ) -> tuple[Tensor, State]:
         """Activity of the acting network (step, unit) over packed sequences, and the states that follow if carried."""
         network = self.policy.networks[0]
-        draws = noise[self._tensor(rows)] if isinstance(noise, Tensor) else None
-        if isinstance(noise, np.ndarray):
-            draws = self._tensor(noise.swapaxes(1, 2).reshape(-1, *noise.shape[1::2])[rows])
+        draws = None if noise is None else noise.swapaxes(1, 2).flatten(0, 1)[self._tensor(rows)]
         ob = ob.take(rows, axis=0)
         if isinstance(self.env, VecTransposeImage):
             ob = np.moveaxis(ob, -1, 1)
@@ -356,12 +340,14 @@ class Supervised(Learner):
             rates, after = network.sequence(features, counts, begin, draws)
         return rates.to(begin[0].dtype), tuple(array.to(begin[0].dtype) for array in after)
 
-    def _draw_noise(self, material: TrialBuffer) -> Noise:
-        """Standard normal draws (time, layer, session, unit); on a device made there, (row, layer, unit)."""
+    def _draw_noise(self, material: TrialBuffer) -> Tensor | None:
+        """Standard normal draws (time, layer, session, unit), on a device made there; None without recurrent noise."""
         network, n = self.policy.networks[0], self.batch_size if self.carried else 1
-        if not self.learns_on_device or not network.noise:
-            return network.draw_noise(len(material) // n, n, self.rng)
-        return normal_draws((len(material), network.num_layers, network.hidden_size), self.device, self.rng)
+        if self.learns_on_device and network.noise:
+            shape = (len(material) // n, n, network.num_layers, network.hidden_size)
+            return normal_draws(shape, self.device, self.rng).swapaxes(1, 2)
+        draws = network.draw_noise(len(material) // n, n, self.rng)
+        return None if draws is None else torch.from_numpy(draws)
 
     def _tensor(self, array: np.ndarray) -> Tensor:
         return self._upload(array)
