@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ngym_cli.agents.algorithms.objective import Minibatch, silent_units
 from ngym_cli.agents.compiled.network import ArrayState
-from ngym_cli.agents.networks.base import RecurrentNetwork
+from ngym_cli.agents.networks.base import RecurrentNetwork, to_device
 from ngym_cli.agents.networks.policy import PackedSequences
 from ngym_cli.agents.sequences import PackedSteps, Sequences
 
@@ -176,4 +176,4 @@ class Experience:
         return PackedSequences(self._tensor(obs), packed.counts.tolist(), state, noise)
 
     def _tensor(self, array: np.ndarray) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+        return to_device(array, self.device)

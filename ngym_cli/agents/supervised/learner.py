@@ -35,9 +35,9 @@ from ngym_cli.agents import acting
 from ngym_cli.agents.algorithms import check_ranges
 from ngym_cli.agents.algorithms.objective import SEQUENCES, BatchSplitter, Penalties, silent_units
 from ngym_cli.agents.algorithms.sb3 import Learner
-from ngym_cli.agents.device.rollout import Prefetch, Upload, normal_draws
+from ngym_cli.agents.device.rollout import normal_draws
 from ngym_cli.agents.networks import passes
-from ngym_cli.agents.networks.base import State
+from ngym_cli.agents.networks.base import State, to_device
 from ngym_cli.agents.networks.images import distinct
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 from ngym_cli.agents.sequences import Sequences
@@ -84,7 +84,7 @@ class Supervised(Learner):
     _share = 1.0  # of the steps of a batch, in the part of it that a loss is computed of
     not_saved = (
         *("rng", "streams", "lr_schedule", "acting_state", "carried_state"),
-        *("read_out", "compiled", "split", "_batches", "_sampler", "_upload"),
+        *("read_out", "compiled", "split", "_batches"),
     )
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"RecurrentPolicy": RecurrentPolicy}
 
@@ -137,7 +137,7 @@ class Supervised(Learner):
         obstacle = passes.obstacle(self.policy, has_values=False)
         self.in_torch = "the objective is not the usual one" if unusual else obstacle
         rates = self.penalties.l1_rate, self.penalties.l2_rate
-        self.split, self._upload = BatchSplitter(), Upload(self.device)
+        self.split = BatchSplitter()
         in_torch = self.in_torch or self.learns_on_device
         self.compiled = None if in_torch else SupervisedKernel(self.policy, rates)
 
@@ -152,9 +152,8 @@ class Supervised(Learner):
     def _begin_streams(self) -> None:
         """Begin new sessions of trials, from zero states where states are carried over."""
         size, tasks = (self.batch_size, self.seq_len), (self.task_weight, self.draw)
-        self._sampler = BatchSampler(self.env, self.rng, *size, self.weigh, *tasks)
-        self.streams = self._sampler.streams
-        self._batches = Prefetch(self._sampler.sample)
+        self._batches = BatchSampler(self.env, self.rng, *size, self.weigh, *tasks)
+        self.streams = self._batches.streams
         self.carried_state = self.policy.networks[0].initial_state(self.batch_size) if self.carried else None
 
     # -- learning -----------------------------------------------------------------------------------------------------
@@ -203,7 +202,7 @@ class Supervised(Learner):
             material, sequences = self.batch()
             left = total - self.num_timesteps - sequences.n_steps
             if self.learns_on_device and k + 1 < self.n_updates and left > 0:
-                self._batches.start()
+                self._batches.make_ahead()
             gradient, numbers = self.gradient(material, sequences)
             self.policy.descend(gradient, self.max_grad_norm)
             seen.append(numbers)
@@ -224,7 +223,7 @@ class Supervised(Learner):
 
     def batch(self) -> tuple[TrialBuffer, Sequences]:
         """Return fresh trials and sequences; the first step of all sessions comes before the second."""
-        material, sequences, begins = self._batches.take()
+        material, sequences, begins = self._batches.sample()
         if self.carried_state is not None:
             reset = torch.from_numpy(begins).to(self.device)
             for state in self.carried_state:
@@ -350,7 +349,7 @@ class Supervised(Learner):
         return None if draws is None else torch.from_numpy(draws)
 
     def _tensor(self, array: np.ndarray) -> Tensor:
-        return self._upload(array)
+        return to_device(array, self.device)
 
     # -- continuing ---------------------------------------------------------------------------------------------------
 
