@@ -130,11 +130,7 @@ class Experience:
         columns = (rollout.log_probs, rollout.advantages, rollout.returns, rollout.values, rollout.counts)
         self.columns = np.stack([np.asarray(column, np.float32).ravel() for column in columns])
 
-    def minibatch(self, segments: Sequences, normalize_advantage: bool) -> Minibatch | None:
-        """Gather segments; None if no step of theirs counts."""
-        return next(iter(self.minibatches(segments, normalize_advantage, 1)), None)
-
-    def minibatches(self, segments: Sequences, normalize_advantage: bool, n_parts: int) -> Iterator[Minibatch]:
+    def minibatches(self, segments: Sequences, normalize_advantage: bool, n_parts: int = 1) -> Iterator[Minibatch]:
         """Gather segments in several parts, whose losses add up to that of all; none if no step of theirs counts.
 
         Args:

@@ -167,7 +167,7 @@ class EIRNN(CTRNN):
         self.n_inhibitory = round(inhibitory * hidden_size)
         if not 0 < self.n_inhibitory < hidden_size:
             raise ValueError(f"inhibitory={inhibitory} of {hidden_size} units leaves one population empty")
-        super().__init__(input_size, hidden_size, num_layers, **leaky)
+        super().__init__(input_size, hidden_size, num_layers, "relu", **leaky)
         sign = torch.ones(hidden_size)
         sign[-self.n_inhibitory :] = -1
         self.register_buffer("sign", sign)
