@@ -2,10 +2,6 @@
 
 #include "kernel.h"
 
-enum { CORRECT = 1, END = 8 }; /* events, as in rules.py */
-
-static const char OUTSIDE[] = "a row or trial is outside the block";
-
 /* Whether all of n numbers are places of an array of this length. */
 static int inside(const int64_t *places, int64_t n, int64_t length) {
     int outside = 0;
@@ -37,41 +33,11 @@ static const char *run_add(struct call *c) {
     if (given.first < 0 || given.columns < 0 || given.first > size.width || given.columns > size.width - given.first)
         return "there are no such columns";
     if (size.each != 1 && size.each != given.columns) return "there is not one value, or one for each column";
-    if (!inside(given.index, size.n, size.block)) return OUTSIDE;
+    if (!inside(given.index, size.n, size.block)) return "a row is outside the block";
     if (size.given != 1 && (given.which ? !inside(given.which, size.n, size.given) : size.given != size.n))
         return "there are not values for each row";
     add(&given, &size);
     return 0;
 }
 
-/* What the right response earns in n rows; marks trials in which there is one. Rewards, events and performance are
-   tables (row, action), `hold` is the action that is no response, or -1. Returns how many rows were filled before one
-   whose right action does not exist. */
-#define ANSWER(X)                                                                                                      \
-    X(OUT, rewards, float64, block,actions) X(OUT, events, uint8, block,actions)                                       \
-    X(OUT, performance, float64, block,actions) X(INT, hold) X(IN, index, int64, n) X(IN, trial, int64, n)             \
-    X(IN, right, int64, block) X(IN, reward, float64, trials) X(OUT, needed, uint8, trials)
-DECLARE(answer, ANSWER, block, actions, n, trials)
-
-static int64_t answer(const struct answer_arguments *a, const struct answer_sizes *s) {
-    for (int64_t i = 0; i < s->n; i++) {
-        int64_t action = a->right[a->index[i]];
-        if (action == a->hold) continue;
-        if (action < 0 || action >= s->actions) return i;
-        int64_t cell = a->index[i] * s->actions + action;
-        a->rewards[cell] = a->reward[a->trial[i]];
-        a->performance[cell] = 1;
-        a->events[cell] = CORRECT | END;
-        a->needed[a->trial[i]] = 1;
-    }
-    return s->n;
-}
-
-static const char *run_answer(struct call *c) {
-    TAKE(answer);
-    if (!inside(given.index, size.n, size.block) || !inside(given.trial, size.n, size.trials)) return OUTSIDE;
-    c->result = answer(&given, &size);
-    return 0;
-}
-
-const struct kernel FILLING_KERNELS[] = {KERNEL(add, 0), KERNEL(answer, 0), {0}};
+const struct kernel FILLING_KERNELS[] = {KERNEL(add, 0), {0}};

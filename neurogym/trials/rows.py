@@ -138,17 +138,10 @@ class Tables:
         Raises:
             IndexError: If there is no such action.
         """
-        compiled = kernels.get("answer")
-        if compiled is not None:
-            right = np.ascontiguousarray(right, np.int64)
-            hold = -1 if self.hold is None else self.hold
-            tables = self.reward, self.event, self.performance
-            count = compiled(*tables, hold, rows.index, rows.trial, right, reward, needed)
-            if count < len(rows.index):
-                raise IndexError(f"the correct action {right[rows.index[count]]} is outside the action space")
-            return
-        target = right[rows.index]
+        target = right[rows.index].astype(np.int64, copy=False)
         due = np.ones(len(target), bool) if self.hold is None else target != self.hold
+        if wrong := target[due & ((target < 0) | (target >= self.event.shape[1]))].tolist():
+            raise IndexError(f"the correct action {wrong[0]} is outside the action space")
         cells = (rows.index[due], target[due])
         self.reward[cells] = reward[rows.trial[due]]
         self.performance[cells] = 1.0
