@@ -175,11 +175,6 @@ class RecordingObjective:
         self.loss = number
         return slope, self.settings.weight * number
 
-    def added_to(self, gradient: Tensor) -> tuple[Tensor, float]:
-        """Return a gradient with that of the recording, alone if the network learns from nothing else; the penalty."""
-        slope, penalty = self()
-        return (slope if self.settings.only else gradient + slope), penalty
-
     def _loss(self, frames: list[Frame]) -> tuple[Tensor, float]:
         rates, chosen, rows = [], [], []
         rng, begin = np.random.default_rng([self.updates, self._n]), 0
