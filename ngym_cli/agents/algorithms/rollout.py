@@ -158,18 +158,19 @@ class Experience:
             yield self._gather(packed, all_columns.take(packed.steps, axis=1))
 
     def _gather(self, packed: PackedSteps, columns: np.ndarray) -> Minibatch:
-        log_probs, advantages, returns, values, weight = self._tensor(columns)
-        actions = self._tensor(self.actions.take(packed.steps, axis=0))
-        correct = self._tensor(self.rollout.correct.ravel().take(packed.steps))
+        log_probs, advantages, returns, values, weight = self.tensor(columns)
+        actions = self.tensor(self.actions.take(packed.steps, axis=0))
+        correct = self.tensor(self.rollout.correct.ravel().take(packed.steps))
         return Minibatch(self._sequences(packed), actions, weight, log_probs, advantages, returns, values, correct)
 
     def _sequences(self, packed: PackedSteps) -> PackedSequences:
         begin, env = np.divmod(packed.first, self.n_envs)
         time, column = np.divmod(packed.steps, self.n_envs)
-        noise = [None if array is None else self._tensor(array[time, :, column]) for array in self.rollout.noise]
-        state = tuple(self._tensor(array[begin, :, env].swapaxes(0, 1)) for array in self.rollout.states)
+        noise = [None if array is None else self.tensor(array[time, :, column]) for array in self.rollout.noise]
+        state = tuple(self.tensor(array[begin, :, env].swapaxes(0, 1)) for array in self.rollout.states)
         obs = self.rollout.obs.reshape(-1, *self.rollout.obs.shape[2:]).take(packed.steps, axis=0)
-        return PackedSequences(self._tensor(obs), packed.counts.tolist(), state, noise)
+        return PackedSequences(self.tensor(obs), packed.counts.tolist(), state, noise)
 
-    def _tensor(self, array: np.ndarray) -> Tensor:
+    def tensor(self, array: np.ndarray) -> Tensor:
+        """Return an array on the device."""
         return to_device(array, self.device)

@@ -162,7 +162,7 @@ class DeviceExperience(Experience):
         self._images: Any = rollout.images.images() if rollout.images else None
 
     def _sequences(self, packed: PackedSteps) -> PackedSequences:
-        rollout, steps = self.rollout, self._tensor(packed.steps)
+        rollout, steps = self.rollout, self.tensor(packed.steps)
         obs, rows = rollout.obs_on_device.flatten(0, 1).index_select(0, steps), None
         if self._images is not None:
             numbers, rows = obs.unique(return_inverse=True)
