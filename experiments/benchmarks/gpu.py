@@ -260,7 +260,7 @@ def parity(cells: tuple[str, ...], units: int, device: str, sizes: Sizes) -> JSO
         model.learn(model.n_steps * model.n_envs)
         on_device.policy.load_state_dict(model.policy.state_dict())
         segments = next(iter(model.minibatches()))
-        batch = model.rollout_buffer.experience(torch.device("cpu")).minibatch(segments, True)
+        batch = next(model.rollout_buffer.experience(torch.device("cpu")).minibatches(segments, True))
         loss, _ = model.loss(batch)
         gradient = model.policy.gradient(loss)
         for tf32 in (True, False):

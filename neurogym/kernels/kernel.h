@@ -1,7 +1,6 @@
 /* How a compiled function is declared, and what it is given once its arguments have been checked (see module.c). */
 
-#ifndef NGYM_KERNEL_H
-#define NGYM_KERNEL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -81,5 +80,3 @@ typedef uint8_t uint8;
 _Static_assert(sizeof(void *) == sizeof(union value), "every member is as wide as a value");
 
 extern const struct kernel BATCH_KERNELS[], FILLING_KERNELS[], AGENT_KERNELS[], NETWORK_KERNELS[], ADAM_KERNELS[];
-
-#endif

@@ -2,10 +2,6 @@
 
 #include "kernel.h"
 
-enum { CORRECT = 1, MISS = 4, END = 8 }; /* events, as in rules.py */
-
-static const char OUTSIDE[] = "a row or trial is outside the block";
-
 /* Whether all of n numbers are places of an array of this length. */
 static int inside(const int64_t *places, int64_t n, int64_t length) {
     int outside = 0;
@@ -37,89 +33,11 @@ static const char *run_add(struct call *c) {
     if (given.first < 0 || given.columns < 0 || given.first > size.width || given.columns > size.width - given.first)
         return "there are no such columns";
     if (size.each != 1 && size.each != given.columns) return "there is not one value, or one for each column";
-    if (!inside(given.index, size.n, size.block)) return OUTSIDE;
+    if (!inside(given.index, size.n, size.block)) return "a row is outside the block";
     if (size.given != 1 && (given.which ? !inside(given.which, size.n, size.given) : size.given != size.n))
         return "there are not values for each row";
     add(&given, &size);
     return 0;
 }
 
-/* Below, rewards, performance and events are tables (row, action); `hold` is the action that is no response, or -1. */
-
-/* What any response earns and means in n rows; rewards (trial). */
-#define RESPOND(X)                                                                                                     \
-    X(OUT, rewards, float64, block,actions) X(OUT, events, uint8, block,actions) X(INT, hold) X(IN, index, int64, n)   \
-    X(IN, trial, int64, n) X(IN, reward, float64, trials) X(INT, event)
-DECLARE(respond, RESPOND, block, actions, n, trials)
-
-static const char *run_respond(struct call *c) {
-    TAKE(respond);
-    if (!inside(given.index, size.n, size.block) || !inside(given.trial, size.n, size.trials)) return OUTSIDE;
-    for (int64_t i = 0; i < size.n; i++)
-        for (int64_t action = 0; action < size.actions; action++)
-            if (action != given.hold) {
-                given.rewards[given.index[i] * size.actions + action] = given.reward[given.trial[i]];
-                given.events[given.index[i] * size.actions + action] = given.event;
-            }
-    return 0;
-}
-
-/* What the right response earns in n rows; marks trials in which there is one. Returns how many rows were filled before
-   one whose right action does not exist. */
-#define ANSWER(X)                                                                                                      \
-    X(OUT, rewards, float64, block,actions) X(OUT, events, uint8, block,actions)                                       \
-    X(OUT, performance, float64, block,actions) X(INT, hold) X(IN, index, int64, n) X(IN, trial, int64, n)             \
-    X(IN, right, int64, block) X(IN, reward, float64, trials) X(OUT, needed, uint8, trials)
-DECLARE(answer, ANSWER, block, actions, n, trials)
-
-static int64_t answer(const struct answer_arguments *a, const struct answer_sizes *s) {
-    for (int64_t i = 0; i < s->n; i++) {
-        int64_t action = a->right[a->index[i]];
-        if (action == a->hold) continue;
-        if (action < 0 || action >= s->actions) return i;
-        int64_t cell = a->index[i] * s->actions + action;
-        a->rewards[cell] = a->reward[a->trial[i]];
-        a->performance[cell] = 1;
-        a->events[cell] = CORRECT | END;
-        a->needed[a->trial[i]] = 1;
-    }
-    return s->n;
-}
-
-static const char *run_answer(struct call *c) {
-    TAKE(answer);
-    if (!inside(given.index, size.n, size.block) || !inside(given.trial, size.n, size.trials)) return OUTSIDE;
-    c->result = answer(&given, &size);
-    return 0;
-}
-
-/* What ends each trial in its last row if nothing did before: rewards (trial) of missing an answer and of rightly
-   giving none; no rewards if nothing was to be answered at one moment. */
-#define RUN_OUT(X)                                                                                                     \
-    X(OUT, rewards, float64, block,actions) X(OUT, events, uint8, block,actions)                                       \
-    X(OUT, performance, float64, block,actions) X(IN, last, int64, trials) X(IN, needed, uint8, trials)                \
-    X(MAYBE, miss, float64, trials) X(MAYBE, withhold, float64, trials)
-DECLARE(run_out, RUN_OUT, block, actions, trials)
-
-static void run_out(const struct run_out_arguments *a, const struct run_out_sizes *s) {
-    for (int64_t k = 0; k < s->trials; k++)
-        for (int64_t cell = a->last[k] * s->actions; cell < (a->last[k] + 1) * s->actions; cell++) {
-            if (a->events[cell] >= END) continue;
-            a->events[cell] = END;
-            if (!a->miss) continue;
-            a->events[cell] |= a->needed[k] ? MISS : CORRECT;
-            a->rewards[cell] += a->needed[k] ? a->miss[k] : a->withhold[k];
-            a->performance[cell] += !a->needed[k];
-        }
-}
-
-static const char *run_run_out(struct call *c) {
-    TAKE(run_out);
-    if (!inside(given.last, size.trials, size.block)) return OUTSIDE;
-    if (given.miss && !given.withhold) return "rewards of missing an answer need those of rightly giving none";
-    run_out(&given, &size);
-    return 0;
-}
-
-const struct kernel FILLING_KERNELS[] = {
-    KERNEL(add, 0), KERNEL(respond, 0), KERNEL(answer, 0), KERNEL(run_out, 0), {0}};
+const struct kernel FILLING_KERNELS[] = {KERNEL(add, 0), {0}};

@@ -6,6 +6,7 @@ import json
 import logging
 import warnings
 from collections.abc import Callable
+from contextlib import closing
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,8 +79,7 @@ def _sb3(agent: LoadedAgent, path: Path) -> None:
     supervised = "Stable-Baselines3 has no supervised learner" if find_algorithm(agent.config.alg).supervised else ""
     if reason := supervised or (agent.recurrent and missing_in_contrib(agent.policy)):
         raise UserError(f"{reason}; export to onnx or torchscript")
-    venv = build_venv(agent.config, int(agent.config.n_envs or 1))
-    try:
+    with closing(build_venv(agent.config, int(agent.config.n_envs or 1))) as venv:
         model = build_model(agent.config, venv if agent.recurrent else PlainSpaces(venv))
         model.policy.load_state_dict(agent.policy.state_dict())
         model.num_timesteps = agent.steps
@@ -88,8 +88,6 @@ def _sb3(agent: LoadedAgent, path: Path) -> None:
             plain.learning_rate = plain.lr_schedule = _falling(model)
         with path.open("wb") as file:
             plain.save(file)
-    finally:
-        venv.close()
 
 
 def _for_export(agent: LoadedAgent) -> StepModule:

@@ -65,17 +65,28 @@ def build_batch(config: RunConfig, n_envs: int, around: EnvWrapper = unchanged) 
     return _for_networks(TrialVecEnv(batch, config.reset_state))
 
 
-def build_model(config: ResolvedConfig, venv: VecEnv) -> BaseAlgorithm:
+#: Hyperparameters of a learner that only acts, and needs no room for experience.
+WITHOUT_EXPERIENCE = {"n_steps": 2, "batch_size": 2, "buffer_size": 2}
+
+
+def build_model(config: ResolvedConfig, venv: VecEnv, has_experience: bool = True) -> BaseAlgorithm:
     """Make the learner of a configuration.
+
+    Args:
+        config: complete configuration.
+        venv: a batch of environments of the task.
+        has_experience: whether the learner has room for the experience that it learns from, or only acts.
 
     Raises:
         UserError: if the learner refuses a value, or there is no such device.
     """
     choice = choose(config.device, config.network, config.units, sequences_side_by_side(config))
     common: Values = {"seed": streams(config.seed)["network"], "device": choice.device, "verbose": 0}
+    smaller = {} if has_experience else WITHOUT_EXPERIENCE
+    hyperparameters = {name: smaller.get(name, value) for name, value in config.hyperparameters.items()}
     parts = find_algorithm(config.alg), find_network(config.network)
     try:
-        model = _make(*parts, venv, config.units, config.network_args, config.hyperparameters, **common)
+        model = _make(*parts, venv, config.units, config.network_args, hyperparameters, **common)
     except (TypeError, ValueError, AssertionError, RuntimeError, MemoryError, OverflowError) as error:
         raise UserError(f"{config.alg}: {message_of(error) or one_line(error)}") from error
     if hasattr(model, "device_reason"):

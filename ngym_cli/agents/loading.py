@@ -11,7 +11,6 @@ from stable_baselines3.dqn.policies import DQNPolicy
 from torch import Tensor, nn
 
 from ngym_cli import runs
-from ngym_cli.agents.acting import Act
 from ngym_cli.agents.compiled.network import ArrayState
 from ngym_cli.agents.defaults import read_config
 from ngym_cli.agents.saving import load_policy
@@ -146,7 +145,8 @@ class LoadedAgent:
                 torch.manual_seed(seed)
             action, _ = self.policy.predict(observation, deterministic=deterministic)
             return _plain(action), None
-        step, after, batched = self._advance(observation, state, deterministic, seed)
+        actor = self._actor.bind(self.policy.rng if seed is None else seed, deterministic)
+        step, after, batched = self.policy.advance(actor, np.asarray(observation), state)
         return (step.actions if batched else _plain(step.actions[0])), after
 
     def activity(self, observations: object, state: State = None) -> np.ndarray:
@@ -164,23 +164,12 @@ class LoadedAgent:
         """
         if not self.recurrent:
             raise UserError(f"{self.config.alg} has no recurrent network, and so no activity that is carried along")
-        rows = []
+        rows, actor = [], self._actor.bind(self.policy.rng, True)
         for observation in np.asarray(observations):
-            step, state, batched = self._advance(observation, state, True, None)
+            step, state, batched = self.policy.advance(actor, observation, state)
             activity: Any = step.activity
             rows.append(np.array(activity if batched else activity[0]))
         return np.stack(rows)
-
-    def _advance(
-        self, observation: object, state: State, deterministic: bool, seed: int | None
-    ) -> tuple[Act, State, bool]:
-        """Advance the network by a step; return the output, the state, and whether the observation was a batch."""
-        tensor, batched = self.policy.obs_to_tensor(np.asarray(observation))
-        seen = tensor.cpu().numpy()
-        state = self.policy.initial_state(len(seen)) if state is None else state
-        rng = self.policy.rng if seed is None else np.random.default_rng(seed)
-        agent = self._actor.bind(rng, deterministic)
-        return *agent.act(seen, agent.restart(state, np.zeros(len(seen), bool))), batched
 
 
 def _plain(action: object) -> int | np.ndarray:

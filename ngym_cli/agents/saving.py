@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,9 +76,7 @@ def load_model(folder: Path, config: ResolvedConfig, venv: VecEnv) -> tuple[Base
     steps = read_description(folder, venv.observation_space, venv.action_space)
     tensors = read_weights(folder / WEIGHTS)
     _refuse_small(folder / WEIGHTS, config)
-    sizes = {"n_steps": 2, "batch_size": 2, "buffer_size": 2}  # a learner that only acts needs no experience
-    smaller = {name: sizes.get(name, value) for name, value in config.hyperparameters.items()}
-    model = build_model(config.model_copy(update={"hyperparameters": smaller}), venv)
+    model = build_model(config, venv, has_experience=False)
     fill(model.policy, tensors, folder / WEIGHTS)
     return model, steps
 
@@ -207,9 +206,6 @@ def load_policy(run: runs.RunFolder, config: ResolvedConfig, device: str = "cpu"
     """
     run.require_model()
     config = config.model_copy(update={"device": device})
-    venv = build_venv(config, 1)
-    try:
+    with closing(build_venv(config, 1)) as venv:
         model, steps = load_model(run.path / runs.MODEL, config, venv)
-    finally:
-        venv.close()
     return model.policy, steps

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -55,6 +55,10 @@ class Sequences:
         """Steps of all sequences."""
         return int(self.length.sum())
 
+    def longest_first(self) -> Sequences:
+        """Return the sequences by their lengths, equally long ones in their order."""
+        return self[np.argsort(-self.length, kind="stable")]
+
     def pack(self) -> PackedSteps:
         """Lay sequences side by side.
 
@@ -63,37 +67,10 @@ class Sequences:
             >>> packed.steps.tolist(), packed.counts.tolist()
             ([1, 0, 2, 3], [2, 1, 1])
         """
-        longest_first = self[np.argsort(-self.length, kind="stable")]
+        longest_first = self.longest_first()
         first, time = longest_first.first, np.arange(longest_first.length[0])[:, None]
         within = time < longest_first.length
         return PackedSteps((first + self.stride * time)[within], np.count_nonzero(within, axis=1), first)
-
-
-@dataclass(frozen=True)
-class Minibatches:
-    """Sequences of several minibatches; minibatch k is the range from `begin[k]` to before `begin[k + 1]`."""
-
-    sequences: Sequences
-    begin: np.ndarray
-
-    @classmethod
-    def single(cls, sequences: Sequences) -> Minibatches:
-        """Return all sequences as a single minibatch."""
-        return cls(sequences, np.array([0, len(sequences)]))
-
-    def __len__(self) -> int:
-        """Number of minibatches."""
-        return len(self.begin) - 1
-
-    def __iter__(self) -> Iterator[Sequences]:
-        """Iterate over the minibatches."""
-        return (self.sequences[low:high] for low, high in zip(self.begin, self.begin[1:], strict=False))
-
-    def longest_first(self) -> Sequences:
-        """Return all sequences in an order in which the longest of each minibatch come first."""
-        return self.sequences[
-            np.lexsort((-self.sequences.length, np.repeat(np.arange(len(self)), np.diff(self.begin))))
-        ]
 
 
 def cut(starts: np.ndarray, bptt: int | None = None) -> Sequences:
@@ -121,9 +98,10 @@ def cut(starts: np.ndarray, bptt: int | None = None) -> Sequences:
     return Sequences(first % n_steps * n_envs + first // n_steps, length, n_envs)
 
 
-def minibatches(sequences: Sequences, n: int, rng: np.random.Generator) -> Minibatches:
+def minibatches(sequences: Sequences, n: int, rng: np.random.Generator) -> list[Sequences]:
     """Deal whole sequences at random into at most `n` minibatches of nearly equal numbers of steps."""
     sequences = sequences[rng.permutation(len(sequences))]
     ends = np.cumsum(sequences.length)
     targets = ends[-1] * np.arange(1, n) / n
-    return Minibatches(sequences, np.unique([0, *np.searchsorted(ends, targets, side="left") + 1, len(sequences)]))
+    bounds = np.unique([0, *np.searchsorted(ends, targets, side="left") + 1, len(sequences)])
+    return [sequences[low:high] for low, high in pairwise(bounds)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,13 +30,8 @@ def initial(config: ResolvedConfig) -> dict[str, Tensor]:
 
 def untrained(config: ResolvedConfig) -> RecurrentPolicy:
     """Return the policy with which a run of a configuration begins."""
-    venv = build_venv(config, 1)
-    try:
-        small = {name: 2 for name in ("n_steps", "batch_size", "buffer_size") if name in config.hyperparameters}
-        fresh = build_model(config.model_copy(update={"hyperparameters": {**config.hyperparameters, **small}}), venv)
-    finally:
-        venv.close()
-    policy: Any = fresh.policy
+    with closing(build_venv(config, 1)) as venv:
+        policy: Any = build_model(config, venv, has_experience=False).policy
     return policy
 
 

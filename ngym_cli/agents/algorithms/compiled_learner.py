@@ -21,7 +21,7 @@ from ngym_cli.agents.compiled.agent import Arguments
 from ngym_cli.agents.compiled.network import ArrayState
 from ngym_cli.agents.networks.passes import PolicyWeights
 from ngym_cli.agents.networks.policy import RecurrentPolicy
-from ngym_cli.agents.sequences import Minibatches, Sequences
+from ngym_cli.agents.sequences import Sequences
 
 
 class CompiledPolicy:
@@ -118,12 +118,12 @@ class CompiledLearner(CompiledPolicy):
             coefficients: of the objective.
         """
         self.copy_weights()
-        sums = self.agent.update(Minibatches.single(segments), self._arguments(coefficients, inf))
+        sums = self.agent.update([segments], self._arguments(coefficients, inf))
         statistics = self._statistics(sums, coefficients)
         return (self.gradient_of_parameters(), statistics[0]) if len(statistics) else None
 
     def apply(
-        self, minibatches: Minibatches, coefficients: LossCoefficients, max_kl: float, max_norm: float
+        self, minibatches: Sequence[Sequences], coefficients: LossCoefficients, max_kl: float, max_norm: float
     ) -> Tensor | None:
         """Take a gradient step per minibatch and return statistics (minibatch, `STATISTICS`).
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple, dataclass, fields
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -287,13 +287,11 @@ class Consolidation:
 
 # -- memory -----------------------------------------------------------------------------------------------------------
 
-Result = TypeVar("Result")
-
 logger = logging.getLogger("ngym_cli")
 
 
 class BatchSplitter:
-    """Number of parts in which batches fit into memory; it grows when memory runs out, with one line that says so.
+    """Gradients of batches in parts that fit into memory; when it runs out there are more, with one line that says so.
 
     Attributes:
         n_parts: parts of each batch.
@@ -302,19 +300,25 @@ class BatchSplitter:
     def __init__(self) -> None:
         self.n_parts = 1
 
-    def __call__(self, n_sequences: int, compute: Callable[[int], Result]) -> Result:
-        """Return the result of `compute`, a function of the number of parts.
+    def __call__(
+        self,
+        policy: RecurrentPolicy,
+        n_sequences: int,
+        losses: Callable[[int], Iterator[tuple[Tensor, Tensor]]],
+    ) -> tuple[Tensor, Tensor] | None:
+        """Return the gradient and the numbers of a batch, the sums over its parts; None if there are none.
 
         Args:
+            policy: policy with the weights.
             n_sequences: sequences of the batch, which are not divided.
-            compute: raises `torch.cuda.OutOfMemoryError` if a part is too large.
+            losses: from the number of parts to the loss and the numbers of each part.
 
         Raises:
             torch.cuda.OutOfMemoryError: if a single sequence is too large.
         """
         while True:
             try:
-                return compute(min(self.n_parts, n_sequences))
+                return _sums(policy, losses(min(self.n_parts, n_sequences)))
             except torch.cuda.OutOfMemoryError:
                 if self.n_parts >= n_sequences:
                     raise
@@ -322,3 +326,12 @@ class BatchSplitter:
             if torch.cuda.is_available():  # outside of the handler, which holds on to tensors
                 torch.cuda.empty_cache()
             logger.warning("a batch is too large for the memory of the device; it is split into %d", self.n_parts)
+
+
+def _sums(policy: RecurrentPolicy, losses: Iterator[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor] | None:
+    """Return the sum of the gradients of losses, and the sum of their numbers; None if there are none."""
+    total: tuple[Tensor, Tensor] | None = None
+    for loss, numbers in losses:
+        gradient = policy.gradient(loss)
+        total = (gradient, numbers) if total is None else (total[0] + gradient, total[1] + numbers)
+    return total

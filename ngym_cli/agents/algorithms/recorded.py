@@ -24,6 +24,7 @@ from torch import Tensor, nn
 
 from neurogym.analysis.encoding import Averages
 from neurogym.stream import Frame, GroundTruthStream
+from ngym_cli.agents.networks.base import to_device
 from ngym_cli.agents.networks.structure import Structure
 from ngym_cli.agents.sequences import Sequences
 from ngym_cli.agents.supervised.material import check
@@ -174,11 +175,6 @@ class RecordingObjective:
         self.loss = number
         return slope, self.settings.weight * number
 
-    def added_to(self, gradient: Tensor) -> tuple[Tensor, float]:
-        """Return a gradient with that of the recording, alone if the network learns from nothing else; the penalty."""
-        slope, penalty = self()
-        return (slope if self.settings.only else gradient + slope), penalty
-
     def _loss(self, frames: list[Frame]) -> tuple[Tensor, float]:
         rates, chosen, rows = [], [], []
         rng, begin = np.random.default_rng([self.updates, self._n]), 0
@@ -259,7 +255,7 @@ class RecordingObjective:
         return rates[order].to(self._target.dtype)
 
     def _tensor(self, array: np.ndarray) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(array, np.float32)).to(self.learner.policy.device)
+        return to_device(np.asarray(array, np.float32), self.learner.policy.device)
 
     def numbers(self) -> dict[str, float]:
         """Return the numbers of the last update that curves show, and keep them."""

@@ -51,7 +51,7 @@ from ngym_cli.agents.device.acting import ActingStep, DeviceRolloutAgent
 from ngym_cli.agents.device.rollout import DeviceRollout
 from ngym_cli.agents.networks import passes
 from ngym_cli.agents.networks.policy import RecurrentPolicy
-from ngym_cli.agents.sequences import Minibatches, Sequences, cut, minibatches
+from ngym_cli.agents.sequences import Sequences, cut, minibatches
 from ngym_cli.environments.trial_batch import batch_of, trials_of
 
 GradientAndStatistics = tuple[Tensor, Tensor] | None  #: gradient and statistics of a minibatch
@@ -214,32 +214,29 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
 
     def train(self) -> None:
         """Update the policy from the rollout: `n_epochs` passes over minibatches of whole sequences."""
-        policy, rollout = self.policy, self.rollout_buffer
-        policy.set_training_mode(True)
+        self.policy.set_training_mode(True)
         self.set_learning_rate()
         find = self.gradients() if self.compiled is None or self.in_torch else self._compiled_gradient
-        segments = cut(rollout.starts[:-1], self.bptt)
         statistics: list[Tensor] = []
         self._penalty = []
         for _ in range(self.n_epochs):
-            if not self._epoch(self.minibatches(segments), find, statistics):
+            if not self._epoch(self.minibatches(), find, statistics):
                 break
             self.count_update()
         self._log(torch.cat(statistics).mean(0).tolist())
 
-    def minibatches(self, segments: Sequences | None = None) -> Minibatches:
-        """Deal the sequences of the rollout at random into minibatches.
+    @property
+    def segments(self) -> Sequences:
+        """Sequences of the rollout, cut at resets and every `bptt` steps."""
+        return cut(self.rollout_buffer.starts[:-1], self.bptt)
 
-        Args:
-            segments: sequences of the rollout; None: all, cut at resets and every `bptt` steps.
-        """
-        rollout = self.rollout_buffer
-        segments = cut(rollout.starts[:-1], self.bptt) if segments is None else segments
-        n = 1 if self.batch_size is None else max(1, round(rollout.rewards.size / self.batch_size))
-        return minibatches(segments, n, self.rng)
+    def minibatches(self) -> list[Sequences]:
+        """Deal the sequences of the rollout at random into minibatches."""
+        n = 1 if self.batch_size is None else max(1, round(self.rollout_buffer.rewards.size / self.batch_size))
+        return minibatches(self.segments, n, self.rng)
 
     def _epoch(
-        self, dealt: Minibatches, find: Callable[[Sequences], GradientAndStatistics], statistics: list[Tensor]
+        self, dealt: list[Sequences], find: Callable[[Sequences], GradientAndStatistics], statistics: list[Tensor]
     ) -> bool:
         """Learn from each minibatch once; False if the policy has moved too far from the policy that acted."""
         most_kl = inf if self.target_kl is None else 1.5 * self.target_kl
@@ -266,13 +263,11 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
 
     def drawn_losses(self) -> Iterator[Tensor]:
         """See `Learner`: log-probabilities of the actions in the last rollout, which were drawn from the policy."""
-        rollout = self.rollout_buffer
-        segments = cut(rollout.starts[:-1], self.bptt)
+        segments = self.segments
         chosen = segments[self.rng.permutation(len(segments))[:SEQUENCES]]
-        experience, mean = rollout.experience(self.device), float(chosen.length.mean())
+        experience, mean = self.rollout_buffer.experience(self.device), float(chosen.length.mean())
         for k in range(len(chosen)):
-            batch = experience.minibatch(chosen[k : k + 1], False)
-            if batch is not None:
+            for batch in experience.minibatches(chosen[k : k + 1], False):
                 _, log_probs, _ = self.policy.evaluate_sequences(batch.sequences, batch.actions)
                 del self.policy.activity
                 yield -log_probs.sum() / mean**0.5
@@ -290,15 +285,12 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
     def gradients(self) -> Callable[[Sequences], GradientAndStatistics]:
         """Return a function that computes gradient and statistics of a minibatch; None if no step counts."""
         experience = self.rollout_buffer.experience(self.device)
+        return lambda segments: self.split(
+            self.policy, len(segments), lambda n_parts: self._losses(experience, segments, n_parts)
+        )
 
-        def find(segments: Sequences) -> GradientAndStatistics:
-            return self.split(len(segments), lambda n_parts: self._gradient(experience, segments, n_parts))
-
-        return find
-
-    def _gradient(self, experience: Experience, segments: Sequences, n_parts: int) -> GradientAndStatistics:
-        """Gradient and statistics of a minibatch, computed in parts."""
-        result: GradientAndStatistics = None
+    def _losses(self, experience: Experience, segments: Sequences, n_parts: int) -> Iterator[tuple[Tensor, Tensor]]:
+        """Loss and statistics of each part of a minibatch."""
         steps, penalties = segments.n_steps, []
         for batch in experience.minibatches(segments, self.normalize_advantage, n_parts):
             with self.policy.remember_outputs():
@@ -308,11 +300,9 @@ class RecurrentPPO(Learner, ContribRecurrentPPO):
                 penalties.append(penalty.item() * len(batch.weight) / steps)
                 loss = loss + (penalty if n_parts == 1 else penalty * (len(batch.weight) / steps))
             del self.policy.activity  # and with it what automatic differentiation has kept
-            gradient = self.policy.gradient(loss)
-            result = (gradient, numbers) if result is None else (result[0] + gradient, result[1] + numbers)
+            yield loss, numbers
         if penalties:
             self._penalty.append(sum(penalties))
-        return result
 
     def coefficients(self) -> LossCoefficients:
         """Coefficients of the objective at the present stage of training."""

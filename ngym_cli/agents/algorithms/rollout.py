@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ngym_cli.agents.algorithms.objective import Minibatch, silent_units
 from ngym_cli.agents.compiled.network import ArrayState
-from ngym_cli.agents.networks.base import RecurrentNetwork
+from ngym_cli.agents.networks.base import RecurrentNetwork, to_device
 from ngym_cli.agents.networks.policy import PackedSequences
 from ngym_cli.agents.sequences import PackedSteps, Sequences
 
@@ -130,11 +130,7 @@ class Experience:
         columns = (rollout.log_probs, rollout.advantages, rollout.returns, rollout.values, rollout.counts)
         self.columns = np.stack([np.asarray(column, np.float32).ravel() for column in columns])
 
-    def minibatch(self, segments: Sequences, normalize_advantage: bool) -> Minibatch | None:
-        """Gather segments; None if no step of theirs counts."""
-        return next(iter(self.minibatches(segments, normalize_advantage, 1)), None)
-
-    def minibatches(self, segments: Sequences, normalize_advantage: bool, n_parts: int) -> Iterator[Minibatch]:
+    def minibatches(self, segments: Sequences, normalize_advantage: bool, n_parts: int = 1) -> Iterator[Minibatch]:
         """Gather segments in several parts, whose losses add up to that of all; none if no step of theirs counts.
 
         Args:
@@ -162,18 +158,19 @@ class Experience:
             yield self._gather(packed, all_columns.take(packed.steps, axis=1))
 
     def _gather(self, packed: PackedSteps, columns: np.ndarray) -> Minibatch:
-        log_probs, advantages, returns, values, weight = self._tensor(columns)
-        actions = self._tensor(self.actions.take(packed.steps, axis=0))
-        correct = self._tensor(self.rollout.correct.ravel().take(packed.steps))
+        log_probs, advantages, returns, values, weight = self.tensor(columns)
+        actions = self.tensor(self.actions.take(packed.steps, axis=0))
+        correct = self.tensor(self.rollout.correct.ravel().take(packed.steps))
         return Minibatch(self._sequences(packed), actions, weight, log_probs, advantages, returns, values, correct)
 
     def _sequences(self, packed: PackedSteps) -> PackedSequences:
         begin, env = np.divmod(packed.first, self.n_envs)
         time, column = np.divmod(packed.steps, self.n_envs)
-        noise = [None if array is None else self._tensor(array[time, :, column]) for array in self.rollout.noise]
-        state = tuple(self._tensor(array[begin, :, env].swapaxes(0, 1)) for array in self.rollout.states)
+        noise = [None if array is None else self.tensor(array[time, :, column]) for array in self.rollout.noise]
+        state = tuple(self.tensor(array[begin, :, env].swapaxes(0, 1)) for array in self.rollout.states)
         obs = self.rollout.obs.reshape(-1, *self.rollout.obs.shape[2:]).take(packed.steps, axis=0)
-        return PackedSequences(self._tensor(obs), packed.counts.tolist(), state, noise)
+        return PackedSequences(self.tensor(obs), packed.counts.tolist(), state, noise)
 
-    def _tensor(self, array: np.ndarray) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+    def tensor(self, array: np.ndarray) -> Tensor:
+        """Return an array on the device."""
+        return to_device(array, self.device)

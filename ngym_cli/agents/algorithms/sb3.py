@@ -154,7 +154,8 @@ class Learner(BoundedProgress):
         """Return a gradient with those of consolidation and recording, and the sum of both penalties."""
         total = 0.0
         if self.recording is not None:
-            gradient, total = self.recording.added_to(gradient)
+            slope, total = self.recording()
+            gradient = slope if self.recording.settings.only else gradient + slope
         if self.consolidation:
             slope, penalty = self.consolidation()
             gradient, total = gradient + slope, total + penalty

@@ -1,7 +1,6 @@
 /* A step of Adam; see adam.c. */
 
-#ifndef NGYM_ADAM_H
-#define NGYM_ADAM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ struct adam {
 };
 
 void adam_step(const struct adam *a, int64_t n);
-
-#endif

@@ -1,7 +1,6 @@
 /* A recurrent agent, actor-critic or supervised: its sizes, its memory and the order of its weights. */
 
-#ifndef NGYM_AGENT_H
-#define NGYM_AGENT_H
+#pragma once
 
 #include "loops.h"
 
@@ -131,5 +130,3 @@ int64_t max_group_steps(int64_t envs, int64_t longest);
 
 void pack_weights(const struct agent *a, const float *weights, const struct packed_weights *p);
 void collect_gradient(const struct agent *a, float *memory, int64_t chunks, int64_t apart, float *gradient);
-
-#endif

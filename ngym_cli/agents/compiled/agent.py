@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from neurogym import kernels
 from ngym_cli import processes
 from ngym_cli.agents.compiled.network import AgentSizes, share_pass
-from ngym_cli.agents.sequences import Minibatches
+from ngym_cli.agents.sequences import Sequences
 
 #: Arrays and coefficients of a call, by the names in `python.c`.
 Arguments = Mapping[str, object]
@@ -87,11 +87,11 @@ class CompiledAgent:
         act = self.functions["act"]
         processes.share_work(lambda arguments: act(time=time, draws=draws, **arguments), self._acting)
 
-    def update(self, minibatches: Minibatches, columns: Arguments, adam: Arguments = NO_STEP) -> np.ndarray:
+    def update(self, minibatches: Sequence[Sequences], columns: Arguments, adam: Arguments = NO_STEP) -> np.ndarray:
         """Find the gradient of each minibatch, and take a step of Adam down it, with all threads.
 
         Args:
-            minibatches: sequences of the rollout.
+            minibatches: sequences of the rollout, of each minibatch.
             columns: arrays of the rollout and coefficients of the objective.
             adam: vector of all parameters, moments and coefficients of Adam, and the length that longer gradients are
                 shortened to; without arrays only the gradient of the present `weights` is found.
@@ -100,12 +100,13 @@ class CompiledAgent:
             Sums over steps of each minibatch that was looked at (minibatch, `N_RESULTS`). `weight_gradient` holds the
             gradient of the last.
         """
-        results, sequences = np.empty((len(minibatches), N_RESULTS)), minibatches.longest_first()
+        results, ordered = np.empty((len(minibatches), N_RESULTS)), [each.longest_first() for each in minibatches]
         n = len(self.workspaces)
         counts = np.zeros(n, np.int64)
         arguments = {
             **self._dimensions,
-            **{"first": sequences.first, "length": sequences.length, "begin": minibatches.begin},
+            **{name: np.concatenate([vars(each)[name] for each in ordered]) for name in ("first", "length")},
+            "begin": np.cumsum([0, *map(len, ordered)]),
             **{"weights": self.weights, "place": self._places[0], "size": self._places[1]},
             **{"slopes": self.weight_gradient, "gradient": self.vector_gradient},
             **{"sums": self._sums, "numbers": results},

@@ -1,7 +1,6 @@
 /* Numbers side by side, as many as a register of this processor holds (vector extensions of GCC, which clang has). */
 
-#ifndef NGYM_LANES_H
-#define NGYM_LANES_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -69,5 +68,3 @@ static inline lanes exponential(lanes x) {
     p = p * square + (1.f + r);
     return times_power_of_2(p, n);
 }
-
-#endif

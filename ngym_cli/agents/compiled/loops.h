@@ -1,7 +1,6 @@
 /* The time loops of the recurrent networks; see loops.c. */
 
-#ifndef NGYM_LOOPS_H
-#define NGYM_LOOPS_H
+#pragma once
 
 #include "products.h"
 
@@ -28,5 +27,3 @@ struct loop {
 /* Over the sequences from `first` up to `end`; the panels of calls at the same time must be apart. */
 void loop_forward_some(const struct loop *l, int64_t first, int64_t end);
 void loop_backward_some(const struct loop *l, int64_t first, int64_t end);
-
-#endif

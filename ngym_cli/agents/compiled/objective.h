@@ -1,7 +1,6 @@
 /* Objectives of learning and their gradients; see objective.c. */
 
-#ifndef NGYM_OBJECTIVE_H
-#define NGYM_OBJECTIVE_H
+#pragma once
 
 #include "agent.h"
 
@@ -20,5 +19,3 @@ void add_ppo_objective(const struct agent *a, const struct packed_weights *packe
 void add_supervised_loss(const struct agent *a, const struct workspace *w, int64_t n, double *statistics);
 void add_penalty_on_rates(const struct agent *a, const struct objective *o, const struct workspace *w, int64_t n,
                           double *statistics);
-
-#endif

@@ -61,11 +61,6 @@ static void add_columns(const float *a, const float *b, int64_t n, int64_t depth
     }
 }
 
-static void add_transposed_product(const float *a, const float *b, int64_t n, int64_t depth, int64_t columns,
-                                   float *sum) {
-    add_columns(a, b, n, depth, columns, sum, 0, columns);
-}
-
 void backward_heads(const struct agent *a, const struct packed_weights *p, struct workspace *w, int64_t n,
                     struct gradient_sums *sums) {
     for (int64_t c = 0; c < a->heads; c++) {
@@ -73,7 +68,7 @@ void backward_heads(const struct agent *a, const struct packed_weights *p, struc
         for (int64_t d = a->head_layers[c] - 1; d >= 0; d--) {
             int64_t in = a->head_width[c][d], out = a->head_width[c][d + 1];
             const float *slope = w->head_out[c][d], *from = d ? w->head_out[c][d - 1] : w->loop[net][a->layers - 1].h;
-            add_transposed_product(slope, from, n, out, in, sums->weight[c][d]);
+            add_columns(slope, from, n, out, in, sums->weight[c][d], 0, in);
             for (int64_t r = 0; r < n; r++)
                 for (int64_t k = 0; k < out; k++) sums->bias[c][d][k] += slope[r * out + k];
             if (!d) multiply(slope, n, out, p->head[c][d].backward, w->dh[net], in, c && a->networks == 1);

@@ -1,7 +1,6 @@
 /* Acting, and the gradient over the sequences of a minibatch; see passes.c. */
 
-#ifndef NGYM_PASSES_H
-#define NGYM_PASSES_H
+#pragma once
 
 #include "objective.h"
 #include "team.h"
@@ -34,5 +33,3 @@ int64_t count_groups(const struct sequences *s);
 void agent_gradient(const struct agent *a, const struct packed_weights *p, const struct rollout *o,
                     const struct objective *j, struct workspace *w, const struct sequences *s, int64_t chunk,
                     int64_t chunks, struct gradient_sums *sums, double *statistics, struct team *team);
-
-#endif

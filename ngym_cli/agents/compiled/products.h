@@ -3,8 +3,7 @@
    They work on tiles of 6 rows and two registers, or 12 rows where registers are many (AVX-512, NEON), that stay in
    registers. The right-hand matrix is packed into panels of as many columns first, so that it is read in order. */
 
-#ifndef NGYM_PRODUCTS_H
-#define NGYM_PRODUCTS_H
+#pragma once
 
 #include "lanes.h"
 
@@ -89,5 +88,3 @@ static inline void multiply(const float *a, int64_t n, int64_t depth, const floa
         for (int64_t i = 0; i < some; i++) memcpy(c + (r + i) * columns + whole, edge + i * WIDTH, 4 * rest);
     }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Threads that share work: one leads and offers it in parts, all take parts until the leader ends. */
 
-#ifndef NGYM_TEAM_H
-#define NGYM_TEAM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -38,5 +37,3 @@ void finish_part(struct team *t);
 /* For the others: waits for an offer with a part for the thread of this rank; 0 if the leader has ended, or offers
    fewer parts than there are threads. `part` is taken then. */
 int wait_for_part(struct team *t, int64_t rank, int64_t *part, int64_t *parts);
-
-#endif

@@ -1,7 +1,6 @@
 /* Updates: gradients and optimiser steps of one minibatch after the other; see update.c. */
 
-#ifndef NGYM_UPDATE_H
-#define NGYM_UPDATE_H
+#pragma once
 
 #include "adam.h"
 #include "passes.h"
@@ -51,5 +50,3 @@ int64_t lead_update(const struct agent *a, const struct packed_weights *p, const
 void join_update(const struct agent *a, const struct packed_weights *p, const struct rollout *o,
                  const struct minibatches *m, const struct update *u, struct workspace *w, struct shared_update *b,
                  int64_t rank);
-
-#endif

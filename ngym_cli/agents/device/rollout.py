@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Generic, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,28 +11,10 @@ from torch import Tensor
 
 from ngym_cli.agents.algorithms.objective import SILENT
 from ngym_cli.agents.algorithms.rollout import LOOK_EVERY, Experience, Rollout
-from ngym_cli.agents.networks.base import RecurrentNetwork
+from ngym_cli.agents.networks.base import RecurrentNetwork, to_device
 from ngym_cli.agents.networks.images import distinct
 from ngym_cli.agents.networks.policy import PackedSequences
 from ngym_cli.agents.sequences import PackedSteps
-
-
-class Upload:
-    """Copies of arrays on a device, through pinned memory where that makes copies asynchronous.
-
-    Args:
-        device: where copies go.
-    """
-
-    def __init__(self, device: torch.device) -> None:
-        self.device = device
-
-    def __call__(self, array: np.ndarray) -> Tensor:
-        """Return a copy of an array on the device; on the CPU, the array itself as a tensor."""
-        tensor = torch.from_numpy(np.ascontiguousarray(array))
-        if self.device.type != "cuda":
-            return tensor.to(self.device)
-        return tensor.pin_memory().to(self.device, non_blocking=True)
 
 
 def normal_draws(shape: tuple[int, ...], device: torch.device, rng: np.random.Generator) -> Tensor:
@@ -50,7 +31,7 @@ class ImageStore:
     """
 
     def __init__(self, device: torch.device) -> None:
-        self._upload = Upload(device)
+        self._device = device
         self.clear()
 
     def clear(self) -> None:
@@ -62,7 +43,7 @@ class ImageStore:
         """Return the number of every image (image,), and the images that were new (image, ...), in their order."""
         new, numbers = distinct(images, self._numbers)
         if len(new):
-            self._blocks.append(self._upload(images[new]))
+            self._blocks.append(to_device(images[new], self._device))
         return numbers, images[new]
 
     def images(self) -> Tensor:
@@ -106,7 +87,7 @@ class DeviceRollout(Rollout):
         keep_states: bool,
     ) -> None:
         super().__init__(n_steps, n_envs, obs[:, ..., :0] if obs.ndim > 1 else obs, n_logits, discrete, [])
-        self.device, self.networks, self.upload = device, networks, Upload(device)
+        self.device = device
         self.images = ImageStore(device) if obs.dtype == np.uint8 and obs.ndim == 4 else None
         single = torch.float32 if obs.dtype.kind == "f" else torch.int64
         shape = (n_steps, n_envs) if self.images else (n_steps, *obs.shape)
@@ -126,6 +107,10 @@ class DeviceRollout(Rollout):
     def carried_states(self, states: Sequence[np.ndarray]) -> None:
         for state, carried in zip(self.present, states, strict=True):
             state.copy_(torch.from_numpy(np.array(carried)))
+
+    def upload(self, array: np.ndarray) -> Tensor:
+        """Return an array on the device."""
+        return to_device(array, self.device)
 
     def carry_over(self) -> None:
         """Start from the final states of the last rollout, and count active units anew."""
@@ -177,7 +162,7 @@ class DeviceExperience(Experience):
         self._images: Any = rollout.images.images() if rollout.images else None
 
     def _sequences(self, packed: PackedSteps) -> PackedSequences:
-        rollout, steps = self.rollout, self._tensor(packed.steps)
+        rollout, steps = self.rollout, self.tensor(packed.steps)
         obs, rows = rollout.obs_on_device.flatten(0, 1).index_select(0, steps), None
         if self._images is not None:
             numbers, rows = obs.unique(return_inverse=True)
@@ -187,35 +172,3 @@ class DeviceExperience(Experience):
         ]
         begin, env = np.divmod(packed.first, self.n_envs)
         return PackedSequences(obs, packed.counts.tolist(), rollout.states_at(begin, env), noise, rows)
-
-    def _tensor(self, array: np.ndarray) -> Tensor:
-        return self.rollout.upload(array)
-
-
-Result = TypeVar("Result")
-
-
-Batch = TypeVar("Batch")
-
-
-class Prefetch(Generic[Batch]):
-    """Makes batches one ahead, in the same order and by the same calls as without.
-
-    Args:
-        make: returns the next batch; called by one thread at a time.
-    """
-
-    def __init__(self, make: Callable[[], Batch]) -> None:
-        self._make = make
-        self._pool = ThreadPoolExecutor(1, "trials made ahead")
-        self._pending: Future[Batch] | None = None
-
-    def take(self) -> Batch:
-        """Return the next batch."""
-        pending, self._pending = self._pending, None
-        return self._make() if pending is None else pending.result()
-
-    def start(self) -> None:
-        """Begin to make the next batch."""
-        if self._pending is None:
-            self._pending = self._pool.submit(self._make)

@@ -236,6 +236,12 @@ def to_numpy(tensor: Tensor) -> np.ndarray:
     return np.array(tensor.detach().cpu().numpy(), order="C")
 
 
+def to_device(array: np.ndarray, device: torch.device) -> Tensor:
+    """Return an array on a device: through pinned memory, so that copies are asynchronous; on the CPU not copied."""
+    tensor = torch.from_numpy(np.ascontiguousarray(array))
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
+
+
 def any_weight(network: nn.Module) -> Tensor:
     """Return a weight of a network, trained or fixed, whose type and device are those of all."""
     return next(chain(network.parameters(), network.buffers()))

@@ -64,6 +64,12 @@ class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
         """See `RecurrentNetwork`."""
         return self.nonlinearity
 
+    def reset_parameters(self) -> None:
+        """Draw the initial weights; the recurrent ones are orthogonal."""
+        super().reset_parameters()
+        for layer in range(self.num_layers):
+            nn.init.orthogonal_(self.recurrent_weight(layer))
+
     def layer_step(self, layer: int, x: Tensor, state: State, noise: Tensor | None) -> State:
         """See `RecurrentNetwork.layer_step`."""
         _, weight, bias, second_bias = self.parameters_of(layer)
@@ -97,17 +103,10 @@ class LeakyNetwork(RecurrentNetwork, nn.RNN):  # type: ignore[misc]
 
 
 class RNN(LeakyNetwork):
-    """Plain recurrent network; the recurrent weights start as the identity (relu) or orthogonal (others)."""
+    """Plain recurrent network."""
 
     def __init__(self, input_size: int, hidden_size: int = 64, num_layers: int = 1, activation: str = "tanh") -> None:
         super().__init__(input_size, hidden_size, num_layers, activation, alpha=1.0)
-
-    def reset_parameters(self) -> None:
-        """Draw the initial weights."""
-        super().reset_parameters()
-        for layer in range(self.num_layers):
-            weight = self.recurrent_weight(layer)
-            nn.init.eye_(weight) if self.nonlinearity == "relu" else nn.init.orthogonal_(weight)
 
 
 class CTRNN(LeakyNetwork):
@@ -135,14 +134,8 @@ class CTRNN(LeakyNetwork):
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, activation, leak(dt, tau), noise)
 
-    def reset_parameters(self) -> None:
-        """Draw the initial weights."""
-        super().reset_parameters()
-        for layer in range(self.num_layers):
-            nn.init.orthogonal_(self.recurrent_weight(layer))
 
-
-class EIRNN(LeakyNetwork):
+class EIRNN(CTRNN):
     """Rectified rate units whose outgoing recurrent weights keep a fixed sign during training.
 
     The recurrent matrix is `|weight| * mask * sign(from)`, so the signs cannot change. No unit projects to itself.
@@ -152,12 +145,10 @@ class EIRNN(LeakyNetwork):
         input_size: number of input features.
         hidden_size: units per layer.
         num_layers: stacked layers.
-        tau: time constant of the units (ms).
-        dt: time step of the task (ms).
-        noise: standard deviation of the recurrent noise.
         inhibitory: fraction of inhibitory units (the last ones).
         density: fraction of the possible connections that exist, drawn at construction.
         mask: matrix (to, from) of zeros and ones used for every layer in place of a random one.
+        leaky: tau, dt and noise as in `CTRNN`.
     """
 
     sign: Tensor
@@ -168,23 +159,25 @@ class EIRNN(LeakyNetwork):
         input_size: int,
         hidden_size: int = 64,
         num_layers: int = 1,
-        tau: float = 100.0,
-        dt: float = 100.0,
-        noise: float = 0.0,
         inhibitory: float = 0.2,
         density: float = 1.0,
         mask: Sequence[Sequence[float]] | None = None,
+        **leaky: float,
     ) -> None:
         self.n_inhibitory = round(inhibitory * hidden_size)
         if not 0 < self.n_inhibitory < hidden_size:
             raise ValueError(f"inhibitory={inhibitory} of {hidden_size} units leaves one population empty")
-        super().__init__(input_size, hidden_size, num_layers, "relu", leak(dt, tau), noise)
+        super().__init__(input_size, hidden_size, num_layers, "relu", **leaky)
         sign = torch.ones(hidden_size)
         sign[-self.n_inhibitory :] = -1
         self.register_buffer("sign", sign)
         for layer in range(num_layers):
             self.register_buffer(f"mask_l{layer}", _connections(hidden_size, density, mask))
         self._balance()
+
+    def reset_parameters(self) -> None:
+        """Draw the biases; for the weights see `_balance`, which needs masks and signs."""
+        nn.RNN.reset_parameters(self)
 
     def recurrent_weight(self, layer: int) -> Tensor:
         """The signed matrix (to, from) of a layer."""

@@ -17,7 +17,7 @@ from stable_baselines3.common.torch_layers import FlattenExtractor
 from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor, nn
 
-from ngym_cli.agents.acting import Actor, Layer, ReadOut
+from ngym_cli.agents.acting import Act, Actor, Layer, ReadOut
 from ngym_cli.agents.compiled import autograd
 from ngym_cli.agents.compiled.network import ArrayState
 from ngym_cli.agents.networks import SPATIAL_CHANNELS, constraints, find_network
@@ -309,14 +309,20 @@ class RecurrentPolicy(RecurrentActorCriticPolicy):
     ) -> tuple[np.ndarray, ArrayState]:
         """As in Stable-Baselines3: actions (clipped to the action space) and the next state."""
         self.set_training_mode(False)
+        act, state, batched = self.advance(
+            self.actor().bind(self.rng, deterministic), observation, state, episode_start
+        )
+        return (act.actions if batched else act.actions[0]), state
+
+    def advance(
+        self, actor: Actor, observation: Any, state: ArrayState | None, starts: np.ndarray | None = None
+    ) -> tuple[Act, ArrayState, bool]:
+        """Return the output of an actor with these weights, the next state, and whether the observation was a batch."""
         tensor: Any
         tensor, batched = self.obs_to_tensor(observation)
         obs = tensor.cpu().numpy()
         state = self.initial_state(len(obs)) if state is None else state
-        starts = np.zeros(len(obs), bool) if episode_start is None else np.asarray(episode_start)
-        actor = self.actor().bind(self.rng, deterministic)
-        act, state = actor.act(obs, actor.restart(state, starts))
-        return (act.actions if batched else act.actions[0]), state
+        return *actor.act(obs, actor.restart(state, np.zeros(len(obs), bool) if starts is None else starts)), batched
 
 
 def _layers(module: nn.Module) -> list[Layer]:

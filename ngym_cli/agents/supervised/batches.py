@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -70,10 +71,19 @@ class BatchSampler:
         rows = max(2 * seq_len, BLOCK_ROWS) if self.carried else size if draw == "batch" else 8 * size
         seeds = rng.integers(2**31, size=batch_size if self.carried else 1)
         unit = reset if reset in STRETCHES else None
+        self._thread, self._pending = ThreadPoolExecutor(1, "trials made ahead"), list[Future[SampledBatch]]()
         self.streams = [TrialStream(env, int(seed), weigh, not self.carried, tasks, rows, unit) for seed in seeds]
 
     def sample(self) -> SampledBatch:
-        """Return the next batch."""
+        """Return the next batch, which may have been made ahead."""
+        return self._pending.pop().result() if self._pending else self._make()
+
+    def make_ahead(self) -> None:
+        """Begin to make the next batch, by the same calls as without."""
+        if not self._pending:
+            self._pending.append(self._thread.submit(self._make))
+
+    def _make(self) -> SampledBatch:
         if not self.carried:
             material = self.streams[0].trials(self.batch_size * self.seq_len)
             sequences = Sequences.in_a_row(material.length.astype(np.int64))

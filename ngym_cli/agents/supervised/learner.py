@@ -35,9 +35,9 @@ from ngym_cli.agents import acting
 from ngym_cli.agents.algorithms import check_ranges
 from ngym_cli.agents.algorithms.objective import SEQUENCES, BatchSplitter, Penalties, silent_units
 from ngym_cli.agents.algorithms.sb3 import Learner
-from ngym_cli.agents.device.rollout import Prefetch, Upload, normal_draws
+from ngym_cli.agents.device.rollout import normal_draws
 from ngym_cli.agents.networks import passes
-from ngym_cli.agents.networks.base import State
+from ngym_cli.agents.networks.base import State, to_device
 from ngym_cli.agents.networks.images import distinct
 from ngym_cli.agents.networks.policy import RecurrentPolicy
 from ngym_cli.agents.sequences import Sequences
@@ -51,9 +51,6 @@ if TYPE_CHECKING:
     from stable_baselines3.common.type_aliases import MaybeCallback
 
     from neurogym.trials import Trials
-
-#: Standard normal draws: (time, layer, session, unit) on the CPU, (row, layer, unit) on a device; None without noise.
-Noise = np.ndarray | Tensor | None
 
 #: Smallest standard deviation of continuous actions, in the units of the action.
 SMALLEST_STD = 0.05
@@ -87,7 +84,7 @@ class Supervised(Learner):
     _share = 1.0  # of the steps of a batch, in the part of it that a loss is computed of
     not_saved = (
         *("rng", "streams", "lr_schedule", "acting_state", "carried_state"),
-        *("read_out", "compiled", "split", "_batches", "_sampler", "_upload"),
+        *("read_out", "compiled", "split", "_batches"),
     )
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"RecurrentPolicy": RecurrentPolicy}
 
@@ -140,7 +137,7 @@ class Supervised(Learner):
         obstacle = passes.obstacle(self.policy, has_values=False)
         self.in_torch = "the objective is not the usual one" if unusual else obstacle
         rates = self.penalties.l1_rate, self.penalties.l2_rate
-        self.split, self._upload = BatchSplitter(), Upload(self.device)
+        self.split = BatchSplitter()
         in_torch = self.in_torch or self.learns_on_device
         self.compiled = None if in_torch else SupervisedKernel(self.policy, rates)
 
@@ -155,9 +152,8 @@ class Supervised(Learner):
     def _begin_streams(self) -> None:
         """Begin new sessions of trials, from zero states where states are carried over."""
         size, tasks = (self.batch_size, self.seq_len), (self.task_weight, self.draw)
-        self._sampler = BatchSampler(self.env, self.rng, *size, self.weigh, *tasks)
-        self.streams = self._sampler.streams
-        self._batches = Prefetch(self._sampler.sample)
+        self._batches = BatchSampler(self.env, self.rng, *size, self.weigh, *tasks)
+        self.streams = self._batches.streams
         self.carried_state = self.policy.networks[0].initial_state(self.batch_size) if self.carried else None
 
     # -- learning -----------------------------------------------------------------------------------------------------
@@ -206,7 +202,7 @@ class Supervised(Learner):
             material, sequences = self.batch()
             left = total - self.num_timesteps - sequences.n_steps
             if self.learns_on_device and k + 1 < self.n_updates and left > 0:
-                self._batches.start()
+                self._batches.make_ahead()
             gradient, numbers = self.gradient(material, sequences)
             self.policy.descend(gradient, self.max_grad_norm)
             seen.append(numbers)
@@ -227,7 +223,7 @@ class Supervised(Learner):
 
     def batch(self) -> tuple[TrialBuffer, Sequences]:
         """Return fresh trials and sequences; the first step of all sessions comes before the second."""
-        material, sequences, begins = self._batches.take()
+        material, sequences, begins = self._batches.sample()
         if self.carried_state is not None:
             reset = torch.from_numpy(begins).to(self.device)
             for state in self.carried_state:
@@ -240,11 +236,13 @@ class Supervised(Learner):
         noise = self._draw_noise(material)
         if self.compiled is None:
             state = self.carried_state
-            gradient, numbers = self.split(
-                len(sequences), lambda n_parts: self._gradient_in_torch(material, sequences, noise, state, n_parts)
+            result = self.split(
+                self.policy, len(sequences), lambda n_parts: self._losses(material, sequences, noise, state, n_parts)
             )
+            assert result is not None  # a batch has sequences
+            gradient, numbers = result
         else:
-            draws = noise if isinstance(noise, np.ndarray) else None
+            draws = None if noise is None else noise.numpy()
             gradient, sums = self.compiled.gradient(material, sequences, self.carried_state, draws)
             total, per_step, penalty, right = sums
             gradient, on_weights = self.penalties.add_for_weights(self.policy, gradient)
@@ -256,20 +254,14 @@ class Supervised(Learner):
             numbers = numbers + torch.tensor([penalty, 0, penalty, 0]).to(numbers)
         return gradient, numbers
 
-    def _gradient_in_torch(
-        self,
-        material: TrialBuffer,
-        sequences: Sequences,
-        noise: Noise,
-        state: State | None,
-        n_parts: int,
-    ) -> tuple[Tensor, Tensor]:
-        """The gradient by automatic differentiation and numbers of a batch, from these states, in parts."""
+    def _losses(
+        self, material: TrialBuffer, sequences: Sequences, noise: Tensor | None, state: State | None, n_parts: int
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """Loss and numbers of each part of a batch, from these states."""
         self.carried_state = state
         if n_parts == 1:
-            loss, numbers = self.loss(material, sequences, noise)
-            return self.policy.gradient(loss), numbers
-        results = []
+            yield self.loss(material, sequences, noise)
+            return
         n_due = max(1, int(np.count_nonzero(material.due)))
         for k in range(n_parts):
             chosen = sequences[slice(k, None, n_parts)]
@@ -280,11 +272,9 @@ class Supervised(Learner):
             finally:
                 self._share = 1.0
             due = int(np.count_nonzero(material.due[rows])) / n_due
-            results.append((self.policy.gradient(loss), numbers * torch.tensor([1.0, share, 1.0, due]).to(numbers)))
-        gradients, statistics = zip(*results, strict=True)
-        return torch.stack(gradients).sum(0), torch.stack(statistics).sum(0)
+            yield loss, numbers * torch.tensor([1.0, share, 1.0, due]).to(numbers)
 
-    def loss(self, material: TrialBuffer, sequences: Sequences, noise: Noise) -> tuple[Tensor, Tensor]:
+    def loss(self, material: TrialBuffer, sequences: Sequences, noise: Tensor | None) -> tuple[Tensor, Tensor]:
         """Loss to be minimised by automatic differentiation, and the numbers named by the read-out.
 
         Args:
@@ -331,18 +321,11 @@ class Supervised(Learner):
                 self.gradient(material, sequences)  # sessions continue from the states that follow
 
     def _rates(
-        self,
-        ob: np.ndarray,
-        rows: np.ndarray,
-        counts: list[int],
-        noise: Noise,
-        state: State | None,
+        self, ob: np.ndarray, rows: np.ndarray, counts: list[int], noise: Tensor | None, state: State | None
     ) -> tuple[Tensor, State]:
         """Activity of the acting network (step, unit) over packed sequences, and the states that follow if carried."""
         network = self.policy.networks[0]
-        draws = noise[self._tensor(rows)] if isinstance(noise, Tensor) else None
-        if isinstance(noise, np.ndarray):
-            draws = self._tensor(noise.swapaxes(1, 2).reshape(-1, *noise.shape[1::2])[rows])
+        draws = None if noise is None else noise.swapaxes(1, 2).flatten(0, 1)[self._tensor(rows)]
         ob = ob.take(rows, axis=0)
         if isinstance(self.env, VecTransposeImage):
             ob = np.moveaxis(ob, -1, 1)
@@ -356,15 +339,17 @@ class Supervised(Learner):
             rates, after = network.sequence(features, counts, begin, draws)
         return rates.to(begin[0].dtype), tuple(array.to(begin[0].dtype) for array in after)
 
-    def _draw_noise(self, material: TrialBuffer) -> Noise:
-        """Standard normal draws (time, layer, session, unit); on a device made there, (row, layer, unit)."""
+    def _draw_noise(self, material: TrialBuffer) -> Tensor | None:
+        """Standard normal draws (time, layer, session, unit), on a device made there; None without recurrent noise."""
         network, n = self.policy.networks[0], self.batch_size if self.carried else 1
-        if not self.learns_on_device or not network.noise:
-            return network.draw_noise(len(material) // n, n, self.rng)
-        return normal_draws((len(material), network.num_layers, network.hidden_size), self.device, self.rng)
+        if self.learns_on_device and network.noise:
+            shape = (len(material) // n, n, network.num_layers, network.hidden_size)
+            return normal_draws(shape, self.device, self.rng).swapaxes(1, 2)
+        draws = network.draw_noise(len(material) // n, n, self.rng)
+        return None if draws is None else torch.from_numpy(draws)
 
     def _tensor(self, array: np.ndarray) -> Tensor:
-        return self._upload(array)
+        return to_device(array, self.device)
 
     # -- continuing ---------------------------------------------------------------------------------------------------
 

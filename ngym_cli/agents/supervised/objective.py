@@ -19,7 +19,7 @@ from ngym_cli.agents.algorithms.compiled_learner import CompiledPolicy
 from ngym_cli.agents.algorithms.objective import LossCoefficients
 from ngym_cli.agents.networks.places import PlaceCode
 from ngym_cli.agents.networks.policy import RecurrentPolicy
-from ngym_cli.agents.sequences import Minibatches, Sequences
+from ngym_cli.agents.sequences import Sequences
 from ngym_cli.agents.supervised.material import TrialBuffer
 
 
@@ -158,7 +158,7 @@ class SupervisedKernel(CompiledPolicy):
             **{name: state.numpy()[None] for name, state in zip(("h", "c"), carry or (), strict=False)},
         }
         columns = {**arrays, "noise": noise, **LossCoefficients(l1=l1, l2=l2)._asdict(), "most_kl": inf}
-        sums = self.agent.update(Minibatches.single(sequences), columns)[0].tolist()
+        sums = self.agent.update([sequences], columns)[0].tolist()
         numbers = [sums[LOSS] + sums[RATES], sums[STEP_LOSS] / sequences.n_steps, sums[RATES], sums[CORRECT]]
         return self.gradient_of_parameters(), numbers
 

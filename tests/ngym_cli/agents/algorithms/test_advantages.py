@@ -230,7 +230,7 @@ def test_gradients_are_those_of_the_objective_step_by_step(algorithm, make, shar
         saved = {"rewards": rollout.rewards, "starts": rollout.starts}
         counts = counted(algorithm, saved)
         expected = model.policy.gradient(objective(model, rollout, counts))
-        batch = Experience(rollout, model.device).minibatch(cut(rollout.starts[:-1]), model.normalize_advantage)
+        batch = next(Experience(rollout, model.device).minibatches(cut(rollout.starts[:-1]), model.normalize_advantage))
         torch.testing.assert_close(model.policy.gradient(model.loss(batch)[0]), expected, atol=1e-5, rtol=1e-3)
         if model.compiled is not None:
             gradient, _ = model.compiled.gradient(cut(rollout.starts[:-1]), coefficients=model.coefficients())

@@ -14,7 +14,7 @@ from ngym_cli.agents.from_config import make_model
 from ngym_cli.agents.networks import NETWORKS
 from ngym_cli.agents.networks.passes import obstacle
 from ngym_cli.agents.networks.policy import RecurrentPolicy
-from ngym_cli.agents.sequences import Minibatches, cut, minibatches
+from ngym_cli.agents.sequences import cut, minibatches
 
 CLIPPED, VALUE_LOSS = STATISTICS.index("clip_fraction"), STATISTICS.index("value_loss")
 RECURRENT = [name for name, spec in NETWORKS.items() if spec.recurrent and not spec.spatial]
@@ -95,10 +95,10 @@ def test_a_minibatch_without_a_step_that_counts_is_passed_over(recall):
     model.learn(model.n_steps * model.n_envs)
     rollout, learner = model.rollout_buffer, model.compiled
     arrays = minibatches(cut(rollout.starts[:-1]), model.n_envs, np.random.default_rng(0))
-    first = next(iter(arrays))
+    first = arrays[0]
     rollout.counts[:, first.first % first.stride] = False
     before = torch.nn.utils.parameters_to_vector(model.policy.parameters()).clone()
-    assert len(learner.apply(Minibatches(first, arrays.begin[:2]), model.coefficients(), np.inf, 1.0)) == 0
+    assert len(learner.apply([first], model.coefficients(), np.inf, 1.0)) == 0
     assert torch.equal(before, torch.nn.utils.parameters_to_vector(model.policy.parameters()))
     assert len(learner.apply(arrays, model.coefficients(), np.inf, 1.0)) == len(arrays) - 1
 

@@ -49,7 +49,7 @@ def test_recomputed_log_probs_are_those_of_the_rollout(recall, network, reset, b
     def check():
         experience = Experience(model.rollout_buffer, model.device)
         for array in minibatches(cut(model.rollout_buffer.starts[:-1], bptt), 3, np.random.default_rng(0)):
-            batch = experience.minibatch(array, False)
+            batch = next(experience.minibatches(array, False))
             values, log_probs, _ = model.policy.evaluate_sequences(batch.sequences, batch.actions)
             counts = batch.weight > 0
             torch.testing.assert_close(log_probs[counts], batch.log_probs[counts], atol=1e-5, rtol=0)
@@ -105,7 +105,7 @@ def test_gradients_equal_a_step_by_step_reference(recall, box, shared):
                 parameter += 0.05 * torch.randn_like(parameter)
         gradients = []
         segments = cut(rollout.starts[:-1])
-        batch = Experience(rollout, model.device).minibatch(segments, True)
+        batch = next(Experience(rollout, model.device).minibatches(segments, True))
         for loss in (model.loss(batch)[0], reference()):
             gradients.append(policy.gradient(loss))
         torch.testing.assert_close(*gradients, atol=1e-5, rtol=1e-3)
