@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from neurogym.behaviour.models.parameters import rate
 from neurogym.behaviour.simulate import ReversingBandit, TwoStepWorld, World, simulate
 from neurogym.behaviour.table import Behaviour, session
 from ngym_cli.fitting import registry
-from ngym_cli.fitting.validation import CrossValidation, FitData, prepared, validate
+from ngym_cli.fitting.request import FitSettings
+from ngym_cli.fitting.validation import FitData, prepared, validate
 
 Row = dict[str, Any]
 BANDIT = Behaviour((session([0, 1], reward=[1, 0]),))
@@ -189,7 +191,7 @@ def tiny_network(seed: int) -> Row:
 
 def speed(seed: int) -> Row:
     """Time five folds and three seeds of a gru of 2 units on 10,000 trials of a subject."""
-    data = prepared(FitData(_learners(seed, 20, 500)[0], CrossValidation(5, "each", seed)))
+    data = prepared(FitData(_learners(seed, 20, 500)[0], FitSettings(table=Path(), seed=seed)))
     model = registry.build(["gru"], (2,), 3)["gru:units=2"]
     began, wall = time.process_time(), time.perf_counter()
     validate(model, data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,8 @@ from neurogym.behaviour.simulate import (
 from neurogym.behaviour.table import Behaviour, session
 from ngym_cli.fitting import posterior, registry
 from ngym_cli.fitting.group import Covariates, fit_groups
-from ngym_cli.fitting.validation import CrossValidation, FitData, prepared, validate
+from ngym_cli.fitting.request import FitSettings
+from ngym_cli.fitting.validation import FitData, prepared, validate
 
 Row = dict[str, Any]
 COHERENCES = (-0.512, -0.256, -0.128, -0.064, -0.032, 0.032, 0.064, 0.128, 0.256, 0.512)
@@ -177,7 +179,7 @@ def learner(seed: int, n: int = 50) -> Row:
 def network(seed: int, sessions: int = 40, trials: int = 250) -> Row:
     """Fit a small network with times to a learner, and compare with the model that simulated."""
     rng = np.random.default_rng([seed, 15])
-    data = prepared(FitData(timed_learner(_learner(rng), rng, sessions, trials), CrossValidation(5, "each", seed)))
+    data = prepared(FitData(timed_learner(_learner(rng), rng, sessions, trials), FitSettings(table=Path(), seed=seed)))
     scores = {}
     for label in ("q-learning:times=ddm", "gru:units=8:times=ddm"):
         (model,) = registry.build([label], (2,), 3).values()

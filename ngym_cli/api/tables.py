@@ -14,6 +14,7 @@ import numpy as np
 from neurogym.behaviour.models.base import Policy, predict
 from neurogym.behaviour.reading import TableSource
 from neurogym.behaviour.table import Behaviour
+from neurogym.messages.plain_data import plain
 from ngym_cli import runs
 from ngym_cli.api import settings
 from ngym_cli.api.keywords import request_of, takes
@@ -174,13 +175,11 @@ class Fit(Mapping[str, Any]):
 
     def score(self, table: TableSource) -> settings.DataTable:
         """Return the scores of all models on trials of a table, as in ``scores``; see `predict`."""
-        from ngym_cli.fitting.fitted import plain_estimates
-
         behaviour, rows = read_like(self.record, paths_of(table) or table), dict[str, np.ndarray]()
         for label in self.models:
             policies = self._policies(behaviour, label)
             rows[label] = np.concatenate([predict(policies[each.subject], [each])[0] for each in behaviour.sessions])
-        return _score_rows(plain_estimates(validation.scores(rows, behaviour.sessions)))
+        return _score_rows(plain(validation.scores(rows, behaviour.sessions)))
 
     def _policies(self, behaviour: Behaviour, label: str) -> dict[str, Policy]:
         """Return the fitted behaviour of each subject of a table."""

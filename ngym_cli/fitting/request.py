@@ -202,6 +202,11 @@ class FitSettings(TableRequest):
 
     prior: list[str] = []
 
+    @property
+    def held_out(self) -> range:
+        """Indices of the folds that are held out; session (or block) k of a subject is in fold k modulo ``folds``."""
+        return range(self.folds if self.folds > 1 else 0)
+
     @field_validator(*READERS, mode="after")
     @classmethod
     def _readable(cls, texts: list[str], info: ValidationInfo) -> list[str]:

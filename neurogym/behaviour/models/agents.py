@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -227,11 +228,8 @@ class _Posterior:
         z = (x - self.mean[:, None]) / self.sd[:, None]
         return 0.5 * (z**2).sum(-1) - value, z / self.sd[:, None] - slope * self.unit[:, None]
 
-    def values(self, rows: np.ndarray, x: FloatArray) -> FloatArray:
-        """Return values (rows, points) of some problems at points (rows, points, parameters)."""
-        return np.stack([self._values(int(k), points) for k, points in zip(rows, x, strict=True)])
-
-    def _values(self, k: int, x: FloatArray) -> FloatArray:
+    def values(self, k: int, x: FloatArray) -> FloatArray:
+        """Return values (points,) of a problem, given by number, at points (points, parameters)."""
         data = {name: each[k] for name, each in self._data.items()}
         pieces = [x[start : start + self._most] for start in range(0, len(x), self._most)]
         scores = [np.asarray(self._scan.values(piece * self.unit[k], data)) for piece in pieces]
@@ -256,25 +254,17 @@ def fit_together(agent: OneTrial, problems: Sequence[Problem]) -> list[Fitted]:
     covariance = np.stack([inverse_curvature(each, posterior.sd[k]) for k, each in enumerate(curved)])
     remaining = 0.5 * np.einsum("fi,fij,fj->f", slope, covariance, slope)
     score = posterior.log_likelihood(x, value)
-    intervals: dict[int, tuple[FloatArray, FloatArray]] = {}
-    exact = np.flatnonzero([each.intervals for each in problems])
-    if len(exact):
-        seeds = [problems[int(k)].seed for k in exact]
-
-        def scored(which: np.ndarray, tried: FloatArray) -> FloatArray:
-            return posterior.values(exact[which], tried)
-
-        found = credible(scored, points[exact], values[exact], covariance[exact], seeds)
-        for j in np.flatnonzero(found.valid):
-            unit = posterior.unit[exact[j]]
-            intervals[int(exact[j])] = found.sd[j] * unit, np.stack([found.low[j], found.high[j]]) * unit
     fits = []
     for k, (problem, parameters) in enumerate(zip(problems, posterior.parameters, strict=True)):
         unit = posterior.unit[k]
         best = Maximum(x[k] * unit, value[k], covariance[k] * np.outer(unit, unit), bool(remaining[k] < CONVERGED))
         policy = AgentPolicy(agent, parameters, best.x, posterior.n)
+        intervals = None
+        if problem.intervals:
+            found = credible(partial(posterior.values, k), points[k], values[k], covariance[k], problem.seed)
+            intervals = (found.sd * unit, found.ends * unit) if found.valid else None
         sd = prior_of(parameters)[1] if problem.prior is None else None
-        fits.append(fit_at(agent.name, policy, float(score[k]), parameters, best, intervals.get(k), sd))
+        fits.append(fit_at(agent.name, policy, float(score[k]), parameters, best, intervals, sd))
     return fits
 
 
@@ -293,5 +283,5 @@ def _starts(posterior: _Posterior, problems: Sequence[Problem]) -> FloatArray:
     d = posterior.mean.shape[1]
     draws = [0.8 * np.random.default_rng(each.seed).standard_normal((DRAWS - 1, d)) for each in problems]
     points = posterior.mean[:, None] + posterior.sd[:, None] * np.pad(np.stack(draws), ((0, 0), (1, 0), (0, 0)))
-    order = posterior.values(np.arange(len(points)), points).argsort(1)[:, :STARTS]
+    order = np.stack([posterior.values(k, each) for k, each in enumerate(points)]).argsort(1)[:, :STARTS]
     return np.asarray(np.take_along_axis(points, order[..., None], 1))

@@ -142,21 +142,19 @@ class TimedPosterior:
         """
         positive: BoolArray = np.array([each.kind == "positive" for each in self.parameters])
 
-        def loss(_: np.ndarray, points: FloatArray) -> FloatArray:
-            out = np.full(points.shape[1], np.inf)
-            possible = (points[0][:, positive] > 0).all(1)
-            x = _with_logarithms(points[0][possible], positive)
+        def loss(points: FloatArray) -> FloatArray:
+            out = np.full(len(points), np.inf)
+            possible = (points[:, positive] > 0).all(1)
+            x = _with_logarithms(points[possible], positive)
             density = x[:, positive].sum(1)  # in the natural scale, over that in the scale of the search
             out[possible] = density + [self._loss(point) for point in x]
-            return out[None]
+            return out
 
         natural = np.where(positive, np.exp(best.x), best.x)
         slope = np.where(positive, natural, 1.0)
         covariance = best.covariance * np.outer(slope, slope)
-        start = natural[None, None]
-        found = credible(loss, start, loss(np.zeros(1, int), start), covariance[None], [seed])
-        low, high = (_with_logarithms(ends, positive) for ends in (found.low, found.high))
-        return Credible(low, high, found.sd / slope, found.effective)
+        found = credible(loss, natural[None], loss(natural[None]), covariance, seed)
+        return Credible(_with_logarithms(found.ends, positive), found.sd / slope, found.effective)
 
     def _loss(self, x: FloatArray) -> float:
         """Return the negative log-posterior."""

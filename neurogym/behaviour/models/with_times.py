@@ -309,8 +309,7 @@ class TimedModel(Model):
         credible = None
         if problem.intervals and self.times == "lba" and not self.model.passes:  # thousands of passes through trials
             found = posterior.credible(best, problem.seed)
-            if found.valid[0]:
-                credible = found.sd[0], np.stack([found.low[0], found.high[0]])
+            credible = (found.sd, found.ends) if found.valid else None
         policy, table = posterior.policy(best.x), problem.table
         choice, p = table.join("scored_choice"), np.concatenate(policy.predict(table.sessions))
         score, sd = float(np.nansum(log_likelihoods(p, choice))), posterior.sd if problem.prior is None else None

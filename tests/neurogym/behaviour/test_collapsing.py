@@ -12,6 +12,7 @@ from neurogym.behaviour.models.responses import FREE, DiffusionResponse
 from neurogym.behaviour.models.times import TimedTrials, TimeSettings
 from neurogym.behaviour.models.with_times import diffusion, diffusion_response
 from neurogym.behaviour.table import Behaviour, session
+from tests.neurogym.behaviour.random_walk import random_walk
 
 VALUES = {name: np.array(value) for name, value in {"A": 1.3, "t_R": 0.3, "z": 0.55, "lapse": 0.02, "c": 0.8}.items()}
 LONG = pytest.mark.long  # compiled functions of their own
@@ -49,16 +50,20 @@ def test_likelihoods_agree_with_those_of_constant_bounds(kind):
 def test_simulated_times_have_the_density(form):
     rng, n = np.random.default_rng(1), 10_000
     response = CollapsingResponse(form, {"eta": 0.0})
-    choice, rt = response.sample(np.ones((n, 1)), VALUES, rng)
-    assert (choice == 1).mean() == pytest.approx(response.probabilities(np.ones((1, 1)), VALUES)[0, 1], abs=0.012)
+    values = {**VALUES, "lapse": np.array(0.0)}
+    start = np.full(n, 0.1 * VALUES["A"])
+    walk = random_walk(np.ones(n), lambda t: np.asarray(bound_at(form, t, VALUES["A"], VALUES["c"])), start, rng, 8.0)
+    p = response.probabilities(np.ones((1, 1)), values)[0, 1]
     edges = np.linspace(0.4, 2.0, 9)
     grid = np.linspace(0.4, 2.0, 801)
     trials = TimedTrials(np.ones(801, int), grid, FREE)
-    density = np.exp(response.log_likelihood(np.ones((801, 1)), VALUES, trials).log)
-    for low, high in itertools.pairwise(edges):
-        inside = (grid >= low) & (grid < high)
-        expected = density[inside].mean() * (high - low)
-        assert ((choice == 1) & (rt >= low) & (rt < high)).mean() == pytest.approx(expected, abs=0.012)
+    density = np.exp(response.log_likelihood(np.ones((801, 1)), values, trials).log)
+    for choice, rt in (response.sample(np.ones((n, 1)), values, rng), (walk[0], walk[1] + VALUES["t_R"])):
+        assert (choice == 1).mean() == pytest.approx(p, abs=0.012)
+        for low, high in itertools.pairwise(edges):
+            inside = (grid >= low) & (grid < high)
+            expected = density[inside].mean() * (high - low)
+            assert ((choice == 1) & (rt >= low) & (rt < high)).mean() == pytest.approx(expected, abs=0.012)
     assert bound_at(form, np.array(100.0), 1.0, 0.8) == pytest.approx(0.05)
 
 

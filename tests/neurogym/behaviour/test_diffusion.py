@@ -5,12 +5,12 @@ import time
 import numpy as np
 import pytest
 
-from neurogym.behaviour.models import first_passage
 from neurogym.behaviour.models.base import Problem, UnfitError, predict
 from neurogym.behaviour.models.responses import DiffusionResponse
 from neurogym.behaviour.models.times import TimedTrials, TimeSettings
 from neurogym.behaviour.models.with_times import diffusion
 from neurogym.behaviour.table import Behaviour, session
+from tests.neurogym.behaviour.random_walk import random_walk
 
 COHERENCES = (-0.512, -0.256, -0.128, -0.064, -0.032, 0.032, 0.064, 0.128, 0.256, 0.512)
 
@@ -20,7 +20,7 @@ def simulated(rng, n, **parameters):
     p = {"k": 8.0, "A": 0.8, "t_R": 0.3, "x0": 0.0, "z": 0.5, "lapse": 0.02, **parameters}
     x = rng.choice(COHERENCES, n)
     start = np.full(n, (2 * p["z"] - 1) * p["A"])
-    choice, rt = first_passage.sample(p["k"] * (x - p["x0"]), lambda t: np.array(p["A"]), start, rng)
+    choice, rt = random_walk(p["k"] * (x - p["x0"]), lambda t: np.array(p["A"]), start, rng)
     contaminant = rng.random(n) < p["lapse"]
     choice = np.where(contaminant, rng.integers(0, 2, n), choice)
     return x, choice, np.where(contaminant, rng.uniform(0.1, 3, n), rt + p["t_R"])

@@ -5,6 +5,7 @@ import pytest
 from scipy.integrate import quad
 
 from neurogym.behaviour.models import first_passage
+from tests.neurogym.behaviour.random_walk import random_walk
 
 CASES = [(1.0, 1.4, 0.5, 0.0), (-2.0, 1.0, 0.3, 0.0), (3.0, 2.0, 0.7, 1.0), (0.0, 1.0, 0.5, 0.5), (6.0, 1.6, 0.8, 0.0)]
 
@@ -29,7 +30,7 @@ def test_distribution_functions_are_integrals_of_the_density(case):
 def test_simulated_choices_and_times_have_the_moments_of_the_diffusion():
     rng = np.random.default_rng(1)
     n = 6_000
-    walk = first_passage.sample(np.ones(n), lambda t: np.array(0.7), np.zeros(n), rng)
+    walk = random_walk(np.ones(n), lambda t: np.array(0.7), np.zeros(n), rng)
     drawn = first_passage.draw(np.ones(n), np.full(n, 1.4), np.full(n, 0.5), rng)
     for choice, time in (walk, drawn):
         assert (choice == 1).mean() == pytest.approx(1 / (1 + np.exp(-1.4)), abs=0.02)
