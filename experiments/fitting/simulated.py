@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -191,7 +190,7 @@ def tiny_network(seed: int) -> Row:
 
 def speed(seed: int) -> Row:
     """Time five folds and three seeds of a gru of 2 units on 10,000 trials of a subject."""
-    data = prepared(FitData(_learners(seed, 20, 500)[0], FitSettings(table=Path(), seed=seed)))
+    data = prepared(FitData(_learners(seed, 20, 500)[0], FitSettings.model_validate({"table": "", "seed": seed})))
     model = registry.build(["gru"], (2,), 3)["gru:units=2"]
     began, wall = time.process_time(), time.perf_counter()
     validate(model, data)

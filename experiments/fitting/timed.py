@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -179,7 +178,8 @@ def learner(seed: int, n: int = 50) -> Row:
 def network(seed: int, sessions: int = 40, trials: int = 250) -> Row:
     """Fit a small network with times to a learner, and compare with the model that simulated."""
     rng = np.random.default_rng([seed, 15])
-    data = prepared(FitData(timed_learner(_learner(rng), rng, sessions, trials), FitSettings(table=Path(), seed=seed)))
+    settings = FitSettings.model_validate({"table": "", "seed": seed})
+    data = prepared(FitData(timed_learner(_learner(rng), rng, sessions, trials), settings))
     scores = {}
     for label in ("q-learning:times=ddm", "gru:units=8:times=ddm"):
         (model,) = registry.build([label], (2,), 3).values()

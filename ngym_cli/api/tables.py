@@ -23,14 +23,7 @@ from ngym_cli.api.training import simulate
 from ngym_cli.files.reading import read_parquet
 from ngym_cli.fitting import folder as fit_folder
 from ngym_cli.fitting import validation
-from ngym_cli.fitting.description import (
-    Description,
-    ReportsDescription,
-    columns_of,
-    describe_table,
-    description_of,
-    save_columns,
-)
+from ngym_cli.fitting.description import Description, ReportsDescription, description_of
 from ngym_cli.fitting.request import DataRequest, FitRequest
 from ngym_cli.fitting.settings import read_like
 from ngym_cli.fitting.stored_tables import paths_of, stored_table
@@ -68,13 +61,8 @@ def data(table: TableSource, **request: Unpack[DataOptions]) -> Description | Re
         4
     """
     paths = paths_of(table)
-    if paths:
-        return description_of(request_of(DataRequest, {**request, "table": paths}))
-    read = request_of(DataRequest, {**request, "table": [Path("table")]})
-    description = describe_table(table, read.roles, columns_of(read), read.by, "table", **read.reading())
-    if read.save_columns is not None:
-        save_columns(description, read.save_columns, read.overwrite)
-    return description
+    named = request_of(DataRequest, {**request, "table": paths or [Path("table")]})
+    return description_of(named, None if paths else table)
 
 
 class Fit(Mapping[str, Any]):

@@ -29,7 +29,6 @@ from ngym_cli.evaluation.fitted_agent import FittedModel, Stimulus, actions_of, 
 from ngym_cli.evaluation.request import EvalRequest
 from ngym_cli.fitting import fitted, registry
 from ngym_cli.fitting import folder as fits
-from ngym_cli.fitting.request import FitSettings
 from ngym_cli.runs import provenance
 from ngym_cli.runs.records import FitOrigin, Summary
 
@@ -135,7 +134,7 @@ def _stored(
     who = subject or subjects[0]
     check_known("subject of the fit", who, subjects)
     trust.require_names([label], about.get("code"), trusted, str(fit.path))
-    built = registry.rebuild(label, FitSettings.model_validate(about["settings"]))
+    built = registry.rebuild(label, about["settings"])
     stored = fit.load(label)
     table = Behaviour((), tuple(about["table"]["choices"]), tuple(about["table"]["stimuli"]))
     policy = None if stored is None else fitted.stored_policy(built, stored[1], subjects.index(who), table)

@@ -29,11 +29,6 @@ GUIDES = {"psychometric": 0.5, "kernel": 0.0}
 SUBJECTS, PREDICTORS = 7, 14
 
 
-def draw(table: Behaviour, statistics: Sequence[SubjectDescription], folder: Path, files: FigureFiles) -> list[str]:
-    """Draw all figures that a table allows and return the paths of the figures."""
-    return write_figures(figures_of(table, statistics), folder, files)
-
-
 def write_figures(figures: Mapping[str, Figure], folder: Path, files: FigureFiles) -> list[str]:
     """Write figures by name and return their paths."""
     paths = [folder / f"{name}.{files.file_format}" for name in figures]
@@ -98,16 +93,6 @@ def data_figures(table: Behaviour, statistics: Sequence[SubjectDescription]) -> 
         "confidence": of_first(first.confidence, _confidence, "no confidence judgements"),
         "kernel": curves("kernel", "no times of pulses", **pulses),
     }
-
-
-def figures_of(table: Behaviour, statistics: Sequence[SubjectDescription]) -> dict[str, Figure]:
-    """Return all figures that a table allows, by name."""
-    return {name: each.drawn() for name, each in data_figures(table, statistics).items() if each.content}
-
-
-def not_drawn(table: Behaviour, statistics: Sequence[SubjectDescription]) -> dict[str, str]:
-    """Return why each figure that a table does not allow is not drawn, by name."""
-    return {name: each.missing for name, each in data_figures(table, statistics).items() if not each.content}
 
 
 def _curves(drawn: Sequence[SubjectDescription], kind: str, **labels: Any) -> Figure:

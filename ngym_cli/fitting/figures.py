@@ -18,7 +18,7 @@ from ngym_cli.figures.emptiness import refuse_empty
 from ngym_cli.figures.files import FigureFiles, FigureRow, draw_each
 from ngym_cli.figures.style import COLOURS, GREY, FigureUnavailableError, footnote, interval_points, new_figure, styled
 from ngym_cli.fitting.design import STRONG, hardest
-from ngym_cli.fitting.figure_data import FitPlotData
+from ngym_cli.fitting.figure_data import FitPlotData, draw_curve
 from ngym_cli.fitting.folder import FitFolder, ranked, score_tables
 from ngym_cli.fitting.played import bottlenecks, simulated, stimulus_weights
 from ngym_cli.fitting.time_figures import (
@@ -182,10 +182,7 @@ def history(fit: FitPlotData) -> Figure:
         se = 1.96 * np.sqrt(np.diag(np.linalg.inv(information)))
         lag = np.arange(1, HISTORY + 1) + 0.08 * (k - 2)
         for axis, columns in zip(axes, (slice(1, 1 + HISTORY), slice(1 + HISTORY, 1 + 2 * HISTORY)), strict=True):
-            colour = "black" if k == 0 else COLOURS[k - 1]
-            axis.errorbar(
-                lag, w[1][columns], se[columns], fmt="o-" if k == 0 else ".-", color=colour, label=label, linewidth=1
-            )
+            draw_curve(axis, k, lag, w[1][columns], se[columns], label)
     for axis, words in zip(axes, ("choice", "choice x outcome"), strict=True):
         axis.axhline(0, color=GREY, linewidth=1, zorder=0)
         axis.set(xlabel="trials back", ylabel=f"weight of {words} (logit)")

@@ -171,16 +171,11 @@ def _predictive(outcome: FitResult, table: Behaviour) -> dict[str, np.ndarray]:
     for who, fit in outcome.fitted.items():
         sessions, rng = (table if who == "all" else table.of(who)).sessions, np.random.default_rng(0)
 
-        def simulated(
-            own: Policy, sessions: Sequence[Session], rng: np.random.Generator = rng
-        ) -> list[list[np.ndarray]]:
-            runs = [own.simulate(sessions, rng) for _ in range(repetitions)]
-            return [
-                [np.stack(each, 1) for each in zip(*of_session, strict=True)] for of_session in zip(*runs, strict=True)
-            ]
+        def simulated(own: Policy, part: Sequence[Session], rng: np.random.Generator = rng) -> list[Any]:
+            return list(zip(*(own.simulate(part, rng) for _ in range(repetitions)), strict=True))
 
-        for each, pair in zip(sessions, each_subject(fit.policy, sessions, simulated), strict=True):
-            rows[id(each)] = pair
+        for each, pairs in zip(sessions, each_subject(fit.policy, sessions, simulated), strict=True):
+            rows[id(each)] = [np.stack(values, 1) for values in zip(*pairs, strict=True)]
     return {
         f"predictive_{name}": np.concatenate([rows[id(each)][j] for each in table.sessions])
         for j, name in enumerate(("choice", "rt"))

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from neurogym.analysis.regression import fit_weights
 from ngym_cli.figures.style import COLOURS, FigureUnavailableError, new_figure
-from ngym_cli.fitting.figure_data import FitPlotData, named
+from ngym_cli.fitting.figure_data import FitPlotData, draw_curve, named
 
 #: Models that are drawn, and bins of the evidence.
 MODELS, BINS = 4, 7
@@ -70,8 +70,7 @@ def _psychometric(
             value.append(chose_second.mean())
             half.append(1.96 * np.sqrt(chose_second.mean() * (1 - chose_second.mean()) / len(chose_second)))
             position.append((stimuli @ w)[valid][at == each].mean())
-        colour = "black" if k == 0 else COLOURS[k - 1]
-        axes.errorbar(position, value, half, fmt="o-" if k == 0 else ".-", color=colour, label=label, linewidth=1)
+        draw_curve(axes, k, position, value, half, label)
     axes.set(xlabel="evidence (logit, weighed as by the subject)", ylabel=f"P({word})", ylim=(-0.02, 1.02))
 
 
@@ -79,7 +78,6 @@ def _repeats(axes: Axes, curves: list[tuple[str, np.ndarray, np.ndarray, np.ndar
     """Draw the probability of repeating a choice one to three trials after a reward, and after none."""
     for k, (label, choice, reward, _, session) in enumerate(curves):
         middle = 0.5 * (np.nanmin(reward) + np.nanmax(reward))
-        colour = "black" if k == 0 else COLOURS[k - 1]
         for style, rewarded in (("-", True), ("--", False)):
             value, half = [], []
             for lag in (1, 2, 3):
@@ -91,15 +89,7 @@ def _repeats(axes: Axes, curves: list[tuple[str, np.ndarray, np.ndarray, np.ndar
                 half.append(1.96 * np.sqrt(again.mean() * (1 - again.mean()) / len(again)) if len(again) else np.nan)
             shift = 0.06 * (k - len(curves) / 2)
             name = f"{label}{'' if k else ', after reward'}" if rewarded else "after no reward" if k == 0 else None
-            axes.errorbar(
-                np.arange(1, 4) + shift,
-                value,
-                half,
-                fmt=f"o{style}" if k == 0 else f".{style}",
-                color=colour,
-                label=name,
-                linewidth=1,
-            )
+            draw_curve(axes, k, np.arange(1, 4) + shift, value, half, name, style)
     axes.set(xlabel="trials later", ylabel="P(same choice again)", xticks=[1, 2, 3])
 
 

@@ -201,8 +201,9 @@ def build(
     return models
 
 
-def rebuild(label: str, settings: FitSettings) -> Model:
-    """Return a model of a fit by its label."""
+def rebuild(label: str, record: Values) -> Model:
+    """Return a model of a fit by its label, given the settings in the record of the fit."""
+    settings = FitSettings.model_validate(record)
     return _built(label, (), settings.seeds, settings)[0][1]
 
 

@@ -180,6 +180,10 @@ class FitLaunch(LaunchSettings):
     slurm: Values = {}
 
 
+#: Settings of a fit that its record keeps whatever they are.
+ALWAYS = ("columns", "roles", "table", "model", "units", "folds", "seeds", "test", "subjects", "seed")
+
+
 class FitSettings(TableRequest):
     """Settings of a fit, which its record keeps."""
 
@@ -239,18 +243,7 @@ class FitSettings(TableRequest):
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain values; ways of reading and options of times that are not used are left out."""
         settings = self.model_dump(mode="json", include=set(FitSettings.model_fields))
-        optional = {
-            *TableRequest.reading(self),
-            "times",
-            "deadline",
-            "vary",
-            "between",
-            "posterior",
-            "transition",
-            "fix",
-            "prior",
-        }
-        return {key: value for key, value in settings.items() if value or key not in optional}
+        return {key: value for key, value in settings.items() if value or key in ALWAYS}
 
 
 class FitRequest(FitSettings):

@@ -7,7 +7,7 @@ defective densities, and delta plots. Conditions are levels of the strength of t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,9 +47,8 @@ class TimedChoices:
     def of(self, condition: int) -> TimedChoices:
         """Return the trials of a condition."""
         rows = self.condition == condition
-        return TimedChoices(
-            self.label, self.rt[rows], self.choice[rows], self.right[rows], self.condition[rows], self.share
-        )
+        names = ("rt", "choice", "right", "condition")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
 
 def timed_choices(fit: FitPlotData) -> tuple[list[TimedChoices], list[str]]:

@@ -11,34 +11,28 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
-from neurogym.array_types import FloatArray
 from neurogym.behaviour.models.ballistic import BallisticResponse
 from neurogym.behaviour.models.base import (
-    EvidenceLikelihood,
     Fitted,
     Model,
     Policy,
     Problem,
     UnfitError,
+    each_subject,
     log_likelihoods,
 )
 from neurogym.behaviour.models.collapsing import CollapsingResponse
-from neurogym.behaviour.models.evidence import (
-    FACTOR,
-    Drift,
-    DriftPolicy,
-    Evidence,
-    fixed_evidence,
-    known_evidence,
-)
+from neurogym.behaviour.models.evidence import Drift, DriftPolicy, Evidence, widened
 from neurogym.behaviour.models.formulas import Formula, formula_arrays, stored_formula
 from neurogym.behaviour.models.logistic import Logistic
 from neurogym.behaviour.models.marks import few_trials, fit_at
-from neurogym.behaviour.models.parameters import Prior
+from neurogym.behaviour.models.parameters import ModelParameter, Prior
 from neurogym.behaviour.models.responses import DiffusionResponse, Response
 from neurogym.behaviour.models.timed import ResponseParameters, TimedPolicy, TimedPosterior, maximise, with_columns
 from neurogym.behaviour.models.times import FASTEST, TimeSettings, time_settings, without_codes
@@ -49,6 +43,8 @@ from neurogym.messages.options import option
 ROUNDS = 2
 #: Word of a formula for the probabilities of the hidden states of a model.
 STATE = re.compile(r"\bstate\b")
+#: Drift per s of a logit of 1, for models that were fitted to the choices before.
+FACTOR = ModelParameter("drift per logit", "positive", 0.0, 1.0)
 #: Fewest reaction times of a fit.
 FEWEST = 20
 
@@ -214,7 +210,8 @@ class TimedModel(Model):
         posterior = self._given_choices(problem, choices)
         for _ in range(ROUNDS * self.model.learns_times):
             response = self._fit(replace(problem, intervals=False), posterior)  # only its values are needed
-            trained = self.model.fit_evidence(problem, choices, _likelihood_of_evidence(posterior, response))
+            likelihood = partial(posterior.given_logits, x=response.details["unbounded"])
+            trained = self.model.fit_evidence(problem, choices, likelihood)
             if trained is choices:
                 break
             choices, posterior = trained, self._given_choices(problem, trained)
@@ -227,7 +224,7 @@ class TimedModel(Model):
 
     def _given_choices(self, problem: Problem, fit: Fitted) -> TimedPosterior:
         """Return the posterior of the response, given a model of the choices."""
-        evidence = known_evidence(fit.policy, problem.table, self._columns(problem.table))
+        evidence = known_evidence(fit.policy, problem.table)
         return self._posterior(replace(problem, table=self._with_states(problem.table, fit.policy)), evidence)
 
     def _with_states(self, table: Behaviour, policy: Policy | None) -> Behaviour:
@@ -300,9 +297,9 @@ class TimedModel(Model):
 
     def _posterior(self, problem: Problem, evidence: Evidence) -> TimedPosterior:
         settings, _ = self.settings(problem.table)
-        evidence = fixed_evidence(evidence, self.fix)
         response = ResponseParameters(self.response(problem.table), self._formulas(problem.table))
-        return TimedPosterior(evidence, response, problem.table.sessions, settings, problem.prior, self.priors)
+        sessions, chosen = problem.table.sessions, (problem.prior, self.priors, self.fix)
+        return TimedPosterior(evidence, response, sessions, settings, *chosen)
 
     def _fit(self, problem: Problem, posterior: TimedPosterior) -> Fitted:
         best = maximise(posterior, problem.start)
@@ -351,13 +348,11 @@ class TimedModel(Model):
         return TimedPolicy(self.model.from_arrays(nested, table), response, x, settings, factor)
 
 
-def _likelihood_of_evidence(posterior: TimedPosterior, fit: Fitted) -> EvidenceLikelihood:
-    """Return the log-likelihood of choices and times with the parameters of the response as they were fitted."""
-    policy: Any = fit.policy
+def _scaled(x: Any, logits: Any) -> tuple[Any, float]:
+    return jnp.exp(x[0]) * logits, 0.0
 
-    def likelihood(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
-        result = posterior.given_evidence(policy.evidence_from(logs), fit.details["unbounded"])
-        slope = policy.factor * result.evidence
-        return result.log, np.concatenate([-slope, slope], 1) if slope.shape[1] == 1 else slope
 
-    return likelihood
+def known_evidence(policy: Policy, table: Behaviour) -> Evidence:
+    """Return the logits of a model that was fitted before, times a factor that is estimated with the times."""
+    rows = each_subject(policy, table.sessions, lambda own, sessions: own.logits_of(sessions))
+    return Evidence((FACTOR,), _scaled, widened(np.concatenate(rows)), lambda x: (policy, float(np.exp(x[0]))))

@@ -5,22 +5,22 @@ import time
 import numpy as np
 import pytest
 
+from neurogym.behaviour.models import first_passage
 from neurogym.behaviour.models.base import Problem, UnfitError, predict
 from neurogym.behaviour.models.responses import DiffusionResponse
 from neurogym.behaviour.models.times import TimedTrials, TimeSettings
 from neurogym.behaviour.models.with_times import diffusion
 from neurogym.behaviour.table import Behaviour, session
-from tests.neurogym.behaviour.random_walk import random_walk
 
 COHERENCES = (-0.512, -0.256, -0.128, -0.064, -0.032, 0.032, 0.064, 0.128, 0.256, 0.512)
 
 
 def simulated(rng, n, **parameters):
-    """Return evidence, choices and times of a random walk to bounds, with contaminants."""
+    """Return evidence, choices and times of a diffusion to bounds, with contaminants."""
     p = {"k": 8.0, "A": 0.8, "t_R": 0.3, "x0": 0.0, "z": 0.5, "lapse": 0.02, **parameters}
     x = rng.choice(COHERENCES, n)
-    start = np.full(n, (2 * p["z"] - 1) * p["A"])
-    choice, rt = random_walk(p["k"] * (x - p["x0"]), lambda t: np.array(p["A"]), start, rng)
+    bound, start = np.full(n, 2 * p["A"]), np.full(n, p["z"])
+    choice, rt = first_passage.draw(p["k"] * (x - p["x0"]), bound, start, rng)
     contaminant = rng.random(n) < p["lapse"]
     choice = np.where(contaminant, rng.integers(0, 2, n), choice)
     return x, choice, np.where(contaminant, rng.uniform(0.1, 3, n), rt + p["t_R"])
@@ -160,7 +160,7 @@ def test_several_stimuli_are_refused_with_a_way_on():
 
 
 def test_an_answer_after_a_break_is_named_and_does_not_bend_the_model():
-    x, choice, rt = simulated(np.random.default_rng(11), 800, lapse=0.03)
+    x, choice, rt = simulated(np.random.default_rng(16), 800, lapse=0.03)
     before = fitted(table(x, choice, rt))
     assert not any("contaminants" in note for note in before.notes)
     after = fitted(table(np.r_[x, 0.128], np.r_[choice, 1], np.r_[rt, 300.0]))

@@ -73,7 +73,7 @@ def test_likelihoods_of_answers_and_silence_add_up_to_one(scale, kind):
         choice = np.r_[np.repeat(sides, len(grid)), withheld]
         trials = TimedTrials(choice, np.r_[np.tile(grid, len(sides)), np.nan], settings)
         rows = np.tile(evidence, (len(choice), 1))
-        p = np.exp(response.log_likelihood(rows, as_arrays(values), trials).log)
+        p = np.exp(response.log(rows, as_arrays(values), trials))
         total = p[:-1].sum() * (grid[1] - grid[0]) + p[-1]
         assert total == pytest.approx(1, abs=0.02)
 
@@ -161,4 +161,4 @@ def test_rates_that_are_never_positive_have_a_finite_likelihood():
     with np.errstate(all="raise", under="ignore"):
         trials = TimedTrials(np.array([0, 1, -1]), np.array([0.5, np.nan, np.nan]), TimeSettings(deadline=1.0))
         values = as_arrays({**RACE, "v_0": -60.0})
-        assert np.isfinite(BallisticResponse(2).log_likelihood(np.zeros((3, 2)), values, trials).log).all()
+        assert np.isfinite(BallisticResponse(2).log(np.zeros((3, 2)), values, trials)).all()
