@@ -19,7 +19,7 @@ LIMITS = {
     "neurogym": 8_515,
     "neurogym/analysis": 3_220,
     "neurogym/behaviour": 5_385,
-    "neurogym/behaviour/models": 3_466,
+    "neurogym/behaviour/models": 3_468,
     "neurogym/dynamics": 1_825,
     "neurogym/envs": 6_465,
     "ngym_cli": 7_839,
@@ -28,12 +28,12 @@ LIMITS = {
     "ngym_cli/commands": 1_016,
     "ngym_cli/config": 1_327,
     "ngym_cli/figures": 5_128,
-    "ngym_cli/fitting": 3_996,
+    "ngym_cli/fitting": 3_974,
     "ngym_cli/papers": 1_576,
     "ngym_cli/sweeps": 2_411,
     "ngym_cli/training": 1_790,
-    "experiments": 6_486,
-    "tests": 36_119,
+    "experiments": 6_480,
+    "tests": 36_100,
 }
 
 NO_CODE = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)

@@ -93,11 +93,8 @@ def two_step(seed: int, n: int = 40, trials: int = 1000) -> Row:
 def two_step_models(seed: int, n: int = 20, trials: int = 1000) -> Row:
     """Tell model-free, model-based and hybrid (weights .35 to .65) learners apart by BIC."""
     rng = np.random.default_rng([seed, 3])
-    models = {
-        "model-free": TwoStepLearner("model-free", 0.0),
-        "model-based": TwoStepLearner("model-based", 1.0),
-        "hybrid": TwoStepLearner("hybrid"),
-    }
+    learners = TwoStepLearner("model-free", 0.0), TwoStepLearner("model-based", 1.0), TwoStepLearner("hybrid")
+    models = {each.name: each for each in learners}
     row: Row = {}
     for name, model in models.items():
         tables = []

@@ -58,8 +58,7 @@ def recovered(fits: list[Fitted], truths: list[dict[str, float]]) -> Row:
 def dots(rng: np.random.Generator, trials: int, values: Mapping[str, float], name: str = "1") -> Behaviour:
     """Return a subject who decides on the direction of dots by a diffusion."""
     x = rng.choice(COHERENCES, trials)
-    response = {key: np.array(values[key]) for key in ("A", "t_R", "z", "lapse")}
-    choice, rt = diffusion_response().sample((values["k"] * (x - values["x0"]))[:, None], response, rng)
+    choice, rt = diffusion_response().sample((values["k"] * (x - values["x0"]))[:, None], values, rng)
     return _judgements(choice, x[:, None], rt, name)
 
 

@@ -21,13 +21,7 @@ from ngym_cli.fitting.design import STRONG, hardest
 from ngym_cli.fitting.figure_data import FitPlotData, draw_curve
 from ngym_cli.fitting.folder import FitFolder, ranked, score_tables
 from ngym_cli.fitting.played import bottlenecks, simulated, stimulus_weights
-from ngym_cli.fitting.time_figures import (
-    conditional_accuracy,
-    defective_densities,
-    delta,
-    quantile_probability,
-    trace,
-)
+from ngym_cli.fitting.time_figures import accuracy, delta, quantiles, times, trace
 
 #: Trials of the weights and of the states that are drawn, and previous trials of the kernel.
 SHOWN, SHOWN_STATES, HISTORY = 3000, 400, 8
@@ -250,21 +244,11 @@ def _lagged(fit: FitPlotData) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.column_stack([*columns, fit.stimuli()[keep]]), choice[keep], keep
 
 
+OF_CHOICES = (likelihood, weights, states, phase, psychometric, history, simulated, bottlenecks)
+OF_TIMES = (quantiles, accuracy, times, delta, trace)
+#: All figures by name, which is that of the function.
 FIT_FIGURES: dict[str, Callable[[FitPlotData], Figure]] = {
-    "likelihood": likelihood,
-    "weights": weights,
-    "states": states,
-    "phase": phase,
-    "psychometric": psychometric,
-    "history": history,
-    "simulated": simulated,
-    "bottlenecks": bottlenecks,
-    "quantiles": quantile_probability,
-    "accuracy": conditional_accuracy,
-    "times": defective_densities,
-    "delta": delta,
-    "trace": trace,
-    "design": design,
+    each.__name__: each for each in (*OF_CHOICES, *OF_TIMES, design)
 }
 
 

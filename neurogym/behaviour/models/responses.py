@@ -25,8 +25,8 @@ from neurogym.behaviour.models.evidence import widened
 from neurogym.behaviour.models.parameters import ModelParameter, positive
 from neurogym.behaviour.models.times import TimedTrials, TimeSettings
 
-#: Natural values of the parameters of the response, by name; numbers or shape (trials,).
-Values = Mapping[str, FloatArray]
+#: Natural values of the parameters of the response, by name: numbers or arrays (trials,).
+Values = Mapping[str, Any]
 #: Smallest likelihood of a trial.
 TINY = 1e-12
 #: Points of Gauss-Legendre quadrature over the uniform variability of starting point and non-decision time.

@@ -219,7 +219,8 @@ class TimedPosterior:
             possible = (points[:, positive] > 0).all(1)
             x = _with_logarithms(points[possible], positive)
             density = x[:, positive].sum(1)  # in the natural scale, over that in the scale of the search
-            out[possible] = density + [self._loss(point) for point in x]
+            logs = [sum(float(each.sum()) for each in _trials(self._of, point, self._data)) for point in x]
+            out[possible] = density + [self._prior_loss(point) for point in x] - np.array(logs)
             return out
 
         natural = np.where(positive, np.exp(best.x), best.x)
@@ -228,10 +229,13 @@ class TimedPosterior:
         found = credible(loss, natural[None], loss(natural[None]), covariance, seed)
         return Credible(_with_logarithms(found.ends, positive), found.sd / slope, found.effective)
 
+    def _prior_loss(self, x: FloatArray) -> float:
+        z = (x - self.mean) / self.sd
+        return 0.5 * float(z @ z)
+
     def _loss(self, x: FloatArray) -> float:
         """Return the negative log-posterior."""
-        z, (logs, extra) = (x - self.mean) / self.sd, _trials(self._of, x, self._data)
-        return 0.5 * float(z @ z) - float(logs.sum() + extra)
+        return self._prior_loss(x) - self.log_likelihood(x)[0]
 
     def policy(self, x: FloatArray) -> TimedPolicy:
         """Return the behaviour at a point."""

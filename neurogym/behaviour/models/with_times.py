@@ -25,7 +25,7 @@ from neurogym.behaviour.models.base import (
     Problem,
     UnfitError,
     each_subject,
-    log_likelihoods,
+    score_of,
 )
 from neurogym.behaviour.models.collapsing import CollapsingResponse
 from neurogym.behaviour.models.evidence import Drift, DriftPolicy, Evidence, widened
@@ -308,9 +308,8 @@ class TimedModel(Model):
             found = posterior.credible(best, problem.seed)
             credible = (found.sd, found.ends) if found.valid else None
         policy, table = posterior.policy(best.x), problem.table
-        choice, p = table.join("scored_choice"), np.concatenate(policy.predict(table.sessions))
-        score, sd = float(np.nansum(log_likelihoods(p, choice))), posterior.sd if problem.prior is None else None
-        fit = fit_at(self.name, policy, score, posterior.parameters, best, credible, sd)
+        sd = posterior.sd if problem.prior is None else None
+        fit = fit_at(self.name, policy, score_of(policy, table), posterior.parameters, best, credible, sd)
         fit.details["joint"] = posterior.log_likelihood(best.x)[0]
         formulas = {**posterior.evidence.formulas, **policy.response.predictors}
         constant = dict.fromkeys(name for each in formulas.values() for name in each.without_effect)

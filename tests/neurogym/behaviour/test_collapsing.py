@@ -13,7 +13,7 @@ from neurogym.behaviour.models.times import TimedTrials, TimeSettings
 from neurogym.behaviour.models.with_times import diffusion, diffusion_response
 from neurogym.behaviour.table import Behaviour, session
 
-VALUES = {name: np.array(value) for name, value in {"A": 1.3, "t_R": 0.3, "z": 0.55, "lapse": 0.02, "c": 0.8}.items()}
+VALUES = {"A": 1.3, "t_R": 0.3, "z": 0.55, "lapse": 0.02, "c": 0.8}
 LONG = pytest.mark.long  # compiled functions of their own
 CONSTANT = {name: VALUES[name] for name in ("A", "t_R", "z", "lapse")}
 
@@ -60,10 +60,9 @@ def test_likelihoods_agree_with_those_of_constant_bounds(kind):
 def test_simulated_times_have_the_density(form):
     rng, n = np.random.default_rng(1), 10_000
     response = CollapsingResponse(form, {"eta": 0.0})
-    values = {**VALUES, "lapse": np.array(0.0)}
+    values = {**VALUES, "lapse": 0.0}
     p = response.probabilities(np.ones((1, 1)), values)[0, 1]
-    edges = np.linspace(0.4, 2.0, 9)
-    grid = np.linspace(0.4, 2.0, 801)
+    edges, grid = np.linspace(0.4, 2.0, 9), np.linspace(0.4, 2.0, 801)
     trials = TimedTrials(np.ones(801, int), grid, FREE)
     density = np.exp(response.log(np.ones((801, 1)), values, trials))
     for choice, rt in (response.sample(np.ones((n, 1)), values, rng), walked(form, n, rng)):
@@ -95,8 +94,8 @@ def test_the_slope_of_a_bound_that_varies_counts_all_trials():
     rng, n = np.random.default_rng(3), 60
     columns = {"stimuli": rng.normal(0, 1, (n, 1)), "rt": rng.uniform(0.4, 1.5, n)}
     data = session(rng.integers(0, 2, n), **columns, conditions={"block": np.array(n // 2 * ["a", "b"])})
-    model = diffusion(collapse="exponential", vary={"bound": "block"})
-    posterior = model.posterior(Problem(Behaviour((data,), stimuli=("coh",))))
+    problem = Problem(Behaviour((data,), stimuli=("coh",)))
+    posterior = diffusion(collapse="exponential", vary={"bound": "block"}).posterior(problem)
     x, step = posterior.mean, 1e-3 * np.array([each.name == "log A: block[T.b]" for each in posterior.parameters])
     ends = [posterior.log_likelihood(x + sign * step)[0] for sign in (1, -1)]
     assert posterior.log_likelihood(x)[1] @ step == pytest.approx((ends[0] - ends[1]) / 2, rel=0.05)

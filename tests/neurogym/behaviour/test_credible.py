@@ -40,7 +40,6 @@ def test_the_tails_of_a_funnel_are_reached():
 
     rng = np.random.default_rng(0)
     exact = np.quantile(np.exp(rng.normal(size=200_000)) * rng.normal(size=200_000), 0.975)
-    for result in intervals(loss, 5):
-        low, high = result.ends
+    for low, high in (result.ends for result in intervals(loss, 5)):
         assert (high[1:] > 0.5 * exact).all() and (low[1:] < -0.5 * exact).all()
         assert high[0] == pytest.approx(1.96, rel=0.3)

@@ -27,8 +27,7 @@ def test_distribution_functions_are_integrals_of_the_density(case):
 
 
 def test_simulated_choices_and_times_have_the_moments_of_the_diffusion():
-    rng = np.random.default_rng(1)
-    n = 6_000
+    rng, n = np.random.default_rng(1), 6_000
     choice, time = first_passage.draw(np.ones(n), np.full(n, 1.4), np.full(n, 0.5), rng)
     assert (choice == 1).mean() == pytest.approx(1 / (1 + np.exp(-1.4)), abs=0.02)
     assert time.mean() == pytest.approx(0.7 * np.tanh(0.7), abs=0.02)
