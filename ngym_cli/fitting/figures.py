@@ -22,6 +22,7 @@ from ngym_cli.fitting.figure_data import FitPlotData, draw_curve
 from ngym_cli.fitting.folder import FitFolder, ranked, score_tables
 from ngym_cli.fitting.played import bottlenecks, simulated, stimulus_weights
 from ngym_cli.fitting.time_figures import accuracy, delta, quantiles, times, trace
+from ngym_cli.runs.records import EstimateRecord
 
 #: Trials of the weights and of the states that are drawn, and previous trials of the kernel.
 SHOWN, SHOWN_STATES, HISTORY = 3000, 400, 8
@@ -39,10 +40,8 @@ def likelihood(fit: FitPlotData) -> Figure:
     names = [name for name in reversed(ranked(scores)) if name != "chance"]
     figure, axes = new_figure(width=5.2, height=0.9 + 0.28 * len(names))
     for k, (title, scores_of_table) in enumerate(tables.items()):
-        points = [scores_of_table[name]["log_likelihood"] for name in names]
-        value, low, high = np.array([(p["value"], p["low"], p["high"]) for p in points], float).T
+        value, spread = _with_spread([scores_of_table[name]["log_likelihood"] for name in names])
         label = f"{title}, {scores_of_table[names[0]]['trials']:,} trials"
-        spread = np.nan_to_num([value - low, high - value])
         axes.errorbar(value, np.arange(len(names)) - 0.25 * k, xerr=spread, fmt="o", color=COLOURS[k], label=label)
     axes.axvline(scores["chance"]["log_likelihood"]["value"], color=GREY, linestyle=":", label="chance")
     axes.axvline(scores[names[-1]]["log_likelihood"]["value"], color=GREY, linestyle="--", label="best")
@@ -50,6 +49,12 @@ def likelihood(fit: FitPlotData) -> Figure:
     axes.set(xlabel="log-likelihood per trial (nats), 95 % interval", title=fit.everyone)
     figure.legend(loc="outside lower right", ncols=2)
     return figure
+
+
+def _with_spread(records: Sequence[EstimateRecord]) -> tuple[np.ndarray, np.ndarray]:
+    """Return values, and how far the ends of their intervals are below and above."""
+    value, low, high = np.array([[each.get(name) for name in ("value", "low", "high")] for each in records], float).T
+    return value, np.nan_to_num([value - low, high - value])
 
 
 def weights(fit: FitPlotData) -> Figure:
@@ -195,11 +200,7 @@ def design(fit: FitPlotData) -> Figure:
     figure, axes = new_figure(1, len(tasks), width=4.6, squeeze=False, sharey=True)
     for axis, task in zip(axes[0], tasks, strict=True):
         for k, row in enumerate(each for each in rows if each["task"] == task):
-            factors = row["log_bayes_factor"]
-            value, low, high = np.array(
-                [[each[name] for name in ("value", "low", "high")] for each in factors], float
-            ).T
-            spread = np.nan_to_num([value - low, high - value])
+            value, spread = _with_spread(row["log_bayes_factor"])
             label = f"{row['condition']}: {row['true']} / {row['rival']}"
             colour = "black" if row["condition"] == "all trials" else COLOURS[k % len(COLOURS)]
             axis.errorbar(record["trials"], value, spread, fmt="o-", markersize=3, color=colour, label=label)

@@ -266,15 +266,11 @@ def leave_one_out(samples: Samples, likelihoods: Sequence[Likelihood], seed: int
     chains, draws = samples.subjects.shape[:2]
     count = min(draws, POINTWISE // chains)
     chosen = np.sort(np.random.default_rng(seed).choice(draws, count, replace=False))
-    rows = np.array(
-        [
-            [
-                np.concatenate([each.pointwise(samples.subjects[c, t, k]) for k, each in enumerate(likelihoods)])
-                for t in chosen
-            ]
-            for c in range(chains)
-        ]
-    )
+
+    def logs(draw: FloatArray) -> FloatArray:
+        return np.concatenate([each.pointwise(x) for each, x in zip(likelihoods, draw, strict=True)])
+
+    rows = np.array([list(map(logs, chain)) for chain in samples.subjects[:, chosen]])
     data = arviz.from_dict(posterior={"x": samples.subjects[:, chosen, 0]}, log_likelihood={"trials": rows})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the share of unreliable trials is part of the result

@@ -224,12 +224,12 @@ class FitSettings(TableRequest):
             raise UserError(f"{option('--model')} is empty; expected names as in psytrack,gru")
         return model
 
-    @field_validator("units", mode="before")
+    @field_validator("units", "design_trials", mode="before", check_fields=False)
     @classmethod
-    def _numbers(cls, units: object) -> object:
-        if isinstance(units, str):
-            return parse_whole_numbers(units, option("--units"))
-        return [units] if isinstance(units, int | float) else units
+    def _numbers(cls, numbers: object, info: ValidationInfo) -> object:
+        if isinstance(numbers, str):
+            return parse_whole_numbers(numbers, option(f"--{str(info.field_name).replace('_', '-')}"))
+        return [numbers] if isinstance(numbers, int | float) else numbers
 
     def reading(self) -> dict[str, list[str]]:
         """See `TableRequest.reading`; columns that formulas name are kept with the trials."""
@@ -273,13 +273,6 @@ class FitRequest(FitSettings):
     subjects_shown: int = Field(1, ge=0)
     full: bool = False
     as_json: bool = False
-
-    @field_validator("design_trials", mode="before")
-    @classmethod
-    def _numbers_of_trials(cls, trials: object) -> object:
-        if isinstance(trials, str):
-            return parse_whole_numbers(trials, option("--design-trials"))
-        return [trials] if isinstance(trials, int | float) else trials
 
     @model_validator(mode="after")
     def _has_models(self) -> Self:

@@ -192,7 +192,7 @@ class TimedModel(Model):
 
     def fixable(self, table: Behaviour) -> list[str]:
         """Return the names of parameters that may be fixed."""
-        own = self.model.evidence_of(table, self._columns(table)).parameters if self.takes_prior else (FACTOR,)
+        own = self.model.evidence_of(table, self.response(table).columns).parameters if self.takes_prior else (FACTOR,)
         every = [each.name for each in self._every.parameters]
         words = [word for word, name in self._every.words.items() if name in every]
         return list(dict.fromkeys([*words, *every, *(each.name for each in own)]))
@@ -251,9 +251,6 @@ class TimedModel(Model):
         ]
         return table.only(sessions)
 
-    def _columns(self, table: Behaviour) -> int:
-        return self.response(table).columns
-
     def _formulas(self, table: Behaviour) -> dict[str, Formula]:
         """Return the formula of each parameter that varies with columns of a table, by symbol.
 
@@ -292,7 +289,7 @@ class TimedModel(Model):
             raise UnfitError(
                 f"{self.name} cannot be sampled ({option('--posterior')}): its choices are fitted before its times"
             )
-        evidence = self.model.evidence_of(problem.table, self._columns(problem.table))
+        evidence = self.model.evidence_of(problem.table, self.response(problem.table).columns)
         return self._posterior(problem, evidence)
 
     def _posterior(self, problem: Problem, evidence: Evidence) -> TimedPosterior:
