@@ -212,6 +212,11 @@ def summary(draws: FloatArray) -> dict[str, float]:
     }
 
 
+def _natural(samples: Samples, parameters: Sequence[ModelParameter]) -> FloatArray:
+    """Return the parameters of subjects in their natural scale, shape (chains, draws, subjects, parameters)."""
+    return np.stack([each.value(samples.subjects[..., j]) for j, each in enumerate(parameters)], -1)
+
+
 def summaries(
     samples: Samples, parameters: Sequence[ModelParameter], subjects: Sequence[str], group: Group | None
 ) -> dict[str, Any]:
@@ -223,28 +228,24 @@ def summaries(
         subjects: names of the subjects.
         group: distribution of the subjects; None for none.
     """
+    names = [each.name for each in parameters]
+
+    def by_name(draws: FloatArray) -> dict[str, dict[str, float]]:
+        return {name: summary(draws[..., j]) for j, name in enumerate(names)}
+
+    natural = _natural(samples, parameters)
     record: dict[str, Any] = {
-        "chains": int(samples.subjects.shape[0]),
-        "draws": int(samples.subjects.shape[1]),
+        "chains": natural.shape[0],
+        "draws": natural.shape[1],
         "divergences": samples.divergences,
-        "parameters": {
-            who: {
-                each.name: summary(np.asarray(each.value(samples.subjects[:, :, k, j])))
-                for j, each in enumerate(parameters)
-            }
-            for k, who in enumerate(subjects)
-        },
+        "parameters": {who: by_name(natural[:, :, k]) for k, who in enumerate(subjects)},
     }
     if group is not None:
-        record["group"] = {
-            each.name: {"mean": summary(samples.mean[..., j]), "sd": summary(samples.sd[..., j])}
-            for j, each in enumerate(parameters)
-        }
+        mean, sd = by_name(samples.mean), by_name(samples.sd)
+        record["group"] = {name: {"mean": mean[name], "sd": sd[name]} for name in names}
         if covariates := group.covariates.names:
-            record["between"] = {
-                each.name: {name: summary(samples.weights[:, :, k, j]) for k, name in enumerate(covariates)}
-                for j, each in enumerate(parameters)
-            }
+            weights = {each: by_name(samples.weights[:, :, k]) for k, each in enumerate(covariates)}
+            record["between"] = {name: {each: weights[each][name] for each in covariates} for name in names}
     return record
 
 
@@ -303,8 +304,8 @@ def sample_model(
     record = summaries(samples, parameters, list(tables), group)
     record["loo"] = leave_one_out(samples, likelihoods, seed)
     record["predictive"] = predictive.check(samples.subjects, likelihoods, tables, seed)
-    natural = [np.asarray(each.value(samples.subjects[:, :, 0, j])) for j, each in enumerate(parameters)]
-    arrays = {"draws": np.stack(natural, -1), "draws_names": np.array([each.name for each in parameters])}
+    names = np.array([each.name for each in parameters])
+    arrays = {"draws": _natural(samples, parameters)[:, :, 0], "draws_names": names}
     return record, arrays
 
 

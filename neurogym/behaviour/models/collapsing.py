@@ -10,7 +10,7 @@ that is reached, with the Gaussian variability of v integrated.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from neurogym.array_types import FloatArray, IntArray
 from neurogym.behaviour.models import first_passage
 from neurogym.behaviour.models.base import UnfitError
 from neurogym.behaviour.models.parameters import positive
-from neurogym.behaviour.models.responses import DIFFUSION, DIFFUSION_WORDS, Response, constants
+from neurogym.behaviour.models.responses import DIFFUSION, DIFFUSION_WORDS, Response
 from neurogym.behaviour.models.scan import rounded
 from neurogym.messages.options import option
 
@@ -105,7 +105,7 @@ class CollapsingResponse(Response):
     """
 
     form: str
-    constants: Mapping[str, float] = constants()
+    constants: Mapping[str, float] = field(default_factory=dict, compare=False)
 
     every = {**{name: DIFFUSION[name] for name in ("A", "t_R", "z", "lapse", "eta")}, "c": positive(0.3, 1.0, "c")}
     words = {

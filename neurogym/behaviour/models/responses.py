@@ -199,11 +199,6 @@ def _chances(response: Response, nodes: Any, evidence: Any, p: Any) -> Any:
     return jax.vmap(lambda evidence, p: response.chances(evidence, p, nodes))(evidence, response.prepared(p, nodes))
 
 
-def constants() -> Any:
-    """Return the field of the constants of a response, without which responses are compared."""
-    return field(default_factory=dict, compare=False)
-
-
 LAPSE = ModelParameter("lapse", "unit", -3.2, 1.5, 0.0, 0.5)
 DIFFUSION = {
     "A": positive(0.8, 0.8, "A"),

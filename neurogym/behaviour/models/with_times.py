@@ -36,7 +36,7 @@ from neurogym.behaviour.models.parameters import ModelParameter, Prior
 from neurogym.behaviour.models.responses import DiffusionResponse, Response
 from neurogym.behaviour.models.timed import ResponseParameters, TimedPolicy, TimedPosterior, maximise, with_columns
 from neurogym.behaviour.models.times import FASTEST, TimeSettings, time_settings, without_codes
-from neurogym.behaviour.table import Behaviour
+from neurogym.behaviour.table import Behaviour, Session
 from neurogym.messages.options import option
 
 #: Times that networks are trained on choices and times, and the response is estimated anew.
@@ -238,17 +238,10 @@ class TimedModel(Model):
             return table
         if policy is not None:
             return table.only(with_columns(policy, table.sessions))
-        rng = np.random.default_rng(0)
-        sessions = [
-            replace(
-                each,
-                conditions={
-                    **each.conditions,
-                    **{f"state_{k}": rng.random(len(each)) for k in range(2, self.states + 1)},
-                },
-            )
-            for each in table.sessions
-        ]
+        rng, sessions = np.random.default_rng(0), list[Session]()
+        for each in table.sessions:
+            drawn = {f"state_{k}": rng.random(len(each)) for k in range(2, self.states + 1)}
+            sessions.append(replace(each, conditions={**each.conditions, **drawn}))
         return table.only(sessions)
 
     def _formulas(self, table: Behaviour) -> dict[str, Formula]:
